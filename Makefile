@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test record bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-compare refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-compare refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -130,15 +130,18 @@ define run_bench
 	exit $$status
 endef
 
-# Numbers: benches/README.md lists them, benches/results/method.md says what each means. `make bench-micro ARGUMENTS="--seconds 30"`.
+# Numbers: benches/README.md lists them, benches/results/method.md says what each means. `make bench-views ARGUMENTS="--seconds 30"`.
 bench: build install-bench
 	$(call run_bench,core)
 
-bench-micro: build install-bench
-	$(call run_bench,views)
-
-bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory: bench-%: build install-bench
+bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch: bench-%: build install-bench
 	$(call run_bench,$*)
+
+# Beside it an engine in process: a package of its own, of three hundred crates, in a target folder of its own, so that the build does not grow.
+bench-nexmark: export PEERS = $(CARGO_TARGET_DIR)/peers/release/peers
+bench-nexmark: build install-bench
+	cargo build --release --locked --manifest-path benches/peers/Cargo.toml --target-dir "$(CARGO_TARGET_DIR)/peers"
+	$(call run_bench,nexmark)
 
 # What a change costs a statement: `make bench-compare OLD=FILE`, a binary of before, in turn with what stands here.
 bench-compare: build install-test

@@ -103,7 +103,24 @@ FIGURES = {
         Figure("all", "number", "The views of all pages", "(all views together|views that pages need beside lookups).*", "MB"),
         Figure("ratios", "number", "Ratios that the goals speak of", r"(.* / .*)", "times", goals=((1, "even"),)),
     ],
+    "tpch": [
+        Figure("commits", "number", "TPC-H: a commit of ten orders with the view kept; PostgreSQL refreshes", r"(Q\d+|a commit under \d+ views).*, (?:with it|all) kept up.*: median", "ms"),
+        Figure("processor", "number", "TPC-H: processor time of keeping the view, a commit of ten orders", r"(Q\d+|a commit under \d+ views).*, (?:with it|all) kept up.*: processor time.*", "ms"),
+        Figure("filling", "number", "TPC-H: processor time of filling the view", r"(Q\d+) as a view: processor time of filling", "ms"),
+        Figure("once", "number", "TPC-H: each query asked once", r"(Q\d+) asked once.*", "ms"),
+    ],
+    "nexmark": [
+        Figure("rates", "number", "Nexmark: events a second with the view kept (more is better; dbsp: in process, nothing durable)", r"(q\d, .*): events a second.*", "events/s"),
+        Figure("processor", "number", "Nexmark: processor time of keeping the view, an event", r"(q\d, .*): processor time.*", "µs"),
+        Figure("freshness", "number", "Nexmark: from sending a transaction to its change at a subscriber", r"(q\d, .*): from sending.*", "ms"),
+        Figure("filling", "number", "Nexmark: filling the view", r"(q\d, .*): filling the view", "ms"),
+    ],
     "views": [
+        Figure("operators", "number", "What a change costs a view by its operator, against count(*), by the rows of the group", r"(.*, a group of \d+ rows): a change, against count\(\*\)", "times", goals=((1, "count(*)"),)),
+        Figure("operators-refresh", "number", "Processor time of keeping a view, a commit of one row; PostgreSQL refreshes", r"(.*), a group of 160000 rows: processor time of keeping the view, a commit.*", "µs"),
+        Figure("strangers", "number", "A writer whose table no view reads, beside writes of a table with a heavy view", r"(.*: a stranger's .*)", "times", goals=((2, "goal"),)),
+        Figure("together", "number", "Ten views made at once, against the time of one", r"(ten views at once .*)", "times", goals=((3, "goal over one table"), (6, "goal over ten tables"))),
+        Figure("fills", "number", "Filling a view of 400,000 rows", r"(filling a view over \d+ rows, .*: processor time)", "ms"),
         Figure("reads-latency", "latency", "Reads of maintained views", r"((?:SELECT from|articles|view files).* conn\.)"),
         Figure("reads", "rate", "Reads of maintained views", r"((?:SELECT from|articles|view files).* conn\.)"),
         Figure("writes", "line", "The server's processor time of a durable INSERT by the number of views that it changes", r"INSERT of one row, durable, (\d+) affected views, (\d+ conn\.)", "processor_us", "affected views"),
@@ -264,7 +281,7 @@ def bars(value_of, unit, better, slices=None):
         systems, placed, ticks = rows_of_bars(rows)
         shown = [value_of(cell) for *_, cell in placed]
         log = spread(shown)
-        judged = {"times": "", "pages/s": " (more is better)"}.get(figure.unit, f" ({better})")
+        judged = {"times": "", "pages/s": " (more is better)", "events/s": " (more is better)"}.get(figure.unit, f" ({better})")
         canvas, axes = canvas_for(placed, ticks, systems, (figure.unit or unit) + judged, log, figure.goals)
         for place, label, system, cell in placed:
             value = value_of(cell)

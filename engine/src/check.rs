@@ -5,7 +5,7 @@
 //! Writes nothing, unless it is told to repair. Findings name tables and numbers, never keys, values or people.
 
 use planner::catalog::{Index, Table};
-use planner::ownership::graph::KeyForm;
+use planner::ownership::{Edge, KeyForm};
 use repr::{CommitTime, IndexId, MicroDbId, RelationId, RowKey, key};
 use state::SqlError;
 use state::config::Config;
@@ -13,7 +13,7 @@ use state::layered_snapshot::LayeredSnapshot;
 use state::overlay::Owners;
 use state::published::Published;
 use state::reader::Reader;
-use state::shape::{Edge, Schema, TableShape};
+use state::shape::{Schema, TableShape};
 use state::view_states::Views;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;

@@ -5,7 +5,7 @@
 //!   │             └─▶ access ──────────────┘
 //!   └──────▶ operators of a view ─▶ arrangement ─▶ view ─▶ subscription
 //! ```
-//! Made from the catalog, its compiled form, what is published, and the operators that the view thread says it has: nobody who
+//! Made from the catalog, its compiled form, what is published, and the operators that a view worker says it has: nobody who
 //! commits waits for it. An arrow says what an operator reads. Knows schemas and sizes, never a row, a key or a person.
 
 mod dot;
@@ -140,7 +140,7 @@ pub fn operators(
     };
     let mut operators = leaves::operators(database, &schema);
     operators.extend(views::operators(database, catalog, &published.views, &inspected));
-    operators.extend(database.subscriptions.list().into_iter().map(|listed| {
+    operators.extend(database.views.subscriptions.list().into_iter().map(|listed| {
         let (rows, bytes) = (Some(listed.queued_changes), Some(listed.queued_bytes));
         let name = format!("subscription {}", listed.number);
         let own =

@@ -45,10 +45,10 @@ impl Drop for Housekeeping {
 
 fn look(database: &Database) {
     let views = database.published.load().views.clone();
-    let budget = database.settings.view_memory.bytes();
-    database.automatic_views.allow_again(budget);
-    database.automatic_views.evict(&views, budget, &|request| database.ask_views(request));
-    database.subscriptions.trim();
+    let budget = database.sessions.settings.view_memory.bytes();
+    database.views.automatic.allow_again(budget);
+    database.views.automatic.evict(&views, budget, &|request| database.ask_views(request));
+    database.views.subscriptions.trim();
     tell_operator(&database.store);
     // A store that cannot note it now (no room on the disk) is as right as before; the next look tries again.
     let _tried_again = database.store.look_after_files();

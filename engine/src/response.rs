@@ -30,8 +30,8 @@ pub enum Response {
     CopyIn(Box<CopyIn>),
     /// COPY … TO STDOUT: rows to be encoded in this format.
     CopyOut(RowStream, CopyFormat),
-    /// COPY (SUBSCRIBE …) TO STDOUT: what it tells, without an end, to be encoded in this format.
-    Subscribed(Box<Subscribed>, CopyFormat),
+    /// SUBSCRIBE: what it tells, mostly without an end. In COPY … TO STDOUT to be encoded in this format, by itself as rows.
+    Subscribed(Box<Subscribed>, Option<CopyFormat>),
 }
 
 /// Rows, pulled one by one. Dropping it ends the query.

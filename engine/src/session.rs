@@ -32,7 +32,7 @@ mod view_filling;
 use crate::response::{Response, TransactionStatus};
 use crate::templates::Templates;
 use cursor::Cursor;
-use env::{Everyday, SessionState, StatementEnvironment};
+use env::{ClientNames, Everyday, SessionState, Started, StatementEnvironment};
 use operators::profile::Profile;
 use parking_lot::Mutex;
 use path::Path;
@@ -62,7 +62,7 @@ use transactions::commit::Committed;
 use transactions::database::Database;
 use transactions::modes::Modes;
 use transactions::receipt::Erasure;
-use transactions::transaction::Transaction;
+use transactions::transaction::{HeldState, Transaction};
 
 /// Who connects, and with which settings.
 #[derive(Clone, Debug, Default)]
@@ -152,6 +152,8 @@ struct CurrentTransaction {
     under_way: Option<UnderWay>,
     /// What the last commit gave.
     committed: Committed,
+    /// What the statement under way reads, if that was chosen for the views that it reads.
+    pinned: Option<HeldState>,
 }
 
 /// Cursors by their names.
@@ -191,13 +193,13 @@ impl Session {
         options: ConnectOptions,
     ) -> Result<Session, SqlError> {
         let mut state = SessionState::default();
-        state.settings.share(&database.settings);
+        state.settings.share(&database.sessions.settings);
         state.settings.force("session_authorization", options.user.clone());
         for (name, value) in &options.settings {
             state.settings.start(name, value)?;
         }
         let cancel: Arc<CancelFlag> = Arc::default();
-        let account = Account::of_session(&database.accounts, cancel.clone());
+        let account = Account::of_session(&database.sessions.accounts, cancel.clone());
         let name = if options.database.is_empty() { options.user.clone() } else { options.database };
         let backend = database.next_backend();
         let client = Client {
@@ -212,7 +214,7 @@ impl Session {
             cancel,
             overseer: account.clone(),
             account,
-            holder: database.holders.register(backend),
+            holder: database.sessions.holders.register(backend),
             released_at: database.forgotten_at(),
         };
         let statement = CurrentStatement {
@@ -282,7 +284,7 @@ impl Session {
     pub fn text_context(&self) -> TextContext {
         let catalog = self.catalog();
         let started =
-            self.transaction.active.as_ref().map_or(self.statement.started, |active| active.transaction.started_at);
+            self.transaction.active.as_ref().map_or(self.statement.started, |active| active.transaction.begun.at);
         let version = {
             let state = self.state.lock();
             let version = state.settings.version();
@@ -315,8 +317,15 @@ impl Session {
         }
     }
 
-    /// Splits a query string.
-    pub fn parse(&self, sql: &str) -> Result<Vec<ParsedStatement>, SqlError> {
+    /// Splits a client's query string, and tells which of its names are cut.
+    pub fn read(&mut self, sql: &str) -> Result<Vec<ParsedStatement>, SqlError> {
+        for cut in planner::parse::cut_names(sql) {
+            self.notice("NOTICE", "42622", cut);
+        }
+        self.parse(sql)
+    }
+
+    fn parse(&self, sql: &str) -> Result<Vec<ParsedStatement>, SqlError> {
         if long_text::is_long(sql) {
             let sql = sql.to_owned();
             return long_text::run(&self.control.account, move || Ok(planner::parse::parse(&sql)?));
@@ -414,7 +423,7 @@ impl Session {
 
     /// Before something is kept for later statements: 53200 if all sessions together hold too much already.
     pub fn may_keep(&self) -> Result<(), SqlError> {
-        self.database.accounts.check_keeping()
+        self.database.sessions.accounts.check_keeping()
     }
 
     /// As long as this is held the calling thread works for the statement that has begun.
@@ -593,10 +602,10 @@ impl Session {
     /// The transaction, begun for this statement if there is none.
     pub(super) fn transaction(&mut self) -> &mut Transaction {
         let (modes, started) = (self.default_modes(), self.statement.started);
-        let begin = || Active {
-            transaction: Transaction::begin(&self.database, &self.control.holder, modes, started),
-            block: false,
-            failed: false,
+        let begin = || {
+            let mut transaction = Transaction::begin(&self.database, &self.control.holder, modes, started);
+            transaction.pin(self.transaction.pinned.clone());
+            Active { transaction, block: false, failed: false }
         };
         &mut self.transaction.active.get_or_insert_with(begin).transaction
     }
@@ -624,7 +633,7 @@ impl Session {
 
     pub(super) fn eval_context(&self, params: Arc<[Datum]>, catalog: &Arc<Catalog>) -> EvalContext {
         let started =
-            self.transaction.active.as_ref().map_or(self.statement.started, |active| active.transaction.started_at);
+            self.transaction.active.as_ref().map_or(self.statement.started, |active| active.transaction.begun.at);
         EvalContext {
             params,
             given: GivenRows::default(),
@@ -633,11 +642,12 @@ impl Session {
                 database: self.database.clone(),
                 state: self.state.clone(),
                 catalog: catalog.clone(),
-                transaction_started: started,
-                statement_started: self.statement.started,
-                user: self.client.user.clone(),
-                database_name: self.client.database.clone(),
-                backend: self.client.backend,
+                started: Started { transaction: started, statement: self.statement.started },
+                client: ClientNames {
+                    user: self.client.user.clone(),
+                    database: self.client.database.clone(),
+                    backend: self.client.backend,
+                },
                 account: self.control.account.clone(),
                 modes: self.modes(),
             }),

@@ -17,6 +17,7 @@ use storage::audit::{AuditRecord, verify_receipt};
 use transactions::database::Database;
 use transactions::memory;
 use views::automatic;
+use views::publication::Standing;
 
 impl Catalogs {
     /// `dogwood.audit`
@@ -70,8 +71,9 @@ impl Catalogs {
     /// `dogwood.views`
     fn views(&self) -> Vec<Row> {
         let published = self.database.published.load_full();
-        let automatic = self.database.automatic_views.all();
-        let subscribers: BTreeMap<_, _> = self.database.subscriptions.by_view().into_iter().collect();
+        let automatic = self.database.views.automatic.all();
+        let standing = self.database.pipeline.publication.standing();
+        let subscribers: BTreeMap<_, _> = self.database.views.subscriptions.by_view().into_iter().collect();
         let number = |value: usize| Datum::Int8(i64::try_from(value).unwrap_or(i64::MAX));
         let big = |value: u64| Datum::Int8(i64::try_from(value).unwrap_or(i64::MAX));
         let text = |value: &str| Datum::Text(value.into());
@@ -81,15 +83,14 @@ impl Catalogs {
             .map(|(id, state)| {
                 let table = self.catalog.table(*id);
                 let entry = automatic.iter().find(|entry| entry.view() == Some(*id));
-                let (stage, message, read) = match &state.stage {
-                    Stage::Waiting => ("waiting", Datum::Null, 0),
-                    Stage::Hydrating { rows } => ("hydrating", Datum::Null, *rows),
-                    Stage::Ready => ("ready", Datum::Null, 0),
-                    Stage::Failed(error) => ("failed", text(&error.message), 0),
+                let (message, read) = match &state.stage {
+                    Stage::Waiting | Stage::Ready => (Datum::Null, 0),
+                    Stage::Hydrating { rows } => (Datum::Null, *rows),
+                    Stage::Failed(error) => (text(&error.message), 0),
                 };
                 let updates: usize = state.arrangements.iter().map(|arrangement| arrangement.updates()).sum();
                 let batches: usize = state.arrangements.iter().map(|arrangement| arrangement.batches.len()).sum();
-                let times = self.database.view_statistics.of(*id);
+                let times = self.database.views.statistics.of(*id);
                 let definition = match (table.and_then(|table| table.view.as_ref()), entry) {
                     (Some(view), _) => text(&view.query),
                     (None, Some(entry)) => text(&entry.text),
@@ -101,12 +102,13 @@ impl Catalogs {
                     (None, Some(entry)) if entry.is_order() => "ordered index",
                     (None, _) => "automatic",
                 };
+                let Standing { worker, lag } = standing.get(id).copied().unwrap_or_default();
                 let updates = updates + state.order.as_ref().map_or(0, |order| order.entries.len());
                 Row::pack(&[
                     text(&name),
                     Datum::Oid(id.0),
                     text(kind),
-                    text(stage),
+                    published.views.stage_name(*id).map_or(Datum::Null, text),
                     message,
                     big(read),
                     number(updates),
@@ -118,6 +120,8 @@ impl Catalogs {
                     big(times.groups),
                     big(times.busy_us),
                     big(times.busiest_us),
+                    worker.map_or(Datum::Null, number),
+                    lag.map_or(Datum::Int8(0), |lag| big(u64::try_from(lag.as_micros()).unwrap_or(u64::MAX))),
                     definition,
                 ])
             })
@@ -127,7 +131,7 @@ impl Catalogs {
     /// `dogwood.latency`
     fn latency(&self) -> Vec<Row> {
         let big = |value: u64| Datum::Int8(i64::try_from(value).unwrap_or(i64::MAX));
-        let stages = self.database.view_statistics.stages();
+        let stages = self.database.views.statistics.stages();
         let rows = stages.into_iter().map(|(stage, histogram)| {
             Row::pack(&[
                 Datum::Text(stage.into()),

@@ -21,7 +21,7 @@ use crate::resolve::{
     GdprRequest, Resolved, SessionInfo, ViewUse, default_expression, next_value_expression, resolve_reads, row_checks,
 };
 use crate::scalar::ScalarExpr;
-use crate::subscribe::{SubscribePlan, subscribe};
+use crate::subscribe::{SubscribePlan, told, watched};
 use crate::transform;
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
 use std::sync::Arc;
@@ -169,11 +169,12 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
             Planned::Subscribe(plan) => Planned::SubscribeCursor(cursor, plan),
             _ => return Err(PlanError::unsupported("DECLARE CURSOR for anything but a query")),
         },
-        Resolved::Subscribe { query, snapshot, progress, as_of, text } => {
-            let (watched, columns) = subscribe(&query, catalog)?;
+        Resolved::Subscribe { query, terms, form, text } => {
+            let watched = watched(&query, catalog)?;
+            let (told, columns) = told(&form, &query.columns)?;
             let query = Arc::new(plan_query(&query, catalog, &forms)?);
             let expanded = None;
-            let plan = SubscribePlan { watched, columns, snapshot, progress, as_of, text, query, expanded };
+            let plan = SubscribePlan { watched, columns, terms, told, text, query, expanded };
             Planned::Subscribe(Arc::new(plan))
         }
         Resolved::Gdpr { request, table, key } => {
@@ -265,7 +266,8 @@ pub fn plan_view(catalog: &Catalog, relation: RelationId) -> Result<MaintainedPl
     lower::plan_maintained(&view_query(catalog, relation)?, catalog)
 }
 
-/// Plans a query as a view by key; none if the statement is no query. The reason, if it cannot be one.
+/// Plans a query as a view by key; none if the statement is no query. The reason, if it cannot be one. Asked for ranks by
+/// parameters it holds the rows up to `ranks_held`.
 ///
 /// # Errors
 /// Those of `plan_statement`.
@@ -273,10 +275,11 @@ pub fn plan_lifted(
     parsed: &ParsedStatement,
     catalog: &Catalog,
     param_types: &[Option<ScalarType>],
+    ranks_held: i64,
 ) -> Result<Option<Result<Lifted, String>>, PlanError> {
     let (resolved, _, _) = resolve_reads(parsed, catalog, &SessionInfo::default(), param_types)?;
     let (Resolved::Query(query) | Resolved::Subscribe { query, .. }) = resolved else { return Ok(None) };
-    lift(lower_query(&query, catalog)?, catalog, AbsentKeys::Computed).map(Some)
+    lift(lower_query(&query, catalog)?, catalog, AbsentKeys::Computed, Some(ranks_held)).map(Some)
 }
 
 /// What every row of a table must pass.

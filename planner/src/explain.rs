@@ -6,25 +6,26 @@
 //! Expressions are written as PostgreSQL writes them. Shows no value that the user did not write, and no stored row.
 
 mod column;
+mod conflict;
+mod expression;
 mod hir;
 mod mir;
 mod plan;
 pub mod report;
-mod voice;
 
 use crate::catalog::Catalog;
 use crate::hir::{CteId, HirQuery, OutputColumn};
-use crate::lift::{KeyValues, Lifted};
+use crate::lift::{KeyValues, Lifted, RankEnd, RankRange};
 use crate::lower::MirQuery;
 use crate::names::Names;
-use crate::plan::{Finishing, LocalId, Plan, Query, WritePlan};
+use crate::plan::{Finishing, InsertPlan, LocalId, Plan, Query, WritePlan};
 use column::{Columns, Leaf, all_over, chosen, ordered, over};
+use expression::{Phrase, Piece, Voice};
 use mir::bounds;
 use report::Operator;
 use repr::{IndexId, RelationId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use voice::{Phrase, Piece, Voice};
 
 /// The first rung: names and types resolved, subqueries inside.
 pub fn hir(query: &HirQuery, catalog: &Catalog) -> String {
@@ -81,14 +82,21 @@ pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
     };
     let line = text.open();
     text.lines[line].relation = Some(text.relation_name(table));
-    text.lines[line].phrase = Phrase::of(format!("{verb} {}", text.spelled(table)));
     // What is stored has the table's names, not the source's.
     text.nested(|text| text.query(write.source(), &[]));
+    let mut besides = Vec::new();
     for beside in write.besides() {
         let line = text.open();
         text.lines[line].phrase = Phrase::of(format!("Beside rows_at_hand({})", beside.number));
-        text.nested(|text| text.query(&beside.query, &beside.query.columns));
+        besides.push((beside.number, text.nested(|text| text.query(&beside.query, &beside.query.columns))));
     }
+    let phrase = Phrase::of(format!("{verb} {}", text.spelled(table)));
+    text.lines[line].phrase = match write {
+        WritePlan::Insert(InsertPlan { on_conflict: Some(conflict), .. }) => {
+            text.conflict(phrase, table, conflict, &besides)
+        }
+        WritePlan::Insert(_) | WritePlan::Update(_) | WritePlan::Delete(_) => phrase,
+    };
     text.operators()
 }
 
@@ -142,6 +150,17 @@ fn asked(lifted: &Lifted, key: &[Leaf]) -> Option<Phrase> {
                 }
                 KeyValues::Elements(array) => {
                     named(phrase, word).text(" = any (").piece(Piece::Expr(over(array, &[]))).text(")")
+                }
+                KeyValues::Ranks(RankRange { first, last, held: _ }) => {
+                    let ranks = |phrase: Phrase, word: &str, sign: &str, end: &RankEnd| {
+                        let sign = if end.inclusive { format!(" {sign}= ") } else { format!(" {sign} ") };
+                        named(phrase, word).text(sign).piece(Piece::Expr(over(&end.value, &[])))
+                    };
+                    match first {
+                        Some(first) if first == last => ranks(phrase, word, "", last),
+                        Some(first) => ranks(ranks(phrase, word, ">", first), " and ", "<", last),
+                        None => ranks(phrase, word, "<", last),
+                    }
                 }
                 KeyValues::Absent => continue,
             };
@@ -230,7 +249,8 @@ impl<'a> Text<'a> {
         columns
     }
 
-    fn query(&mut self, query: &Query, outputs: &[OutputColumn]) {
+    /// A query, and the columns of its result.
+    fn query(&mut self, query: &Query, outputs: &[OutputColumn]) -> Vec<Leaf> {
         for (number, locking) in &query.locking {
             let line = self.open();
             self.lines[line].phrase = Phrase::of(format!("First, as locked_rows({number})"));
@@ -244,11 +264,17 @@ impl<'a> Text<'a> {
             let key = chosen(&columns, &[lock.key_column]);
             self.lines[line].phrase = Phrase::of(words).list(key.into_iter().map(Piece::Name));
         }
-        self.finish(finish, &query.finishing, outputs, columns);
+        self.finish(finish, &query.finishing, outputs, columns)
     }
 
-    /// Order, limits and projection of rows with these columns.
-    fn finish(&mut self, line: usize, finishing: &Finishing, outputs: &[OutputColumn], mut columns: Vec<Leaf>) {
+    /// Order, limits and projection of rows with these columns; what is left of them.
+    fn finish(
+        &mut self,
+        line: usize,
+        finishing: &Finishing,
+        outputs: &[OutputColumn],
+        mut columns: Vec<Leaf>,
+    ) -> Vec<Leaf> {
         let arity = columns.len();
         for late in &finishing.late {
             let leaf = self.columns.mapped(over(late, &columns));
@@ -262,11 +288,12 @@ impl<'a> Text<'a> {
             phrase = phrase.text(" then map ").made(columns[arity..].iter().cloned().map(Piece::Made));
         }
         let mut labels = labels(outputs);
-        let output = output.into_iter().map(|leaf| match labels.next() {
+        let pieces = output.iter().cloned().map(|leaf| match labels.next() {
             Some(label) => Piece::Output(leaf, label.to_owned()),
             None => Piece::Name(leaf),
         });
-        self.lines[line].phrase = phrase.text(" output ").made(output);
+        self.lines[line].phrase = phrase.text(" output ").made(pieces);
+        output
     }
 
     /// A relation and, if it is another, the name of the FROM item that it is.

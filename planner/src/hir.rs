@@ -38,6 +38,9 @@ pub enum HirColumn {
 /// An expression of this rung.
 pub type HirExpr = ScalarExpr<HirColumn>;
 
+/// A set-returning function, its arguments, and the types of its columns.
+pub type HirFunctionCall = (&'static TableFunction, Vec<HirExpr>, Vec<ColumnType>);
+
 /// A relation and the types of its columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hir {
@@ -109,7 +112,7 @@ pub enum HirNode {
         /// The rows to extend.
         input: Box<Hir>,
         /// The functions, run in step and padded with NULLs (ROWS FROM, select lists).
-        functions: Vec<(&'static TableFunction, Vec<HirExpr>, Vec<ColumnType>)>,
+        functions: Vec<HirFunctionCall>,
         /// WITH ORDINALITY.
         ordinality: bool,
         /// Of the columns that it appends.
@@ -220,6 +223,22 @@ pub struct HirQuery {
     /// Subqueries that lock rows, by number: each is run once, before the rest, in this order. `table_func::LOCKED_ROWS` gives
     /// the rows that it was left with.
     pub locking: Vec<(usize, HirQuery)>,
+}
+
+impl HirQuery {
+    /// These columns of a relation: in no order, all of its rows, and none locked.
+    pub(crate) fn of(relation: Hir, project: Vec<usize>, columns: Vec<OutputColumn>) -> HirQuery {
+        HirQuery {
+            relation,
+            order_by: Vec::new(),
+            limit: None,
+            offset: None,
+            project,
+            columns,
+            locks: Vec::new(),
+            locking: Vec::new(),
+        }
+    }
 }
 
 /// One column of a result.

@@ -30,5 +30,6 @@ pub use entry::{
     CopyInPlan, Explained, MaintainedViews, Planned, PlannedStatement, Rewrite, plan_arguments, plan_default,
     plan_definition, plan_lifted, plan_restored, plan_rewrite, plan_row_checks, plan_statement, plan_type, plan_view,
 };
+pub use parse::statement::SubscribeTerms;
 pub use resolve::maintainable::{check_maintainable, depends_on_session};
-pub use subscribe::SubscribePlan;
+pub use subscribe::{KeyedColumns, SubscribePlan, ToldForm};

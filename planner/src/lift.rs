@@ -19,12 +19,16 @@ use crate::mir::Mir;
 use crate::names::Names;
 use crate::physical::{self, MaintainedPlan};
 use crate::plan::{Finishing, Query};
-use crate::scalar::{Order, ScalarExpr, Volatility};
-use crate::transform;
+use crate::scalar::{EvalContext, Order, ScalarExpr, Volatility};
+use crate::transform::{self, reuse};
 use lifting::Lifting;
-use repr::RelationId;
+use repr::{RelationId, ValueError};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
+
+/// A view that is asked for ranks holds the rows up to one of these: the first that is no less than what is asked for.
+pub const RANKS_HELD: [i64; 5] = [16, 64, 256, 1_024, 4_096];
 
 const PARAMETER: &str = "a parameter is used other than by equality with a column";
 const APART: &str = "branches of a UNION ask for different keys";
@@ -48,6 +52,16 @@ pub struct Lifted {
     pub absent: Absent,
     /// The result has each row once, but rows of several keys can be equal in the columns before the key.
     pub distinct: bool,
+}
+
+impl Lifted {
+    /// Up to which rank it holds rows, if it is asked for ranks.
+    pub fn ranks_held(&self) -> Option<i64> {
+        self.asked.iter().flatten().find_map(|values| match values {
+            KeyValues::Ranks(range) => Some(range.held),
+            KeyValues::One(_) | KeyValues::Several(_) | KeyValues::Elements(_) | KeyValues::Absent => None,
+        })
+    }
 }
 
 /// The result for a key that a view has no rows for.
@@ -79,8 +93,52 @@ pub enum KeyValues {
     Several(Vec<ScalarExpr>),
     /// Each element of an array.
     Elements(ScalarExpr),
+    /// Each rank of these.
+    Ranks(RankRange),
     /// This branch of a UNION has no such column: it is NULL in all its rows.
     Absent,
+}
+
+/// Ranks from one on up to another, by integers that are known when the view is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankRange {
+    /// From the first on, if there is none.
+    pub first: Option<RankEnd>,
+    /// Up to there.
+    pub last: RankEnd,
+    /// Rows of greater ranks are not in the view.
+    pub held: i64,
+}
+
+/// An end of a range of ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankEnd {
+    /// An integer, over no columns.
+    pub value: ScalarExpr,
+    /// Whether it is among them.
+    pub inclusive: bool,
+}
+
+impl RankRange {
+    /// The ranks: none beside NULL.
+    ///
+    /// # Errors
+    /// Those of the values.
+    pub fn ranks(&self, eval: &EvalContext) -> Result<RangeInclusive<i64>, ValueError> {
+        let value = |end: &RankEnd| Ok::<_, ValueError>((end.value.eval(&[], eval)?.as_i64(), end.inclusive));
+        let last = match value(&self.last)? {
+            (Some(last), true) => last,
+            (Some(last), false) => last.saturating_sub(1),
+            (None, _) => 0,
+        };
+        let first = match self.first.as_ref().map(value).transpose()? {
+            None => 1,
+            Some((Some(first), true)) => first.max(1),
+            Some((Some(first), false)) => first.saturating_add(1).max(1),
+            Some((None, _)) => return Ok(RangeInclusive::new(1, 0)),
+        };
+        Ok(first..=last)
+    }
 }
 
 /// Whether a reason is none any more once the parameters' values are known.
@@ -88,23 +146,31 @@ pub(crate) fn waits_for_values(reason: &str) -> bool {
     reason == PARAMETER || reason == APART
 }
 
-/// Makes a query a view by key. The reason if that cannot be.
+/// Makes a query a view by key. The reason if that cannot be. With `ranks_held` parameters may be compared with ranks, too:
+/// rows of greater ranks are not in the view.
 ///
 /// # Errors
 /// Those of planning.
-pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Result<Lifted, String>, PlanError> {
+pub fn lift(
+    query: MirQuery,
+    catalog: &Catalog,
+    absent: AbsentKeys,
+    ranks_held: Option<i64>,
+) -> Result<Result<Lifted, String>, PlanError> {
     if !query.locks.is_empty() {
         return Ok(Err("it locks rows".into()));
     }
+    // What is used once says more where it stands.
+    let query = MirQuery { relation: reuse::inline(query.relation), ..query };
     let union = match absent {
         AbsentKeys::Computed => union_without_distinct(&query),
         AbsentKeys::Avoided => None,
     };
-    let lifted = lift_relation(query, catalog, absent, false)?;
+    let lifted = lift_relation(query, catalog, Lifting::new(absent, ranks_held), false)?;
     let has_key = |lifted: &Result<Lifted, String>| lifted.as_ref().is_ok_and(|lifted| !lifted.key.is_empty());
     let Some(union) = union.filter(|_| !has_key(&lifted)) else { return Ok(lifted) };
     // Its branches are asked for different keys: readers make the rows distinct.
-    let apart = lift_relation(union, catalog, absent, true)?;
+    let apart = lift_relation(union, catalog, Lifting::new(absent, ranks_held), true)?;
     Ok(if has_key(&apart) { apart } else { lifted })
 }
 
@@ -119,10 +185,10 @@ fn union_without_distinct(query: &MirQuery) -> Option<MirQuery> {
 fn lift_relation(
     query: MirQuery,
     catalog: &Catalog,
-    absent: AbsentKeys,
+    mut lifting: Lifting,
     distinct: bool,
 ) -> Result<Result<Lifted, String>, PlanError> {
-    let mut lifting = Lifting::new(!mentions_parameters(&query.relation), absent);
+    lifting.literals = !mentions_parameters(&query.relation);
     let MirQuery { relation, finishing, columns, locks, next_local } = query;
     let arity = relation.arity();
     let without_rows = over_no_rows(&relation);

@@ -12,18 +12,18 @@
 
 mod aggregate;
 mod branch;
-mod determined;
 mod env;
 mod extreme;
 mod filter;
-mod mark;
+mod mark_join;
 mod ordered;
 mod peel;
+mod redundant_order;
 mod relation;
 mod scalar;
 mod set;
-mod sink;
 mod subquery;
+mod where_pushdown;
 mod write;
 
 use crate::catalog::Catalog;
@@ -97,7 +97,7 @@ pub fn lower_query(hir: &HirQuery, catalog: &Catalog) -> Result<MirQuery, PlanEr
     };
     let mut relation = lowering.apply(source, Mir::unit(), true, &Env::root())?;
     let mut order_by = order_by.clone();
-    determined::without_determined(&mut relation, &mut order_by, catalog);
+    redundant_order::without_determined(&mut relation, &mut order_by, catalog);
     let finishing = plan::Finishing {
         order_by,
         limit: hir.limit.as_ref().map(|limit| columnless(limit, "LIMIT")).transpose()?,

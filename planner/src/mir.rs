@@ -6,7 +6,7 @@
 pub mod expr;
 
 use crate::names::Names;
-use crate::plan::{LocalId, MatchKind};
+use crate::plan::{Counting, LocalId, MatchKind};
 use crate::scalar::{AggregateCall, Order, ScalarExpr, TableFunction, WindowCall};
 use repr::{ColumnType, Datum, RelationId, ScalarType, poll};
 use std::sync::Arc;
@@ -127,6 +127,8 @@ pub enum Mir {
         limit: Option<ScalarExpr>,
         /// OFFSET, over no columns.
         offset: Option<ScalarExpr>,
+        /// What LIMIT counts.
+        counting: Counting,
     },
     /// Appends one column per call.
     Window {

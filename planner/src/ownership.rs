@@ -1,13 +1,15 @@
 //! The data ownership graph: who owns and who may access what, read from the catalog's annotated foreign keys.
 //!
 //! `graph` is the DOG itself, `path` its paths to people, `check` whether it is well formed, `blanking` what erasures may
-//! blank, `compliance` what a data-protection officer should know about it. Pure: knows declarations, never rows.
+//! blank, `compliance` what a data-protection officer should know about it, `traversal` the plan of subject requests. Pure: knows
+//! declarations, never rows.
 
 pub mod blanking;
 pub mod check;
 pub mod compliance;
 pub mod graph;
 pub mod path;
+pub mod traversal;
 
 pub(crate) use check::incomplete;
 pub use check::{Incomplete, check, malformed};

@@ -12,9 +12,11 @@ mod grammar;
 mod index;
 mod limits;
 pub mod literals;
+mod long_names;
 mod maintenance;
 mod object;
 pub(crate) mod overriding;
+mod recursion_clause;
 mod row_limit;
 pub(crate) mod row_lock;
 mod select_into;
@@ -24,6 +26,7 @@ mod splice;
 pub(crate) mod star;
 pub mod statement;
 mod subject;
+mod subscribe;
 mod table;
 mod table_change;
 mod table_command;
@@ -32,6 +35,7 @@ pub mod utility;
 mod view;
 mod whole_row;
 
+pub use long_names::cut_names;
 pub use sqlparser::ast::Expr;
 
 pub(crate) use splice::{Edit, name_items, splice, written};
@@ -68,10 +72,11 @@ pub fn parse(sql: &str) -> Result<Vec<ParsedStatement>, PlanError> {
         let text = lines.slice(first.start, last.end);
         let offset = lines.characters_before(first.start) as u32;
         let tokens = relocate(tokens, first, last);
-        let statement = parse_tokens(text, tokens).map_err(|mut error| {
-            error.position = error.position.map(|position| position + offset);
-            error
-        })?;
+        let statement =
+            read_tokens(&Lines::new(text), tokens, |grammar| grammar.statement()).map_err(|mut error| {
+                error.position = error.position.map(|position| position + offset);
+                error
+            })?;
         statements.push(ParsedStatement { statement, text: text.to_string(), offset });
     }
     Ok(statements)
@@ -112,32 +117,27 @@ fn with_grammar<T>(
 ) -> Result<T, PlanError> {
     let lines = Lines::new(text);
     let tokens = literals::tokenize(text).map_err(|error| tokenizer_error(text, &lines, &error))?;
-    limits::check(&tokens)?;
-    let tokens = table_command::written_out(tokens, &lines)?;
-    let tokens = row_lock::rewritten(row_limit::rewritten(tokens, &lines)?, &lines)?;
-    let (tokens, overriding) = overriding::taken_out(tokens);
-    let tokens = whole_row::in_parentheses(star::rewritten(tokens));
-    let mut parser = Parser::new(&DogwoodDialect)
-        .with_recursion_limit(limits::NESTING_MAX)
-        .with_tokens_with_locations(without_only(tokens));
-    let mut grammar = Grammar { parser: &mut parser, lines: &lines, overriding };
-    let value = read(&mut grammar)?;
-    if grammar.at_end() { Ok(value) } else { Err(grammar.unexpected()) }
+    read_tokens(&lines, tokens, read)
 }
 
-fn parse_tokens(text: &str, tokens: Vec<TokenWithSpan>) -> Result<Statement, PlanError> {
+/// The same, of a text that is tokens already.
+fn read_tokens<T>(
+    lines: &Lines,
+    tokens: Vec<TokenWithSpan>,
+    read: impl FnOnce(&mut Grammar<'_, '_>) -> Result<T, PlanError>,
+) -> Result<T, PlanError> {
     limits::check(&tokens)?;
-    let lines = Lines::new(text);
-    let tokens = table_command::written_out(tokens, &lines)?;
-    let tokens = row_lock::rewritten(row_limit::rewritten(tokens, &lines)?, &lines)?;
+    recursion_clause::refuse(&tokens, lines)?;
+    let tokens = table_command::written_out(tokens, lines)?;
+    let tokens = row_lock::rewritten(row_limit::rewritten(tokens, lines)?, lines)?;
     let (tokens, overriding) = overriding::taken_out(tokens);
     let tokens = whole_row::in_parentheses(star::rewritten(tokens));
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));
-    let mut grammar = Grammar { parser: &mut parser, lines: &lines, overriding };
-    let statement = grammar.statement()?;
-    if grammar.at_end() { Ok(statement) } else { Err(grammar.unexpected()) }
+    let mut grammar = Grammar { parser: &mut parser, lines, overriding };
+    let value = read(&mut grammar)?;
+    if grammar.at_end() { Ok(value) } else { Err(grammar.unexpected()) }
 }
 
 impl Grammar<'_, '_> {

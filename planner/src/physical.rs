@@ -4,16 +4,17 @@
 //! where constants and parameters enter. Never changes what rows come out.
 
 mod access;
-mod besides;
+mod alternatives;
 mod chain;
 pub mod costs;
 mod estimate;
 mod finish;
 mod join;
+mod late_materialization;
 mod matching;
 mod order;
 mod range;
-mod winners;
+mod row_keys;
 
 use crate::catalog::Catalog;
 use crate::delta;
@@ -21,10 +22,11 @@ use crate::error::PlanError;
 use crate::lower::MirQuery;
 use crate::mir::Mir;
 use crate::ownership::{KeyForm, key_form};
-use crate::plan::{Finishing, LocalId, MatchKind, Plan, Query};
+use crate::plan::{Counting, Finishing, LocalId, MatchKind, Plan, Query};
 use crate::scalar::{Mfp, Order, ScalarExpr};
 pub(crate) use access::same_class;
 use chain::Chain;
+use late_materialization::First;
 use repr::{RelationId, Row, poll};
 use std::collections::BTreeMap;
 
@@ -86,7 +88,10 @@ pub fn maintained(query: MirQuery, catalog: &Catalog) -> Result<MaintainedPlan, 
     let order = order_by.iter().map_while(|order| Some(Order { column: place(order.column)?, ..*order })).collect();
     let relation = match (&limit, &offset) {
         (None, None) => query.relation,
-        _ => Mir::TopK { input: Box::new(query.relation), keys: Vec::new(), order: order_by, limit, offset },
+        _ => {
+            let (input, counting) = (Box::new(query.relation), Counting::Rows);
+            Mir::TopK { input, keys: Vec::new(), order: order_by, limit, offset, counting }
+        }
     };
     let plan = planner.plan(&relation.project(project))?;
     Ok(MaintainedPlan { plan, order })
@@ -168,9 +173,10 @@ impl Planner<'_> {
                 aggregates: aggregates.clone(),
                 scalar: *scalar,
             },
-            Mir::TopK { input, keys, order, limit, offset } => {
-                let input = self.plan_for_first(input, keys, order, (limit.as_ref(), offset.as_ref()))?;
-                self.first_rows(input, keys.clone(), order.clone(), limit.clone(), offset.clone())
+            Mir::TopK { input, keys, order, limit, offset, counting } => {
+                let first = First { limit: limit.clone(), offset: offset.clone(), counting: *counting };
+                let input = self.plan_for_first(input, keys, order, &first)?;
+                self.first_rows(input, keys.clone(), order.clone(), first)
             }
             Mir::Window { input, partition, order, calls } => Plan::Window {
                 input: Box::new(self.plan(input)?),
@@ -192,25 +198,25 @@ impl Planner<'_> {
                 Plan::Let { id: *id, value: Box::new(self.plan(value)?), body: Box::new(self.plan(body)?) }
             }
             Mir::LetRec { id, base, step, distinct, body } => {
-                let base_rows = self.estimate(base).rows;
-                self.locals.insert(*id, base_rows * costs::RECURSION_GROWTH);
-                let base = Box::new(self.plan(base)?);
-                self.recursions += 1;
-                let step = self.plan(step);
-                self.recursions -= 1;
-                Plan::LetRec {
-                    id: *id,
-                    base,
-                    step: Box::new(step?),
-                    distinct: *distinct,
-                    body: Box::new(self.plan(body)?),
-                }
+                let (base, step) = self.recursion(*id, base, step)?;
+                Plan::LetRec { id: *id, base, step, distinct: *distinct, body: Box::new(self.plan(body)?) }
             }
             Mir::Map { .. } | Mir::Filter { .. } | Mir::Project { .. } => {
                 return Err(PlanError::new("XX000", "a chain of projections has no end"));
             }
         };
         Ok(through(plan, mfp))
+    }
+
+    /// The rows that a recursion begins with, and its step.
+    fn recursion(&mut self, id: LocalId, base: &Mir, step: &Mir) -> Result<(Box<Plan>, Box<Plan>), PlanError> {
+        let base_rows = self.estimate(base).rows;
+        self.locals.insert(id, base_rows * costs::RECURSION_GROWTH);
+        let base = Box::new(self.plan(base)?);
+        self.recursions += 1;
+        let step = self.plan(step);
+        self.recursions -= 1;
+        Ok((base, Box::new(step?)))
     }
 }
 

@@ -9,6 +9,9 @@ use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr, TableFunction, Window
 use repr::{Array, ColumnIndex, ColumnType, IndexId, RelationId, Row, ScalarType};
 use std::sync::Arc;
 
+/// A set-returning function, its arguments, and the types of its columns.
+pub type PlanFunctionCall = (&'static TableFunction, Vec<ScalarExpr>, Vec<ScalarType>);
+
 /// A relation to be computed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
@@ -50,7 +53,7 @@ pub enum Plan {
         /// The rows to extend.
         input: Box<Plan>,
         /// The functions, run in step, each with the types of the columns it appends.
-        functions: Vec<(&'static TableFunction, Vec<ScalarExpr>, Vec<ScalarType>)>,
+        functions: Vec<PlanFunctionCall>,
         /// Appends a counter.
         ordinality: bool,
         /// Of the columns that it appends.
@@ -121,6 +124,8 @@ pub enum Plan {
         limit: Option<ScalarExpr>,
         /// OFFSET.
         offset: Option<ScalarExpr>,
+        /// What LIMIT counts.
+        counting: Counting,
     },
     /// Window functions: input columns, then one per call.
     Window {
@@ -333,6 +338,17 @@ pub enum Lookup {
     PrimaryKey,
     /// By an index.
     Index(IndexId),
+}
+
+/// What the limit of the first rows counts. Peers are those that the written order leaves equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Counting {
+    /// Rows.
+    Rows,
+    /// Rows, and with the last of them its peers come: rows up to a rank. Never with OFFSET.
+    RowsWithPeers,
+    /// Groups of peers: rows up to a dense rank. Never with OFFSET.
+    PeerGroups,
 }
 
 /// What becomes of an input row by its matches.

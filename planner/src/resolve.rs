@@ -4,10 +4,10 @@
 //! nothing but literals. Never looks at rows, and never decides how a query is run.
 
 mod arrange;
-mod beside;
 mod build;
 mod call;
 mod calls;
+mod catalog_expr;
 mod coerce;
 mod conflict;
 mod cte;
@@ -30,26 +30,27 @@ mod operator;
 mod outputs;
 mod position;
 mod query;
+mod row_literals;
 mod row_lock;
 mod scope;
 mod select;
 mod set_operation;
-mod shown;
-mod special;
+mod special_syntax;
 pub mod statement;
 mod subquery;
 mod ties;
-mod trace;
 pub mod types;
 mod unlockable;
 mod updatable;
 mod update;
 pub mod view;
+mod view_names;
 mod window;
+mod write_subquery;
 
+pub(crate) use catalog_expr::shown_expression;
 pub use dml::row_checks;
 pub(crate) use dml::{default_expression, next_value_expression};
-pub(crate) use shown::shown_expression;
 pub(crate) use statement::check_expression;
 pub(crate) use statement::resolve_reads;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, resolve};
@@ -64,7 +65,7 @@ use scope::Frame;
 use sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use trace::Trace;
+use view_names::Trace;
 
 /// What resolving must know of the session.
 #[derive(Clone, Debug)]
@@ -136,10 +137,9 @@ struct CteBinding {
     columns: Vec<OutputColumn>,
     /// `None` while the recursive term of `id` is being resolved or it stands in a `Let`.
     id: CteId,
-    /// A copy of the value, where it refers to outer rows and is therefore put in place at each use.
-    inline: Option<Hir>,
-    /// How many frames there were where it was defined.
-    depth: usize,
+    /// A copy of the value, where it refers to outer rows and is therefore put in place at each use; and how many frames there
+    /// were where it was defined.
+    inline: Option<(Hir, usize)>,
     /// What it is, for subqueries that are run apart from the statement.
     definition: Option<Arc<cte::CteDefinition>>,
     /// Whether anything reads it.
@@ -159,35 +159,60 @@ pub(crate) struct Resolver<'a> {
     params: Vec<Option<ScalarType>>,
     /// Rows that expressions can refer to, innermost last.
     frames: Vec<Frame>,
-    /// CTEs in scope, innermost last.
-    ctes: Vec<CteBinding>,
-    next_cte: usize,
-    /// What tells the rows of common table expressions apart.
-    cte_identities: identity::CteIdentities,
-    /// How many FROM items there have been.
-    next_item: usize,
+    ctes: Ctes,
+    nesting: Nesting,
+    row_locks: RowLocks,
+    views: ViewsUsed,
+    /// What the text names, if that is asked.
+    trace: Option<Trace>,
+    /// Whether expressions become what PostgreSQL shows of them, rather than what is planned best.
+    as_shown: bool,
+}
+
+/// Common table expressions.
+#[derive(Default)]
+struct Ctes {
+    /// Innermost last.
+    in_scope: Vec<CteBinding>,
+    /// The number of the next one.
+    next: usize,
+    /// What tells the rows of each apart.
+    identities: identity::CteIdentities,
+}
+
+/// Where the text at hand stands in the statement.
+#[derive(Default)]
+struct Nesting {
     /// How deep expressions and queries nest.
     depth: usize,
-    /// The first frame that belongs to the FROM clause at hand: LATERAL opens frames from here on.
+    /// How many subqueries of expressions stand around it.
+    sublinks: usize,
+    /// The first frame that belongs to its FROM clause: LATERAL opens frames from here on.
     lateral_floor: usize,
+    /// How many FROM items there have been.
+    items: usize,
+}
+
+/// Rows that are locked, or written.
+#[derive(Default)]
+struct RowLocks {
     /// Whether tables of the FROM clause at hand come with their row keys.
     with_row_keys: bool,
     /// The lock clauses of the SELECT at hand, which cover the subqueries in its FROM.
-    lock_clauses: Vec<sqlparser::ast::LockClause>,
+    clauses: Vec<sqlparser::ast::LockClause>,
     /// Subqueries that lock rows, by number; none where one has turned out to be read by nobody.
-    locking: Vec<Option<HirQuery>>,
-    /// Maintained views that are read as relations.
+    subqueries: Vec<Option<HirQuery>>,
+}
+
+/// Views that the statement reads.
+#[derive(Default)]
+struct ViewsUsed {
+    /// Maintained ones that are read as relations.
     maintained: BTreeSet<RelationId>,
-    /// What the text names, if that is asked.
-    trace: Option<Trace>,
-    /// How many views stand around the text at hand.
-    view_depth: usize,
-    /// How many views the statement has expanded so far.
-    views_expanded: usize,
-    /// Whether expressions become what PostgreSQL shows of them, rather than what is planned best.
-    as_shown: bool,
-    /// How many subqueries of expressions stand around the text at hand.
-    sublinks: usize,
+    /// How many stand around the text at hand.
+    depth: usize,
+    /// How many have been expanded so far.
+    expanded: usize,
 }
 
 /// Nesting beyond which a statement is refused, so that no input exhausts the stack.
@@ -206,21 +231,12 @@ impl<'a> Resolver<'a> {
             positions: Positions::new(text),
             params: param_types.to_vec(),
             frames: Vec::new(),
-            ctes: Vec::new(),
-            next_cte: 0,
-            cte_identities: identity::CteIdentities::new(),
-            next_item: 0,
-            depth: 0,
-            lateral_floor: 0,
-            with_row_keys: false,
-            lock_clauses: Vec::new(),
-            locking: Vec::new(),
-            maintained: BTreeSet::new(),
+            ctes: Ctes::default(),
+            nesting: Nesting::default(),
+            row_locks: RowLocks::default(),
+            views: ViewsUsed::default(),
             trace: None,
-            view_depth: 0,
-            views_expanded: 0,
             as_shown: false,
-            sublinks: 0,
         }
     }
 
@@ -246,21 +262,21 @@ impl<'a> Resolver<'a> {
     }
 
     fn fresh_cte(&mut self) -> CteId {
-        self.next_cte += 1;
-        CteId(self.next_cte - 1)
+        self.ctes.next += 1;
+        CteId(self.ctes.next - 1)
     }
 
     /// Runs `body` one level deeper, or refuses.
     fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T, PlanError>) -> Result<T, PlanError> {
-        if self.depth >= DEPTH_MAX {
+        if self.nesting.depth >= DEPTH_MAX {
             return Err(
                 PlanError::new("54001", "stack depth limit exceeded").hint("The statement nests too deeply; split it.")
             );
         }
         poll::step()?;
-        self.depth += 1;
+        self.nesting.depth += 1;
         let result = body(self);
-        self.depth -= 1;
+        self.nesting.depth -= 1;
         result
     }
 

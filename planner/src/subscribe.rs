@@ -13,9 +13,10 @@ use crate::hir::{HirQuery, OutputColumn};
 use crate::lift::{AbsentKeys, Lifted, lift, waits_for_values};
 use crate::lower::{MirQuery, lower_query};
 use crate::mir::Mir;
-use crate::plan::Query;
-use crate::scalar::ScalarExpr;
-use repr::{ColumnType, CommitTime, Datum, ScalarType};
+use crate::parse::statement::{Identifier, SubscribeForm, SubscribeOrder, SubscribeTerms};
+use crate::plan::{Counting, Query};
+use crate::scalar::{Order, ScalarExpr};
+use repr::{ColumnType, Datum, ScalarType};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -24,20 +25,40 @@ use std::sync::Arc;
 pub struct SubscribePlan {
     /// What is watched, and which keys of it.
     pub watched: Watched,
-    /// `dogwood_time`, `dogwood_diff`, then the query's.
+    /// `dogwood_time`, `dogwood_diff` or `dogwood_state`, then what is told of the query's.
     pub columns: Vec<OutputColumn>,
-    /// Begins with the rows as they are.
-    pub snapshot: bool,
-    /// Says from time to time that nothing more will come up to a time.
-    pub progress: bool,
-    /// Goes on after this time.
-    pub as_of: Option<CommitTime>,
+    /// From when to when.
+    pub terms: SubscribeTerms,
+    /// How the changes of one time are told.
+    pub told: ToldForm,
     /// The query's text.
     pub text: String,
     /// The query by itself, whose rows are what is watched.
     pub query: Arc<Query>,
     /// The same over tables alone, if it reads maintained views: for when rows of these cannot be evaluated.
     pub expanded: Option<Arc<SubscribePlan>>,
+}
+
+/// How the changes of one time are told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToldForm {
+    /// Row by row.
+    Diffs,
+    /// Row by row, in this order of the columns that are told.
+    Ordered(Vec<Order>),
+    /// What each key has now.
+    Upsert(KeyedColumns),
+    /// What each key had and has.
+    Debezium(KeyedColumns),
+}
+
+/// The query's columns, parted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedColumns {
+    /// The key's, in its order.
+    pub key: Vec<usize>,
+    /// The others.
+    pub others: Vec<usize>,
 }
 
 /// What is watched.
@@ -60,14 +81,14 @@ impl Watched {
             Watched::ByValue(query) => {
                 let mut query = MirQuery::clone(query);
                 give_values(&mut query.relation, params);
-                lift(query, catalog, AbsentKeys::Avoided)?.map(Cow::Owned).map_err(refused)
+                lift(query, catalog, AbsentKeys::Avoided, None)?.map(Cow::Owned).map_err(refused)
             }
         }
     }
 }
 
-/// What is watched, and its columns after `dogwood_time` and `dogwood_diff`.
-pub(crate) fn subscribe(query: &HirQuery, catalog: &Catalog) -> Result<(Watched, Vec<OutputColumn>), PlanError> {
+/// What of a query is watched.
+pub(crate) fn watched(query: &HirQuery, catalog: &Catalog) -> Result<Watched, PlanError> {
     let mut lowered = lower_query(query, catalog)?;
     // The first rows are watched, rather than the rows and then cut.
     if lowered.finishing.limit.is_some() || lowered.finishing.offset.is_some() {
@@ -77,21 +98,103 @@ pub(crate) fn subscribe(query: &HirQuery, catalog: &Catalog) -> Result<(Watched,
             order: lowered.finishing.order_by.clone(),
             limit: lowered.finishing.limit.take(),
             offset: lowered.finishing.offset.take(),
+            counting: Counting::Rows,
         };
     }
     lowered.finishing.order_by.clear();
-    let watched = match lift(lowered.clone(), catalog, AbsentKeys::Avoided)? {
-        Ok(lifted) => Watched::ByKey(lifted),
-        Err(reason) if waits_for_values(&reason) => Watched::ByValue(Box::new(lowered)),
-        Err(reason) => return Err(refused(reason)),
-    };
-    let number = |name: &str| OutputColumn {
+    match lift(lowered.clone(), catalog, AbsentKeys::Avoided, None)? {
+        Ok(lifted) => Ok(Watched::ByKey(lifted)),
+        Err(reason) if waits_for_values(&reason) => Ok(Watched::ByValue(Box::new(lowered))),
+        Err(reason) => Err(refused(reason)),
+    }
+}
+
+/// How changes of these columns are told, and the columns of that.
+pub(crate) fn told(form: &SubscribeForm, columns: &[OutputColumn]) -> Result<(ToldForm, Vec<OutputColumn>), PlanError> {
+    let own = |name: &str, scalar: ScalarType| OutputColumn {
         name: name.into(),
-        column_type: ColumnType::nullable(ScalarType::Int8),
+        column_type: ColumnType::nullable(scalar),
         origin: None,
     };
-    let columns = [number("dogwood_time"), number("dogwood_diff")].into_iter().chain(query.columns.clone());
-    Ok((watched, columns.collect()))
+    let time = own("dogwood_time", ScalarType::Int8);
+    let state = own("dogwood_state", ScalarType::Text);
+    // What is not there is NULL.
+    let side = |side: &str, column: &usize| {
+        let OutputColumn { name, column_type, .. } = &columns[*column];
+        own(&format!("{side}{name}"), column_type.scalar.clone())
+    };
+    let keys = |keyed: &KeyedColumns| keyed.key.iter().map(|column| columns[*column].clone()).collect::<Vec<_>>();
+    Ok(match form {
+        SubscribeForm::Diffs | SubscribeForm::Ordered(_) => {
+            let told: Vec<OutputColumn> =
+                [time, own("dogwood_diff", ScalarType::Int8)].into_iter().chain(columns.iter().cloned()).collect();
+            let form = match form {
+                SubscribeForm::Ordered(order) => {
+                    ToldForm::Ordered(order.iter().map(|item| ordered_by(item, &told)).collect::<Result<_, _>>()?)
+                }
+                _ => ToldForm::Diffs,
+            };
+            (form, told)
+        }
+        SubscribeForm::Upsert(key) => {
+            let keyed = keyed(key, columns)?;
+            let others = keyed.others.iter().map(|column| side("", column));
+            let told = [time, state].into_iter().chain(keys(&keyed)).chain(others).collect();
+            (ToldForm::Upsert(keyed), told)
+        }
+        SubscribeForm::Debezium(key) => {
+            let keyed = keyed(key, columns)?;
+            let before = keyed.others.iter().map(|column| side("before_", column));
+            let after = keyed.others.iter().map(|column| side("after_", column));
+            let told = [time, state].into_iter().chain(keys(&keyed)).chain(before).chain(after).collect();
+            (ToldForm::Debezium(keyed), told)
+        }
+    })
+}
+
+fn keyed(names: &[Identifier], columns: &[OutputColumn]) -> Result<KeyedColumns, PlanError> {
+    let mut key = Vec::new();
+    for name in names {
+        let column = find(name, columns)?;
+        if matches!(columns[column].column_type.scalar, ScalarType::Json) {
+            return Err(PlanError::new("42883", "could not identify an equality operator for type json")
+                .at(Some(name.position)));
+        }
+        if key.contains(&column) {
+            let message = format!("column \"{}\" appears twice in the key", name.name);
+            return Err(PlanError::new("42701", message).at(Some(name.position)));
+        }
+        key.push(column);
+    }
+    let others = (0..columns.len()).filter(|column| !key.contains(column)).collect();
+    Ok(KeyedColumns { key, others })
+}
+
+fn ordered_by(item: &SubscribeOrder, told: &[OutputColumn]) -> Result<Order, PlanError> {
+    let column = find(&item.column, told)?;
+    if matches!(told[column].column_type.scalar, ScalarType::Json) {
+        return Err(PlanError::new("42883", "could not identify an ordering operator for type json")
+            .at(Some(item.column.position)));
+    }
+    Ok(Order { column, descending: item.descending, nulls_first: item.nulls_first, tie: false })
+}
+
+/// The one column of this name.
+fn find(name: &Identifier, columns: &[OutputColumn]) -> Result<usize, PlanError> {
+    let mut named = columns.iter().enumerate().filter(|(_, column)| column.name == name.name);
+    match (named.next(), named.next()) {
+        (Some((column, _)), None) => Ok(column),
+        (None, _) => {
+            let message = format!("column \"{}\" does not exist", name.name);
+            Err(PlanError::new("42703", message)
+                .hint("Name a column of what is subscribed to.")
+                .at(Some(name.position)))
+        }
+        (Some(_), Some(_)) => {
+            let message = format!("column reference \"{}\" is ambiguous", name.name);
+            Err(PlanError::new("42702", message).at(Some(name.position)))
+        }
+    }
 }
 
 fn refused(reason: String) -> PlanError {

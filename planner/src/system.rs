@@ -4,12 +4,12 @@
 //! when a query reads them. Never stored, never written.
 
 pub(crate) mod comments;
+pub(crate) mod definition_text;
 mod information_schema;
 pub(crate) mod opclass;
 mod pg_catalog;
 mod rows;
 pub(crate) mod schemas;
-pub(crate) mod shown;
 
 pub use rows::rows;
 
@@ -58,7 +58,7 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
         VIEWS.0,
         "name text, relation oid, kind text, stage text, message text, rows_read int8, updates int8, batches int8, \
          bytes int8, dataflow_bytes int8, failing_rows int8, subscriptions int8, groups int8, busy_us int8, \
-         busiest_us int8, definition text",
+         busiest_us int8, worker int8, lag_us int8, definition text",
     ),
     ("memory", MEMORY.0, "part text, within text, bytes int8, bytes_max int8"),
     (

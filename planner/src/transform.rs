@@ -8,6 +8,7 @@ pub mod demand;
 pub mod equality;
 pub mod fold;
 pub mod pushdown;
+pub mod ranks;
 pub mod reuse;
 pub mod shape;
 

@@ -37,98 +37,105 @@ const BASE: &str = "CREATE DATA_SUBJECT TABLE users (id int PRIMARY KEY, name te
     CREATE TABLE stories (id int PRIMARY KEY, title text, author int NOT NULL OWNED_BY users(id));
     CREATE SEQUENCE s; CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE INDEX plain_n ON plain (n);";
 
+/// (statements over the base, SQLSTATE, message).
+#[rustfmt::skip]
+const DECLARATION_ERRORS: [(&str, &str, &str); 74] = [
+    // Targets, keys, types.
+    ("CREATE TABLE t (a int OWNED_BY nowhere(id))", "42P01", "relation \"nowhere\" does not exist"),
+    ("CREATE TABLE t (a int OWNED_BY users(missing))", "42703", "column \"missing\" referenced in foreign key constraint does not exist"),
+    ("CREATE TABLE t (a text OWNED_BY users(name))", "42830", "there is no unique constraint matching given keys for referenced table \"users\""),
+    ("CREATE TABLE t (a text OWNED_BY users(id))", "42804", "foreign key constraint \"t_a_fkey\" cannot be implemented"),
+    ("CREATE TABLE t (a int, FOREIGN KEY (a) OWNED_BY users(id, code))", "42830", "number of referencing and referenced columns for foreign key disagree"),
+    ("CREATE TABLE t (a int OWNED_BY users(id) OWNS users(id))", "42710", "column \"a\" of table \"t\" is annotated already"),
+    ("CREATE TABLE t (a int, FOREIGN KEY (b) OWNED_BY users(id))", "42703", "column \"b\" referenced in foreign key constraint does not exist"),
+    // Reach.
+    ("CREATE TABLE t (a int OWNED_BY plain(id))", "DG004", "rows of table \"t\" would have no owner: the edge reaches no data subject"),
+    ("CREATE TABLE t (a int OWNS plain(id))", "DG004", "rows of table \"plain\" would have no owner: the edge reaches no data subject"),
+    ("CREATE TABLE t (a int ACCESSED_BY plain(id))", "DG004", "nobody could access rows of table \"t\" by this edge: it reaches no data subject"),
+    ("CREATE TABLE t (id int PRIMARY KEY, parent int OWNED_BY t(id))", "DG004", "table \"t\" is owned by nothing but itself"),
+    ("CREATE TABLE a (id int PRIMARY KEY, u int OWNED_BY users(id)); CREATE TABLE b (id int PRIMARY KEY, a int OWNED_BY a(id));
+      ALTER TABLE a ADD b int OWNED_BY b(id)", "DG005", "ownership runs in a circle between tables \"a\", \"b\""),
+    // Rules.
+    ("CREATE TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), ON DEL b ANON (a))", "42703", "column \"b\" of relation \"t\" does not exist"),
+    ("CREATE TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), ON DEL id ANON (a))", "42703", "rule ON DEL names edge \"id\", which table \"t\" does not have"),
+    ("CREATE TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), ON DEL a ANON (zz))", "42703", "column \"zz\" of relation \"t\" does not exist"),
+    ("CREATE TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), ON DEL a ANON (id))", "42P16", "ON DEL cannot blank \"id\", a primary-key column of table \"t\""),
+    ("CREATE TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), b int OWNED_BY users(id), ON DEL a ANON (a, b))", "42P16", "ON DEL cannot blank \"b\", which another ownership edge of table \"t\" stands on"),
+    ("CREATE DATA_SUBJECT TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), ON DEL a DELETE_ROW)", "42P16", "ON DEL … DELETE_ROW would erase a person of data-subject table \"t\" by another's request"),
+    ("CREATE TABLE t (id int PRIMARY KEY, a int OWNS stories(id), u int OWNED_BY users(id), ON DEL a ANON (u))", "42P16", "edge \"a\" of table \"t\" says who owns or accesses rows of table \"stories\""),
+    // Data subjects.
+    ("CREATE DATA_SUBJECT TABLE t (id int)", "42P16", "data-subject table \"t\" has no primary key"),
+    ("CREATE DATA_SUBJECT TABLE t (id int PRIMARY KEY REFERENCES users(id))", "42P16", "the primary key of data-subject table \"t\" refers to rows that can be erased"),
+    // Labels and comments.
+    ("SECURITY LABEL FOR dogwood ON COLUMN stories.title IS 'OWNED BY users(id)'", "22023", "\"OWNED BY users(id)\" is not a valid security label of provider \"dogwood\""),
+    ("SECURITY LABEL FOR other ON TABLE users IS 'x'", "22023", "security label provider \"other\" is not loaded"),
+    ("SECURITY LABEL FOR dogwood ON COLUMN users.id IS 'DATA_SUBJECT'", "42P16", "DATA_SUBJECT belongs on a table"),
+    ("COMMENT ON COLUMN plain.n IS 'x @owned_by'", "22023", "the tag \"@owned_by\" in the comment does not parse"),
+    ("COMMENT ON COLUMN plain.n IS '@owned_by users(id)'; COMMENT ON COLUMN plain.n IS 'nothing'", "42P16", "a comment cannot remove or change an annotation of column \"n\" of table \"plain\""),
+    ("COMMENT ON COLUMN stories.author IS '@accessed_by users(id)'", "42P16", "a comment cannot remove or change an annotation of column \"author\" of table \"stories\""),
+    ("ALTER TABLE plain ALTER n DROP OWNED_BY", "42704", "column \"n\" of table \"plain\" has no annotation OWNED_BY"),
+    ("ALTER TABLE plain ALTER n SET OWNED_BY nowhere(id)", "42P01", "relation \"nowhere\" does not exist"),
+    // PostgreSQL's own.
+    ("CREATE TABLE plain (a int)", "42P07", "relation \"plain\" already exists"),
+    ("CREATE TABLE plain_n (a int)", "42P07", "relation \"plain_n\" already exists"),
+    ("CREATE TABLE t (a int, a text)", "42701", "column \"a\" specified more than once"),
+    ("CREATE TABLE t (a nothing)", "42704", "type \"nothing\" does not exist"),
+    ("CREATE TABLE t (a int PRIMARY KEY, b int PRIMARY KEY)", "42P16", "multiple primary keys for table \"t\" are not allowed"),
+    ("CREATE TABLE t (a int, PRIMARY KEY (a, a))", "42701", "column \"a\" appears twice in primary key constraint"),
+    ("CREATE TABLE t (a int, UNIQUE (b))", "42703", "column \"b\" named in key does not exist"),
+    ("CREATE TABLE t (a int CHECK (b > 0))", "42703", "column \"b\" does not exist"),
+    ("CREATE TABLE t (a int DEFAULT 'x'::text)", "42804", "column \"a\" is of type integer but default expression is of type text"),
+    ("CREATE TABLE t (a int DEFAULT 1 DEFAULT 2)", "42601", "multiple default values specified for column \"a\" of table \"t\""),
+    ("CREATE TABLE t (a int NULL NOT NULL)", "42601", "conflicting NULL/NOT NULL declarations for column \"a\" of table \"t\""),
+    ("CREATE TABLE t (a int, b int GENERATED ALWAYS AS (b + 1) STORED)", "42P17", "cannot use generated column \"b\" in column generation expression"),
+    ("CREATE TABLE t (a text GENERATED ALWAYS AS IDENTITY)", "22023", "identity column type must be smallint, integer, or bigint"),
+    ("CREATE TABLE other.t (a int)", "3F000", "schema \"other\" does not exist"),
+    ("CREATE TEMP TABLE t (a int)", "0A000", "a temporary table is not supported"),
+    ("CREATE TABLE t (LIKE nowhere)", "42P01", "relation \"nowhere\" does not exist"),
+    ("CREATE TABLE t (LIKE users INCLUDING ALL)", "0A000", "LIKE of table \"users\", whose rows belong to people, without an owner is not supported"),
+    ("CREATE FUNCTION f() RETURNS int AS 'x' LANGUAGE sql", "0A000", "CREATE FUNCTION is not supported"),
+    ("CREATE INDEX ON plain (lower(t))", "0A000", "an index on an expression is not supported"),
+    ("CREATE INDEX ON plain (n) WHERE n > 0", "0A000", "a partial index is not supported"),
+    ("CREATE INDEX ON plain (zz)", "42703", "column \"zz\" does not exist"),
+    ("CREATE INDEX plain ON plain (n)", "42P07", "relation \"plain\" already exists"),
+    ("DROP TABLE nowhere", "42P01", "table \"nowhere\" does not exist"),
+    ("DROP TABLE plain_n", "42809", "\"plain_n\" is not a table"),
+    ("DROP TABLE users", "2BP01", "cannot drop table users because other objects depend on it"),
+    ("DROP INDEX users_pkey", "2BP01", "cannot drop index users_pkey because constraint users_pkey on table users requires it"),
+    ("ALTER TABLE users DROP CONSTRAINT users_pkey", "2BP01", "cannot drop constraint users_pkey on table users because other objects depend on it"),
+    ("ALTER TABLE users DROP COLUMN id", "2BP01", "cannot drop column id of table users because other objects depend on it"),
+    ("ALTER TABLE plain DROP COLUMN zz", "42703", "column \"zz\" of relation \"plain\" does not exist"),
+    ("ALTER TABLE plain DROP CONSTRAINT zz", "42704", "constraint \"zz\" of relation \"plain\" does not exist"),
+    ("ALTER TABLE plain ADD n int", "42701", "column \"n\" of relation \"plain\" already exists"),
+    ("ALTER TABLE plain RENAME n TO t", "42701", "column \"t\" of relation \"plain\" already exists"),
+    ("ALTER TABLE plain RENAME TO users", "42P07", "relation \"users\" already exists"),
+    ("ALTER TABLE plain ALTER id DROP NOT NULL", "42P16", "column \"id\" is in a primary key"),
+    ("ALTER TABLE plain ALTER t TYPE int", "42804", "column \"t\" cannot be cast automatically to type integer"),
+    ("ALTER TABLE nowhere ADD a int", "42P01", "relation \"nowhere\" does not exist"),
+    ("TRUNCATE users", "0A000", "cannot truncate a table referenced in a foreign key constraint"),
+    ("CREATE SEQUENCE s", "42P07", "relation \"s\" already exists"),
+    ("CREATE SEQUENCE t INCREMENT 0", "22023", "INCREMENT must not be zero"),
+    ("CREATE SEQUENCE t MINVALUE 5 MAXVALUE 5", "22023", "MINVALUE (5) must be less than MAXVALUE (5)"),
+    ("DROP SEQUENCE plain", "42809", "\"plain\" is not a sequence"),
+    ("CREATE TYPE mood AS ENUM ('a')", "42710", "type \"mood\" already exists"),
+    ("ALTER TYPE mood ADD VALUE 'ok'", "42710", "enum label \"ok\" already exists"),
+    ("ALTER TYPE mood ADD VALUE 'x' BEFORE 'sad'", "0A000", "adding an enum label anywhere but at the end is not supported"),
+    ("CREATE TABLE t (m mood); DROP TYPE mood", "2BP01", "cannot drop type mood because other objects depend on it"),
+];
+
 #[test]
 fn declaration_errors() {
     let base = catalog(BASE);
     let mut failures = Vec::new();
-    for (sql, code, message) in [
-        // Targets, keys, types.
-        ("CREATE TABLE t (a int OWNED_BY nowhere(id))", "42P01", "relation \"nowhere\" does not exist"),
-        ("CREATE TABLE t (a int OWNED_BY users(missing))", "42703", "column \"missing\" referenced in foreign key constraint does not exist"),
-        ("CREATE TABLE t (a text OWNED_BY users(name))", "42830", "there is no unique constraint matching given keys for referenced table \"users\""),
-        ("CREATE TABLE t (a text OWNED_BY users(id))", "42804", "foreign key constraint \"t_a_fkey\" cannot be implemented"),
-        ("CREATE TABLE t (a int, FOREIGN KEY (a) OWNED_BY users(id, code))", "42830", "number of referencing and referenced columns for foreign key disagree"),
-        ("CREATE TABLE t (a int OWNED_BY users(id) OWNS users(id))", "42710", "column \"a\" of table \"t\" is annotated already"),
-        ("CREATE TABLE t (a int, FOREIGN KEY (b) OWNED_BY users(id))", "42703", "column \"b\" referenced in foreign key constraint does not exist"),
-        // Reach.
-        ("CREATE TABLE t (a int OWNED_BY plain(id))", "DG004", "rows of table \"t\" would have no owner: the edge reaches no data subject"),
-        ("CREATE TABLE t (a int OWNS plain(id))", "DG004", "rows of table \"plain\" would have no owner: the edge reaches no data subject"),
-        ("CREATE TABLE t (a int ACCESSED_BY plain(id))", "DG004", "nobody could access rows of table \"t\" by this edge: it reaches no data subject"),
-        ("CREATE TABLE t (id int PRIMARY KEY, parent int OWNED_BY t(id))", "DG004", "table \"t\" is owned by nothing but itself"),
-        ("CREATE TABLE a (id int PRIMARY KEY, u int OWNED_BY users(id)); CREATE TABLE b (id int PRIMARY KEY, a int OWNED_BY a(id));
-          ALTER TABLE a ADD b int OWNED_BY b(id)", "DG005", "ownership runs in a circle between tables \"a\", \"b\""),
-        // Rules.
-        ("CREATE TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), ON DEL b ANON (a))", "42703", "column \"b\" of relation \"t\" does not exist"),
-        ("CREATE TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), ON DEL id ANON (a))", "42703", "rule ON DEL names edge \"id\", which table \"t\" does not have"),
-        ("CREATE TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), ON DEL a ANON (zz))", "42703", "column \"zz\" of relation \"t\" does not exist"),
-        ("CREATE TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), ON DEL a ANON (id))", "42P16", "ON DEL cannot blank \"id\", a primary-key column of table \"t\""),
-        ("CREATE TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), b int OWNED_BY users(id), ON DEL a ANON (a, b))", "42P16", "ON DEL cannot blank \"b\", which another ownership edge of table \"t\" stands on"),
-        ("CREATE DATA_SUBJECT TABLE t (id int PRIMARY KEY, a int OWNED_BY users(id), ON DEL a DELETE_ROW)", "42P16", "ON DEL … DELETE_ROW would erase a person of data-subject table \"t\" by another's request"),
-        ("CREATE TABLE t (id int PRIMARY KEY, a int OWNS stories(id), u int OWNED_BY users(id), ON DEL a ANON (u))", "42P16", "edge \"a\" of table \"t\" says who owns or accesses rows of table \"stories\""),
-        // Data subjects.
-        ("CREATE DATA_SUBJECT TABLE t (id int)", "42P16", "data-subject table \"t\" has no primary key"),
-        ("CREATE DATA_SUBJECT TABLE t (id int PRIMARY KEY REFERENCES users(id))", "42P16", "the primary key of data-subject table \"t\" refers to rows that can be erased"),
-        // Labels and comments.
-        ("SECURITY LABEL FOR dogwood ON COLUMN stories.title IS 'OWNED BY users(id)'", "22023", "\"OWNED BY users(id)\" is not a valid security label of provider \"dogwood\""),
-        ("SECURITY LABEL FOR other ON TABLE users IS 'x'", "22023", "security label provider \"other\" is not loaded"),
-        ("SECURITY LABEL FOR dogwood ON COLUMN users.id IS 'DATA_SUBJECT'", "42P16", "DATA_SUBJECT belongs on a table"),
-        ("COMMENT ON COLUMN plain.n IS 'x @owned_by'", "22023", "the tag \"@owned_by\" in the comment does not parse"),
-        ("COMMENT ON COLUMN plain.n IS '@owned_by users(id)'; COMMENT ON COLUMN plain.n IS 'nothing'", "42P16", "a comment cannot remove or change an annotation of column \"n\" of table \"plain\""),
-        ("COMMENT ON COLUMN stories.author IS '@accessed_by users(id)'", "42P16", "a comment cannot remove or change an annotation of column \"author\" of table \"stories\""),
-        ("ALTER TABLE plain ALTER n DROP OWNED_BY", "42704", "column \"n\" of table \"plain\" has no annotation OWNED_BY"),
-        ("ALTER TABLE plain ALTER n SET OWNED_BY nowhere(id)", "42P01", "relation \"nowhere\" does not exist"),
-        // PostgreSQL's own.
-        ("CREATE TABLE plain (a int)", "42P07", "relation \"plain\" already exists"),
-        ("CREATE TABLE plain_n (a int)", "42P07", "relation \"plain_n\" already exists"),
-        ("CREATE TABLE t (a int, a text)", "42701", "column \"a\" specified more than once"),
-        ("CREATE TABLE t (a nothing)", "42704", "type \"nothing\" does not exist"),
-        ("CREATE TABLE t (a int PRIMARY KEY, b int PRIMARY KEY)", "42P16", "multiple primary keys for table \"t\" are not allowed"),
-        ("CREATE TABLE t (a int, PRIMARY KEY (a, a))", "42701", "column \"a\" appears twice in primary key constraint"),
-        ("CREATE TABLE t (a int, UNIQUE (b))", "42703", "column \"b\" named in key does not exist"),
-        ("CREATE TABLE t (a int CHECK (b > 0))", "42703", "column \"b\" does not exist"),
-        ("CREATE TABLE t (a int DEFAULT 'x'::text)", "42804", "column \"a\" is of type integer but default expression is of type text"),
-        ("CREATE TABLE t (a int DEFAULT 1 DEFAULT 2)", "42601", "multiple default values specified for column \"a\" of table \"t\""),
-        ("CREATE TABLE t (a int NULL NOT NULL)", "42601", "conflicting NULL/NOT NULL declarations for column \"a\" of table \"t\""),
-        ("CREATE TABLE t (a int, b int GENERATED ALWAYS AS (b + 1) STORED)", "42P17", "cannot use generated column \"b\" in column generation expression"),
-        ("CREATE TABLE t (a text GENERATED ALWAYS AS IDENTITY)", "22023", "identity column type must be smallint, integer, or bigint"),
-        ("CREATE TABLE other.t (a int)", "3F000", "schema \"other\" does not exist"),
-        ("CREATE TEMP TABLE t (a int)", "0A000", "a temporary table is not supported"),
-        ("CREATE TABLE t (LIKE nowhere)", "42P01", "relation \"nowhere\" does not exist"),
-        ("CREATE TABLE t (LIKE users INCLUDING ALL)", "0A000", "LIKE of table \"users\", whose rows belong to people, without an owner is not supported"),
-        ("CREATE FUNCTION f() RETURNS int AS 'x' LANGUAGE sql", "0A000", "CREATE FUNCTION is not supported"),
-        ("CREATE INDEX ON plain (lower(t))", "0A000", "an index on an expression is not supported"),
-        ("CREATE INDEX ON plain (n) WHERE n > 0", "0A000", "a partial index is not supported"),
-        ("CREATE INDEX ON plain (zz)", "42703", "column \"zz\" does not exist"),
-        ("CREATE INDEX plain ON plain (n)", "42P07", "relation \"plain\" already exists"),
-        ("DROP TABLE nowhere", "42P01", "table \"nowhere\" does not exist"),
-        ("DROP TABLE plain_n", "42809", "\"plain_n\" is not a table"),
-        ("DROP TABLE users", "2BP01", "cannot drop table users because other objects depend on it"),
-        ("DROP INDEX users_pkey", "2BP01", "cannot drop index users_pkey because constraint users_pkey on table users requires it"),
-        ("ALTER TABLE users DROP CONSTRAINT users_pkey", "2BP01", "cannot drop constraint users_pkey on table users because other objects depend on it"),
-        ("ALTER TABLE users DROP COLUMN id", "2BP01", "cannot drop column id of table users because other objects depend on it"),
-        ("ALTER TABLE plain DROP COLUMN zz", "42703", "column \"zz\" of relation \"plain\" does not exist"),
-        ("ALTER TABLE plain DROP CONSTRAINT zz", "42704", "constraint \"zz\" of relation \"plain\" does not exist"),
-        ("ALTER TABLE plain ADD n int", "42701", "column \"n\" of relation \"plain\" already exists"),
-        ("ALTER TABLE plain RENAME n TO t", "42701", "column \"t\" of relation \"plain\" already exists"),
-        ("ALTER TABLE plain RENAME TO users", "42P07", "relation \"users\" already exists"),
-        ("ALTER TABLE plain ALTER id DROP NOT NULL", "42P16", "column \"id\" is in a primary key"),
-        ("ALTER TABLE plain ALTER t TYPE int", "42804", "column \"t\" cannot be cast automatically to type integer"),
-        ("ALTER TABLE nowhere ADD a int", "42P01", "relation \"nowhere\" does not exist"),
-        ("TRUNCATE users", "0A000", "cannot truncate a table referenced in a foreign key constraint"),
-        ("CREATE SEQUENCE s", "42P07", "relation \"s\" already exists"),
-        ("CREATE SEQUENCE t INCREMENT 0", "22023", "INCREMENT must not be zero"),
-        ("CREATE SEQUENCE t MINVALUE 5 MAXVALUE 5", "22023", "MINVALUE (5) must be less than MAXVALUE (5)"),
-        ("DROP SEQUENCE plain", "42809", "\"plain\" is not a sequence"),
-        ("CREATE TYPE mood AS ENUM ('a')", "42710", "type \"mood\" already exists"),
-        ("ALTER TYPE mood ADD VALUE 'ok'", "42710", "enum label \"ok\" already exists"),
-        ("ALTER TYPE mood ADD VALUE 'x' BEFORE 'sad'", "0A000", "adding an enum label anywhere but at the end is not supported"),
-        ("CREATE TABLE t (m mood); DROP TYPE mood", "2BP01", "cannot drop type mood because other objects depend on it"),
-    ] {
+    for (sql, code, message) in DECLARATION_ERRORS {
         match run(&base, sql) {
             Ok(_) => failures.push(format!("{sql}: accepted")),
             Err(error) if (error.code, error.message.as_str()) == (code, message) => {
                 if error.code.starts_with("DG") {
-                    assert!(error.hint.is_some() && error.detail.as_ref().is_some_and(|detail| detail.contains("edge")), "{sql}");
+                    assert!(
+                        error.hint.is_some() && error.detail.as_ref().is_some_and(|detail| detail.contains("edge")),
+                        "{sql}"
+                    );
                 }
             }
             Err(error) => failures.push(format!("{sql}: {} {}", error.code, error.message)),
@@ -290,7 +297,7 @@ fn applications_are_accepted() {
         let dog = Dog::new(&catalog);
         assert_eq!(dog.tables().filter(|table| dog.is_personal(*table)).count(), personal, "{name}");
         assert!(catalog.relations.values().all(|table| table.pending.is_none()), "{name}");
-        dog.ownership_order().expect("no cycle");
+        assert_eq!(dog.ownership_order().1, None);
         // What the catalog says of itself changes nothing when it is said again.
         let labels = security_labels(&catalog);
         assert!(!labels.is_empty());

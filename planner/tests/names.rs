@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 /// EXPLAIN's own: operators, notes, names that it makes up, and functions that planning puts in.
 const WORDS: &str = "query finish filter get map project join inner left right full lateral on by to of with row key keys
-    recursive union all except intersect distinct window order limit offset output compute keep where lookup lookupjoin
+    recursive peers groups union all except intersect distinct window order limit offset output compute keep where lookup lookupjoin
     range orderedscan scan beside read let letrec using primary index backwards each constant rows columns reduce topk atmostone
     negate threshold tablefunction ordinality semi anti subquery desc nulls first last in any if is pairs then lock for
     update view v and or as same found computed branch column ctid true false exists null
@@ -155,7 +155,7 @@ fn explained(sql: &str, catalog: &Catalog) -> Option<String> {
     text += &explain::mir(&lower_query(&hir, catalog).ok()?, catalog);
     text += &explain::mir(&transform::optimize(lower_query(&hir, catalog).ok()?, catalog).ok()?, catalog);
     text += &explain::plan(&plan_query(&hir, catalog, &forms).ok()?, catalog);
-    if let Some(Ok(lifted)) = plan_lifted(&parsed[0], catalog, &[]).ok()? {
+    if let Some(Ok(lifted)) = plan_lifted(&parsed[0], catalog, &[], planner::lift::RANKS_HELD[0]).ok()? {
         let read = explain::view_read(&lifted, &hir.columns, "v", catalog);
         for operator in read.operators {
             let _ = writeln!(text, "{}", operator.text);

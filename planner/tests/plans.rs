@@ -32,7 +32,7 @@ fn rungs(sql: &str, wanted: &str) -> Result<String, planner::error::PlanError> {
                 out += &explain::mir(&transform::optimize(lower_query(&hir, &catalog)?, &catalog)?, &catalog);
             }
             "plan" => out += &explain::plan(&plan_query(&hir, &catalog, &forms)?, &catalog),
-            "view" => match planner::plan_lifted(&parsed[0], &catalog, &[])? {
+            "view" => match planner::plan_lifted(&parsed[0], &catalog, &[], planner::lift::RANKS_HELD[0])? {
                 Some(Ok(lifted)) => {
                     let read = explain::view_read(&lifted, &hir.columns, "v", &catalog);
                     for operator in read.operators {
@@ -90,4 +90,9 @@ fn names() {
 #[test]
 fn everything_else() {
     check("other.golden");
+}
+
+#[test]
+fn ranks() {
+    check("ranks.golden");
 }

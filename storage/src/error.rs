@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use repr::{IndexId, RelationId};
 
-use crate::loss::Loss;
+use crate::loss_report::Loss;
 
 /// Which kind of stored thing failed its authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,19 +196,47 @@ impl StorageError {
     }
 }
 
+impl fmt::Display for RocksFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RocksFailure::Corruption => "data is damaged",
+            RocksFailure::NoSpace => "no space left on device",
+            RocksFailure::Io => "input/output error",
+            RocksFailure::Transient => "storage is busy",
+            RocksFailure::Other => "storage engine error",
+        })
+    }
+}
+
+impl fmt::Display for Sealed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sealed::Row(relation) => write!(f, "a row of relation {relation} fails its authentication"),
+            Sealed::Meta => f.write_str("a metadata value fails its authentication"),
+            Sealed::AuditPayload => f.write_str("the payload of an audit record fails its authentication"),
+            Sealed::Receipt => f.write_str("a stored receipt fails its authentication"),
+        }
+    }
+}
+
+impl fmt::Display for StoredEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoredEntry::Row(relation) => write!(f, "a stored row of relation {relation} is malformed"),
+            StoredEntry::Index(index) => write!(f, "a stored entry of index {index} is malformed"),
+            StoredEntry::Owner(relation) => write!(f, "an ownership entry of relation {relation} is malformed"),
+            StoredEntry::Subject => f.write_str("a data subject's record is malformed"),
+            StoredEntry::Audit => f.write_str("an audit log entry is malformed"),
+        }
+    }
+}
+
 impl fmt::Display for StorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StorageError::Io { tried, path, source } => write!(f, "could not {tried} \"{}\": {source}", path.display()),
             StorageError::Rocks { tried, failure, file } => {
-                let class = match failure {
-                    RocksFailure::Corruption => "data is damaged",
-                    RocksFailure::NoSpace => "no space left on device",
-                    RocksFailure::Io => "input/output error",
-                    RocksFailure::Transient => "storage is busy",
-                    RocksFailure::Other => "storage engine error",
-                };
-                write!(f, "could not {tried}: {class}")?;
+                write!(f, "could not {tried}: {failure}")?;
                 match file {
                     Some(file) => write!(f, " in file \"{}\"", file.display()),
                     None => Ok(()),
@@ -266,19 +294,8 @@ impl fmt::Display for StorageError {
             StorageError::KeyDestroyed => f.write_str("the data subject's key was destroyed"),
             StorageError::UnknownMicroDb => f.write_str("the keyring has no key for this data subject"),
             StorageError::CipherUnavailable => f.write_str("this processor has no AES instructions for AES-256-GCM"),
-            StorageError::SealBroken { sealed } => match sealed {
-                Sealed::Row(relation) => write!(f, "a row of relation {relation} fails its authentication"),
-                Sealed::Meta => f.write_str("a metadata value fails its authentication"),
-                Sealed::AuditPayload => f.write_str("the payload of an audit record fails its authentication"),
-                Sealed::Receipt => f.write_str("a stored receipt fails its authentication"),
-            },
-            StorageError::Malformed { entry } => match entry {
-                StoredEntry::Row(relation) => write!(f, "a stored row of relation {relation} is malformed"),
-                StoredEntry::Index(index) => write!(f, "a stored entry of index {index} is malformed"),
-                StoredEntry::Owner(relation) => write!(f, "an ownership entry of relation {relation} is malformed"),
-                StoredEntry::Subject => f.write_str("a data subject's record is malformed"),
-                StoredEntry::Audit => f.write_str("an audit log entry is malformed"),
-            },
+            StorageError::SealBroken { sealed } => sealed.fmt(f),
+            StorageError::Malformed { entry } => entry.fmt(f),
             StorageError::CopyMissing { relation } => {
                 write!(f, "a row of relation {relation} has an owner but no stored copy")
             }

@@ -11,6 +11,7 @@
 //! ```
 
 pub mod audit;
+mod background_merge;
 pub mod batch;
 pub mod check;
 pub mod config;
@@ -18,19 +19,18 @@ mod crypto;
 pub mod error;
 mod free_space;
 mod hash_memory;
-mod hints;
 mod index;
 mod keyring;
 mod keyspace;
+mod location_cache;
 mod log_reader;
 mod log_room;
-mod loss;
+mod loss_report;
 pub mod microdb;
 mod owners;
 mod read_cache;
 mod rocks;
 mod sealing;
-mod settling;
 pub mod snapshot;
 pub mod store;
 mod subjects;
@@ -43,7 +43,7 @@ pub use crypto::{content_hash, random_bytes};
 pub use error::StorageError;
 pub use index::IndexProbe;
 pub use keyspace::ValueHash;
-pub use loss::{Loss, LostRows};
+pub use loss_report::{Loss, LostRows};
 pub use microdb::OwnerSet;
 pub use owners::OwnerProbe;
 pub use snapshot::{MicroDbProbe, Snapshot};

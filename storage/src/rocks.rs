@@ -140,6 +140,10 @@ pub(crate) enum Access {
     Write,
     /// Nothing is written, the log is replayed in memory up to where it would be.
     Read,
+    /// The same for the families that say how far the whole leads: the log is read whole, and of the others kept nothing.
+    Judge,
+    /// The same for the files of all families, and no log.
+    Files,
     /// Nothing is written, and what is damaged is passed over.
     Salvage,
 }
@@ -178,10 +182,14 @@ pub(crate) fn open(path: &Path, cache: &Cache, access: Access) -> Result<DB, Sto
     options.create_missing_column_families(access == Access::Create);
     options.set_paranoid_checks(access != Access::Salvage);
     options.set_wal_recovery_mode(match access {
-        Access::Create | Access::Write | Access::Read => DBRecoveryMode::PointInTime,
+        Access::Create | Access::Write | Access::Read | Access::Judge | Access::Files => DBRecoveryMode::PointInTime,
         Access::Salvage => DBRecoveryMode::SkipAnyCorruptedRecord,
     });
-    options.set_track_and_verify_wals_in_manifest(access != Access::Salvage);
+    options.set_track_and_verify_wals_in_manifest(!matches!(access, Access::Salvage | Access::Files));
+    if let (Access::Files, Some(elsewhere)) = (access, path.parent()) {
+        // Where none of its logs are.
+        options.set_wal_dir(elsewhere);
+    }
     options.set_recycle_log_file_num(0);
     options.set_wal_ttl_seconds(0);
     options.set_wal_size_limit_mb(0);
@@ -195,13 +203,20 @@ pub(crate) fn open(path: &Path, cache: &Cache, access: Access) -> Result<DB, Sto
     options.set_log_level(LogLevel::Warn);
     options.set_stats_dump_period_sec(0);
     options.set_stats_persist_period_sec(0);
+    // Begun for each family, whatever files it has: more take longer to begin than what they open.
+    options.set_max_file_opening_threads(if matches!(access, Access::Judge | Access::Files) { 1 } else { 4 });
     let mut families = Vec::with_capacity(FAMILIES.len());
     for family in FAMILIES {
+        if access == Access::Judge && !matches!(family, Family::Meta | Family::Audit) {
+            continue;
+        }
         families.push(ColumnFamilyDescriptor::new(family.name(), family.options(cache)?));
     }
     let opened = match access {
         Access::Create | Access::Write => DB::open_cf_descriptors(&options, path, families),
-        Access::Read | Access::Salvage => DB::open_cf_descriptors_read_only(&options, path, families, false),
+        Access::Read | Access::Judge | Access::Files | Access::Salvage => {
+            DB::open_cf_descriptors_read_only(&options, path, families, false)
+        }
     };
     opened.map_err(failed("open the storage engine"))
 }

@@ -27,6 +27,7 @@ use repr::{IndexId, MicroDbId, RelationId, RowKey};
 use rocksdb::{BottommostLevelCompaction, Cache, CompactOptions, DB, FlushOptions, Range};
 
 use crate::audit::log::Log;
+use crate::background_merge::BackgroundMerge;
 use crate::batch::Batch;
 use crate::config::{Cipher, Mode, StoreOptions};
 use crate::crypto::seal::{self, Header, SealPlace};
@@ -34,13 +35,12 @@ use crate::crypto::sodium::{self, KEY_BYTES};
 use crate::error::{RocksFailure, Sealed, StorageError};
 use crate::free_space::{self, FreeSpace};
 use crate::hash_memory::HashMemory;
-use crate::hints::Hints;
 use crate::keyring::{Keyring, cache, root};
 use crate::keyspace;
+use crate::location_cache::LocationCache;
 use crate::log_room::LogRoom;
 use crate::read_cache::ReadCache;
 use crate::rocks::{self, FAMILIES, Family};
-use crate::settling::Settling;
 use crate::snapshot::Snapshot;
 use crate::subjects::Subjects;
 use crate::witness::Witness;
@@ -69,11 +69,11 @@ struct Inner {
     cipher: Cipher,
     options: StoreOptions,
     log: Mutex<Log>,
-    hints: Hints,
+    hints: LocationCache,
     subjects: Subjects,
     reads: ReadCache,
     hashes: HashMemory,
-    settling: Mutex<Settling>,
+    settling: Mutex<BackgroundMerge>,
     writable: bool,
     /// None where nothing is written.
     witness: Mutex<Option<Witness>>,
@@ -490,7 +490,7 @@ impl Store {
         &self.inner.reads
     }
 
-    pub(crate) fn hints(&self) -> &Hints {
+    pub(crate) fn hints(&self) -> &LocationCache {
         &self.inner.hints
     }
 

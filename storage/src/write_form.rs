@@ -24,6 +24,9 @@ pub(crate) const PUT: u8 = 0x05;
 /// Deletes a range of keys.
 pub(crate) const DELETE_RANGE: u8 = 0x0e;
 
+/// Longer than any number.
+const NO_NUMBER: [u8; 6] = [0xff; 6];
+
 /// The families' numbers in one database, each as a varint.
 pub(crate) struct WriteForm([Vec<u8>; FAMILIES.len()]);
 
@@ -35,11 +38,12 @@ pub(crate) struct Writes<'a> {
 }
 
 impl WriteForm {
-    /// As RocksDB numbers the families.
+    /// As RocksDB numbers the families. Those that are not open have no number.
     pub(crate) fn of(db: &DB) -> WriteForm {
         WriteForm(FAMILIES.map(|family| {
+            let Some(handle) = db.cf_handle(family.name()) else { return NO_NUMBER.to_vec() };
             let mut one = WriteBatch::default();
-            one.delete_cf(family.handle(db), b"");
+            one.delete_cf(handle, b"");
             match &one.data()[HEADER_BYTES..] {
                 [DELETE, number @ .., 0] => number.to_vec(),
                 _ => panic!("RocksDB writes deletions in families that are not its default one in this form"),

@@ -6,31 +6,12 @@ mod support;
 use std::fs;
 use std::ops::RangeInclusive;
 
-use repr::{CommitTime, MicroDbId, RelationId, RowKey};
+use repr::{MicroDbId, RowKey};
 use storage::audit::{
-    AuditEntry, AuditOperation, AuditPayload, Receipt, ReceiptRequest, ReceiptTable, VerifyError, verify_capsule,
-    verify_receipt,
+    AuditOperation, AuditPayload, Receipt, ReceiptRequest, ReceiptTable, VerifyError, verify_capsule, verify_receipt,
 };
 use storage::{Batch, Reclaim, StorageError, Store};
-use support::{Folder, put, row};
-
-const PEOPLE: RelationId = RelationId(16_384);
-
-fn entry(operation: AuditOperation, subjects: &[MicroDbId]) -> AuditEntry {
-    AuditEntry {
-        time_us: 1_000_000,
-        commit: CommitTime(3),
-        actor: 10,
-        role: 11,
-        purpose: None,
-        operation,
-        statement: [1; 8],
-        tables: vec![PEOPLE],
-        subjects: subjects.to_vec(),
-        rows: 1,
-        payload: None,
-    }
-}
+use support::{Folder, PEOPLE, entry, put, row};
 
 fn receipt(store: &Store, subject: MicroDbId) -> Receipt {
     let table = |table: &str| ReceiptTable { table: table.into(), deleted: 1, anonymized: 2, disowned: 3 };

@@ -10,13 +10,12 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use repr::{CommitTime, MicroDbId, RelationId, RowKey};
-use storage::audit::{AuditEntry, AuditOperation, ReceiptRequest, ReceiptTable};
+use repr::{MicroDbId, RelationId, RowKey};
+use storage::audit::{AuditOperation, ReceiptRequest, ReceiptTable};
 use storage::check::{Problem, check};
 use storage::{Batch, Mode, Reclaim, Repair, StorageError, Store, StoreOptions};
-use support::{Folder, copy_folder, put, row};
+use support::{Folder, PEOPLE, copy_folder, entry, put, row};
 
-const PEOPLE: RelationId = RelationId(16_384);
 const CITIES: RelationId = RelationId(16_385);
 
 const THREADS: usize = 8;
@@ -58,7 +57,7 @@ impl Filled {
                 let city = RowKey::new(&self.cities.to_be_bytes());
                 batch.put_impersonal(&store, CITIES, &city, &row(&self.cities.to_be_bytes()), 1).expect("seals");
                 self.cities += 1;
-                batch.append_audit(&store, &entry(AuditOperation::Insert, person)).expect("records");
+                batch.append_audit(&store, &entry(AuditOperation::Insert, &[person])).expect("records");
                 self.commit(&store, batch);
                 self.people.push((person, key, name));
             }
@@ -78,7 +77,7 @@ impl Filled {
         batch.delete_owner(PEOPLE, &key, person);
         batch.delete_subject(PEOPLE, &key, person);
         let receipt = store.sign_receipt(&request);
-        batch.append_receipt(store, &receipt, &entry(AuditOperation::Forget, person)).expect("records");
+        batch.append_receipt(store, &receipt, &entry(AuditOperation::Forget, &[person])).expect("records");
         self.commit(store, batch);
         store.destroy_keys(&[person]).expect("destroys");
         self.forgotten.push(person);
@@ -114,22 +113,6 @@ impl Filled {
         }
         assert!(receipts == self.forgotten.len() || !refusals.is_empty(), "{receipts} receipts");
         refusals
-    }
-}
-
-fn entry(operation: AuditOperation, subject: MicroDbId) -> AuditEntry {
-    AuditEntry {
-        time_us: 1_000_000,
-        commit: CommitTime(3),
-        actor: 10,
-        role: 11,
-        purpose: None,
-        operation,
-        statement: [1; 8],
-        tables: vec![PEOPLE],
-        subjects: vec![subject],
-        rows: 1,
-        payload: None,
     }
 }
 
@@ -485,6 +468,15 @@ fn a_damaged_copy_is_told_and_repaired() {
     assert!(today.refusals(&store).is_empty());
     assert!(store.take_notices().iter().any(|notice| notice.contains("data key")));
     drop(store);
+    // A public key that is missing is told, and written by the next start, which tells that too.
+    let unpublished = |store: &Store| store.take_notices().iter().any(|notice| notice.contains("public.key"));
+    let public = fs::read(file("public.key")).expect("reads");
+    fs::remove_file(file("public.key")).expect("damages");
+    let store = Store::open(&with(&today.folder, Mode::Check)).expect("opens");
+    assert!(unpublished(&store) && !file("public.key").exists());
+    drop(store);
+    assert!(unpublished(&today.folder.open()) && !unpublished(&today.folder.open()));
+    assert_eq!(fs::read(file("public.key")).expect("reads"), public);
     // A witness that is lost is made anew only when that is asked for.
     fs::remove_file(file("witness")).expect("damages");
     let refused = Store::open(&today.folder.options()).err().expect("refused");

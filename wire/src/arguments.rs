@@ -4,6 +4,7 @@ use crate::log::{Format, Levels};
 use std::ffi::OsString;
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,8 +20,8 @@ Usage:
   dogwood serve --data DIR [--listen ADDRESS:PORT] [--insecure]
                 [--tls-cert FILE --tls-key FILE] [--block-cache-mb N]
                 [--connections N] [--awake-us N] [--keep-free-mb N]
-                [--log-format text|json] [--log-level LEVELS]
-                [-c NAME=VALUE]… [--salvage]
+                [--view-workers N] [--log-format text|json]
+                [--log-level LEVELS] [-c NAME=VALUE]… [--salvage]
   dogwood check --data DIR [--repair]
   dogwood verify --key public.key [--head NUMBER:HASH] FILE
   dogwood --help | --version
@@ -45,6 +46,9 @@ serve    Opens the data folder (made at first start) and listens, on
   --keep-free-mb
                of the data folder's disk, for erasures and merging: writes are
                refused before it is used up; 64 by default, 0 for nothing
+  --view-workers
+               threads that keep views up to date; by default one less than
+               there are processors, and four at least
   --log-format
                how the log stands on standard error: text, or an object of
                JSON a line
@@ -99,6 +103,8 @@ pub struct Serve {
     pub block_cache_bytes: Option<usize>,
     /// What is kept free on the disk, unless as much as usual.
     pub keep_free_bytes: Option<u64>,
+    /// Threads that keep views up to date, if not as many as usual.
+    pub view_workers: Option<usize>,
     /// Only read, whatever can be.
     pub salvage: bool,
     /// The operator's certificate and key.
@@ -135,6 +141,8 @@ pub enum ArgumentError {
     MissingValue(&'static str),
     /// An option that the command needs is not there.
     MissingOption(&'static str),
+    /// Not a number of threads.
+    Workers(String),
     /// An option was given twice.
     Repeated(&'static str),
     /// Not a number of connections.
@@ -184,6 +192,7 @@ impl fmt::Display for ArgumentError {
                 )
             }
             ArgumentError::Setting(text) => write!(f, "\"{text}\" is not the name of a setting and its value"),
+            ArgumentError::Workers(text) => write!(f, "\"{text}\" is not a number of threads from 1 to 64"),
             ArgumentError::Head(text) => write!(f, "\"{text}\" is not a record's number and hash"),
             ArgumentError::HalfCertificate => f.write_str("--tls-cert and --tls-key go together"),
         }
@@ -234,7 +243,7 @@ fn unknown(word: &std::ffi::OsStr) -> ArgumentError {
 fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
     let (mut data, mut listen, mut insecure, mut certificate, mut key) = (None, None, None, None, None);
     let (mut block_cache_bytes, mut connections_max, mut awake) = (None, None, None);
-    let (mut keep_free_bytes, mut salvage) = (None, None);
+    let (mut keep_free_bytes, mut view_workers, mut salvage) = (None, None, None);
     let (mut log_format, mut log_levels, mut settings) = (None, None, Vec::new());
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
@@ -269,6 +278,10 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
                 let value = options.value("--keep-free-mb")?;
                 set("--keep-free-mb", &mut keep_free_bytes, kept(&value.to_string_lossy())?)?;
             }
+            Some("--view-workers") => {
+                let value = options.value("--view-workers")?;
+                set("--view-workers", &mut view_workers, workers(&value.to_string_lossy())?)?;
+            }
             Some("--block-cache-mb") => {
                 let value = options.value("--block-cache-mb")?;
                 set("--block-cache-mb", &mut block_cache_bytes, megabytes(&value.to_string_lossy())?)?;
@@ -287,6 +300,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         insecure: insecure.is_some(),
         block_cache_bytes,
         keep_free_bytes,
+        view_workers,
         salvage: salvage.is_some(),
         connections_max,
         awake: awake.unwrap_or(AWAKE),
@@ -317,22 +331,31 @@ fn setting(text: &str) -> Result<(String, String), ArgumentError> {
     }
 }
 
+/// A number within bounds.
+fn number(text: &str, bounds: RangeInclusive<usize>) -> Option<usize> {
+    text.parse().ok().filter(|number| bounds.contains(number))
+}
+
 /// A number of connections.
 fn connections(text: &str) -> Result<usize, ArgumentError> {
-    let number = text.parse::<usize>().ok().filter(|number| (1..=100_000).contains(number));
-    number.ok_or_else(|| ArgumentError::Connections(text.to_string()))
+    number(text, 1..=100_000).ok_or_else(|| ArgumentError::Connections(text.to_string()))
+}
+
+/// A number of threads.
+fn workers(text: &str) -> Result<usize, ArgumentError> {
+    number(text, 1..=64).ok_or_else(|| ArgumentError::Workers(text.to_string()))
 }
 
 /// A short time: a millisecond at most.
 fn microseconds(text: &str) -> Result<Duration, ArgumentError> {
-    let number = text.parse::<u64>().ok().filter(|number| *number <= 1_000);
-    number.map(Duration::from_micros).ok_or_else(|| ArgumentError::Microseconds(text.to_string()))
+    let micros = number(text, 0..=1_000).map(|micros| Duration::from_micros(micros as u64));
+    micros.ok_or_else(|| ArgumentError::Microseconds(text.to_string()))
 }
 
 /// A number of megabytes, in bytes: from one to a terabyte.
 fn megabytes(text: &str) -> Result<usize, ArgumentError> {
-    let number = text.parse::<usize>().ok().filter(|number| (1..=1 << 20).contains(number));
-    number.map(|number| number << 20).ok_or_else(|| ArgumentError::Megabytes(text.to_string()))
+    let bytes = number(text, 1..=1 << 20).map(|megabytes| megabytes << 20);
+    bytes.ok_or_else(|| ArgumentError::Megabytes(text.to_string()))
 }
 
 /// The same, or none.
@@ -435,6 +458,7 @@ mod tests {
             ("serve --data a --block-cache-mb 0", "\"0\" is not a number of megabytes from 1 to 1048576"),
             ("serve --data a --connections x", "\"x\" is not a number of connections from 1 to 100000"),
             ("serve --data a --awake-us 2000", "\"2000\" is not a number of microseconds from 0 to 1000"),
+            ("serve --data a --view-workers 0", "\"0\" is not a number of threads from 1 to 64"),
             ("serve --data a --log-format xml", "\"xml\" is not a format of the log: text or json"),
             (
                 "serve --data a --log-level loud",

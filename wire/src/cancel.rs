@@ -4,7 +4,7 @@
 //! time and are never logged. A client that vanishes while its statement runs is noticed here too, because the
 //! connection's own thread is busy evaluating and does not read.
 
-use crate::line::Line;
+use crate::client_socket::ClientSocket;
 use engine::protocol::CancelFlag;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub struct Cancellable {
     secret: Vec<u8>,
     flag: Arc<CancelFlag>,
-    line: Arc<Line>,
+    socket: Arc<ClientSocket>,
 }
 
 /// All connections that have logged in.
@@ -28,7 +28,7 @@ pub struct Registration {
     pid: i32,
     /// The engine's flag.
     pub flag: Arc<CancelFlag>,
-    line: Arc<Line>,
+    socket: Arc<ClientSocket>,
 }
 
 impl CancelRegistry {
@@ -38,11 +38,11 @@ impl CancelRegistry {
         pid: i32,
         secret: Vec<u8>,
         flag: Arc<CancelFlag>,
-        line: Arc<Line>,
+        socket: Arc<ClientSocket>,
     ) -> Registration {
-        let entry = Cancellable { secret, flag: Arc::clone(&flag), line: Arc::clone(&line) };
+        let entry = Cancellable { secret, flag: Arc::clone(&flag), socket: Arc::clone(&socket) };
         self.lock().insert(pid, entry);
-        Registration { registry: Arc::clone(self), pid, flag, line }
+        Registration { registry: Arc::clone(self), pid, flag, socket }
     }
 
     /// Does what a CancelRequest asks. Whether it matched is not told to anyone.
@@ -64,7 +64,7 @@ impl CancelRegistry {
     /// Cancels the statements whose clients have closed their sockets.
     pub(crate) fn cancel_abandoned(&self) {
         for entry in self.lock().values() {
-            if entry.line.is_abandoned() {
+            if entry.socket.is_abandoned() {
                 entry.raise();
             }
         }
@@ -79,7 +79,7 @@ impl CancelRegistry {
 impl Cancellable {
     fn raise(&self) {
         self.flag.cancel();
-        self.line.place.wake();
+        self.socket.place.wake();
     }
 }
 
@@ -87,8 +87,8 @@ impl Registration {
     /// Marks the connection as running a statement until the guard is dropped, and starts it uncancelled.
     pub fn running(&self) -> Running {
         self.flag.clear();
-        self.line.set_busy(true);
-        Running(Arc::clone(&self.line))
+        self.socket.set_busy(true);
+        Running(Arc::clone(&self.socket))
     }
 }
 
@@ -99,7 +99,7 @@ impl Drop for Registration {
 }
 
 /// See `Registration::running`.
-pub struct Running(Arc<Line>);
+pub struct Running(Arc<ClientSocket>);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -115,23 +115,23 @@ pub(crate) fn constant_time_equal(left: &[u8], right: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vigil::Vigil;
+    use crate::busy_wait::BusyWait;
     use std::net::{TcpListener, TcpStream};
     use std::time::{Duration, Instant};
 
-    fn pair() -> (TcpStream, Arc<Line>) {
+    fn pair() -> (TcpStream, Arc<ClientSocket>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
         let client = TcpStream::connect(listener.local_addr().expect("address")).expect("connect");
         let (server, _) = listener.accept().expect("accept");
-        (client, Arc::new(Line::new(server, &Vigil::new(Duration::ZERO)).expect("line")))
+        (client, Arc::new(ClientSocket::new(server, &BusyWait::new(Duration::ZERO)).expect("socket")))
     }
 
     #[test]
     fn only_the_right_secret_cancels_and_only_while_registered() {
         let registry = Arc::new(CancelRegistry::default());
-        let (_client, line) = pair();
+        let (_client, socket) = pair();
         let flag = Arc::new(CancelFlag::default());
-        let registration = registry.register(7, vec![1, 2, 3, 4], Arc::clone(&flag), line);
+        let registration = registry.register(7, vec![1, 2, 3, 4], Arc::clone(&flag), socket);
         for (pid, secret) in [(7, &[1, 2, 3][..]), (7, &[1, 2, 3, 5]), (8, &[1, 2, 3, 4]), (7, &[])] {
             registry.cancel(pid, secret);
             assert!(!flag.is_cancelled());
@@ -148,9 +148,9 @@ mod tests {
     #[test]
     fn a_vanished_client_cancels_its_running_statement_only() {
         let registry = Arc::new(CancelRegistry::default());
-        let (client, line) = pair();
+        let (client, socket) = pair();
         let flag = Arc::new(CancelFlag::default());
-        let registration = registry.register(7, vec![0; 4], Arc::clone(&flag), line);
+        let registration = registry.register(7, vec![0; 4], Arc::clone(&flag), socket);
         let running = registration.running();
         registry.cancel_abandoned();
         assert!(!flag.is_cancelled());

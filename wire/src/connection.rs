@@ -3,10 +3,10 @@
 //! Messages to the client gather in a buffer until `flush`; nothing else writes to the socket. On the conversation's own
 //! thread reads and writes block; a conversation that is parked, or has nothing to read for a while, waits on the shared threads.
 
-use crate::arriving::{Arriving, UNCOUNTED_BYTES};
+use crate::client_socket::{ClientSocket, End};
 use crate::decode::{Frame, MESSAGE_BYTES_MAX, PASSED_OVER_BYTES_MAX, Taken};
 use crate::error::WireError;
-use crate::line::{End, Line};
+use crate::incoming_memory::{Arriving, UNCOUNTED_BYTES};
 use crate::parking::watch;
 use crate::transport::Transport;
 use bytes::{Buf, BytesMut};
@@ -31,27 +31,39 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// See the module.
 pub struct Connection {
     transport: Transport,
-    incoming: BytesMut,
+    incoming: Incoming,
+    outgoing: Outgoing,
+    /// The reactor's eye on the socket, while the conversation is parked.
+    watch: Option<AsyncFd<Arc<ClientSocket>>>,
+}
+
+/// What comes from the client.
+#[derive(Default)]
+struct Incoming {
+    bytes: BytesMut,
     /// What it counts among what arrives everywhere.
     arriving: Arriving,
     /// The message that is arriving is one too many.
     refuse: bool,
     /// Bytes of a message that was too long, which are still to come.
     passing_over: usize,
-    outgoing: Vec<u8>,
+}
+
+/// What goes to the client.
+#[derive(Default)]
+struct Outgoing {
+    bytes: Vec<u8>,
     /// Where messages are made that are not written in place.
     message: BytesMut,
-    // Up to here `outgoing` is whole messages; behind it one may be under construction.
+    // Up to here `bytes` is whole messages; behind it one may be under construction.
     sealed: usize,
     /// How often something was sent.
     flushes: u64,
-    /// The reactor's eye on the socket, while the conversation is parked.
-    watch: Option<AsyncFd<Arc<Line>>>,
 }
 
 /// What waits to be sent, to be sent by somebody else while the connection reads on. Until then nothing else may be sent.
 pub struct Answer {
-    line: Arc<Line>,
+    socket: Arc<ClientSocket>,
     bytes: Vec<u8>,
 }
 
@@ -64,37 +76,26 @@ pub struct Mark {
 impl Connection {
     /// Takes over a socket on which nothing has been read ahead.
     pub fn new(transport: Transport) -> Self {
-        Connection {
-            transport,
-            incoming: BytesMut::new(),
-            arriving: Arriving::default(),
-            refuse: false,
-            passing_over: 0,
-            outgoing: Vec::new(),
-            message: BytesMut::new(),
-            sealed: 0,
-            flushes: 0,
-            watch: None,
-        }
+        Connection { transport, incoming: Incoming::default(), outgoing: Outgoing::default(), watch: None }
     }
 
     /// The next message, if it is here already.
     pub fn arrived(&mut self, body_bytes_max: usize) -> Result<Option<Frame>, WireError> {
-        if self.line().ended() == Some(End::Evicted) {
+        if self.socket().ended() == Some(End::Evicted) {
             return Err(WireError::fatal(End::Evicted.error()));
         }
-        let passed = self.passing_over.min(self.incoming.len());
-        self.incoming.advance(passed);
-        self.passing_over -= passed;
-        if self.passing_over > 0 {
+        let passed = self.incoming.passing_over.min(self.incoming.bytes.len());
+        self.incoming.bytes.advance(passed);
+        self.incoming.passing_over -= passed;
+        if self.incoming.passing_over > 0 {
             return Ok(None);
         }
-        let (kind, length) = match Frame::take(&mut self.incoming, body_bytes_max)? {
+        let (kind, length) = match Frame::take(&mut self.incoming.bytes, body_bytes_max)? {
             Taken::Frame(frame) => return Ok(Some(frame)),
-            Taken::Part if std::mem::take(&mut self.refuse) => {
-                let Some((kind, length)) = Frame::begun(&self.incoming) else { return Ok(None) };
-                self.passing_over = 1 + length;
-                self.arriving.hold(0);
+            Taken::Part if std::mem::take(&mut self.incoming.refuse) => {
+                let Some((kind, length)) = Frame::begun(&self.incoming.bytes) else { return Ok(None) };
+                self.incoming.passing_over = 1 + length;
+                self.incoming.arriving.hold(0);
                 return Ok(Some(Frame::no_memory(kind, length)));
             }
             Taken::Part => return Ok(None),
@@ -108,7 +109,7 @@ impl Connection {
             )));
         }
         // Refused at once, while the client may still be sending it: the answer is there when it is done.
-        self.passing_over = 1 + length;
+        self.incoming.passing_over = 1 + length;
         Ok(Some(Frame::too_long(kind, length, body_bytes_max)))
     }
 
@@ -148,33 +149,35 @@ impl Connection {
 
     /// Reads what comes; whether something did.
     fn read(&mut self, patience: Duration) -> Result<bool, WireError> {
-        if self.incoming.is_empty() && self.incoming.capacity() > KEEP_BYTES_MAX {
-            self.incoming = BytesMut::new();
+        if self.incoming.bytes.is_empty() && self.incoming.bytes.capacity() > KEEP_BYTES_MAX {
+            self.incoming.bytes = BytesMut::new();
         }
-        match self.transport.read(&mut self.incoming, Some(patience)) {
+        match self.transport.read(&mut self.incoming.bytes, Some(patience)) {
             Ok(Some(0)) => Err(self.gone()),
             Ok(read) => {
-                if self.passing_over == 0 && (self.incoming.len() > UNCOUNTED_BYTES || self.arriving.is_held()) {
-                    self.refuse = !self.arriving.hold(self.incoming.len());
+                if self.incoming.passing_over == 0
+                    && (self.incoming.bytes.len() > UNCOUNTED_BYTES || self.incoming.arriving.is_held())
+                {
+                    self.incoming.refuse = !self.incoming.arriving.hold(self.incoming.bytes.len());
                 }
                 Ok(read.is_some())
             }
             // Ended from outside, an encrypted connection looks cut off.
-            Err(_) if self.line().ended().is_some() => Err(self.gone()),
+            Err(_) if self.socket().ended().is_some() => Err(self.gone()),
             Err(error) => Err(error.into()),
         }
     }
 
     /// Why nothing more can be read.
     fn gone(&self) -> WireError {
-        self.line().ended().map_or(WireError::Gone, |end| WireError::fatal(end.error()))
+        self.socket().ended().map_or(WireError::Gone, |end| WireError::fatal(end.error()))
     }
 
     /// Gives the thread back, and what memory is not needed for waiting.
     pub(crate) async fn park(&mut self) -> Result<(), WireError> {
-        self.line().place.park().await;
+        self.socket().place.park().await;
         if self.watch.is_none() {
-            match watch(self.line(), Interest::READABLE | Interest::WRITABLE) {
+            match watch(self.socket(), Interest::READABLE | Interest::WRITABLE) {
                 Ok(watch) => self.watch = Some(watch),
                 Err(error) => {
                     self.leave().await;
@@ -182,12 +185,12 @@ impl Connection {
                 }
             }
         }
-        self.message = BytesMut::new();
-        if self.incoming.is_empty() {
-            self.incoming = BytesMut::new();
+        self.outgoing.message = BytesMut::new();
+        if self.incoming.bytes.is_empty() {
+            self.incoming.bytes = BytesMut::new();
         }
-        if self.outgoing.is_empty() {
-            self.outgoing = Vec::new();
+        if self.outgoing.bytes.is_empty() {
+            self.outgoing.bytes = Vec::new();
         }
         Ok(())
     }
@@ -195,7 +198,7 @@ impl Connection {
     /// Takes a thread again, on which everything may block.
     pub async fn leave(&mut self) {
         self.watch = None;
-        self.line().place.leave().await;
+        self.socket().place.leave().await;
     }
 
     /// Parked: waits until the client says something, or says that it has nothing more to say, or until then.
@@ -205,7 +208,7 @@ impl Connection {
             // Whether it is only an old readiness that shows, the next read finds out.
             watch.readable().await.map(drop)
         };
-        let ended = poll_fn(|_| if self.line().ended().is_some() { Poll::Ready(()) } else { Poll::Pending });
+        let ended = poll_fn(|_| if self.socket().ended().is_some() { Poll::Ready(()) } else { Poll::Pending });
         tokio::select! {
             biased;
             () = ended => Err(self.gone()),
@@ -219,7 +222,7 @@ impl Connection {
         let Some(watch) = &self.watch else { return Ok(()) };
         let mut asleep = false;
         let woken = poll_fn(|context| {
-            if self.line().ended().is_some() {
+            if self.socket().ended().is_some() {
                 return Poll::Ready(Err(self.gone()));
             }
             while let Poll::Ready(ready) = watch.poll_read_ready(context) {
@@ -254,7 +257,7 @@ impl Connection {
     async fn until_writable(&self) -> Result<(), WireError> {
         let Some(watch) = &self.watch else { return Ok(()) };
         poll_fn(|context| {
-            if self.line().ended().is_some() {
+            if self.socket().ended().is_some() {
                 // Nothing more can be said to a client that does not read: part of a message may be out.
                 return Poll::Ready(Err(WireError::Gone));
             }
@@ -276,11 +279,13 @@ impl Connection {
 
     /// Puts a message behind the others that wait to be flushed.
     pub fn feed(&mut self, message: PgWireBackendMessage) -> Result<(), WireError> {
-        self.message.clear();
-        message.encode(&mut self.message).map_err(|error| WireError::Socket(io::Error::other(error.to_string())))?;
-        self.outgoing.extend_from_slice(&self.message);
-        if self.message.capacity() > KEEP_BYTES_MAX {
-            self.message = BytesMut::new();
+        self.outgoing.message.clear();
+        message
+            .encode(&mut self.outgoing.message)
+            .map_err(|error| WireError::Socket(io::Error::other(error.to_string())))?;
+        self.outgoing.bytes.extend_from_slice(&self.outgoing.message);
+        if self.outgoing.message.capacity() > KEEP_BYTES_MAX {
+            self.outgoing.message = BytesMut::new();
         }
         self.seal();
         Ok(())
@@ -288,48 +293,48 @@ impl Connection {
 
     /// Puts a message that `write` appends behind the others.
     pub fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.outgoing);
+        write(&mut self.outgoing.bytes);
         self.seal();
     }
 
     /// The bytes that wait to be flushed, for rows encoded in place.
     pub fn outgoing(&mut self) -> &mut Vec<u8> {
-        &mut self.outgoing
+        &mut self.outgoing.bytes
     }
 
     /// Says that what was written to `outgoing` is a whole message.
     pub fn seal(&mut self) {
-        self.sealed = self.outgoing.len();
+        self.outgoing.sealed = self.outgoing.bytes.len();
     }
 
     /// Takes back what a panic left half written.
     pub(crate) fn unseal(&mut self) {
-        self.outgoing.truncate(self.sealed);
+        self.outgoing.bytes.truncate(self.outgoing.sealed);
     }
 
     /// Where the client's next message will stand.
     pub fn mark(&self) -> Mark {
-        Mark { flushes: self.flushes, sealed: self.sealed }
+        Mark { flushes: self.outgoing.flushes, sealed: self.outgoing.sealed }
     }
 
     /// Takes back all messages since the mark, unless the client may have read one of them.
     pub fn take_back(&mut self, mark: &Mark) -> bool {
-        let waits = self.flushes == mark.flushes;
+        let waits = self.outgoing.flushes == mark.flushes;
         if waits {
-            self.outgoing.truncate(mark.sealed);
-            self.sealed = mark.sealed;
+            self.outgoing.bytes.truncate(mark.sealed);
+            self.outgoing.sealed = mark.sealed;
         }
         waits
     }
 
     /// Whether enough waits for it to be sent now.
     pub(crate) fn wants_flush(&self) -> bool {
-        self.outgoing.len() >= FLUSH_BYTES
+        self.outgoing.bytes.len() >= FLUSH_BYTES
     }
 
     /// Whether nothing waits to be flushed.
     pub(crate) fn has_sent(&self) -> bool {
-        self.outgoing.is_empty()
+        self.outgoing.bytes.is_empty()
     }
 
     /// Sends all that waits, however long that takes.
@@ -339,24 +344,24 @@ impl Connection {
 
     /// Sends all that waits. A client that takes nothing at all for longer than this has gone.
     pub(crate) async fn flush_within(&mut self, patience: Option<Duration>) -> Result<(), WireError> {
-        if self.outgoing.is_empty() {
+        if self.outgoing.bytes.is_empty() {
             return Ok(());
         }
-        self.flushes += 1;
-        if !self.line().writes() {
-            self.outgoing.clear();
-            self.sealed = 0;
+        self.outgoing.flushes += 1;
+        if !self.socket().writes() {
+            self.outgoing.bytes.clear();
+            self.outgoing.sealed = 0;
             return Err(WireError::fatal(End::Evicted.error()));
         }
         let sent = self.send_all(patience).await;
-        self.line().has_written();
+        self.socket().has_written();
         sent?;
-        if self.outgoing.capacity() > KEEP_BYTES_MAX {
-            self.outgoing = Vec::new();
+        if self.outgoing.bytes.capacity() > KEEP_BYTES_MAX {
+            self.outgoing.bytes = Vec::new();
         } else {
-            self.outgoing.clear();
+            self.outgoing.bytes.clear();
         }
-        self.sealed = 0;
+        self.outgoing.sealed = 0;
         Ok(())
     }
 
@@ -365,13 +370,13 @@ impl Connection {
         let mut stalled: Option<(usize, Instant)> = None;
         loop {
             let wait = self.watch.is_none();
-            let mut rest = &self.outgoing[sent..];
+            let mut rest = &self.outgoing.bytes[sent..];
             let outcome = self.transport.send(&mut rest, wait);
-            sent = self.outgoing.len() - rest.len();
+            sent = self.outgoing.bytes.len() - rest.len();
             match outcome {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.line().ended().is_some() {
+                    if self.socket().ended().is_some() {
                         return Err(WireError::Gone);
                     }
                     let since = match stalled {
@@ -383,7 +388,7 @@ impl Connection {
                     }
                     self.until_writable().await?;
                 }
-                Err(_) if self.line().ended().is_some() => return Err(WireError::Gone),
+                Err(_) if self.socket().ended().is_some() => return Err(WireError::Gone),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -396,16 +401,16 @@ impl Connection {
 
     /// Leaves what waits to be sent by somebody else.
     pub fn hand_over(&mut self) -> Answer {
-        self.flushes += 1;
-        self.sealed = 0;
-        Answer { line: Arc::clone(self.line()), bytes: std::mem::take(&mut self.outgoing) }
+        self.outgoing.flushes += 1;
+        self.outgoing.sealed = 0;
+        Answer { socket: Arc::clone(self.socket()), bytes: std::mem::take(&mut self.outgoing.bytes) }
     }
 
     /// Sends what waits if the client takes it soon, and closes.
     pub async fn close(mut self) {
         self.leave().await;
         let deadline = Instant::now() + LAST_WORDS;
-        let mut rest = &self.outgoing[..];
+        let mut rest = &self.outgoing.bytes[..];
         while let Err(error) = self.transport.send(&mut rest, true) {
             if error.kind() != io::ErrorKind::WouldBlock || Instant::now() >= deadline {
                 return;
@@ -416,8 +421,8 @@ impl Connection {
     }
 
     /// The socket.
-    pub fn line(&self) -> &Arc<Line> {
-        self.transport.line()
+    pub fn socket(&self) -> &Arc<ClientSocket> {
+        self.transport.socket()
     }
 }
 
@@ -437,10 +442,10 @@ impl Answer {
 
     /// Sends it without waiting, then calls `sent`. A client that takes nothing now is waited for elsewhere.
     pub fn send(self, sent: impl FnOnce() + Send + 'static) {
-        let Answer { line, bytes } = self;
+        let Answer { socket, bytes } = self;
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            match line.write(rest, false) {
+            match socket.write(rest, false) {
                 Ok(written) => rest = &rest[written..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 // It has gone; who reads from it will see that.
@@ -450,13 +455,13 @@ impl Answer {
         if rest.is_empty() {
             return sent();
         }
-        let (rest, waited) = (rest.to_vec(), Arc::clone(&line));
+        let (rest, waited) = (rest.to_vec(), Arc::clone(&socket));
         let send_rest = move || {
             waited.write_all(&rest);
             sent();
         };
         if std::thread::Builder::new().name("answer".to_string()).spawn(send_rest).is_err() {
-            line.end(End::Shutdown);
+            socket.end(End::Shutdown);
         }
     }
 }

@@ -8,19 +8,20 @@
 //! Knows no SQL and keeps no data of its own but logins and certificates. The engine's calls block, and may: each
 //! thread drives its own socket, so nothing stands between a message's arrival and its evaluation. Who only waits needs no thread (`parking`).
 
-mod arriving;
 pub mod auth;
+pub mod busy_wait;
 pub mod cancel;
+pub mod client_socket;
 pub mod connection;
+pub mod connections;
 pub mod copy;
 pub mod decode;
 pub mod encode;
 pub mod error;
 pub mod failed_logins;
 pub mod handler;
+mod incoming_memory;
 pub mod limits;
-pub mod line;
-pub mod lines;
 pub mod parking;
 pub mod server;
 pub mod shutdown;
@@ -28,4 +29,3 @@ pub mod startup;
 pub mod tls;
 pub mod transport;
 pub mod types;
-pub mod vigil;

@@ -99,6 +99,9 @@ fn run_server(serve: Serve) -> Result<(), String> {
     if let Some(bytes) = serve.block_cache_bytes {
         config.block_cache_bytes = bytes;
     }
+    if let Some(workers) = serve.view_workers {
+        config.view_workers = workers;
+    }
     config.settings = serve.settings;
     let version = env!("CARGO_PKG_VERSION");
     tracing::info!(target: "dogwood::server", version, folder = %serve.data.display(), salvage = serve.salvage, "starting");

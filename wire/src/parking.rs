@@ -21,7 +21,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::line::Line;
+use crate::client_socket::ClientSocket;
 
 /// One client's whole conversation.
 pub type Conversation = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -70,11 +70,11 @@ impl Place {
 }
 
 /// Waits without a thread until the client says something, or has gone. Fails if the conversation is ended, or at the deadline.
-pub(crate) async fn until_readable(line: &Arc<Line>, deadline: Instant) -> io::Result<()> {
-    line.place.park().await;
+pub(crate) async fn until_readable(socket: &Arc<ClientSocket>, deadline: Instant) -> io::Result<()> {
+    socket.place.park().await;
     let readable = async {
-        let watch = watch(line, Interest::READABLE)?;
-        let ended = poll_fn(|_| if line.ended().is_some() { Poll::Ready(()) } else { Poll::Pending });
+        let watch = watch(socket, Interest::READABLE)?;
+        let ended = poll_fn(|_| if socket.ended().is_some() { Poll::Ready(()) } else { Poll::Pending });
         tokio::select! {
             biased;
             () = ended => Err(io::ErrorKind::ConnectionAborted.into()),
@@ -85,15 +85,15 @@ pub(crate) async fn until_readable(line: &Arc<Line>, deadline: Instant) -> io::R
     let readable = readable.await;
     // An end needs no thread.
     if readable.is_ok() {
-        line.place.leave().await;
+        socket.place.leave().await;
     }
     readable
 }
 
 /// The reactor's eye on a socket. Only for who is parked.
-pub fn watch(line: &Arc<Line>, interest: Interest) -> io::Result<AsyncFd<Arc<Line>>> {
-    #[expect(deprecated, reason = "its successor is unsafe; a line keeps its one socket as long as it lives")]
-    AsyncFd::with_interest(Arc::clone(line), interest)
+pub fn watch(socket: &Arc<ClientSocket>, interest: Interest) -> io::Result<AsyncFd<Arc<ClientSocket>>> {
+    #[expect(deprecated, reason = "its successor is unsafe; it keeps its one socket as long as it lives")]
+    AsyncFd::with_interest(Arc::clone(socket), interest)
 }
 
 /// What parks conversations on the shared threads, and starts threads for the others.
@@ -113,35 +113,38 @@ impl Lot {
     }
 
     /// Drives a conversation on a thread of its own, and wherever it goes from there.
-    pub fn start(self: &Arc<Self>, line: Arc<Line>, conversation: Conversation) -> io::Result<()> {
+    pub fn start(self: &Arc<Self>, socket: Arc<ClientSocket>, conversation: Conversation) -> io::Result<()> {
         let lot = Arc::clone(self);
-        let drive = move || lot.drive(line, conversation);
+        let drive = move || lot.drive(socket, conversation);
         std::thread::Builder::new().name("connection".to_string()).stack_size(STACK_BYTES).spawn(drive).map(drop)
     }
 
-    fn drive(self: Arc<Self>, line: Arc<Line>, mut conversation: Conversation) {
+    fn drive(self: Arc<Self>, socket: Arc<ClientSocket>, mut conversation: Conversation) {
         match conversation.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(()) => {}
             Poll::Pending => {
-                assert!(line.place.is_parked(), "a conversation on its own thread waits for nothing but to be parked");
+                assert!(
+                    socket.place.is_parked(),
+                    "a conversation on its own thread waits for nothing but to be parked"
+                );
                 let lot = Arc::clone(&self);
-                self.shared.spawn(lot.keep(line, conversation));
+                self.shared.spawn(lot.keep(socket, conversation));
             }
         }
     }
 
     /// A parked conversation, until it ends or wants a thread again.
-    async fn keep(self: Arc<Self>, line: Arc<Line>, mut conversation: Conversation) {
+    async fn keep(self: Arc<Self>, socket: Arc<ClientSocket>, mut conversation: Conversation) {
         let ended = poll_fn(|context| {
-            line.place.waker.register(context.waker());
+            socket.place.waker.register(context.waker());
             match conversation.as_mut().poll(context) {
                 Poll::Ready(()) => Poll::Ready(true),
-                Poll::Pending if !line.place.is_parked() => Poll::Ready(false),
+                Poll::Pending if !socket.place.is_parked() => Poll::Ready(false),
                 Poll::Pending => Poll::Pending,
             }
         })
         .await;
-        if !ended && let Err(error) = self.start(line, conversation) {
+        if !ended && let Err(error) = self.start(socket, conversation) {
             // With the conversation, its socket is closed.
             tracing::error!(target: "dogwood::connections", "could not start a connection's thread: {error}");
         }
@@ -151,7 +154,7 @@ impl Lot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vigil::Vigil;
+    use crate::busy_wait::BusyWait;
     use std::net::{TcpListener, TcpStream};
     use std::sync::mpsc::channel;
     use std::time::Duration;
@@ -160,40 +163,41 @@ mod tests {
     fn a_parked_conversation_has_no_thread_of_its_own() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
         let _client = TcpStream::connect(listener.local_addr().expect("address")).expect("connect");
-        let line =
-            Arc::new(Line::new(listener.accept().expect("accept").0, &Vigil::new(Duration::ZERO)).expect("line"));
+        let socket = Arc::new(
+            ClientSocket::new(listener.accept().expect("accept").0, &BusyWait::new(Duration::ZERO)).expect("socket"),
+        );
         let (_runtime, lot) = Lot::open().expect("threads");
         let lot = Arc::new(lot);
         let (said, heard) = channel();
         let conversation = {
-            let line = Arc::clone(&line);
+            let socket = Arc::clone(&socket);
             let say = move || {
                 let name = std::thread::current().name().unwrap_or_default().to_string();
                 said.send(name).expect("the test listens");
             };
             async move {
                 say();
-                line.place.park().await;
+                socket.place.park().await;
                 // Again is no move.
-                line.place.park().await;
+                socket.place.park().await;
                 say();
                 let mut woken = false;
                 poll_fn(|_| if std::mem::replace(&mut woken, true) { Poll::Ready(()) } else { Poll::Pending }).await;
                 say();
-                line.place.leave().await;
-                line.place.leave().await;
+                socket.place.leave().await;
+                socket.place.leave().await;
                 say();
             }
         };
-        lot.start(Arc::clone(&line), Box::pin(conversation)).expect("a thread");
+        lot.start(Arc::clone(&socket), Box::pin(conversation)).expect("a thread");
         assert_eq!(heard.recv().as_deref(), Ok("connection"));
         assert_eq!(heard.recv().as_deref(), Ok("parked"));
-        assert!(line.place.is_parked());
+        assert!(socket.place.is_parked());
         assert!(heard.try_recv().is_err());
-        line.place.wake();
+        socket.place.wake();
         assert_eq!(heard.recv().as_deref(), Ok("parked"));
         assert_eq!(heard.recv().as_deref(), Ok("connection"));
-        assert!(!line.place.is_parked());
+        assert!(!socket.place.is_parked());
         assert!(heard.recv().is_err(), "it has ended");
     }
 }

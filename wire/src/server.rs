@@ -1,23 +1,23 @@
 //! Listens, gives each connection a thread while it has something to do, and stops all of them cleanly.
 //!
 //! The accept loop never evaluates anything. Connections are bounded: clients that have logged in by `connections_max`, those
-//! that have not by what is left of it and a number on top; they have ten seconds each, and give way to others (`lines`). Whoever
+//! that have not by what is left of it and a number on top; they have ten seconds each, and give way to others (`connections`). Whoever
 //! says nothing has no thread.
 
 use crate::auth::{self, Logins};
+use crate::busy_wait::BusyWait;
 use crate::cancel::CancelRegistry;
+use crate::client_socket::{ClientSocket, End};
 use crate::connection::Connection;
+use crate::connections::{Connected, Connections};
 use crate::error::{WireError, crowded_out, error_response, internal_error};
 use crate::failed_logins::{Attempt, FailedLogins};
 use crate::handler::Handler;
 use crate::limits::{self, LimitsError};
-use crate::line::{End, Line};
-use crate::lines::{Connected, Lines};
 use crate::parking::{Conversation, Lot, until_readable};
 use crate::shutdown::{self, Shutdown, ShutdownSwitch};
 use crate::startup::{Arrival, Login, arrive};
 use crate::tls::{self, Tls, TlsError};
-use crate::vigil::Vigil;
 use engine::session::ConnectOptions;
 use engine::{Engine, SqlError};
 use futures::FutureExt;
@@ -110,16 +110,26 @@ pub struct Server {
 // What every conversation needs.
 struct Shared {
     engine: Arc<Engine>,
+    door: Door,
+    clients: Clients,
+}
+
+// Who may come in.
+struct Door {
     tls: Option<Tls>,
     logins: Logins,
     failed_logins: FailedLogins,
     insecure: bool,
     connections_max: usize,
+}
+
+// Who is there.
+struct Clients {
     registry: Arc<CancelRegistry>,
-    lines: Arc<Lines>,
+    connections: Arc<Connections>,
     lot: Arc<Lot>,
     sessions: AtomicUsize,
-    vigil: Arc<Vigil>,
+    busy_wait: Arc<BusyWait>,
 }
 
 impl Server {
@@ -143,19 +153,16 @@ impl Server {
         let address = listener.local_addr().map_err(listen)?;
         let (switch, shutdown) = shutdown::channel();
         let (runtime, lot) = Lot::open().map_err(listen)?;
-        let shared = Arc::new(Shared {
-            engine,
-            tls,
-            logins,
-            failed_logins: FailedLogins::default(),
-            insecure: config.insecure,
-            connections_max,
+        let (failed_logins, insecure) = (FailedLogins::default(), config.insecure);
+        let door = Door { tls, logins, failed_logins, insecure, connections_max };
+        let clients = Clients {
             registry: Arc::default(),
-            lines: Arc::new(Lines::new(connections_max + ARRIVING_MAX)),
+            connections: Arc::new(Connections::new(connections_max + ARRIVING_MAX)),
             lot: Arc::new(lot),
             sessions: AtomicUsize::new(0),
-            vigil: Vigil::new(config.awake),
-        });
+            busy_wait: BusyWait::new(config.awake),
+        };
+        let shared = Arc::new(Shared { engine, door, clients });
         Ok(Server { listener, address, shared, switch, shutdown, runtime })
     }
 
@@ -178,10 +185,13 @@ impl Server {
             Ok(())
         });
         accepted.map_err(|error| ServerError::Listen(address, error))?;
-        shared.lines.end_all(End::Shutdown);
-        shared.registry.cancel_all();
+        shared.clients.connections.end_all(End::Shutdown);
+        shared.clients.registry.cancel_all();
         // A statement that began while the flags were raised is reached by the next round.
-        shared.lines.wait_until_gone(STOP_TIMEOUT, WATCH_INTERVAL, || shared.registry.cancel_all());
+        shared
+            .clients
+            .connections
+            .wait_until_gone(STOP_TIMEOUT, WATCH_INTERVAL, || shared.clients.registry.cancel_all());
         runtime.shutdown_background();
         Ok(())
     }
@@ -194,7 +204,7 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>, shutdo
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = watch.tick() => {
-                shared.registry.cancel_abandoned();
+                shared.clients.registry.cancel_abandoned();
                 continue;
             }
             () = shutdown.requested() => return,
@@ -216,21 +226,22 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>, shutdo
 
 fn start(socket: TcpStream, from: IpAddr, shared: &Arc<Shared>) -> io::Result<()> {
     socket.set_nonblocking(false)?;
-    let line = Arc::new(Line::new(socket, &shared.vigil)?);
-    let Some(connected) = shared.lines.connect(&line, from) else { return Ok(()) };
-    let conversation = converse(Arc::clone(&line), from, connected, Arc::clone(shared));
+    let socket = Arc::new(ClientSocket::new(socket, &shared.clients.busy_wait)?);
+    let Some(connected) = shared.clients.connections.connect(&socket, from) else { return Ok(()) };
+    let conversation = converse(Arc::clone(&socket), from, connected, Arc::clone(shared));
     let conversation: Conversation = Box::pin(conversation);
-    shared.lot.start(line, conversation)
+    shared.clients.lot.start(socket, conversation)
 }
 
 impl Shared {
     fn session_starts(self: &Arc<Self>) -> Result<SessionSlot, SqlError> {
-        let mut current = self.sessions.load(Ordering::Relaxed);
+        let mut current = self.clients.sessions.load(Ordering::Relaxed);
         loop {
-            if current >= self.connections_max {
+            if current >= self.door.connections_max {
                 return Err(SqlError::new("53300", "sorry, too many clients already").fatal());
             }
-            match self.sessions.compare_exchange_weak(current, current + 1, Ordering::AcqRel, Ordering::Relaxed) {
+            match self.clients.sessions.compare_exchange_weak(current, current + 1, Ordering::AcqRel, Ordering::Relaxed)
+            {
                 Ok(_) => return Ok(SessionSlot(Arc::clone(self))),
                 Err(now) => current = now,
             }
@@ -243,20 +254,20 @@ struct SessionSlot(Arc<Shared>);
 
 impl Drop for SessionSlot {
     fn drop(&mut self) {
-        self.0.sessions.fetch_sub(1, Ordering::AcqRel);
+        self.0.clients.sessions.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// One connection's whole life.
-async fn converse(line: Arc<Line>, from: IpAddr, connected: Connected, shared: Arc<Shared>) {
+async fn converse(socket: Arc<ClientSocket>, from: IpAddr, connected: Connected, shared: Arc<Shared>) {
     let deadline = Instant::now() + AUTHENTICATION_TIMEOUT;
-    if !line.speaks_within(FIRST_WORD) && until_readable(&line, deadline).await.is_err() {
+    if !socket.speaks_within(FIRST_WORD) && until_readable(&socket, deadline).await.is_err() {
         return;
     }
     // Who does not get as far as a startup packet is told nothing, as PostgreSQL does.
-    match arrive(&line, shared.tls.as_ref(), deadline) {
+    match arrive(&socket, shared.door.tls.as_ref(), deadline) {
         Err(_) => {}
-        Ok(Arrival::Cancel { pid, secret }) => shared.registry.cancel(pid, &secret),
+        Ok(Arrival::Cancel { pid, secret }) => shared.clients.registry.cancel(pid, &secret),
         Ok(Arrival::Refused(transport, error)) => finish(Connection::new(transport), WireError::fatal(error)).await,
         Ok(Arrival::Login(transport, login)) => {
             let mut connection = Connection::new(transport);
@@ -300,13 +311,14 @@ async fn admit(
             login.unknown_options.clone(),
         )))?;
     }
-    if shared.insecure {
+    if shared.door.insecure {
         // Loopback without TLS: any user and database name connects, with full rights.
         return connection.feed(PgWireBackendMessage::Authentication(Authentication::Ok));
     }
-    let certificate = shared.tls.as_ref().map(|tls| &*tls.certificate_pem);
+    let certificate = shared.door.tls.as_ref().map(|tls| &*tls.certificate_pem);
     let attempt = Attempt::new(from, &login.user);
-    auth::authenticate(connection, &shared.logins, &shared.failed_logins, &attempt, certificate, deadline).await
+    auth::authenticate(connection, &shared.door.logins, &shared.door.failed_logins, &attempt, certificate, deadline)
+        .await
 }
 
 /// Opens the session and serves it. A panic ends this connection and no other.
@@ -333,25 +345,26 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
         user: login.user,
         database: login.database,
         settings: login.settings,
-        secure: !shared.insecure,
+        secure: !shared.door.insecure,
     };
     let session = match shared.engine.connect(options) {
         Ok(session) => session,
         Err(error) => return WireError::fatal(error.fatal()),
     };
-    let line = Arc::clone(connection.line());
+    let socket = Arc::clone(connection.socket());
     let cancel = session.cancel_flag();
     session.set_closer(Box::new(move || {
         // It may be asleep in a statement.
         cancel.cancel();
-        line.end(End::Evicted);
+        socket.end(End::Evicted);
     }));
     let pid = session.backend_id();
     let (secret, key) = match secret(long_secret) {
         Ok(secret) => secret,
         Err(error) => return WireError::Socket(error),
     };
-    let registration = shared.registry.register(pid, secret, session.cancel_flag(), Arc::clone(connection.line()));
+    let registration =
+        shared.clients.registry.register(pid, secret, session.cancel_flag(), Arc::clone(connection.socket()));
     for (name, value) in session.initial_parameters() {
         let message = PgWireBackendMessage::ParameterStatus(ParameterStatus::new(name, value));
         if let Err(error) = connection.feed(message) {
@@ -364,7 +377,7 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
     let [begin, end] = session.logs_connections();
     let began = Instant::now();
     // Whom an open door lets in calls itself what it likes.
-    let role = if shared.insecure { "" } else { &*role };
+    let role = if shared.door.insecure { "" } else { &*role };
     if begin {
         tracing::info!(target: "dogwood::connections", backend = pid, role, "connected");
     }

@@ -3,9 +3,9 @@
 //! Reads exactly as many bytes as each packet has. What a client (or someone between) appends in plain text to a
 //! request for TLS is therefore the handshake's to read, and fails it; it is never taken for a message.
 
+use crate::client_socket::ClientSocket;
 use crate::decode::Body;
 use crate::error::{WireError, protocol_violation};
-use crate::line::Line;
 use crate::tls::{ALPN, Tls};
 use crate::transport::Transport;
 use engine::SqlError;
@@ -53,8 +53,8 @@ pub struct Login {
 
 /// Reads up to and including the startup packet, until the deadline at the latest. `tls` is absent if the server was started with
 /// `--insecure`.
-pub fn arrive(line: &Arc<Line>, tls: Option<&Tls>, deadline: Instant) -> Result<Arrival, WireError> {
-    let mut transport = Transport::plain(Arc::clone(line));
+pub fn arrive(socket: &Arc<ClientSocket>, tls: Option<&Tls>, deadline: Instant) -> Result<Arrival, WireError> {
+    let mut transport = Transport::plain(Arc::clone(socket));
     let first = transport.peek(left(deadline)?)?.ok_or(WireError::Gone)?;
     if first == TLS_HANDSHAKE {
         let tls = tls.ok_or(WireError::Gone)?;

@@ -2,8 +2,8 @@
 //!
 //! Knows nothing of messages. Reads always wait, as long as patience lasts; writes wait if they are told to.
 
-use crate::line::Line;
-use crate::vigil::Watcher;
+use crate::busy_wait::Watcher;
+use crate::client_socket::ClientSocket;
 use bytes::BytesMut;
 use rustls::ServerConnection;
 use std::cell::RefCell;
@@ -21,7 +21,7 @@ thread_local! {
 
 /// See the module.
 pub struct Transport {
-    line: Arc<Line>,
+    socket: Arc<ClientSocket>,
     tls: Option<Box<ServerConnection>>,
     patience: Option<Duration>,
     watcher: Watcher,
@@ -29,19 +29,19 @@ pub struct Transport {
 
 /// The socket for the encryption, which reads and writes by itself.
 struct Bare<'a> {
-    line: &'a Line,
+    socket: &'a ClientSocket,
     wait: bool,
 }
 
 impl Read for Bare<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.line.read(buffer)
+        self.socket.read(buffer)
     }
 }
 
 impl Write for Bare<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.line.write(bytes, self.wait)
+        self.socket.write(bytes, self.wait)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -50,20 +50,20 @@ impl Write for Bare<'_> {
 }
 
 /// The same for one that reads messages.
-struct WatchedLine<'a> {
-    line: &'a Line,
+struct WatchedSocket<'a> {
+    socket: &'a ClientSocket,
     watcher: &'a mut Watcher,
 }
 
-impl Read for WatchedLine<'_> {
+impl Read for WatchedSocket<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.line.read_watched(self.watcher, buffer)
+        self.socket.read_watched(self.watcher, buffer)
     }
 }
 
-impl Write for WatchedLine<'_> {
+impl Write for WatchedSocket<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.line.write(bytes, true)
+        self.socket.write(bytes, true)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -73,14 +73,14 @@ impl Write for WatchedLine<'_> {
 
 impl Transport {
     /// Plain text.
-    pub fn plain(line: Arc<Line>) -> Self {
-        let watcher = line.watcher();
-        Transport { line, tls: None, patience: None, watcher }
+    pub fn plain(socket: Arc<ClientSocket>) -> Self {
+        let watcher = socket.watcher();
+        Transport { socket, tls: None, patience: None, watcher }
     }
 
     /// The socket.
-    pub fn line(&self) -> &Arc<Line> {
-        &self.line
+    pub fn socket(&self) -> &Arc<ClientSocket> {
+        &self.socket
     }
 
     /// Whether it is encrypted.
@@ -97,14 +97,14 @@ impl Transport {
     pub fn encrypt(&mut self, tls: ServerConnection, patience: impl Fn() -> io::Result<Duration>) -> io::Result<()> {
         let tls = self.tls.insert(Box::new(tls));
         while tls.is_handshaking() {
-            let mut bare = Bare { line: &self.line, wait: true };
+            let mut bare = Bare { socket: &self.socket, wait: true };
             if tls.wants_write() {
                 tls.write_tls(&mut bare)?;
                 continue;
             }
             // One system call: the time that is left is another one at each wait.
             let left = patience()?;
-            self.line.set_patience(Some(left))?;
+            self.socket.set_patience(Some(left))?;
             self.patience = Some(left);
             if tls.read_tls(&mut bare)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -117,14 +117,16 @@ impl Transport {
     /// Reads what is there; zero at the end, nothing if there was nothing as long as patience lasted.
     pub fn read(&mut self, buffer: &mut BytesMut, patience: Option<Duration>) -> io::Result<Option<usize>> {
         if patience != self.patience {
-            self.line.set_patience(patience)?;
+            self.socket.set_patience(patience)?;
             self.patience = patience;
         }
         ARRIVING.with_borrow_mut(|arriving| {
             arriving.resize(READ_BYTES, 0);
             let read = match &mut self.tls {
-                None => self.line.read_watched(&mut self.watcher, arriving),
-                Some(tls) => decrypt(tls, &mut WatchedLine { line: &self.line, watcher: &mut self.watcher }, arriving),
+                None => self.socket.read_watched(&mut self.watcher, arriving),
+                Some(tls) => {
+                    decrypt(tls, &mut WatchedSocket { socket: &self.socket, watcher: &mut self.watcher }, arriving)
+                }
             };
             match read {
                 Ok(read) => {
@@ -139,10 +141,10 @@ impl Transport {
 
     /// Looks at the first byte without taking it; none at the end.
     pub fn peek(&mut self, patience: Duration) -> io::Result<Option<u8>> {
-        self.line.set_patience(Some(patience))?;
+        self.socket.set_patience(Some(patience))?;
         self.patience = Some(patience);
         let mut first = [0];
-        Ok((self.line.peek(&mut first)? > 0).then_some(first[0]))
+        Ok((self.socket.peek(&mut first)? > 0).then_some(first[0]))
     }
 
     /// Fills the buffer. `patience` says how long each wait may still last.
@@ -150,13 +152,13 @@ impl Transport {
         let mut filled = 0;
         while filled < buffer.len() {
             let left = patience()?;
-            self.line.set_patience(Some(left))?;
+            self.socket.set_patience(Some(left))?;
             self.patience = Some(left);
             let rest = &mut buffer[filled..];
             // No more than is asked for: what follows may be another's to read.
             let read = match &mut self.tls {
-                None => self.line.read(rest)?,
-                Some(tls) => decrypt(tls, &mut Bare { line: &self.line, wait: true }, rest)?,
+                None => self.socket.read(rest)?,
+                Some(tls) => decrypt(tls, &mut Bare { socket: &self.socket, wait: true }, rest)?,
             };
             if read == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -168,7 +170,7 @@ impl Transport {
 
     /// Sends the bytes, and moves them behind what was sent; `WouldBlock` if not all could be.
     pub fn send(&mut self, bytes: &mut &[u8], wait: bool) -> io::Result<()> {
-        let mut bare = Bare { line: &self.line, wait };
+        let mut bare = Bare { socket: &self.socket, wait };
         let Some(tls) = &mut self.tls else {
             while !bytes.is_empty() {
                 let written = bare.write(bytes)?;
@@ -194,7 +196,7 @@ impl Transport {
             tls.send_close_notify();
             self.send(&mut &[][..], true)?;
         }
-        self.line.close_writing()
+        self.socket.close_writing()
     }
 }
 

@@ -164,11 +164,7 @@ impl Case {
                 }
             }
             if block && random.chance(8) {
-                self.run("SAVEPOINT s").map_err(|error| error.to_string())?;
-                let statement = random::statement(random, &self.schema, &state);
-                let sql = random::sql(&self.schema, &statement);
-                let _either = self.run(&sql);
-                self.run("ROLLBACK TO s").map_err(|error| error.to_string())?;
+                self.taken_back(random, &state)?;
             }
             drop(before);
             // Owners of what the transaction has changed are not derived yet: what is owned is looked up, too.
@@ -196,6 +192,16 @@ impl Case {
         }
         totals.committed += 1;
         self.state = state;
+        Ok(())
+    }
+
+    /// A statement, and back to before it.
+    fn taken_back(&mut self, random: &mut Random, state: &State) -> Result<(), String> {
+        self.run("SAVEPOINT s").map_err(|error| error.to_string())?;
+        let statement = random::statement(random, &self.schema, state);
+        let sql = random::sql(&self.schema, &statement);
+        let _either = self.run(&sql);
+        self.run("ROLLBACK TO s").map_err(|error| error.to_string())?;
         Ok(())
     }
 

@@ -16,7 +16,7 @@ A page is played from its first line to its last, over an empty database of its 
 the goals of make that it names must be there. `--update` writes what was printed into the pages.
 
 Beside that: links and anchors lead somewhere, every page stands in SUMMARY.md, sentences have at most 25 words, README.md at
-most 600, and the pages of settings, relations, SQLSTATEs and commands name exactly what there is.
+most 600, the page of how it is tested names every check, and the pages of settings, relations, SQLSTATEs and commands name exactly what there is.
 """
 
 import argparse
@@ -260,6 +260,15 @@ def check_prose(tally, pages):
     tally.that(count <= README_WORDS_MAX, "README.md", f"{count} words, {README_WORDS_MAX} at most")
 
 
+def check_checks(tally, pages):
+    """Every check stands in the page of how it is tested."""
+    name = "docs/src/inside/testing.md"
+    named = set(re.findall(r"`(\w+\.py)`", "\n".join(pages[name].lines)))
+    there = {path.name for path in ROOT.glob("*/tests/checks/*.py") if "__main__" in path.read_text()}
+    tally.equal(sorted(there - named), [], f"{name} names every check")
+    tally.equal(sorted(named - there), [], f"{name} names only checks that are there")
+
+
 def check_goals(tally, pages):
     goals = set(re.findall(r"^([a-z][a-z -]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     goals = {goal for line in goals for goal in line.split()} | {"bench-" + name for name in
@@ -316,7 +325,7 @@ def check_errors(tally, pages):
 
 SIGNATURE = re.compile(r'"([a-z_0-9]+)\([^")]*\) [^"]+"')
 # What expressions become: it stands in pg_proc, and nobody calls it by that name.
-INTERNAL = {"array_slice", "array_subscript", "like", "name_subscript", "notlike", "record_field", "rows_skipped", "rows_with_ties", "text"}
+INTERNAL = {"array_slice", "array_subscript", "like", "name_subscript", "notlike", "record_field", "rows_skipped", "rows_up_to", "rows_with_ties", "text"}
 
 
 def check_functions(tally, pages, connection):
@@ -325,7 +334,9 @@ def check_functions(tally, pages, connection):
     there = {row[0] for row in harness.rows(connection, "SELECT DISTINCT proname FROM pg_proc")}
     for kind in ("aggregate", "window", "table_func"):
         for path in (ROOT / "planner/src/scalar" / kind).rglob("*.rs"):
-            there |= set(SIGNATURE.findall(path.read_text()))
+            text = path.read_text()
+            # Those of pairs have one signature, which a macro writes.
+            there |= set(SIGNATURE.findall(text)) | set(re.findall(r'regression!\("([a-z_0-9]+)"', text))
         there |= set(SIGNATURE.findall((ROOT / f"planner/src/scalar/{kind}.rs").read_text()))
     there |= {"stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "variance"}
     there = {function for function in there if re.fullmatch(r"[a-z_0-9]+", function)} - INTERNAL
@@ -397,7 +408,7 @@ def main():
         if not arguments.pages or any(part in name for part in arguments.pages):
             tally.case(Play(tally, page, name, arguments.update).run)
     if not arguments.pages:
-        for check in (check_blocks, check_links, check_summary, check_prose, check_goals, check_errors, check_commands, check_lists):
+        for check in (check_blocks, check_links, check_summary, check_prose, check_checks, check_goals, check_errors, check_commands, check_lists):
             tally.case(check, tally, pages)
     tally.end()
 

@@ -2,12 +2,14 @@
 
 use crate::arrangement::{RowDiff, RowLayout, RowSpine};
 use crate::merging;
+use crate::ordered_set::Entries;
 use crate::time::ArrangeTime;
 use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::trace::implementations::ord_neu::OrdValBatch;
 use differential_dataflow::trace::{BatchReader, TraceReader};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use timely::progress::Antichain;
 
 /// Containers that know how much they hold.
@@ -74,6 +76,16 @@ trait WatchedArrangement {
     fn consider_merging(&mut self);
 }
 
+/// What one operator holds in a tree of its own.
+impl WatchedArrangement for Rc<RefCell<Entries>> {
+    fn read(&self) -> Arranged {
+        let entries = self.borrow();
+        Arranged { updates: entries.entries(), batches: usize::from(entries.entries() > 0), bytes: entries.bytes() }
+    }
+
+    fn consider_merging(&mut self) {}
+}
+
 impl<T: ArrangeTime, R: RowDiff> WatchedArrangement for TraceAgent<RowSpine<T, R>> {
     fn read(&self) -> Arranged {
         let mut held = Arranged::default();
@@ -124,6 +136,12 @@ impl Meter {
         trace.set_logical_compaction(Antichain::new().borrow());
         trace.set_physical_compaction(Antichain::new().borrow());
         arrangements.borrow_mut().insert(operator, Box::new(trace));
+    }
+
+    /// So will what this operator holds in a tree.
+    pub fn watch_tree(&self, operator: usize, tree: &Rc<RefCell<Entries>>) {
+        let Some(arrangements) = &self.arrangements else { return };
+        arrangements.borrow_mut().insert(operator, Box::new(tree.clone()));
     }
 
     /// What an operator's arrangement holds, if it can be read.

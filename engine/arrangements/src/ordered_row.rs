@@ -24,6 +24,11 @@ impl OrderedRow {
     pub fn make(order: &[Order], datums: &[Datum], row: &Row) -> Row {
         let mut bytes = Vec::with_capacity(order.len() * 10 + row.bytes().len() + 4);
         encode_order(&mut bytes, order, datums);
+        Self::behind(bytes, row)
+    }
+
+    /// Puts a row behind its codes.
+    pub fn behind(mut bytes: Vec<u8>, row: &Row) -> Row {
         bytes.extend_from_slice(row.bytes());
         match u8::try_from(row.bytes().len()) {
             Ok(length) if length < LONG => bytes.push(length),

@@ -1,11 +1,12 @@
 //! Byte strings in order that anyone may go on reading while they change: a B-tree whose changed paths are copied.
 //!
 //! ```text
-//! inner   [least of the first ‖ count] → node … [least of the last ‖ count] → node
-//! leaf    entry ‖ entry ‖ …, and where each ends
+//! inner   [least of the first ‖ rows] → node … [least of the last ‖ rows] → node
+//! leaf    entry ‖ entry ‖ …, where each ends, and how many rows it stands for, unless each is one
 //! ```
 //! A clone is a pointer, and stays as it was. A change copies the nodes on its way (a few kilobytes) only if a clone
-//! holds them. Never holds an entry twice.
+//! holds them. Never holds an entry twice: a rank is a row's, of which an entry may be several. An entry of less than no
+//! rows is held, and is no row.
 
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ const CHILDREN_MAX: usize = 64;
 #[derive(Clone, Default)]
 pub struct Entries {
     root: Arc<Node>,
+    entries: usize,
     bytes: usize,
 }
 
@@ -34,13 +36,15 @@ enum Node {
 struct TreeLeaf {
     ends: Vec<u32>,
     bytes: Vec<u8>,
+    /// What each entry counts; empty while each counts one.
+    counts: Vec<i64>,
 }
 
 #[derive(Clone)]
 struct Child {
     /// No entry in it is less; every entry of the child before is.
     least: Arc<[u8]>,
-    count: usize,
+    rows: usize,
     node: Arc<Node>,
 }
 
@@ -51,9 +55,14 @@ impl Default for Node {
 }
 
 impl Entries {
-    /// How many there are.
+    /// How many rows there are: as many as entries, unless some were changed by more than one.
     pub fn len(&self) -> usize {
-        self.root.count()
+        self.root.rows()
+    }
+
+    /// How many entries there are.
+    pub fn entries(&self) -> usize {
+        self.entries
     }
 
     /// Whether there are none.
@@ -63,42 +72,82 @@ impl Entries {
 
     /// Bytes on the heap: what the entries take, and what nodes that are a quarter empty take besides.
     pub fn bytes(&self) -> usize {
-        (self.bytes + self.len() * size_of::<u32>()) * 4 / 3
+        (self.bytes + self.entries * size_of::<u32>()) * 4 / 3
     }
 
     /// Adds an entry. False if it is there already.
     pub fn insert(&mut self, entry: &[u8]) -> bool {
-        let (added, split) = insert(&mut self.root, entry);
-        if let Some(right) = split {
-            let left = std::mem::take(&mut self.root);
-            let least = Arc::default();
-            self.root = Arc::new(Node::Inner(vec![Child { least, count: left.count(), node: left }, right]));
-        }
-        self.bytes += if added { entry.len() } else { 0 };
-        added
+        self.change(entry, |rows| if rows == 0 { 1 } else { rows }) == 0
     }
 
     /// Takes an entry away. False if it is not there.
     pub fn remove(&mut self, entry: &[u8]) -> bool {
-        let removed = remove(&mut self.root, entry);
+        self.change(entry, |_| 0) != 0
+    }
+
+    /// Adds so many rows to an entry, or takes them away.
+    pub fn add(&mut self, entry: &[u8], rows: i64) {
+        self.change(entry, |before| before + rows);
+    }
+
+    /// What an entry counted, before it was given another count.
+    fn change(&mut self, entry: &[u8], to: impl Fn(i64) -> i64) -> i64 {
+        let Changed { before, after, split } = change(&mut self.root, entry, &to);
+        if let Some(right) = split {
+            let left = std::mem::take(&mut self.root);
+            let least = Arc::default();
+            self.root = Arc::new(Node::Inner(vec![Child { least, rows: left.rows(), node: left }, right]));
+        }
         if let Node::Inner(children) = &*self.root
             && let [only] = children.as_slice()
         {
             self.root = only.node.clone();
         }
-        self.bytes -= if removed { entry.len() } else { 0 };
-        removed
+        if before == 0 && after != 0 {
+            self.entries += 1;
+            self.bytes += entry.len();
+        } else if before != 0 && after == 0 {
+            self.entries -= 1;
+            self.bytes -= entry.len();
+        }
+        before
     }
 
-    /// How many entries stand before a byte string.
+    /// The entry of a row.
+    pub fn at(&self, rank: usize) -> Option<&[u8]> {
+        let (mut node, mut rest) = (&self.root, rank);
+        loop {
+            match &**node {
+                Node::Leaf(leaf) => return leaf.place_of(rest).map(|at| leaf.entry(at)),
+                Node::Inner(children) => {
+                    let mut found = None;
+                    for child in children {
+                        if rest < child.rows {
+                            found = Some(&child.node);
+                            break;
+                        }
+                        rest -= child.rows;
+                    }
+                    node = found?;
+                }
+            }
+        }
+    }
+
+    /// Shows entries from a byte string on, with what they count, as long as that is wanted.
+    pub fn each_from(&self, from: &[u8], mut show: impl FnMut(&[u8], i64) -> bool) {
+        each_from(&self.root, from, &mut show);
+    }
+
+    /// How many rows stand before a byte string.
     pub fn rank(&self, bytes: &[u8]) -> usize {
         let (mut node, mut before) = (&self.root, 0);
         loop {
             match &**node {
-                Node::Leaf(leaf) => return before + leaf.position(bytes),
+                Node::Leaf(leaf) => return before + leaf.rows_before(leaf.position(bytes)),
                 Node::Inner(children) => {
                     let at = child_of(children, bytes);
-                    before += children[..at].iter().map(|child| child.count).sum::<usize>();
+                    before += children[..at].iter().map(|child| child.rows).sum::<usize>();
                     node = &children[at].node;
                 }
             }
@@ -121,17 +170,17 @@ impl Entries {
         start..end.max(start)
     }
 
-    /// The entries of these ranks, from the least to the greatest, or backwards.
+    /// The entries of the rows of these ranks, from the least to the greatest, or backwards.
     pub fn iter(&self, ranks: Range<usize>, reverse: bool) -> EntryIterator {
         EntryIterator { root: self.root.clone(), ranks, reverse, leaf: None }
     }
 }
 
 impl Node {
-    fn count(&self) -> usize {
+    fn rows(&self) -> usize {
         match self {
-            Node::Leaf(leaf) => leaf.ends.len(),
-            Node::Inner(children) => children.iter().map(|child| child.count).sum(),
+            Node::Leaf(leaf) => leaf.rows_before(leaf.ends.len()),
+            Node::Inner(children) => children.iter().map(|child| child.rows).sum(),
         }
     }
 }
@@ -155,8 +204,64 @@ impl TreeLeaf {
         low
     }
 
-    fn has(&self, at: usize, entry: &[u8]) -> bool {
-        at < self.ends.len() && self.entry(at) == entry
+    /// What the entry at a position counts.
+    fn count(&self, at: usize) -> i64 {
+        self.counts.get(at).copied().unwrap_or(1)
+    }
+
+    /// The rows of the first entries.
+    fn rows_before(&self, at: usize) -> usize {
+        if self.counts.is_empty() { at } else { self.counts[..at].iter().copied().map(rows).sum() }
+    }
+
+    /// The position of the entry of a row.
+    fn place_of(&self, mut rank: usize) -> Option<usize> {
+        if self.counts.is_empty() {
+            return (rank < self.ends.len()).then_some(rank);
+        }
+        for (at, count) in self.counts.iter().enumerate() {
+            let rows = rows(*count);
+            if rank < rows {
+                return Some(at);
+            }
+            rank -= rows;
+        }
+        None
+    }
+
+    /// Gives the entry its count, where it stands or would.
+    fn set(&mut self, entry: &[u8], to: &impl Fn(i64) -> i64) -> (i64, i64) {
+        let at = self.position(entry);
+        let is_there = at < self.ends.len() && self.entry(at) == entry;
+        let before = if is_there { self.count(at) } else { 0 };
+        let after = to(before);
+        if before == after {
+            return (before, after);
+        }
+        let has_counts = !(0..=1).contains(&after) || !self.counts.is_empty();
+        if has_counts && self.counts.is_empty() {
+            self.counts = vec![1; self.ends.len()];
+        }
+        match (is_there, after != 0) {
+            (false, _) => {
+                self.replace(at..at, Some(entry));
+                if has_counts {
+                    self.counts.insert(at, after);
+                }
+            }
+            (true, true) => {
+                if has_counts {
+                    self.counts[at] = after;
+                }
+            }
+            (true, false) => {
+                self.replace(at..at + 1, None);
+                if has_counts {
+                    self.counts.remove(at);
+                }
+            }
+        }
+        (before, after)
     }
 
     /// Puts `entry` in place of those at these positions.
@@ -180,17 +285,27 @@ impl TreeLeaf {
     fn split_off(&mut self, at: usize) -> TreeLeaf {
         let start = self.start(at);
         let ends = self.ends.split_off(at).into_iter().map(|end| end - start as u32).collect();
-        let right = TreeLeaf { ends, bytes: self.bytes.split_off(start) };
+        let counts = if self.counts.is_empty() { Vec::new() } else { self.counts.split_off(at) };
+        let right = TreeLeaf { ends, bytes: self.bytes.split_off(start), counts };
         self.bytes.shrink_to_fit();
         self.ends.shrink_to_fit();
         right
     }
 
     fn append(&mut self, right: &TreeLeaf) {
+        if !(self.counts.is_empty() && right.counts.is_empty()) {
+            self.counts = (0..self.ends.len()).map(|at| self.count(at)).collect();
+            self.counts.extend((0..right.ends.len()).map(|at| right.count(at)));
+        }
         let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(&right.bytes);
         self.ends.extend(right.ends.iter().map(|end| start + end));
     }
+}
+
+/// As many rows as an entry stands for.
+fn rows(count: i64) -> usize {
+    usize::try_from(count).unwrap_or(0)
 }
 
 /// The child in which a byte string belongs.
@@ -198,58 +313,57 @@ fn child_of(children: &[Child], bytes: &[u8]) -> usize {
     children.partition_point(|child| *child.least <= *bytes).saturating_sub(1)
 }
 
-/// Whether it was added, and what has to stand beside the node now.
-fn insert(node: &mut Arc<Node>, entry: &[u8]) -> (bool, Option<Child>) {
+/// What became of an entry.
+struct Changed {
+    before: i64,
+    after: i64,
+    /// What has to stand beside the node now.
+    split: Option<Child>,
+}
+
+fn change(node: &mut Arc<Node>, entry: &[u8], to: &impl Fn(i64) -> i64) -> Changed {
     match Arc::make_mut(node) {
         Node::Leaf(leaf) => {
-            let at = leaf.position(entry);
-            if leaf.has(at, entry) {
-                return (false, None);
-            }
-            leaf.replace(at..at, Some(entry));
+            let (before, after) = leaf.set(entry, to);
             let split = leaf.is_over_full().then(|| {
                 let right = leaf.split_off(leaf.ends.len() / 2);
-                Child { least: right.entry(0).into(), count: right.ends.len(), node: Arc::new(Node::Leaf(right)) }
+                Child {
+                    least: right.entry(0).into(),
+                    rows: right.rows_before(right.ends.len()),
+                    node: Arc::new(Node::Leaf(right)),
+                }
             });
-            (true, split)
+            Changed { before, after, split }
         }
         Node::Inner(children) => {
             let at = child_of(children, entry);
-            let (added, split) = insert(&mut children[at].node, entry);
-            children[at].count += usize::from(added);
+            let Changed { before, after, split } = change(&mut children[at].node, entry, to);
+            children[at].rows = children[at].rows + rows(after) - rows(before);
             if let Some(right) = split {
-                children[at].count -= right.count;
+                children[at].rows -= right.rows;
                 children.insert(at + 1, right);
+            } else if before != 0 && after == 0 {
+                tidy(children, at);
             }
             let split = (children.len() > CHILDREN_MAX).then(|| {
                 let moved = children.split_off(CHILDREN_MAX / 2);
                 let (least, right) = (moved[0].least.clone(), Node::Inner(moved));
-                Child { least, count: right.count(), node: Arc::new(right) }
+                Child { least, rows: right.rows(), node: Arc::new(right) }
             });
-            (added, split)
+            Changed { before, after, split }
         }
     }
 }
 
-/// Whether it was there.
-fn remove(node: &mut Arc<Node>, entry: &[u8]) -> bool {
-    match Arc::make_mut(node) {
-        Node::Leaf(leaf) => {
-            let at = leaf.position(entry);
-            let found = leaf.has(at, entry);
-            if found {
-                leaf.replace(at..at + 1, None);
-            }
-            found
-        }
+/// Whether more is wanted.
+fn each_from(node: &Node, from: &[u8], show: &mut impl FnMut(&[u8], i64) -> bool) -> bool {
+    match node {
+        Node::Leaf(leaf) => (leaf.position(from)..leaf.ends.len()).all(|at| show(leaf.entry(at), leaf.count(at))),
         Node::Inner(children) => {
-            let at = child_of(children, entry);
-            let removed = remove(&mut children[at].node, entry);
-            if removed {
-                children[at].count -= 1;
-                tidy(children, at);
-            }
-            removed
+            let first = child_of(children, from);
+            // All of the later ones is behind.
+            let from = |at: usize| if at == first { from } else { &[] };
+            (first..children.len()).all(|at| each_from(&children[at].node, from(at), show))
         }
     }
 }
@@ -273,7 +387,7 @@ fn tidy(children: &mut Vec<Child>, at: usize) {
         return;
     }
     let right = children.remove(left + 1);
-    children[left].count += right.count;
+    children[left].rows += right.rows;
     match (Arc::make_mut(&mut children[left].node), &*right.node) {
         (Node::Leaf(left), Node::Leaf(right)) => left.append(right),
         (Node::Inner(left), Node::Inner(right)) => left.extend(right.iter().cloned()),
@@ -299,9 +413,9 @@ impl Iterator for EntryIterator {
             if let Some((node, first)) = &self.leaf
                 && let Node::Leaf(leaf) = &**node
                 && rank >= *first
-                && rank - first < leaf.ends.len()
+                && let Some(at) = leaf.place_of(rank - first)
             {
-                return Some(leaf.entry(rank - first).into());
+                return Some(leaf.entry(at).into());
             }
             self.leaf = Some(self.leaf_of(rank));
         }
@@ -315,10 +429,10 @@ impl EntryIterator {
         while let Node::Inner(children) = &**node {
             for child in children {
                 node = &child.node;
-                if rank < first + child.count {
+                if rank < first + child.rows {
                     break;
                 }
-                first += child.count;
+                first += child.rows;
             }
         }
         (node.clone(), first)
@@ -328,7 +442,7 @@ impl EntryIterator {
 #[cfg(test)]
 mod tests {
     use super::Entries;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::ops::Bound;
 
     struct Dice(u64);
@@ -405,5 +519,39 @@ mod tests {
         }
         assert!(entries.is_empty());
         assert_eq!(entries.bytes(), 0);
+    }
+
+    #[test]
+    fn entries_of_several_rows_and_of_less_than_none() {
+        let mut dice = Dice(2);
+        let (mut entries, mut expected) = (Entries::default(), BTreeMap::<Vec<u8>, i64>::new());
+        for round in 0..40 {
+            for _ in 0..400 {
+                let entry = dice.entry(3_000);
+                let rows = if (15..25).contains(&round) { -1 } else { dice.below(6) as i64 - 2 };
+                entries.add(&entry, rows);
+                let count = expected.entry(entry).or_default();
+                *count += rows;
+                expected.retain(|_, count| *count != 0);
+            }
+            let rows: Vec<&Vec<u8>> =
+                expected.iter().flat_map(|(entry, count)| (0..*count).map(move |_| entry)).collect();
+            assert_eq!((entries.entries(), entries.len()), (expected.len(), rows.len()));
+            for _ in 0..20 {
+                let from = dice.entry(3_000);
+                let rank = entries.rank(&from);
+                assert_eq!(rank, rows.partition_point(|entry| **entry < from));
+                assert_eq!(entries.at(rank), rows.get(rank).map(|entry| entry.as_slice()));
+                let (mut shown, mut wanted) = (Vec::new(), 5);
+                entries.each_from(&from, |entry, count| {
+                    shown.push((entry.to_vec(), count));
+                    wanted -= 1;
+                    wanted > 0
+                });
+                let range = expected.range(from..).take(5).map(|(entry, count)| (entry.clone(), *count));
+                assert!(shown.into_iter().eq(range));
+            }
+        }
+        assert_eq!(entries.at(entries.len()), None);
     }
 }

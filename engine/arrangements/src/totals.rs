@@ -5,6 +5,7 @@ use crate::meter::{HeapBytes, trim_vec};
 use crate::offsets::Offsets;
 use differential_dataflow::difference::{Abelian, IsZero, Monoid, Semigroup};
 use differential_dataflow::trace::implementations::containers::BatchContainer;
+use planner::scalar::aggregate::accumulators::Accumulators;
 
 /// What updates of a group add up to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,18 +14,13 @@ pub struct Totals {
     pub phantoms: i64,
     /// Of rows.
     pub rows: i64,
-    /// (count, sum) of each aggregate; empty stands for zeros.
-    pub sums: Vec<(i64, i128)>,
-    /// Updates whose sums left the 128 bits; never taken back, so the group then stays an error.
-    pub overflows: i64,
+    /// Of aggregates.
+    pub accumulators: Accumulators,
 }
 
 impl IsZero for Totals {
     fn is_zero(&self) -> bool {
-        self.phantoms == 0
-            && self.rows == 0
-            && self.overflows == 0
-            && self.sums.iter().all(|(count, sum)| *count == 0 && *sum == 0)
+        self.phantoms == 0 && self.rows == 0 && self.accumulators.is_zero()
     }
 }
 
@@ -32,17 +28,7 @@ impl Semigroup for Totals {
     fn plus_equals(&mut self, other: &Self) {
         self.phantoms += other.phantoms;
         self.rows += other.rows;
-        self.overflows += other.overflows;
-        if self.sums.len() < other.sums.len() {
-            self.sums.resize(other.sums.len(), (0, 0));
-        }
-        for ((count, sum), (other_count, other_sum)) in self.sums.iter_mut().zip(&other.sums) {
-            *count += other_count;
-            match sum.checked_add(*other_sum) {
-                Some(total) => *sum = total,
-                None => self.overflows += 1,
-            }
-        }
+        self.accumulators.add(&other.accumulators, 1);
     }
 }
 
@@ -54,40 +40,37 @@ impl Monoid for Totals {
 
 impl Abelian for Totals {
     fn negate(&mut self) {
-        self.phantoms = -self.phantoms;
-        self.rows = -self.rows;
-        for (count, sum) in &mut self.sums {
-            *count = -*count;
-            match sum.checked_neg() {
-                Some(negated) => *sum = negated,
-                None => self.overflows += 1,
-            }
-        }
+        let mut negated = Totals { phantoms: -self.phantoms, rows: -self.rows, ..Totals::default() };
+        negated.accumulators.add(&self.accumulators, -1);
+        *self = negated;
     }
 }
 
 impl Totals {
-    /// Totals that are all zero.
-    pub fn zeros(calls: usize) -> Self {
-        Totals { sums: vec![(0, 0); calls], ..Totals::default() }
+    /// None, with room for so many calls' numbers: most have a count and a sum.
+    pub fn with_room(calls: usize) -> Self {
+        Totals { accumulators: Accumulators::with_room(2 * calls), ..Totals::default() }
     }
 
-    /// Adds what one row contributes to an aggregate, `diff` times.
-    pub fn add(&mut self, position: usize, count: i64, sum: i128, diff: isize) {
-        let (total_count, total_sum) = &mut self.sums[position];
-        *total_count += count * diff as i64;
-        match sum.checked_mul(diff as i128).and_then(|product| total_sum.checked_add(product)) {
-            Some(total) => *total_sum = total,
-            None => self.overflows += 1,
-        }
+    /// What holds a group that has no rows.
+    pub fn phantom() -> Self {
+        Totals { phantoms: 1, ..Totals::default() }
+    }
+
+    /// The memory that they take.
+    pub fn bytes(&self) -> usize {
+        size_of::<Totals>() + self.accumulators.heap_bytes()
     }
 }
 
 /// Totals one after another: a number takes a byte for each seven of its bits.
 ///
 /// ```text
-/// rows doubled       (count  sum)*                          if there are neither phantoms nor overflows
-/// rows doubled + 1   phantoms  overflows  (count  sum)*     of any other
+/// rows doubled       number*               if there are no phantoms
+/// rows doubled + 1   phantoms  number*     of any other
+///
+/// number    slots left out × 2,             the number      in the call of the one before; the first call is 0
+///           calls gone on × 2 + 1,  slot,   the number      in another call
 /// ```
 pub struct TotalsColumn {
     /// Where each ends.
@@ -119,30 +102,47 @@ impl BatchContainer for TotalsColumn {
 
     fn into_owned(EncodedTotals(mut bytes): EncodedTotals<'_>) -> Totals {
         let first = read(&mut bytes);
-        let (rows, mut phantoms, mut overflows) = ((first >> 1) as i64, 0, 0);
-        if first & 1 == 1 {
-            (phantoms, overflows) = (read(&mut bytes) as i64, read(&mut bytes) as i64);
-        }
-        let mut sums = Vec::new();
-        while !bytes.is_empty() {
-            sums.push((read(&mut bytes) as i64, read(&mut bytes)));
-        }
-        Totals { phantoms, rows, sums, overflows }
+        let phantoms = if first & 1 == 1 { read(&mut bytes) as i64 } else { 0 };
+        let accumulators = Accumulators::with_room(bytes.len().div_ceil(4));
+        let (mut call, mut next) = (0u32, 0u32);
+        let numbers = std::iter::from_fn(|| {
+            if bytes.is_empty() {
+                return None;
+            }
+            let step = read(&mut bytes);
+            if step & 1 == 1 {
+                call += (step >> 1) as u32;
+                next = read(&mut bytes) as u32;
+            } else {
+                next += (step >> 1) as u32;
+            }
+            let slot = next;
+            next += 1;
+            Some((call, slot, read(&mut bytes)))
+        });
+        let mut totals = Totals { phantoms, rows: (first >> 1) as i64, accumulators };
+        totals.accumulators.extend(numbers);
+        totals
     }
     fn push_ref(&mut self, item: EncodedTotals<'_>) {
         self.bytes.extend_from_slice(item.0);
         self.ends.push(self.bytes.len());
     }
     fn push_own(&mut self, item: &Totals) {
-        let more = item.phantoms != 0 || item.overflows != 0;
-        write(&mut self.bytes, i128::from(item.rows) * 2 + i128::from(more));
-        if more {
+        write(&mut self.bytes, i128::from(item.rows) * 2 + i128::from(item.phantoms != 0));
+        if item.phantoms != 0 {
             write(&mut self.bytes, i128::from(item.phantoms));
-            write(&mut self.bytes, i128::from(item.overflows));
         }
-        for (count, sum) in &item.sums {
-            write(&mut self.bytes, i128::from(*count));
-            write(&mut self.bytes, *sum);
+        let (mut at, mut next) = (0, 0);
+        for (call, slot, number) in item.accumulators.iter() {
+            if call == at {
+                write(&mut self.bytes, i128::from(slot - next) * 2);
+            } else {
+                write(&mut self.bytes, i128::from(call - at) * 2 + 1);
+                write(&mut self.bytes, i128::from(slot));
+            }
+            write(&mut self.bytes, number);
+            (at, next) = (call, slot + 1);
         }
         self.ends.push(self.bytes.len());
     }
@@ -173,6 +173,12 @@ impl BatchContainer for TotalsColumn {
 /// Seven bits a byte, the lowest first, of the number doubled; of negative ones, the complement's.
 fn write(bytes: &mut Vec<u8>, number: i128) {
     let mut rest = ((number << 1) ^ (number >> 127)).cast_unsigned();
+    while rest > u128::from(u64::MAX) {
+        bytes.push((rest & 0x7f) as u8 | 0x80);
+        rest >>= 7;
+    }
+    // Most numbers are short: half the width is twice as fast.
+    let mut rest = rest as u64;
     while rest >= 0x80 {
         bytes.push((rest & 0x7f) as u8 | 0x80);
         rest >>= 7;
@@ -182,14 +188,20 @@ fn write(bytes: &mut Vec<u8>, number: i128) {
 
 fn read(bytes: &mut &[u8]) -> i128 {
     let (mut zigzag, mut shift) = (0u128, 0);
+    let mut low = 0u64;
     while let Some((byte, rest)) = bytes.split_first() {
         *bytes = rest;
-        zigzag |= u128::from(byte & 0x7f) << shift;
+        if shift < 63 {
+            low |= u64::from(byte & 0x7f) << shift;
+        } else {
+            zigzag |= u128::from(byte & 0x7f) << shift;
+        }
         shift += 7;
         if byte & 0x80 == 0 {
             break;
         }
     }
+    zigzag |= u128::from(low);
     (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed()
 }
 
@@ -205,9 +217,11 @@ mod tests {
         let mut all = Vec::new();
         for (position, number) in numbers.into_iter().enumerate() {
             let small = i64::try_from(number).unwrap_or(7);
-            let sums = numbers[..position].iter().map(|sum| (-small.max(-9), *sum)).collect();
+            let slots = [(0, 0), (0, 1), (0, 70_000), (2, 3), (2, 4), (3, 0), (90, 1 << 30), (91, 0)];
+            let sums = numbers[..position].iter().filter(|number| **number != 0).zip(slots);
             let phantoms = if position % 2 == 0 { small } else { 0 };
-            let totals = Totals { phantoms, rows: small.wrapping_add(1), sums, overflows: i64::from(position == 3) };
+            let mut totals = Totals { phantoms, rows: small.wrapping_add(1), ..Totals::default() };
+            totals.accumulators.extend(sums.map(|(sum, (call, slot))| (call, slot, *sum)));
             column.push_own(&totals);
             all.push(totals);
         }

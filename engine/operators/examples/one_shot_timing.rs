@@ -33,26 +33,7 @@ fn by_param(lookup: Lookup) -> Access {
 fn main() {
     let row = |number: i32| vec![Datum::Int4(number), Datum::Int4(number / 10), Datum::text(format!("row {number}"))];
     let memory = Memory::new(vec![(1, 3, (0..ROWS).map(row).collect()), (2, 3, (0..ROWS / 10).map(row).collect())]);
-    let time = |name: &str, times: usize, query: Query| {
-        let query = Arc::new(query);
-        let mut micros = Vec::with_capacity(times);
-        let mut rows = 0;
-        for number in 0..times {
-            let params = vec![Datum::Int4((number * 7919 % (ROWS as usize / 10)) as i32)];
-            let start = Instant::now();
-            rows = run(query.clone(), memory.clone(), context(params), limits())
-                .expect("it starts")
-                .inspect(|row| assert!(row.is_ok(), "no errors"))
-                .count();
-            micros.push(start.elapsed().as_nanos() as f64 / 1000.0);
-        }
-        micros.sort_by(f64::total_cmp);
-        println!(
-            "{name:48} {rows:8} rows  p50 {:12.1} us  p99 {:12.1} us",
-            micros[times / 2],
-            micros[times * 99 / 100]
-        );
-    };
+    let time = |name: &str, times: usize, query: Query| time(&memory, name, times, query);
     let lookup_join = |input| Plan::LookupJoin {
         input: Box::new(input),
         relation: RelationId(1),
@@ -102,4 +83,21 @@ fn main() {
         2,
         query(reduce(lookup_join(get(2, Access::Scan)), vec![]), 2),
     );
+}
+
+fn time(memory: &Arc<Memory>, name: &str, times: usize, query: Query) {
+    let query = Arc::new(query);
+    let mut micros = Vec::with_capacity(times);
+    let mut rows = 0;
+    for number in 0..times {
+        let params = vec![Datum::Int4((number * 7919 % (ROWS as usize / 10)) as i32)];
+        let start = Instant::now();
+        rows = run(query.clone(), memory.clone(), context(params), limits())
+            .expect("it starts")
+            .inspect(|row| assert!(row.is_ok(), "no errors"))
+            .count();
+        micros.push(start.elapsed().as_nanos() as f64 / 1000.0);
+    }
+    micros.sort_by(f64::total_cmp);
+    println!("{name:48} {rows:8} rows  p50 {:12.1} us  p99 {:12.1} us", micros[times / 2], micros[times * 99 / 100]);
 }

@@ -6,14 +6,13 @@
 //! Weighs by `planner::physical::costs`. Asks the reader for sizes and index entries, never for a row. Nobody below chooses
 //! again: what turns out while rows are read is bounded here. What is chosen is told to the profile, and so to EXPLAIN.
 
-use crate::get::{key_values, range};
 use crate::leaf::Leaf;
 use crate::once::OneShot;
 use planner::physical::costs::{ENTRIES_A_ROW, LOOKUP_ROWS, MISSES_A_ROW, NARROWED_ROWS_MIN, SMALL_TABLE_ROWS};
 use planner::plan::{Access, Besides, Plan, Way};
-use planner::scalar::ScalarExpr;
+use planner::scalar::{EvalContext, ScalarExpr};
 use repr::hash::HashSet;
-use repr::{Datum, IndexId, Row, RowKey, key};
+use repr::{Datum, IndexId, Row, RowKey, ValueError, key};
 use state::SqlError;
 use state::reader::{KeyRange, Located, OrderSizes, RowIterator};
 use state::view_states::Arrangement;
@@ -168,4 +167,38 @@ fn few_in_common(
     };
     let located = shot.reader.locate(leaf.table(), index, &[value], wanted.len() / MISSES_A_ROW)?;
     Ok(located.map(|located| (Way::ByValueInCommon, Places { located, keys: Some(wanted) })))
+}
+
+/// A key's values, unless it finds nothing: nothing equals NULL but by IS NULL, which is a literal.
+pub(crate) fn key_values(key: &[ScalarExpr], eval: &EvalContext) -> Result<Option<Vec<Datum>>, ValueError> {
+    let (mut values, mut compares) = (Vec::with_capacity(key.len()), true);
+    for value in key {
+        let datum = value.eval(&[], eval)?;
+        compares &= !datum.is_null() || matches!(value, ScalarExpr::Literal(..));
+        values.push(datum);
+    }
+    Ok(compares.then_some(values))
+}
+
+/// The range's values; none if one is NULL, which no row compares with.
+pub(crate) fn range(
+    prefix: &[ScalarExpr],
+    lower: Option<&(ScalarExpr, bool)>,
+    upper: Option<&(ScalarExpr, bool)>,
+    reverse: bool,
+    shot: &OneShot,
+) -> Result<Option<KeyRange>, SqlError> {
+    let bound = |bound: Option<&(ScalarExpr, bool)>| -> Result<Option<(Datum, bool)>, SqlError> {
+        match bound {
+            Some((expression, inclusive)) => Ok(Some((expression.eval(&[], &shot.eval)?, *inclusive))),
+            None => Ok(None),
+        }
+    };
+    let prefix = prefix.iter().map(|value| value.eval(&[], &shot.eval)).collect::<Result<Vec<_>, _>>()?;
+    let (lower, upper) = (bound(lower)?, bound(upper)?);
+    let is_null = |bound: &Option<(Datum, bool)>| bound.as_ref().is_some_and(|(value, _)| value.is_null());
+    if prefix.iter().any(Datum::is_null) || is_null(&lower) || is_null(&upper) {
+        return Ok(None);
+    }
+    Ok(Some(KeyRange { prefix, lower, upper, reverse, columns: None }))
 }

@@ -7,22 +7,23 @@
 //!
 //! Rows go through a pipeline one by one, depth first: nothing is collected on the way. A row that fails
 //! becomes an error with the row's difference, so that the error goes when the row goes. Keeps no state but what it has
-//! found and not given yet: see `slices`.
+//! found and not given yet (see `slices`), and how many matches keys have that change (see `match_counts`).
 
 mod changed;
 pub mod derived;
+mod match_counts;
 mod run;
 mod slices;
 
 use crate::context::{Bundle, Context, RenderTime};
-use crate::leaf::Leaf;
-use crate::lookup_join::{evaluate, holds};
+use crate::lookup_join::evaluate;
 use changed::ChangedRows;
 use differential_dataflow::AsCollection;
-use planner::delta::{JoinStep, Pipeline, PipelineEntry, Seed, Step};
+use match_counts::{Count, MatchCounts};
+use planner::delta::{JoinStep, Pipeline, PipelineEntry, Step};
 use planner::plan::MatchKind;
 use planner::scalar::EvalContext;
-use repr::{Datum, RelationId, Row, ValueError, key};
+use repr::{CommitTime, Datum, RelationId, Row, ValueError, key};
 use run::Run;
 use slices::{SLICE_ROWS, Slices};
 use state::SqlError;
@@ -44,6 +45,8 @@ pub struct Group {
     pub after: Arc<dyn Reader>,
     /// The changed rows of each table and view, as they are stored.
     pub changes: BTreeMap<RelationId, Arc<Vec<(Row, isize)>>>,
+    /// That of the state after it.
+    pub time: CommitTime,
 }
 
 /// What enters a view's dataflow.
@@ -90,8 +93,24 @@ pub struct Changes {
 
 /// A chain being followed.
 struct DeltaJoin {
-    pipelines: Vec<Pipeline>,
+    pipelines: Vec<FollowedPipeline>,
     follower: Follower,
+}
+
+/// A pipeline, and what is known of the matches of the join that it enters by.
+struct FollowedPipeline {
+    pipeline: Pipeline,
+    counts: Option<MatchCounts>,
+}
+
+impl FollowedPipeline {
+    fn of(pipeline: Pipeline) -> Self {
+        let counts = match &pipeline.entry {
+            PipelineEntry::Match { join, .. } => Some(MatchCounts::of(join)),
+            PipelineEntry::Constant(_) | PipelineEntry::Rows { .. } => None,
+        };
+        FollowedPipeline { pipeline, counts }
+    }
 }
 
 /// What rows are evaluated with on their way.
@@ -102,8 +121,8 @@ struct Follower {
 
 impl DeltaJoin {
     /// What the group changes.
-    fn group(&self, group: &Group, changes: &mut Changes) -> Result<(), SqlError> {
-        for pipeline in &self.pipelines {
+    fn group(&mut self, group: &Group, changes: &mut Changes) -> Result<(), SqlError> {
+        for FollowedPipeline { pipeline, counts } in &mut self.pipelines {
             match &pipeline.entry {
                 PipelineEntry::Constant(_) => {}
                 PipelineEntry::Rows { relation, mfp } => {
@@ -113,7 +132,16 @@ impl DeltaJoin {
                 }
                 PipelineEntry::Match { seeds, join } => {
                     let Some(changed) = group.changes.get(&join.relation) else { continue };
-                    self.matches(group, changed, (seeds, join), &pipeline.steps, changes)?;
+                    let Some(counts) = counts else { continue };
+                    let mut changed = ChangedRows::read(group, join, changed)?;
+                    counts.hear(&mut self.follower.run(group.after.as_ref(), changes), join, &mut changed)?;
+                    if changed.keys.is_empty() {
+                        continue;
+                    }
+                    let mut left = Changes::default();
+                    self.follower.run(group.before.as_ref(), &mut left).seeds(seeds, &changed.keys)?;
+                    let joined = Joined { group, changed: &changed, join, steps: &pipeline.steps };
+                    self.follower.matches(&joined, counts, &left.oks, changes)?;
                 }
             }
         }
@@ -122,7 +150,7 @@ impl DeltaJoin {
 
     /// What rows bring that are fed while hydrating.
     fn chunk(&self, chunk: &Chunk, changes: &mut Changes) -> Result<(), SqlError> {
-        let Some(pipeline) = self.pipelines.get(chunk.pipeline) else { return Ok(()) };
+        let Some(FollowedPipeline { pipeline, .. }) = self.pipelines.get(chunk.pipeline) else { return Ok(()) };
         let mut run = self.follower.run(chunk.reader.as_ref(), changes);
         match &pipeline.entry {
             PipelineEntry::Constant(rows) => {
@@ -138,24 +166,15 @@ impl DeltaJoin {
             PipelineEntry::Match { .. } => Ok(()),
         }
     }
+}
 
-    /// Left rows whose matches may have changed: what comes of them after, minus what came of them before.
-    fn matches(
-        &self,
-        group: &Group,
-        changed: &[(Row, isize)],
-        (seeds, join): (&[Seed], &JoinStep),
-        steps: &[Step],
-        changes: &mut Changes,
-    ) -> Result<(), SqlError> {
-        let changed = ChangedRows::read(group, join, changed)?;
-        if changed.keys.is_empty() {
-            return Ok(());
-        }
-        let mut left = Changes::default();
-        self.follower.run(group.before.as_ref(), &mut left).seeds(seeds, &changed.keys)?;
-        self.follower.matches(group, &changed, &left.oks, join, steps, changes)
-    }
+/// A join whose right side changed.
+struct Joined<'j> {
+    group: &'j Group,
+    changed: &'j ChangedRows,
+    join: &'j JoinStep,
+    /// What is left of the way.
+    steps: &'j [Step],
 }
 
 impl Follower {
@@ -166,81 +185,61 @@ impl Follower {
     /// What comes of left rows after, minus what came of them before.
     fn matches(
         &self,
-        group: &Group,
-        changed: &ChangedRows,
+        joined: &Joined<'_>,
+        counts: &mut MatchCounts,
         left: &[(Row, isize)],
-        join: &JoinStep,
-        steps: &[Step],
         changes: &mut Changes,
     ) -> Result<(), SqlError> {
-        if matches!(join.kind, MatchKind::Semi | MatchKind::Anti) && !join.condition.is_empty() {
-            return left.iter().try_for_each(|(row, diff)| self.compare(group, (row, *diff), join, steps, changes));
-        }
-        let mut run = self.run(group.after.as_ref(), changes);
-        left.iter().try_for_each(|(row, diff)| self.matched(group, changed, (row, *diff), join, steps, &mut run))
+        let mut run = self.run(joined.group.after.as_ref(), changes);
+        left.iter().try_for_each(|(row, diff)| self.matched(joined, counts, (row, *diff), &mut run))
     }
 
     /// What changes for a left row: the matches that came and went, and what there is of it when there is none. A row
     /// has as many as it likes; only those that changed are looked at.
     fn matched(
         &self,
-        group: &Group,
-        changed: &ChangedRows,
+        joined: &Joined<'_>,
+        counts: &mut MatchCounts,
         (row, diff): (&Row, isize),
-        join: &JoinStep,
-        steps: &[Step],
         run: &mut Run<'_>,
     ) -> Result<(), SqlError> {
+        let Joined { changed, join, steps, .. } = joined;
         let left = row.unpack();
         // A key that cannot be computed is an error in both states.
         let Ok(values) = evaluate(&join.key, &left, &self.eval) else { return Ok(()) };
         let Some(found) = changed.rows.get(&key::encode_all(&values)) else { return Ok(()) };
-        let mut may_decide = matches!(join.kind, MatchKind::Semi | MatchKind::Anti);
-        if !may_decide {
+        let is_lone = matches!(join.kind, MatchKind::Semi | MatchKind::Anti);
+        if !is_lone {
             for (right, times) in found {
-                may_decide |= run.pair(&left, right, diff * times, join, steps)?;
+                run.pair(&left, right, diff * times, join, steps)?;
             }
         }
-        if join.kind == MatchKind::Inner || !may_decide {
+        if join.kind == MatchKind::Inner {
             return Ok(());
         }
-        let matched = |reader: &dyn Reader| {
-            let leaf = Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?;
-            if join.condition.is_empty() {
-                return leaf.any(reader, &values);
-            }
-            let found = leaf.find(reader, &values)?;
-            Ok(found.iter().any(|(_, right)| {
-                let mut pair = left.clone();
-                leaf.append(right, &mut pair);
-                // A match that fails is an error by itself, and a match.
-                holds(&join.condition, &pair, &self.eval).unwrap_or(true)
-            }))
-        };
-        let by_match = isize::from(matched(group.after.as_ref())?) - isize::from(matched(group.before.as_ref())?);
+        let Some((before, after)) = counts.around(run, join, found, (&left, &values))? else { return Ok(()) };
+        if is_lone && before.failures.max(after.failures) > 0 {
+            return self.compare(joined, (row, diff), run.changes);
+        }
+        // A match that fails is an error by itself, and a match.
+        let any = |count: Count| isize::from(count.matches + count.failures > 0);
+        let by_match = diff * (any(after) - any(before));
         match join.kind {
             _ if by_match == 0 => Ok(()),
             MatchKind::Inner => Ok(()),
-            MatchKind::Semi => run.filtered(&mut left.clone(), diff * by_match, &join.mfp, steps),
-            MatchKind::Anti => run.filtered(&mut left.clone(), -diff * by_match, &join.mfp, steps),
+            MatchKind::Semi => run.filtered(&mut left.clone(), by_match, &join.mfp, steps),
+            MatchKind::Anti => run.filtered(&mut left.clone(), -by_match, &join.mfp, steps),
             MatchKind::Left => {
-                let arity = Leaf::open(group.after.catalog(), join.relation, Some(join.lookup))?.arity();
                 let mut padded = left;
-                padded.resize(padded.len() + arity, Datum::Null);
-                run.filtered(&mut padded, -diff * by_match, &join.mfp, steps)
+                padded.resize(padded.len() + run.leaf(join)?.arity(), Datum::Null);
+                run.filtered(&mut padded, -by_match, &join.mfp, steps)
             }
         }
     }
 
     /// The same by asking both states.
-    fn compare(
-        &self,
-        group: &Group,
-        (row, diff): (&Row, isize),
-        join: &JoinStep,
-        steps: &[Step],
-        changes: &mut Changes,
-    ) -> Result<(), SqlError> {
+    fn compare(&self, joined: &Joined<'_>, (row, diff): (&Row, isize), changes: &mut Changes) -> Result<(), SqlError> {
+        let Joined { group, join, steps, .. } = joined;
         self.run(group.after.as_ref(), changes).join(&mut row.unpack(), diff, join, steps)?;
         let mut before = Changes::default();
         self.run(group.before.as_ref(), &mut before).join(&mut row.unpack(), -diff, join, &[])?;
@@ -262,7 +261,8 @@ pub fn render<'s, T: RenderTime>(
 ) -> Bundle<'s, T> {
     let watch = context.watch.clone();
     let follower = Follower { eval: context.eval.clone(), watch: watch.clone() };
-    let delta = DeltaJoin { pipelines, follower };
+    let pipelines = pipelines.into_iter().map(FollowedPipeline::of).collect();
+    let mut delta = DeltaJoin { pipelines, follower };
     let mut builder = OperatorBuilder::new("DeltaJoin".to_owned(), context.scope);
     let activator = context.scope.activator_for(builder.operator_info().address);
     let mut input = builder.new_input(feeds, Local);

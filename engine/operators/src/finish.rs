@@ -20,25 +20,41 @@ use std::sync::Arc;
 /// The finished rows.
 pub struct Finish<'p> {
     input: Box<dyn Pull + 'p>,
-    project: &'p [usize],
+    output: Output<'p>,
     order_by: &'p [Order],
+    sorted: Option<std::vec::IntoIter<Sorted>>,
+    page: Page,
+    at: Standing,
+    watch: Arc<Watch>,
+    ticker: Ticker,
+}
+
+/// How rows go out.
+struct Output<'p> {
+    project: &'p [usize],
     /// What is computed of each row as it comes out.
     late: Option<(&'p [ScalarExpr], EvalContext)>,
-    sorted: Option<std::vec::IntoIter<Sorted>>,
-    skip: usize,
-    left: Option<usize>,
     /// Where the result's columns stand in packed rows, if rows go out so.
     places: Option<Cow<'p, [usize]>>,
     /// The projection takes each column once, so datums can be moved out.
     moves: bool,
+}
+
+/// What is still to be skipped, and to be given.
+struct Page {
+    skip: usize,
+    left: Option<usize>,
+    ended: bool,
+}
+
+/// The row at hand.
+#[derive(Default)]
+struct Standing {
     row: Vec<Datum>,
-    /// The row as it goes out, as datums.
+    /// As it goes out, as datums.
     given: Vec<Datum>,
     /// The same, of sorted rows, packed.
     packed: Row,
-    watch: Arc<Watch>,
-    ticker: Ticker,
-    ended: bool,
 }
 
 /// A row behind its codes; `sequence` keeps equal ones in the order they came.
@@ -85,41 +101,36 @@ impl<'p> Finish<'p> {
             // Rows are packed where they are sorted.
             _ => places(None, project),
         };
+        let moves = project.iter().enumerate().all(|(position, column)| !project[..position].contains(column));
+        let (skip, left) = (offset(finishing.offset.as_ref(), eval)?, limit(finishing.limit.as_ref(), eval)?);
         Ok(Finish {
             input,
-            project,
+            output: Output { project, late, places, moves },
             order_by,
-            late,
             sorted: None,
-            skip: offset(finishing.offset.as_ref(), eval)?,
-            left: limit(finishing.limit.as_ref(), eval)?,
-            places,
-            moves: project.iter().enumerate().all(|(position, column)| !project[..position].contains(column)),
-            row: Vec::new(),
-            given: Vec::new(),
-            packed: Row::default(),
+            page: Page { skip, left, ended: false },
+            at: Standing::default(),
             watch,
             ticker: Ticker::default(),
-            ended: false,
         })
     }
 
     /// One row of the input, which stands in `row` unless rows go out packed.
     fn step(&mut self) -> Result<bool, SqlError> {
         self.ticker.tick(&self.watch)?;
-        match (&self.places, self.input.packed()) {
+        match (&self.output.places, self.input.packed()) {
             (Some(_), Some(input)) => input.advance(),
-            (Some(_) | None, _) => self.input.next(&mut self.row),
+            (Some(_) | None, _) => self.input.next(&mut self.at.row),
         }
     }
 
     fn pull(&mut self) -> Result<bool, SqlError> {
         if self.order_by.is_empty() {
-            while self.skip > 0 {
+            while self.page.skip > 0 {
                 if !self.step()? {
                     return Ok(false);
                 }
-                self.skip -= 1;
+                self.page.skip -= 1;
             }
             return self.step();
         }
@@ -128,18 +139,18 @@ impl<'p> Finish<'p> {
             Some(sorted) => sorted,
             None => {
                 let mut sorted = self.sort()?.into_iter();
-                if self.skip > 0 {
-                    sorted.nth(self.skip - 1);
+                if self.page.skip > 0 {
+                    sorted.nth(self.page.skip - 1);
                 }
                 self.sorted.insert(sorted)
             }
         };
         match sorted.next() {
             Some(next) => {
-                if self.places.is_some() {
-                    self.packed = next.row;
+                if self.output.places.is_some() {
+                    self.at.packed = next.row;
                 } else {
-                    next.row.unpack_into(&mut self.row);
+                    next.row.unpack_into(&mut self.at.row);
                 }
                 Ok(true)
             }
@@ -149,21 +160,21 @@ impl<'p> Finish<'p> {
 
     /// All rows in order, or as many of the first as OFFSET and LIMIT can reach.
     fn sort(&mut self) -> Result<Vec<Sorted>, SqlError> {
-        let kept_max = self.left.map(|left| left.saturating_add(self.skip));
+        let kept_max = self.page.left.map(|left| left.saturating_add(self.page.skip));
         let mut heap = BinaryHeap::new();
         let mut rows = Vec::new();
         let mut code = Vec::new();
         let mut sequence = 0;
-        while self.input.next(&mut self.row)? {
+        while self.input.next(&mut self.at.row)? {
             self.ticker.tick(&self.watch)?;
             code.clear();
-            encode_order(&mut code, self.order_by, &self.row);
+            encode_order(&mut code, self.order_by, &self.at.row);
             if kept_max.is_some_and(|kept_max| heap.len() == kept_max)
                 && heap.peek().is_none_or(|last: &Sorted| last.code.as_slice().cmp(&code) != Ordering::Greater)
             {
                 continue;
             }
-            let item = Sorted { code: code.clone(), sequence, row: Row::pack(&self.row) };
+            let item = Sorted { code: code.clone(), sequence, row: Row::pack(&self.at.row) };
             sequence += 1;
             poll::bytes(item.row.bytes().len())?;
             match kept_max {
@@ -184,59 +195,61 @@ impl<'p> Finish<'p> {
     }
 
     fn append_late(&mut self) -> Result<(), SqlError> {
-        let Some((exprs, eval)) = &self.late else { return Ok(()) };
+        let Some((exprs, eval)) = &self.output.late else { return Ok(()) };
         for expr in *exprs {
-            let value = expr.eval(&self.row, eval)?;
-            self.row.push(value);
+            let value = expr.eval(&self.at.row, eval)?;
+            self.at.row.push(value);
         }
         Ok(())
     }
 
     fn project(&mut self) {
-        self.given.clear();
-        let row = &mut self.row;
-        if self.moves {
-            self.given.extend(self.project.iter().map(|column| std::mem::replace(&mut row[*column], Datum::Null)));
+        self.at.given.clear();
+        let row = &mut self.at.row;
+        if self.output.moves {
+            self.at
+                .given
+                .extend(self.output.project.iter().map(|column| std::mem::replace(&mut row[*column], Datum::Null)));
         } else {
-            self.given.extend(self.project.iter().map(|column| row[*column].clone()));
+            self.at.given.extend(self.output.project.iter().map(|column| row[*column].clone()));
         }
     }
 }
 
 impl Answer for Finish<'_> {
     fn advance(&mut self) -> Result<bool, SqlError> {
-        if self.ended || self.left == Some(0) {
+        if self.page.ended || self.page.left == Some(0) {
             return Ok(false);
         }
         let pulled = self.pull();
         match pulled {
             Ok(true) => {
-                self.left = self.left.map(|left| left - 1);
+                self.page.left = self.page.left.map(|left| left - 1);
                 if let Err(error) = self.append_late() {
-                    self.ended = true;
+                    self.page.ended = true;
                     return Err(error);
                 }
-                if self.places.is_none() {
+                if self.output.places.is_none() {
                     self.project();
                 }
             }
-            Ok(false) | Err(_) => self.ended = true,
+            Ok(false) | Err(_) => self.page.ended = true,
         }
         pulled
     }
 
     fn row(&mut self) -> AnswerRow<'_> {
-        let Some(places) = &self.places else { return AnswerRow::Values(&self.given) };
+        let Some(places) = &self.output.places else { return AnswerRow::Values(&self.at.given) };
         match self.input.packed().filter(|_| self.order_by.is_empty()) {
             Some(input) => AnswerRow::Packed(input.row(), places),
-            None => AnswerRow::Packed(Stored::whole(self.packed.bytes()), places),
+            None => AnswerRow::Packed(Stored::whole(self.at.packed.bytes()), places),
         }
     }
 
     fn take(&mut self) -> Vec<Datum> {
-        match self.places {
+        match self.output.places {
             Some(_) => self.row().to_datums(),
-            None => std::mem::take(&mut self.given),
+            None => std::mem::take(&mut self.at.given),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The leaves, once: a table's rows by scan, lookup or range; a catalog relation's rows.
 
-use crate::access::{Chosen, Places, choose, tell};
-use crate::leaf::{KEYS_AT_ONCE_FIRST, KEYS_AT_ONCE_MAX, Leaf, key_datum};
+use crate::access::{Chosen, Places, choose, key_values, range, tell};
+use crate::leaf::{KEYS_AT_ONCE_FIRST, KEYS_AT_ONCE_MAX, Leaf};
+use crate::leaf_rows::{Find, InTurn, LeafRows, stored};
 use crate::mfp::through;
 use crate::once::{NumberRange, OneShot, PackedPull, Pull, Whole, bag, nothing};
 use crate::plan::children;
@@ -14,8 +15,8 @@ use repr::hash::HashSet;
 use repr::{Datum, Row, RowKey, ValueError, key, poll};
 use state::SqlError;
 use state::answer::Stored;
-use state::interrupt::{Ticker, Watch};
-use state::reader::{KeyRange, RowIterator};
+use state::interrupt::Ticker;
+use state::reader::RowIterator;
 use state::view_states::KeyRows;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,21 +38,30 @@ pub fn stream<'p>(plan: &'p Plan, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, 
     let own: &[_] = if let Access::Lookup { keys, .. } = access { keys } else { &[] };
     Ok(match choose(plan, &leaf, None, shot)? {
         Chosen::AllRows => all_rows(leaf, *with_key, shot)?,
-        Chosen::AllRowsUpTo(rows_max) => Box::new(Sweep::new(plan, leaf, rows_max, shot)?),
-        Chosen::KeyByKey => Box::new(LookupStream::new(leaf, keys(own), None, *with_key, shot)),
-        Chosen::FromPlaces(places) => Box::new(LookupStream::new(leaf, keys(&[]), Some(places), *with_key, shot)),
+        Chosen::AllRowsUpTo(rows_max) => {
+            let sweep = Sweep::new(plan, &leaf, rows_max, shot)?;
+            Box::new(LeafRows::new(leaf, sweep, *with_key))
+        }
+        Chosen::KeyByKey => Box::new(LeafRows::new(leaf, ByKey::new(keys(own), None, shot), *with_key)),
+        Chosen::FromPlaces(places) => {
+            Box::new(LeafRows::new(leaf, ByKey::new(keys(&[]), Some(places), shot), *with_key))
+        }
         Chosen::Standing(arrangement) => {
             let rows = KeyRows::of(arrangement);
             Box::new(ArrangedStream { leaf, keys: keys(own), rows, shot: shot.clone() })
         }
-        Chosen::InOrder(rows, _) => Box::new(LeafStream::new(leaf, rows, *with_key, shot)),
+        Chosen::InOrder(rows, _) => in_turn(leaf, rows, *with_key, shot),
         Chosen::NoRow => nothing(),
     })
 }
 
 fn all_rows<'p>(leaf: Leaf, with_key: bool, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, SqlError> {
     let rows = shot.reader.scan(leaf.table())?;
-    Ok(Box::new(LeafStream::new(leaf, rows, with_key, shot)))
+    Ok(in_turn(leaf, rows, with_key, shot))
+}
+
+fn in_turn<'p>(leaf: Leaf, rows: RowIterator, with_key: bool, shot: &OneShot) -> Box<dyn Pull + 'p> {
+    Box::new(LeafRows::new(leaf, InTurn::new(rows, &shot.watch), with_key))
 }
 
 /// Tells the profile which way the rows of each table of a query would be found now, as far as that is known before one is
@@ -118,8 +128,7 @@ pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<RangeFirs
     let given = |rows: Box<dyn Pull + 'p>| {
         if wholly { RangeFirst::InOrder(counted(rows)) } else { RangeFirst::Unordered(counted(rows)) }
     };
-    let filtered =
-        |leaf: Leaf, rows: RowIterator| through(Box::new(LeafStream::new(leaf, rows, *with_key, shot)), mfp, shot);
+    let filtered = |leaf: Leaf, rows: RowIterator| through(in_turn(leaf, rows, *with_key, shot), mfp, shot);
     let unordered = |leaf: Leaf| {
         Ok::<_, SqlError>(Some(RangeFirst::Unordered(counted(through(all_rows(leaf, *with_key, shot)?, mfp, shot)))))
     };
@@ -172,29 +181,6 @@ fn first(input: &mut dyn Pull, wanted: usize, order: &[Order]) -> Result<(Vec<Ro
     }
 }
 
-/// The range's values; none if one is NULL, which no row compares with.
-pub(crate) fn range(
-    prefix: &[ScalarExpr],
-    lower: Option<&(ScalarExpr, bool)>,
-    upper: Option<&(ScalarExpr, bool)>,
-    reverse: bool,
-    shot: &OneShot,
-) -> Result<Option<KeyRange>, SqlError> {
-    let bound = |bound: Option<&(ScalarExpr, bool)>| -> Result<Option<(Datum, bool)>, SqlError> {
-        match bound {
-            Some((expression, inclusive)) => Ok(Some((expression.eval(&[], &shot.eval)?, *inclusive))),
-            None => Ok(None),
-        }
-    };
-    let prefix = prefix.iter().map(|value| value.eval(&[], &shot.eval)).collect::<Result<Vec<_>, _>>()?;
-    let (lower, upper) = (bound(lower)?, bound(upper)?);
-    let is_null = |bound: &Option<(Datum, bool)>| bound.as_ref().is_some_and(|(value, _)| value.is_null());
-    if prefix.iter().any(Datum::is_null) || is_null(&lower) || is_null(&upper) {
-        return Ok(None);
-    }
-    Ok(Some(KeyRange { prefix, lower, upper, reverse, columns: None }))
-}
-
 /// The rows of a numbered catalog relation that a range leaves; bounds that are no integers leave all.
 fn numbers(access: &Access, shot: &OneShot) -> Result<NumberRange, SqlError> {
     let Access::Range { prefix, lower, upper, reverse, .. } = access else { return Ok(NumberRange::ALL) };
@@ -215,142 +201,62 @@ fn numbers(access: &Access, shot: &OneShot) -> Result<NumberRange, SqlError> {
     Ok(numbers)
 }
 
-/// Rows of a scan or range.
-struct LeafStream {
-    leaf: Leaf,
-    rows: RowIterator,
-    standing: (RowKey, Row),
-    with_key: bool,
-    watch: Arc<Watch>,
-    ticker: Ticker,
-}
-
-impl LeafStream {
-    fn new(leaf: Leaf, rows: RowIterator, with_key: bool, shot: &OneShot) -> Self {
-        let standing = (RowKey::new(&[]), Row::default());
-        LeafStream { leaf, rows, standing, with_key, watch: shot.watch.clone(), ticker: Ticker::default() }
-    }
-}
-
-impl Pull for LeafStream {
-    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
-        let found = self.advance()?;
-        if found {
-            fill(&self.leaf, &self.standing, self.with_key, row);
-        }
-        Ok(found)
-    }
-
-    fn packed(&mut self) -> Option<&mut dyn PackedPull> {
-        if self.with_key { None } else { Some(self) }
-    }
-}
-
-impl PackedPull for LeafStream {
-    fn advance(&mut self) -> Result<bool, SqlError> {
-        self.ticker.tick(&self.watch)?;
-        let Some(next) = self.rows.next() else { return Ok(false) };
-        self.standing = next?;
-        Ok(true)
-    }
-
-    fn row(&mut self) -> Stored<'_> {
-        stored(&self.leaf, self.standing.1.bytes())
-    }
-}
-
-/// A key's values, unless it finds nothing: nothing equals NULL but by IS NULL, which is a literal.
-pub(crate) fn key_values(key: &[ScalarExpr], eval: &EvalContext) -> Result<Option<Vec<Datum>>, ValueError> {
-    let (mut values, mut compares) = (Vec::with_capacity(key.len()), true);
-    for value in key {
-        let datum = value.eval(&[], eval)?;
-        compares &= !datum.is_null() || matches!(value, ScalarExpr::Literal(..));
-        values.push(datum);
-    }
-    Ok(compares.then_some(values))
-}
-
 /// Rows of one key after another.
-struct LookupStream<'p> {
-    leaf: Leaf,
-    keys: Keys<'p>,
+struct ByKey<'p> {
+    wanted: Wanted<'p>,
     /// Where rows are that are read first.
     places: Option<Places>,
-    /// Keys whose rows come next.
-    wanted: Vec<Vec<Datum>>,
-    at_once: usize,
-    /// Why the key after those could not be computed.
-    failed: Option<SqlError>,
     found: std::vec::IntoIter<(RowKey, Row)>,
-    standing: (RowKey, Row),
-    with_key: bool,
     shot: OneShot,
 }
 
-impl Pull for LookupStream<'_> {
-    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
-        let found = self.advance()?;
-        if found {
-            fill(&self.leaf, &self.standing, self.with_key, row);
-        }
-        Ok(found)
-    }
-
-    fn packed(&mut self) -> Option<&mut dyn PackedPull> {
-        if self.with_key { None } else { Some(self) }
-    }
+/// Keys, some of which are looked up together.
+struct Wanted<'p> {
+    keys: Keys<'p>,
+    /// Those whose rows come next.
+    values: Vec<Vec<Datum>>,
+    at_once: usize,
+    /// Why the key after those could not be computed.
+    failed: Option<SqlError>,
 }
 
-impl PackedPull for LookupStream<'_> {
-    fn advance(&mut self) -> Result<bool, SqlError> {
+impl Find for ByKey<'_> {
+    fn next(&mut self, leaf: &Leaf) -> Result<Option<(RowKey, Row)>, SqlError> {
         loop {
             if let Some(found) = self.found.next() {
-                self.standing = found;
-                return Ok(true);
+                return Ok(Some(found));
             }
             if let Some(places) = self.places.take() {
-                self.found = places.read(&self.leaf, &self.shot)?.into_iter();
+                self.found = places.read(leaf, &self.shot)?.into_iter();
                 continue;
             }
-            if self.wanted.is_empty() {
-                self.gather();
+            if self.wanted.values.is_empty() {
+                self.wanted.gather(&self.shot.eval);
             }
-            if self.wanted.is_empty() {
-                return self.failed.take().map_or(Ok(false), Err);
+            if self.wanted.values.is_empty() {
+                return self.wanted.failed.take().map_or(Ok(None), Err);
             }
             let mut keys = 0;
-            let found = self.leaf.find_first(self.shot.reader.as_ref(), &self.wanted, &mut |_| keys += 1)?;
+            let found = leaf.find_first(self.shot.reader.as_ref(), &self.wanted.values, &mut |_| keys += 1)?;
             self.found = found.into_iter();
-            self.wanted.drain(..keys);
+            self.wanted.values.drain(..keys);
         }
-    }
-
-    fn row(&mut self) -> Stored<'_> {
-        stored(&self.leaf, self.standing.1.bytes())
     }
 }
 
-impl<'p> LookupStream<'p> {
-    fn new(leaf: Leaf, keys: Keys<'p>, places: Option<Places>, with_key: bool, shot: &OneShot) -> Self {
-        LookupStream {
-            leaf,
-            keys,
-            places,
-            wanted: Vec::new(),
-            at_once: KEYS_AT_ONCE_FIRST,
-            failed: None,
-            found: Vec::new().into_iter(),
-            standing: (RowKey::new(&[]), Row::default()),
-            with_key,
-            shot: shot.clone(),
-        }
+impl<'p> ByKey<'p> {
+    fn new(keys: Keys<'p>, places: Option<Places>, shot: &OneShot) -> Self {
+        let wanted = Wanted { keys, values: Vec::new(), at_once: KEYS_AT_ONCE_FIRST, failed: None };
+        ByKey { wanted, places, found: Vec::new().into_iter(), shot: shot.clone() }
     }
+}
 
+impl Wanted<'_> {
     /// The next keys, up to one that cannot be computed.
-    fn gather(&mut self) {
-        while self.failed.is_none() && self.wanted.len() < self.at_once {
-            match self.keys.next(&self.shot.eval) {
-                Ok(Some(values)) => self.wanted.push(values),
+    fn gather(&mut self, eval: &EvalContext) {
+        while self.failed.is_none() && self.values.len() < self.at_once {
+            match self.keys.next(eval) {
+                Ok(Some(values)) => self.values.push(values),
                 Ok(None) => break,
                 Err(error) => self.failed = Some(error.into()),
             }
@@ -415,18 +321,5 @@ impl PackedPull for ArrangedStream<'_> {
 
     fn row(&mut self) -> Stored<'_> {
         stored(&self.leaf, self.rows.row())
-    }
-}
-
-/// A row of a relation, some of whose columns may have been added since it was stored.
-pub(crate) fn stored<'r>(leaf: &'r Leaf, bytes: &'r [u8]) -> Stored<'r> {
-    Stored { bytes, later: &leaf.table().columns }
-}
-
-pub(crate) fn fill(leaf: &Leaf, (key, stored): &(RowKey, Row), with_key: bool, row: &mut Vec<Datum>) {
-    row.clear();
-    leaf.append(stored, row);
-    if with_key {
-        row.push(key_datum(key));
     }
 }

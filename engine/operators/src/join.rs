@@ -6,8 +6,10 @@
 //!
 //! kept    left  ── key ──▶ arranged ─┬───────────────▶ join ──▶ inner
 //!         right ── key ──▶ arranged ─┘
-//!         right ── key ──▶ distinct keys ── join left ──▶ semi;   anti = left - semi;   left = inner + padded anti
+//!         right ── key ──▶ rows counted by key ──▶ distinct keys ── join left ──▶ semi
+//!         anti = left - semi;   left = inner + padded anti
 //! ```
+//! Whether a key has rows is told by how many it has: its rows are not looked at.
 //!
 //! A NULL in a key matches nothing unless the join is null-safe; such rows are never held. Once, what is held is charged to
 //! the query. Kept, differential's join yields after some two million pairs, so cross joins stay interruptible.
@@ -19,7 +21,7 @@ use crate::context::{Bundle, Context, Errors, RenderTime, Rows, both, split_oper
 use crate::groups::split;
 use crate::mfp;
 use crate::once::{Keeping, OneShot, Pull};
-use arrangements::arrangement::{Bytes, FlatBytes, RowsByKey, arrange, concatenate, distinct_keys, metered};
+use arrangements::arrangement::{Bytes, FlatBytes, Key, RowsByKey, arrange, concatenate, distinct_keys, metered};
 use arrangements::meter::Meter;
 use differential_dataflow::consolidation::ConsolidatingContainerBuilder;
 use differential_dataflow::operators::join::join_traces;
@@ -87,9 +89,9 @@ impl<'p> HashJoinRows<'p> {
                 self.position += 1;
                 if swapped {
                     found.unpack_into(row);
-                    row.extend_from_slice(&self.sides.left_row);
+                    row.extend_from_slice(&self.sides.at.row);
                 } else {
-                    row.clone_from(&self.sides.left_row);
+                    row.clone_from(&self.sides.at.row);
                     row.extend(found.iter());
                 }
                 return Ok(true);
@@ -114,12 +116,12 @@ impl<'p> HashJoinRows<'p> {
                 }
                 (MatchKind::Inner | MatchKind::Semi, false) | (MatchKind::Anti, true) => {}
                 (MatchKind::Left, false) => {
-                    row.clone_from(&self.sides.left_row);
+                    row.clone_from(&self.sides.at.row);
                     row.resize(row.len() + right_arity, Datum::Null);
                     return Ok(true);
                 }
                 (MatchKind::Semi, true) | (MatchKind::Anti, false) => {
-                    std::mem::swap(row, &mut self.sides.left_row);
+                    std::mem::swap(row, &mut self.sides.at.row);
                     return Ok(true);
                 }
             }
@@ -159,11 +161,13 @@ pub fn render<'s, T: RenderTime>(
 ) -> Bundle<'s, T> {
     let right_arity = right.arity;
     let left_rows = left.rows.oks.clone();
-    let (left_keyed, left_errs) = arrange_side(context, left, null_safe, "ArrangeJoinLeft");
-    let (right_keyed, right_errs) = arrange_side(context, right, null_safe, "ArrangeJoinRight");
+    let (left_keyed, left_errs) = keyed(context, left, null_safe);
+    let (right_keyed, right_errs) = keyed(context, right, null_safe);
+    let left_keyed = arrange(&context.meter, left_keyed, "ArrangeJoinLeft");
     let errs = both(left_errs, right_errs);
+    let arrange_right = |right| arrange(&context.meter, right, "ArrangeJoinRight");
     let joined = match kind {
-        MatchKind::Inner => inner(context, left_keyed, right_keyed, mfp),
+        MatchKind::Inner => inner(context, left_keyed, arrange_right(right_keyed), mfp),
         MatchKind::Semi => {
             let semi = semi(&context.meter, left_keyed, right_keyed);
             mfp::render(context, Bundle::infallible(semi), mfp)
@@ -173,7 +177,7 @@ pub fn render<'s, T: RenderTime>(
             mfp::render(context, Bundle::infallible(anti), mfp)
         }
         MatchKind::Left => {
-            let matched = inner(context, left_keyed.clone(), right_keyed.clone(), mfp);
+            let matched = inner(context, left_keyed.clone(), arrange_right(right_keyed.clone()), mfp);
             let anti = left_rows.concat(semi(&context.meter, left_keyed, right_keyed).negate());
             let nulls = Row::pack(&vec![Datum::Null; right_arity]);
             let padded = anti.map(move |row| concatenate(row.bytes(), nulls.bytes()));
@@ -184,13 +188,15 @@ pub fn render<'s, T: RenderTime>(
     joined.with_errs(errs)
 }
 
-/// Arranges one side by its key.
-fn arrange_side<'s, T: RenderTime>(
+/// Rows with their keys.
+type Keyed<'s, T> = VecCollection<'s, T, (Key, Row), isize>;
+
+/// Gives one side's rows their keys.
+fn keyed<'s, T: RenderTime>(
     context: &Context<'s, T>,
     side: Side<'s, '_, T>,
     null_safe: bool,
-    name: &str,
-) -> (RowsByKey<'s, T>, Option<Errors<'s, T>>) {
+) -> (Keyed<'s, T>, Option<Errors<'s, T>>) {
     let expressions = side.key.to_vec();
     let (eval, watch, meter) = (context.eval.clone(), context.watch.clone(), context.meter.clone());
     let mut ticker = Ticker::default();
@@ -213,7 +219,7 @@ fn arrange_side<'s, T: RenderTime>(
         }
     });
     let errs = if fallible { both(Some(split.errs), side.rows.errs) } else { side.rows.errs };
-    (arrange(&context.meter, split.oks, name), errs)
+    (split.oks, errs)
 }
 
 /// The key's bytes; none if it has a NULL that matches nothing.
@@ -306,8 +312,9 @@ pub(crate) fn too_many_copies() -> SqlError {
 }
 
 /// Left rows that have a match, with their own multiplicities.
-fn semi<'s, T: RenderTime>(meter: &Meter, left: RowsByKey<'s, T>, right: RowsByKey<'s, T>) -> Rows<'s, T> {
-    left.join_core(distinct_keys(meter, right, "JoinKeys"), |_key, left: Bytes<'_>, _unit: Bytes<'_>| {
+fn semi<'s, T: RenderTime>(meter: &Meter, left: RowsByKey<'s, T>, right: Keyed<'s, T>) -> Rows<'s, T> {
+    let counted = arrange(meter, right.map(|(key, _row)| (key, Row::default())), "CountJoinRight");
+    left.join_core(distinct_keys(meter, counted, "JoinKeys"), |_key, left: Bytes<'_>, _unit: Bytes<'_>| {
         Some(Row::copy_from(left.0))
     })
 }

@@ -6,12 +6,13 @@
 //! drivers   query ─▶ open ─▶ … ─▶ finish                                   render, over what delta feeds
 //! given     once (rows, what a query shares)                              context (rows and errors, what a dataflow shares)
 //!
-//! leaves    access ─▶ get sweep leaf                                          delta
+//! leaves    access ─▶ get sweep ─▶ leaf_rows ─▶ leaf                         delta
 //! rows      mfp members table_function lookup_join                        the same, delta::derived
 //! bags      bags join                                                      the same
 //! groups    reduce top_k window                                           the same, over groups and ordered_groups
 //! loops     recursion                                                     the same
-//! measured  profile                                                       rendered
+//! people    traversal ─▶ edge_join ─▶ witness                              what derives owners: transactions::ownership
+//! measured  profile request_profile                                       rendered
 //! ```
 //! Both forms give the same rows; kernels that both need stand in the operator's file. Nothing here reads but through
 //! `state::reader`, writes, or knows a session.
@@ -20,11 +21,14 @@ mod access;
 pub mod bags;
 pub mod context;
 pub mod delta;
+pub mod edge_join;
 pub mod finish;
 pub mod get;
 pub mod groups;
+mod held_groups;
 pub mod join;
 pub mod leaf;
+mod leaf_rows;
 pub mod lookup_join;
 pub mod members;
 pub mod mfp;
@@ -38,7 +42,10 @@ pub mod recursion;
 pub mod reduce;
 pub mod render;
 pub mod rendered;
+pub mod request_profile;
 mod sweep;
 pub mod table_function;
 pub mod top_k;
+pub mod traversal;
 pub mod window;
+pub mod witness;

@@ -125,16 +125,21 @@ pub struct LookupJoinRows<'p> {
     inputs: Inputs<'p>,
     leaf: Leaf,
     join: LookupJoin<'p>,
-    /// What was found for the input rows from the next one on.
+    matches: Matches,
+    shot: OneShot,
+    ticker: Ticker,
+}
+
+/// What the input rows meet.
+struct Matches {
+    /// What was found for the rows from the next one on.
     found: std::vec::IntoIter<(RowKey, Row)>,
     /// How many of these each key has.
     counts: VecDeque<usize>,
-    /// The matches of the row that it stands on that are still to be joined.
+    /// Those of the row that the join stands on that are still to be joined.
     left: usize,
     /// A left join's input row that has met nothing so far.
     unmatched: bool,
-    shot: OneShot,
-    ticker: Ticker,
 }
 
 /// Input rows that are looked up together.
@@ -215,10 +220,7 @@ impl<'p> LookupJoinRows<'p> {
             inputs,
             leaf: Leaf::open(shot.reader.catalog(), relation, Some(lookup))?,
             join,
-            found: Vec::new().into_iter(),
-            counts: VecDeque::new(),
-            left: 0,
-            unmatched: false,
+            matches: Matches { found: Vec::new().into_iter(), counts: VecDeque::new(), left: 0, unmatched: false },
             shot: shot.clone(),
             ticker: Ticker::default(),
         })
@@ -226,7 +228,7 @@ impl<'p> LookupJoinRows<'p> {
 
     /// Goes on to the next input row, with the number of its matches; none at the end.
     fn advance(&mut self) -> Result<Option<usize>, SqlError> {
-        let LookupJoinRows { inputs, leaf, join, found, counts, shot, .. } = self;
+        let LookupJoinRows { inputs, leaf, join, matches: Matches { found, counts, .. }, shot, .. } = self;
         if inputs.next == inputs.gathered && !inputs.gather(join.key, &shot.eval)? {
             return Ok(None);
         }
@@ -246,17 +248,17 @@ impl<'p> LookupJoinRows<'p> {
     fn joined(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
         loop {
             self.ticker.tick(&self.shot.watch)?;
-            while self.left > 0 {
-                self.left -= 1;
-                let found = self.found.next().expect("as many as were counted");
+            while self.matches.left > 0 {
+                self.matches.left -= 1;
+                let found = self.matches.found.next().expect("as many as were counted");
                 row.clone_from(&self.inputs.rows[self.inputs.next - 1]);
                 if self.join.extend(&self.leaf, &found, row, &self.shot.eval)? {
-                    self.unmatched = false;
+                    self.matches.unmatched = false;
                     return Ok(true);
                 }
                 self.ticker.tick(&self.shot.watch)?;
             }
-            if std::mem::take(&mut self.unmatched) {
+            if std::mem::take(&mut self.matches.unmatched) {
                 row.clone_from(&self.inputs.rows[self.inputs.next - 1]);
                 self.join.pad(&self.leaf, row);
                 return Ok(true);
@@ -264,14 +266,18 @@ impl<'p> LookupJoinRows<'p> {
             let Some(matches) = self.advance()? else { return Ok(false) };
             match self.join.kind {
                 MatchKind::Inner | MatchKind::Left => {
-                    self.left = matches;
-                    self.unmatched = self.join.kind == MatchKind::Left;
+                    self.matches.left = matches;
+                    self.matches.unmatched = self.join.kind == MatchKind::Left;
                 }
                 MatchKind::Semi | MatchKind::Anti => {
                     let input_row = &mut self.inputs.rows[self.inputs.next - 1];
-                    let any =
-                        self.join.any(&self.leaf, &self.found.as_slice()[..matches], input_row, &self.shot.eval)?;
-                    self.found.by_ref().take(matches).for_each(drop);
+                    let any = self.join.any(
+                        &self.leaf,
+                        &self.matches.found.as_slice()[..matches],
+                        input_row,
+                        &self.shot.eval,
+                    )?;
+                    self.matches.found.by_ref().take(matches).for_each(drop);
                     if any == (self.join.kind == MatchKind::Semi) {
                         std::mem::swap(row, input_row);
                         return Ok(true);

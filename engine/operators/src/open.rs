@@ -20,7 +20,7 @@ use crate::reduce::GroupRows;
 use crate::table_function::TableFunctionRows;
 use crate::top_k::{AtMostOneRows, FirstRows, TopKRows};
 use crate::window::WindowRows;
-use planner::plan::{LocalId, MatchKind, Plan};
+use planner::plan::{Counting, LocalId, MatchKind, Plan};
 use planner::scalar::Mfp;
 use state::SqlError;
 use std::sync::Arc;
@@ -65,13 +65,13 @@ fn operator<'p>(plan: &'p Plan, shot: &OneShot, scope: &Arc<Scope<'p>>) -> Resul
             Ok(Box::new(Whole::new(ThresholdRows::new(inputs, shot))))
         }
         Plan::Negate(_) => Err(SqlError::new("XX000", "a negated bag stands outside a threshold")),
-        Plan::TopK { input, keys, order, limit, offset } => {
+        Plan::TopK { input, keys, order, limit, offset, counting } => {
             let input = open(input, shot, scope)?;
             let first = FirstRows::new(input, limit.as_ref(), offset.as_ref(), shot)?;
-            if keys.is_empty() && order.is_empty() {
+            if keys.is_empty() && order.is_empty() && *counting == Counting::Rows {
                 return Ok(Box::new(first));
             }
-            Ok(Box::new(Whole::new(TopKRows::new(first, keys, order, shot))))
+            Ok(Box::new(Whole::new(TopKRows::new(first, keys, order, *counting, shot))))
         }
         Plan::AtMostOne { input, keys } => Ok(Box::new(AtMostOneRows::new(open(input, shot, scope)?, keys))),
         Plan::Reduce { input, keys, aggregates, scalar } => {

@@ -9,9 +9,11 @@
 
 use crate::context::{Bundle, Context, Follow, NodeId, RenderTime};
 use crate::plan::{Recursion, arity};
+use crate::top_k::First;
 use crate::{bags, delta, join, mfp, reduce, table_function, top_k, window};
-use planner::plan::Plan;
+use planner::plan::{LocalId, Plan};
 use state::SqlError;
+use timely::dataflow::Stream;
 
 /// Renders a plan.
 pub fn render<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Result<Bundle<'s, T>, SqlError> {
@@ -45,12 +47,7 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
         }
         Plan::LookupJoin { input, .. } => {
             let input = render(context, input)?;
-            let followed = context
-                .follow
-                .clone()
-                .and_then(|Follow { feeds, catalog }| Some((feeds, planner::delta::join_step(plan, &catalog)?)));
-            let (feeds, step) = followed
-                .ok_or_else(|| SqlError::new("XX000", "a maintained plan has a lookup that cannot be followed"))?;
+            let (feeds, step) = followed(context, plan)?;
             Ok(delta::derived::render(context, feeds, input, step))
         }
         Plan::Join { left, right, left_key, right_key, null_safe, kind, range: _, mfp } => {
@@ -62,9 +59,10 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
             let input = render(context, input)?;
             Ok(reduce::render(context, input, keys, aggregates, *scalar))
         }
-        Plan::TopK { input, keys, order, limit, offset } => {
+        Plan::TopK { input, keys, order, limit, offset, counting } => {
             let input = render(context, input)?;
-            top_k::render(context, input, keys, order, limit.as_ref(), offset.as_ref())
+            let first = First { limit: limit.as_ref(), offset: offset.as_ref(), counting: *counting };
+            top_k::render(context, input, keys, order, first)
         }
         Plan::Window { input, partition, order, calls } => {
             let input = render(context, input)?;
@@ -85,22 +83,36 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
         }
         Plan::Let { id, value, body } => {
             let value = render(context, value)?;
-            let errs = value.errs.clone();
-            context.locals.insert(*id, Bundle::infallible(value.oks));
-            let body = render(context, body)?;
-            Ok(body.with_errs(errs))
+            bound(context, *id, value, body)
         }
         Plan::LetRec { id, base, step, distinct, body } => {
-            let value = match context.sources.get(&NodeId::recursion(plan)) {
-                Some(value) => value.clone(),
-                None => {
-                    let recursion = Recursion { id: *id, base, step, distinct: *distinct };
-                    T::render_recursion(context, recursion)?
-                }
-            };
-            context.locals.insert(*id, Bundle::infallible(value.oks));
-            let body = render(context, body)?;
-            Ok(body.with_errs(value.errs))
+            let recursion = Recursion { id: *id, base, step, distinct: *distinct };
+            let known = context.sources.get(&NodeId::recursion(plan)).cloned();
+            let value = known.map_or_else(|| T::render_recursion(context, recursion), Ok)?;
+            bound(context, *id, value, body)
         }
     }
+}
+
+/// What a lookup join follows: the leaves' changes, and the step that they take.
+fn followed<'s, T: RenderTime>(
+    context: &Context<'s, T>,
+    plan: &Plan,
+) -> Result<(Stream<'s, T, Vec<delta::Feed>>, planner::delta::JoinStep), SqlError> {
+    let follow = context.follow.clone();
+    let followed =
+        follow.and_then(|Follow { feeds, catalog }| Some((feeds, planner::delta::join_step(plan, &catalog)?)));
+    followed.ok_or_else(|| SqlError::new("XX000", "a maintained plan has a lookup that cannot be followed"))
+}
+
+/// A plan over a local, with the local's errors.
+fn bound<'s, T: RenderTime>(
+    context: &mut Context<'s, T>,
+    id: LocalId,
+    value: Bundle<'s, T>,
+    body: &Plan,
+) -> Result<Bundle<'s, T>, SqlError> {
+    context.locals.insert(id, Bundle::infallible(value.oks));
+    let body = render(context, body)?;
+    Ok(body.with_errs(value.errs))
 }

@@ -4,16 +4,19 @@
 //! once    without groups and order the first that come; else each group's first rows so far, and no others, are held
 //! kept    the order is in the arranged bytes: see `OrderedRow`
 //! ```
-//! Ties fall by the row's bytes.
+//! Ties fall by the row's bytes. With a bound on a rank the peers of the last row come along: see `Ranks`.
 
 use crate::context::{Bundle, Context, RenderTime};
+use crate::groups::Outcome;
 use crate::once::{OneShot, Pull};
-use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
-use arrangements::arrangement::{FlatBytes, metered};
+use crate::ordered_groups::{GroupRows, OrderedGrouping, reduce_in_order};
+use arrangements::arrangement::{Bytes, FlatBytes, metered};
 use arrangements::key_columns::KeyColumns;
-use arrangements::ordered_row::{OrderedRow, group_key};
+use arrangements::ordered_row::{OrderedRow, encode_order, group_key};
+use planner::plan::Counting;
 use planner::scalar::{EvalContext, Order, ScalarExpr};
 use repr::hash::HashSet;
+use repr::row::RowIter;
 use repr::{Datum, Row, ValueError, poll};
 use state::SqlError;
 use state::interrupt::Ticker;
@@ -62,7 +65,8 @@ pub struct TopKRows<'p> {
     first: FirstRows<'p>,
     keys: &'p [usize],
     order: &'p [Order],
-    groups: Option<IntoValues<Vec<u8>, BinaryHeap<Row>>>,
+    counting: Counting,
+    groups: Option<IntoValues<Vec<u8>, FirstOfGroup>>,
     /// What is left of the group at hand.
     group: std::vec::IntoIter<Row>,
     shot: OneShot,
@@ -70,12 +74,19 @@ pub struct TopKRows<'p> {
 
 impl<'p> TopKRows<'p> {
     /// As many of each group as there are to be in all, by an order.
-    pub fn new(first: FirstRows<'p>, keys: &'p [usize], order: &'p [Order], shot: &OneShot) -> Self {
-        TopKRows { first, keys, order, groups: None, group: Vec::new().into_iter(), shot: shot.clone() }
+    pub fn new(
+        first: FirstRows<'p>,
+        keys: &'p [usize],
+        order: &'p [Order],
+        counting: Counting,
+        shot: &OneShot,
+    ) -> Self {
+        let group = Vec::new().into_iter();
+        TopKRows { first, keys, order, counting, groups: None, group, shot: shot.clone() }
     }
 
-    fn groups(&mut self) -> Result<BTreeMap<Vec<u8>, BinaryHeap<Row>>, SqlError> {
-        let mut groups: BTreeMap<Vec<u8>, BinaryHeap<Row>> = BTreeMap::new();
+    fn groups(&mut self) -> Result<BTreeMap<Vec<u8>, FirstOfGroup>, SqlError> {
+        let mut groups: BTreeMap<Vec<u8>, FirstOfGroup> = BTreeMap::new();
         let kept_max = self.first.left.map_or(usize::MAX, |left| left.saturating_add(self.first.skip));
         if self.first.left == Some(0) {
             return Ok(groups);
@@ -83,16 +94,10 @@ impl<'p> TopKRows<'p> {
         let (mut ticker, mut datums) = (Ticker::default(), Vec::new());
         while self.first.input.next(&mut datums)? {
             ticker.tick(&self.shot.watch)?;
-            let group = groups.entry(group_key(self.keys, &datums)).or_default();
             let row = OrderedRow::make(self.order, &datums, &Row::pack(&datums));
-            if group.len() < kept_max {
-                poll::bytes(row.bytes().len())?;
-                group.push(row);
-            } else if let Some(mut last) = group.peek_mut()
-                && row < *last
-            {
-                *last = row;
-            }
+            let group = groups.entry(group_key(self.keys, &datums));
+            let group = group.or_insert_with(|| FirstOfGroup::new(self.counting, self.order, kept_max));
+            group.add(row)?;
         }
         Ok(groups)
     }
@@ -106,8 +111,7 @@ impl<'p> TopKRows<'p> {
                 return Ok(Some(Row::copy_from(OrderedRow::row(row.bytes()))));
             }
             let Some(group) = self.groups.as_mut().and_then(Iterator::next) else { return Ok(None) };
-            let mut rows = group.into_vec();
-            poll::sort_by(&mut rows, Row::cmp)?;
+            let mut rows = group.into_sorted()?;
             rows.drain(..self.first.skip.min(rows.len()));
             self.group = rows.into_iter();
         }
@@ -119,6 +123,130 @@ impl Iterator for TopKRows<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.advance().transpose()
+    }
+}
+
+/// The first rows of a group so far, by their order.
+enum FirstOfGroup {
+    /// No more than are wanted.
+    Rows { heap: BinaryHeap<Row>, kept_max: usize },
+    /// Up to a rank. Now and then those are cut off that have come to stand behind it.
+    Ranked { rows: Vec<Row>, cut_at: usize, ranks: Ranks },
+}
+
+/// Ranked rows are cut once there are so many more than were left of the last cut, or twice as many.
+const CUT_AFTER: usize = 64;
+
+impl FirstOfGroup {
+    fn new(counting: Counting, order: &[Order], kept_max: usize) -> FirstOfGroup {
+        match Ranks::new(counting, order, kept_max) {
+            None => FirstOfGroup::Rows { heap: BinaryHeap::new(), kept_max },
+            Some(ranks) => FirstOfGroup::Ranked { rows: Vec::new(), cut_at: CUT_AFTER, ranks },
+        }
+    }
+
+    fn add(&mut self, row: Row) -> Result<(), ValueError> {
+        match self {
+            FirstOfGroup::Rows { heap, kept_max } if heap.len() < *kept_max => {
+                poll::bytes(row.bytes().len())?;
+                heap.push(row);
+            }
+            FirstOfGroup::Rows { heap, .. } => {
+                if let Some(mut last) = heap.peek_mut()
+                    && row < *last
+                {
+                    *last = row;
+                }
+            }
+            FirstOfGroup::Ranked { rows, cut_at, ranks } => {
+                poll::bytes(row.bytes().len())?;
+                rows.push(row);
+                if rows.len() >= *cut_at {
+                    ranks.cut(rows)?;
+                    *cut_at = rows.len() * 2 + CUT_AFTER;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn into_sorted(self) -> Result<Vec<Row>, ValueError> {
+        match self {
+            FirstOfGroup::Rows { heap, .. } => {
+                let mut rows = heap.into_vec();
+                poll::sort_by(&mut rows, Row::cmp)?;
+                Ok(rows)
+            }
+            FirstOfGroup::Ranked { mut rows, mut ranks, .. } => {
+                ranks.cut(&mut rows)?;
+                Ok(rows)
+            }
+        }
+    }
+}
+
+/// Follows the rows of a group in their order up to a rank or dense rank.
+///
+/// ```text
+/// order bytes    a a a b c c      of what was written: rows that begin alike are peers
+/// rank           1 1 1 4 5 5      one more than the rows before the peers
+/// dense rank     1 1 1 2 3 3      one more than the groups before
+/// ```
+#[derive(Clone)]
+struct Ranks {
+    counting: Counting,
+    /// What was written of the order.
+    order: Vec<Order>,
+    last: usize,
+    rows: usize,
+    groups: usize,
+    /// How the rows of the peers at hand begin.
+    codes: Vec<u8>,
+}
+
+impl Ranks {
+    /// None if rows are counted, whoever their peers are.
+    fn new(counting: Counting, order: &[Order], last: usize) -> Option<Ranks> {
+        match counting {
+            Counting::Rows => None,
+            Counting::RowsWithPeers | Counting::PeerGroups => {
+                let order = Order::written(order).to_vec();
+                Some(Ranks { counting, order, last, rows: 0, groups: 0, codes: Vec::new() })
+            }
+        }
+    }
+
+    /// Before the first row of a group.
+    fn begin(&mut self) {
+        (self.rows, self.groups) = (0, 0);
+    }
+
+    /// Whether the next row is within, by its ordered bytes and datums.
+    fn admits(&mut self, bytes: &[u8], copies: usize, datums: impl FnOnce() -> Vec<Datum>) -> bool {
+        if self.groups == 0 || !bytes.starts_with(&self.codes) {
+            let before = match self.counting {
+                Counting::Rows | Counting::RowsWithPeers => self.rows,
+                Counting::PeerGroups => self.groups,
+            };
+            if before >= self.last {
+                return false;
+            }
+            self.groups += 1;
+            self.codes.clear();
+            encode_order(&mut self.codes, &self.order, &datums());
+        }
+        self.rows = self.rows.saturating_add(copies);
+        true
+    }
+
+    /// Sorts rows, and leaves those that are within.
+    fn cut(&mut self, rows: &mut Vec<Row>) -> Result<(), ValueError> {
+        poll::sort_by(rows, Row::cmp)?;
+        self.begin();
+        let datums = |row: &Row| RowIter::over(OrderedRow::row(row.bytes())).collect();
+        let within = rows.iter().take_while(|row| self.admits(row.bytes(), 1, || datums(row))).count();
+        rows.truncate(within);
+        Ok(())
     }
 }
 
@@ -186,19 +314,30 @@ pub(crate) fn more_than_one_row() -> ValueError {
     ValueError::new("21000", "more than one row returned by a subquery used as an expression")
 }
 
+/// How many rows of a group are the first ones.
+#[derive(Clone, Copy)]
+pub struct First<'p> {
+    /// LIMIT.
+    pub limit: Option<&'p ScalarExpr>,
+    /// OFFSET.
+    pub offset: Option<&'p ScalarExpr>,
+    /// What LIMIT counts.
+    pub counting: Counting,
+}
+
 /// Renders a `TopK`.
 pub fn render<'s, T: RenderTime>(
     context: &Context<'s, T>,
     input: Bundle<'s, T>,
     keys: &[usize],
     order: &[Order],
-    limit_expression: Option<&ScalarExpr>,
-    offset_expression: Option<&ScalarExpr>,
+    first: First<'_>,
 ) -> Result<Bundle<'s, T>, SqlError> {
-    let limit = limit(limit_expression, &context.eval)?;
-    let offset = offset(offset_expression, &context.eval)?;
+    let limit = limit(first.limit, &context.eval)?;
+    let offset = offset(first.offset, &context.eval)?;
     // The rows of a group are all alike in what makes its key.
     let order: Vec<Order> = order.iter().filter(|item| !keys.contains(&item.column)).copied().collect();
+    let mut ranks = Ranks::new(first.counting, &order, limit.unwrap_or(usize::MAX));
     let (keys, meter) = (keys.to_vec(), context.meter.clone());
     let mut datums = Vec::new();
     let told = Rc::new(KeyColumns::new(keys.clone()));
@@ -216,6 +355,9 @@ pub fn render<'s, T: RenderTime>(
     let mut bundle = reduce_in_order(context, input.oks, grouping, move |key, rows, output| {
         if ticker.stops(&watch) {
             return;
+        }
+        if let Some(ranks) = &mut ranks {
+            return up_to_rank(ranks, rows, |bytes| told.row(key, OrderedRow::parts(bytes).1), output);
         }
         let (mut skip, mut left) = (offset, limit.unwrap_or(usize::MAX));
         while left > 0
@@ -235,6 +377,27 @@ pub fn render<'s, T: RenderTime>(
     });
     bundle.errs = input.errs;
     Ok(bundle)
+}
+
+/// The rows of a group up to a rank.
+fn up_to_rank(
+    ranks: &mut Ranks,
+    rows: GroupRows<'_, isize>,
+    row_of: impl Fn(Bytes<'_>) -> Row,
+    output: &mut Vec<(Outcome, isize)>,
+) {
+    ranks.begin();
+    for (bytes, diff) in rows {
+        let copies = usize::try_from(diff).unwrap_or(0);
+        if copies == 0 {
+            continue;
+        }
+        let row = row_of(bytes);
+        if !ranks.admits(bytes.0, copies, || row.unpack()) {
+            return;
+        }
+        output.push((Ok(row), diff));
+    }
 }
 
 /// Renders an `AtMostOne`.

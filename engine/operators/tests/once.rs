@@ -14,7 +14,7 @@ use memory::{
 use naive::{Naive, bag};
 use operators::query::{QueryLimits, run};
 use planner::names::Names;
-use planner::plan::{Access, Besides, Finishing, InOrder, LocalId, Lookup, MatchKind, Plan, Query};
+use planner::plan::{Access, Besides, Counting, Finishing, InOrder, LocalId, Lookup, MatchKind, Plan, Query};
 use planner::scalar::{Mfp, Order, ScalarExpr};
 use repr::poll::{self, Overseer};
 use repr::{ColumnType, Datum, Numeric, RelationId, Row, ScalarType};
@@ -125,6 +125,7 @@ fn finishing_orders_limits_and_projects() {
             order: order_by.clone(),
             limit: limit.map(literal),
             offset: offset.map(literal),
+            counting: Counting::Rows,
         };
         let naive = Naive { memory: &memory, eval: context(Vec::new()) };
         let expected: Vec<_> = naive
@@ -272,8 +273,10 @@ fn limit_stops_endless_functions_and_recursions() {
     assert_eq!(numbers(&rows), (3..8).map(|number| vec![0, number]).collect::<Vec<_>>());
     let rows = finished(limited(counting(None, false)), &memory, limits()).unwrap();
     assert_eq!(numbers(&rows), (3..8).map(|number| vec![number]).collect::<Vec<_>>());
-    let first =
-        |plan| Plan::TopK { input: Box::new(plan), keys: vec![], order: vec![], limit: Some(literal(3)), offset: None };
+    let first = |plan| {
+        let (input, counting) = (Box::new(plan), Counting::Rows);
+        Plan::TopK { input, keys: vec![], order: vec![], limit: Some(literal(3)), offset: None, counting }
+    };
     let count = Plan::Reduce {
         input: Box::new(first(endless())),
         keys: vec![],
@@ -544,8 +547,8 @@ fn limits_below_zero_are_refused() {
     assert_eq!(finished(negative.clone(), &memory, limits()).unwrap_err().code, "2201W");
     negative.finishing = Finishing { offset: Some(literal(-1)), ..Finishing::default() };
     assert_eq!(finished(negative, &memory, limits()).unwrap_err().code, "2201X");
-    let top =
-        Plan::TopK { input: Box::new(scan(1)), keys: vec![1], order: vec![], limit: Some(literal(-1)), offset: None };
+    let (input, counting) = (Box::new(scan(1)), Counting::Rows);
+    let top = Plan::TopK { input, keys: vec![1], order: vec![], limit: Some(literal(-1)), offset: None, counting };
     assert_eq!(all(top, &memory, limits()).unwrap_err().code, "2201W");
 }
 

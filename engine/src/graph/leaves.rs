@@ -2,10 +2,10 @@
 
 use super::{Operator, OperatorKind, index_id, table_id};
 use planner::catalog::{Catalog, EdgeKind};
-use planner::ownership::edge_word;
+use planner::ownership::traversal::TraversalPlan;
+use planner::ownership::{Edge, edge_word};
 use repr::RelationId;
-use state::shape::{Edge, Schema, TableShape};
-use state::traversal::TraversalPlan;
+use state::shape::{Schema, TableShape};
 use transactions::database::Database;
 
 /// Of every table.

@@ -7,7 +7,7 @@ use planner::explain::plan_operators;
 use planner::explain::report::Operator as Line;
 use planner::plan::{LocalId, Lookup, Plan};
 use repr::RelationId;
-use state::view_states::{Arrangement, Stage, ViewState, Views};
+use state::view_states::{Arrangement, ViewState, Views};
 use std::collections::{BTreeMap, HashMap};
 use transactions::database::Database;
 use views::automatic::{self, without_values};
@@ -33,49 +33,49 @@ pub(super) fn operators(
         operators.push(own.reading(view.reads.keys().map(|read| source(catalog, *read))));
     }
     for table in catalog.relations.values().filter(|table| table.is_maintained()) {
-        operators.extend(maintained(catalog, table, views.get(table.id).map(|state| &**state), &by_view));
+        operators.extend(maintained(catalog, table, views, &by_view));
     }
-    let entries = database.automatic_views.all();
+    let entries = database.views.automatic.all();
     for (id, state) in views.iter().filter(|(id, _)| catalog.table(**id).is_none()) {
         let Some(entry) = entries.iter().find(|entry| entry.view() == Some(*id)) else { continue };
         let name = automatic::name(*id);
         if entry.is_order() {
             let own = Operator::new(view_id(*id), OperatorKind::OrderedIndex, name, *id);
             let index = state.order.as_ref().map(|order| index_id(order.id.index));
-            operators.push(staged(own.reading(index.or_else(|| entry.table().map(table_id))), state));
+            operators.push(staged(own.reading(index.or_else(|| entry.table().map(table_id))), state, views));
         } else {
             let own = Operator::new(view_id(*id), OperatorKind::AutomaticView, name, *id);
-            operators.extend(rendered(catalog, own, state, &by_view));
+            operators.extend(rendered(catalog, own, (state, views), &by_view));
         }
     }
     operators
 }
 
 /// Of a materialized view. One that waits or has failed has no operators: whoever reads it computes it from what it is over.
-fn maintained(
-    catalog: &Catalog,
-    table: &Table,
-    state: Option<&ViewState>,
-    inspected: &Inspection<'_>,
-) -> Vec<Operator> {
+fn maintained(catalog: &Catalog, table: &Table, views: &Views, inspected: &Inspection<'_>) -> Vec<Operator> {
     let own = Operator::new(view_id(table.id), OperatorKind::MaterializedView, &table.name, table.id);
     let over = || {
         let reads = table.view.iter().flat_map(|view| view.reads.keys());
         reads.map(|read| source(catalog, *read)).collect::<Vec<_>>()
     };
-    match state {
-        Some(state) if inspected.contains_key(&table.id) => rendered(catalog, own, state, inspected),
-        Some(state) => vec![staged(own.reading(over()), state)],
+    match views.get(table.id) {
+        Some(state) if inspected.contains_key(&table.id) => rendered(catalog, own, (state, views), inspected),
+        Some(state) => vec![staged(own.reading(over()), state, views)],
         // Not begun, or of a transaction's own.
         None => vec![own.reading(over())],
     }
 }
 
 /// A view's operators, its arrangements, and itself.
-fn rendered(catalog: &Catalog, own: Operator, state: &ViewState, inspected: &Inspection<'_>) -> Vec<Operator> {
+fn rendered(
+    catalog: &Catalog,
+    own: Operator,
+    (state, views): (&ViewState, &Views),
+    inspected: &Inspection<'_>,
+) -> Vec<Operator> {
     let view = own.relation.expect("a view's operator is of the view");
     let found = inspected.get(&view).map_or(&[][..], Vec::as_slice);
-    let Some(first) = found.first() else { return vec![staged(own, state)] };
+    let Some(first) = found.first() else { return vec![staged(own, state, views)] };
     let mut walk = Walk::new(catalog, view, &first.plan);
     let root = walk.walk(&first.plan);
     let mut operators = walk.operators;
@@ -92,7 +92,7 @@ fn rendered(catalog: &Catalog, own: Operator, state: &ViewState, inspected: &Ins
         state.arrangements.iter().map(|arrangement| arranged(catalog, view, &own.name, arrangement, &root)).collect();
     let ways: Vec<String> = arrangements.iter().map(|arrangement| arrangement.id.clone()).collect();
     operators.extend(arrangements);
-    operators.push(staged(own.reading(if ways.is_empty() { root } else { ways }), state));
+    operators.push(staged(own.reading(if ways.is_empty() { root } else { ways }), state, views));
     operators
 }
 
@@ -108,17 +108,12 @@ fn arranged(catalog: &Catalog, view: RelationId, name: &str, arrangement: &Arran
 }
 
 /// With how far the view is, and what it holds in all.
-fn staged(mut own: Operator, state: &ViewState) -> Operator {
+fn staged(mut own: Operator, state: &ViewState, views: &Views) -> Operator {
     let rows = match &state.order {
         Some(order) => order.entries.len(),
         None => state.arrangements.first().map_or(0, Arrangement::updates),
     };
-    own.stage = Some(match state.stage {
-        Stage::Waiting => "waiting",
-        Stage::Hydrating { .. } => "hydrating",
-        Stage::Ready => "ready",
-        Stage::Failed(_) => "failed",
-    });
+    own.stage = own.relation.and_then(|view| views.stage_name(view));
     own.holding(Some(rows), Some(state.bytes()))
 }
 

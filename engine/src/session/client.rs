@@ -74,6 +74,6 @@ impl Session {
 
     /// When the transaction began; now if there is none.
     pub(super) fn transaction_began(&self) -> Instant {
-        self.transaction.active.as_ref().map_or_else(Instant::now, |active| active.transaction.began)
+        self.transaction.active.as_ref().map_or_else(Instant::now, |active| active.transaction.begun.instant)
     }
 }

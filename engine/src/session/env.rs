@@ -103,20 +103,32 @@ pub struct StatementEnvironment {
     pub state: Arc<Mutex<SessionState>>,
     /// The catalog that the statement was planned against.
     pub catalog: Arc<Catalog>,
-    /// `now()`
-    pub transaction_started: i64,
-    /// `statement_timestamp()`
-    pub statement_started: i64,
-    /// The login.
-    pub user: Arc<str>,
-    /// The database's name.
-    pub database_name: Arc<str>,
-    /// The backend's number.
-    pub backend: i32,
+    /// When it began.
+    pub started: Started,
+    /// Whose it is.
+    pub client: ClientNames,
     /// What ends the statement.
     pub account: Arc<Account>,
     /// `transaction_isolation`, `transaction_read_only`
     pub modes: Modes,
+}
+
+/// When a statement began.
+pub struct Started {
+    /// `now()`
+    pub transaction: i64,
+    /// `statement_timestamp()`
+    pub statement: i64,
+}
+
+/// Who a client is, and to what it has connected.
+pub struct ClientNames {
+    /// The login.
+    pub user: Arc<str>,
+    /// The database's name.
+    pub database: Arc<str>,
+    /// The backend's number.
+    pub backend: i32,
 }
 
 // How often `pg_sleep` looks up.
@@ -134,10 +146,10 @@ fn value_error(error: SqlError) -> ValueError {
 
 impl Environment for StatementEnvironment {
     fn transaction_timestamp(&self) -> i64 {
-        self.transaction_started
+        self.started.transaction
     }
     fn statement_timestamp(&self) -> i64 {
-        self.statement_started
+        self.started.statement
     }
     fn clock_timestamp(&self) -> i64 {
         clock::now_micros()
@@ -164,13 +176,13 @@ impl Environment for StatementEnvironment {
         &self.catalog
     }
     fn session_user(&self) -> String {
-        self.user.to_string()
+        self.client.user.to_string()
     }
     fn database(&self) -> String {
-        self.database_name.to_string()
+        self.client.database.to_string()
     }
     fn backend_pid(&self) -> i32 {
-        self.backend
+        self.client.backend
     }
     fn next_value(&self, sequence: SequenceId) -> Result<i64, ValueError> {
         let value = self.database.sequences.next_value(self.sequence(sequence)?).map_err(value_error)?;

@@ -140,7 +140,7 @@ impl Session {
             Planned::CreateTableAs(_, query) => one_shot(query, cached, unread.unwrap_or(NoView::Writes), &catalog),
             Planned::Subscribe(plan) => {
                 let lifted = plan.watched.with(params, &catalog)?;
-                let known = self.database.automatic_views.find(&lifted.identity).and_then(|entry| entry.view());
+                let known = self.database.views.automatic.find(&lifted.identity).and_then(|entry| entry.view());
                 let name = known.map_or_else(|| "(made when it begins)".into(), automatic::name);
                 let ViewRead { operators, keys } = view_read(&lifted, &plan.query.columns, &name, &catalog);
                 report(operators, Path::Automatic { name, keys, rows_min: None }, None)

@@ -4,6 +4,8 @@ use crate::response::{Response, RowStream, RowTag};
 use crate::session::Session;
 use crate::session::env::RESTORING;
 use crate::session::result_columns::{column, compliance_columns, forget_columns};
+use operators::request_profile::{Counted, RequestProfile};
+use operators::traversal::{self, Subject};
 use planner::hir::OutputColumn;
 use planner::ownership::{compliance, dot, json};
 use planner::parse::statement::{ComplianceFormat, ExportFormat};
@@ -19,8 +21,7 @@ use state::reader::Reader;
 use std::sync::Arc;
 use std::time::Instant;
 use subject_requests::access::{AccessAnswer, AccessRows};
-use subject_requests::profile::{Counted, Profile};
-use subject_requests::{Subject, access, erase, traverse};
+use subject_requests::{access, erase};
 use transactions::ownership::Between;
 use transactions::receipt::{self, Counts};
 use transactions::transaction::Derived;
@@ -48,7 +49,7 @@ impl Session {
                 }))
             }
             GdprRequest::Forget => {
-                let counts = self.forget(table, key, &params, &mut Profile::default())?;
+                let counts = self.forget(table, key, &params, &mut RequestProfile::default())?;
                 Ok(forget_rows(&counts, "GDPR FORGET"))
             }
             GdprRequest::ExplainForget => {
@@ -97,9 +98,9 @@ impl Session {
         let subject = self.subject(&view, table, key, params.clone())?;
         let limits = self.limits(view.time());
         let watch = Watch::new(limits.clone());
-        let traversal = traverse::traverse(&view, &subject, &watch, &mut Profile::default())?;
+        let found = traversal::find(&view, &subject, &watch, &mut RequestProfile::default())?;
         let context = self.eval_context(params, view.catalog());
-        Ok(AccessRows::new(traversal, view, &context, limits.ended))
+        Ok(AccessRows::new(found, view, &context, limits.ended))
     }
 
     /// Erases a person; gives what was done, by table.
@@ -108,7 +109,7 @@ impl Session {
         table: RelationId,
         key: &[ScalarExpr],
         params: &Arc<[Datum]>,
-        profile: &mut Profile,
+        profile: &mut RequestProfile,
     ) -> Result<Counts, SqlError> {
         self.refuse_restoring()?;
         if self.transaction.active.as_ref().is_some_and(|active| active.block) {
@@ -149,7 +150,7 @@ impl Session {
         key: &[ScalarExpr],
         params: &Arc<[Datum]>,
         insists_from: Instant,
-        profile: &mut Profile,
+        profile: &mut RequestProfile,
     ) -> Result<Counts, SqlError> {
         let patience = Patience { insists_from: Some(insists_from), ..self.patience() };
         let transaction = self.transaction();
@@ -174,7 +175,7 @@ impl Session {
         key: &[ScalarExpr],
         params: &Arc<[Datum]>,
         patience: Patience,
-        profile: &mut Profile,
+        profile: &mut RequestProfile,
     ) -> Result<MicroDbId, SqlError> {
         let view = self.transaction().latest_snapshot();
         let subject = self.subject(&view, table, key, params.clone())?;
@@ -192,7 +193,7 @@ impl Session {
         key: &[ScalarExpr],
         params: &Arc<[Datum]>,
     ) -> Result<Counts, SqlError> {
-        let microdb = self.erase(table, key, params, self.patience(), &mut Profile::default())?;
+        let microdb = self.erase(table, key, params, self.patience(), &mut RequestProfile::default())?;
         let derived = self.transaction().take_derived();
         let Derived { old, overlay, derivation } =
             derived.ok_or_else(|| SqlError::new("XX000", "an erasure was planned without its owners"))?;

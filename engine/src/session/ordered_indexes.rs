@@ -17,7 +17,7 @@ use views::no_view::NoView;
 impl Session {
     /// An execution, which counts for each ordered index that it would read.
     pub(super) fn ask_for_orders(&self, cached: &CachedPlan) {
-        let automatic = &self.database.automatic_views;
+        let automatic = &self.database.views.automatic;
         let known = cached.orders.get_or_init(|| {
             let catalog = self.catalog();
             let orders = wanted(cached, &catalog);
@@ -38,7 +38,7 @@ impl Session {
         let mut named = Vec::new();
         for (table, index, columns) in wanted(cached, &catalog) {
             let id = OrderId { index: index.id, columns };
-            let entry = self.database.automatic_views.find_order(id);
+            let entry = self.database.views.automatic.find_order(id);
             let why_not = self.why_no_order(id, entry.as_deref())?;
             let mut name = if table.primary_key == Some(index.id) {
                 format!("primary key of \"{}\"", table.name)

@@ -4,6 +4,7 @@ use crate::session::long_text;
 use crate::session::result_columns::{ResultColumns, result_columns};
 use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
+use planner::lift::{Lifted, RANKS_HELD};
 use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Access, Plan};
 use planner::resolve::GdprRequest;
@@ -158,11 +159,19 @@ pub struct Shape {
     pub(super) planned: PlannedShape,
     /// Known once it was executed.
     pub(super) entry: OnceLock<Arc<Entry>>,
+    /// The same, of greater ranks: as `planner::lift::RANKS_HELD` goes on.
+    pub(super) wider: [OnceLock<Box<Shape>>; RANKS_HELD.len() - 1],
     /// The maintained views among what it reads and what that is made of, by the catalog that its plan is for.
     pub(super) below: OnceLock<Vec<RelationId>>,
 }
 
 impl Shape {
+    /// Planned over this catalog, and not executed yet.
+    pub(super) fn new(lifted: Lifted, catalog: &Catalog) -> Shape {
+        let planned = PlannedShape::new(Arc::new(lifted), catalog);
+        Shape { planned, entry: OnceLock::new(), wider: Default::default(), below: OnceLock::new() }
+    }
+
     /// Queries of the same identity share the view.
     pub(super) fn identity(&self) -> &str {
         &self.planned.lifted.identity

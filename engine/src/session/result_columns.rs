@@ -37,12 +37,12 @@ pub fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[O
         Planned::Explain(explained) => Some(explain_columns(explained)),
         Planned::Gdpr(GdprRequest::Get, ..) => Some(subject_requests::access::columns()),
         Planned::Gdpr(GdprRequest::Forget | GdprRequest::ExplainForget, ..) => Some(forget_columns()),
+        Planned::Subscribe(plan) => Some(plan.columns.as_slice().into()),
         Planned::Other => utility_columns(statement),
         Planned::Gdpr(GdprRequest::Export(_), ..)
         | Planned::CopyIn(..)
         | Planned::CopyOut(..)
         | Planned::CreateTableAs(..)
-        | Planned::Subscribe(_)
         | Planned::SubscribeCursor(..)
         | Planned::Cursor(..) => None,
     }

@@ -34,6 +34,19 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
+        let response = self.run_pinned(prepared, params, in_script);
+        // Rows that are still to come hold what they read by themselves; an erasure waits for nothing else.
+        self.pin(None);
+        response
+    }
+
+    /// A statement, which may choose the state that it reads.
+    fn run_pinned(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        params: Arc<[Datum]>,
+        in_script: bool,
+    ) -> Result<Response, SqlError> {
         self.statement.log.path = Path::Other;
         let cached = self.current_plan(prepared)?;
         let cached = self.readable_plan(prepared, cached)?;
@@ -82,8 +95,7 @@ impl Session {
                 self.ask_for_orders(&cached);
                 self.declare(declare, query, params)
             }
-            Planned::Subscribe(_) => Err(SqlError::unsupported("SUBSCRIBE as a statement of its own")
-                .hint("use COPY (SUBSCRIBE (query)) TO STDOUT, or DECLARE a cursor for it and FETCH")),
+            Planned::Subscribe(plan) => Ok(Response::Subscribed(Box::new(self.subscribe(plan, params)?), None)),
             Planned::SubscribeCursor(declare, plan) => self.declare_subscription(declare, plan, params),
             Planned::Gdpr(request, table, key) => self.subject_request(*request, *table, key, params),
             Planned::Explain(explained) => self.explain(explained, prepared, params, in_script),
@@ -141,8 +153,14 @@ impl Session {
         match &mut self.transaction.active {
             Some(active) => active.transaction.statement_snapshot(),
             None => {
-                let (base, hold) = self.database.held(&self.control.holder);
-                Ok(LayeredSnapshot::new(self.database.store.clone(), base).held(Arc::new(hold)).keeping())
+                let (base, hold) = match &self.transaction.pinned {
+                    Some(pinned) => pinned.clone(),
+                    None => {
+                        let (base, hold) = self.database.held(&self.control.holder);
+                        (base, Arc::new(hold))
+                    }
+                };
+                Ok(LayeredSnapshot::new(self.database.store.clone(), base).held(hold).keeping())
             }
         }
     }
@@ -253,7 +271,7 @@ impl Session {
         let rows = self.query_rows(query, params)?;
         let columns = query.columns.as_slice().into();
         let cursor = Cursor::new(columns, rows, declare.scroll == Some(true), declare.hold, opened_at);
-        self.transaction().cursors.push(declare.name.clone());
+        self.transaction().pending.cursors.push(declare.name.clone());
         self.cursors.open.insert(declare.name.clone(), cursor);
         Ok(Response::Complete("DECLARE CURSOR".into()))
     }
@@ -274,7 +292,7 @@ impl Session {
             return Err(SqlError::new("42P03", format!("cursor \"{}\" already exists", declare.name)));
         }
         let subscribed = self.subscribe(plan, params)?;
-        self.transaction().cursors.push(declare.name.clone());
+        self.transaction().pending.cursors.push(declare.name.clone());
         self.cursors.subscribed.insert(declare.name.clone(), subscribed);
         Ok(Response::Complete("DECLARE CURSOR".into()))
     }
@@ -306,7 +324,7 @@ impl Session {
             Planned::Subscribe(plan) => {
                 let subscribed = self.subscribe(plan, params)?;
                 format.force_quote = copy::force_quote(options, subscribed.columns())?;
-                return Ok(Response::Subscribed(Box::new(subscribed), format));
+                return Ok(Response::Subscribed(Box::new(subscribed), Some(format)));
             }
             _ => return Err(SqlError::unsupported("COPY of this statement")),
         };

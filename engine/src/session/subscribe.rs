@@ -12,19 +12,23 @@
 //! transaction that it is asked in.
 
 use crate::session::Session;
-use crate::session::subscribed::{KeptView, Looked, Subscribed, fails_below, gone, is_readable, may_be_personal};
+use crate::session::subscribed::{
+    Giving, KeptView, Looked, Markers, Subscribed, fails_below, gone, is_readable, may_be_personal,
+};
 use planner::SubscribePlan;
+use planner::catalog::Catalog;
 use planner::lift::Lifted;
 use planner::physical::costs::KEYS_MAX;
 use repr::{CommitTime, Datum, RelationId, Row, poll};
 use state::SqlError;
+use state::published::Published;
+use state::snapshot_holders::Hold;
 use state::view_states::{Stage, ViewState};
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use views::automatic::{Entry, PlannedShape};
 use views::read;
-use views::subscription::{Begun, Recheck, Watch as Watching, row_error};
+use views::subscription::{Begun, Recheck, Subscription, Watch as Watching, row_error};
 
 /// Views that DDL takes away while they are waited for; then the query has to be planned anew.
 const ATTEMPTS_MAX: usize = 3;
@@ -36,21 +40,13 @@ impl Session {
         let catalog = self.catalog();
         let context = self.eval_context(params.clone(), &catalog);
         for _ in 0..ATTEMPTS_MAX {
-            // While rows fail in a view below, a view is made of the tables, in which the failing rows have keys.
-            let mut plan = plan;
-            let mut lifted = plan.watched.with(&params, &catalog)?;
-            if let Some(expanded) = &plan.expanded
-                && fails_below(&database.latest(), &lifted.reads)
-            {
-                plan = expanded;
-                lifted = plan.watched.with(&params, &catalog)?;
-            }
-            let lifted = Arc::new(lifted.into_owned());
+            let (plan, lifted) = self.watched(plan, &params, &catalog)?;
+            let lifted = Arc::new(lifted);
             let keys = read::keys(&lifted, &context)?.ok_or_else(too_many_keys)?;
             let project: Arc<[usize]> = lifted.finishing.project.as_slice().into();
             let shape = PlannedShape::new(lifted.clone(), &catalog);
             let (entry, view) =
-                database.automatic_views.hold(&shape, &plan.text, &|request| database.ask_views(request));
+                database.views.automatic.hold(&shape, &plan.text, &|request| database.ask_views(request));
             let held = KeptView { database: database.clone(), entry };
             let Some(readable_at) = self.wait_until_readable(&held.entry, view, &lifted)? else { continue };
             let watched = Looked {
@@ -63,23 +59,14 @@ impl Session {
                 reads: lifted.reads.clone(),
             };
             let watched = Arc::new(watched);
-            let recheck: Recheck = {
-                let watched = watched.clone();
-                Arc::new(move |state| watched.check(state))
-            };
+            let checked = watched.clone();
+            let recheck: Recheck = Arc::new(move |state| checked.check(state));
             let personal = may_be_personal(&database.latest(), &lifted.reads);
             let watching = Watching { recheck, personal };
             // Registered before the snapshot is taken: nothing falls in between.
-            let subscription = match plan.as_of {
-                None => database.subscriptions.subscribe(view, keys.clone(), readable_at, watching),
-                Some(time) if time > readable_at => return Err(in_the_future(time, readable_at)),
-                Some(time) => {
-                    let resumed = database.subscriptions.resume(view, keys.clone(), time, watching);
-                    resumed.map_err(|held_since| no_longer_held(time, held_since))?
-                }
-            };
+            let subscription = self.registered((view, keys.clone()), plan.terms.as_of, readable_at, watching)?;
             // Held until its rows stand in the queue: an erasure finds them there, or waits.
-            let (published, _hold) = database.held(&self.control.holder);
+            let (published, _hold) = self.held_with_view(view)?;
             let Some(state) = published.views.get(view).filter(|state| matches!(state.stage, Stage::Ready)) else {
                 continue;
             };
@@ -90,33 +77,64 @@ impl Session {
                 // Rows of some keys fail: are they these?
                 watched.check(&published).map_err(|found| row_error(found, &error.clone().into()))?;
             }
-            let opening = match plan.snapshot {
+            let opening = match plan.terms.snapshot {
                 true => self.opening(state, &keys)?,
                 false => Vec::new(),
             };
-            let since = plan.as_of.unwrap_or(published.time);
-            if plan.progress {
+            let since = plan.terms.as_of.unwrap_or(published.time);
+            if plan.terms.progress || plan.terms.up_to.is_some() {
                 subscription.follow();
             }
             let begun = Begun { backend: self.client.backend, since };
-            subscription.begin(begun, &self.control.holder, plan.as_of.is_none().then_some(opening));
+            subscription.begin(begun, &self.control.holder, plan.terms.as_of.is_none().then_some(opening));
             return Ok(Subscribed {
                 columns: plan.columns.as_slice().into(),
                 project: project.clone(),
-                ready: VecDeque::new(),
-                in_hand: None,
-                rows_max: usize::MAX,
+                giving: Giving::nothing(plan.told.clone()),
                 subscription,
-                progress: plan.progress,
-                marks: plan.as_of.is_some(),
-                told: since,
-                closed: since,
-                said: Instant::now(),
+                markers: Markers::since(since, &plan.terms),
                 cancel: self.control.cancel.clone(),
                 _held: held,
             });
         }
         Err(gone())
+    }
+
+    /// The plan that is watched, and its query with the keys lifted.
+    fn watched<'p>(
+        &self,
+        plan: &'p SubscribePlan,
+        params: &[Datum],
+        catalog: &Catalog,
+    ) -> Result<(&'p SubscribePlan, Lifted), SqlError> {
+        let lifted = plan.watched.with(params, catalog)?;
+        // While rows fail in a view below, a view is made of the tables, in which the failing rows have keys.
+        if let Some(expanded) = &plan.expanded
+            && fails_below(&self.database.latest(), &lifted.reads)
+        {
+            let lifted = expanded.watched.with(params, catalog)?;
+            return Ok((expanded, lifted.into_owned()));
+        }
+        Ok((plan, lifted.into_owned()))
+    }
+
+    /// A subscription to keys of a view, from now on or from a time on.
+    fn registered(
+        &self,
+        (view, keys): (RelationId, Vec<Vec<u8>>),
+        as_of: Option<CommitTime>,
+        readable_at: CommitTime,
+        watching: Watching,
+    ) -> Result<Subscription, SqlError> {
+        let subscriptions = &self.database.views.subscriptions;
+        match as_of {
+            None => Ok(subscriptions.subscribe(view, keys, readable_at, watching)),
+            Some(time) if time > readable_at => Err(in_the_future(time, readable_at)),
+            Some(time) => {
+                let resumed = subscriptions.resume(view, keys, time, watching);
+                resumed.map_err(|held_since| no_longer_held(time, held_since))
+            }
+        }
     }
 
     /// The rows as they are.
@@ -132,6 +150,19 @@ impl Session {
         }
         stopped?;
         Ok(rows)
+    }
+
+    /// A state in which a view is not behind, as long as the statement may wait for it.
+    fn held_with_view(&self, view: RelationId) -> Result<(Arc<Published>, Hold), SqlError> {
+        loop {
+            let check = || self.control.account.check();
+            let held = self.database.held_with_views(&self.control.holder, &[view], &check)?;
+            if !held.0.views.is_behind(view) {
+                return Ok(held);
+            }
+            check()?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Waits until a view can be read, and all that it is made of, as long as the statement may: a time at which

@@ -5,6 +5,7 @@ use planner::hir::OutputColumn;
 use planner::ownership::graph::KeyForm;
 use planner::plan::Query;
 use planner::scalar::EvalContext;
+use planner::{SubscribeTerms, ToldForm};
 use repr::row::RowIter;
 use repr::{CommitTime, Datum, RelationId, key};
 use state::SqlError;
@@ -24,12 +25,11 @@ use std::time::{Duration, Instant};
 use transactions::database::Database;
 use views::automatic::Entry;
 use views::sources::with_tables_below;
+use views::subscription::form::{self, Changes, time_of};
 use views::subscription::{Change, Subscription, Taken};
 
-/// A quiet subscription says so this often.
+/// With `progress` a quiet subscription says this often how far it is, however many commits there are.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// No more markers than one in this time, however many commits there are.
-const PROGRESS_MIN: Duration = Duration::from_millis(50);
 /// A FETCH that waits and is not woken looks around this often.
 const LOOK: Duration = Duration::from_secs(1);
 /// What may be held where a view is compared with its query.
@@ -39,23 +39,68 @@ const LOOK_BYTES_MAX: usize = 1 << 30;
 pub struct Subscribed {
     pub(super) columns: Arc<[OutputColumn]>,
     pub(super) project: Arc<[usize]>,
-    /// What is ready to be given, and is on no line yet.
-    pub(super) ready: VecDeque<Told>,
-    pub(super) in_hand: Option<Arc<Hold>>,
-    /// Of one change so many rows are taken at once.
-    pub(super) rows_max: usize,
+    pub(super) giving: Giving,
     pub(super) subscription: Subscription,
-    pub(super) progress: bool,
-    /// A marker has to come once the queue is empty, as after a snapshot.
-    pub(super) marks: bool,
-    /// The time of the last change that was given.
-    pub(super) told: CommitTime,
-    /// The last time that was said to be closed.
-    pub(super) closed: CommitTime,
-    pub(super) said: Instant,
+    pub(super) markers: Markers,
     pub(super) cancel: Arc<CancelFlag>,
     // Dropped last: the view goes when nobody holds it.
     pub(super) _held: KeptView,
+}
+
+/// What a subscription gives next.
+pub(super) struct Giving {
+    /// In which form.
+    form: ToldForm,
+    /// What is ready, and is on no line yet.
+    ready: VecDeque<Told>,
+    /// Changes of one time that are told together, once all are here.
+    gathered: Option<(CommitTime, Changes)>,
+    in_hand: Option<Arc<Hold>>,
+    /// Of one change so many rows are taken at once.
+    rows_max: usize,
+}
+
+impl Giving {
+    pub(super) fn nothing(form: ToldForm) -> Self {
+        Giving { form, ready: VecDeque::new(), gathered: None, in_hand: None, rows_max: usize::MAX }
+    }
+
+    /// What was gathered is ready.
+    fn tell_gathered(&mut self) {
+        if let Some((time, changes)) = self.gathered.take() {
+            self.ready.extend(form::told(&self.form, time, changes).into_iter().map(Told::Row));
+        }
+    }
+}
+
+/// What a subscription has said of time.
+pub(super) struct Markers {
+    /// PROGRESS was asked for.
+    progress: bool,
+    /// A marker has to come once the queue is empty, as after a snapshot.
+    owed: bool,
+    /// It ends before the changes of this time, and whether it has.
+    up_to: Option<CommitTime>,
+    is_over: bool,
+    /// The time of the last change that was given.
+    told: CommitTime,
+    /// The last time that was said to be closed, and when that was.
+    closed: CommitTime,
+    said: Instant,
+}
+
+impl Markers {
+    pub(super) fn since(time: CommitTime, terms: &SubscribeTerms) -> Self {
+        Markers {
+            progress: terms.progress,
+            owed: terms.as_of.is_some(),
+            up_to: terms.up_to,
+            is_over: terms.up_to.is_some_and(|up_to| up_to <= time),
+            told: time,
+            closed: time,
+            said: Instant::now(),
+        }
+    }
 }
 
 /// What a subscription tells.
@@ -64,6 +109,8 @@ pub enum Told {
     Row(Vec<Datum>),
     /// What a commit changed.
     Changed(Changed),
+    /// Nothing any more: the time up to which it was to go is here.
+    End,
 }
 
 /// The rows of one commit's change, which other subscribers may be told too.
@@ -138,23 +185,8 @@ pub(super) struct KeptView {
 
 impl Drop for KeptView {
     fn drop(&mut self) {
-        self.database.automatic_views.release(&self.entry);
+        self.database.views.automatic.release(&self.entry);
     }
-}
-
-/// A row of a subscription: a change, or what says that a time is closed.
-pub(super) fn row(time: CommitTime, diff: Option<i64>, bytes: Option<&[u8]>, project: &[usize]) -> Vec<Datum> {
-    let mut row = Vec::with_capacity(2 + project.len());
-    row.push(Datum::Int8(i64::try_from(time.0).unwrap_or(i64::MAX)));
-    row.push(diff.map_or(Datum::Null, Datum::Int8));
-    match bytes {
-        None => row.resize(2 + project.len(), Datum::Null),
-        Some(bytes) => {
-            let datums: Vec<Datum> = RowIter::over(bytes).collect();
-            row.extend(project.iter().map(|column| datums[*column].clone()));
-        }
-    }
-    row
 }
 
 impl Subscribed {
@@ -178,69 +210,106 @@ impl Subscribed {
 
     /// What is told next, if it is here.
     pub fn tell(&mut self) -> Result<Option<Told>, SqlError> {
-        if self.collect()? { Ok(self.ready.pop_front()) } else { Ok(None) }
+        if self.collect()? { Ok(self.giving.ready.pop_front()) } else { Ok(None) }
     }
 
     /// Held until what was given is on the client's line.
     pub fn in_hand(&self) -> Option<Arc<Hold>> {
-        self.in_hand.clone()
+        self.giving.in_hand.clone()
     }
 
     /// What was given is on the client's line.
     pub fn sent(&mut self) {
-        self.in_hand = None;
+        self.giving.in_hand = None;
     }
 
     fn next_marker(&self) -> Option<Instant> {
         // While changes are being queued, a marker that is due has to wait for them.
-        (self.progress || self.marks).then(|| self.due().max(Instant::now() + Duration::from_millis(1)))
+        let soon = Instant::now() + Duration::from_millis(1);
+        match (self.markers.owed, self.markers.progress) {
+            (true, _) => Some(soon),
+            (false, true) => Some(self.due().max(soon)),
+            (false, false) => None,
+        }
     }
 
-    /// When the next marker is to come if nothing else does.
+    /// When the next marker is to come.
     fn due(&self) -> Instant {
-        if self.told > self.closed {
-            // Behind what was told at once, for whoever leaves now and comes back.
-            return self.said;
-        }
-        let ahead = self.subscription.frontier() > self.closed;
-        self.said + if ahead { PROGRESS_MIN } else { HEARTBEAT }
+        let Markers { told, closed, said, .. } = self.markers;
+        // Behind what was told at once, for whoever leaves now and comes back; else once in a while, whatever others commit.
+        if told > closed { said } else { said + HEARTBEAT }
     }
 
     /// Takes what has arrived; whether there is something (or the end) to give.
     fn collect(&mut self) -> Result<bool, SqlError> {
         loop {
-            if !self.ready.is_empty() {
+            if !self.giving.ready.is_empty() {
+                return Ok(true);
+            }
+            if self.markers.is_over {
+                self.giving.ready.push_back(Told::End);
                 return Ok(true);
             }
             // Read before the queue is found empty: all up to it has been given then.
             let frontier = self.subscription.frontier();
-            match self.subscription.take(self.rows_max, &mut self.in_hand)? {
-                Taken::Marker(time) => {
-                    self.closed = self.closed.max(time);
-                    self.said = Instant::now();
-                    self.ready.push_back(Told::Row(row(time, None, None, &self.project)));
+            // By key a time is told whole.
+            let rows_max = if self.giving.form == ToldForm::Diffs { self.giving.rows_max } else { usize::MAX };
+            match self.subscription.take(rows_max, &mut self.giving.in_hand) {
+                // What came before the end is told before it.
+                Err(_) if self.giving.gathered.is_some() => self.giving.tell_gathered(),
+                Err(error) => return Err(error),
+                Ok(Taken::Marker(time)) => {
+                    self.giving.tell_gathered();
+                    self.mark(time);
                 }
-                Taken::Change(change) => {
-                    self.told = self.told.max(change.time);
-                    self.ready.push_back(Told::Changed(Changed { change, project: self.project.clone() }));
-                    // Later rows must not be said to be closed by an older time.
-                    self.said = Instant::now();
-                }
+                Ok(Taken::Change(change)) => self.change(change),
+                Ok(Taken::Nothing) if self.giving.gathered.is_some() => self.giving.tell_gathered(),
                 // What was just queued may be later than the frontier that was read, or was told only as it is later.
-                Taken::Nothing if frontier < self.told.max(self.subscription.erased_at()) => return Ok(false),
-                Taken::Nothing => {
-                    let due = self.progress && Instant::now() >= self.due();
-                    if self.marks || due {
-                        self.marks = false;
-                        self.closed = self.closed.max(frontier);
-                        self.said = Instant::now();
-                        self.ready.push_back(Told::Row(row(self.closed, None, None, &self.project)));
-                        return Ok(true);
-                    }
+                Ok(Taken::Nothing) if frontier < self.markers.told.max(self.subscription.erased_at()) => {
                     return Ok(false);
+                }
+                Ok(Taken::Nothing) => {
+                    if self.markers.up_to.is_some_and(|up_to| frontier.0.saturating_add(1) >= up_to.0) {
+                        self.markers.is_over = true;
+                    } else if self.markers.owed || (self.markers.progress && Instant::now() >= self.due()) {
+                        self.markers.owed = false;
+                        self.mark(frontier);
+                    } else {
+                        return Ok(false);
+                    }
                 }
             }
         }
+    }
+
+    /// Says that nothing more comes up to a time.
+    fn mark(&mut self, time: CommitTime) {
+        self.markers.closed = self.markers.closed.max(time);
+        self.markers.said = Instant::now();
+        let mut row = vec![Datum::Null; self.columns.len()];
+        row[0] = time_of(self.markers.closed);
+        self.giving.ready.push_back(Told::Row(row));
+    }
+
+    fn change(&mut self, change: Change) {
+        if self.markers.up_to.is_some_and(|up_to| change.time >= up_to) {
+            self.giving.tell_gathered();
+            self.markers.is_over = true;
+            return;
+        }
+        self.markers.told = self.markers.told.max(change.time);
+        if self.giving.form == ToldForm::Diffs {
+            self.giving.ready.push_back(Told::Changed(Changed { change, project: self.project.clone() }));
+            return;
+        }
+        if self.giving.gathered.as_ref().is_some_and(|(time, _)| *time != change.time) {
+            self.giving.tell_gathered();
+        }
+        let (_, gathered) = self.giving.gathered.get_or_insert_with(|| (change.time, Changes::new()));
+        gathered.extend(change.rows.iter().map(|(row, diff)| {
+            let datums: Vec<Datum> = RowIter::over(row.bytes()).collect();
+            (self.project.iter().map(|column| datums[*column].clone()).collect(), *diff)
+        }));
     }
 
     /// FETCH: at most so many rows, once there is one, or none when the time is over; of what was committed before it all that
@@ -253,7 +322,7 @@ impl Subscribed {
         deadline: Option<Instant>,
     ) -> Result<Vec<Vec<Datum>>, SqlError> {
         // What another FETCH takes stays where an erasure finds it.
-        self.rows_max = usize::try_from(rows_max).unwrap_or(usize::MAX);
+        self.giving.rows_max = usize::try_from(rows_max).unwrap_or(usize::MAX);
         let until = timeout.map(|timeout| Instant::now() + timeout);
         self.subscription.settle();
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
@@ -274,13 +343,14 @@ impl Subscribed {
             std::thread::park_timeout(soonest.saturating_duration_since(now));
         }
         let mut rows = Vec::new();
-        while self.rows_max > 0 {
+        while self.giving.rows_max > 0 {
             match self.tell()? {
                 None => break,
                 Some(Told::Row(row)) => rows.push(row),
                 Some(Told::Changed(changed)) => rows.extend(changed.rows()),
+                Some(Told::End) => break,
             }
-            self.rows_max = usize::try_from(rows_max).unwrap_or(usize::MAX) - rows.len();
+            self.giving.rows_max = usize::try_from(rows_max).unwrap_or(usize::MAX) - rows.len();
         }
         Ok(rows)
     }
@@ -299,8 +369,12 @@ impl Changed {
     /// Its rows, as the subscription gives them.
     pub fn rows(&self) -> impl DoubleEndedIterator<Item = Vec<Datum>> {
         self.change.rows.iter().map(|(changed, diff)| {
-            let diff = i64::try_from(*diff).unwrap_or(i64::MAX);
-            row(self.change.time, Some(diff), Some(changed.bytes()), &self.project)
+            let diff = Datum::Int8(i64::try_from(*diff).unwrap_or(i64::MAX));
+            let datums: Vec<Datum> = RowIter::over(changed.bytes()).collect();
+            let mut row = Vec::with_capacity(2 + self.project.len());
+            row.extend([time_of(self.change.time), diff]);
+            row.extend(self.project.iter().map(|column| datums[*column].clone()));
+            row
         })
     }
 

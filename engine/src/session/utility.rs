@@ -9,7 +9,7 @@ use crate::session::statements::deallocated;
 use crate::session::{Active, Company, Session};
 use planner::catalog::Catalog;
 use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement};
-use planner::parse::utility::{Fetch, FetchDirection, LockTable, Show, TableLockMode, TransactionModes};
+use planner::parse::utility::{Fetch, FetchDirection, LockTable, Set, Show, TableLockMode, TransactionModes};
 use repr::Datum;
 use state::SqlError;
 use state::answer::QueryRows;
@@ -42,73 +42,17 @@ impl Session {
             Statement::Ctx(CtxCommand::Commit) => self.finish_block(true, false, "CTX COMMIT"),
             Statement::Rollback { chain } => self.finish_block(false, *chain, "ROLLBACK"),
             Statement::Ctx(CtxCommand::Rollback) => self.finish_block(false, false, "CTX ROLLBACK"),
-            Statement::Savepoint(name) => {
-                self.block("SAVEPOINT")?.savepoint(name.clone());
-                self.state.lock().settings.savepoint();
-                complete("SAVEPOINT")
-            }
-            Statement::ReleaseSavepoint(name) => {
-                let position = self.block("RELEASE SAVEPOINT")?.release_savepoint(name)?;
-                self.state.lock().settings.release_savepoint(position);
-                complete("RELEASE")
-            }
-            Statement::RollbackToSavepoint(name) => {
-                let (position, cursors) = self.block("ROLLBACK TO SAVEPOINT")?.roll_back_to_savepoint(name)?;
-                for cursor in cursors {
-                    self.cursors.open.remove(&cursor);
-                    self.cursors.subscribed.remove(&cursor);
-                }
-                self.state.lock().settings.roll_back_to_savepoint(position);
-                if let Some(active) = &mut self.transaction.active {
-                    active.failed = false;
-                }
-                complete("ROLLBACK")
-            }
+            Statement::Savepoint(name) => self.savepoint(name),
+            Statement::ReleaseSavepoint(name) => self.release_savepoint(name),
+            Statement::RollbackToSavepoint(name) => self.roll_back_to_savepoint(name),
             Statement::TwoPhaseCommit => Err(SqlError::unsupported("two-phase commit")),
             Statement::SetTransaction { modes, session } => self.set_transaction(*modes, *session),
             Statement::SetConstraints { names, deferred } => {
-                if let Some(names) = names {
-                    check_constraint_names(&self.catalog(), names, *deferred)?;
-                }
-                if !in_script && self.transaction.company.is_none() && !self.in_block() {
-                    self.notice("WARNING", "25P01", "SET CONSTRAINTS can only be used in transaction blocks");
-                }
-                let names: Option<Vec<String>> =
-                    names.as_ref().map(|names| names.iter().map(|name| name.name.clone()).collect());
-                let patience = self.patience();
-                let transaction = self.transaction();
-                if !*deferred {
-                    foreign_key::check_deferred(transaction, &patience, names.as_deref())?;
-                }
-                transaction.constraint_modes.push((names, *deferred));
-                complete("SET CONSTRAINTS")
+                self.set_constraints(names.as_deref(), *deferred, in_script)
             }
-            Statement::Set(set) => {
-                let value_of = |values: &Vec<_>| self.state.lock().settings.value_of(&set.name, values);
-                let value = set.values.as_ref().map(value_of).transpose()?;
-                if set.local && !in_script && self.transaction.company.is_none() && !self.in_block() {
-                    self.notice("WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
-                }
-                if set.local && set.name.eq_ignore_ascii_case(RESTORING) {
-                    return Err(SqlError::unsupported(format!("SET LOCAL {RESTORING}"))
-                        .hint("use SET, and SET it off when the rows and labels are in"));
-                }
-                if !self.set_mode(&set.name, value.as_deref())? {
-                    self.set(|settings| settings.set(&set.name, value.as_deref(), set.local))?;
-                }
-                complete("SET")
-            }
+            Statement::Set(set) => self.set_statement(set, in_script),
             Statement::Reset(Some(name)) if self.set_mode(name, None)? => complete("RESET"),
-            Statement::Reset(name) => {
-                self.set(|settings| match name {
-                    Some(name) => settings.set(name, None, false),
-                    None => {
-                        settings.reset_all();
-                        Ok(())
-                    }
-                })?;
-                complete("RESET")
-            }
+            Statement::Reset(name) => self.reset(name.as_deref()),
             Statement::Show(show) => self.show(show),
             Statement::Discard(target) => self.discard(*target),
             Statement::Prepare { name, types, statement, text } => {
@@ -128,18 +72,7 @@ impl Session {
                 complete("DEALLOCATE")
             }
             Statement::Fetch(fetch) => self.fetch(fetch),
-            Statement::Close(None) => {
-                self.cursors.open.clear();
-                self.cursors.subscribed.clear();
-                complete("CLOSE CURSOR ALL")
-            }
-            Statement::Close(Some(name)) => {
-                if self.close_cursor(name) {
-                    complete("CLOSE CURSOR")
-                } else {
-                    Err(no_cursor(name))
-                }
-            }
+            Statement::Close(name) => self.close(name.as_deref()),
             Statement::ExplainCompliance { format } => self.explain_compliance(*format),
             Statement::ExplainDataflow { format } => self.explain_dataflow(*format),
             Statement::LockTable(lock) => self.lock_tables(lock),
@@ -157,6 +90,92 @@ impl Session {
             Statement::Notify { .. } => Err(SqlError::unsupported("NOTIFY")),
             Statement::Unsupported { command } => Err(SqlError::unsupported(command)),
             statement => self.ddl(statement),
+        }
+    }
+
+    fn savepoint(&mut self, name: &str) -> Result<Response, SqlError> {
+        self.block("SAVEPOINT")?.savepoint(name.to_owned());
+        self.state.lock().settings.savepoint();
+        complete("SAVEPOINT")
+    }
+
+    fn release_savepoint(&mut self, name: &str) -> Result<Response, SqlError> {
+        let position = self.block("RELEASE SAVEPOINT")?.release_savepoint(name)?;
+        self.state.lock().settings.release_savepoint(position);
+        complete("RELEASE")
+    }
+
+    fn roll_back_to_savepoint(&mut self, name: &str) -> Result<Response, SqlError> {
+        let (position, cursors) = self.block("ROLLBACK TO SAVEPOINT")?.roll_back_to_savepoint(name)?;
+        for cursor in cursors {
+            self.cursors.open.remove(&cursor);
+            self.cursors.subscribed.remove(&cursor);
+        }
+        self.state.lock().settings.roll_back_to_savepoint(position);
+        if let Some(active) = &mut self.transaction.active {
+            active.failed = false;
+        }
+        complete("ROLLBACK")
+    }
+
+    fn set_constraints(
+        &mut self,
+        names: Option<&[ObjectName]>,
+        deferred: bool,
+        in_script: bool,
+    ) -> Result<Response, SqlError> {
+        if let Some(names) = names {
+            check_constraint_names(&self.catalog(), names, deferred)?;
+        }
+        if !in_script && self.transaction.company.is_none() && !self.in_block() {
+            self.notice("WARNING", "25P01", "SET CONSTRAINTS can only be used in transaction blocks");
+        }
+        let names: Option<Vec<String>> = names.map(|names| names.iter().map(|name| name.name.clone()).collect());
+        let patience = self.patience();
+        let transaction = self.transaction();
+        if !deferred {
+            foreign_key::check_deferred(transaction, &patience, names.as_deref())?;
+        }
+        transaction.pending.constraint_modes.push((names, deferred));
+        complete("SET CONSTRAINTS")
+    }
+
+    fn set_statement(&mut self, set: &Set, in_script: bool) -> Result<Response, SqlError> {
+        let value_of = |values: &Vec<_>| self.state.lock().settings.value_of(&set.name, values);
+        let value = set.values.as_ref().map(value_of).transpose()?;
+        if set.local && !in_script && self.transaction.company.is_none() && !self.in_block() {
+            self.notice("WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
+        }
+        if set.local && set.name.eq_ignore_ascii_case(RESTORING) {
+            return Err(SqlError::unsupported(format!("SET LOCAL {RESTORING}"))
+                .hint("use SET, and SET it off when the rows and labels are in"));
+        }
+        if !self.set_mode(&set.name, value.as_deref())? {
+            self.set(|settings| settings.set(&set.name, value.as_deref(), set.local))?;
+        }
+        complete("SET")
+    }
+
+    fn reset(&mut self, name: Option<&str>) -> Result<Response, SqlError> {
+        self.set(|settings| match name {
+            Some(name) => settings.set(name, None, false),
+            None => {
+                settings.reset_all();
+                Ok(())
+            }
+        })?;
+        complete("RESET")
+    }
+
+    fn close(&mut self, name: Option<&str>) -> Result<Response, SqlError> {
+        match name {
+            None => {
+                self.cursors.open.clear();
+                self.cursors.subscribed.clear();
+                complete("CLOSE CURSOR ALL")
+            }
+            Some(name) if self.close_cursor(name) => complete("CLOSE CURSOR"),
+            Some(name) => Err(no_cursor(name)),
         }
     }
 
@@ -303,7 +322,7 @@ impl Session {
                 let key = LockKey::Table(relation);
                 if !lock.no_wait {
                     transaction.lock(key, mode, &patience)?;
-                } else if !transaction.database().locks.try_lock(transaction.id(), &key, mode) {
+                } else if !transaction.database().sessions.locks.try_lock(transaction.id(), &key, mode) {
                     let message = format!("could not obtain lock on relation \"{}\"", name.name);
                     return Err(SqlError::new("55P03", message));
                 }

@@ -9,7 +9,7 @@ use crate::session::long_text;
 use crate::session::plan::CachedPlan;
 use crate::session::plan::{Automatic, Prepared, Shape, is_lookup};
 use planner::catalog::Catalog;
-use planner::lift::{Absent, Lifted};
+use planner::lift::{Absent, Lifted, RANKS_HELD};
 use planner::plan::Query;
 use planner::{MaintainedViews, PlannedStatement};
 use repr::{Datum, RelationId};
@@ -19,9 +19,9 @@ use state::interrupt::Watch;
 use state::layered_snapshot::LayeredSnapshot;
 use state::reader::Reader;
 use state::view_states::ViewState;
-use std::sync::{Arc, OnceLock};
-use views::automatic::PlannedShape;
-use views::bound::{rows_shown, suffices};
+use std::sync::Arc;
+use transactions::transaction::HeldState;
+use views::bound::{greatest_rank, rows_shown, suffices};
 use views::no_view::NoView;
 use views::read;
 use views::sources::with_tables_below;
@@ -58,6 +58,9 @@ impl Session {
         if cached.views.is_empty() {
             return Ok(None);
         }
+        let known = cached.maintained.get().cloned();
+        let below = known.unwrap_or_else(|| maintained(&self.catalog(), &cached.views));
+        self.await_views(&below)?;
         let view = self.snapshot()?;
         let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready(*id).is_some());
         if !view.has_changes() && cached.maintained.get().is_some_and(all_ready) {
@@ -108,7 +111,7 @@ impl Session {
         match self.rows_of(&own, params)? {
             Ok(rows) => Ok(Some(rows)),
             Err(NoView::TooFewRows { shown, .. }) => {
-                let views = &self.database.automatic_views;
+                let views = &self.database.views.automatic;
                 if let Some(entry) = views.find(&own.lifted.identity) {
                     views.was_short(&entry, shown, &|request| self.database.ask_views(request));
                 }
@@ -123,6 +126,13 @@ impl Session {
         let context = self.eval_context(params.clone(), own.view.catalog());
         let watch = Watch::new(self.limits(own.view.time()));
         watch.check()?;
+        if let Some(held) = own.lifted.ranks_held()
+            && let asked = greatest_rank(&own.lifted, &context)?
+            && asked > held
+        {
+            let rows = |rank: i64| usize::try_from(rank).unwrap_or(usize::MAX);
+            return Ok(Err(NoView::TooFewRows { rows_min: rows(held), shown: rows(asked) }));
+        }
         let Some(keys) = read::keys(&own.lifted, &context)? else { return Ok(Err(NoView::ManyKeys)) };
         if !suffices(&own.lifted, &keys, &own.state, &context) {
             let rows_min = own.state.rows_min().unwrap_or(0);
@@ -154,7 +164,10 @@ impl Session {
             return Ok(Err(NoView::Off));
         }
         let shape = match self.automatic(prepared, cached)? {
-            Automatic::Shape(shape) => shape,
+            Automatic::Shape(shape) => match self.wide_enough(prepared, shape, asking)? {
+                Ok(shape) => shape,
+                Err(why) => return Ok(Err(why)),
+            },
             Automatic::Never(reason) => return Ok(Err(NoView::Never(reason.clone()))),
         };
         let lifted = &shape.planned.lifted;
@@ -162,13 +175,13 @@ impl Session {
         let database = self.database.clone();
         let wanted = match asking {
             Asking::ToRead(params) => {
-                let entry = shape.entry.get_or_init(|| database.automatic_views.entry(&shape.planned, &prepared.text));
+                let entry = shape.entry.get_or_init(|| database.views.automatic.entry(&shape.planned, &prepared.text));
                 let rows = || rows_shown(lifted, &self.eval_context(params.clone(), view.catalog()));
-                let wanted = database.automatic_views.executed(entry, rows, &|request| database.ask_views(request));
+                let wanted = database.views.automatic.executed(entry, rows, &|request| database.ask_views(request));
                 // Told to nobody: the words are found again when they are asked for.
                 wanted.ok_or(NoView::NotThere)
             }
-            Asking::ToExplain => match database.automatic_views.find(&lifted.identity) {
+            Asking::ToExplain => match database.views.automatic.find(&lifted.identity) {
                 Some(entry) => entry.view().ok_or_else(|| entry.why_none()),
                 None => Err(NoView::Seldom { runs: 0 }),
             },
@@ -176,6 +189,13 @@ impl Session {
         let id = match wanted {
             Ok(id) => id,
             Err(why) => return Ok(Err(why)),
+        };
+        let view = match view.views().is_behind(id) {
+            true => {
+                self.await_views(&[id])?;
+                self.snapshot()?
+            }
+            false => view,
         };
         let state = match view.views().ready(id) {
             Some(state) => state.clone(),
@@ -191,6 +211,76 @@ impl Session {
         Ok(Ok(OwnView { id, lifted: lifted.clone(), state, view }))
     }
 
+    /// The shape that holds the ranks that are asked for: the least one, or one that has a view already.
+    fn wide_enough<'c>(
+        &self,
+        prepared: &Prepared,
+        shape: &'c Shape,
+        asking: Asking<'_>,
+    ) -> Result<Result<&'c Shape, NoView>, SqlError> {
+        let Some(least) = shape.planned.lifted.ranks_held() else { return Ok(Ok(shape)) };
+        let asked = match asking {
+            Asking::ToRead(params) => {
+                greatest_rank(&shape.planned.lifted, &self.eval_context(params.clone(), &self.catalog()))?
+            }
+            Asking::ToExplain => least,
+        };
+        let views = &self.database.views.automatic;
+        let has_view = |shape: &Shape| {
+            let entry = shape.entry.get().cloned().or_else(|| views.find(shape.identity()));
+            entry.is_some_and(|entry| entry.view().is_some())
+        };
+        let wider = shape.wider.iter().map(|wider| wider.get().map(|shape| &**shape));
+        let shapes = RANKS_HELD.iter().zip([Some(shape)].into_iter().chain(wider));
+        let mut enough = shapes.filter(|(held, _)| **held >= asked).peekable();
+        let Some((held, planned)) = enough.peek().copied() else {
+            let rows_min = RANKS_HELD.last().map_or(0, |held| usize::try_from(*held).unwrap_or(usize::MAX));
+            return Ok(Err(NoView::TooFewRows { rows_min, shown: usize::try_from(asked).unwrap_or(usize::MAX) }));
+        };
+        if let Some((_, Some(shape))) = enough.find(|(_, shape)| shape.is_some_and(has_view)) {
+            return Ok(Ok(shape));
+        }
+        if let Some(shape) = planned {
+            return Ok(Ok(shape));
+        }
+        let catalog = self.catalog();
+        let place = RANKS_HELD.iter().skip(1).position(|other| other == held);
+        match (place.and_then(|place| shape.wider.get(place)), self.as_view(prepared, &catalog, *held)?) {
+            (Some(place), Some(Ok(lifted))) => Ok(Ok(place.get_or_init(|| Box::new(Shape::new(lifted, &catalog))))),
+            (_, Some(Err(reason))) => Ok(Err(NoView::Never(reason.into()))),
+            (None, _) | (_, None) => Ok(Ok(shape)),
+        }
+    }
+
+    /// A statement as a view by key, of ranks up to that one.
+    fn as_view(
+        &self,
+        prepared: &Prepared,
+        catalog: &Catalog,
+        ranks_held: i64,
+    ) -> Result<Option<Result<Lifted, String>>, SqlError> {
+        let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
+        Ok(planner::plan_lifted(&prepared.parsed, catalog, &known, ranks_held)?)
+    }
+
+    /// The statement reads a state in which these views are not behind, if one comes before computing them would be quicker:
+    /// from here on it reads no other.
+    fn await_views(&mut self, views: &[RelationId]) -> Result<(), SqlError> {
+        let account = self.control.account.clone();
+        let check = || account.check();
+        let (base, hold) = self.database.held_with_views(&self.control.holder, views, &check)?;
+        self.pin(Some((base, Arc::new(hold))));
+        Ok(())
+    }
+
+    /// What the statement reads, if it was chosen.
+    pub(super) fn pin(&mut self, pinned: Option<HeldState>) {
+        if let Some(active) = &mut self.transaction.active {
+            active.transaction.pin(pinned.clone());
+        }
+        self.transaction.pinned = pinned;
+    }
+
     pub(super) fn auto_views(&self) -> bool {
         self.state.lock().everyday().auto_views
     }
@@ -203,17 +293,13 @@ impl Session {
         if long_text::is_long(&prepared.text) {
             return Ok(cached.automatic.get_or_init(|| Automatic::Never(LONG.into())));
         }
-        let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
         let catalog = self.catalog();
-        let found = match planner::plan_lifted(&prepared.parsed, &catalog, &known)? {
+        let found = match self.as_view(prepared, &catalog, RANKS_HELD[0])? {
             None => Automatic::Never("it is no query".into()),
             Some(Err(reason)) => Automatic::Never(reason.into()),
             // Without a parameter that a column must equal it would be a copy of all there is.
             Some(Ok(lifted)) if lifted.key.is_empty() => Automatic::Never(KEYLESS.into()),
-            Some(Ok(lifted)) => {
-                let planned = PlannedShape::new(Arc::new(lifted), &catalog);
-                Automatic::Shape(Shape { planned, entry: OnceLock::new(), below: OnceLock::new() })
-            }
+            Some(Ok(lifted)) => Automatic::Shape(Shape::new(lifted, &catalog)),
         };
         Ok(cached.automatic.get_or_init(|| found))
     }

@@ -13,20 +13,25 @@ use views::automatic;
 use views::inspection::{Inspected, in_words};
 use views::message::ViewRequest;
 
-/// All operators of all views, once the view thread has done what was asked of it before. Waits no longer than the
+/// All operators of all views, once their workers have done what was asked of them before. Waits no longer than the
 /// statement may.
 pub fn inspect(database: &Database, environment: &dyn Environment) -> Result<Vec<Inspected>, SqlError> {
     let (reply, answer) = channel();
     database.ask_views(ViewRequest::Inspect(reply));
-    loop {
+    let (mut found, mut answers) = (Vec::new(), 0);
+    while answers < database.config.view_workers {
         match answer.recv_timeout(Duration::from_millis(10)) {
-            Ok(found) => return Ok(in_words(found, database.published.load().catalog())),
+            Ok(more) => {
+                answers += 1;
+                found.extend(more);
+            }
             Err(RecvTimeoutError::Timeout) => environment.sleep(Duration::ZERO)?,
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(shutting_down());
             }
         }
     }
+    Ok(in_words(found, database.published.load().catalog()))
 }
 
 fn text(value: &str) -> Datum {
@@ -82,7 +87,7 @@ impl Catalogs {
 
     /// `dogwood.subscriptions`
     pub(super) fn subscriptions(&self) -> Vec<Row> {
-        let listed = self.database.subscriptions.list().into_iter().map(|listed| {
+        let listed = self.database.views.subscriptions.list().into_iter().map(|listed| {
             let [view, relation] = self.view(listed.view);
             Row::pack(&[
                 number(listed.number),
@@ -102,7 +107,7 @@ impl Catalogs {
     /// `dogwood.snapshots`
     pub(super) fn snapshots(&self) -> Vec<Row> {
         let now = self.database.published.load().time;
-        let held = self.database.holders.held();
+        let held = self.database.sessions.holders.held();
         held.into_iter()
             .map(|(backend, time, since)| {
                 Row::pack(&[

@@ -58,22 +58,32 @@ pub struct Account {
     cancel: Arc<CancelFlag>,
     /// Nanoseconds from the epoch.
     until: AtomicU64,
+    memory: Memory,
+    /// Work that must not take longer, whoever waits for it.
+    patience: Mutex<Option<TimeBudget>>,
+    is_patient: AtomicBool,
+    verdict: Verdict,
+    /// Those of the same server, if it is a session's.
+    server: Option<Arc<Accounts>>,
+}
+
+/// What the statement that runs holds.
+struct Memory {
     bytes_max: AtomicUsize,
-    /// Of the statement that runs, on all threads.
+    /// On all threads.
     used: AtomicI64,
     /// What caches held when the statement's memory was first worth a look.
     cached_before: AtomicI64,
     /// What they have taken since: not the statement's.
     cached: AtomicI64,
-    /// Work that must not take longer, whoever waits for it.
-    patience: Mutex<Option<TimeBudget>>,
-    is_patient: AtomicBool,
+}
+
+/// Whether the statement that runs may go on.
+struct Verdict {
     refused: AtomicBool,
     refusal: Mutex<Option<SqlError>>,
-    /// What the statement was to do is done: nothing ends it any more.
+    /// What it was to do is done: nothing ends it any more.
     stands: AtomicBool,
-    /// Those of the same server, if it is a session's.
-    server: Option<Arc<Accounts>>,
 }
 
 impl Account {
@@ -93,15 +103,19 @@ impl Account {
         Account {
             cancel,
             until: AtomicU64::new(from_epoch(deadline)),
-            bytes_max: AtomicUsize::new(bytes_max),
-            used: AtomicI64::new(0),
-            cached_before: AtomicI64::new(UNKNOWN),
-            cached: AtomicI64::new(0),
+            memory: Memory {
+                bytes_max: AtomicUsize::new(bytes_max),
+                used: AtomicI64::new(0),
+                cached_before: AtomicI64::new(UNKNOWN),
+                cached: AtomicI64::new(0),
+            },
             patience: Mutex::new(None),
             is_patient: AtomicBool::new(false),
-            refused: AtomicBool::new(false),
-            refusal: Mutex::new(None),
-            stands: AtomicBool::new(false),
+            verdict: Verdict {
+                refused: AtomicBool::new(false),
+                refusal: Mutex::new(None),
+                stands: AtomicBool::new(false),
+            },
             server: None,
         }
     }
@@ -109,17 +123,17 @@ impl Account {
     /// The next statement begins: with this deadline, and so much memory.
     pub fn begin(&self, deadline: Option<Instant>, bytes_max: usize) {
         self.until.store(from_epoch(deadline), Ordering::Relaxed);
-        self.bytes_max.store(bytes_max, Ordering::Relaxed);
-        self.stands.store(false, Ordering::Relaxed);
+        self.memory.bytes_max.store(bytes_max, Ordering::Relaxed);
+        self.verdict.stands.store(false, Ordering::Relaxed);
         self.end();
-        if self.refused.swap(false, Ordering::Relaxed) {
-            *self.refusal.lock() = None;
+        if self.verdict.refused.swap(false, Ordering::Relaxed) {
+            *self.verdict.refusal.lock() = None;
         }
     }
 
     /// What the statement was to do is committed: until the next begins nothing is refused, so that its answer says so.
     pub fn stand(&self) {
-        self.stands.store(true, Ordering::Relaxed);
+        self.verdict.stands.store(true, Ordering::Relaxed);
     }
 
     /// The statement has ended: what it leaves behind is the session's, and counts for the server only.
@@ -127,19 +141,19 @@ impl Account {
         if JOINED.get() == self.address() {
             LAST.set(thread_bytes());
         }
-        self.used.store(0, Ordering::Relaxed);
-        self.cached_before.store(UNKNOWN, Ordering::Relaxed);
-        self.cached.store(0, Ordering::Relaxed);
+        self.memory.used.store(0, Ordering::Relaxed);
+        self.memory.cached_before.store(UNKNOWN, Ordering::Relaxed);
+        self.memory.cached.store(0, Ordering::Relaxed);
     }
 
     /// What may be held.
     pub fn bytes_max(&self) -> usize {
-        self.bytes_max.load(Ordering::Relaxed)
+        self.memory.bytes_max.load(Ordering::Relaxed)
     }
 
     /// Changes what may be held from here on.
     pub fn set_bytes_max(&self, bytes: usize) {
-        self.bytes_max.store(bytes, Ordering::Relaxed);
+        self.memory.bytes_max.store(bytes, Ordering::Relaxed);
     }
 
     /// Work that goes on for longer is ended (54000).
@@ -150,7 +164,7 @@ impl Account {
 
     /// What has been refused, so that the same is heard wherever it is asked.
     pub fn refusal(&self) -> Option<SqlError> {
-        if self.refused.load(Ordering::Relaxed) { self.refusal.lock().clone() } else { None }
+        if self.verdict.refused.load(Ordering::Relaxed) { self.verdict.refusal.lock().clone() } else { None }
     }
 
     /// Whether the statement may go on.
@@ -160,14 +174,14 @@ impl Account {
 
     /// Whether it may, holding so many bytes more.
     fn check_with(&self, wanted_bytes: usize) -> Result<(), SqlError> {
-        if self.stands.load(Ordering::Relaxed) {
+        if self.verdict.stands.load(Ordering::Relaxed) {
             return Ok(());
         }
         match self.refusal().or_else(|| self.found(wanted_bytes)) {
             None => Ok(()),
             Some(error) => {
-                let refusal = self.refusal.lock().get_or_insert(error).clone();
-                self.refused.store(true, Ordering::Relaxed);
+                let refusal = self.verdict.refusal.lock().get_or_insert(error).clone();
+                self.verdict.refused.store(true, Ordering::Relaxed);
                 Err(refusal)
             }
         }
@@ -191,11 +205,11 @@ impl Account {
     /// Adds what this thread has used, if it works for this account. The sum.
     fn count(&self) -> i64 {
         if JOINED.get() != self.address() {
-            return self.used.load(Ordering::Relaxed);
+            return self.memory.used.load(Ordering::Relaxed);
         }
         let now = thread_bytes();
         let more = now.wrapping_sub(LAST.replace(now));
-        self.used.fetch_add(more, Ordering::Relaxed) + more
+        self.memory.used.fetch_add(more, Ordering::Relaxed) + more
     }
 
     /// Why so much is too much, if it is.
@@ -203,16 +217,16 @@ impl Account {
         let bytes_max = self.bytes_max();
         let limit = i64::try_from(bytes_max).unwrap_or(i64::MAX);
         if let Some(server) = &self.server
-            && self.cached_before.load(Ordering::Relaxed) == UNKNOWN
+            && self.memory.cached_before.load(Ordering::Relaxed) == UNKNOWN
         {
-            self.cached_before.store(server.cached(), Ordering::Relaxed);
+            self.memory.cached_before.store(server.cached(), Ordering::Relaxed);
         }
-        if used.saturating_sub(self.cached.load(Ordering::Relaxed)) > limit {
+        if used.saturating_sub(self.memory.cached.load(Ordering::Relaxed)) > limit {
             if let Some(server) = &self.server {
-                let taken = server.cached() - self.cached_before.load(Ordering::Relaxed);
-                self.cached.fetch_max(taken, Ordering::Relaxed);
+                let taken = server.cached() - self.memory.cached_before.load(Ordering::Relaxed);
+                self.memory.cached.fetch_max(taken, Ordering::Relaxed);
             }
-            if used.saturating_sub(self.cached.load(Ordering::Relaxed)) > limit {
+            if used.saturating_sub(self.memory.cached.load(Ordering::Relaxed)) > limit {
                 return Some(
                     SqlError::new("53200", "out of memory")
                         .detail(format!("The statement needs more than {} of working memory.", in_units(bytes_max)))
@@ -315,9 +329,9 @@ impl Accounts {
 
     /// Whether nobody's statement holds more: one has to end, the others may go on.
     fn holds_most(&self, account: &Account) -> bool {
-        let used = account.used.load(Ordering::Relaxed);
+        let used = account.memory.used.load(Ordering::Relaxed);
         let all = self.all.lock();
-        all.iter().filter_map(Weak::upgrade).all(|other| other.used.load(Ordering::Relaxed) <= used)
+        all.iter().filter_map(Weak::upgrade).all(|other| other.memory.used.load(Ordering::Relaxed) <= used)
     }
 
     fn cached(&self) -> i64 {

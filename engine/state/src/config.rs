@@ -11,6 +11,9 @@ pub struct Allocated {
     pub resident_bytes: usize,
 }
 
+/// So many where there are few processors: what one has to do for long shall not hold up the views of the others.
+const VIEW_WORKERS_MIN: usize = 4;
+
 /// The engine's configuration.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -33,6 +36,8 @@ pub struct Config {
     /// `dogwood.subscription_memory` when the server starts: what may wait for all subscribers together. Past it those for
     /// whom most waits are cut (53400).
     pub subscription_memory_bytes_max: usize,
+    /// Threads that keep views up to date.
+    pub view_workers: usize,
     /// Settings that all sessions begin with, by name.
     pub settings: Vec<(String, String)>,
     /// Asks the program's allocator, where it can tell.
@@ -51,6 +56,7 @@ impl Config {
             server_memory_bytes_max: installed_bytes().map_or(4 << 30, |installed| installed / 2),
             view_memory_bytes_max: 1 << 30,
             subscription_memory_bytes_max: 256 << 20,
+            view_workers: VIEW_WORKERS_MIN.max(crate::parallel::processors().saturating_sub(1)),
             settings: Vec::new(),
             allocator: None,
         }

@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 use storage::{OwnerProbe, Snapshot, Store};
+pub use stored::MicroDb;
 
 /// No further key is asked for once so many rows are found.
 const ROWS_AT_ONCE: usize = 256;

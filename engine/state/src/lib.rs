@@ -9,7 +9,6 @@
 //! parallel                                    a second thread's help
 //! settings config sequence clock              what is set, counted and told
 //! answer error notice                         what goes back to the client
-//! traversal                                   the plan of a subject request
 //! ```
 //! Runs no operator, and writes nothing.
 
@@ -37,7 +36,6 @@ pub mod snapshot_holders;
 pub mod statistics;
 pub mod time_budget;
 pub mod transaction_fate;
-pub mod traversal;
 pub mod validation;
 pub mod view_states;
 

@@ -106,9 +106,9 @@ impl Overlay {
             self.schema = schema.clone();
         }
     }
-    /// Whether nothing was changed.
+    /// Whether nothing was changed, nor any owner derived.
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.subjects.is_empty() && !self.schema_changed
+        self.tables.is_empty() && self.subjects.is_empty() && self.owners.is_empty() && !self.schema_changed
     }
     /// Number of changed rows.
     pub fn len(&self) -> usize {
@@ -214,17 +214,96 @@ impl Overlay {
         }
     }
 
-    /// Takes back everything since `mark`. Whoever ends a statement waits for this: where nothing is left, what there was goes elsewhere.
+    /// Takes back everything since `mark`.
     pub fn roll_back(&mut self, mark: Mark) {
-        if mark.0 == 0 && self.undo.len() >= HELPED_ITEMS_MIN {
+        match self.kept(mark) {
+            Some(kept) => parallel::discard(std::mem::replace(self, kept)),
+            None => self.undo_since(mark),
+        }
+    }
+
+    /// This overlay as it was at `mark`, made anew, where that is much less than what goes: whoever ends a statement waits for it.
+    pub fn kept(&self, mark: Mark) -> Option<Overlay> {
+        let undone = self.undo.len().saturating_sub(mark.0);
+        if undone < HELPED_ITEMS_MIN {
+            return None;
+        }
+        if mark.0 == 0 {
             let first_schema = self.undo.iter().find_map(|undo| match undo {
                 Undo::Schema { previous } => Some(previous.clone()),
                 _ => None,
             });
-            let none = Overlay::new(first_schema.unwrap_or_else(|| self.schema.clone()));
-            parallel::discard(std::mem::replace(self, none));
-            return;
+            return Some(Overlay::new(first_schema.unwrap_or_else(|| self.schema.clone())));
         }
+        (undone > mark.0 && self.changes_rows_since(mark)).then(|| self.kept_until(mark))
+    }
+
+    /// Whether there are no changes but of rows since `mark`, and those before it were not taken away as a whole.
+    fn changes_rows_since(&self, mark: Mark) -> bool {
+        let (before, since) = self.undo.split_at(mark.0);
+        let is_row = |undo: &Undo| matches!(undo, Undo::Row { .. } | Undo::Subject { .. });
+        since.iter().all(is_row) && !before.iter().any(|undo| matches!(undo, Undo::Table { .. }))
+    }
+
+    /// This overlay as it was at `mark`. What was changed before and is changed since stands in the log as it was.
+    fn kept_until(&self, mark: Mark) -> Overlay {
+        let (before, since) = self.undo.split_at(mark.0);
+        let mut rows: BTreeMap<RelationId, BTreeMap<RowKey, Change>> = BTreeMap::new();
+        let mut subjects = BTreeMap::new();
+        for undo in before {
+            match undo {
+                Undo::Row { relation, key, .. } => {
+                    let change = self.tables.get(relation).and_then(|table| table.rows.get(key));
+                    let own = rows.entry(*relation).or_default();
+                    own.extend(change.map(|change| (key.clone(), change.clone())));
+                }
+                Undo::Subject { relation, key, .. } => {
+                    let subject = (*relation, key.clone());
+                    subjects.extend(self.subjects.get(&subject).map(|microdb| (subject, *microdb)));
+                }
+                _ => {}
+            }
+        }
+        for undo in since.iter().rev() {
+            match undo {
+                Undo::Row { relation, key, previous: Some(previous) } => {
+                    let own = rows.get_mut(relation).and_then(|own| own.get_mut(key));
+                    own.into_iter().for_each(|change| *change = previous.clone());
+                }
+                Undo::Subject { relation, key, previous: Some(previous) } => {
+                    let own = subjects.get_mut(&(*relation, key.clone()));
+                    own.into_iter().for_each(|microdb| *microdb = *previous);
+                }
+                _ => {}
+            }
+        }
+        let mut tables: BTreeMap<RelationId, TableChanges> = BTreeMap::new();
+        for (relation, changes) in &self.tables {
+            let (truncated, reindexed) = (changes.truncated, changes.reindexed.clone());
+            let mut kept = TableChanges { truncated, reindexed, ..TableChanges::default() };
+            let own = rows.remove(relation).unwrap_or_default();
+            if let Some(shape) = self.schema.shape(*relation) {
+                own.iter().for_each(|(key, change)| kept.index.enter(shape, key, change.after.as_ref()));
+            }
+            kept.rows = own;
+            if !kept.rows.is_empty() || kept.truncated || !kept.reindexed.is_empty() {
+                tables.insert(*relation, kept);
+            }
+        }
+        Overlay {
+            schema: self.schema.clone(),
+            schema_changed: self.schema_changed,
+            tables,
+            subjects,
+            owners: self.owners.clone(),
+            dropped_tables: self.dropped_tables.clone(),
+            dropped_indexes: self.dropped_indexes.clone(),
+            undo: before.to_vec(),
+        }
+    }
+
+    /// Takes back one change after another.
+    fn undo_since(&mut self, mark: Mark) {
         while self.undo.len() > mark.0 {
             match self.undo.pop().expect("the log is longer than the mark") {
                 Undo::Row { relation, key, previous } => self.restore_row(relation, key, previous),

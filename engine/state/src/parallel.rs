@@ -6,6 +6,7 @@
 
 use parking_lot::Mutex;
 use repr::poll;
+use std::ops::{Deref, DerefMut};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
@@ -20,6 +21,11 @@ const PART_ITEMS_MIN: usize = 64;
 
 static PROCESSORS: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get));
+
+/// So many processors may be used.
+pub fn processors() -> usize {
+    *PROCESSORS
+}
 
 /// Helpers at most, however many processors there are.
 const HELPERS_MAX: usize = 8;
@@ -89,13 +95,89 @@ pub fn discard(what: impl Send + 'static) {
     }
 }
 
+/// Leaves to `discard` what so many items are, if they are many: a few are taken apart sooner than given away.
+pub fn discard_many<T: Send + 'static>(items: usize, what: impl FnOnce() -> T) {
+    if items >= HELPED_ITEMS_MIN {
+        discard(what());
+    }
+}
+
+/// What is left to `discard` when it goes, if it is many items.
+pub struct Bulk<C: Items>(C);
+
+/// A collection.
+pub trait Items: Default + Send + 'static {
+    /// How many are still there.
+    fn count(&self) -> usize;
+}
+
+impl<T: Send + 'static> Items for Vec<T> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<T: Send + 'static> Items for std::vec::IntoIter<T> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<T: Send + 'static, S: Default + Send + 'static> Items for std::collections::HashSet<T, S> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<C: Items> Bulk<C> {
+    /// This collection.
+    pub fn new(items: C) -> Self {
+        Bulk(items)
+    }
+}
+
+impl<C: Items> Default for Bulk<C> {
+    fn default() -> Self {
+        Bulk(C::default())
+    }
+}
+
+impl<C: Items> Deref for Bulk<C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        &self.0
+    }
+}
+
+impl<C: Items> DerefMut for Bulk<C> {
+    fn deref_mut(&mut self) -> &mut C {
+        &mut self.0
+    }
+}
+
+impl<C: Items> Drop for Bulk<C> {
+    fn drop(&mut self) {
+        discard_many(self.0.count(), || std::mem::take(&mut self.0));
+    }
+}
+
+impl<T: Send + 'static> IntoIterator for Bulk<Vec<T>> {
+    type Item = T;
+    type IntoIter = Many<T>;
+
+    fn into_iter(mut self) -> Many<T> {
+        Many::new(std::mem::take(&mut self.0))
+    }
+}
+
 /// Items that may be many, one after another: those that nobody takes are left to `discard`.
-pub struct Many<T: Send + 'static>(std::vec::IntoIter<T>);
+pub struct Many<T: Send + 'static>(Bulk<std::vec::IntoIter<T>>);
 
 impl<T: Send + 'static> Many<T> {
     /// All of them.
     pub fn new(items: Vec<T>) -> Self {
-        Many(items.into_iter())
+        Many(Bulk(items.into_iter()))
     }
 }
 
@@ -111,27 +193,13 @@ impl<T: Send + 'static> Iterator for Many<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Many<T> {
-    fn drop(&mut self) {
-        if self.0.len() >= HELPED_ITEMS_MIN {
-            discard(std::mem::take(&mut self.0));
-        }
-    }
-}
-
 /// Gathers items that may be many. At an error, those before it are left to `discard`.
 pub fn gather<T: Send + 'static, E>(items: impl IntoIterator<Item = Result<T, E>>) -> Result<Vec<T>, E> {
-    let mut gathered = Vec::new();
+    let mut gathered = Bulk(Vec::new());
     for item in items {
-        match item {
-            Ok(item) => gathered.push(item),
-            Err(error) => {
-                drop(Many::new(gathered));
-                return Err(error);
-            }
-        }
+        gathered.push(item?);
     }
-    Ok(gathered)
+    Ok(std::mem::take(&mut *gathered))
 }
 
 /// Works on some items, a slice at a time, and gives the results in their order; of errors the first one.

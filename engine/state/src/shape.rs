@@ -1,48 +1,15 @@
 //! The catalog compiled for execution: how keys are made, who refers to a table, its ownership operators.
 //!
-//! Made once per catalog version. It holds no state of rows; an edge here is a description that
-//! `ownership` evaluates over readers.
+//! Made once per catalog version. It holds no state of rows; an edge is a description that `ownership` evaluates over readers.
 
 use crate::locks::LockMode;
-use crate::traversal::TraversalPlan;
-use planner::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Index, Table};
-use planner::ownership::graph::{KeyForm, key_form};
+use planner::catalog::{Catalog, EdgeKind, ForeignKey, Index, Table};
+use planner::ownership::traversal::TraversalPlan;
+use planner::ownership::{Dog, Edge, KeyForm, key_form};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 use storage::Store;
-
-/// A step of ownership or access, seen from the table whose rows gain holders through it.
-#[derive(Clone, Debug)]
-pub struct Edge {
-    /// The annotated foreign key.
-    pub reference: EdgeRef,
-    /// Which annotation.
-    pub kind: EdgeKind,
-    /// The table whose rows are owned (or accessed).
-    pub near: RelationId,
-    /// Columns of the near table that must equal `far_columns`.
-    pub near_columns: Vec<ColumnIndex>,
-    /// The near table's index over `near_columns`.
-    pub near_index: IndexId,
-    /// The table one step towards the data subject.
-    pub far: RelationId,
-    /// Columns of the far table.
-    pub far_columns: Vec<ColumnIndex>,
-    /// The far table's index over `far_columns`.
-    pub far_index: IndexId,
-}
-
-impl Edge {
-    /// Whether the foreign key stands in the near table (OWNED_BY, ACCESSED_BY).
-    pub fn along_foreign_key(&self) -> bool {
-        matches!(self.kind, EdgeKind::OwnedBy | EdgeKind::AccessedBy)
-    }
-    /// Whether both ends are one table.
-    pub fn is_self(&self) -> bool {
-        self.near == self.far
-    }
-}
 
 /// A foreign key that refers to a table, seen from that table.
 #[derive(Clone, Debug)]
@@ -113,6 +80,7 @@ impl<'a> RowValues<'a> {
 #[derive(Debug)]
 pub struct Schema {
     catalog: Arc<Catalog>,
+    dog: Dog,
     shapes: HashMap<RelationId, Arc<TableShape>>,
     /// Personal tables, each after all tables that its owner edges (self-references apart) lead to.
     order: Vec<RelationId>,
@@ -124,7 +92,7 @@ pub struct Schema {
 impl Schema {
     /// Compiles a catalog that `ownership::check` has passed.
     pub fn new(catalog: Arc<Catalog>) -> Self {
-        let mut edges: Vec<Edge> = Vec::new();
+        let dog = Dog::new(&catalog);
         let mut referrers: HashMap<RelationId, Vec<Referrer>> = HashMap::new();
         for table in catalog.stored_tables() {
             for foreign_key in &table.foreign_keys {
@@ -132,29 +100,26 @@ impl Schema {
                     .entry(foreign_key.target)
                     .or_default()
                     .push(Referrer { table: table.id, foreign_key: foreign_key.clone() });
-                edges.extend(edge_of(&catalog, table, foreign_key));
             }
         }
-        let owns = |edge: &&Edge| matches!(edge.kind, EdgeKind::OwnedBy | EdgeKind::Owns);
         let mut shapes = HashMap::new();
         for table in catalog.stored_tables() {
-            let near = edges.iter().filter(|edge| edge.near == table.id);
-            let far = edges.iter().filter(|edge| edge.far == table.id);
-            let owner_edges: Vec<Edge> = near.clone().filter(owns).cloned().collect();
+            let (owned, accessed) = dog.incoming(table.id).iter().cloned().partition(Edge::is_ownership);
             let shape = TableShape {
                 table: table.clone(),
-                personal: table.data_subject || !owner_edges.is_empty(),
+                personal: dog.is_personal(table.id),
                 key_form: key_form(&catalog, table.id),
-                access_edges: near.filter(|edge| !owns(edge)).cloned().collect(),
-                owner_edges,
-                owner_dependents: far.clone().filter(owns).cloned().collect(),
-                access_dependents: far.filter(|edge| !owns(edge)).cloned().collect(),
+                owner_edges: dog.ownership(table.id).cloned().collect(),
+                access_edges: dog.access(table.id).cloned().collect(),
+                owner_dependents: owned,
+                access_dependents: accessed,
                 referrers: referrers.remove(&table.id).unwrap_or_default(),
                 one_owner: false,
             };
             shapes.insert(table.id, shape);
         }
-        let order = topological_order(&catalog, &shapes);
+        let (mut order, _) = dog.ownership_order();
+        order.retain(|table| dog.is_personal(*table));
         for relation in &order {
             let one_owner = has_one_owner(&shapes[relation], &shapes);
             shapes.entry(*relation).and_modify(|shape| shape.one_owner = one_owner);
@@ -162,7 +127,7 @@ impl Schema {
         let shapes = shapes.into_iter().map(|(id, shape)| (id, Arc::new(shape))).collect();
         let subjects = catalog.stored_tables().filter(|table| table.data_subject);
         let traversals = subjects.map(|table| (table.id, OnceLock::new())).collect();
-        Schema { catalog, shapes, order, traversals, content_hash: OnceLock::new() }
+        Schema { catalog, dog, shapes, order, traversals, content_hash: OnceLock::new() }
     }
 
     /// The catalog.
@@ -171,8 +136,8 @@ impl Schema {
     }
     /// The plan of the traversal from a data subject's row.
     pub fn traversal(&self, subjects: RelationId) -> Option<&TraversalPlan> {
-        let (shape, plan) = (self.shapes.get(&subjects)?, self.traversals.get(&subjects)?);
-        Some(plan.get_or_init(|| TraversalPlan::new(shape, &self.shapes)))
+        let plan = self.traversals.get(&subjects)?;
+        Some(plan.get_or_init(|| TraversalPlan::new(&self.dog, subjects)))
     }
     /// The hash of the whole annotated schema, as it stands in the catalog.
     pub fn content_hash(&self) -> [u8; 32] {
@@ -192,64 +157,11 @@ impl Schema {
     }
 }
 
-fn edge_of(catalog: &Catalog, table: &Table, foreign_key: &ForeignKey) -> Option<Edge> {
-    let kind = foreign_key.annotation?;
-    let target = catalog.table(foreign_key.target)?;
-    // DDL keeps foreign keys in the column order of the key they refer to: one value looks up either side.
-    let target_index = target
-        .indexes
-        .iter()
-        .find(|index| index.unique && index.columns == foreign_key.target_columns)
-        .expect("a foreign key lists the columns of a unique index of its target, in order");
-    let reference = EdgeRef { table: table.id, foreign_key: foreign_key.constraint.id };
-    let referencing_end = (table.id, foreign_key.columns.clone(), foreign_key.index);
-    let target_end = (target.id, target_index.columns.clone(), target_index.id);
-    let (near, far) = match kind {
-        EdgeKind::OwnedBy | EdgeKind::AccessedBy => (referencing_end, target_end),
-        EdgeKind::Owns | EdgeKind::Accesses => (target_end, referencing_end),
-    };
-    Some(Edge {
-        reference,
-        kind,
-        near: near.0,
-        near_columns: near.1,
-        near_index: near.2,
-        far: far.0,
-        far_columns: far.1,
-        far_index: far.2,
-    })
-}
-
 /// See `TableShape::one_owner`; known already of the tables that its edges lead to.
 fn has_one_owner(shape: &TableShape, shapes: &HashMap<RelationId, TableShape>) -> bool {
     let [edge] = shape.owner_edges.as_slice() else { return false };
     let from_one = shapes.get(&edge.far).is_some_and(|far| far.table.data_subject || far.one_owner);
     from_one && edge.along_foreign_key() && !edge.is_self() && !shape.table.data_subject
-}
-
-fn topological_order(catalog: &Catalog, shapes: &HashMap<RelationId, TableShape>) -> Vec<RelationId> {
-    fn visit(
-        id: RelationId,
-        shapes: &HashMap<RelationId, TableShape>,
-        seen: &mut HashSet<RelationId>,
-        order: &mut Vec<RelationId>,
-    ) {
-        if !seen.insert(id) {
-            return;
-        }
-        let Some(shape) = shapes.get(&id) else { return };
-        for edge in shape.owner_edges.iter().filter(|edge| !edge.is_self()) {
-            visit(edge.far, shapes, seen, order);
-        }
-        if shape.personal {
-            order.push(id);
-        }
-    }
-    let (mut seen, mut order) = (HashSet::new(), Vec::new());
-    for id in catalog.relations.keys() {
-        visit(*id, shapes, &mut seen, &mut order);
-    }
-    order
 }
 
 impl TableShape {

@@ -1,4 +1,4 @@
-//! What the commit pipeline and the view thread count about themselves, for `dogwood.views` and `dogwood.latency`.
+//! What the commit pipeline and view workers count about themselves, for `dogwood.views` and `dogwood.latency`.
 
 use parking_lot::Mutex;
 use repr::RelationId;
@@ -87,12 +87,12 @@ impl Statistics {
         self.by_view.lock().remove(&view);
     }
 
-    /// A view took this long over a group.
-    pub fn view(&self, view: RelationId, took: Duration) {
+    /// A view took this long over a group, or over a part of it that was not the last.
+    pub fn view(&self, view: RelationId, took: Duration, is_through: bool) {
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let mut by_view = self.by_view.lock();
         let times = by_view.entry(view).or_default();
-        times.groups += 1;
+        times.groups += u64::from(is_through);
         times.busy_us += us;
         times.busiest_us = times.busiest_us.max(us);
     }

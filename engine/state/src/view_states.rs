@@ -7,7 +7,7 @@ use arrangements::ordered_row::OrderedRow;
 use arrangements::ordered_set::Entries;
 use arrangements::shared::{KeyCursor, ViewBatch, for_key, next_key};
 use repr::{IndexId, RelationId, Row, ValueError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// All maintained views at one commit, some of one id after another in a part: a commit copies the parts of the views
@@ -17,6 +17,8 @@ pub struct Views {
     parts: Arc<BTreeMap<u32, Arc<Part>>>,
     /// Which of them is the ordered index for an index.
     orders: Arc<BTreeMap<OrderId, RelationId>>,
+    /// Those that commits have still to go through; most often none.
+    behind: Arc<BTreeSet<RelationId>>,
 }
 
 /// The order of an index, or of a primary key, by its first columns; then by the primary key.
@@ -43,21 +45,41 @@ impl Views {
     }
     /// The view, if it can be read.
     pub fn ready(&self, view: RelationId) -> Option<&Arc<ViewState>> {
-        self.get(view).filter(|state| state.is_readable())
+        self.get(view).filter(|state| state.is_readable() && !self.is_behind(view))
+    }
+    /// Whether commits of this state have still to go through a view: then its rows are of an earlier one.
+    pub fn is_behind(&self, view: RelationId) -> bool {
+        self.behind.contains(&view)
+    }
+    /// How far a view is, in a word.
+    pub fn stage_name(&self, view: RelationId) -> Option<&'static str> {
+        Some(match self.get(view)?.stage {
+            Stage::Waiting => "waiting",
+            Stage::Hydrating { .. } => "hydrating",
+            Stage::Ready if self.is_behind(view) => "behind",
+            Stage::Ready => "ready",
+            Stage::Failed(_) => "failed",
+        })
+    }
+    /// From now on these are behind, and no others.
+    pub fn set_behind(&mut self, behind: BTreeSet<RelationId>) {
+        if *self.behind != behind {
+            self.behind = Arc::new(behind);
+        }
     }
     /// All views.
     pub fn iter(&self) -> impl Iterator<Item = (&RelationId, &Arc<ViewState>)> {
         self.parts.values().flat_map(|views| views.iter())
     }
     /// Sets a view's state.
-    pub fn set(&mut self, view: RelationId, state: ViewState) {
+    pub fn set(&mut self, view: RelationId, state: Arc<ViewState>) {
         if let Some(order) = &state.order
             && self.orders.get(&order.id) != Some(&view)
         {
             Arc::make_mut(&mut self.orders).insert(order.id, view);
         }
         let part = Arc::make_mut(&mut self.parts).entry(part(view)).or_default();
-        Arc::make_mut(part).insert(view, Arc::new(state));
+        Arc::make_mut(part).insert(view, state);
     }
     /// Forgets a view.
     pub fn remove(&mut self, view: RelationId) {

@@ -164,6 +164,15 @@ impl Case {
                 self.absorb();
                 "absorb"
             }
+            19 if self.random.chance(2) => {
+                // More than is taken back one by one.
+                for _ in 0..300 {
+                    let (table, key) = (self.random.below(2), self.random.below(KEYS) as i32);
+                    let row = (!self.random.chance(3)).then(|| self.row(key));
+                    self.set(table, key, row);
+                }
+                "many changes"
+            }
             _ => "nothing",
         }
     }
@@ -184,8 +193,8 @@ impl Case {
         let notes = self.tables[1].clone();
         let mut derived = Vec::new();
         for key in 0..KEYS as i32 {
-            // Who changes nothing moves no owners.
-            if !self.own.is_empty() && self.random.chance(4) {
+            // Whether or not the transaction has written the row: owners follow what others write, too.
+            if self.random.chance(4) {
                 let owners: Owners = vec![(*self.random.pick(&self.microdbs), 1 + self.random.below(3) as u32)];
                 self.now.owners.insert(key, owners.clone());
                 derived.push(((notes.id(), self.leaves.key(&notes, key)), owners));

@@ -1,8 +1,9 @@
 //! GDPR GET: every row of a subject, redacted by the rules of the edges that led to it.
 
-use crate::traverse::Traversal;
+use operators::witness::Witness;
 use planner::catalog::{EdgeRef, RuleAction, RuleEvent, Table};
 use planner::hir::OutputColumn;
+use planner::ownership::traversal::Relation;
 use planner::scalar::EvalContext;
 use repr::hash::HashMap;
 use repr::jsonb::write_string;
@@ -13,7 +14,6 @@ use state::SqlError;
 use state::answer::{self, Answer, AnswerRow, Stored};
 use state::layered_snapshot::LayeredSnapshot;
 use state::shape::{Schema, TableShape};
-use state::traversal::Relation;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use transactions::ownership::orphan::describe;
@@ -67,7 +67,7 @@ pub fn columns() -> Arc<[OutputColumn]> {
 pub struct AccessRows {
     view: LayeredSnapshot,
     text: TextContext,
-    traversal: Traversal,
+    witness: Witness,
     /// Rows that are still to be shown.
     numbers: std::vec::IntoIter<usize>,
     forms: HashMap<(RelationId, Vec<EdgeRef>), Option<Arc<Form>>>,
@@ -80,7 +80,7 @@ pub struct AccessRows {
 impl AccessRows {
     /// Of what a subject reached. `ended` says why the snapshot ended, if it has.
     pub fn new(
-        traversal: Traversal,
+        witness: Witness,
         view: LayeredSnapshot,
         context: &EvalContext,
         ended: Arc<dyn Fn() -> Option<SqlError> + Send + Sync>,
@@ -88,8 +88,8 @@ impl AccessRows {
         AccessRows {
             view,
             text: context.text_context(),
-            numbers: traversal.ordered().into_iter(),
-            traversal,
+            numbers: witness.ordered().into_iter(),
+            witness,
             forms: HashMap::default(),
             last: None,
             edges: Vec::new(),
@@ -104,8 +104,8 @@ impl AccessRows {
         }
         loop {
             let Some(number) = self.numbers.next() else { return Ok(None) };
-            let place = self.traversal.row(number).place.0;
-            self.traversal.edges(number, &mut self.edges);
+            let place = self.witness.row(number).place.0;
+            self.witness.edges(number, &mut self.edges);
             if self.last.as_ref().is_none_or(|((relation, edges), _)| *relation != place || *edges != self.edges) {
                 let by = (place, self.edges.clone());
                 let form = self.forms.entry(by.clone()).or_insert_with_key(|(_, edges)| {
@@ -115,7 +115,7 @@ impl AccessRows {
                 self.last = Some((by, form.clone()));
             }
             let Some((_, Some(form))) = &self.last else { continue };
-            let reached = self.traversal.row(number);
+            let reached = self.witness.row(number);
             let relation = match reached.relation {
                 Relation::Owner => "owner",
                 Relation::Accessor => "accessor",

@@ -3,8 +3,9 @@
 //! Decides by rules and foreign keys alone. That a row which only the person owns goes whatever they say, `erase` sees.
 
 use planner::catalog::{ForeignKey, ReferentialAction, RuleAction, RuleEvent};
+use planner::ownership::Edge;
 use repr::ColumnIndex;
-use state::shape::{Edge, TableShape};
+use state::shape::TableShape;
 use std::collections::BTreeSet;
 
 /// What becomes of a row.

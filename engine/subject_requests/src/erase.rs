@@ -5,10 +5,12 @@
 //! goes as well, which fires again. What comes out is an overlay, and takes the one commit path.
 
 use crate::disposition::{self, Disposition, fires_nothing};
-use crate::profile::{Counted, Profile};
-use crate::traverse::{Place, near_rows};
-use crate::{Subject, no_such_subject, read_ahead};
+use crate::{no_such_subject, read_ahead};
+use operators::request_profile::{Counted, RequestProfile};
+use operators::traversal::Subject;
+use operators::witness::Place;
 use planner::catalog::{EdgeRef, ReferentialAction};
+use planner::ownership::Edge;
 use repr::hash::HashMap;
 use repr::{ColumnIndex, CommitTime, Datum, MicroDbId, RelationId, Row, key};
 use state::SqlError;
@@ -16,7 +18,8 @@ use state::layered_snapshot::{Ahead, Asks, LayeredSnapshot};
 use state::locks::{LockKey, LockMode};
 use state::overlay::Change;
 use state::reader::Reader;
-use state::shape::{Edge, Referrer, RowValues, TableShape};
+use state::shape::{Referrer, RowValues, TableShape};
+use state::validation::Marks;
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -28,14 +31,14 @@ use transactions::writer::{Writer, foreign_key};
 const DISTURBED_ROWS_MAX: usize = 16;
 
 /// Erases a subject in a transaction's overlay; nothing is committed.
-pub fn erase(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Profile) -> Result<(), SqlError> {
+pub fn erase(writer: &mut Writer<'_>, subject: &Subject, profile: &mut RequestProfile) -> Result<(), SqlError> {
     writer.transaction.keep_reads();
     let outcome = erase_recalling(writer, subject, profile);
     writer.transaction.forget_reads();
     outcome
 }
 
-fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Profile) -> Result<(), SqlError> {
+fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut RequestProfile) -> Result<(), SqlError> {
     writer.lock_table(subject.shape.id())?;
     // Another FORGET may have come first while this one waited for the person's row.
     let row = writer.lock_row(&subject.shape, &subject.row_key, LockMode::Exclusive)?;
@@ -96,7 +99,7 @@ struct Eraser<'a, 'b> {
     /// The rows that it has locked.
     held: HashMap<Place, Fate>,
     open: Vec<Open>,
-    profile: &'a mut Profile,
+    profile: &'a mut RequestProfile,
 }
 
 /// What was done to a row that is locked.
@@ -396,4 +399,12 @@ impl Eraser<'_, '_> {
         }
         Ok(count)
     }
+}
+
+/// The rows at the near end of an edge from this far row.
+fn near_rows(view: &LayeredSnapshot, edge: &Edge, far: &TableShape, row: &Row) -> Result<Vec<Place>, SqlError> {
+    let Some(value) = ownership::far_value(far, edge, row) else { return Ok(Vec::new()) };
+    let near = view.shape(edge.near)?.clone();
+    let keys = ownership::near_keys(view, &near, edge, &value, &mut Marks::default())?;
+    Ok(keys.into_iter().map(|row_key| (edge.near, row_key)).collect())
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! GDPR GET users
-//!   Distinct by place
+//!   Witness by place
 //!     Subject users by id
 //!     Read own comments of the µDB
 //!     Own comments by author from users.id                       joined in memory
@@ -13,20 +13,21 @@
 //! Named after the schema alone: no key, and no value of a row.
 
 use crate::disposition::{self, Disposition};
-use crate::profile::{Counted, Profile};
+use operators::request_profile::{Counted, RequestProfile};
 use planner::catalog::{EdgeKind, EdgeRef, Table};
 use planner::explain::report::Operator;
+use planner::ownership::Edge;
+use planner::ownership::traversal::{Component, Join, Node, NodeId, Relation, SUBJECT_NODE, TraversalPlan};
 use repr::{ColumnIndex, RelationId};
-use state::shape::{Edge, Referrer, Schema, TableShape};
-use state::traversal::{Component, Join, Node, NodeId, Relation, SUBJECT_NODE, TraversalPlan};
+use state::shape::{Referrer, Schema, TableShape};
 use std::collections::{BTreeSet, VecDeque};
 
 /// The operators of an access: the answer, then what finds its rows. `by_microdb`: what is owned is read as it is stored.
-pub fn access(schema: &Schema, plan: &TraversalPlan, by_microdb: bool, profile: &Profile) -> Vec<Operator> {
+pub fn access(schema: &Schema, plan: &TraversalPlan, by_microdb: bool, profile: &RequestProfile) -> Vec<Operator> {
     let mut shown = Shown { schema, profile, operators: Vec::new() };
     let root = plan.nodes[SUBJECT_NODE].relation;
     shown.line(0, format!("GDPR GET {}", shown.name(root)), Some(root), None);
-    shown.line(1, "Distinct by place".into(), None, None);
+    shown.line(1, "Witness by place".into(), None, None);
     shown.subject(2, root);
     for component in &plan.components {
         shown.component(plan, component, by_microdb);
@@ -35,7 +36,7 @@ pub fn access(schema: &Schema, plan: &TraversalPlan, by_microdb: bool, profile: 
 }
 
 /// The operators of an erasure.
-pub fn erasure(schema: &Schema, plan: &TraversalPlan, profile: &Profile) -> Vec<Operator> {
+pub fn erasure(schema: &Schema, plan: &TraversalPlan, profile: &RequestProfile) -> Vec<Operator> {
     let mut shown = Shown { schema, profile, operators: Vec::new() };
     let root = plan.nodes[SUBJECT_NODE].relation;
     shown.line(0, format!("GDPR FORGET {}", shown.name(root)), Some(root), None);
@@ -60,7 +61,7 @@ pub fn erasure(schema: &Schema, plan: &TraversalPlan, profile: &Profile) -> Vec<
 
 struct Shown<'a> {
     schema: &'a Schema,
-    profile: &'a Profile,
+    profile: &'a RequestProfile,
     operators: Vec<Operator>,
 }
 

@@ -1,33 +1,21 @@
-//! Subject requests: access and erasure. Walks over the reversed data ownership graph.
+//! Subject requests: access and erasure. What becomes of the rows that `operators::traversal` finds.
 //!
-//! All read through the one reader interface; an erasure writes through the one write path.
+//! The plan is the planner's: `planner::ownership::traversal`. All read through the one reader interface; an erasure writes
+//! through the one write path.
 
 pub mod access;
 pub mod disposition;
 pub mod erase;
 pub mod explain;
 pub mod export;
-pub mod flow;
-pub mod profile;
 pub mod read_ahead;
-pub mod traverse;
 
-use repr::{Datum, MicroDbId, RowKey};
+use operators::traversal::Subject;
+use repr::{Datum, RowKey};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::shape::TableShape;
 use std::sync::Arc;
-
-/// A data subject that exists.
-#[derive(Clone)]
-pub struct Subject {
-    /// Its table.
-    pub shape: Arc<TableShape>,
-    /// Its row.
-    pub row_key: RowKey,
-    /// Its µDB.
-    pub microdb: MicroDbId,
-}
 
 /// Finds a data subject by its primary key. DG003 if there is none.
 pub fn find(view: &LayeredSnapshot, shape: &Arc<TableShape>, primary_key: &[Datum]) -> Result<Subject, SqlError> {

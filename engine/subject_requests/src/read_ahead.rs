@@ -5,43 +5,47 @@
 //!    ├───▶ what ownership edges lead to from them: joined in memory, as whatever they own is in the same µDB
 //!    └───▶ what names them, and what they open to others: read ahead, while the rows themselves are dealt with
 //! ```
-//! Only reads, and only what holds for the state of the view. What was not foreseen is read when it is asked for.
+//! By the plan of the traversal, and its operators. Only reads, and only what holds for the state of the view. What was not
+//! foreseen is read when it is asked for.
 
-use crate::Subject;
 use crate::disposition::fires_nothing;
-use repr::hash::HashMap;
-use repr::{IndexId, RelationId, Row, RowKey};
+use operators::traversal::{self, Subject, Traversal};
+use planner::ownership::traversal::{Component, Join, Node, Relation};
+use repr::{RelationId, Row, RowKey};
 use state::SqlError;
 use state::layered_snapshot::{Ahead, Asks, LayeredSnapshot, Located};
-use state::shape::{Edge, RowValues, TableShape};
+use state::shape::{RowValues, TableShape};
 
-/// The rows of the µDB by table.
-type Tables = Vec<(RelationId, Vec<(RowKey, Row)>)>;
-/// The rows that a value meets in an index of a table of the µDB.
-type Met = HashMap<IndexId, HashMap<Vec<u8>, Vec<Located>>>;
-
-/// Recalls a person's rows, and begins to read what will be asked for when they go. How many rows there are.
+/// Recalls a person's rows, its own among them, and begins to read what will be asked for when they go. How many rows there are.
 pub fn recall(view: &LayeredSnapshot, subject: &Subject) -> Result<(usize, Ahead), SqlError> {
-    let tables = view.microdb_rows(subject.shape.id(), subject.microdb)?;
-    let (mut met, mut asks) = (Met::default(), Asks::default());
-    for (relation, rows) in &tables {
-        let shape: &TableShape = view.shape(*relation)?;
-        let root = *relation == subject.shape.id();
-        // Ownership stops at other persons.
-        if !root && shape.table().data_subject {
-            continue;
+    let plan = traversal::plan(view, &subject.shape)?;
+    let mut traversal = Traversal::new(view, subject)?;
+    let owned = |component: &&Component| component.role(plan) == Relation::Owner;
+    for component in plan.components.iter().filter(owned) {
+        for (node, _) in &component.nodes {
+            traversal.read(*node)?;
         }
-        let held = move |row_key: &RowKey| !root || *row_key == subject.row_key;
-        let far_rows = || rows.iter().filter(move |(row_key, _)| held(row_key)).map(|(_, row)| row);
-        for edge in &shape.owner_dependents {
-            keep_owned(view, subject, (shape, edge), far_rows(), (&tables, &mut met))?;
-        }
-        // What has several owners may stay.
-        if shape.one_owner {
-            far_rows().try_for_each(|row| foresee(view, &mut asks, shape, row))?;
+        for join in component.entering.iter().chain(&component.inner) {
+            keep_owned(view, subject, &mut traversal, join)?;
         }
     }
-    let count = tables.iter().map(|(_, rows)| rows.len()).sum();
+    let mut asks = Asks::default();
+    for (number, Node { relation, role }) in plan.nodes.iter().enumerate() {
+        let shape: &TableShape = view.shape(*relation)?;
+        // What has several owners may stay; and no person is owned by one way alone.
+        if *role == Relation::Owner && shape.one_owner {
+            traversal.rows(number).try_for_each(|row| foresee(view, &mut asks, shape, row))?;
+        }
+    }
+    let witness = traversal.into_witness();
+    let count = witness.count();
+    let mut tables: Vec<(RelationId, Vec<(RowKey, Row)>)> = Vec::new();
+    for ((relation, row_key), row) in witness.into_rows() {
+        match tables.last_mut() {
+            Some((last, rows)) if *last == relation => rows.push((row_key, row)),
+            Some(_) | None => tables.push((relation, vec![(row_key, row)])),
+        }
+    }
     view.keep_microdb(subject.microdb, tables);
     Ok((count, view.begin_ahead(asks)))
 }
@@ -65,32 +69,20 @@ pub fn foresee(view: &LayeredSnapshot, asks: &mut Asks, shape: &TableShape, row:
 }
 
 /// Recalls the near rows of an ownership edge from far rows that the person holds: it owns them, so that all are in the µDB.
-fn keep_owned<'r>(
+fn keep_owned(
     view: &LayeredSnapshot,
     subject: &Subject,
-    (far, edge): (&TableShape, &Edge),
-    far_rows: impl Iterator<Item = &'r Row>,
-    (tables, met): (&Tables, &mut Met),
+    traversal: &mut Traversal<'_>,
+    join: &Join,
 ) -> Result<(), SqlError> {
-    let near = view.shape(edge.near)?;
-    let Some((_, near_rows)) = tables.iter().find(|(relation, _)| *relation == edge.near) else { return Ok(()) };
-    if near.table().primary_key == Some(edge.near_index) {
+    let edge = &join.edge;
+    // A row is found by its primary key as it is.
+    if view.shape(edge.near)?.table().primary_key == Some(edge.near_index) {
         return Ok(());
     }
-    let by_value = met.entry(edge.near_index).or_insert_with(|| {
-        let mut by_value: HashMap<Vec<u8>, Vec<Located>> = HashMap::default();
-        for (row_key, row) in near_rows {
-            if let Some(value) = near.value_of(&edge.near_columns, row) {
-                by_value.entry(value).or_default().push((row_key.clone(), Some(subject.microdb)));
-            }
-        }
-        by_value
-    });
-    for row in far_rows {
-        if let Some(value) = far.value_of(&edge.far_columns, row) {
-            let located = by_value.get(&value).cloned().unwrap_or_default();
-            view.keep_located(edge.near, edge.near_index, value, located);
-        }
-    }
+    traversal.join(join, |witness, _, value, nears| {
+        let located = |near: &usize| -> Located { (witness.row(*near).place.1.clone(), Some(subject.microdb)) };
+        view.keep_located(edge.near, edge.near_index, value.to_vec(), nears.iter().map(located).collect());
+    })?;
     Ok(())
 }

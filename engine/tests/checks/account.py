@@ -6,13 +6,12 @@ Cancelled, it answers 57014, or had ended; how long that took is printed. Meanwh
     account.py [--seed S] [--cancels N] [--only NAME]       N instants (2) for each statement
 """
 import argparse
-import random
 import threading
 import time
 
 import psycopg
 
-from harness import Server, Tally, rows, run_check
+from harness import Check, rows, run_check
 
 MEMORY = 64 << 20
 # Beside the statement's own: caches, what threads keep, a look's worth of large values.
@@ -98,6 +97,7 @@ LARGE = {
     "array_agg": "SELECT array_length(array_agg(s), 1) FROM t, generate_series(1, 1000)",
     "power": "SELECT length((9.99::numeric ^ 130000)::text)",
     "factorial": "SELECT length(factorial(32000)::text)",
+    "divisor of long numbers": "SELECT gcd(('1' || repeat('3', 100000))::numeric, ('7' || repeat('9', 90000))::numeric)",
     "INSERT of many": f"INSERT INTO k VALUES {', '.join(f'({n})' for n in range(200_000))}",
     "sort": "SELECT s FROM t, generate_series(1, 1000) g ORDER BY s || g",
     "hash join": "SELECT count(*) FROM (SELECT s || g x FROM t, generate_series(1, 200) g) a JOIN (SELECT s || g x FROM t, generate_series(1, 200) g) b USING (x)",
@@ -113,12 +113,16 @@ LARGE = {
     "nested CASE": "SELECT " + "CASE WHEN true THEN " * 3_000 + "1" + " END" * 3_000,
     "NOT": "SELECT " + "NOT " * 10_000 + "true",
 }
-# Long lists of plain literals: they are answered, with room to spare.
+# Long lists of literals: they are answered, with room to spare.
 LISTS = {
     "IN of many": f"SELECT count(*) FROM t WHERE id IN ({listed(400_000)})",
     "NOT IN of many": f"SELECT count(*) FROM t WHERE n NOT IN ({listed(400_000)})",
     "IN of many texts": "SELECT count(*) FROM t WHERE s IN ('" + listed(250_000).replace(", ", "', '") + "')",
     "IN of many as a value": f"SELECT count(*) FROM (SELECT id IN ({listed(400_000)}) m FROM t) x WHERE m",
+    "IN of many casts": "SELECT count(*) FROM t WHERE id IN (" + listed(300_000).replace(",", "::int,") + "::int)",
+    "IN of many rows": f"SELECT count(*) FROM t WHERE (id, n) IN ({', '.join(f'({n}, {n})' for n in range(200_000))})",
+    "IN of many rows as a value": f"SELECT count(*) FROM (SELECT (id, n) NOT IN ({', '.join(f'({n}, {n})' for n in range(200_000))}) m FROM t) x WHERE m",
+    "VALUES of many casts": f"SELECT count(*) FROM (VALUES {', '.join(f'({n}::bigint, {n}::text)' for n in range(100_000))}) v",
     "ANY of many": f"SELECT count(*) FROM t WHERE id = ANY (ARRAY[{listed(400_000)}])",
     "VALUES of many": f"SELECT count(*) FROM (VALUES {', '.join(f'({n}, {n})' for n in range(200_000))}) v",
     "VALUES of many in WITH": f"WITH v (a, b) AS (VALUES {', '.join(f'({n}, {n})' for n in range(100_000))}) SELECT count(*) FROM t JOIN v ON v.a = t.id",
@@ -126,31 +130,25 @@ LISTS = {
 }
 # What is made of each literal of these is a tree.
 TREES = {
-    "IN of many casts": "SELECT count(*) FROM t WHERE id IN (" + ", ".join(f"{n}::int" for n in range(300_000)) + ")",
-    "IN of many rows": "SELECT count(*) FROM t WHERE (id, n) IN (" + ", ".join(f"({n}, {n})" for n in range(300_000)) + ")",
+    "IN of many sums": "SELECT count(*) FROM t WHERE id IN (" + listed(300_000).replace(",", " + 1,") + ")",
     "VALUES of many calls": "SELECT count(*) FROM (VALUES " + ", ".join(f"(abs({n}))" for n in range(300_000)) + ") v",
 }
 # Ends that are answers: out of memory, or a limit of PostgreSQL's or ours.
 ENDS = {"", "53200", "54000", "54001", "22003", "22P02"}
 
 
-class Check:
+class Account(Check):
     def __init__(self, options):
-        self.options = options
-        self.dice = random.Random(options.seed)
-        self.tally = Tally()
-        self.server = Server()
+        super().__init__(options)
         self.slowest = (0, "")
 
     def run(self):
-        with self.server.connect() as connection:
-            for statement in SCHEMA:
-                connection.execute(statement)
+        self.set_up(SCHEMA)
         self.bystander = threading.Thread(target=self.stand_by)
         self.done = threading.Event()
         self.bystander.start()
         try:
-            for case in (self.settings, self.within_memory, self.cancelled, self.cancelled_late, self.timed_out, self.hoards, self.cursors):
+            for case in (self.settings, self.within_memory, self.cancelled, self.cancelled_late, self.cancelled_writes, self.timed_out, self.hoards, self.cursors):
                 self.tally.case(case)
         finally:
             self.done.set()
@@ -283,6 +281,42 @@ class Check:
                     self.tally.equal(rows(connection, "SELECT count(*) FROM late"), [(0,)], "nothing was inserted")
             self.tally.that(min(took) < 0.15, f"INSERT cancelled late ends soon {before}", f"{min(took) * 1000:.0f} ms")
 
+    def cancelled_writes(self):
+        """Changes of many rows end soon, in whichever of their phases they are cancelled, and so does going back to a savepoint."""
+        if self.options.only:
+            return
+        with self.server.connect() as connection:
+            connection.execute("CREATE TABLE many (id INT PRIMARY KEY, n INT, s TEXT)")
+            connection.execute("INSERT INTO many SELECT g, g, 'row number ' || g FROM generate_series(1, 150000) g")
+        before, after = ("BEGIN", "INSERT INTO many VALUES (0, 0, '')", "SAVEPOINT a"), "ROLLBACK TO a"
+        for sql in ("UPDATE many SET n = n + 1", "UPDATE many SET id = id + 1000000", "DELETE FROM many"):
+            slowest = 0
+            for share in (0.2, 0.4, 0.6, 0.8):
+                took = []
+                for _ in range(2):
+                    with self.server.connect() as connection:
+                        connection.execute("SET statement_memory = '4GB'")
+                        for statement in before:
+                            connection.execute(statement)
+                        asked = []
+                        thread = threading.Timer(share * 0.6, lambda: (asked.append(time.monotonic()), connection.cancel()))
+                        thread.start()
+                        state = self.outcome(connection, sql)
+                        ended = time.monotonic()
+                        thread.join()
+                        took.append(ended - asked[0])
+                        self.tally.that(state in ("", "57014"), f"{sql} cancelled", state)
+                        time.sleep(0.05)
+                        began = time.monotonic()
+                        if self.outcome(connection, after):
+                            # The cancel came late, and was this one's.
+                            self.outcome(connection, after)
+                        took[-1] = max(took[-1], time.monotonic() - began)
+                        self.tally.equal(rows(connection, "SELECT count(*) FROM many"), [(150_001,)], f"{after} behind {sql}")
+                        connection.execute("ROLLBACK")
+                slowest = max(slowest, min(took))
+            self.tally.that(slowest < 0.25, f"{sql} ends soon", f"{slowest * 1000:.0f} ms")
+
     def timed_out(self):
         for name in ("cross join", "recursion", "series", "window over a series", "regular expression", "INSERT of a series"):
             if self.options.only and self.options.only != name:
@@ -342,7 +376,7 @@ def main():
     parser.add_argument("--cancels", type=int, default=1)
     parser.add_argument("--only")
     parser.add_argument("--verbose", action="store_true")
-    run_check(Check(parser.parse_args()))
+    run_check(Account(parser.parse_args()))
 
 
 if __name__ == "__main__":

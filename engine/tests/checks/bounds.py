@@ -6,13 +6,11 @@ further pages, larger limits, no limit, a subscription to a query whose view has
 
     bounds.py [--seed S] [--count N]        N rounds (60) of changes
 """
-import argparse
-import random
 import threading
 import time
 from pathlib import Path
 
-from harness import Server, Tally, rows, run_check, state_of
+from harness import Check, options, rows, run_check, state_of
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
@@ -31,17 +29,10 @@ QUERIES = {
 }
 
 
-class Check:
-    def __init__(self, options):
-        self.options = options
-        self.dice = random.Random(options.seed)
-        self.tally = Tally()
-        self.server = Server()
-
+class Bounds(Check):
     def run(self):
+        self.set_up(SCHEMA)
         with self.server.connect() as connection:
-            for statement in SCHEMA:
-                connection.execute(statement)
             with connection.cursor() as cursor:
                 cursor.executemany("INSERT INTO people VALUES (%s, %s)", [(key, f"n{key}") for key in range(PEOPLE)])
                 cursor.executemany("INSERT INTO posts VALUES (%s, %s, %s, %s, %s, %s)", [self.post(key) for key in range(POSTS)])
@@ -241,7 +232,7 @@ class Check:
                 done.set()
                 thread.join(60)
                 worked = self.worked() - worked
-                print(f"{name}: the commit took {took:.1f} s, others {longest[0]:.1f} s at most, the view thread {worked:.1f} s of processor time, "
+                print(f"{name}: the commit took {took:.1f} s, others {longest[0]:.1f} s at most, the view workers {worked:.1f} s of processor time, "
                       f"resident {before} → {self.resident(connection)} MB")
                 # Other work on the machine comes on top: only the server's own counts.
                 self.tally.that(worked < 8, f"writers beside what explodes: {name}", (worked, took, longest[0]))
@@ -274,7 +265,7 @@ class Check:
                 if stage == "failed":
                     break
             worked = self.worked() - worked
-            print(f"while it is filled: others {longest:.1f} s at most, the view thread {worked:.1f} s of processor time, {message}")
+            print(f"while it is filled: others {longest:.1f} s at most, the view workers {worked:.1f} s of processor time, {message}")
             self.tally.that(stage == "failed", "a view that would be too large is given up", (stage, message))
             self.tally.that(worked < 8, "writers beside its filling", (worked, longest))
             connection.execute("DROP TABLE long CASCADE")
@@ -301,11 +292,11 @@ class Check:
                 connection.execute("DROP MATERIALIZED VIEW copies")
 
     def worked(self):
-        """Seconds of processor time of the view thread."""
-        for task in Path(f"/proc/{self.server.process.pid}/task").iterdir():
-            if (task / "comm").read_text().strip() == "views":
-                return int((task / "schedstat").read_text().split()[0]) / 1e9
-        raise AssertionError("the server has no view thread")
+        """Seconds of processor time of the view workers."""
+        tasks = Path(f"/proc/{self.server.process.pid}/task").iterdir()
+        workers = [task for task in tasks if (task / "comm").read_text().startswith("views ")]
+        self.tally.that(workers, "the server has view workers")
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in workers) / 1e9
 
     def settle(self, connection):
         """Waits until no view is being filled."""
@@ -320,12 +311,5 @@ class Check:
         return rows(connection, "SELECT bytes / 1000000 FROM dogwood.memory WHERE part = 'resident set'")[0][0]
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=20261122)
-    parser.add_argument("--count", type=int, default=60)
-    run_check(Check(parser.parse_args()))
-
-
 if __name__ == "__main__":
-    main()
+    run_check(Bounds(options(seed=20261122, count=60)))

@@ -582,10 +582,7 @@ def main():
                      forget_waits_for_a_gift, same_person_twice, parent_and_child, bank,
                      increments, repeatable_read, forget_ends_snapshots, forget_closes_the_idle,
                      forget_during_lock_waits, forget_ends_cursors, single_statements, duplicates, deadlock, schema_amid_writes):
-            began = time.monotonic()
             tally.case(case, tally, server)
-            if os.environ.get("CHECKS_VERBOSE"):
-                print(f"{case.__name__}: {time.monotonic() - began:.1f} s")
         tally.that(server.alive(), "the server lives", server.said()[-1000:])
         tally.equal(server.stop(), 0, "SIGTERM")
         tally.clean(server, "at the end")

@@ -7,17 +7,13 @@ import os
 import random
 import threading
 
-from harness import Server, Tally, rows, run_check, state_of
+from harness import Check, rows, run_check, state_of
 
 HISTORIES = int(os.environ.get("DEFINITIONS_HISTORIES", "60"))
 SEED = int(os.environ.get("DEFINITIONS_SEED", "20261123"))
 
 
-class Definitions:
-    def __init__(self):
-        self.tally = Tally()
-        self.server = Server()
-
+class Definitions(Check):
     def run(self):
         for case in (self.rolled_back, self.savepoints, self.made_anew, self.session_values, self.beside_others, self.columns, self.added_columns,
                      self.after_a_crash, self.graphs_by_hand, self.graphs_at_random):

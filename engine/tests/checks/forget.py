@@ -5,10 +5,8 @@ compared with the state at seeded instants. Subscribers are looked at for canari
 
     forget.py [--seed S] [--rounds N]      N instants for each way to interrupt (12)
 """
-import argparse
 import fcntl
 import os
-import random
 import select
 import socket
 import struct
@@ -18,7 +16,7 @@ import time
 
 import psycopg
 
-from harness import Server, Tally, rows, run_check, state_of
+from harness import Check, options, rows, run_check, state_of
 from harness.protocol import SYNC, Raw, bind, message, parse, state
 
 SCHEMA = (
@@ -29,24 +27,15 @@ SCHEMA = (
 NOTES = 60
 
 
-class Check:
+class Forget(Check):
     def __init__(self, options):
-        self.options = options
-        self.dice = random.Random(options.seed)
-        self.tally = Tally()
-        self.server = Server()
+        super().__init__(options)
         self.people = 0
-        self.unexpected = {}
 
     def run(self):
-        with self.server.connect() as connection:
-            for statement in SCHEMA:
-                connection.execute(statement)
+        self.set_up(SCHEMA)
         for case in CASES:
-            began = time.monotonic()
             self.tally.case(case, self)
-            if os.environ.get("CHECKS_VERBOSE"):
-                print(f"{case.__name__}: {time.monotonic() - began:.1f} s, {self.tally.passed} passed", flush=True)
         self.tally.equal(self.unexpected, {}, "beside")
 
     def person(self, connection, notes=NOTES):
@@ -609,12 +598,5 @@ def later(check, person):
 CASES = (too_late, in_time, any_instant, vanished, stopped, unread, partly_read, copied_at_once, deaf, portals, definitions, transactions)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=20261123)
-    parser.add_argument("--rounds", type=int, default=12)
-    run_check(Check(parser.parse_args()))
-
-
 if __name__ == "__main__":
-    main()
+    run_check(Forget(options(seed=20261123, rounds=12)))

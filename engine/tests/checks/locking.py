@@ -9,7 +9,7 @@ import time
 
 import psycopg
 
-from harness import Server, Tally, rows, run_check, start_writers, state_of
+from harness import Check, rows, run_check, start_writers, state_of
 
 SCHEMA = [
     "CREATE TABLE jobs (id INT PRIMARY KEY, state TEXT NOT NULL DEFAULT 'new', worker INT, n INT)",
@@ -36,16 +36,9 @@ TAKE = {
 }
 
 
-class Locking:
-    def __init__(self):
-        self.tally = Tally()
-        self.server = Server()
-        self.unexpected = {}
-
+class Locking(Check):
     def run(self):
-        with self.server.connect() as connection:
-            for statement in SCHEMA:
-                connection.execute(statement)
+        self.set_up(SCHEMA)
         for place in TAKE:
             self.tally.case(self.queue, place)
         for case in (self.limits, self.conflicts, self.writers, self.several_tables, self.subqueries, self.refusals,

@@ -5,12 +5,11 @@ are read. Rows change meanwhile, from several connections, within the transactio
 
     lookups.py [--seed S] [--count N]        N rounds (40) of random queries
 """
-import argparse
 import random
 
 import psycopg
 
-from harness import Server, Tally, rows, run_check, start_writers, state_of
+from harness import Check, options, rows, run_check, start_writers, state_of
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
@@ -80,18 +79,10 @@ def statement(dice):
     ])()
 
 
-class Check:
-    def __init__(self, options):
-        self.dice = random.Random(options.seed)
-        self.options = options
-        self.tally = Tally()
-        self.server = Server()
-        self.unexpected = {}
-
+class Lookups(Check):
     def run(self):
+        self.set_up(SCHEMA)
         with self.server.connect() as connection:
-            for command in SCHEMA:
-                connection.execute(command)
             for person in range(PEOPLE):
                 connection.execute("INSERT INTO people VALUES (%s, 'n')", (person,))
             for _ in range(1500):
@@ -202,7 +193,4 @@ class Check:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=40)
-    run_check(Check(parser.parse_args()))
+    run_check(Lookups(options(seed=1, count=40)))

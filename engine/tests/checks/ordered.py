@@ -6,16 +6,14 @@ range, older snapshots, filling amid erasures, changes of the schema, TRUNCATE, 
 
     ordered.py [--seed S] [--count N]        N rounds (15) of random queries
 """
-import argparse
 import datetime
-import os
 import random
 import threading
 import time
 
 import psycopg
 
-from harness import Server, Tally, rows, run_check, start_writers, state_of
+from harness import Check, options, rows, run_check, start_writers, state_of
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT, born DATE, score INT, city CHAR(6))",
@@ -175,25 +173,14 @@ class Writer:
             return error.sqlstate or "lost"
 
 
-class Check:
-    def __init__(self, options):
-        self.dice = random.Random(options.seed)
-        self.options = options
-        self.tally = Tally()
-        self.server = Server()
-        self.unexpected = {}
-
+class Ordered(Check):
     def run(self):
+        self.set_up(SCHEMA)
         with self.server.connect() as connection:
-            for statement in SCHEMA:
-                connection.execute(statement)
             self.fill(connection)
         for case in (self.asked_for, self.rounds, self.own_writes, self.writes_by_range, self.older_snapshots, self.amid_erasures,
                      self.schema_changes, self.truncated, self.budget, self.kill):
-            began = time.monotonic()
             self.tally.case(case)
-            if os.environ.get("CHECKS_VERBOSE"):
-                print(f"{case.__name__}: {time.monotonic() - began:.1f} s, {self.tally.passed} passed", flush=True)
         self.tally.equal(self.unexpected, {}, "what writers were refused for")
 
     def fill(self, connection):
@@ -463,12 +450,5 @@ class Check:
             self.compare(connection, "earned again after kill -9", 60)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=15)
-    run_check(Check(parser.parse_args()))
-
-
 if __name__ == "__main__":
-    main()
+    run_check(Ordered(options(seed=1, count=15)))

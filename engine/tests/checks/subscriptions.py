@@ -6,7 +6,6 @@ transaction, never a time again. Then, one by one: errors, slow and vanished con
 
     subscriptions.py [--seed S] [--transactions N]      N transactions for each of four writers (100)
 """
-import argparse
 import os
 import random
 import socket
@@ -15,7 +14,7 @@ import time
 
 import psycopg
 
-from harness import Server, Tally, rows, run_check, state_of
+from harness import Check, options, rows, run_check, state_of
 from support.subscriptions import QUERIES, SCHEMA, Model, Subscriber, Writer, replay, values
 
 def difference(contents, expected):
@@ -30,24 +29,16 @@ def told_within(changes):
     return [(difference, row) for _, difference, row in changes if difference is not None]
 
 
-class Check:
+class Subscriptions(Check):
     def __init__(self, options):
-        self.options = options
-        self.dice = random.Random(options.seed)
+        super().__init__(options)
         random.seed(options.seed)
-        self.tally = Tally()
-        self.server = Server()
 
     def run(self):
-        with self.server.connect() as connection:
-            for statement in SCHEMA:
-                connection.execute(statement)
-        for case in (self.replayed, self.refused, self.forms, self.hurried, self.large_commits, self.failing, self.dropped, self.schema_changes,
+        self.set_up(SCHEMA)
+        for case in (self.replayed, self.refused, self.forms, self.enveloped, self.hurried, self.large_commits, self.failing, self.dropped, self.schema_changes,
                      self.truncated, self.resumed, self.slow, self.vanished, self.restarted):
-            began = time.monotonic()
             self.tally.case(case)
-            if os.environ.get("CHECKS_VERBOSE"):
-                print(f"{case.__name__}: {time.monotonic() - began:.1f} s, {self.tally.passed} passed", flush=True)
 
     def subscribe(self, query, form="cursor", **options):
         return Subscriber(self.server, query, query, form, **options).begin()
@@ -195,8 +186,10 @@ class Check:
                 tally.that(found == state and words in message, f"SUBSCRIBE ({query}) {parameters or ''}", f"{found} {message}")
             one = connection.execute
             tally.equal(state_of(one, "DECLARE c CURSOR FOR SUBSCRIBE (SELECT id FROM tags)"), "25P01", "a cursor outside a transaction")
-            tally.equal(state_of(one, "SUBSCRIBE (SELECT id FROM tags)"), "0A000", "SUBSCRIBE by itself")
-            for options, state in (("WITH (snapshot = 7)", "42601"), ("WITH (speed)", "42601"), ("WITH ()", "42601")):
+            for options, state in (("WITH (snapshot = 7)", "42601"), ("WITH (speed)", "42601"), ("WITH ()", "42601"), ("UP TO now", "42601"),
+                                   ("AS OF AT LEAST 1", "0A000"), ("ENVELOPE NONE", "0A000"), ("ENVELOPE UPSERT (id)", "42601"),
+                                   ("ENVELOPE UPSERT (KEY (name))", "42703"), ("ENVELOPE DEBEZIUM (KEY (id, id))", "42701"),
+                                   ("WITHIN TIMESTAMP ORDER BY name", "42703")):
                 tally.equal(state_of(one, f"COPY (SUBSCRIBE (SELECT id FROM tags) {options}) TO STDOUT"), state, options)
             one("BEGIN")
             one("DECLARE c CURSOR FOR SUBSCRIBE (SELECT id FROM tags)")
@@ -210,6 +203,101 @@ class Check:
             tally.equal(state_of(one, "FETCH ALL c"), "34000", "a closed cursor")
             one("ROLLBACK")
             tally.that(self.falls(connection, 0), "refused subscriptions leave nothing behind", self.subscribers(connection))
+
+    # Other ways to tell the same.
+
+    def enveloped(self):
+        """By key, in order, as rows of a result, up to a time: what is told adds up to what is there."""
+        tally, dice, commits, told = self.tally, self.dice, 300, {}
+        with self.server.connect() as connection:
+            connection.execute("CREATE TABLE keyed (id INT PRIMARY KEY, v INT)")
+            connection.execute("INSERT INTO keyed SELECT g, g FROM generate_series(1, 1200) g")
+            connection.execute("CREATE TABLE ticks (id INT)")
+            now = self.time(connection)
+            up_to = now + commits + 1
+            forms = {"upsert": "ENVELOPE UPSERT (KEY (id))", "debezium": "ENVELOPE DEBEZIUM (KEY (id)) WITH (progress)",
+                     "order": "WITHIN TIMESTAMP ORDER BY dogwood_diff DESC, id", "plain": ""}
+
+            def follow(name, form):
+                with self.server.connect() as other:
+                    told[name] = list(other.cursor().stream(f"SUBSCRIBE TO keyed {form} UP TO {up_to}"))
+
+            followers = [threading.Thread(target=follow, args=item) for item in forms.items()]
+            for follower in followers:
+                follower.start()
+            tally.that(self.falls(connection, len(forms)), "all follow")
+            states = {now: dict(rows(connection, "SELECT * FROM keyed"))}
+            for time_of in range(now + 1, up_to):
+                known = dict(states[time_of - 1])
+                connection.execute("BEGIN")
+                # A commit there is, though nothing changes.
+                connection.execute("INSERT INTO ticks VALUES (%s)", (time_of,))
+                for key in dice.sample(range(1, 1300), dice.choice((1, 1, 3, 600))):
+                    if key in known and dice.random() < 0.3:
+                        connection.execute("DELETE FROM keyed WHERE id = %s", (key,))
+                        del known[key]
+                    else:
+                        known[key] = dice.randint(0, 9)
+                        connection.execute("INSERT INTO keyed VALUES (%s, %s) ON CONFLICT (id) DO UPDATE SET v = excluded.v", (key, known[key]))
+                connection.execute("COMMIT")
+                states[time_of] = known
+            for follower in followers:
+                follower.join(30)
+            tally.that(not any(follower.is_alive() for follower in followers), "UP TO ends it")
+            last = states[up_to - 1]
+            tally.that(dict(rows(connection, "SELECT * FROM keyed")) == last, "what was written is there")
+            for name in ("plain", "order"):
+                sums = {}
+                for _, diff, *row in told.get(name, ()):
+                    if diff is not None:
+                        sums[tuple(row)] = sums.get(tuple(row), 0) + diff
+                tally.that({row for row, count in sums.items() if count} == set(last.items()), f"{name}: differences add up", len(sums))
+            ordered = [(when, -diff, key) for when, diff, key, _ in told.get("order", ()) if diff is not None]
+            tally.that(len(ordered) > 1000 and ordered == sorted(ordered), "within a time it is ordered", len(ordered))
+            found, wrong = {}, []
+            for when, state, key, value in told.get("upsert", ()):
+                if state == "upsert":
+                    found[key] = value
+                elif state == "delete":
+                    wrong += [] if found.pop(key, None) is not None else [(when, key)]
+                else:
+                    wrong += [] if state is None else [(when, state, key)]
+            tally.that(found == last and not wrong, "upserts add up", (wrong[:3], len(found), len(last)))
+            found, wrong = {}, []
+            for when, state, key, before, after in told.get("debezium", ()):
+                if state is None:
+                    wrong += [] if found == states[when] else [(when, "closed")]
+                    continue
+                wrong += [] if found.get(key) == before and state == {(True, False): "insert", (False, False): "upsert", (False, True): "delete"}.get(
+                    (before is None, after is None)) else [(when, state, key)]
+                if after is None:
+                    found.pop(key, None)
+                else:
+                    found[key] = after
+            tally.that(found == last and not wrong, "what a key had and has adds up", (wrong[:3], len(found), len(last)))
+            up_to = self.time(connection) + 2
+            ticking = threading.Thread(target=self.tick, args=(3,))
+            ticking.start()
+            query = f"SUBSCRIBE (SELECT v % 2 AS odd, v FROM keyed WHERE v < 4) ENVELOPE UPSERT (KEY (odd)) UP TO {up_to}"
+            violated = [row[1:] for row in connection.cursor().stream(query) if row[1] is not None]
+            tally.equal(violated, [("key_violation", 0, None), ("key_violation", 1, None)], "several rows of a key")
+            ticking.join()
+            connection.execute("DROP TABLE keyed, ticks")
+
+    def tick(self, commits):
+        """Commits, soon, of which no view hears."""
+        with self.server.connect() as connection:
+            for number in range(commits):
+                time.sleep(0.3)
+                connection.execute("INSERT INTO ticks VALUES (%s)", (-number,))
+
+    def time(self, connection):
+        """That of the last commit."""
+        connection.execute("BEGIN")
+        connection.execute("DECLARE now CURSOR FOR SUBSCRIBE (SELECT 1 AS x)")
+        now = rows(connection, "FETCH ALL now")[0][0]
+        connection.execute("ROLLBACK")
+        return now
 
     def subscribers(self, connection):
         return int(rows(connection, "SELECT coalesce(sum(subscriptions), 0) FROM dogwood.views")[0][0])
@@ -603,12 +691,5 @@ def read_some(connection, said):
         return (said + wire.recv(1 << 20))[-4096:]
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=20261121)
-    parser.add_argument("--transactions", type=int, default=100)
-    run_check(Check(parser.parse_args()))
-
-
 if __name__ == "__main__":
-    main()
+    run_check(Subscriptions(options(seed=20261121, transactions=100)))

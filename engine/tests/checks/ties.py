@@ -13,13 +13,12 @@ Queries: every ORDER BY of corpus/*.sql, and random ones over tables that are fu
     ties.py [--seed S] [--count N] [--only generated|corpus]        N random queries (150)
 """
 import argparse
-import random
 import re
 import time
 
 import psycopg
 
-from harness import Server, Tally, rows, run_check
+from harness import Check, Server, rows, run_check
 from harness.corpus import CORPUS, ordered, statements
 
 SCHEMA = [
@@ -117,12 +116,9 @@ class Queries:
         return f"{form} ORDER BY {order}", table, True
 
 
-class Check:
+class Ties(Check):
     def __init__(self, options):
-        self.options = options
-        self.dice = random.Random(options.seed)
-        self.tally = Tally()
-        self.server = Server()
+        super().__init__(options)
         self.paths = {}
         self.views = 0
 
@@ -340,7 +336,7 @@ def main():
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--only", choices=["generated", "corpus"])
     parser.add_argument("--verbose", action="store_true")
-    run_check(Check(parser.parse_args()))
+    run_check(Ties(parser.parse_args()))
 
 
 if __name__ == "__main__":

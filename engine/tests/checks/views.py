@@ -6,8 +6,6 @@ session that has none. Then: own writes, half commits, changes of the schema, st
 
     views.py [--seed S] [--count N]        N batches (25) for 40 definitions and as many random ones as --random (20)
 """
-import argparse
-import os
 import random
 import threading
 import time
@@ -15,7 +13,7 @@ import traceback
 
 import psycopg
 
-from harness import Server, Tally, rows, run_check, start_writers, state_of
+from harness import Check, options, rows, run_check, start_writers, state_of
 from support.views import AUTOMATIC, FIXED, SCHEMA, Writer, random_definition, seed_rows
 
 # What a random change may be refused for: keys, owners, a person being forgotten, other writers.
@@ -42,17 +40,13 @@ def difference(found, expected):
     return f"{len(extra)} rows too many {extra[:4]}, {len(missing)} missing {missing[:4]}"
 
 
-class Check:
+class Views(Check):
     def __init__(self, options):
-        self.dice = random.Random(options.seed)
-        self.options = options
-        self.tally = Tally()
-        self.server = Server()
+        super().__init__(options)
         self.definitions = {}
         self.columns = {}
         self.wrong = set()
         self.refused = []
-        self.unexpected = {}
 
     # Definitions.
 
@@ -187,20 +181,16 @@ class Check:
     # Cases.
 
     def run(self):
+        self.set_up(SCHEMA)
         with self.server.connect() as connection:
-            for statement in SCHEMA:
-                connection.execute(statement)
             seed_rows(connection, self.dice)
             for name, query in FIXED.items():
                 self.define(connection, name, query)
             for number in range(self.options.random):
                 self.define(connection, f"r{number}", random_definition(self.dice), must=False)
-        for case in (self.rounds, self.own_writes, self.whole_commits, self.hydration_amid_writes, self.endless, self.schema_changes, self.stop_and_kill):
+        for case in (self.rounds, self.own_writes, self.whole_commits, self.hydration_amid_writes, self.filled_together, self.endless, self.schema_changes, self.stop_and_kill):
             self.round = case.__name__
-            began = time.monotonic()
             self.tally.case(case)
-            if os.environ.get("CHECKS_VERBOSE"):
-                print(f"{case.__name__}: {time.monotonic() - began:.1f} s, {self.tally.passed} passed", flush=True)
         self.tally.equal(self.unexpected, {}, "changes are refused for known reasons")
         for name, why in self.refused:
             print(f"not defined: {name}: {why}")
@@ -383,6 +373,42 @@ class Check:
                 self.definitions.pop(name)
             connection.execute("DROP TABLE large CASCADE")
 
+    def filled_together(self):
+        """Views over one table that are filled at once read it together, whoever writes, truncates or is forgotten meanwhile."""
+        with self.server.connect() as connection, self.server.connect() as other:
+            connection.execute("CREATE TABLE crowd (id INT PRIMARY KEY, who INT NOT NULL OWNED_BY users(id), n INT)")
+            people = [person for person, in rows(connection, "SELECT id FROM users ORDER BY id LIMIT 20")]
+            connection.execute("INSERT INTO crowd SELECT i, (%s::int[])[i %% %s + 1], i %% 97 FROM generate_series(1, 30000) i", (people, len(people)))
+            for turn in range(6):
+                names = []
+                for number in range(8):
+                    names.append(f"crowd_{number}")
+                    query = ("SELECT id, n FROM crowd WHERE n % 8 = {}", "SELECT n, count(*) AS c FROM crowd WHERE n > {} GROUP BY n",
+                             "SELECT a.id, b.n FROM crowd a JOIN crowd b ON b.id = a.n WHERE a.n % 9 = {}")[number % 3].format(number)
+                    connection.execute(f"CREATE VIEW p_{names[-1]} AS {query}")
+                    connection.execute(f"CREATE MATERIALIZED VIEW m_{names[-1]} AS {query} WITH NO DATA")
+                    self.definitions[names[-1]] = query
+                    self.columns[names[-1]] = [column.name for column in connection.execute(f"SELECT * FROM p_{names[-1]} LIMIT 0").description]
+                    if turn % 2 and number % 2:
+                        key = 100_000 + turn * 100 + number
+                        other.execute("INSERT INTO crowd VALUES (%s, %s, 3)", (key, people[0]))
+                        other.execute("UPDATE crowd SET n = n + 1 WHERE id = %s", (number * 100 + turn + 1,))
+                        other.execute("DELETE FROM crowd WHERE id = %s", (number * 200 + turn + 2,))
+                if turn == 2:
+                    self.tally.equal(state_of(other.execute, "GDPR FORGET users " + str(people[-1])), "", "FORGET while views are filled")
+                if turn == 4:
+                    other.execute("TRUNCATE crowd")
+                    other.execute("INSERT INTO crowd SELECT i, %s, i %% 97 FROM generate_series(1, 20000) i", (people[0],))
+                if turn == 5:
+                    other.execute("ALTER TABLE crowd ADD COLUMN more INT DEFAULT 4")
+                self.settle(connection, f"filled together, {turn}")
+                self.compare(connection, f"filled together, {turn}", names)
+                for name in names:
+                    connection.execute(f"DROP MATERIALIZED VIEW m_{name}")
+                    connection.execute(f"DROP VIEW p_{name}")
+                    self.definitions.pop(name)
+            connection.execute("DROP TABLE crowd CASCADE")
+
     def endless(self):
         """A recursion that comes to no end: nobody waits for it for long, it is given up, and comes back."""
         with self.server.connect() as connection, self.server.connect() as other:
@@ -492,7 +518,8 @@ class Check:
             self.compare(connection, "FORGET after SET OWNED_BY")
 
     def stop_and_kill(self):
-        for how in ("stop", "kill", "kill amid writes", "stop"):
+        # With other numbers of workers, as results do not depend on them.
+        for how, workers in (("stop", 1), ("kill", 3), ("kill amid writes", 2), ("stop", None)):
             threads = []
             if how == "stop":
                 self.tally.equal(self.server.stop(), 0, "SIGTERM")
@@ -507,7 +534,7 @@ class Check:
                 if threads:
                     # Their connections went with the server.
                     self.unexpected = unexpected
-            self.server.start()
+            self.server.start(["--view-workers", str(workers)] if workers else [])
             with self.server.connect() as connection:
                 self.compare(connection, f"at once after {how}")
                 self.settle(connection, f"after {how}")
@@ -520,13 +547,5 @@ def rows_prepared(connection, query, parameters):
     return connection.execute(query, parameters, prepare=True).fetchall()
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=20261121)
-    parser.add_argument("--count", type=int, default=25)
-    parser.add_argument("--random", type=int, default=20)
-    run_check(Check(parser.parse_args()))
-
-
 if __name__ == "__main__":
-    main()
+    run_check(Views(options(seed=20261121, count=25, random=20)))

@@ -3,7 +3,7 @@
 //! ```text
 //! connections ─▶ queue ─▶ COMMIT STAGE                          ─▶ FLUSH STAGE
 //!                          all that waits = one group               all that was written meanwhile
-//!                          per transaction, in order:               one fdatasync for all of it, beside VIEW THREAD
+//!                          per transaction, in order:               one fdatasync for all of it, beside VIEW WORKERS
 //!                            validate, or derive again              destroy the keys of the erased
 //!                          one WriteBatch (no sync)                 publish the last state, answer all
 //! ```
@@ -18,13 +18,14 @@ mod stage;
 use crate::ownership::{self, Between, Derivation, orphan, placement};
 use crate::receipt::{self, Erasure};
 use arc_swap::ArcSwap;
+use flush::tell::ViewsToTell;
 use flush::{Flusher, GroupChanges, Work, WrittenGroup};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use stage::{Stage, Worker};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::overlay::{Overlay, Owners};
-use state::parallel::{self, HELPED_ITEMS_MIN};
+use state::parallel;
 use state::published::Published;
 use state::settings::server::ServerSettings;
 use state::shape::Schema;
@@ -41,7 +42,8 @@ use storage::audit::AuditEntry;
 use storage::{Batch, Store};
 use views::automatic::AutomaticViews;
 use views::message::{Message, ViewRequest};
-use views::results::ViewResults;
+use views::placement::{Busy, Placement};
+use views::publication::{Publication, Waits};
 use views::subscription::Subscriptions;
 use views::worker::{Surroundings, ViewWorker};
 
@@ -50,6 +52,8 @@ pub const META_TIME: &[u8] = storage::COMMIT_TIME;
 /// The key in storage's `meta` under which the catalog stands.
 pub(crate) const META_CATALOG: &[u8] = b"catalog";
 
+/// How much view workers give way to others: see nice(2).
+const VIEW_WORKER_NICENESS: i32 = 5;
 const VIEW_MESSAGES_MAX: usize = 4_096;
 const GROUP_TRANSACTIONS_MAX: usize = 1_024;
 /// Larger transactions that lost a race are derived again on their own connection.
@@ -159,7 +163,9 @@ pub fn seal(
 pub struct CommitPipeline {
     commit: Arc<Stage<Committer>>,
     flush: Arc<Stage<Flusher>>,
-    views: SyncSender<Message>,
+    views: Vec<SyncSender<Message>>,
+    /// Where states are published.
+    pub publication: Arc<Publication>,
     /// Transactions that wait for their outcome.
     under_way: Arc<AtomicUsize>,
     threads: Threads,
@@ -169,7 +175,14 @@ pub struct CommitPipeline {
 struct Threads {
     commit: Option<JoinHandle<()>>,
     flush: Option<JoinHandle<()>>,
-    views: Option<JoinHandle<()>>,
+    views: Vec<JoinHandle<()>>,
+}
+
+fn spawn(name: &str, body: Box<dyn FnOnce() + Send>) -> JoinHandle<()> {
+    std::thread::Builder::new()
+        .name(name.into())
+        .spawn(move || stage::or_abort(body))
+        .expect("the process can start its pipeline threads")
 }
 
 impl CommitPipeline {
@@ -178,51 +191,38 @@ impl CommitPipeline {
         store: Store,
         published: Arc<ArcSwap<Published>>,
         forgotten_at: Arc<AtomicU64>,
-        views: ViewThread,
+        views: ViewWorkers,
     ) -> CommitPipeline {
-        let (to_views, view_messages) = sync_channel(VIEW_MESSAGES_MAX);
-        let line = Arc::new(ViewResults::new(published.clone()));
         let state = published.load_full();
-        let view_store = store.clone();
-        let ViewThread { statistics, settings, subscriptions, automatic } = views;
+        let statistics = views.statistics.clone();
+        let publication = Arc::new(Publication::new(published.clone(), views.subscriptions.clone(), views.workers));
+        let (viewing, messages, told) = views.start(&store, &publication, &state);
         let flusher = Flusher {
             store: store.clone(),
-            line: line.clone(),
-            views: to_views.clone(),
+            publication: publication.clone(),
+            views: told,
             forgotten_at,
-            subscriptions: subscriptions.clone(),
             statistics: statistics.clone(),
-            told: 0,
-            untold: 0,
         };
         let flush = Arc::new(Stage::new(flusher, GROUP_TRANSACTIONS_MAX));
         let under_way = Arc::<AtomicUsize>::default();
         let committer = Committer {
             store,
-            follows: follows(&state),
+            views: ViewsToFollow { maintained: follows(&state), automatic: false },
             current: state.clone(),
             recent: RecentWrites::default(),
             destroyed: HashSet::new(),
             written: flush.clone(),
             statistics: statistics.clone(),
             under_way: under_way.clone(),
-            asked_for_views: false,
         };
         let commit = Arc::new(Stage::new(committer, GROUP_TRANSACTIONS_MAX));
-        let around = Surroundings { line, statistics, subscriptions, automatic, settings };
-        let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
-            std::thread::Builder::new()
-                .name(name.into())
-                .spawn(move || stage::or_abort(body))
-                .expect("the process can start its pipeline threads")
-        };
         let (stage, next) = (commit.clone(), flush.clone());
         let committing = spawn("commit", Box::new(move || stage.run(|| next.rouse())));
         let stage = flush.clone();
         let flushing = spawn("flush", Box::new(move || stage.run(|| ())));
-        let viewing = spawn("views", Box::new(move || ViewWorker::new(view_store, around, state).run(&view_messages)));
-        let threads = Threads { commit: Some(committing), flush: Some(flushing), views: Some(viewing) };
-        CommitPipeline { commit, flush, views: to_views, under_way, threads }
+        let threads = Threads { commit: Some(committing), flush: Some(flushing), views: viewing };
+        CommitPipeline { commit, flush, views: messages, publication, under_way, threads }
     }
 
     /// Hands a transaction over and waits for its outcome.
@@ -253,7 +253,7 @@ impl CommitPipeline {
     /// Whether and when it can be read is published with it.
     pub fn view(&self, request: ViewRequest) {
         self.commit.put(Request::View(request));
-        // Who asks may hold what the view thread waits for.
+        // Who asks may hold what a view worker waits for.
         self.commit.rouse();
     }
 
@@ -272,19 +272,63 @@ impl CommitPipeline {
     }
 }
 
-/// What the view thread is started with.
-pub struct ViewThread {
-    /// Where it counts.
+/// What view workers are started with.
+pub struct ViewWorkers {
+    /// So many.
+    pub workers: usize,
+    /// Where they count.
     pub statistics: Arc<Statistics>,
     /// What one view may hold stands there.
     pub settings: Arc<ServerSettings>,
-    /// Whom it tells.
+    /// Whom they tell.
     pub subscriptions: Arc<Subscriptions>,
     /// Which views queries have.
     pub automatic: Arc<AutomaticViews>,
 }
 
-/// Whether a catalog's views make the view thread follow its commits.
+impl ViewWorkers {
+    /// Starts their threads over what is published. What ends them, and what tells them of commits.
+    fn start(
+        self,
+        store: &Store,
+        publication: &Arc<Publication>,
+        state: &Arc<Published>,
+    ) -> (Vec<JoinHandle<()>>, Vec<SyncSender<Message>>, ViewsToTell) {
+        let busy: Vec<Arc<Busy>> = (0..self.workers).map(|_| Arc::default()).collect();
+        let placement = Placement::new(busy.clone(), state.catalog());
+        let (mut threads, mut senders) = (Vec::new(), Vec::new());
+        for (number, busy) in busy.into_iter().enumerate() {
+            let (sender, messages) = sync_channel(VIEW_MESSAGES_MAX);
+            let around = Surroundings {
+                store: store.clone(),
+                publication: publication.clone(),
+                statistics: self.statistics.clone(),
+                subscriptions: self.subscriptions.clone(),
+                automatic: self.automatic.clone(),
+                settings: self.settings.clone(),
+                busy,
+            };
+            let (state, placed) = (state.clone(), placement.placed());
+            let body = move || {
+                give_way();
+                ViewWorker::new(number, around, state, placed).run(&messages);
+            };
+            threads.push(spawn(&format!("views {number}"), Box::new(body)));
+            senders.push(sender);
+        }
+        let ViewWorkers { subscriptions, automatic, .. } = self;
+        let told = ViewsToTell::new(senders.clone(), placement, publication.clone(), subscriptions, automatic);
+        (threads, senders, told)
+    }
+}
+
+/// This thread comes after those of statements and of the pipeline, where processors are short.
+fn give_way() {
+    // Where it may not, it is their equal.
+    let _as_it_is = rustix::process::setpriority_process(None, VIEW_WORKER_NICENESS);
+}
+
+/// Whether a catalog's views make a view worker follow its commits.
 fn follows(state: &Published) -> bool {
     state.catalog().relations.values().any(|table| table.is_maintained())
 }
@@ -298,8 +342,12 @@ impl Drop for CommitPipeline {
         let _committed = join(commit);
         self.flush.close();
         let _flushed = join(flush);
-        let _told = self.views.send(Message::Stop);
-        let _viewed = join(views);
+        for worker in &self.views {
+            let _told = worker.send(Message::Stop);
+        }
+        views.drain(..).for_each(|worker| {
+            let _viewed = worker.join();
+        });
     }
 }
 
@@ -313,10 +361,15 @@ struct Committer {
     statistics: Arc<Statistics>,
     /// See `CommitPipeline`.
     under_way: Arc<AtomicUsize>,
+    views: ViewsToFollow,
+}
+
+/// Why a view worker is to hear of groups.
+struct ViewsToFollow {
     /// The catalog has maintained views.
-    follows: bool,
+    maintained: bool,
     /// Queries have asked for views of their own.
-    asked_for_views: bool,
+    automatic: bool,
 }
 
 impl Worker for Committer {
@@ -337,23 +390,23 @@ impl Worker for Committer {
     }
 }
 
+/// The transactions of a group that stand, as one write.
+struct DecidedGroup {
+    /// What they change, but for the change of the only one.
+    layer: Overlay,
+    batch: Batch,
+    replies: Vec<(Reply, Vec<Erasure>)>,
+    /// µDBs that they erase.
+    destroyed: Vec<MicroDbId>,
+    /// The change of the only one.
+    only: Option<Arc<Overlay>>,
+}
+
 impl Committer {
     fn view(&mut self, request: ViewRequest) {
         let state = self.current.clone();
-        let message = match request {
-            ViewRequest::Create(definition) => {
-                self.asked_for_views = true;
-                Message::Create(definition, state)
-            }
-            ViewRequest::Order(id, by) => {
-                self.asked_for_views = true;
-                Message::Order(id, by, state)
-            }
-            ViewRequest::Drop(view) => Message::Drop(view, state),
-            ViewRequest::Refill(view) => Message::Refill(view, state),
-            ViewRequest::Inspect(reply) => Message::Inspect(reply),
-        };
-        self.written.put(Work::View(message));
+        self.views.automatic |= matches!(request, ViewRequest::Create(_) | ViewRequest::Order(..));
+        self.written.put(Work::View(request, state));
     }
 
     fn commit(&mut self, group: Vec<CommitRequest>) {
@@ -362,55 +415,15 @@ impl Committer {
         }
         let started = Instant::now();
         let time = CommitTime(self.current.time.0 + 1);
-        let mut layer = Overlay::new(self.current.schema.clone());
-        let (mut batch, mut replies, mut destroyed) = (Batch::default(), Vec::new(), Vec::new());
-        let several = group.len() > 1;
-        let mut only = None;
-        for CommitRequest { overlay, prepared, reply } in group {
-            match self.decide(prepared, &overlay, &layer) {
-                Ok(Some(prepared)) => {
-                    self.recent.record(&prepared.derivation.writes, time);
-                    let rows = overlay.len();
-                    batch.append(prepared.batch);
-                    if several || overlay.changes_schema() {
-                        layer.absorb(&overlay, owners(&prepared.derivation));
-                    } else {
-                        only = Some(overlay);
-                    }
-                    let keys = prepared.erasures.iter().map(|erasure| erasure.microdb);
-                    self.destroyed.extend(keys.clone());
-                    destroyed.extend(keys);
-                    replies.push((reply, prepared.erasures));
-                    if rows >= HELPED_ITEMS_MIN {
-                        parallel::discard(prepared.derivation);
-                    }
-                }
-                Ok(None) => reply.answer(Outcome::Again),
-                Err(error) => reply.answer(Outcome::Refused(error)),
-            }
-        }
-        if replies.is_empty() {
-            return;
-        }
+        let Some(group) = self.decide_all(group, time) else { return };
+        let DecidedGroup { layer, mut batch, replies, destroyed, only } = group;
         let schema = layer.schema().clone();
         batch.put_commit_time(&self.store, time.0);
         if layer.changes_schema() {
             batch.put_meta(&self.store, META_CATALOG, &schema.catalog().encode());
         }
         if let Err(error) = self.store.write(batch) {
-            // Nothing of the group stands; the next one is tried anew.
-            destroyed.iter().for_each(|microdb| {
-                self.destroyed.remove(microdb);
-            });
-            let mut error = SqlError::from(error);
-            if error.code == "58030" {
-                error =
-                    error.hint("reads go on, and writes when the folder can be written again: it is opened anew then");
-            }
-            for (reply, _) in replies {
-                reply.answer(Outcome::Refused(error.clone()));
-            }
-            return;
+            return self.refuse_all(replies, &destroyed, error.into());
         }
         // Nobody else writes to the same page meanwhile: what is done until the flush takes nothing of it.
         if self.under_way.load(Ordering::Relaxed) == 1 {
@@ -431,13 +444,62 @@ impl Committer {
             }),
         );
         if changes_schema {
-            // The view thread hears of the group that drops the last view, too.
-            self.follows |= follows(&self.current);
+            // View workers hear of the group that drops the last view, too.
+            self.views.maintained |= follows(&self.current);
         }
-        let followed = self.follows || self.asked_for_views;
+        let followed = self.views.maintained || self.views.automatic;
         let changes =
             followed.then(|| GroupChanges { before, layer: only.unwrap_or_else(|| Arc::new(layer)), changes_schema });
-        self.written.put(Work::Group(WrittenGroup { state: self.current.clone(), changes, destroyed, replies }));
+        self.written.put(Work::Group(WrittenGroup {
+            state: self.current.clone(),
+            changes,
+            destroyed,
+            replies,
+            waits: Waits::new(),
+        }));
+    }
+
+    /// What becomes of each transaction of a group, in order. None if none of them stands.
+    fn decide_all(&mut self, group: Vec<CommitRequest>, time: CommitTime) -> Option<DecidedGroup> {
+        let mut layer = Overlay::new(self.current.schema.clone());
+        let (mut batch, mut replies, mut destroyed) = (Batch::default(), Vec::new(), Vec::new());
+        let several = group.len() > 1;
+        let mut only = None;
+        for CommitRequest { overlay, prepared, reply } in group {
+            match self.decide(prepared, &overlay, &layer) {
+                Ok(Some(prepared)) => {
+                    self.recent.record(&prepared.derivation.writes, time);
+                    let rows = overlay.len();
+                    batch.append(prepared.batch);
+                    if several || overlay.changes_schema() {
+                        layer.absorb(&overlay, owners(&prepared.derivation));
+                    } else {
+                        only = Some(overlay);
+                    }
+                    let keys = prepared.erasures.iter().map(|erasure| erasure.microdb);
+                    self.destroyed.extend(keys.clone());
+                    destroyed.extend(keys);
+                    replies.push((reply, prepared.erasures));
+                    parallel::discard_many(rows, || prepared.derivation);
+                }
+                Ok(None) => reply.answer(Outcome::Again),
+                Err(error) => reply.answer(Outcome::Refused(error)),
+            }
+        }
+        (!replies.is_empty()).then_some(DecidedGroup { layer, batch, replies, destroyed, only })
+    }
+
+    /// Nothing of the group stands; the next one is tried anew.
+    fn refuse_all(&mut self, replies: Vec<(Reply, Vec<Erasure>)>, destroyed: &[MicroDbId], mut error: SqlError) {
+        destroyed.iter().for_each(|microdb| {
+            self.destroyed.remove(microdb);
+        });
+        if error.code == "58030" {
+            error = error.hint("reads go on, and writes when the folder can be written again: it is opened anew then");
+        }
+        for (reply, _) in replies {
+            reply.answer(Outcome::Refused(error.clone()));
+        }
     }
 
     /// The transaction as it stands after all before it: as prepared, or derived again.

@@ -1,10 +1,10 @@
 //! What all sessions of a server share: the store, what is published, the pipeline, locks, sequences.
 
-use crate::commit::{CommitPipeline, META_CATALOG, META_TIME, ViewThread};
+use crate::commit::{CommitPipeline, META_CATALOG, META_TIME, ViewWorkers};
 use crate::memory;
 use arc_swap::ArcSwap;
 use planner::catalog::Catalog;
-use repr::CommitTime;
+use repr::{CommitTime, RelationId};
 use state::SqlError;
 use state::account::{Accounts, Gauges};
 use state::config::Config;
@@ -34,27 +34,41 @@ pub struct Database {
     pub store: Store,
     /// What readers start from.
     pub published: Arc<ArcSwap<Published>>,
-    /// Who may write what.
-    pub locks: Locks,
     /// Counters outside transactions.
     pub sequences: Sequences,
-    /// Which sessions read from which snapshots.
-    pub holders: Holders,
     /// The way to durability.
     pub pipeline: CommitPipeline,
-    /// What the view thread counts.
-    pub view_statistics: Arc<Statistics>,
-    /// Views that queries have earned.
-    pub automatic_views: Arc<AutomaticViews>,
-    /// Settings that all sessions share.
+    /// What sessions have in common.
+    pub sessions: Sessions,
+    /// What is maintained, and who watches it.
+    pub views: MaintainedViews,
+    forgotten_at: Arc<AtomicU64>,
+}
+
+/// What the sessions of a database have in common.
+pub struct Sessions {
+    /// Who may write what.
+    pub locks: Locks,
+    /// Which sessions read from which snapshots.
+    pub holders: Holders,
+    /// Settings that all share.
     pub settings: Arc<ServerSettings>,
     /// What their statements hold.
     pub accounts: Arc<Accounts>,
+    /// The number of the next transaction.
+    transactions: AtomicU64,
+    /// The number of the next connection.
+    backends: AtomicI32,
+}
+
+/// What is maintained of a database, and who watches it.
+pub struct MaintainedViews {
+    /// What the view workers count.
+    pub statistics: Arc<Statistics>,
+    /// Views that queries have earned.
+    pub automatic: Arc<AutomaticViews>,
     /// Who watches views.
     pub subscriptions: Arc<Subscriptions>,
-    forgotten_at: Arc<AtomicU64>,
-    transactions: AtomicU64,
-    backends: AtomicI32,
 }
 
 // Two fdatasyncs at most.
@@ -154,46 +168,47 @@ impl Database {
         let statistics = Arc::new(Statistics::default());
         let settings = Arc::new(settings);
         let subscriptions = Subscriptions::start(CommitTime(time), settings.clone());
-        let automatic_views = Arc::new(AutomaticViews::default());
-        let views = ViewThread {
+        let automatic = Arc::new(AutomaticViews::default());
+        let views = ViewWorkers {
+            workers: config.view_workers,
             statistics: statistics.clone(),
             settings: settings.clone(),
             subscriptions: subscriptions.clone(),
-            automatic: automatic_views.clone(),
+            automatic: automatic.clone(),
         };
         let sequences = Sequences::open(store.clone())?;
         Ok(Arc::new_cyclic(|database: &Weak<Database>| Database {
-            accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
             sequences,
             pipeline: CommitPipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
-            view_statistics: statistics,
-            automatic_views,
-            settings,
-            subscriptions,
+            sessions: Sessions {
+                locks: Locks::default(),
+                holders: Holders::default(),
+                accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
+                settings,
+                transactions: AtomicU64::new(1),
+                backends: AtomicI32::new(1),
+            },
+            views: MaintainedViews { statistics, automatic, subscriptions },
             config,
             store,
             published,
-            locks: Locks::default(),
-            holders: Holders::default(),
             forgotten_at,
-            transactions: AtomicU64::new(1),
-            backends: AtomicI32::new(1),
         }))
     }
 
-    /// Asks for something of the view thread.
+    /// Asks for something of the view workers.
     pub fn ask_views(&self, request: ViewRequest) {
         self.pipeline.view(request);
     }
 
     /// A number for a new transaction.
     pub(crate) fn next_transaction(&self) -> TransactionId {
-        TransactionId(self.transactions.fetch_add(1, Ordering::Relaxed))
+        TransactionId(self.sessions.transactions.fetch_add(1, Ordering::Relaxed))
     }
 
     /// A number for a new connection: PostgreSQL's backend pid.
     pub fn next_backend(&self) -> i32 {
-        self.backends.fetch_add(1, Ordering::Relaxed)
+        self.sessions.backends.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The published state. While keys are being destroyed it is waited for: the state before has ended.
@@ -219,6 +234,23 @@ impl Database {
         }
     }
 
+    /// A state in which none of these views is behind, if one comes soon, else the newest; held for a session. `check` says
+    /// whether to wait on.
+    pub fn held_with_views(
+        &self,
+        holder: &Arc<Holder>,
+        views: &[RelationId],
+        check: &dyn Fn() -> Result<(), SqlError>,
+    ) -> Result<(Arc<Published>, Hold), SqlError> {
+        loop {
+            let base = self.pipeline.publication.with_views(views, check)?.unwrap_or_else(|| self.latest());
+            let hold = holder.hold(base.time);
+            if self.check_not_ended(base.time).is_ok() {
+                return Ok((base, hold));
+            }
+        }
+    }
+
     /// The time of the last erasure: snapshots from before it have ended.
     pub fn forgotten_at(&self) -> CommitTime {
         CommitTime(self.forgotten_at.load(Ordering::SeqCst))
@@ -228,8 +260,8 @@ impl Database {
     /// does not let go by then is closed or cut.
     pub fn end_older(&self, own: &Arc<Holder>, wait: Duration) {
         let time = self.forgotten_at();
-        self.subscriptions.settle();
-        self.holders.end_older(time, own, wait, |late| self.subscriptions.owe(time, late));
+        self.views.subscriptions.settle();
+        self.sessions.holders.end_older(time, own, wait, |late| self.views.subscriptions.owe(time, late));
     }
 
     /// For `QueryLimits`: whether a snapshot of this time has ended meanwhile.

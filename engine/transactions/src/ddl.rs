@@ -47,7 +47,7 @@ pub fn execute(
     let labels = if restoring { Labels::Wait } else { Labels::TakeEffect };
     let plan = planner::plan_definition(statement, old_schema.catalog(), labels)?;
     // Whether the graph is well formed is asked at COMMIT: until then its tables may come in any order.
-    transaction.restoring = restoring;
+    transaction.define_while_restoring(restoring);
     carry_out(transaction, old_schema, plan, context, patience).map(|(done, _)| done)
 }
 
@@ -63,7 +63,7 @@ pub fn end_restoring(
     let old_schema = view.schema().clone();
     let plan = planner::plan_restored(old_schema.catalog())?;
     planner::ownership::check(&plan.catalog, false)?;
-    transaction.restoring = false;
+    transaction.define_while_restoring(false);
     for waiting in planner::resolve::ddl::pending_tables(&plan.catalog) {
         if view.scan(view.shape(waiting.table)?.table())?.next().is_some() {
             return Err(waiting.error.into());

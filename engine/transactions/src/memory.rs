@@ -67,7 +67,7 @@ pub(crate) fn sessions_bytes(database: &Database) -> usize {
     let Some(read) = database.config.allocator else { return 0 };
     let allocated = read().allocated_bytes;
     // The parts take longer to ask.
-    if allocated <= database.settings.server_memory.bytes() {
+    if allocated <= database.sessions.settings.server_memory.bytes() {
         return allocated;
     }
     allocated.saturating_sub(holding(database).iter().map(|(_, bytes, _)| bytes).sum())
@@ -94,10 +94,10 @@ fn holding(database: &Database) -> Vec<(&'static str, usize, Option<usize>)> {
         ("ordered indexes", orders, None),
         (
             "subscription queues",
-            database.subscriptions.queued_bytes(),
-            Some(database.settings.subscription_memory.bytes()),
+            database.views.subscriptions.queued_bytes(),
+            Some(database.sessions.settings.subscription_memory.bytes()),
         ),
-        ("subscription histories", database.subscriptions.history_bytes(), None),
+        ("subscription histories", database.views.subscriptions.history_bytes(), None),
     ]
 }
 

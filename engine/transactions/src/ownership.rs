@@ -19,13 +19,14 @@ pub mod orphan;
 pub mod placement;
 mod self_reference;
 
+use planner::ownership::Edge;
 use repr::hash::HashMap;
 use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::overlay::{Change, Overlay, Owners};
 use state::reader::Reader;
-use state::shape::{Edge, TableShape};
+use state::shape::TableShape;
 use state::validation::{Mark, Marks};
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Granted, LockKey, LockMark, LockMode, Patience, TransactionId};
 use state::overlay::{Mark, Overlay};
 use state::ownership_hints::{KeptParents, ObservedOwners, OwnershipHints};
-use state::parallel::{self, HELPED_ITEMS_MIN};
+use state::parallel;
 use state::published::Published;
 use state::read_memo::ReadMemo;
 use state::reader::Reader;
@@ -59,42 +59,72 @@ struct MemoOfReads {
     view: Option<Arc<LayeredSnapshot>>,
 }
 
+/// A published state, held for a session.
+pub type HeldState = (Arc<Published>, Arc<Hold>);
+
 /// A transaction under way.
 pub struct Transaction {
     database: Arc<Database>,
-    id: TransactionId,
+    /// The session that it is of.
+    holder: Arc<Holder>,
+    /// Its beginning.
+    pub begun: Begun,
     /// How it was begun.
     pub modes: Modes,
     overlay: Arc<Overlay>,
+    /// What it has read.
+    pub(crate) reads: Reads,
+    /// What waits for its end.
+    pub pending: Pending,
+    at_commit: AtCommit,
+}
+
+/// When a transaction began.
+pub struct Begun {
+    id: TransactionId,
+    /// `now()`: microseconds since 2000-01-01.
+    pub at: i64,
+    /// For `transaction_timeout`.
+    pub instant: Instant,
+}
+
+/// What a transaction has read.
+pub(crate) struct Reads {
     snapshot: OneSnapshot,
+    /// What the statement under way reads, if that was chosen for it.
+    pinned: Option<HeldState>,
     /// A statement has taken a snapshot.
     has_looked: bool,
-    /// Kept by a statement that is the transaction's last.
-    derived: Option<Derived>,
     /// What was read of what is committed, while that is kept.
     recalling: Option<MemoOfReads>,
     /// Whose copies the rows were read from that it has changed.
     owners_seen: Arc<ObservedOwners>,
-    /// What COMMIT hands over, if it was prepared and is waited for.
-    prepared: Option<PreparedCommit>,
-    /// The session that it is of.
-    holder: Arc<Holder>,
+    /// Referenced rows that it keeps from going.
+    pub(crate) parents: KeptParents,
+}
+
+/// What waits for a transaction's end, or for a savepoint that it goes back to.
+#[derive(Default)]
+pub struct Pending {
     savepoints: Vec<Savepoint>,
     /// Names of the cursors that it has declared, in order; some may be closed.
     pub cursors: Vec<String>,
     /// Constraint checks put off to COMMIT; while there are savepoints, those that were done early too: what is rolled back
     /// may have been what they needed.
     pub deferred: Vec<DeferredCheck>,
-    /// Referenced rows that it keeps from going.
-    pub parents: KeptParents,
     /// What SET CONSTRAINTS said, in order: names (`None` is ALL), deferred or not.
     pub constraint_modes: Vec<(Option<Vec<String>>, bool)>,
-    /// Its last definition was made while `dogwood.restoring` was on: the graph may be incomplete at COMMIT.
-    pub restoring: bool,
-    /// `now()`: microseconds since 2000-01-01.
-    pub started_at: i64,
-    /// When it began, for `transaction_timeout`.
-    pub began: Instant,
+}
+
+/// What COMMIT finds.
+#[derive(Default)]
+struct AtCommit {
+    /// Kept by a statement that is the transaction's last.
+    derived: Option<Derived>,
+    /// What COMMIT hands over, if it was prepared and is waited for.
+    prepared: Option<PreparedCommit>,
+    /// The last definition was made while `dogwood.restoring` was on: the graph may be incomplete.
+    restoring: bool,
 }
 
 // An erasure leaves whoever holds a lock so long to end by itself, once it has waited for as long as it should.
@@ -108,26 +138,23 @@ impl Transaction {
         let schema = database.published.load().schema.clone();
         let id = database.next_transaction();
         holder.fate.begin(id);
-        Transaction {
-            id,
-            database: database.clone(),
-            modes,
-            overlay: Arc::new(Overlay::new(schema)),
-            derived: None,
-            recalling: None,
-            owners_seen: Arc::default(),
-            prepared: None,
+        let reads = Reads {
+            pinned: None,
             snapshot: OneSnapshot::Open,
             has_looked: false,
-            holder: holder.clone(),
-            savepoints: Vec::new(),
-            cursors: Vec::new(),
-            deferred: Vec::new(),
+            recalling: None,
+            owners_seen: Arc::default(),
             parents: KeptParents::default(),
-            constraint_modes: Vec::new(),
-            restoring: false,
-            started_at: now,
-            began: Instant::now(),
+        };
+        Transaction {
+            database: database.clone(),
+            holder: holder.clone(),
+            begun: Begun { id, at: now, instant: Instant::now() },
+            modes,
+            overlay: Arc::new(Overlay::new(schema)),
+            reads,
+            pending: Pending::default(),
+            at_commit: AtCommit::default(),
         }
     }
 
@@ -137,7 +164,7 @@ impl Transaction {
     }
     /// Its id, for locks.
     pub fn id(&self) -> TransactionId {
-        self.id
+        self.begun.id
     }
     /// Its changes.
     pub fn overlay(&self) -> &Overlay {
@@ -153,17 +180,22 @@ impl Transaction {
     }
     /// Whether a statement has taken a snapshot, or anything was written.
     pub fn has_begun(&self) -> bool {
-        self.has_looked || !self.overlay.is_empty()
+        self.reads.has_looked || !self.overlay.is_empty()
     }
 
     /// Keeps owners that were derived for the changes as they are now, for COMMIT.
     pub fn keep_derived(&mut self, derived: Derived) {
-        self.derived = Some(derived);
+        self.at_commit.derived = Some(derived);
     }
 
     /// The owners of the changes as they are now, if they were kept.
     pub fn take_derived(&mut self) -> Option<Derived> {
-        self.derived.take().filter(|derived| Arc::ptr_eq(&derived.overlay, &self.overlay))
+        self.at_commit.derived.take().filter(|derived| Arc::ptr_eq(&derived.overlay, &self.overlay))
+    }
+
+    /// Whether `dogwood.restoring` is on while it defines.
+    pub(crate) fn define_while_restoring(&mut self, restoring: bool) {
+        self.at_commit.restoring = restoring;
     }
 
     /// What a new statement reads: its snapshot under its own changes. 40001 if a data subject was forgotten
@@ -171,15 +203,20 @@ impl Transaction {
     pub fn statement_snapshot(&mut self) -> Result<LayeredSnapshot, SqlError> {
         self.check_not_ended()?;
         self.release_ended();
-        self.has_looked = true;
-        let (base, hold) = match (&self.snapshot, self.modes.isolation) {
+        self.reads.has_looked = true;
+        let (base, hold) = match (&self.reads.snapshot, self.modes.isolation) {
             (OneSnapshot::Ended, _) => return Err(state::error::snapshot_ended()),
             (OneSnapshot::Taken(base, hold), _) => (base.clone(), hold.clone()),
             (OneSnapshot::Open, isolation) => {
-                let (base, hold) = self.database.held(&self.holder);
-                let hold = Arc::new(hold);
+                let (base, hold) = match &self.reads.pinned {
+                    Some(pinned) => pinned.clone(),
+                    None => {
+                        let (base, hold) = self.database.held(&self.holder);
+                        (base, Arc::new(hold))
+                    }
+                };
                 if isolation == Isolation::RepeatableRead {
-                    self.snapshot = OneSnapshot::Taken(base.clone(), hold.clone());
+                    self.reads.snapshot = OneSnapshot::Taken(base.clone(), hold.clone());
                 }
                 (base, hold)
             }
@@ -187,18 +224,23 @@ impl Transaction {
         Ok(self.over(base).held(hold))
     }
 
+    /// The statement under way reads this state, or again what is newest.
+    pub fn pin(&mut self, pinned: Option<HeldState>) {
+        self.reads.pinned = pinned;
+    }
+
     /// Lets go of a snapshot that has ended.
     pub fn release_ended(&mut self) {
-        if let OneSnapshot::Taken(base, _) = &self.snapshot
+        if let OneSnapshot::Taken(base, _) = &self.reads.snapshot
             && self.database.check_not_ended(base.time).is_err()
         {
-            self.snapshot = OneSnapshot::Ended;
+            self.reads.snapshot = OneSnapshot::Ended;
         }
     }
 
     /// As `statement_snapshot`, for a statement that changes the rows that it looks up.
     pub(crate) fn changing_snapshot(&mut self) -> Result<LayeredSnapshot, SqlError> {
-        Ok(self.statement_snapshot()?.noting(self.owners_seen.clone()))
+        Ok(self.statement_snapshot()?.noting(self.reads.owners_seen.clone()))
     }
 
     /// What is committed now, under its own changes: what constraints are checked against.
@@ -217,24 +259,24 @@ impl Transaction {
     /// again; until `forget_reads`.
     pub fn keep_reads(&mut self) {
         let recall = Arc::new(ReadMemo::new(self.database.latest().time));
-        self.recalling = Some(MemoOfReads { recall, view: None });
+        self.reads.recalling = Some(MemoOfReads { recall, view: None });
     }
 
     /// See `keep_reads`.
     pub fn forget_reads(&mut self) {
-        self.recalling = None;
+        self.reads.recalling = None;
     }
 
     /// As `committed_snapshot`: between `keep_reads` and `forget_reads` the same one as long as nothing else is committed.
     pub fn committed_snapshot_again(&mut self) -> Arc<LayeredSnapshot> {
         let base = self.database.latest();
-        if let Some(MemoOfReads { view: Some(view), .. }) = &self.recalling
+        if let Some(MemoOfReads { view: Some(view), .. }) = &self.reads.recalling
             && view.is_over(&base)
         {
             return view.clone();
         }
         let view = Arc::new(self.below(base));
-        if let Some(recalling) = &mut self.recalling {
+        if let Some(recalling) = &mut self.reads.recalling {
             recalling.view = Some(view.clone());
         }
         view
@@ -250,7 +292,7 @@ impl Transaction {
     fn below(&mut self, base: Arc<Published>) -> LayeredSnapshot {
         let time = base.time;
         let view = LayeredSnapshot::new(self.database.store.clone(), base).keeping();
-        let Some(MemoOfReads { recall, .. }) = &mut self.recalling else { return view };
+        let Some(MemoOfReads { recall, .. }) = &mut self.reads.recalling else { return view };
         if recall.time() != time {
             *recall = Arc::new(ReadMemo::new(time));
         }
@@ -259,12 +301,12 @@ impl Transaction {
 
     /// 40001 if an erasure has ended the transaction.
     pub fn check_not_ended(&self) -> Result<(), SqlError> {
-        if self.holder.fate.is_ended(self.id) { Err(state::error::transaction_ended()) } else { Ok(()) }
+        if self.holder.fate.is_ended(self.begun.id) { Err(state::error::transaction_ended()) } else { Ok(()) }
     }
 
     /// For `QueryLimits`: whether it has ended, or a snapshot of this time.
     pub fn ended_since(&self, time: CommitTime) -> Arc<dyn Fn() -> Option<SqlError> + Send + Sync> {
-        let (database, holder, id) = (self.database.clone(), self.holder.clone(), self.id);
+        let (database, holder, id) = (self.database.clone(), self.holder.clone(), self.begun.id);
         Arc::new(move || {
             let ended = || holder.fate.is_ended(id).then(state::error::transaction_ended);
             database.check_not_ended(time).err().or_else(ended)
@@ -273,39 +315,39 @@ impl Transaction {
 
     /// No erasure ends it from here on: it is one, or what it does now is to be finished first.
     pub fn shield(&self) {
-        self.holder.fate.shield(self.id);
+        self.holder.fate.shield(self.begun.id);
     }
 
     /// See `shield`.
     pub fn unshield(&self) {
-        self.holder.fate.open(self.id);
+        self.holder.fate.open(self.begun.id);
     }
 
     /// Takes a lock until the transaction ends.
     pub fn lock(&self, key: LockKey, mode: LockMode, patience: &Patience) -> Result<Granted, SqlError> {
         self.check_not_ended()?;
         poll::step()?;
-        let ended = || match &self.snapshot {
+        let ended = || match &self.reads.snapshot {
             OneSnapshot::Taken(base, _) => self.database.check_not_ended(base.time).err(),
             OneSnapshot::Open | OneSnapshot::Ended => None,
         };
         let ended = || self.check_not_ended().err().or_else(ended);
-        let locks = &self.database.locks;
+        let locks = &self.database.sessions.locks;
         let Some(insists_from) = patience.insists_from else {
-            return locks.lock(self.id, key, mode, patience, &ended);
+            return locks.lock(self.begun.id, key, mode, patience, &ended);
         };
         let until = patience.timeout.map(|timeout| Instant::now() + timeout);
         loop {
             let round = insists_from.saturating_duration_since(Instant::now()).max(INSISTENCE);
             let round = until.map_or(round, |until| round.min(until.saturating_duration_since(Instant::now())));
             let round = Patience { timeout: Some(round), ..patience.clone() };
-            match locks.lock(self.id, key.clone(), mode, &round, &ended) {
+            match locks.lock(self.begun.id, key.clone(), mode, &round, &ended) {
                 Err(error) if error.code == "55P03" && until.is_none_or(|until| Instant::now() < until) => {}
                 outcome => return outcome,
             }
-            for holder in locks.holders_against(self.id, &key, mode) {
+            for holder in locks.holders_against(self.begun.id, &key, mode) {
                 // It cannot be committed any more, whatever it does.
-                if self.database.holders.end_transaction(holder) {
+                if self.database.sessions.holders.end_transaction(holder) {
                     locks.release(holder);
                 }
             }
@@ -318,7 +360,11 @@ impl Transaction {
     }
     /// Takes back all changes since the mark.
     pub fn roll_back_to(&mut self, mark: Mark) {
-        Arc::make_mut(&mut self.overlay).roll_back(mark);
+        // A helper may read of it still: it is not copied to be thrown away.
+        match self.overlay.kept(mark) {
+            Some(kept) => parallel::discard(std::mem::replace(&mut self.overlay, Arc::new(kept))),
+            None => Arc::make_mut(&mut self.overlay).roll_back(mark),
+        }
     }
 
     /// Takes back what a failed statement changed; where there is no savepoint to go back to, all there is, which is quicker.
@@ -328,53 +374,55 @@ impl Transaction {
 
     /// SAVEPOINT
     pub fn savepoint(&mut self, name: String) {
-        self.savepoints.push(Savepoint {
+        self.pending.savepoints.push(Savepoint {
             name,
             mark: self.overlay.mark(),
-            locks: self.database.locks.mark(self.id),
+            locks: self.database.sessions.locks.mark(self.begun.id),
             modes: self.modes,
-            deferred: self.deferred.len(),
-            constraint_modes: self.constraint_modes.len(),
-            cursors: self.cursors.len(),
+            deferred: self.pending.deferred.len(),
+            constraint_modes: self.pending.constraint_modes.len(),
+            cursors: self.pending.cursors.len(),
         });
     }
     /// RELEASE SAVEPOINT. The savepoint's place among those that there were.
     pub fn release_savepoint(&mut self, name: &str) -> Result<usize, SqlError> {
         let position = self.find_savepoint(name)?;
-        self.savepoints.truncate(position);
+        self.pending.savepoints.truncate(position);
         Ok(position)
     }
     /// A statement has failed: what was locked since the last savepoint is free, for nothing that was done under it stays.
     pub fn fail(&mut self) {
-        let locks = self.savepoints.last().map_or_else(LockMark::default, |savepoint| savepoint.locks);
+        let locks = self.pending.savepoints.last().map_or_else(LockMark::default, |savepoint| savepoint.locks);
         self.release_since(locks);
     }
 
     fn release_since(&mut self, locks: LockMark) {
-        self.database.locks.release_since(self.id, locks);
+        self.database.sessions.locks.release_since(self.begun.id, locks);
         // What was found under these locks may go or change hands.
-        self.parents = KeptParents::default();
-        self.owners_seen = Arc::default();
+        self.reads.parents = KeptParents::default();
+        self.reads.owners_seen = Arc::default();
     }
 
     /// ROLLBACK TO SAVEPOINT. Its place among the savepoints, and the cursors declared since, which go with it.
     pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<(usize, Vec<String>), SqlError> {
         let position = self.find_savepoint(name)?;
-        let Savepoint { mark, locks, modes, deferred, constraint_modes, cursors, .. } = self.savepoints[position];
+        let Savepoint { mark, locks, modes, deferred, constraint_modes, cursors, .. } =
+            self.pending.savepoints[position];
         self.roll_back_to(mark);
         self.release_since(locks);
         self.modes = modes;
-        self.deferred.truncate(deferred);
-        self.constraint_modes.truncate(constraint_modes);
-        self.savepoints.truncate(position + 1);
-        Ok((position, self.cursors.split_off(cursors)))
+        self.pending.deferred.truncate(deferred);
+        self.pending.constraint_modes.truncate(constraint_modes);
+        self.pending.savepoints.truncate(position + 1);
+        Ok((position, self.pending.cursors.split_off(cursors)))
     }
     /// Whether there are savepoints to go back to.
     pub fn has_savepoints(&self) -> bool {
-        !self.savepoints.is_empty()
+        !self.pending.savepoints.is_empty()
     }
     fn find_savepoint(&self, name: &str) -> Result<usize, SqlError> {
-        self.savepoints
+        self.pending
+            .savepoints
             .iter()
             .rposition(|savepoint| savepoint.name == name)
             .ok_or_else(|| SqlError::new("3B001", format!("savepoint \"{name}\" does not exist")))
@@ -386,7 +434,7 @@ impl Transaction {
             return false;
         }
         let named = |names: &Option<Vec<String>>| names.as_ref().is_none_or(|names| names.contains(&constraint.name));
-        let said = self.constraint_modes.iter().rev().find(|(names, _)| named(names));
+        let said = self.pending.constraint_modes.iter().rev().find(|(names, _)| named(names));
         said.map_or(constraint.initially_deferred, |(_, deferred)| *deferred)
     }
 
@@ -395,7 +443,7 @@ impl Transaction {
     pub fn commit(mut self, patience: &Patience) -> Result<Committed, SqlError> {
         // Who commits lets go of its locks soon by itself.
         self.shield();
-        let mut prepared = self.prepared.take();
+        let mut prepared = self.at_commit.prepared.take();
         if prepared.is_none() && !self.is_to_be_committed(patience)? {
             return Ok(Committed::default());
         }
@@ -408,7 +456,7 @@ impl Transaction {
                 },
             };
             patience.check()?;
-            if !self.holder.fate.hand_over(self.id) {
+            if !self.holder.fate.hand_over(self.begun.id) {
                 return Err(state::error::transaction_ended());
             }
             // Whatever ends a statement comes too late from here on: only the outcome is to be told.
@@ -431,10 +479,10 @@ impl Transaction {
         {
             return Ok(None);
         }
-        self.prepared = self.prepare()?;
+        self.at_commit.prepared = self.prepare()?;
         patience.check()?;
-        let prepared = self.prepared.take_if(|prepared| prepared.erasures.is_empty());
-        if prepared.is_some() && !self.holder.fate.hand_over(self.id) {
+        let prepared = self.at_commit.prepared.take_if(|prepared| prepared.erasures.is_empty());
+        if prepared.is_some() && !self.holder.fate.hand_over(self.begun.id) {
             return Err(state::error::transaction_ended());
         }
         Ok(prepared)
@@ -463,12 +511,12 @@ impl Transaction {
         if self.overlay.is_empty() {
             return Ok(false);
         }
-        if let OneSnapshot::Ended = self.snapshot {
+        if let OneSnapshot::Ended = self.reads.snapshot {
             // What it writes may have been read from the person who is forgotten.
             return Err(state::error::snapshot_ended());
         }
         if self.overlay.changes_schema() {
-            planner::ownership::check(self.overlay.catalog(), self.restoring)?;
+            planner::ownership::check(self.overlay.catalog(), self.at_commit.restoring)?;
         }
         foreign_key::check_deferred(self, patience, None)?;
         Ok(true)
@@ -480,15 +528,13 @@ impl Transaction {
         let (time, prepared) = match self.take_derived() {
             Some(Derived { mut old, derivation, .. }) => {
                 let (time, prepared) = (old.time(), commit::seal(&old, &self.overlay, derivation, old.time()));
-                if self.overlay.len() >= HELPED_ITEMS_MIN {
-                    parallel::discard(old.take_recall());
-                }
+                parallel::discard_many(self.overlay.len(), || old.take_recall());
                 (time, prepared)
             }
             None => {
                 let base = self.database.latest();
                 // Of no use to a second attempt: what it says may have changed.
-                let known = OwnershipHints::take(&self.owners_seen, &mut self.parents);
+                let known = OwnershipHints::take(&self.reads.owners_seen, &mut self.reads.parents);
                 let (mut time, mut old) = (base.time, LayeredSnapshot::new(self.database.store.clone(), base));
                 if let Some(since) = known.since()
                     && !self.overlay.changes_schema()
@@ -512,10 +558,8 @@ fn kept_changing() -> SqlError {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        self.holder.fate.leave(self.id);
-        self.database.locks.release(self.id);
-        if self.overlay.len() >= HELPED_ITEMS_MIN {
-            parallel::discard(self.overlay.clone());
-        }
+        self.holder.fate.leave(self.begun.id);
+        self.database.sessions.locks.release(self.begun.id);
+        parallel::discard_many(self.overlay.len(), || self.overlay.clone());
     }
 }

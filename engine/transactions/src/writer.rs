@@ -16,6 +16,7 @@ use repr::{Datum, Id, IndexId, RelationId, Row, RowKey, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode, Patience};
+use state::parallel::Bulk;
 use state::reader::Reader;
 use state::shape::TableShape;
 use std::sync::Arc;
@@ -29,11 +30,11 @@ pub struct Writer<'a> {
     pub context: EvalContext,
     /// How long to wait for locks.
     pub patience: Patience,
-    unique: Vec<UniqueCheck>,
-    parents: Vec<ParentNeeded>,
-    gone: Vec<KeyGone>,
+    unique: Bulk<Vec<UniqueCheck>>,
+    parents: Bulk<Vec<ParentNeeded>>,
+    gone: Bulk<Vec<KeyGone>>,
     /// Keys that are gone, and that nothing may refer to once all referential actions have been taken.
-    unreferenced: Vec<KeyGone>,
+    unreferenced: Bulk<Vec<KeyGone>>,
     row_checks: HashMap<RelationId, Arc<RowChecks>>,
 }
 
@@ -58,10 +59,10 @@ impl<'a> Writer<'a> {
             transaction,
             context,
             patience,
-            unique: Vec::new(),
-            parents: Vec::new(),
-            gone: Vec::new(),
-            unreferenced: Vec::new(),
+            unique: Bulk::default(),
+            parents: Bulk::default(),
+            gone: Bulk::default(),
+            unreferenced: Bulk::default(),
             row_checks: HashMap::default(),
         }
     }
@@ -184,6 +185,7 @@ impl<'a> Writer<'a> {
         let relation = shape.id();
         let mut moving = Vec::new();
         for update in updates {
+            poll::step()?;
             self.need_parents(shape, Some(&update.before), &update.after);
             self.key_gone(shape, &update.before, Some(&update.after));
             let new_key = match shape.table().primary_key {
@@ -334,7 +336,7 @@ impl<'a> Writer<'a> {
             let Some(values) = shape.values(&foreign_key.columns, after) else { continue };
             let needed = ParentNeeded::new(shape, position, values);
             if self.transaction.is_deferred(&foreign_key.constraint) {
-                self.transaction.deferred.push(DeferredCheck::Parent(needed));
+                self.transaction.pending.deferred.push(DeferredCheck::Parent(needed));
             } else {
                 self.parents.push(needed);
             }
@@ -391,7 +393,7 @@ impl<'a> Writer<'a> {
         };
         let constraint = shape.index(index).constraint.as_ref();
         if constraint.is_some_and(|constraint| self.transaction.is_deferred(constraint)) {
-            self.transaction.deferred.push(DeferredCheck::Unique(check));
+            self.transaction.pending.deferred.push(DeferredCheck::Unique(check));
         } else {
             self.unique.push(check);
         }

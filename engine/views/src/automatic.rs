@@ -324,7 +324,7 @@ impl AutomaticViews {
         };
         *runs = Runs { latest: VecDeque::new(), bound };
         {
-            // Before the view thread hears of it, which may say at once that it has ended.
+            // Before a view worker hears of it, which may say at once that it has ended.
             let mut entries = self.entries.lock();
             if let Some(before) = before {
                 entries.made.remove(&before);
@@ -339,7 +339,7 @@ impl AutomaticViews {
         id
     }
 
-    /// The view thread has dropped a view, since DDL has changed what it reads: the query has to earn another.
+    /// A view worker has dropped a view, since DDL has changed what it reads: the query has to earn another.
     pub fn ended(&self, view: RelationId) {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.made.remove(&view) {

@@ -10,8 +10,9 @@
 
 use arrangements::shared::{ViewBatch, for_key, named_rows};
 use operators::top_k::{limit, offset};
-use planner::lift::Lifted;
+use planner::lift::{KeyValues, Lifted};
 use planner::scalar::EvalContext;
+use repr::ValueError;
 use state::view_states::ViewState;
 use std::collections::HashMap;
 
@@ -69,6 +70,17 @@ pub fn rows_shown(lifted: &Lifted, eval: &EvalContext) -> usize {
         // Whoever computes is told of a limit that is none.
         _ => usize::MAX,
     }
+}
+
+/// The greatest rank that an execution asks for.
+pub fn greatest_rank(lifted: &Lifted, eval: &EvalContext) -> Result<i64, ValueError> {
+    let mut greatest = 0;
+    for values in lifted.asked.iter().flatten() {
+        if let KeyValues::Ranks(range) = values {
+            greatest = greatest.max(*range.ranks(eval)?.end());
+        }
+    }
+    Ok(greatest)
 }
 
 /// Whether a view holds all rows of these keys that an execution shows.

@@ -22,7 +22,7 @@ type Rows = Arc<[(RowKey, Row)]>;
 /// See the module.
 pub struct Remembered {
     reader: Arc<dyn Reader>,
-    // Asked by the view thread alone.
+    // Asked by a view worker alone.
     found: Mutex<Generations>,
 }
 

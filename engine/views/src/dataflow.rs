@@ -10,10 +10,10 @@
 //! nothing is awaited by idleness. What the dataflow has still to tell of its progress then, the next feed's steps do.
 
 use crate::bound::{Bound, Cuts};
+use crate::driver::Driver;
 use arrangements::arrangement::{Key, metered};
 use arrangements::inner::InnerArrangement;
-use arrangements::log::ArrangementLog;
-use arrangements::merging;
+use arrangements::merging::{self, Extent, Merged};
 use arrangements::meter::{Arranged, Meter};
 use arrangements::ordered_row::{OrderedRow, group_key};
 use arrangements::shared::{ViewBatch, ViewBuilder, ViewSpine};
@@ -23,7 +23,7 @@ use operators::context::{Bundle, Context, Follow, NodeId};
 use operators::delta::{self, Feed};
 use operators::plan::children;
 use operators::render::render;
-use operators::rendered::{OperatorLog, Rendered};
+use operators::rendered::Rendered;
 use planner::catalog::{Catalog, Table};
 use planner::delta::{Pipeline, PipelineEntry, pipelines};
 use planner::plan::Plan;
@@ -48,7 +48,6 @@ use timely::dataflow::operators::Input;
 use timely::dataflow::operators::generic::Operator;
 use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
 use timely::progress::Antichain;
-use timely::worker::Worker;
 
 /// A tick that makes no more than this is not looked after before its end.
 const SMALL_TICK_BYTES: usize = 1 << 20;
@@ -81,12 +80,12 @@ pub struct ArrangedBy {
     pub order: Vec<Order>,
 }
 
-/// So long a view works at most while those who commit wait for it, and longer by so much for each row that they changed: a
-/// recursion that comes to no end would hold them for ever, and a row that brings ten million for long.
+/// So long a view works at most before others have their turn, by its processor time, and longer by so much for each row that
+/// it was fed: a recursion that comes to no end would hold them for ever, and a row that brings ten million for long.
 const WORK: Duration = Duration::from_secs(2);
-/// The same by the clock, on a machine that has other work.
-const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENCE_A_ROW: Duration = Duration::from_millis(1);
+/// By the clock, on a machine that has other work, where nobody can have a turn.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A running view.
 pub struct ViewDataflow {
@@ -96,35 +95,50 @@ pub struct ViewDataflow {
     pub chains: Vec<Vec<Pipeline>>,
     /// The tables and views that it reads.
     pub reads: BTreeSet<RelationId>,
+    input: Fed,
+    /// Its operators in the worker.
+    pub(super) placed: Placed,
+    output: Output,
+    watch: Arc<Watch>,
+    pub(super) meter: Rc<Meter>,
+}
+
+/// What it is fed.
+struct Fed {
     feeds: InputHandle<u64, CapacityContainerBuilder<Vec<Feed>>>,
     tick: u64,
+    /// Rows that it was last fed.
+    rows: usize,
     /// What had been made when it was last fed.
     made_before_bytes: usize,
-    /// No error of an earlier tick can come any more.
-    errors_until: Rc<Cell<u64>>,
+}
+
+/// Where a view stands in its worker.
+pub(super) struct Placed {
     /// Its number among the worker's dataflows.
     dataflow: usize,
     /// The numbers of its operators.
     pub(super) operators: Range<usize>,
     pub(super) rendered: Rc<Rendered>,
-    pub(super) logs: Logs,
+    pub(super) driver: Driver,
+}
+
+/// What comes out of it.
+struct Output {
     arrangements: Vec<Arranging>,
     /// New batches of the first arrangement, since they were last taken.
     fresh: Rc<RefCell<Vec<ViewBatch>>>,
-    errors: Rc<RefCell<BTreeMap<ValueError, isize>>>,
-    /// Whether others fail since that was last asked.
-    errors_changed: Rc<Cell<bool>>,
-    watch: Arc<Watch>,
-    pub(super) meter: Rc<Meter>,
+    errors: Errors,
 }
 
-/// What the worker's operators say of themselves.
-#[derive(Clone)]
-pub struct Logs {
-    /// What they took.
-    pub operators: Rc<OperatorLog>,
-    /// What they hold.
-    pub arrangements: Rc<ArrangementLog>,
+/// The errors of its rows.
+#[derive(Clone, Default)]
+struct Errors {
+    counts: Rc<RefCell<BTreeMap<ValueError, isize>>>,
+    /// Whether others fail since that was last asked.
+    changed: Rc<Cell<bool>>,
+    /// No error of an earlier tick can come any more.
+    until: Rc<Cell<u64>>,
 }
 
 /// One way in which its rows are arranged, at work.
@@ -138,14 +152,16 @@ struct Arranging {
 }
 
 impl ViewDataflow {
-    /// Renders a view into a worker.
+    /// Renders a view into a worker of its own.
+    /// `ended` says why it may go no further, if so.
     pub fn build(
-        worker: &mut Worker,
         definition: Definition,
         catalog: &Arc<Catalog>,
         eval: EvalContext,
-        logs: Logs,
+        ended: Arc<dyn Fn() -> Option<SqlError> + Send + Sync>,
     ) -> Result<Self, SqlError> {
+        let mut driver = Driver::default();
+        let (operators, worker) = (driver.operators.clone(), &mut driver.worker);
         let plan = definition.plan.clone();
         let mut found: Vec<(NodeId, Vec<Pipeline>)> = Vec::new();
         let mut reads = BTreeSet::new();
@@ -153,15 +169,11 @@ impl ViewDataflow {
         for (_, pipelines) in &found {
             relations(pipelines, &mut reads);
         }
-        let watch = Arc::new(Watch::new(QueryLimits {
-            account: Account::new(Arc::default(), None, usize::MAX),
-            ended: Arc::new(|| None),
-        }));
+        let watch =
+            Arc::new(Watch::new(QueryLimits { account: Account::new(Arc::default(), None, usize::MAX), ended }));
         let meter = Rc::new(Meter::of_view());
         let fresh = Rc::new(RefCell::new(Vec::new()));
-        let errors = Rc::new(RefCell::new(BTreeMap::new()));
-        let errors_changed = Rc::new(Cell::new(false));
-        let errors_until = Rc::new(Cell::new(0));
+        let errors = Errors::default();
         let chains: Vec<Vec<Pipeline>> = found.iter().map(|(_, pipelines)| pipelines.clone()).collect();
         let name = format!("View {}", definition.name);
         let rendered = Rc::new(Rendered::default());
@@ -185,89 +197,59 @@ impl ViewDataflow {
                 context.sources.insert(node, rows);
             }
             let bundle = render(&mut context, &plan)?;
-            let arrangements = definition
-                .arrangements
-                .iter()
-                .enumerate()
-                .map(|(position, by)| {
-                    let fresh = (position == 0).then(|| fresh.clone());
-                    let cuts = definition.bound.map(|bound| Rc::new(RefCell::new(Cuts::new(bound))));
-                    arrange(&context, &bundle, by, fresh, cuts)
-                })
-                .collect::<Vec<_>>();
-            count_errors(bundle, &errors, &errors_changed, &errors_until);
+            let arrangements = definition.arrangements.iter().enumerate().map(|(position, by)| {
+                let fresh = (position == 0).then(|| fresh.clone());
+                let cuts = definition.bound.map(|bound| Rc::new(RefCell::new(Cuts::new(bound))));
+                arrange(&context, &bundle, by, fresh, cuts)
+            });
+            let arrangements = arrangements.collect::<Vec<_>>();
+            count_errors(bundle, &errors);
             // Only now: channels, which exist already, would log every message.
-            logs.operators.listen(scope.worker());
+            operators.listen(scope.worker());
             Ok((feeds, arrangements))
         });
-        logs.operators.listen_no_more(worker);
+        operators.listen_no_more(worker);
         let (feeds, arrangements) = built?;
-        Ok(ViewDataflow {
-            definition,
-            chains,
-            reads,
-            feeds,
-            tick: 0,
-            made_before_bytes: 0,
-            errors_until,
-            dataflow,
-            operators: first..worker.peek_identifier(),
-            rendered,
-            logs,
-            arrangements,
-            fresh,
-            errors,
-            errors_changed,
-            watch,
-            meter,
-        })
+        let input = Fed { feeds, tick: 0, rows: 0, made_before_bytes: 0 };
+        let placed = Placed { dataflow, operators: first..worker.peek_identifier(), rendered, driver };
+        let output = Output { arrangements, fresh, errors };
+        Ok(ViewDataflow { definition, chains, reads, input, placed, output, watch, meter })
     }
 
     /// Feeds it, in one tick, and steps the worker until that has gone through. 53200 if it holds more than the budget,
-    /// 54000 if it takes longer than it may: those who commit wait for it.
-    pub fn apply(&mut self, worker: &mut Worker, feeds: Vec<Feed>, budget_bytes: usize) -> Result<(), SqlError> {
-        let rows = feeds.iter().map(Feed::rows).sum::<usize>();
-        let for_rows = PATIENCE_A_ROW * u32::try_from(rows).unwrap_or(u32::MAX);
+    /// 54000 if it takes longer than it may.
+    pub fn apply(&mut self, feeds: Vec<Feed>, budget_bytes: usize) -> Result<(), SqlError> {
         self.feed(feeds);
-        let patience = TimeBudget::new(WORK + for_rows, Instant::now() + PATIENCE + for_rows);
-        self.go_on(worker, None, patience, budget_bytes).map(|_through| ())
+        self.go_on(None, Instant::now() + PATIENCE, budget_bytes).map(|_through| ())
     }
 
     /// Feeds it, in one tick.
     pub fn feed(&mut self, feeds: impl IntoIterator<Item = Feed>) {
-        feeds.into_iter().for_each(|feed| self.feeds.send(feed));
-        self.tick += 1;
-        self.feeds.advance_to(self.tick);
-        self.made_before_bytes = self.meter.made_bytes();
+        self.input.rows = 0;
+        for feed in feeds {
+            self.input.rows += feed.rows();
+            self.input.feeds.send(feed);
+        }
+        self.input.tick += 1;
+        self.input.feeds.advance_to(self.input.tick);
+        self.input.made_before_bytes = self.meter.made_bytes();
     }
 
-    /// Steps the worker until what was fed has gone through (true) or the slice is over. No step goes on past `until`,
-    /// nor longer than others would wait for it: 54000. 53200 if it holds more than the budget.
-    pub fn advance(
-        &mut self,
-        worker: &mut Worker,
-        slice: Duration,
-        until: Instant,
-        budget_bytes: usize,
-    ) -> Result<bool, SqlError> {
-        // Others have their turn after a slice, but not within a step.
-        let patience = TimeBudget::new(WORK, until.min(Instant::now() + PATIENCE));
-        self.go_on(worker, Some(slice), patience, budget_bytes)
+    /// Steps the worker until what was fed has gone through (true) or the slice is over: others have their turn then, but
+    /// not within a step. 54000 past `until`, or if a step takes too long; 53200 if it holds more than the budget.
+    pub fn advance(&mut self, slice: Duration, until: Instant, budget_bytes: usize) -> Result<bool, SqlError> {
+        self.go_on(Some(slice), until, budget_bytes)
     }
 
-    fn go_on(
-        &mut self,
-        worker: &mut Worker,
-        slice: Option<Duration>,
-        patience: TimeBudget,
-        budget_bytes: usize,
-    ) -> Result<bool, SqlError> {
+    fn go_on(&mut self, slice: Option<Duration>, until: Instant, budget_bytes: usize) -> Result<bool, SqlError> {
+        let for_rows = PATIENCE_A_ROW * u32::try_from(self.input.rows).unwrap_or(u32::MAX);
+        let patience = TimeBudget::new(WORK + for_rows, until + for_rows);
         let account = self.watch.account();
         account.end();
         account.set_bytes_max(budget_bytes);
         account.set_patience(Some(patience));
-        let through = self.step_through(worker, slice, budget_bytes);
-        // In the turns of others it may be stepped, too.
+        let through = self.step_through(slice, budget_bytes);
+        // It may be stepped to merge, too.
         self.watch.account().set_bytes_max(usize::MAX);
         self.watch.account().set_patience(None);
         through.map_err(|error| match error.code {
@@ -277,28 +259,22 @@ impl ViewDataflow {
         })
     }
 
-    fn step_through(
-        &mut self,
-        worker: &mut Worker,
-        slice: Option<Duration>,
-        budget_bytes: usize,
-    ) -> Result<bool, SqlError> {
+    fn step_through(&mut self, slice: Option<Duration>, budget_bytes: usize) -> Result<bool, SqlError> {
         let started = Instant::now();
-        // What it was refused in another's turn stands among its rows' errors.
         self.watch.check()?;
         while !self.is_done() {
             if slice.is_some_and(|slice| started.elapsed() >= slice) {
                 return Ok(false);
             }
-            worker.step();
+            self.placed.driver.worker.step();
             self.watch.check()?;
             // An explosion is noticed while it grows: one tick may be all of it.
-            if self.meter.made_bytes() - self.made_before_bytes > SMALL_TICK_BYTES {
+            if self.meter.made_bytes() - self.input.made_before_bytes > SMALL_TICK_BYTES {
                 self.check_budget(budget_bytes)?;
             }
         }
-        let now = Antichain::from_elem(self.tick);
-        for arranging in &mut self.arrangements {
+        let now = Antichain::from_elem(self.input.tick);
+        for arranging in &mut self.output.arrangements {
             arranging.trace.set_logical_compaction(now.borrow());
             arranging.trace.set_physical_compaction(now.borrow());
         }
@@ -306,40 +282,42 @@ impl ViewDataflow {
         Ok(true)
     }
 
-    /// Has its arrangements look whether there is something to merge.
-    pub fn consider_merging(&mut self) {
-        self.arrangements.iter_mut().for_each(|arranging| merging::consider(&mut arranging.trace));
-        self.meter.consider_merging();
+    /// Merges for a while what its arrangements hold.
+    pub fn merge(&mut self, extent: Extent) -> Merged {
+        let (arrangements, meter) = (&mut self.output.arrangements, &self.meter);
+        self.placed.driver.merge(extent, || {
+            arrangements.iter_mut().for_each(|arranging| merging::consider(&mut arranging.trace));
+            meter.consider_merging();
+        })
     }
 
     /// Whether the last tick has gone through.
     fn is_done(&mut self) -> bool {
-        let tick = self.tick;
+        let tick = self.input.tick;
         let mut upper = Antichain::new();
         let mut is_sealed = |arranging: &mut Arranging| {
             arranging.trace.read_upper(&mut upper);
             !upper.less_than(&tick)
         };
-        self.errors_until.get() >= tick && self.arrangements.iter_mut().all(&mut is_sealed)
+        self.output.errors.until.get() >= tick && self.output.arrangements.iter_mut().all(&mut is_sealed)
     }
 
     /// Ends it at once, whatever it has left to do.
     // The banned call: a view that failed may have years of a join before it, of which nobody wants to hear.
-    // Nothing asks for its progress after this.
+    // Nothing asks for its progress after this, and its worker has nothing else to do.
     #[allow(clippy::disallowed_methods)]
-    pub fn end(self, worker: &mut Worker) {
-        let (dataflow, operators, logs) = (self.dataflow, self.operators.clone(), self.logs.clone());
-        drop(self);
-        worker.drop_dataflow(dataflow);
-        logs.arrangements.forget(worker, operators.clone());
-        logs.operators.forget(operators);
+    pub fn end(self) {
+        let ViewDataflow { input, output, placed: Placed { dataflow, mut driver, .. }, .. } = self;
+        drop((input, output));
+        driver.worker.drop_dataflow(dataflow);
     }
 
     /// What it holds: in published batches, and besides; what is in no arrangement that can be read is estimated.
     fn bytes(&self) -> (usize, usize) {
-        let published = self.arrangements.iter().map(Arranging::published).fold(Arranged::default(), Arranged::and);
+        let published =
+            self.output.arrangements.iter().map(Arranging::published).fold(Arranged::default(), Arranged::and);
         let arranged = self.meter.arranged();
-        let all = self.logs.arrangements.records(self.operators.clone());
+        let all = self.placed.driver.arrangements.records(self.placed.operators.clone());
         let rest = all.saturating_sub(published.updates + arranged.updates);
         (published.bytes, arranged.bytes + self.meter.bytes(rest))
     }
@@ -354,8 +332,8 @@ impl ViewDataflow {
 
     /// The published batches, if that is what an operator makes.
     pub(super) fn published(&self, operator: usize) -> Option<Arranged> {
-        let held = self.logs.arrangements.within(operator..operator + 1);
-        let arranging = self.arrangements.iter().find(|arranging| arranging.operator == operator)?;
+        let held = self.placed.driver.arrangements.within(operator..operator + 1);
+        let arranging = self.output.arrangements.iter().find(|arranging| arranging.operator == operator)?;
         (!held.is_empty()).then(|| arranging.published())
     }
 
@@ -370,28 +348,28 @@ impl ViewDataflow {
     }
 
     fn cuts(&self) -> impl Iterator<Item = &RefCell<Cuts>> {
-        self.arrangements.iter().filter_map(|arranging| arranging.cuts.as_deref())
+        self.output.arrangements.iter().filter_map(|arranging| arranging.cuts.as_deref())
     }
 
     /// The changes of its rows since they were last taken: batches of the first arrangement.
     pub fn take_fresh(&mut self) -> Vec<ViewBatch> {
-        std::mem::take(&mut *self.fresh.borrow_mut())
+        std::mem::take(&mut *self.output.fresh.borrow_mut())
     }
 
     /// Why a row of it could not be evaluated, if one could not.
     pub fn error(&self) -> Option<ValueError> {
-        self.errors.borrow().keys().next().cloned()
+        self.output.errors.counts.borrow().keys().next().cloned()
     }
 
     /// Whether rows have come to fail, or fail no more, since this was last asked.
     pub(crate) fn take_errors_changed(&mut self) -> bool {
-        self.errors_changed.take()
+        self.output.errors.changed.take()
     }
 
     /// What readers get.
     pub fn state(&self, stage: Stage) -> ViewState {
         let rows_min = self.definition.bound.map(Bound::rows_min);
-        let arrangements = self.arrangements.iter().map(|Arranging { by, trace, .. }| {
+        let arrangements = self.output.arrangements.iter().map(|Arranging { by, trace, .. }| {
             let mut batches = Vec::new();
             trace.map_batches(|batch| {
                 if batch.len() > 0 {
@@ -400,7 +378,7 @@ impl ViewDataflow {
             });
             Arrangement { index: by.index, ordered: !by.order.is_empty(), rows_min, batches: batches.into() }
         });
-        let errors = self.errors.borrow().values().filter(|count| **count != 0).count();
+        let errors = self.output.errors.counts.borrow().values().filter(|count| **count != 0).count();
         ViewState {
             stage,
             arrangements: arrangements.collect(),
@@ -525,23 +503,18 @@ impl Cutting {
     }
 }
 
-fn count_errors(
-    bundle: Bundle<'_, u64>,
-    errors: &Rc<RefCell<BTreeMap<ValueError, isize>>>,
-    changed: &Rc<Cell<bool>>,
-    until: &Rc<Cell<u64>>,
-) {
-    let Some(errs) = bundle.errs else { return until.set(u64::MAX) };
-    let (errors, changed, until) = (errors.clone(), changed.clone(), until.clone());
+fn count_errors(bundle: Bundle<'_, u64>, errors: &Errors) {
+    let Some(errs) = bundle.errs else { return errors.until.set(u64::MAX) };
+    let Errors { counts, changed, until } = errors.clone();
     errs.inner.sink(Local, "ViewErrors", move |(input, frontier)| {
         input.for_each(|_time, updates| {
-            let mut errors = errors.borrow_mut();
+            let mut counts = counts.borrow_mut();
             changed.set(true);
             for (error, _time, diff) in updates.drain(..) {
-                let count = errors.entry(error).or_insert(0);
+                let count = counts.entry(error).or_insert(0);
                 *count += diff;
             }
-            errors.retain(|_, count| *count != 0);
+            counts.retain(|_, count| *count != 0);
         });
         until.set(frontier.frontier().first().copied().unwrap_or(u64::MAX));
     });

@@ -4,12 +4,15 @@
 //! state. Commit groups that come meanwhile wait in a backlog and are applied after the last row.
 
 use crate::cached_reader::Remembered;
+use crate::shared_scan::SharedScans;
 use operators::delta::{Chunk, Feed, Group};
+use planner::catalog::Table;
 use planner::delta::{Pipeline, PipelineEntry};
-use repr::RelationId;
+use repr::{CommitTime, RelationId, Row};
 use state::SqlError;
-use state::reader::{Reader, RowIterator};
+use state::reader::Reader;
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,22 +30,57 @@ pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A hydration under way.
 pub struct Hydration {
-    reader: Arc<dyn Reader>,
+    leaves: Leaves,
     /// (chain, pipeline, where its rows come from): what is left, from the last to the next.
     left: Vec<(usize, usize, Option<RelationId>)>,
-    current: Option<(usize, usize, RowIterator)>,
-    /// Rows of the next chunk.
-    chunk_rows: Pace,
-    /// Groups that are applied next.
-    groups: Pace,
+    current: Option<(usize, usize, RowsToFeed)>,
+    paces: Paces,
     /// Rows of the last chunk, or groups of it.
     fed: usize,
-    /// Rows read so far.
-    pub rows: u64,
+    /// What it has had.
+    pub so_far: SoFar,
     /// Groups that wait.
     pub backlog: VecDeque<Arc<Group>>,
     /// What is on its way through the dataflow.
     pub under_way: Option<UnderWay>,
+}
+
+/// What a filling has had so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SoFar {
+    /// Rows read.
+    pub rows: u64,
+    /// Time.
+    pub took: Duration,
+}
+
+/// Where rows to feed come from.
+struct Leaves {
+    state: Arc<dyn Reader>,
+    /// The same, for what is looked up.
+    remembered: Arc<dyn Reader>,
+    time: CommitTime,
+    scans: Rc<SharedScans>,
+}
+
+type RowsToFeed = Box<dyn Iterator<Item = Result<Row, SqlError>>>;
+
+impl Leaves {
+    /// Tables are read with others that are filled from them, views by each.
+    fn rows(&self, table: &Arc<Table>) -> Result<RowsToFeed, SqlError> {
+        if table.is_maintained() {
+            return Ok(Box::new(self.state.scan_once(table)?.map(|row| row.map(|(_, row)| row))));
+        }
+        Ok(Box::new(self.scans.open(&self.state, table, self.time)?))
+    }
+}
+
+/// How much comes next.
+struct Paces {
+    /// Rows of the next chunk.
+    rows: Pace,
+    /// Groups that are applied next.
+    groups: Pace,
 }
 
 /// What was fed and has not gone through the dataflow yet.
@@ -128,7 +166,7 @@ impl Pace {
 
 impl Hydration {
     /// From a state.
-    pub fn new(reader: Arc<dyn Reader>, chains: &[Vec<Pipeline>]) -> Self {
+    pub fn new(reader: Arc<dyn Reader>, time: CommitTime, chains: &[Vec<Pipeline>], scans: Rc<SharedScans>) -> Self {
         let mut left = Vec::new();
         for (chain, pipelines) in chains.iter().enumerate() {
             for (position, pipeline) in pipelines.iter().enumerate() {
@@ -146,13 +184,15 @@ impl Hydration {
         left.push((0, usize::MAX, None));
         left.reverse();
         Hydration {
-            reader: Remembered::over(reader),
+            leaves: Leaves { state: reader.clone(), remembered: Remembered::over(reader), time, scans },
             left,
             current: None,
-            chunk_rows: Pace::new(1, CHUNK_ROWS_MAX),
-            groups: Pace::new(BACKLOG_GROUPS_MIN, BACKLOG_GROUPS_MAX),
+            paces: Paces {
+                rows: Pace::new(1, CHUNK_ROWS_MAX),
+                groups: Pace::new(BACKLOG_GROUPS_MIN, BACKLOG_GROUPS_MAX),
+            },
             fed: 0,
-            rows: 0,
+            so_far: SoFar::default(),
             backlog: VecDeque::new(),
             under_way: None,
         }
@@ -160,13 +200,13 @@ impl Hydration {
 
     /// What was fed has gone through the dataflow.
     pub(crate) fn has_gone_through(&mut self, fed: UnderWay) {
-        let pace = if fed.groups { &mut self.groups } else { &mut self.chunk_rows };
+        let pace = if fed.groups { &mut self.paces.groups } else { &mut self.paces.rows };
         pace.took(self.fed, fed.took);
     }
 
     /// The next groups of the backlog.
     pub(crate) fn next_groups(&mut self) -> Vec<Arc<Group>> {
-        self.fed = self.groups.next.min(self.backlog.len());
+        self.fed = self.paces.groups.next.min(self.backlog.len());
         self.backlog.drain(..self.fed).collect()
     }
 
@@ -178,13 +218,13 @@ impl Hydration {
                 let mut read = Vec::new();
                 // Nothing read means that nothing is left: the clock is looked at after a row, not before the first.
                 for row in rows.by_ref() {
-                    read.push(row?.1);
-                    if read.len() >= self.chunk_rows.next || started.elapsed() >= CHUNK_READ_MAX {
+                    read.push(row?);
+                    if read.len() >= self.paces.rows.next || started.elapsed() >= CHUNK_READ_MAX {
                         break;
                     }
                 }
                 if !read.is_empty() {
-                    self.rows += read.len() as u64;
+                    self.so_far.rows += read.len() as u64;
                     self.fed = read.len();
                     let (chain, pipeline) = (*chain, *pipeline);
                     return Ok(Some(self.feed(chain, pipeline, read)));
@@ -198,12 +238,12 @@ impl Hydration {
                     return Ok(Some(self.feed(chain, pipeline, Vec::new())));
                 }
                 Some(relation) => {
-                    let table = self.reader.catalog().table(relation).cloned().ok_or_else(|| {
+                    let table = self.leaves.state.catalog().table(relation).cloned().ok_or_else(|| {
                         SqlError::new("42P01", "a table of the view has gone while the view was filled")
                     })?;
-                    let rows = self.reader.scan_once(&table)?;
+                    let rows = self.leaves.rows(&table)?;
                     // What the last table's rows brought says nothing of this one's.
-                    self.chunk_rows = Pace::new(1, CHUNK_ROWS_MAX);
+                    self.paces.rows = Pace::new(1, CHUNK_ROWS_MAX);
                     self.current = Some((chain, pipeline, rows));
                 }
             }
@@ -211,7 +251,7 @@ impl Hydration {
     }
 
     fn feed(&self, chain: usize, pipeline: usize, rows: Vec<repr::Row>) -> Feed {
-        Feed::Rows(Arc::new(Chunk { chain, pipeline, rows, reader: self.reader.clone() }))
+        Feed::Rows(Arc::new(Chunk { chain, pipeline, rows, reader: self.leaves.remembered.clone() }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a view's dataflow is made of, what it holds and what it took: found by the view thread when it is asked.
+//! What a view's dataflow is made of, what it holds and what it took: found by a view worker when it is asked.
 
 use crate::dataflow::ViewDataflow;
 use arrangements::log::HeldUpdates;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An operator as the view thread has it: what it says of it in words, whoever asks finds out.
+/// An operator as a view worker has it: what it says of it in words, whoever asks finds out.
 pub struct InspectedOperator {
     view: RelationId,
     plan: Arc<Plan>,
@@ -66,9 +66,9 @@ pub fn in_words(found: Vec<InspectedOperator>, catalog: &Catalog) -> Vec<Inspect
 impl ViewDataflow {
     /// All operators, in the order in which they were made.
     pub fn inspect(&self) -> Vec<InspectedOperator> {
-        let plans = self.rendered.plans();
-        let held = self.logs.arrangements.within(self.operators.clone());
-        let logged = self.logs.operators.within(self.operators.clone());
+        let plans = self.placed.rendered.plans();
+        let held = self.placed.driver.arrangements.within(self.placed.operators.clone());
+        let logged = self.placed.driver.operators.within(self.placed.operators.clone());
         logged
             .into_iter()
             .map(|(operator, logged)| {

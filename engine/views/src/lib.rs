@@ -1,14 +1,16 @@
-//! Maintained views: one dataflow each, on a thread of their own, in commit order.
+//! Maintained views: one dataflow each, kept by view workers, each component of them in commit order.
 //!
 //! ```text
-//! worker         the thread: groups, hydration, failures         dataflow       one view, rendered
+//! worker         a thread: groups, hydration, failures           dataflow       one view, rendered
 //! inspection     what dataflows hold and took                    maintained     a view as the thread keeps it
-//! results        from the view thread to the flush thread        hydrate        filling a view in chunks
+//! component      views tied to each other, and what waits        driver         the timely worker of one view
+//! publication    states of leaves and views, by frontiers        hydrate        filling a view in chunks
 //! subscription   who watches, and how changes reach them         message        what the thread is told
 //! automatic      views that queries earn, by their parameters    bound          first rows of keys that have many
 //! read           answering a query from published batches        no_view        why a query is not
 //! sources        what became of what a view reads                history        changes to go on from
 //! ordered_index  value → row key, for ranges of personal tables  cached_reader  what filling a view has looked up
+//! placement      which worker keeps which view                   shared_scan    tables read once for views that are filled
 //! ```
 //!
 //! Base tables are never copied here: chains look them up in the leaves (`operators::delta`), and only what
@@ -17,7 +19,9 @@
 pub mod automatic;
 pub mod bound;
 pub mod cached_reader;
+pub mod component;
 pub mod dataflow;
+pub mod driver;
 pub mod history;
 pub mod hydrate;
 pub mod inspection;
@@ -25,8 +29,10 @@ pub mod maintained;
 pub mod message;
 pub mod no_view;
 pub mod ordered_index;
+pub mod placement;
+pub mod publication;
 pub mod read;
-pub mod results;
+pub mod shared_scan;
 pub mod sources;
 pub mod subscription;
 pub mod worker;

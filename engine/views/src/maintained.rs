@@ -1,8 +1,9 @@
-//! A view as the view thread keeps it: its dataflow, how far it is, and what it was made over.
+//! A view as a view worker keeps it: its dataflow, how far it is, and what it was made over.
 
 use crate::bound::Bound;
 use crate::dataflow::{ArrangedBy, Definition, ViewDataflow};
-use crate::hydrate::Hydration;
+use crate::hydrate::{Hydration, PATIENCE};
+use crate::publication::{ComponentId, Routes};
 use operators::plan::recurses;
 use planner::catalog::{Catalog, Table};
 use repr::{CommitTime, RelationId};
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// A view that is left behind by commits more often is given up.
 const LEFT_BEHIND_EVERY: Duration = Duration::from_mins(10);
+/// So long a commit may take to go through a view that recurses, by the clock: it may come to no end.
+const RECURSION_PATIENCE: Duration = Duration::from_secs(15);
 
 /// A view and how far it is.
 pub struct Maintained {
@@ -28,9 +31,14 @@ pub struct Maintained {
     pub since: CommitTime,
     /// When a commit took it too long, and it was filled anew.
     pub left_behind: Option<Instant>,
+    /// The views that it goes through commits with.
+    pub component: ComponentId,
+    /// When it began to be filled.
+    pub began: Instant,
 }
 
 /// What a group need not look for among all views.
+#[derive(Default)]
 pub struct Overview {
     /// By relation, the views that read it.
     pub readers: BTreeMap<RelationId, Vec<RelationId>>,
@@ -40,13 +48,16 @@ pub struct Overview {
     pub hydrating: Vec<RelationId>,
     /// Of views that join others, or join tables with them, all views below.
     pub joined: BTreeMap<RelationId, Vec<RelationId>>,
+    /// By relation, the components that read it.
+    pub components: BTreeMap<RelationId, BTreeSet<ComponentId>>,
+    /// The views of each component.
+    pub members: BTreeMap<ComponentId, Vec<RelationId>>,
 }
 
 impl Overview {
     /// Of these views.
     pub fn of(views: &BTreeMap<RelationId, Maintained>) -> Overview {
-        let mut overview =
-            Overview { readers: BTreeMap::new(), waiting: Vec::new(), hydrating: Vec::new(), joined: BTreeMap::new() };
+        let mut overview = Overview::default();
         let mut below: BTreeMap<RelationId, BTreeSet<RelationId>> = BTreeMap::new();
         for (id, view) in views {
             // Views read views of lower ids only.
@@ -57,7 +68,11 @@ impl Overview {
                 overview.joined.insert(*id, under.iter().copied().collect());
             }
             below.insert(*id, under);
-            view.reads().for_each(|read| overview.readers.entry(read).or_default().push(*id));
+            for read in view.reads() {
+                overview.readers.entry(read).or_default().push(*id);
+                overview.components.entry(read).or_default().insert(view.component);
+            }
+            overview.members.entry(view.component).or_default().push(*id);
             match view.progress {
                 Progress::Waiting => overview.waiting.push(*id),
                 Progress::Hydrating(_) => overview.hydrating.push(*id),
@@ -65,6 +80,24 @@ impl Overview {
             }
         }
         overview
+    }
+
+    /// For those who publish commits; ordered indexes with the tables that they are of.
+    pub fn routes(&self, ordered: impl Iterator<Item = (RelationId, RelationId)>) -> Routes {
+        let mut readers: BTreeMap<RelationId, Vec<ComponentId>> = BTreeMap::new();
+        for (relation, components) in &self.components {
+            readers.insert(*relation, components.iter().copied().collect());
+        }
+        let mut members = self.members.clone();
+        for (index, relation) in ordered {
+            // While commits have still to go through it, it is not to be read either.
+            members.entry(ComponentId::ORDERED).or_default().push(index);
+            let components = readers.entry(relation).or_default();
+            if !components.contains(&ComponentId::ORDERED) {
+                components.push(ComponentId::ORDERED);
+            }
+        }
+        Routes { readers, members }
     }
 }
 
@@ -83,19 +116,29 @@ pub enum Progress {
 impl Maintained {
     /// Not begun.
     pub fn new(sources: Vec<Arc<Table>>, automatic: bool, since: CommitTime) -> Self {
-        Maintained { flow: None, progress: Progress::Waiting, sources, automatic, since, left_behind: None }
+        let (component, began) = (ComponentId::ORDERED, Instant::now());
+        let progress = Progress::Waiting;
+        Maintained { flow: None, progress, sources, automatic, since, left_behind: None, component, began }
     }
 
     /// Whether it is filled anew rather than given up if a commit takes it too long. A recursion that comes to no end would
     /// not come to one then.
     pub(crate) fn may_be_left_behind(&mut self) -> bool {
         let again = self.left_behind.is_some_and(|last| last.elapsed() < LEFT_BEHIND_EVERY);
-        let recurses = self.flow.as_ref().is_some_and(|flow| recurses(&flow.definition.plan));
-        let may = !again && !recurses;
+        let may = !again && !self.recurses();
         if may {
             self.left_behind = Some(Instant::now());
         }
         may
+    }
+
+    fn recurses(&self) -> bool {
+        self.flow.as_ref().is_some_and(|flow| recurses(&flow.definition.plan))
+    }
+
+    /// How long a commit may take to go through it.
+    pub(crate) fn patience(&self) -> Duration {
+        if self.recurses() { RECURSION_PATIENCE } else { PATIENCE }
     }
 
     /// Whether it has lost too many of the rows that it holds of a key: then it will hold more, when it has been filled anew.

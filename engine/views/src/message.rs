@@ -1,25 +1,20 @@
-//! What the view thread is told, in commit order.
+//! What view workers are told, in commit order.
 
+use crate::component::CommitGroup;
 use crate::dataflow::Definition;
 use crate::inspection::InspectedOperator;
 use crate::ordered_index::OrderedBy;
+use crate::placement::Placed;
 use repr::RelationId;
-use state::overlay::Overlay;
 use state::published::Published;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// What the flush thread tells the view thread, in commit order.
+/// What the flush thread tells a view worker, in commit order.
 pub enum Message {
-    /// Commit groups were written. Only one by itself erases people, truncates tables or changes the catalog.
-    Group {
-        /// The state before them; its views are not looked at.
-        before: Arc<Published>,
-        /// The state after them; likewise.
-        after: Arc<Published>,
-        /// The changes, in order.
-        layers: Vec<Arc<Overlay>>,
-    },
+    /// Commit groups were written.
+    Group(CommitGroup),
     /// A view that no DDL made is wanted from this state on.
     Create(Box<Definition>, Arc<Published>),
     /// An ordered index is wanted from this state on.
@@ -28,10 +23,33 @@ pub enum Message {
     Drop(RelationId, Arc<Published>),
     /// A view that has failed is filled again, from this state.
     Refill(RelationId, Arc<Published>),
+    /// The catalog's views are kept so from the next message on.
+    Place(Arc<Placed>),
+    /// Views of the catalog have come to this worker, to be filled from this state.
+    Adopt(Arc<Published>),
+    /// Views of this worker are kept by another from this state on.
+    Release(BTreeSet<RelationId>, Arc<Published>),
     /// What dataflows hold and took.
     Inspect(Sender<Vec<InspectedOperator>>),
     /// The server stops: nothing is published any more.
     Stop,
+}
+
+impl Message {
+    /// Whether other views may be read by it, or views may read other relations: whoever tells it waits for it to be heard
+    /// before it relies on who reads what.
+    pub fn is_structural(&self) -> bool {
+        match self {
+            Message::Group(group) => group.changes_schema(),
+            Message::Create(..)
+            | Message::Order(..)
+            | Message::Drop(..)
+            | Message::Refill(..)
+            | Message::Adopt(..)
+            | Message::Release(..) => true,
+            Message::Place(_) | Message::Inspect(_) | Message::Stop => false,
+        }
+    }
 }
 
 /// See `Pipeline::view`.

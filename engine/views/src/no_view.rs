@@ -47,6 +47,8 @@ pub enum NoView {
         /// Rows read so far.
         rows: u64,
     },
+    /// Commits have still to go through it.
+    Behind,
     /// It gave up.
     Failed(String),
     /// A row of it cannot be evaluated: whom it concerns is told by computing.
@@ -76,6 +78,7 @@ impl NoView {
             Stage::Waiting => Some(NoView::Waiting),
             Stage::Hydrating { rows } => Some(NoView::Hydrating { rows: *rows }),
             Stage::Failed(error) => Some(NoView::Failed(error.message.clone())),
+            Stage::Ready if views.is_behind(view) => Some(NoView::Behind),
             Stage::Ready if state.errors > 0 => Some(NoView::RowFails),
             Stage::Ready => None,
         }
@@ -103,6 +106,7 @@ impl NoView {
             NoView::NotThere => "it is younger than the transaction's snapshot, or was just asked for".into(),
             NoView::Waiting => "it waits for a view that it reads".into(),
             NoView::Hydrating { rows } => format!("it is being filled: {rows} rows read so far"),
+            NoView::Behind => "commits have still to go through it".into(),
             NoView::Failed(message) => format!("it failed: {message}"),
             NoView::RowFails => "a row of it cannot be evaluated".into(),
             NoView::Below(view, why) => format!("view {}: {}", name(view), why.text(catalog)),

@@ -9,7 +9,7 @@
 //! ```
 //! Rows of one value stand in the order of their primary keys, as ORDER BY wants them.
 //! Filled chunk by chunk, each from the newest state: rows up to a row key are in, and changes of those beyond are
-//! left to the chunks to come. So no old snapshot is held, and an erasure disturbs nothing. Kept by the view thread.
+//! left to the chunks to come. So no old snapshot is held, and an erasure disturbs nothing. Kept by a view worker.
 
 pub use arrangements::ordered_set::Entries;
 
@@ -107,9 +107,9 @@ impl OrderedIndexes {
         became
     }
 
-    /// The tables that they are of.
-    pub fn read(&self) -> impl Iterator<Item = RelationId> {
-        self.0.values().map(|index| index.by.table.id)
+    /// They, with the tables that they are of.
+    pub fn read(&self) -> impl Iterator<Item = (RelationId, RelationId)> {
+        self.0.iter().map(|(id, index)| (*id, index.by.table.id))
     }
 
     /// Whether one is being filled.

@@ -44,6 +44,7 @@ fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Option<Vec<Vec<u8>
                 Datum::Array(array) => array.elements.clone(),
                 _ => Vec::new(),
             },
+            KeyValues::Ranks(range) => range.ranks(eval)?.map(Datum::Int8).collect(),
         };
         let mut seen = Vec::with_capacity(values.len());
         for value in values.iter().filter(|value| !value.is_null()) {

@@ -1,6 +1,6 @@
 //! What lies below a view: whether DDL has made it another, and which of its rows a commit group changed.
 //!
-//! Read by the view thread before it feeds a group. Never looks at a dataflow.
+//! Read by a view worker before it feeds a group. Never looks at a dataflow.
 
 use differential_dataflow::consolidation::consolidate;
 use planner::catalog::{Catalog, Table};

@@ -9,6 +9,7 @@
 //! dropped from its queue, later ones arrive once each, in commit order. Whoever does not take its changes
 //! is cut; nobody ever waits for a subscriber. The latest changes are held for who comes back (`history`).
 
+pub mod form;
 mod queue;
 
 pub use queue::{Begun, Change, Listed, Made, Taken};
@@ -71,6 +72,11 @@ pub struct Delta {
 }
 
 impl Deltas {
+    /// Whether nobody has to hear of it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.ended.is_empty() && self.doubts.is_none() && !self.forgets
+    }
+
     /// Adds a view's changes.
     pub fn push(&mut self, view: RelationId, batches: Vec<ViewBatch>, ordered: bool) {
         if !batches.is_empty() {
@@ -136,8 +142,8 @@ pub struct Subscriptions {
 
 /// What the dispatch thread is given, in order.
 enum News {
-    /// What was published.
-    Groups(Vec<(CommitTime, Deltas)>),
+    /// What was published, and how far all have been told then.
+    Groups(Vec<(CommitTime, Deltas)>, CommitTime),
     /// Somebody waits until all that was told before is in the queues.
     Awaited(Sender<()>),
 }
@@ -171,9 +177,9 @@ impl Subscriptions {
                 let changes: Receiver<News> = changes;
                 while let Ok(news) = changes.recv() {
                     match news {
-                        News::Groups(groups) => {
+                        News::Groups(groups, frontier) => {
                             let Some(subscriptions) = dispatcher.upgrade() else { return };
-                            subscriptions.dispatch(groups);
+                            subscriptions.dispatch(groups, frontier);
                         }
                         // Who asked may have gone.
                         News::Awaited(asker) => {
@@ -186,22 +192,25 @@ impl Subscriptions {
         subscriptions
     }
 
-    /// Hands over what was published. Never waits.
-    pub fn tell(&self, groups: Vec<(CommitTime, Deltas)>) {
-        let Some((last, _)) = groups.last() else { return };
+    /// Hands over what was published; with it all changes up to the frontier have been. Never waits.
+    pub fn tell(&self, mut groups: Vec<(CommitTime, Deltas)>, frontier: CommitTime) {
         // Whoever begins after this reads what was published: as long as nobody watches, no thread is woken for it.
         if let Some(hub) = self.hub.try_lock()
             && hub.is_empty()
         {
-            self.frontier.fetch_max(last.0, Ordering::AcqRel);
+            self.frontier.fetch_max(frontier.0, Ordering::AcqRel);
+            return;
+        }
+        groups.retain(|(_, deltas)| !deltas.is_empty());
+        if groups.is_empty() && !self.are_followed() {
             return;
         }
         // The dispatch thread lives as long as this does.
-        let _told = self.told.send(News::Groups(groups));
+        let _told = self.told.send(News::Groups(groups, frontier));
     }
 
     /// Whether somebody is to hear of commits that change nothing for anybody.
-    pub fn are_followed(&self) -> bool {
+    fn are_followed(&self) -> bool {
         !self.followers.lock().is_empty()
     }
 
@@ -289,7 +298,7 @@ impl Subscriptions {
     }
 
     /// Whether a view has subscribers.
-    pub(crate) fn is_watched(&self, view: RelationId) -> bool {
+    pub fn is_watched(&self, view: RelationId) -> bool {
         self.hub.lock().get(&view).is_some_and(|watched| watched.subscribers > 0)
     }
 
@@ -364,7 +373,7 @@ impl Subscriptions {
         self.hub.lock().values_mut().filter_map(|watched| watched.history.as_mut()).for_each(History::trim);
     }
 
-    fn dispatch(&self, groups: Vec<(CommitTime, Deltas)>) {
+    fn dispatch(&self, groups: Vec<(CommitTime, Deltas)>, frontier: CommitTime) {
         for (time, deltas) in groups {
             if let Some(doubts) = &deltas.doubts {
                 self.resolve(time, doubts);
@@ -390,8 +399,8 @@ impl Subscriptions {
             }
             self.cut_largest(&hub);
             hub.retain(|_, watched| watched.subscribers > 0 || watched.history.is_some());
-            self.frontier.fetch_max(time.0, Ordering::AcqRel);
         }
+        self.frontier.fetch_max(frontier.0, Ordering::AcqRel);
         self.followers.lock().values().for_each(|queue| queue.wake());
     }
 }

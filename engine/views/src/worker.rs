@@ -1,39 +1,38 @@
-//! The view thread: owns the timely worker and every maintained view.
+//! A view worker: a thread that keeps some of the maintained views, and takes them through commits.
 //!
 //! ```text
-//! flush thread ─▶ Group, Create, Drop ─▶ per group: affected views in the order of their ids ─▶ ViewResults
-//!                                    └─▶ between groups: one chunk of a hydration; if there is none, some merging
+//! flush thread ─▶ Group ─▶ the components that read what it wrote ─▶ each a slice at a time ─▶ Publication
+//!             └─▶ Create, Drop, … at once
+//!                      between messages, in turn: a slice of a component that lags; one chunk of a hydration; merging
 //! ```
 //!
-//! A group is fed to the views that read a table it wrote, and to no other. A view that reads views comes
-//! after them (its id is higher). A view that fails is marked failed and its readers compute for themselves;
+//! A group is told to the components that read a table it wrote, and to no other. A view that reads views comes
+//! after them (its id is higher). What takes longer than a slice goes on between what others need; what comes meanwhile
+//! waits in the component's queue. A view that fails is marked failed and its readers compute for themselves;
 //! a panic here aborts the process, as on the commit thread. Never touches a socket, a lock table or SQL text.
 
+mod catalog;
 mod filling;
 mod merge;
 mod ordered_indexes;
+mod passing;
 mod row_errors;
 
 use crate::automatic::{self, AutomaticViews};
-use crate::dataflow::{Definition, Logs, ViewDataflow};
+use crate::component::Component;
+use crate::dataflow::ViewDataflow;
 use crate::inspection::InspectedOperator;
-use crate::maintained::{Maintained, Overview, Progress, definition};
+use crate::maintained::{Maintained, Overview, Progress};
 use crate::message::Message;
 use crate::ordered_index::OrderedIndexes;
-use crate::results::{Made, ViewResults};
-use crate::sources::{SourceChange, change, is_truncated, table_changes};
+use crate::placement::{Busy, Placed};
+use crate::publication::{ComponentId, Pace, Passed, Publication};
+use crate::shared_scan::SharedScans;
 use crate::subscription::{Deltas, Subscriptions};
-use arrangements::log::ArrangementLog;
-use arrangements::merging::Merging;
 use merge::Unmerged;
-use operators::delta::{Feed, Group};
-use operators::rendered::OperatorLog;
-use planner::catalog::{Catalog, Table};
-use planner::scalar::EvalContext;
-use repr::{CommitTime, RelationId, Row};
+use repr::RelationId;
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
-use state::overlay::Overlay;
 use state::published::Published;
 use state::reader::Reader;
 use state::settings::server::ServerSettings;
@@ -42,18 +41,17 @@ use state::view_states::{Stage, ViewState, Views};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, RecvError, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use storage::Store;
-use timely::WorkerConfig;
-use timely::communication::Allocator;
-use timely::communication::allocator::thread::Thread;
-use timely::worker::Worker;
 
-/// Whom the view thread tells, and what it may take.
+/// Whom a view worker tells, and what it may take.
 pub struct Surroundings {
-    /// Where groups go.
-    pub line: Arc<ViewResults>,
+    /// The leaves.
+    pub store: Store,
+    /// Where what views become is published.
+    pub publication: Arc<Publication>,
     /// Where it counts.
     pub statistics: Arc<Statistics>,
     /// Who watches views.
@@ -62,78 +60,104 @@ pub struct Surroundings {
     pub automatic: Arc<AutomaticViews>,
     /// What one view may hold stands there.
     pub settings: Arc<ServerSettings>,
+    /// How long it has worked.
+    pub busy: Arc<Busy>,
 }
 
 /// See the module.
 pub struct ViewWorker {
-    worker: Worker,
-    store: Store,
     around: Surroundings,
-    logs: Logs,
+    place: Place,
     views: BTreeMap<RelationId, Maintained>,
+    components: Components,
     ordered: OrderedIndexes,
-    merging: Merging,
-    /// Views that may have something to merge.
-    unmerged: BTreeMap<RelationId, Unmerged>,
-    /// None after it has changed.
-    overview: Option<Rc<Overview>>,
-    /// What views and ordered indexes read is said on the line.
-    is_read_said: bool,
-    /// As of `state`.
-    current: Views,
-    /// A group is under way: `current` is that of its beginning for views that it has not reached.
-    amid_group: bool,
-    state: Arc<Published>,
+    known: KnownOverview,
+    at: At,
+    upkeep: Upkeep,
 }
 
-/// How a view came through a group.
-enum Followed {
-    /// It has followed.
-    Well,
-    /// So it has, and other rows of it fail than before.
-    WithOtherErrors,
-    /// It has to be filled anew.
-    Not,
+/// Which of the workers it is.
+struct Place {
+    number: usize,
+    /// Where the catalog's views are kept.
+    placed: Arc<Placed>,
+}
+
+/// What is done beside following commits.
+#[derive(Default)]
+struct Upkeep {
+    /// Tables that views are filled from.
+    scans: Rc<SharedScans>,
+    /// Views that may have something to merge.
+    unmerged: BTreeMap<RelationId, Unmerged>,
+}
+
+/// The components, and which is next.
+#[derive(Default)]
+struct Components {
+    of: BTreeMap<ComponentId, Component>,
+    /// So many have been made.
+    made: u64,
+    /// The one that had a slice last.
+    served: Option<ComponentId>,
+}
+
+/// Who reads what, as far as that is known.
+struct KnownOverview {
+    /// None after it has changed.
+    overview: Option<Rc<Overview>>,
+    /// What views and ordered indexes read is said to those who publish.
+    is_read_said: bool,
+}
+
+/// How far the views have come.
+struct At {
+    /// The newest state that was told.
+    state: Arc<Published>,
+    /// Each view as far as it is.
+    current: Views,
+    /// Views that have become others, by their component, and of which nobody was told.
+    untold: BTreeMap<(ComponentId, RelationId), Option<Arc<ViewState>>>,
+    /// The catalog has moved on, and components have not been told of what was written with it.
+    amid_group: bool,
+    /// The last erasure for which what held it up was given up.
+    given_up: Arc<AtomicU64>,
 }
 
 impl ViewWorker {
-    /// Over the state that the server starts with.
-    pub fn new(store: Store, around: Surroundings, state: Arc<Published>) -> Self {
-        let allocator = Allocator::Thread(Thread::default());
-        let (merging, mut config) = (Merging::default(), WorkerConfig::default());
-        merging.configure(&mut config);
-        let worker = Worker::new(config, allocator, Some(Instant::now()));
-        let logs =
-            Logs { operators: Rc::new(OperatorLog::new(&worker)), arrangements: ArrangementLog::listen(&worker) };
-        ViewWorker {
-            worker,
-            store,
-            around,
-            logs,
-            views: BTreeMap::new(),
-            ordered: OrderedIndexes::default(),
-            merging,
-            unmerged: BTreeMap::new(),
-            overview: None,
-            is_read_said: false,
-            current: Views::default(),
-            amid_group: false,
+    /// The worker of this number, over the state that the server starts with.
+    pub fn new(number: usize, around: Surroundings, state: Arc<Published>, placed: Arc<Placed>) -> Self {
+        let at = At {
             state,
+            current: Views::default(),
+            untold: BTreeMap::new(),
+            amid_group: false,
+            given_up: Arc::default(),
+        };
+        ViewWorker {
+            around,
+            place: Place { number, placed },
+            views: BTreeMap::new(),
+            components: Components::default(),
+            ordered: OrderedIndexes::default(),
+            known: KnownOverview { overview: None, is_read_said: false },
+            at,
+            upkeep: Upkeep::default(),
         }
     }
 
     /// Runs until it is told to stop.
     pub fn run(mut self, messages: &Receiver<Message>) {
-        self.follow_catalog();
-        self.republish();
+        self.follow_catalog(&mut Deltas::default());
         let mut heard = 0;
+        self.tell_all();
         self.say_what_is_read(heard);
-        let mut idle = false;
+        let (mut idle, mut fills) = (false, false);
         loop {
-            let filling = self.ordered.is_filling() || !self.overview().hydrating.is_empty();
-            let message = if filling || !self.unmerged.is_empty() {
+            let (pending, filling) = (self.is_pending(), self.is_filling());
+            let message = if pending || filling || !self.upkeep.unmerged.is_empty() {
                 // While commits come one after the other, nothing is merged between them.
-                let patience = if filling || idle { Duration::ZERO } else { merge::AFTER };
+                let patience = if pending || filling || idle { Duration::ZERO } else { merge::AFTER };
                 match messages.recv_timeout(patience) {
                     Ok(message) => Some(message),
                     Err(RecvTimeoutError::Timeout) => None,
@@ -145,335 +169,185 @@ impl ViewWorker {
                     Err(RecvError) => return,
                 }
             };
-            let is_told = message.is_some();
-            idle = !is_told;
-            match message {
-                Some(Message::Group { before, after, layers }) => self.group(&before, after, &layers),
-                Some(Message::Create(definition, state)) => {
-                    self.state = state;
-                    self.create_automatic(*definition);
-                    self.republish();
+            let began = Instant::now();
+            idle = message.is_none();
+            if let Some(message) = message {
+                heard += u64::from(message.is_structural());
+                if !self.hear(message) {
+                    return;
                 }
-                Some(Message::Order(id, by, state)) => {
-                    self.state = state;
-                    self.create_ordered(id, *by);
-                    self.republish();
-                }
-                Some(Message::Drop(view, state)) => {
-                    self.state = state;
-                    tracing::debug!(target: "dogwood::views", view = self.name(view), "a view of a query goes");
-                    self.ordered.remove(view);
-                    if let Some(flow) = self.views.remove(&view).and_then(|view| view.flow) {
-                        flow.end(&mut self.worker);
-                    }
-                    self.overview = None;
-                    self.current.remove(view);
-                    self.around.statistics.dropped(view);
-                    self.around.subscriptions.forget(view);
-                    self.republish();
-                }
-                Some(Message::Refill(view, state)) => {
-                    self.state = state;
-                    self.refill(view);
-                    self.republish();
-                }
-                Some(Message::Inspect(reply)) => {
-                    // Whoever asked may have gone.
-                    let _unheard = reply.send(self.inspect());
-                }
-                Some(Message::Stop) => return,
-                None if filling => {
-                    self.fill_ordered();
-                    self.hydrate();
-                }
-                None => self.merge(),
+            } else {
+                // What lags has others waiting for it, and what is filled shall come to an end, too.
+                fills = filling && (!pending || !fills);
+                self.give_up();
+                self.work(fills, pending);
             }
-            if is_told {
-                heard += 1;
-                self.say_what_is_read(heard);
-            }
+            self.say_what_is_read(heard);
+            self.around.busy.add(began.elapsed());
         }
     }
 
-    /// After so many messages: whoever sends the next may look at this first.
+    /// A slice of what there is to do.
+    fn work(&mut self, fills: bool, pending: bool) {
+        if fills {
+            self.fill_ordered();
+            self.hydrate();
+        } else if pending {
+            self.go_on();
+        } else {
+            self.merge();
+        }
+    }
+
+    /// False if it is to stop.
+    fn hear(&mut self, message: Message) -> bool {
+        match message {
+            Message::Group(group) => self.group(&group),
+            Message::Create(definition, state) => {
+                self.at.state = state;
+                self.create_automatic(*definition);
+                self.tell_all();
+            }
+            Message::Order(id, by, state) => {
+                self.at.state = state;
+                self.create_ordered(id, *by);
+                self.tell_all();
+            }
+            Message::Drop(view, state) => {
+                self.at.state = state;
+                self.drop_view(view);
+                self.tell_all();
+            }
+            Message::Refill(view, state) => {
+                self.at.state = state;
+                self.refill(view);
+                self.tell_all();
+            }
+            Message::Place(placed) => self.place.placed = placed,
+            Message::Adopt(state) => {
+                self.at.state = state;
+                let mut deltas = Deltas::default();
+                self.follow_catalog(&mut deltas);
+                self.around.publication.pass(Passed::only(self.at.state.time, deltas));
+                self.tell_all();
+            }
+            Message::Release(views, state) => {
+                self.at.state = state;
+                self.release(&views);
+                self.tell_all();
+            }
+            Message::Inspect(reply) => {
+                // Whoever asked may have gone.
+                let _unheard = reply.send(self.inspect());
+            }
+            Message::Stop => return false,
+        }
+        true
+    }
+
+    fn drop_view(&mut self, view: RelationId) {
+        tracing::debug!(target: "dogwood::views", view = self.name(view), "a view of a query goes");
+        self.ordered.remove(view);
+        self.forget(view);
+        self.around.subscriptions.forget(view);
+    }
+
+    /// A view is no more.
+    fn forget(&mut self, id: RelationId) -> Option<Maintained> {
+        self.known.overview = None;
+        let mut view = self.views.remove(&id);
+        if let Some(flow) = view.as_mut().and_then(|view| view.flow.take()) {
+            flow.end();
+        }
+        let component = view.as_ref().map_or(ComponentId::ORDERED, |view| view.component);
+        self.at.current.remove(id);
+        self.at.untold.insert((component, id), None);
+        self.around.statistics.dropped(id);
+        view
+    }
+
+    /// A view has become another.
+    fn set(&mut self, component: ComponentId, id: RelationId, state: ViewState) {
+        let state = Arc::new(state);
+        self.at.current.set(id, state.clone());
+        self.at.untold.insert((component, id), Some(state));
+    }
+
+    /// After so many structural messages: whoever sends the next may look at this first.
     fn say_what_is_read(&mut self, heard: u64) {
         let overview = self.overview();
-        let anew = !std::mem::replace(&mut self.is_read_said, true);
-        let read = anew.then(|| overview.readers.keys().copied().chain(self.ordered.read()).collect());
-        self.around.line.heard(heard, read);
+        let anew = !std::mem::replace(&mut self.known.is_read_said, true);
+        if anew {
+            self.retire_all(&overview);
+        }
+        let routes = anew.then(|| overview.routes(self.ordered.read()));
+        self.around.publication.hear(self.place.number, heard, routes);
+    }
+
+    /// Lets go of components that have no views any more.
+    fn retire_all(&mut self, overview: &Overview) {
+        let is_gone = |id: &ComponentId| !overview.members.contains_key(id) && *id != ComponentId::ORDERED;
+        let gone: Vec<ComponentId> = self.components.of.keys().filter(|id| is_gone(id)).copied().collect();
+        for id in gone {
+            self.components.of.remove(&id);
+            self.tell(id, None, Deltas::default());
+            self.retire(id);
+        }
+        self.settle();
     }
 
     fn overview(&mut self) -> Rc<Overview> {
-        let (views, is_read_said) = (&self.views, &mut self.is_read_said);
+        let (views, is_read_said) = (&self.views, &mut self.known.is_read_said);
         let make = || {
             *is_read_said = false;
             Rc::new(Overview::of(views))
         };
-        self.overview.get_or_insert_with(make).clone()
+        self.known.overview.get_or_insert_with(make).clone()
     }
 
     fn inspect(&mut self) -> Vec<InspectedOperator> {
         self.views.values().filter_map(|view| view.flow.as_ref()).flat_map(ViewDataflow::inspect).collect()
     }
 
-    fn time(&self) -> CommitTime {
-        self.state.time
+    fn is_pending(&self) -> bool {
+        self.components.of.values().any(Component::is_pending)
     }
 
-    fn republish(&self) {
-        self.around.line.replace(self.time(), self.current.clone());
+    fn is_filling(&mut self) -> bool {
+        self.ordered.is_filling() || !self.overview().hydrating.is_empty()
+    }
+
+    /// The state from which a component goes on.
+    fn position(&self, component: ComponentId) -> Arc<Published> {
+        let component = self.components.of.get(&component);
+        component.and_then(Component::position).unwrap_or(&self.at.state).clone()
+    }
+
+    /// Tells what has become of a component's views, up to where it is; nothing while it is amid a group.
+    fn tell(&mut self, id: ComponentId, after: Option<Arc<Published>>, deltas: Deltas) {
+        let component = self.components.of.get(&id);
+        if component.is_some_and(|component| component.passage.is_some()) {
+            return;
+        }
+        let time = after.as_ref().map_or_else(|| self.position(id).time, |after| after.time);
+        let pace = component.map_or_else(Pace::default, |component| component.pace);
+        let all = (id, RelationId(0))..=(id, RelationId(u32::MAX));
+        let untold: Vec<_> = self.at.untold.range(all).map(|(key, _)| *key).collect();
+        let views = untold.into_iter().filter_map(|key| Some((key.1, self.at.untold.remove(&key)?))).collect();
+        self.around.publication.pass(Passed { time, component: Some(id), after, pace, retired: false, views, deltas });
+    }
+
+    /// Tells what has become of all components that something has become of.
+    fn tell_all(&mut self) {
+        let mut components: Vec<ComponentId> = self.at.untold.keys().map(|(component, _)| *component).collect();
+        components.dedup();
+        components.into_iter().for_each(|component| self.tell(component, None, Deltas::default()));
     }
 
     /// The leaves and views at a state.
     fn reader(&self, state: &Published, views: &Views) -> Arc<dyn Reader> {
         let state = Published { views: views.clone(), ..state.clone() };
-        Arc::new(LayeredSnapshot::new(self.store.clone(), Arc::new(state)).amid_errors())
-    }
-
-    fn group(&mut self, before: &Arc<Published>, after: Arc<Published>, layers: &[Arc<Overlay>]) {
-        let started = Instant::now();
-        let old_views = self.current.clone();
-        self.state = after.clone();
-        self.amid_group = true;
-        let mut deltas = Deltas::default();
-        if !Arc::ptr_eq(&before.schema, &after.schema) {
-            self.follow_catalog_telling(&mut deltas);
-        }
-        // Keys go once this group is through: what is hydrated from an older state would miss rows that it must
-        // take back later.
-        if layers.iter().any(|layer| layer.subjects().any(|(_, microdb)| microdb.is_none())) {
-            deltas.forget();
-            let hydrating = self.overview().hydrating.iter().copied().collect();
-            self.fill_anew(hydrating);
-        }
-        self.follow_ordered(layers);
-        self.follow_all(before, &after, &old_views, layers, &mut deltas);
-        self.amid_group = false;
-        self.wake_waiting();
-        self.around.statistics.views.record(started.elapsed());
-        self.around.line.arrive(Made { time: self.time(), views: self.current.clone(), deltas });
-    }
-
-    /// Takes the views that read what was written through it, those that they are read by after them.
-    fn follow_all(
-        &mut self,
-        before: &Arc<Published>,
-        after: &Arc<Published>,
-        old_views: &Views,
-        layers: &[Arc<Overlay>],
-        deltas: &mut Deltas,
-    ) {
-        let overview = self.overview();
-        let written = layers.iter().flat_map(|layer| layer.tables().map(|(relation, _)| relation));
-        let read: BTreeSet<RelationId> = written.filter(|relation| overview.readers.contains_key(relation)).collect();
-        if read.is_empty() {
-            return;
-        }
-        let before = self.reader(before, old_views);
-        let (mut affected, mut changes, mut cleared) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
-        for relation in read {
-            let rows_max = if is_truncated(layers, relation) { self.taken_back_rows_max(relation) } else { 0 };
-            match table_changes(before.as_ref(), layers, relation, rows_max) {
-                Some(rows) if rows.is_empty() => {}
-                Some(rows) => {
-                    changes.insert(relation, Arc::new(rows));
-                    affected.extend(overview.readers.get(&relation).into_iter().flatten());
-                }
-                None => {
-                    cleared.insert(relation);
-                }
-            }
-        }
-        self.refill_readers(&cleared, deltas);
-        let (mut failing, mut doubtful, mut left_behind) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        while let Some(id) = affected.pop_first() {
-            let Some(mut view) = self.views.remove(&id) else { continue };
-            let group = Arc::new(Group {
-                before: before.clone(),
-                after: self.reader(after, &self.current),
-                changes: changes.clone(),
-            });
-            let readers = overview.readers.get(&id);
-            match self.follow(id, &mut view, group, readers.is_some(), &mut changes, deltas) {
-                Ok(Followed::Not) => {
-                    left_behind.insert(id);
-                }
-                Ok(Followed::WithOtherErrors) => {
-                    doubtful.insert(id);
-                }
-                Ok(Followed::Well) => {
-                    // What is joined with a view below may ask for other rows of it, and so for one that fails.
-                    if overview.joined.get(&id).is_some_and(|below| self.one_fails(below)) {
-                        doubtful.insert(id);
-                    }
-                }
-                Err(error) => {
-                    failing.insert(id, error);
-                }
-            }
-            if changes.contains_key(&id) {
-                affected.extend(readers.into_iter().flatten());
-            }
-            self.views.insert(id, view);
-        }
-        for (id, error) in failing {
-            for reader in self.readers_of(&BTreeSet::from([id])) {
-                deltas.end(reader, error.clone());
-            }
-            deltas.end(id, error);
-        }
-        self.refill_left_behind(left_behind, deltas);
-        if !doubtful.is_empty() {
-            self.doubt(doubtful, after, deltas);
-        }
-    }
-
-    /// Takes one view through a group. An error is why it has no rows any more.
-    fn follow(
-        &mut self,
-        id: RelationId,
-        view: &mut Maintained,
-        group: Arc<Group>,
-        read_by_others: bool,
-        changes: &mut BTreeMap<RelationId, Arc<Vec<(Row, isize)>>>,
-        deltas: &mut Deltas,
-    ) -> Result<Followed, SqlError> {
-        match &mut view.progress {
-            Progress::Waiting | Progress::Failed => {}
-            Progress::Hydrating(_) if view.since == self.time() => {}
-            Progress::Hydrating(hydration) => hydration.backlog.push_back(group),
-            Progress::Ready => {
-                let Some(flow) = &mut view.flow else { return Ok(Followed::Well) };
-                let started = Instant::now();
-                let budget_bytes = self.around.settings.view_memory.bytes();
-                if let Err(error) = flow.apply(&mut self.worker, vec![Feed::Group(group)], budget_bytes) {
-                    if error.code == "54000" && view.may_be_left_behind() {
-                        return Ok(Followed::Not);
-                    }
-                    self.fail(id, view, error.clone());
-                    return Err(error);
-                }
-                if view.widens() {
-                    return Ok(Followed::Not);
-                }
-                let Some(flow) = &mut view.flow else { return Ok(Followed::Well) };
-                let fresh = flow.take_fresh();
-                let state = flow.state(Stage::Ready);
-                self.around.statistics.view(id, started.elapsed());
-                if read_by_others {
-                    let mut rows = Vec::new();
-                    let first = state.arrangements.first();
-                    for batch in &fresh {
-                        batch.for_each(|_key, bytes, diff| {
-                            let bytes = first.map_or(bytes, |first| first.row(bytes));
-                            rows.push((Row::from_bytes(bytes.into()), diff));
-                        });
-                    }
-                    if !rows.is_empty() {
-                        changes.insert(id, Arc::new(rows));
-                    }
-                }
-                self.unmerged.entry(id).or_insert(Unmerged::AFTER_A_GROUP);
-                let errors_changed = flow.take_errors_changed();
-                let ordered = state.arrangements.first().is_some_and(|first| first.ordered);
-                self.current.set(id, state);
-                deltas.push(id, fresh, ordered);
-                return Ok(if errors_changed { Followed::WithOtherErrors } else { Followed::Well });
-            }
-        }
-        Ok(Followed::Well)
-    }
-
-    fn follow_catalog(&mut self) {
-        self.follow_catalog_telling(&mut Deltas::default());
-    }
-
-    /// Makes, remakes and drops views until they are those of the catalog.
-    fn follow_catalog_telling(&mut self, deltas: &mut Deltas) {
-        let catalog = self.state.catalog().clone();
-        self.end_ordered(&catalog);
-        let (mut stale, mut improvable) = (BTreeSet::new(), Vec::new());
-        for (id, view) in &self.views {
-            let gone = !view.automatic && !catalog.table(*id).is_some_and(|table| table.is_maintained());
-            let changes = view.sources.iter().map(|source| (source.id, change(source, catalog.table(source.id))));
-            let worst = changes.map(|(source, change)| if source == *id { change.of_itself() } else { change }).max();
-            if gone || worst == Some(SourceChange::Other) {
-                stale.insert(*id);
-            } else if worst == Some(SourceChange::MoreIndexes) {
-                improvable.push(*id);
-            }
-        }
-        // A new index may make a better plan, for which nobody's subscription is to end.
-        for id in improvable {
-            let mut concerned = self.readers_of(&BTreeSet::from([id]));
-            concerned.insert(id);
-            if !concerned.iter().any(|view| self.around.subscriptions.is_watched(*view)) {
-                stale.insert(id);
-            }
-        }
-        stale.extend(self.readers_of(&stale));
-        for id in stale {
-            self.overview = None;
-            let Some(view) = self.views.remove(&id) else { continue };
-            if let Some(flow) = view.flow {
-                flow.end(&mut self.worker);
-            }
-            self.current.remove(id);
-            self.around.statistics.dropped(id);
-            if view.automatic {
-                // Queries plan again after DDL, and ask for what they need.
-                self.around.automatic.ended(id);
-            }
-            let ended = SqlError::new("55000", "the view that is subscribed to was dropped or defined anew");
-            deltas.end(id, ended.hint("Subscribe again."));
-        }
-        for table in catalog.relations.values().filter(|table| table.is_maintained()) {
-            if !self.views.contains_key(&table.id) {
-                self.create(table, &catalog);
-            }
-        }
-        self.worker.step();
-    }
-
-    fn create(&mut self, table: &Arc<Table>, catalog: &Arc<Catalog>) {
-        let mut view = Maintained::new(vec![table.clone()], false, self.time());
-        match definition(table, catalog) {
-            Ok(definition) => self.start(&mut view, definition),
-            Err(error) => self.fail(table.id, &mut view, error),
-        }
-        self.overview = None;
-        self.views.insert(table.id, view);
-    }
-
-    fn create_automatic(&mut self, definition: Definition) {
-        let id = definition.id;
-        let catalog = self.state.catalog();
-        if definition.planned_over.iter().any(|table| change(table, catalog.table(table.id)) == SourceChange::Other) {
-            // Planned before DDL and asked for after it.
-            self.around.automatic.ended(id);
-            return;
-        }
-        let mut view = Maintained::new(Vec::new(), true, self.time());
-        self.start(&mut view, definition);
-        self.overview = None;
-        self.views.insert(id, view);
-    }
-
-    /// Renders a view, and begins to hydrate it if all that it reads is there.
-    fn start(&mut self, view: &mut Maintained, definition: Definition) {
-        let id = definition.id;
-        self.overview = None;
-        let catalog = self.state.catalog().clone();
-        let eval = EvalContext::without_session(catalog.clone());
-        match ViewDataflow::build(&mut self.worker, definition, &catalog, eval, self.logs.clone()) {
-            Err(error) => self.fail(id, view, error),
-            Ok(flow) => {
-                self.around.statistics.created(id);
-                view.sources.extend(flow.reads.iter().filter_map(|id| catalog.table(*id).cloned()));
-                view.flow = Some(flow);
-                self.begin(id, view);
-            }
-        }
+        Arc::new(LayeredSnapshot::new(self.around.store.clone(), Arc::new(state)).amid_errors())
     }
 
     /// Views that read one of these relations, at first or second hand.
@@ -490,13 +364,13 @@ impl ViewWorker {
 
     /// What an operator knows a view by.
     fn name(&self, id: RelationId) -> String {
-        self.state.catalog().table(id).map_or_else(|| automatic::name(id), |table| table.name.clone())
+        self.at.state.catalog().table(id).map_or_else(|| automatic::name(id), |table| table.name.clone())
     }
 
     fn fail(&mut self, id: RelationId, view: &mut Maintained, error: SqlError) {
-        self.overview = None;
+        self.known.overview = None;
         if let Some(flow) = view.flow.take() {
-            flow.end(&mut self.worker);
+            flow.end();
         }
         view.progress = Progress::Failed;
         let name = self.name(id);
@@ -508,6 +382,6 @@ impl ViewWorker {
         } else {
             tracing::warn!(target: "dogwood::views", view = name, sqlstate = error.code, why, "a view fails");
         }
-        self.current.set(id, ViewState::at(Stage::Failed(error)));
+        self.set(view.component, id, ViewState::at(Stage::Failed(error)));
     }
 }

@@ -11,31 +11,24 @@ mod naive;
 #[path = "../../operators/tests/support/random.rs"]
 mod random;
 
-use arrangements::log::ArrangementLog;
-use arrangements::merging::{Extent, Merging};
+use arrangements::merging::Extent;
 use arrangements::ordered_row::group_key;
 use memory::{DIVIDE, LESS, Memory, Random, call, column, context, filter, limits, literal, query};
 use naive::{Naive, bag};
 use operators::delta::{Feed, Group};
-use operators::rendered::OperatorLog;
 use planner::catalog::Catalog;
 use planner::delta::pipelines;
 use planner::names::Names;
 use planner::plan::{Access, Lookup, Plan};
 use planner::scalar::{Mfp, Order};
-use repr::{Datum, IndexId, RelationId, Row};
+use repr::{CommitTime, Datum, IndexId, RelationId, Row};
 use state::reader::Reader;
 use state::view_states::{Arrangement, Stage, ViewState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
-use timely::WorkerConfig;
-use timely::communication::Allocator;
-use timely::communication::allocator::thread::Thread;
-use timely::worker::Worker;
 use views::bound::Bound;
-use views::dataflow::{ArrangedBy, Definition, Logs, ViewDataflow};
+use views::dataflow::{ArrangedBy, Definition, ViewDataflow};
 use views::hydrate::Hydration;
 
 const WIDTH: usize = 3;
@@ -148,10 +141,8 @@ fn make_followable(plan: &mut Plan, catalog: &Catalog, recursing: bool) {
     }
 }
 
-/// A view and the worker that maintains it.
+/// A view and what it is over.
 struct Maintained {
-    worker: Worker,
-    merging: Merging,
     flow: ViewDataflow,
     tables: Tables,
 }
@@ -164,12 +155,6 @@ impl Maintained {
 
     /// The same, with so many rows of a key.
     fn within(bound: Option<Bound>, plan: &Plan, tables: Tables) -> Option<Self> {
-        let allocator = Allocator::Thread(Thread::default());
-        let (merging, mut config) = (Merging::default(), WorkerConfig::default());
-        merging.configure(&mut config);
-        let mut worker = Worker::new(config, allocator, Some(Instant::now()));
-        let logs =
-            Logs { operators: Rc::new(OperatorLog::new(&worker)), arrangements: ArrangementLog::listen(&worker) };
         let by = |index: u32, key: Vec<usize>, order: Vec<Order>| ArrangedBy { index: IndexId(index), key, order };
         let falling = Order { descending: true, ..Order::ascending(0) };
         let definition = Definition {
@@ -181,9 +166,10 @@ impl Maintained {
             planned_over: Vec::new(),
         };
         let catalog = tables.memory().catalog.clone();
-        let flow = ViewDataflow::build(&mut worker, definition, &catalog, context(Vec::new()), logs).ok()?;
-        let mut maintained = Maintained { worker, merging, flow, tables };
-        let mut hydration = Hydration::new(maintained.tables.memory(), &maintained.flow.chains);
+        let flow = ViewDataflow::build(definition, &catalog, context(Vec::new()), Arc::new(|| None)).ok()?;
+        let mut maintained = Maintained { flow, tables };
+        let mut hydration =
+            Hydration::new(maintained.tables.memory(), CommitTime(1), &maintained.flow.chains, Rc::default());
         while let Some(feed) = hydration.next_chunk().expect("memory can be read") {
             maintained.feed(vec![feed]);
         }
@@ -191,7 +177,7 @@ impl Maintained {
     }
 
     fn feed(&mut self, feeds: Vec<Feed>) {
-        self.flow.apply(&mut self.worker, feeds, BUDGET_BYTES).expect("there is memory enough");
+        self.flow.apply(feeds, BUDGET_BYTES).expect("there is memory enough");
     }
 
     /// A tick without anything.
@@ -209,6 +195,7 @@ impl Maintained {
                 before: before.memory() as Arc<dyn Reader>,
                 after: self.tables.memory(),
                 changes: self.tables.changes_since(&before),
+                time: CommitTime(0),
             };
             feeds.push(Feed::Group(Arc::new(group)));
         }
@@ -217,8 +204,7 @@ impl Maintained {
 
     /// As while no commit comes.
     fn merge(&mut self, extent: Extent) {
-        let Maintained { worker, merging, flow, .. } = self;
-        while merging.some(worker, extent, || flow.consider_merging()).more {}
+        while self.flow.merge(extent).more {}
     }
 
     fn state(&self) -> ViewState {

@@ -41,6 +41,7 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
         match (function.kind, args) {
             (FunctionKind::Any(operator), [left, array]) => self.quantified(whole, operator, "ANY", left, array),
             (FunctionKind::All(operator), [left, array]) => self.quantified(whole, operator, "ALL", left, array),
+            (FunctionKind::AmongRows, args) => self.among_rows(args),
             (FunctionKind::Spread(_), _) => self.function(function.name, args, true),
             _ => match (function.name, args) {
                 ("NOT", [operand]) => self.enclosed(|writer| {
@@ -128,6 +129,32 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
                 writer.as_text(array, &ScalarType::Array(Box::new(ScalarType::Text)));
             } else {
                 writer.within(array, true, whole);
+            }
+            writer.out.push(')');
+        });
+    }
+
+    /// `(a, b) IN ((1, 2), …)`.
+    fn among_rows(&mut self, args: &[ScalarExpr<C>]) {
+        let (fields, arrays) = args.split_at(args.len() / 2);
+        let elements = |array: &ScalarExpr<C>| match array {
+            ScalarExpr::Literal(Datum::Array(array), to) => Some((array.clone(), to.scalar.element()?)),
+            _ => None,
+        };
+        let literals: Option<Vec<_>> = arrays.iter().map(elements).collect();
+        self.enclosed(|writer| {
+            writer.listed("(", &fields.iter().collect::<Vec<_>>(), ") IN (");
+            let Some(literals) = literals else {
+                return writer.listed("unnest(", &arrays.iter().collect::<Vec<_>>(), "))");
+            };
+            let rows = literals.first().map_or(0, |(array, _)| array.elements.len());
+            for row in 0..rows {
+                writer.out.push_str(if row > 0 { ", (" } else { "(" });
+                for (place, (array, element)) in literals.iter().enumerate() {
+                    writer.out.push_str(if place > 0 { ", " } else { "" });
+                    writer.literal(&array.elements[row], &ColumnType::nullable(element.clone()), true);
+                }
+                writer.out.push(')');
             }
             writer.out.push(')');
         });

@@ -34,7 +34,7 @@ fn shape<C>(expr: &ScalarExpr<C>) -> NodeShape<'_> {
         ScalarExpr::Cast { expr: inner, .. } if matches!(**inner, ScalarExpr::Literal(..)) => NodeShape::Closed,
         ScalarExpr::Cast { .. } => NodeShape::Cast,
         ScalarExpr::Call { function, args, .. } => match function.kind {
-            FunctionKind::Any(_) | FunctionKind::All(_) => NodeShape::Other,
+            FunctionKind::Any(_) | FunctionKind::All(_) | FunctionKind::AmongRows => NodeShape::Other,
             _ if function.written.is_some() => NodeShape::Call,
             _ if function.name == "NOT" => NodeShape::Not,
             _ if function.name.starts_with("IS ") => NodeShape::Test,

@@ -7,7 +7,7 @@
 //! Followed from the leaves up, operator by operator: no name is looked for. A computed column has a name where the query
 //! gives it one, or where what computes it would mislead: then one is made up, and stands behind AS where it is computed.
 
-use super::voice::output_name;
+use super::expression::output_name;
 use crate::catalog::Catalog;
 use crate::mir::expr::{try_replace, try_replace_aggregate, try_replace_window};
 use crate::names::{ColumnName, ItemName, Names};

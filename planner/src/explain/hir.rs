@@ -1,11 +1,12 @@
 //! The first rung as text.
 
 use super::Text;
-use super::column::{Columns, Leaf, Made, Shown, chosen, ordered};
-use super::voice::{Phrase, Piece};
-use crate::hir::{Hir, HirColumn, HirExpr, HirNode, JoinKind};
+use super::column::{Columns, Leaf, Made, Shown, chosen};
+use super::expression::{Phrase, Piece};
+use super::mir::{FunctionShown, first_rows};
+use crate::hir::{Hir, HirColumn, HirExpr, HirFunctionCall, HirNode, JoinKind};
 use crate::mir::expr::{try_replace, try_replace_aggregate, try_replace_window};
-use crate::scalar::ScalarExpr;
+use crate::scalar::{AggregateCall, ScalarExpr, WindowCall};
 use repr::{ColumnType, Datum, ScalarType};
 use std::convert::Infallible;
 
@@ -21,23 +22,13 @@ impl Text<'_> {
                 let columns = self.columns.constant(hir.types.iter().map(|column| column.scalar.clone()), names);
                 (Phrase::of(format!("Constant ({} rows)", rows.len())), columns)
             }
-            HirNode::Get { relation, with_key, names } => {
-                let phrase = self.relation((*relation, names), Phrase::of("Get "));
-                let phrase = if *with_key { phrase.text(" with row key") } else { phrase };
-                (phrase, self.columns.stored(*relation, names, *with_key))
-            }
+            HirNode::Get { relation, with_key, names } => self.get(*relation, names, *with_key),
             HirNode::GetCte(id, names) => {
                 let value = self.ctes.get(id).cloned().unwrap_or_default();
                 let columns = self.columns.local(&value, names);
                 (self.called(Phrase::of(format!("Get cte{}", id.0)), names), columns)
             }
-            HirNode::Map(input, exprs) => {
-                let (mut columns, shown) = self.over_hir(input, exprs, scopes);
-                let (mapped, pieces): (Vec<Leaf>, Vec<Piece>) =
-                    shown.into_iter().map(|shown| self.mapped(shown)).unzip();
-                columns.extend(mapped);
-                (Phrase::of("Map ").list(pieces), columns)
-            }
+            HirNode::Map(input, exprs) => self.hir_map(input, exprs, scopes),
             HirNode::Filter(input, predicates) => {
                 let (columns, shown) = self.over_hir(input, predicates, scopes);
                 (Phrase::of("Filter ").piece(Piece::All(shown)), columns)
@@ -47,91 +38,33 @@ impl Text<'_> {
                 (Phrase::of("Project ").columns(&columns), columns)
             }
             HirNode::Join { left, right, kind, on, lateral } => {
-                let start = self.lines.len();
-                let mut columns = self.within(left, scopes);
-                let width = columns.len();
-                let right = if *lateral {
-                    let inside: Vec<Vec<Leaf>> = scopes.iter().cloned().chain([columns.clone()]).collect();
-                    self.within(right, &inside)
-                } else {
-                    self.within(right, scopes)
-                };
-                columns.extend(right);
-                let mut shown = self.hir_exprs(start, [on], &columns, scopes);
-                let (kind, left_null, right_null) = match kind {
-                    JoinKind::Inner => ("Inner", false, false),
-                    JoinKind::Left => ("Left", false, true),
-                    JoinKind::Right => ("Right", true, false),
-                    JoinKind::Full => ("Full", true, true),
-                };
-                if left_null {
-                    Columns::without_row(&columns[..width]);
-                }
-                if right_null {
-                    Columns::without_row(&columns[width..]);
-                }
-                let lateral = if *lateral { " lateral" } else { "" };
-                let phrase = Phrase::of(format!("Join {kind}{lateral} on "));
-                (phrase.list(shown.drain(..).map(Piece::Expr)), columns)
+                self.hir_join((left, right), (*kind, *lateral), on, scopes)
             }
             HirNode::TableFunction { input, functions, ordinality, names } => {
-                let mut columns = self.within(input, scopes);
-                let start = self.lines.len();
-                let mut calls = Vec::with_capacity(functions.len());
-                for (function, args, types) in functions {
-                    let args = self.hir_exprs(start, args, &columns, scopes);
-                    calls.push((*function, args, types.iter().map(|column| column.scalar.clone()).collect()));
-                }
-                let phrase = self.function_calls(&calls, *ordinality, names);
-                columns.extend(self.columns.functions(calls, *ordinality, names));
-                (phrase, columns)
+                let (columns, calls) = self.hir_functions(input, functions, scopes);
+                self.functions(columns, calls, *ordinality, names)
             }
-            HirNode::Reduce { input, keys, aggregates, .. } => {
-                let start = self.lines.len();
-                let columns = self.within(input, scopes);
-                let keys = self.hir_exprs(start, keys, &columns, scopes);
-                let calls = aggregates
-                    .iter()
-                    .map(|call| {
-                        let mut shown = |expr: &HirExpr| Ok(self.hir_expr(expr, &columns, scopes));
-                        let Ok(call) = try_replace_aggregate::<_, _, Infallible>(call, &mut shown);
-                        call
-                    })
-                    .collect::<Vec<_>>();
-                self.groups_of(keys, calls)
-            }
+            HirNode::Reduce { input, keys, aggregates, .. } => self.hir_groups(input, keys, aggregates, scopes),
             HirNode::Distinct(input) => (Phrase::of("Distinct"), self.within(input, scopes)),
             HirNode::TopK { input, keys, order, limit, offset } => {
                 let columns = self.within(input, scopes);
-                let phrase = Phrase::of("TopK by ").columns(&chosen(&columns, keys));
-                let phrase = phrase.text(" order (").order(&ordered(&columns, order)).text(")");
+                let phrase = first_rows(&columns, keys, order);
                 (self.hir_bounds(phrase, limit.as_ref(), offset.as_ref(), scopes), columns)
             }
             HirNode::Window { input, partition, order, calls } => {
-                let mut columns = self.within(input, scopes);
-                let calls = calls
-                    .iter()
-                    .map(|call| {
-                        let mut shown = |expr: &HirExpr| Ok(self.hir_expr(expr, &columns, scopes));
-                        let Ok(call) = try_replace_window::<_, _, Infallible>(call, &mut shown);
-                        call
-                    })
-                    .collect::<Vec<_>>();
-                let phrase = self.windows(&mut columns, calls, partition, order);
-                (phrase, columns)
+                let (columns, calls) = self.hir_windows(input, calls, scopes);
+                self.windows(columns, calls, partition, order)
             }
             HirNode::Union(inputs, names) => {
                 let branches = inputs.iter().map(|input| (self.within(input, scopes), false)).collect();
                 self.union(branches, names)
             }
             HirNode::Except { left, right, all } => {
-                let columns = self.within(left, scopes);
-                self.within(right, scopes);
+                let columns = self.hir_sides(left, right, scopes);
                 (Phrase::of(if *all { "Except all" } else { "Except" }), columns)
             }
             HirNode::Intersect { left, right, all } => {
-                let columns = self.within(left, scopes);
-                self.within(right, scopes);
+                let columns = self.hir_sides(left, right, scopes);
                 (Phrase::of(if *all { "Intersect all" } else { "Intersect" }), columns)
             }
             HirNode::Let { id, name, value, body } => {
@@ -148,6 +81,108 @@ impl Text<'_> {
             }
         };
         self.lines[line].phrase = phrase;
+        columns
+    }
+
+    fn hir_map(&mut self, input: &Hir, exprs: &[HirExpr], scopes: Scopes<'_>) -> (Phrase, Vec<Leaf>) {
+        let (mut columns, shown) = self.over_hir(input, exprs, scopes);
+        let (mapped, pieces): (Vec<Leaf>, Vec<Piece>) = shown.into_iter().map(|shown| self.mapped(shown)).unzip();
+        columns.extend(mapped);
+        (Phrase::of("Map ").list(pieces), columns)
+    }
+
+    fn hir_join(
+        &mut self,
+        (left, right): (&Hir, &Hir),
+        (kind, lateral): (JoinKind, bool),
+        on: &HirExpr,
+        scopes: Scopes<'_>,
+    ) -> (Phrase, Vec<Leaf>) {
+        let start = self.lines.len();
+        let mut columns = self.within(left, scopes);
+        let width = columns.len();
+        let right = if lateral {
+            let inside: Vec<Vec<Leaf>> = scopes.iter().cloned().chain([columns.clone()]).collect();
+            self.within(right, &inside)
+        } else {
+            self.within(right, scopes)
+        };
+        columns.extend(right);
+        let mut shown = self.hir_exprs(start, [on], &columns, scopes);
+        let (kind, left_null, right_null) = match kind {
+            JoinKind::Inner => ("Inner", false, false),
+            JoinKind::Left => ("Left", false, true),
+            JoinKind::Right => ("Right", true, false),
+            JoinKind::Full => ("Full", true, true),
+        };
+        if left_null {
+            Columns::without_row(&columns[..width]);
+        }
+        if right_null {
+            Columns::without_row(&columns[width..]);
+        }
+        let lateral = if lateral { " lateral" } else { "" };
+        let phrase = Phrase::of(format!("Join {kind}{lateral} on "));
+        (phrase.list(shown.drain(..).map(Piece::Expr)), columns)
+    }
+
+    /// An input's columns, and the functions called on them.
+    fn hir_functions(
+        &mut self,
+        input: &Hir,
+        functions: &[HirFunctionCall],
+        scopes: Scopes<'_>,
+    ) -> (Vec<Leaf>, Vec<FunctionShown>) {
+        let columns = self.within(input, scopes);
+        let start = self.lines.len();
+        let mut calls = Vec::with_capacity(functions.len());
+        for (function, args, types) in functions {
+            let args = self.hir_exprs(start, args, &columns, scopes);
+            calls.push((*function, args, types.iter().map(|column| column.scalar.clone()).collect()));
+        }
+        (columns, calls)
+    }
+
+    fn hir_groups(
+        &mut self,
+        input: &Hir,
+        keys: &[HirExpr],
+        aggregates: &[AggregateCall<HirColumn>],
+        scopes: Scopes<'_>,
+    ) -> (Phrase, Vec<Leaf>) {
+        let start = self.lines.len();
+        let columns = self.within(input, scopes);
+        let keys = self.hir_exprs(start, keys, &columns, scopes);
+        let mut calls = Vec::with_capacity(aggregates.len());
+        for call in aggregates {
+            let mut shown = |expr: &HirExpr| Ok(self.hir_expr(expr, &columns, scopes));
+            let Ok(call) = try_replace_aggregate::<_, _, Infallible>(call, &mut shown);
+            calls.push(call);
+        }
+        self.groups_of(keys, calls)
+    }
+
+    /// An input's columns, and the window calls over them.
+    fn hir_windows(
+        &mut self,
+        input: &Hir,
+        calls: &[WindowCall<HirColumn>],
+        scopes: Scopes<'_>,
+    ) -> (Vec<Leaf>, Vec<WindowCall<Leaf>>) {
+        let columns = self.within(input, scopes);
+        let mut shown_calls = Vec::with_capacity(calls.len());
+        for call in calls {
+            let mut shown = |expr: &HirExpr| Ok(self.hir_expr(expr, &columns, scopes));
+            let Ok(call) = try_replace_window::<_, _, Infallible>(call, &mut shown);
+            shown_calls.push(call);
+        }
+        (columns, shown_calls)
+    }
+
+    /// Both sides of a set operation; its columns are those of the left.
+    fn hir_sides(&mut self, left: &Hir, right: &Hir, scopes: Scopes<'_>) -> Vec<Leaf> {
+        let columns = self.within(left, scopes);
+        self.within(right, scopes);
         columns
     }
 

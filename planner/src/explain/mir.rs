@@ -2,12 +2,15 @@
 
 use super::Text;
 use super::column::{Columns, Leaf, Shown, aggregate_over, all_over, at, chosen, ordered, over, window_over};
-use super::voice::{Phrase, Piece};
+use super::expression::{Phrase, Piece};
 use crate::mir::Mir;
 use crate::names::Names;
-use crate::plan::MatchKind;
+use crate::plan::{Counting, LocalId, MatchKind};
 use crate::scalar::{AggregateCall, Order, ScalarExpr, TableFunction, WindowCall};
-use repr::ScalarType;
+use repr::{RelationId, ScalarType};
+
+/// A set-returning function, what it is called with, and the types of its columns.
+pub(super) type FunctionShown = (&'static TableFunction, Vec<Shown>, Vec<ScalarType>);
 
 impl Text<'_> {
     /// A relation and its inputs; its columns.
@@ -18,26 +21,9 @@ impl Text<'_> {
                 let columns = self.columns.constant(types.iter().map(|column| column.scalar.clone()), names);
                 (Phrase::of(format!("Constant ({} rows of {} columns)", rows.len(), types.len())), columns)
             }
-            Mir::Get { relation, with_key, names, .. } => {
-                let phrase = self.relation((*relation, names), Phrase::of("Get "));
-                let phrase = if *with_key { phrase.text(" with row key") } else { phrase };
-                (phrase, self.columns.stored(*relation, names, *with_key))
-            }
-            Mir::GetLocal { id, names, .. } => {
-                let value = self.locals.get(id).cloned().unwrap_or_default();
-                let columns = self.columns.local(&value, names);
-                (self.called(Phrase::of(format!("Get l{}", id.0)), names), columns)
-            }
-            Mir::Map { input, exprs } => {
-                let mut columns = self.under(input);
-                let mut pieces = Vec::with_capacity(exprs.len());
-                for expr in exprs {
-                    let (leaf, piece) = self.mapped(over(expr, &columns));
-                    pieces.push(piece);
-                    columns.push(leaf);
-                }
-                (Phrase::of("Map ").made(pieces), columns)
-            }
+            Mir::Get { relation, with_key, names, .. } => self.get(*relation, names, *with_key),
+            Mir::GetLocal { id, names, .. } => self.get_local("Get", *id, names),
+            Mir::Map { input, exprs } => self.map(input, exprs),
             Mir::Filter { input, predicates } => {
                 let columns = self.under(input);
                 (Phrase::of("Filter ").piece(Piece::All(all_over(predicates, &columns))), columns)
@@ -53,77 +39,103 @@ impl Text<'_> {
                 }
                 (conditions(Phrase::of("Join"), on, same, &columns), columns)
             }
-            Mir::Match { left, right, kind, on, same } => {
-                let mut columns = self.under(left);
-                let width = columns.len();
-                columns.extend(self.under(right));
-                let phrase = conditions(Phrase::of(format!("{} join", kind_name(*kind))), on, same, &columns);
-                match kind {
-                    MatchKind::Inner => {}
-                    MatchKind::Left => Columns::without_row(&columns[width..]),
-                    MatchKind::Semi | MatchKind::Anti => columns.truncate(width),
-                }
-                (phrase, columns)
-            }
+            Mir::Match { left, right, kind, on, same } => self.matched((left, right), *kind, (on, same)),
             Mir::TableFunction { input, functions, ordinality, names } => {
-                let mut columns = self.under(input);
-                let calls: Vec<_> = functions
-                    .iter()
-                    .map(|(function, args, types)| {
-                        let types = types.iter().map(|column| column.scalar.clone()).collect();
-                        (*function, all_over(args, &columns), types)
-                    })
-                    .collect();
-                let phrase = self.function_calls(&calls, *ordinality, names);
-                columns.extend(self.columns.functions(calls, *ordinality, names));
-                (phrase, columns)
+                let columns = self.under(input);
+                let calls = functions.iter().map(|(function, args, types)| {
+                    let types = types.iter().map(|column| column.scalar.clone()).collect();
+                    (*function, all_over(args, &columns), types)
+                });
+                let calls = calls.collect();
+                self.functions(columns, calls, *ordinality, names)
             }
             Mir::Reduce { input, keys, aggregates, .. } => {
                 let columns = self.under(input);
                 self.groups(&columns, keys, aggregates)
             }
-            Mir::TopK { input, keys, order, limit, offset } => {
+            Mir::TopK { input, keys, order, limit, offset, counting } => {
                 let columns = self.under(input);
-                let phrase = Phrase::of("TopK by ").columns(&chosen(&columns, keys));
-                let phrase = phrase.text(" order (").order(&ordered(&columns, order)).text(")");
-                (bounds(phrase, limit.as_ref(), offset.as_ref()), columns)
+                let phrase = bounds(first_rows(&columns, keys, order), limit.as_ref(), offset.as_ref());
+                (counted(phrase, *counting), columns)
             }
             Mir::Window { input, partition, order, calls } => {
-                let mut columns = self.under(input);
-                let calls = calls.iter().map(|call| window_over(call, &columns)).collect();
-                let phrase = self.windows(&mut columns, calls, partition, order);
-                (phrase, columns)
-            }
-            Mir::AtMostOne { input, keys } => {
                 let columns = self.under(input);
-                (Phrase::of("AtMostOne by ").columns(&chosen(&columns, keys)), columns)
+                let calls = calls.iter().map(|call| window_over(call, &columns)).collect();
+                self.windows(columns, calls, partition, order)
             }
+            Mir::AtMostOne { input, keys } => at_most_one(self.under(input), keys),
             Mir::Union(inputs, names) => {
-                let branches: Vec<(Vec<Leaf>, bool)> =
-                    inputs.iter().map(|input| (self.under(input), matches!(input, Mir::Negate(_)))).collect();
+                let is_negated = |input: &Mir| matches!(input, Mir::Negate(_));
+                let branches = inputs.iter().map(|input| (self.under(input), is_negated(input))).collect();
                 self.union(branches, names)
             }
             Mir::Negate(input) => (Phrase::of("Negate"), self.under(input)),
             Mir::Threshold(input) => (Phrase::of("Threshold"), self.under(input)),
             Mir::Let { id, value, body } => {
-                let value = self.under(value);
-                self.locals.insert(*id, value);
+                self.bind(*id, |text| text.under(value));
                 (Phrase::of(format!("Let l{}", id.0)), self.under(body))
             }
             Mir::LetRec { id, base, step, distinct, body } => {
-                let base = self.under(base);
-                self.locals.insert(*id, base);
+                self.bind(*id, |text| text.under(base));
                 self.under(step);
-                let union = if *distinct { "union" } else { "union all" };
-                (Phrase::of(format!("LetRec l{} {union}", id.0)), self.under(body))
+                (recursive(*id, *distinct), self.under(body))
             }
         };
         self.lines[line].phrase = phrase;
         columns
     }
 
+    fn map(&mut self, input: &Mir, exprs: &[ScalarExpr]) -> (Phrase, Vec<Leaf>) {
+        let mut columns = self.under(input);
+        let mut pieces = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            let (leaf, piece) = self.mapped(over(expr, &columns));
+            pieces.push(piece);
+            columns.push(leaf);
+        }
+        (Phrase::of("Map ").made(pieces), columns)
+    }
+
+    fn matched(
+        &mut self,
+        (left, right): (&Mir, &Mir),
+        kind: MatchKind,
+        (on, same): (&[ScalarExpr], &[(usize, usize)]),
+    ) -> (Phrase, Vec<Leaf>) {
+        let mut columns = self.under(left);
+        let width = columns.len();
+        columns.extend(self.under(right));
+        let phrase = conditions(Phrase::of(format!("{} join", kind_name(kind))), on, same, &columns);
+        match kind {
+            MatchKind::Inner => {}
+            MatchKind::Left => Columns::without_row(&columns[width..]),
+            MatchKind::Semi | MatchKind::Anti => columns.truncate(width),
+        }
+        (phrase, columns)
+    }
+
     fn under(&mut self, mir: &Mir) -> Vec<Leaf> {
         self.nested(|text| text.mir(mir))
+    }
+
+    /// A stored relation.
+    pub(super) fn get(&mut self, relation: RelationId, names: &Names, with_key: bool) -> (Phrase, Vec<Leaf>) {
+        let phrase = self.relation((relation, names), Phrase::of("Get "));
+        let phrase = if with_key { phrase.text(" with row key") } else { phrase };
+        (phrase, self.columns.stored(relation, names, with_key))
+    }
+
+    /// Binds a local to its value, which is shown.
+    pub(super) fn bind(&mut self, id: LocalId, shown: impl FnOnce(&mut Self) -> Vec<Leaf>) {
+        let value = shown(self);
+        self.locals.insert(id, value);
+    }
+
+    /// What a local is bound to.
+    pub(super) fn get_local(&mut self, word: &str, id: LocalId, names: &Names) -> (Phrase, Vec<Leaf>) {
+        let value = self.locals.get(&id).cloned().unwrap_or_default();
+        let columns = self.columns.local(&value, names);
+        (self.called(Phrase::of(format!("{word} l{}", id.0)), names), columns)
     }
 
     /// What an expression is, and how it is shown where it is computed, if it is.
@@ -167,32 +179,35 @@ impl Text<'_> {
     /// Window calls, which are appended to the columns.
     pub(super) fn windows(
         &mut self,
-        columns: &mut Vec<Leaf>,
+        mut columns: Vec<Leaf>,
         calls: Vec<WindowCall<Leaf>>,
         partition: &[usize],
         order: &[Order],
-    ) -> Phrase {
-        let (partition, order) = (chosen(columns, partition), ordered(columns, order));
+    ) -> (Phrase, Vec<Leaf>) {
+        let (partition, order) = (chosen(&columns, partition), ordered(&columns, order));
         let calls: Vec<Leaf> = calls.into_iter().map(|call| self.columns.window(call, &partition, &order)).collect();
         let phrase = Phrase::of("Window ").list(calls.iter().cloned().map(Piece::Call));
         columns.extend(calls);
-        phrase.text(" by ").columns(&partition).text(" order (").order(&order).text(")")
+        (phrase.text(" by ").columns(&partition).text(" order (").order(&order).text(")"), columns)
     }
 
-    /// Set-returning functions.
-    pub(super) fn function_calls(
+    /// Set-returning functions, whose columns are appended to the columns.
+    pub(super) fn functions(
         &mut self,
-        calls: &[(&'static TableFunction, Vec<Shown>, Vec<ScalarType>)],
+        mut columns: Vec<Leaf>,
+        calls: Vec<FunctionShown>,
         ordinality: bool,
         names: &Names,
-    ) -> Phrase {
+    ) -> (Phrase, Vec<Leaf>) {
         let mut phrase = Phrase::of("TableFunction ");
         for (place, (function, args, _)) in calls.iter().enumerate() {
             let name = if place > 0 { format!(", {}(", function.name) } else { format!("{}(", function.name) };
             phrase = phrase.text(name).list(args.iter().cloned().map(Piece::Expr)).text(")");
         }
         let phrase = self.called(phrase, names);
-        if ordinality { phrase.text(" with ordinality") } else { phrase }
+        let phrase = if ordinality { phrase.text(" with ordinality") } else { phrase };
+        columns.extend(self.columns.functions(calls, ordinality, names));
+        (phrase, columns)
     }
 
     /// A UNION of branches, some of which take rows away.
@@ -218,6 +233,23 @@ pub(super) fn kind_name(kind: MatchKind) -> &'static str {
     }
 }
 
+/// The only row of each group.
+pub(super) fn at_most_one(columns: Vec<Leaf>, keys: &[usize]) -> (Phrase, Vec<Leaf>) {
+    (Phrase::of("AtMostOne by ").columns(&chosen(&columns, keys)), columns)
+}
+
+/// What adds to itself until nothing is new.
+pub(super) fn recursive(id: LocalId, distinct: bool) -> Phrase {
+    let union = if distinct { "union" } else { "union all" };
+    Phrase::of(format!("LetRec l{} {union}", id.0))
+}
+
+/// The first rows of each group, before it is said how many.
+pub(super) fn first_rows(columns: &[Leaf], keys: &[usize], order: &[Order]) -> Phrase {
+    let phrase = Phrase::of("TopK by ").columns(&chosen(columns, keys));
+    phrase.text(" order (").order(&ordered(columns, order)).text(")")
+}
+
 /// LIMIT and OFFSET, which see no columns.
 pub(super) fn bounds(mut phrase: Phrase, limit: Option<&ScalarExpr>, offset: Option<&ScalarExpr>) -> Phrase {
     for (word, bound) in [(" limit ", limit), (" offset ", offset)] {
@@ -226,6 +258,15 @@ pub(super) fn bounds(mut phrase: Phrase, limit: Option<&ScalarExpr>, offset: Opt
         }
     }
     phrase
+}
+
+/// What the limit of first rows counts, if not rows.
+pub(super) fn counted(phrase: Phrase, counting: Counting) -> Phrase {
+    match counting {
+        Counting::Rows => phrase,
+        Counting::RowsWithPeers => phrase.text(" with peers"),
+        Counting::PeerGroups => phrase.text(" groups of peers"),
+    }
 }
 
 fn conditions(mut phrase: Phrase, on: &[ScalarExpr], same: &[(usize, usize)], columns: &[Leaf]) -> Phrase {

@@ -1,12 +1,12 @@
 //! The last rung as text: the path by which each table is read.
 
 use super::Text;
-use super::column::{Columns, Leaf, Shown, Steps, all_over, chosen, ordered, over, window_over};
-use super::mir::{bounds, kind_name};
-use super::voice::{Phrase, Piece};
+use super::column::{Columns, Leaf, Shown, Steps, all_over, chosen, over, window_over};
+use super::expression::{Phrase, Piece};
+use super::mir::{FunctionShown, at_most_one, bounds, counted, first_rows, kind_name, recursive};
 use crate::names::Names;
 use crate::physical::KeyForms;
-use crate::plan::{Access, Besides, JoinRange, Lookup, MatchKind, Plan};
+use crate::plan::{Access, Besides, JoinRange, Lookup, MatchKind, Plan, PlanFunctionCall};
 use crate::scalar::{Mfp, ScalarExpr};
 use repr::{ColumnIndex, RelationId, ScalarType};
 
@@ -18,7 +18,14 @@ impl Text<'_> {
     pub(super) fn plan(&mut self, plan: &Plan) -> Vec<Leaf> {
         let line = self.open();
         self.lines[line].node = Some(std::ptr::from_ref(plan).addr());
-        let (phrase, columns) = match plan {
+        let (phrase, columns) = self.described(line, plan);
+        self.lines[line].phrase = phrase;
+        columns
+    }
+
+    /// The same on a line that is there.
+    fn described(&mut self, line: usize, plan: &Plan) -> (Phrase, Vec<Leaf>) {
+        match plan {
             Plan::Constant { rows, arity, names } => {
                 let columns = self.columns.constant(std::iter::repeat_n(ScalarType::Unknown, *arity), names);
                 (Phrase::of(format!("Constant ({} rows of {arity} columns)", rows.len())), columns)
@@ -29,116 +36,100 @@ impl Text<'_> {
                 let phrase = self.access((*relation, names), access, &columns);
                 self.with_steps(phrase.text(row_key(*with_key)), mfp, columns)
             }
-            Plan::GetLocal { id, names, .. } => {
-                let value = self.locals.get(id).cloned().unwrap_or_default();
-                let columns = self.columns.local(&value, names);
-                (self.called(Phrase::of(format!("Read l{}", id.0)), names), columns)
-            }
+            Plan::GetLocal { id, names, .. } => self.get_local("Read", *id, names),
             Plan::Mfp(input, mfp) => {
                 let columns = self.below(input);
                 self.with_steps(Phrase::of("Each row"), mfp, columns)
             }
             Plan::TableFunction { input, functions, ordinality, names } => {
-                let mut columns = self.below(input);
-                let calls: Vec<_> = functions
-                    .iter()
-                    .map(|(function, args, types)| (*function, all_over(args, &columns), types.clone()))
-                    .collect();
-                let phrase = self.function_calls(&calls, *ordinality, names);
-                columns.extend(self.columns.functions(calls, *ordinality, names));
-                (phrase, columns)
+                let columns = self.below(input);
+                let calls = functions.iter().map(|call| function_over(call, &columns)).collect();
+                self.functions(columns, calls, *ordinality, names)
             }
             Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, names, mfp } => {
-                let mut columns = self.below(input);
-                let key = all_over(key, &columns);
+                let left = self.below(input);
                 let right = self.columns.stored(*relation, names, *with_key);
                 self.about(line, *relation, names);
-                let equal = self.indexed(*relation, *lookup, &right);
-                let equal = equal.into_iter().zip(key).map(|(leaf, value)| (leaf, vec![value])).collect();
-                let mut phrase = Phrase::of(format!("LookupJoin {} ", kind_name(*kind)));
-                phrase = self.relation((*relation, names), phrase);
-                phrase = phrase.text(format!(" using {} ", self.lookup(*relation, *lookup)));
-                phrase = phrase.piece(Piece::Equal(equal, Vec::new()));
-                let gives_right = matches!(kind, MatchKind::Inner | MatchKind::Left);
-                let width = columns.len();
-                columns.extend(right);
-                if !condition.is_empty() {
-                    phrase = phrase.text(" if ").piece(Piece::All(all_over(condition, &columns)));
-                }
-                if !gives_right {
-                    columns.truncate(width);
-                }
+                let phrase = self.relation((*relation, names), Phrase::of(format!("LookupJoin {} ", kind_name(*kind))));
+                let phrase = self.looked_up(phrase, (*relation, *lookup), all_over(key, &left), &right);
+                let (phrase, columns) = with_found(phrase, (left, right), *kind, condition);
                 self.with_steps(phrase.text(row_key(*with_key)), mfp, columns)
             }
             Plan::Join { left, right, left_key, right_key, null_safe, kind, range, mfp } => {
-                let mut columns = self.below(left);
-                let right = self.below(right);
-                let mut phrase = Phrase::of(format!("Join {}", kind_name(*kind)));
-                if !left_key.is_empty() {
-                    let pairs = all_over(left_key, &columns).into_iter().zip(all_over(right_key, &right)).collect();
-                    phrase = phrase.piece(Piece::Keys(pairs, *null_safe));
-                } else if range.is_none() {
-                    phrase = phrase.text(" all pairs");
-                }
-                if let Some(range) = range {
-                    phrase = with_range(phrase, range, &columns, &right);
-                }
-                match kind {
-                    MatchKind::Inner => columns.extend(right),
-                    MatchKind::Left => {
-                        Columns::without_row(&right);
-                        columns.extend(right);
-                    }
-                    MatchKind::Semi | MatchKind::Anti => {}
-                }
+                let keys = (left_key.as_slice(), right_key.as_slice(), *null_safe);
+                let (phrase, columns) = self.join((left, right), keys, *kind, range.as_deref());
                 self.with_steps(phrase, mfp, columns)
             }
             Plan::Reduce { input, keys, aggregates, .. } => {
                 let columns = self.below(input);
                 self.groups(&columns, keys, aggregates)
             }
-            Plan::TopK { input, keys, order, limit, offset } => {
+            Plan::TopK { input, keys, order, limit, offset, counting } => {
                 let columns = self.below(input);
-                let phrase = Phrase::of("TopK by ").columns(&chosen(&columns, keys));
-                let phrase = phrase.text(" order (").order(&ordered(&columns, order)).text(")");
-                (bounds(phrase, limit.as_ref(), offset.as_ref()), columns)
+                let phrase = bounds(first_rows(&columns, keys, order), limit.as_ref(), offset.as_ref());
+                (counted(phrase, *counting), columns)
             }
             Plan::Window { input, partition, order, calls } => {
-                let mut columns = self.below(input);
-                let calls: Vec<_> = calls.iter().map(|call| window_over(call, &columns)).collect();
-                let phrase = self.windows(&mut columns, calls, partition, order);
-                (phrase, columns)
-            }
-            Plan::AtMostOne { input, keys } => {
                 let columns = self.below(input);
-                (Phrase::of("AtMostOne by ").columns(&chosen(&columns, keys)), columns)
+                let calls = calls.iter().map(|call| window_over(call, &columns)).collect();
+                self.windows(columns, calls, partition, order)
             }
+            Plan::AtMostOne { input, keys } => at_most_one(self.below(input), keys),
             Plan::Union(inputs, names) => {
-                let branches: Vec<(Vec<Leaf>, bool)> =
-                    inputs.iter().map(|input| (self.below(input), matches!(input, Plan::Negate(_)))).collect();
+                let is_negated = |input: &Plan| matches!(input, Plan::Negate(_));
+                let branches = inputs.iter().map(|input| (self.below(input), is_negated(input))).collect();
                 self.union(branches, names)
             }
             Plan::Negate(input) => (Phrase::of("Negate"), self.below(input)),
             Plan::Threshold(input) => (Phrase::of("Threshold"), self.below(input)),
             Plan::Let { id, value, body } => {
-                let value = self.below(value);
-                self.locals.insert(*id, value);
+                self.bind(*id, |text| text.below(value));
                 (Phrase::of(format!("Let l{}", id.0)), self.below(body))
             }
             Plan::LetRec { id, base, step, distinct, body } => {
-                let base = self.below(base);
-                self.locals.insert(*id, base);
+                self.bind(*id, |text| text.below(base));
                 self.below(step);
-                let union = if *distinct { "union" } else { "union all" };
-                (Phrase::of(format!("LetRec l{} {union}", id.0)), self.below(body))
+                (recursive(*id, *distinct), self.below(body))
             }
-        };
-        self.lines[line].phrase = phrase;
-        columns
+        }
     }
 
     fn below(&mut self, plan: &Plan) -> Vec<Leaf> {
         self.nested(|text| text.plan(plan))
+    }
+
+    fn join(
+        &mut self,
+        (left, right): (&Plan, &Plan),
+        (left_key, right_key, null_safe): (&[ScalarExpr], &[ScalarExpr], bool),
+        kind: MatchKind,
+        range: Option<&JoinRange>,
+    ) -> (Phrase, Vec<Leaf>) {
+        let (left, right) = (self.below(left), self.below(right));
+        let pairs: Vec<_> = all_over(left_key, &left).into_iter().zip(all_over(right_key, &right)).collect();
+        let mut phrase = Phrase::of(format!("Join {}", kind_name(kind)));
+        if !pairs.is_empty() {
+            phrase = phrase.piece(Piece::Keys(pairs, null_safe));
+        } else if range.is_none() {
+            phrase = phrase.text(" all pairs");
+        }
+        if let Some(range) = range {
+            phrase = with_range(phrase, range, &left, &right);
+        }
+        (phrase, joined(left, right, kind))
+    }
+
+    /// By which key rows are looked up, and with which values.
+    fn looked_up(
+        &self,
+        phrase: Phrase,
+        (relation, lookup): (RelationId, Lookup),
+        values: Vec<Shown>,
+        columns: &[Leaf],
+    ) -> Phrase {
+        let equal = self.indexed(relation, lookup, columns);
+        let equal = equal.into_iter().zip(values).map(|(leaf, value)| (leaf, vec![value])).collect();
+        phrase.text(format!(" using {} ", self.lookup(relation, lookup))).piece(Piece::Equal(equal, Vec::new()))
     }
 
     /// The relation that a line is about.
@@ -247,8 +238,44 @@ impl Text<'_> {
     }
 }
 
+fn function_over((function, args, types): &PlanFunctionCall, columns: &[Leaf]) -> FunctionShown {
+    (*function, all_over(args, columns), types.clone())
+}
+
 fn row_key(with_key: bool) -> &'static str {
     if with_key { " with row key" } else { "" }
+}
+
+/// Which of the rows that are found count, and the columns with theirs, if they are given.
+fn with_found(
+    mut phrase: Phrase,
+    (mut columns, found): (Vec<Leaf>, Vec<Leaf>),
+    kind: MatchKind,
+    condition: &[ScalarExpr],
+) -> (Phrase, Vec<Leaf>) {
+    let width = columns.len();
+    columns.extend(found);
+    if !condition.is_empty() {
+        phrase = phrase.text(" if ").piece(Piece::All(all_over(condition, &columns)));
+    }
+    match kind {
+        MatchKind::Inner | MatchKind::Left => {}
+        MatchKind::Semi | MatchKind::Anti => columns.truncate(width),
+    }
+    (phrase, columns)
+}
+
+/// The columns of a join.
+fn joined(mut left: Vec<Leaf>, right: Vec<Leaf>, kind: MatchKind) -> Vec<Leaf> {
+    match kind {
+        MatchKind::Inner => left.extend(right),
+        MatchKind::Left => {
+            Columns::without_row(&right);
+            left.extend(right);
+        }
+        MatchKind::Semi | MatchKind::Anti => {}
+    }
+    left
 }
 
 /// Which pairs of a join are looked at.

@@ -1,11 +1,12 @@
 //! Lifting through each operator, and where it must stop.
 
-use super::{AbsentKeys, KeyValues, mentions_parameter};
+use super::{AbsentKeys, KeyValues, RankEnd, RankRange, mentions_parameter};
 use crate::mir::{Mir, expr};
 use crate::names::{ColumnName, Names};
 use crate::plan::MatchKind;
-use crate::scalar::{ScalarExpr, Volatility};
-use crate::transform::shape;
+use crate::scalar::Comparison;
+use crate::scalar::{AggregateCall, ScalarExpr, Volatility};
+use crate::transform::{ranks, shape};
 use repr::{ColumnType, Datum, ScalarType};
 
 // Alternatives of one query. Unions of unions multiply them.
@@ -15,7 +16,9 @@ const ALTERNATIVES_MAX: usize = 64;
 #[derive(Clone)]
 pub struct Lifting {
     /// Literals are lifted.
-    literals: bool,
+    pub literals: bool,
+    /// Conditions on ranks are lifted, up to this one.
+    pub ranks_held: Option<i64>,
     /// How many columns were lifted.
     count: usize,
     /// Their values, one list for each alternative.
@@ -31,10 +34,11 @@ pub struct Lifting {
 }
 
 impl Lifting {
-    /// Nothing yet, in a whole query; of one without parameters literals are lifted.
-    pub fn new(literals: bool, absent: AbsentKeys) -> Lifting {
+    /// Nothing yet, in a whole query.
+    pub fn new(absent: AbsentKeys, ranks_held: Option<i64>) -> Lifting {
         Lifting {
-            literals,
+            literals: false,
+            ranks_held,
             count: 0,
             asked: vec![Vec::new()],
             several: true,
@@ -48,21 +52,7 @@ impl Lifting {
     pub fn lift(&mut self, mir: Mir) -> Mir {
         let before = self.count;
         match mir {
-            Mir::Filter { input, predicates } => {
-                let input = self.lift(*input);
-                let types = input.types();
-                let (mut kept, mut lifted) = (Vec::new(), Vec::new());
-                for predicate in predicates {
-                    match self.condition(&predicate, &types) {
-                        Some((column, values)) => {
-                            lifted.push(column);
-                            self.ask(&values);
-                        }
-                        None => kept.push(predicate),
-                    }
-                }
-                input.filter(kept).map(lifted)
-            }
+            Mir::Filter { input, predicates } => self.filter(*input, predicates),
             Mir::Map { input, exprs } => {
                 let arity = input.arity();
                 let input = self.lift(*input);
@@ -80,51 +70,16 @@ impl Lifting {
                 input.project(columns.into_iter().chain(arity..arity + lifted).collect())
             }
             Mir::Join { inputs, on, same } => self.join(inputs, &on, &same),
-            Mir::Match { left, right, kind, on, same } => {
-                let (arity, width) = (left.arity(), right.arity());
-                let left = self.lift(*left);
-                let lifted = self.count - before;
-                let moved = |column: usize| if column < arity { column } else { column + lifted };
-                let matched = Mir::Match {
-                    left: Box::new(left),
-                    right,
-                    kind,
-                    on: on.iter().map(|own| expr::renumber(own, moved)).collect(),
-                    same: same.iter().map(|(left, right)| (moved(*left), moved(*right))).collect(),
-                };
-                match kind {
-                    MatchKind::Semi | MatchKind::Anti => matched,
-                    MatchKind::Inner | MatchKind::Left => {
-                        let right = arity + lifted..arity + lifted + width;
-                        matched.project((0..arity).chain(right).chain(arity..arity + lifted).collect())
-                    }
-                }
-            }
+            Mir::Match { left, right, kind, on, same } => self.matched(*left, right, kind, (&on, &same)),
             Mir::Reduce { input, keys, aggregates, scalar: true } if !self.through_scalar => {
                 Mir::Reduce { input, keys, aggregates, scalar: true }
             }
-            Mir::Reduce { input, mut keys, aggregates, scalar } => {
-                let (input, whole) = self.of_whole_groups(*input, &keys);
-                if !whole.is_empty() {
-                    let reduced = Mir::Reduce { input: Box::new(input), keys, aggregates, scalar };
-                    return self.lift(reduced.filter(whole));
-                }
-                let arity = input.arity();
-                let input = Box::new(self.within_groups(input));
-                let lifted = self.count - before;
-                let (own, calls) = (keys.len(), aggregates.len());
-                keys.extend((arity..arity + lifted).map(ScalarExpr::Column));
-                let keyed = scalar && lifted > 0;
-                self.scalar |= keyed;
-                let reduced = Mir::Reduce { input, keys, aggregates, scalar: scalar && !keyed };
-                let aggregates = own + lifted..own + lifted + calls;
-                reduced.project((0..own).chain(aggregates).chain(own..own + lifted).collect())
-            }
-            Mir::TopK { input, mut keys, order, limit, offset } => {
+            Mir::Reduce { input, keys, aggregates, scalar } => self.groups(*input, keys, aggregates, scalar),
+            Mir::TopK { input, mut keys, order, limit, offset, counting } => {
                 let arity = input.arity();
                 let input = Box::new(self.within_groups(*input));
                 keys.extend(arity..arity + self.count - before);
-                Mir::TopK { input, keys, order, limit, offset }
+                Mir::TopK { input, keys, order, limit, offset, counting }
             }
             Mir::AtMostOne { input, mut keys } => {
                 let arity = input.arity();
@@ -153,6 +108,111 @@ impl Lifting {
             | Mir::LetRec { .. }) => other,
             Mir::Union(inputs, names) => self.union(inputs, names),
         }
+    }
+
+    /// What is lifted of the predicates stands in the place of those.
+    fn filter(&mut self, input: Mir, predicates: Vec<ScalarExpr>) -> Mir {
+        let input = self.lift(input);
+        let types = input.types();
+        let (mut kept, mut lifted) = (Vec::new(), Vec::new());
+        let predicates = self.ranks(&input, predicates, &mut lifted);
+        for predicate in predicates {
+            match self.condition(&predicate, &types) {
+                // It would hold all ranks, and whatever comes moves all behind it.
+                Some((ScalarExpr::Column(column), _)) if ranks::of_column(&input, column).is_some() => {
+                    kept.push(predicate);
+                }
+                Some((column, values)) => {
+                    lifted.push(column);
+                    self.ask(&values);
+                }
+                None => kept.push(predicate),
+            }
+        }
+        input.filter(kept).map(lifted)
+    }
+
+    /// Lifts ranks that are compared with parameters. The predicates that are left: in the place of those that were lifted what
+    /// holds for all ranks that the view has.
+    fn ranks(&mut self, input: &Mir, predicates: Vec<ScalarExpr>, lifted: &mut Vec<ScalarExpr>) -> Vec<ScalarExpr> {
+        let asked = |predicate: &ScalarExpr| {
+            let rank = rank_of(input, predicate)?;
+            (mentions_parameter(&rank.end.value) && !expr::is_volatile(&rank.end.value)).then_some(rank)
+        };
+        let Some(held) = self.ranks_held else { return predicates };
+        let upper = |predicate: &ScalarExpr| {
+            let rank = asked(predicate).filter(|rank| self.several || rank.side == RankSide::Both)?;
+            (rank.side != RankSide::First).then_some(rank)
+        };
+        let Some(Rank { column, side, end }) = predicates.iter().find_map(upper) else { return predicates };
+        let Ok(within) = shape::at_most(column, held) else { return predicates };
+        let first = |predicate: &ScalarExpr| {
+            let rank = asked(predicate).filter(|rank| rank.column == column && rank.side == RankSide::First)?;
+            Some(rank.end)
+        };
+        let first = match side {
+            RankSide::Both => Some(end.clone()),
+            RankSide::First | RankSide::Last => predicates.iter().find_map(first),
+        };
+        let says = |predicate: &ScalarExpr| {
+            asked(predicate).is_some_and(|rank| {
+                rank.column == column && (rank.end == end && rank.side == side || Some(&rank.end) == first.as_ref())
+            })
+        };
+        let kept: Vec<ScalarExpr> =
+            predicates.into_iter().filter(|predicate| !says(predicate)).chain([within]).collect();
+        lifted.push(ScalarExpr::Column(column));
+        self.ask(&KeyValues::Ranks(RankRange { first, last: end, held }));
+        kept
+    }
+
+    /// Nothing is lifted in the right side, whose rows may be missing.
+    fn matched(
+        &mut self,
+        left: Mir,
+        right: Box<Mir>,
+        kind: MatchKind,
+        (on, same): (&[ScalarExpr], &[(usize, usize)]),
+    ) -> Mir {
+        let before = self.count;
+        let (arity, width) = (left.arity(), right.arity());
+        let left = self.lift(left);
+        let lifted = self.count - before;
+        let moved = |column: usize| if column < arity { column } else { column + lifted };
+        let matched = Mir::Match {
+            left: Box::new(left),
+            right,
+            kind,
+            on: on.iter().map(|own| expr::renumber(own, moved)).collect(),
+            same: same.iter().map(|(left, right)| (moved(*left), moved(*right))).collect(),
+        };
+        match kind {
+            MatchKind::Semi | MatchKind::Anti => matched,
+            MatchKind::Inner | MatchKind::Left => {
+                let right = arity + lifted..arity + lifted + width;
+                matched.project((0..arity).chain(right).chain(arity..arity + lifted).collect())
+            }
+        }
+    }
+
+    /// What is lifted of whole groups, or in their rows, is among their keys.
+    fn groups(&mut self, input: Mir, mut keys: Vec<ScalarExpr>, aggregates: Vec<AggregateCall>, scalar: bool) -> Mir {
+        let before = self.count;
+        let (input, whole) = self.of_whole_groups(input, &keys);
+        if !whole.is_empty() {
+            let reduced = Mir::Reduce { input: Box::new(input), keys, aggregates, scalar };
+            return self.lift(reduced.filter(whole));
+        }
+        let arity = input.arity();
+        let input = Box::new(self.within_groups(input));
+        let lifted = self.count - before;
+        let (own, calls) = (keys.len(), aggregates.len());
+        keys.extend((arity..arity + lifted).map(ScalarExpr::Column));
+        let keyed = scalar && lifted > 0;
+        self.scalar |= keyed;
+        let reduced = Mir::Reduce { input, keys, aggregates, scalar: scalar && !keyed };
+        let aggregates = own + lifted..own + lifted + calls;
+        reduced.project((0..own).chain(aggregates).chain(own..own + lifted).collect())
     }
 
     /// One more lifted column, with the same values whatever else is asked for.
@@ -310,6 +370,43 @@ impl Lifting {
     fn is_value(&self, side: &ScalarExpr) -> bool {
         expr::is_constant(side) && !expr::is_volatile(side) && (self.literals || mentions_parameter(side))
     }
+}
+
+/// A rank, and what it is compared with.
+struct Rank {
+    column: usize,
+    side: RankSide,
+    end: RankEnd,
+}
+
+/// Which end of the ranks a comparison gives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RankSide {
+    First,
+    Last,
+    /// It is equal.
+    Both,
+}
+
+/// The comparison of a rank with an integer, if a condition is one.
+fn rank_of(input: &Mir, predicate: &ScalarExpr) -> Option<Rank> {
+    let (comparison, left, right) = shape::compared(predicate)?;
+    let (comparison, column, value) = match (shape::relabelled(left), shape::relabelled(right)) {
+        (ScalarExpr::Column(column), _) if expr::is_constant(right) => (comparison, *column, right),
+        (_, ScalarExpr::Column(column)) if expr::is_constant(left) => (comparison.commuted(), *column, left),
+        _ => return None,
+    };
+    let (side, inclusive) = match comparison {
+        Comparison::Equal => (RankSide::Both, true),
+        Comparison::Less => (RankSide::Last, false),
+        Comparison::LessOrEqual => (RankSide::Last, true),
+        Comparison::Greater => (RankSide::First, false),
+        Comparison::GreaterOrEqual => (RankSide::First, true),
+        Comparison::NotEqual | Comparison::Distinct | Comparison::NotDistinct => return None,
+    };
+    ranks::of_column(input, column)?;
+    let is_integer = matches!(expr::scalar_type(value, &[]), ScalarType::Int2 | ScalarType::Int4 | ScalarType::Int8);
+    is_integer.then(|| Rank { column, side, end: RankEnd { value: value.clone(), inclusive } })
 }
 
 /// The types of the columns that were lifted, behind the relation's own.

@@ -14,12 +14,12 @@
 use super::Lowering;
 use super::branch::pair;
 use super::filter::is_false;
-use super::mark::{Field, MarkSides, compare, field, marked};
+use super::mark_join::{Field, MarkSides, compare, field, marked};
 use super::scalar::Rel;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr};
 use crate::mir::{Mir, expr};
-use crate::plan::MatchKind;
+use crate::plan::{Counting, MatchKind};
 use crate::scalar::func::Comparison;
 use crate::scalar::{Function, Order, ScalarExpr};
 use crate::transform::shape;
@@ -180,6 +180,7 @@ fn beside_end(rows: Mir, sides: &MarkSides, columns: Vec<usize>, greatest: bool)
         order,
         limit: Some(expr::bigint(1)),
         offset: None,
+        counting: Counting::Rows,
     };
     pair(rows, end, &sides.correlated, MatchKind::Left)
 }

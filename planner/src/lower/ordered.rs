@@ -6,7 +6,7 @@
 //! and DISTINCT promise none.
 
 use super::env::has_subquery;
-use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirNode, JoinKind};
+use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirFunctionCall, HirNode, JoinKind};
 use crate::mir::expr;
 use crate::names::Names;
 use crate::scalar::{AggregateCall, Frame, FrameBound, FrameUnit, Order, ScalarExpr, WindowCall, WindowKind};
@@ -51,61 +51,16 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
     match &hir.node {
         HirNode::TopK { keys, order, .. } if keys.is_empty() && !order.is_empty() => Some((hir.clone(), order.clone())),
         HirNode::TopK { input, keys, limit, offset, .. } if keys.is_empty() => {
-            let (limit, offset, keys) = (limit.clone(), offset.clone(), Vec::new());
-            let (input, order, sorts) = match carry(input, By::OrderBy, ctes) {
-                Some((input, order)) => (input, order.clone(), order),
-                // The first rows are those that come first: no sort, which would wait for all.
-                None if by == By::Coming => {
-                    let (input, order) = carry(input, by, ctes)?;
-                    (input, order, Vec::new())
-                }
-                None => return None,
-            };
-            let types = input.types.clone();
-            let node = HirNode::TopK { input: Box::new(input), keys, order: sorts, limit, offset };
-            Some((Hir { node, types }, order))
+            first_rows(input, (limit.as_ref(), offset.as_ref()), by, ctes)
         }
-        HirNode::Project(input, columns) => {
-            let (input, mut order) = carry(input, by, ctes)?;
-            let mut columns = columns.clone();
-            for order in &mut order {
-                order.column = columns.iter().position(|column| *column == order.column).unwrap_or_else(|| {
-                    columns.push(order.column);
-                    columns.len() - 1
-                });
-            }
-            Some((project(input, columns), order))
-        }
+        HirNode::Project(input, columns) => projected(input, columns, by, ctes),
         HirNode::Map(input, exprs) => {
             let plain = input.types.len();
             let (input, order) = carry(input, by, ctes)?;
             Some(extended(input, plain, &hir.types[plain..], order, |input| HirNode::Map(input, exprs.clone())))
         }
         HirNode::TableFunction { input, functions, ordinality, names } => {
-            let plain = input.types.len();
-            let (input, order) = rows_of(input, by, ctes)?;
-            let (functions, names) = (functions.clone(), names.clone());
-            let node = |input| HirNode::TableFunction { input, functions, ordinality: true, names };
-            let mut added = hir.types[plain..].to_vec();
-            if !ordinality {
-                added.push(ColumnType { scalar: ScalarType::Int8, modifier: -1, nullable: false });
-            }
-            let (over, mut order) = extended(input, plain, &added, order, node);
-            let numbered = plain + added.len() - 1;
-            order.push(Order::ascending(numbered));
-            if *ordinality {
-                return Some((over, order));
-            }
-            // The number, which nobody asked for, stands behind what was asked for.
-            let width = over.types.len();
-            for order in &mut order {
-                order.column = match order.column {
-                    column if column == numbered => width - 1,
-                    column if column > numbered => column - 1,
-                    column => column,
-                };
-            }
-            Some((project(over, (0..numbered).chain(numbered + 1..width).chain([numbered]).collect()), order))
+            numbered(&hir.types, input, (functions, *ordinality, names), by, ctes)
         }
         HirNode::Window { input, partition, order, calls } if partition.is_empty() && order.is_empty() => {
             let plain = input.types.len();
@@ -119,26 +74,7 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
             Some(extended(input, plain, &hir.types[plain..], order, node))
         }
         HirNode::Join { left, right, kind, on, lateral: true } if !has_subquery(on) && keeps_left(*kind) => {
-            let (plain_left, plain_right) = (left.types.len(), right.types.len());
-            let (left, mut order) = rows_of(left, by, ctes)?;
-            let (right, right_order) =
-                carry(right, By::Coming, ctes).unwrap_or_else(|| ((**right).clone(), Vec::new()));
-            let (width, end) = (left.types.len(), left.types.len() + right.types.len());
-            let on = moved(on, plain_left, width - plain_left);
-            let types =
-                left.types.iter().chain(&right.types).map(|column| ColumnType { nullable: true, ..column.clone() });
-            let types = types.collect();
-            let node = HirNode::Join { left: Box::new(left), right: Box::new(right), kind: *kind, on, lateral: true };
-            for order in &mut order {
-                if order.column >= plain_left {
-                    order.column += plain_right;
-                }
-            }
-            let behind = |column: usize| if column < plain_right { plain_left + column } else { width + column };
-            order.extend(right_order.iter().map(|order| Order { column: behind(order.column), ..*order }));
-            let asked = (0..plain_left).chain(width..width + plain_right);
-            let columns = asked.chain(plain_left..width).chain(width + plain_right..end).collect();
-            Some((project(Hir { node, types }, columns), order))
+            lateral_join((left, right), *kind, on, by, ctes)
         }
         HirNode::Filter(input, predicates) => {
             let (input, order) = carry(input, by, ctes)?;
@@ -167,16 +103,7 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
             Some((Hir { node: HirNode::LetRec { id, name, base, step, distinct, body: Box::new(body) }, types }, order))
         }
         HirNode::Union(inputs, names) => one_after_another(hir, (inputs, names), by, ctes),
-        HirNode::Constant(rows, names) if by == By::Coming => {
-            if rows.len() <= 1 {
-                return Some((hir.clone(), Vec::new()));
-            }
-            let numbered = rows.iter().enumerate().map(|(at, row)| row.iter().cloned().chain([place(at)]).collect());
-            let mut types = hir.types.clone();
-            types.push(number());
-            let order = vec![Order::ascending(types.len() - 1)];
-            Some((Hir { node: HirNode::Constant(numbered.collect(), names.clone()), types }, order))
-        }
+        HirNode::Constant(rows, names) if by == By::Coming => Some(listed(hir, rows, names)),
         HirNode::TopK { .. }
         | HirNode::Constant(..)
         | HirNode::Get { .. }
@@ -187,6 +114,114 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
         | HirNode::Except { .. }
         | HirNode::Intersect { .. } => None,
     }
+}
+
+/// The first rows of an order.
+fn first_rows(
+    input: &Hir,
+    (limit, offset): (Option<&HirExpr>, Option<&HirExpr>),
+    by: By,
+    ctes: &CteOrders<'_>,
+) -> Option<(Hir, Vec<Order>)> {
+    let (input, order, sorts) = match carry(input, By::OrderBy, ctes) {
+        Some((input, order)) => (input, order.clone(), order),
+        // The first rows are those that come first: no sort, which would wait for all.
+        None if by == By::Coming => {
+            let (input, order) = carry(input, by, ctes)?;
+            (input, order, Vec::new())
+        }
+        None => return None,
+    };
+    let types = input.types.clone();
+    let (limit, offset) = (limit.cloned(), offset.cloned());
+    let node = HirNode::TopK { input: Box::new(input), keys: Vec::new(), order: sorts, limit, offset };
+    Some((Hir { node, types }, order))
+}
+
+/// Columns of a relation, and behind them those that order it and are not among them.
+fn projected(input: &Hir, columns: &[usize], by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec<Order>)> {
+    let (input, mut order) = carry(input, by, ctes)?;
+    let mut columns = columns.to_vec();
+    for order in &mut order {
+        order.column = columns.iter().position(|column| *column == order.column).unwrap_or_else(|| {
+            columns.push(order.column);
+            columns.len() - 1
+        });
+    }
+    Some((project(input, columns), order))
+}
+
+/// Functions give their rows in the order of their numbers, which stand behind what was asked for if nobody asked for them.
+fn numbered(
+    types: &[ColumnType],
+    input: &Hir,
+    (functions, ordinality, names): (&[HirFunctionCall], bool, &Names),
+    by: By,
+    ctes: &CteOrders<'_>,
+) -> Option<(Hir, Vec<Order>)> {
+    let plain = input.types.len();
+    let (input, order) = rows_of(input, by, ctes)?;
+    let (functions, names) = (functions.to_vec(), names.clone());
+    let node = |input| HirNode::TableFunction { input, functions, ordinality: true, names };
+    let mut added = types[plain..].to_vec();
+    if !ordinality {
+        added.push(ColumnType { scalar: ScalarType::Int8, modifier: -1, nullable: false });
+    }
+    let (over, mut order) = extended(input, plain, &added, order, node);
+    let numbered = plain + added.len() - 1;
+    order.push(Order::ascending(numbered));
+    if ordinality {
+        return Some((over, order));
+    }
+    let width = over.types.len();
+    for order in &mut order {
+        order.column = match order.column {
+            column if column == numbered => width - 1,
+            column if column > numbered => column - 1,
+            column => column,
+        };
+    }
+    Some((project(over, (0..numbered).chain(numbered + 1..width).chain([numbered]).collect()), order))
+}
+
+/// The rows of the left in their order, with those of the right in theirs for each.
+fn lateral_join(
+    (left, right): (&Hir, &Hir),
+    kind: JoinKind,
+    on: &HirExpr,
+    by: By,
+    ctes: &CteOrders<'_>,
+) -> Option<(Hir, Vec<Order>)> {
+    let (plain_left, plain_right) = (left.types.len(), right.types.len());
+    let (left, mut order) = rows_of(left, by, ctes)?;
+    let (right, right_order) = carry(right, By::Coming, ctes).unwrap_or_else(|| (right.clone(), Vec::new()));
+    let (width, end) = (left.types.len(), left.types.len() + right.types.len());
+    let on = moved(on, plain_left, width - plain_left);
+    let types = left.types.iter().chain(&right.types).map(|column| ColumnType { nullable: true, ..column.clone() });
+    let types = types.collect();
+    let node = HirNode::Join { left: Box::new(left), right: Box::new(right), kind, on, lateral: true };
+    for order in &mut order {
+        if order.column >= plain_left {
+            order.column += plain_right;
+        }
+    }
+    let behind = |column: usize| if column < plain_right { plain_left + column } else { width + column };
+    order.extend(right_order.iter().map(|order| Order { column: behind(order.column), ..*order }));
+    let asked = (0..plain_left).chain(width..width + plain_right);
+    let columns = asked.chain(plain_left..width).chain(width + plain_right..end).collect();
+    Some((project(Hir { node, types }, columns), order))
+}
+
+/// A list of rows, numbered.
+fn listed(hir: &Hir, rows: &[Vec<Datum>], names: &Names) -> (Hir, Vec<Order>) {
+    if rows.len() <= 1 {
+        return (hir.clone(), Vec::new());
+    }
+    let numbered = rows.iter().enumerate().map(|(at, row)| row.iter().cloned().chain([place(at)]).collect());
+    let mut types = hir.types.clone();
+    types.push(number());
+    let order = vec![Order::ascending(types.len() - 1)];
+    (Hir { node: HirNode::Constant(numbered.collect(), names.clone()), types }, order)
 }
 
 /// What a function or a lateral is computed of, row by row: in its order, or else in any, in which what belongs to a row
@@ -335,7 +370,8 @@ pub(super) fn with_input_order<'a>(
     aggregates: &'a [AggregateCall<HirColumn>],
     ctes: &CteOrders<'_>,
 ) -> (Cow<'a, Hir>, Cow<'a, [AggregateCall<HirColumn>]>) {
-    let wants = |call: &AggregateCall<HirColumn>| call.function.ordered && call.order_by.is_empty() && !call.distinct;
+    let wants =
+        |call: &AggregateCall<HirColumn>| call.function.is_ordered() && call.order_by.is_empty() && !call.distinct;
     if !aggregates.iter().any(wants) {
         return (Cow::Borrowed(input), Cow::Borrowed(aggregates));
     }

@@ -7,14 +7,14 @@ use super::branch::{pair, position, row_by_row};
 use super::env::{Env, OuterColumn, free_in_expr, has_subquery};
 use super::ordered::{self, By};
 use super::scalar::Rel;
-use super::{Cte, Lowering, columnless, sink};
+use super::{Cte, Lowering, columnless, where_pushdown};
 use crate::error::PlanError;
-use crate::hir::{CteId, Hir, HirExpr, HirNode, JoinKind};
+use crate::hir::{CteId, Hir, HirExpr, HirFunctionCall, HirNode, JoinKind};
 use crate::mir::{Mir, as_nullable, expr};
 use crate::names::Names;
-use crate::plan::MatchKind;
+use crate::plan::{Counting, MatchKind};
 use crate::scalar::{Order, ScalarExpr};
-use repr::{ColumnType, RelationId, poll};
+use repr::{ColumnType, Datum, RelationId, poll};
 use std::collections::BTreeSet;
 
 impl Lowering<'_> {
@@ -26,15 +26,7 @@ impl Lowering<'_> {
             return Ok(outer.product(inner));
         }
         match &hir.node {
-            HirNode::Constant(rows, names) => {
-                let types: Vec<ColumnType> = hir.types.iter().cloned().map(as_nullable).collect();
-                let mut copied = Vec::with_capacity(rows.len());
-                for row in rows {
-                    poll::steps(row.len())?;
-                    copied.push(row.clone());
-                }
-                Ok(outer.product(Mir::Constant { rows: copied, types: types.into(), names: names.clone() }))
-            }
+            HirNode::Constant(rows, names) => Ok(outer.product(constant(rows, &hir.types, names)?)),
             HirNode::Get { relation, with_key, names } => {
                 Ok(outer.product(self.get(*relation, *with_key, &hir.types, names)))
             }
@@ -43,22 +35,8 @@ impl Lowering<'_> {
                 let rel = self.input(input, outer, set, env)?;
                 self.map(rel, exprs)
             }
-            HirNode::Filter(input, predicates) if sink::worthwhile(input) => {
-                let mut conjuncts = Vec::new();
-                predicates.iter().for_each(|predicate| expr::conjuncts(predicate, &mut conjuncts));
-                let (stay, go): (Vec<_>, Vec<_>) = conjuncts.into_iter().partition(sink::stays);
-                let sunk = sink::sink(input, go);
-                // What could not go further down stands at the top of `sunk`, as a plain filter.
-                let rel = match &sunk.node {
-                    HirNode::Filter(input, rest) => {
-                        let rel = self.input(input, outer, set, env)?;
-                        let columns = rel.columns.clone();
-                        let mir = self.filter(rel, rest)?;
-                        Rel { mir, columns, env: env.clone() }
-                    }
-                    _ => self.input(&sunk, outer, set, env)?,
-                };
-                self.filter(rel, &stay)
+            HirNode::Filter(input, predicates) if where_pushdown::worthwhile(input) => {
+                self.sunk_filter(input, predicates, outer, set, env)
             }
             HirNode::Filter(input, predicates) => {
                 let rel = self.input(input, outer, set, env)?;
@@ -82,29 +60,11 @@ impl Lowering<'_> {
                 self.left_join(left, right, on, *lateral)
             }
             HirNode::Join { left, right, kind: JoinKind::Right, on, .. } => {
-                let arity = outer.arity();
-                let (left_arity, right_arity) = (left.types.len(), right.types.len());
-                let swap = |index: usize| if index < left_arity { right_arity + index } else { index - left_arity };
-                let on = swap_columns(on, &swap)?;
-                let right = self.input(right, outer, set, env)?;
-                let joined = self.left_join(right, left, &on, false)?;
-                Ok(joined.project(
-                    (0..arity).chain((0..left_arity + right_arity).map(|index| arity + swap(index))).collect(),
-                ))
+                self.right_join((left, right), on, outer, set, env)
             }
             HirNode::TableFunction { input, functions, ordinality, names } => {
-                let mut rel = self.input(input, outer, set, env)?;
-                let kept = rel.mir.arity();
-                let mut lowered = Vec::with_capacity(functions.len());
-                for (function, args, types) in functions {
-                    let args = self.scalars(args, &mut rel)?;
-                    lowered.push((*function, args, types.clone()));
-                }
-                let appended = rel.mir.arity();
-                let (input, names) = (Box::new(rel.mir), names.clone());
-                let mir = Mir::TableFunction { input, functions: lowered, ordinality: *ordinality, names };
-                let arity = mir.arity();
-                Ok(mir.project((0..kept).chain(appended..arity).collect()))
+                let rel = self.input(input, outer, set, env)?;
+                self.functions(rel, functions, *ordinality, names)
             }
             HirNode::Union(inputs, names) => self.bind(outer, |this, outer| {
                 let inputs = inputs.iter().map(|input| this.apply(input, outer.clone(), set, env));
@@ -123,20 +83,94 @@ impl Lowering<'_> {
             | HirNode::TopK { .. }
             | HirNode::Window { .. }
             | HirNode::Except { .. }
-            | HirNode::Intersect { .. } => {
-                if set {
-                    return self.apply_to_set(hir, outer, env);
-                }
-                let width = outer.arity();
-                let (outer, env, used) = row_by_row(outer, env.clone(), used, hir)?;
-                let numbered = outer.arity();
-                let applied = self.attach(outer, &env, &used, MatchKind::Inner, &[], |this, keys, env| {
-                    this.apply_to_set(hir, keys, env)
-                })?;
-                let arity = applied.arity();
-                Ok(applied.project((0..width).chain(numbered..arity).collect()))
-            }
+            | HirNode::Intersect { .. } => self.apply_grouping(hir, outer, set, env, used),
         }
+    }
+
+    /// Operators that see groups of rows, applied to rows of which some may be equal unless `set`.
+    fn apply_grouping(
+        &mut self,
+        hir: &Hir,
+        outer: Mir,
+        set: bool,
+        env: &Env,
+        used: BTreeSet<OuterColumn>,
+    ) -> Result<Mir, PlanError> {
+        if set {
+            return self.apply_to_set(hir, outer, env);
+        }
+        let width = outer.arity();
+        let (outer, env, used) = row_by_row(outer, env.clone(), used, hir)?;
+        let numbered = outer.arity();
+        let applied = self
+            .attach(outer, &env, &used, MatchKind::Inner, &[], |this, keys, env| this.apply_to_set(hir, keys, env))?;
+        let arity = applied.arity();
+        Ok(applied.project((0..width).chain(numbered..arity).collect()))
+    }
+
+    /// A filter of which parts go further down.
+    fn sunk_filter(
+        &mut self,
+        input: &Hir,
+        predicates: &[HirExpr],
+        outer: Mir,
+        set: bool,
+        env: &Env,
+    ) -> Result<Mir, PlanError> {
+        let mut conjuncts = Vec::new();
+        predicates.iter().for_each(|predicate| expr::conjuncts(predicate, &mut conjuncts));
+        let (stay, go): (Vec<_>, Vec<_>) = conjuncts.into_iter().partition(where_pushdown::stays);
+        let sunk = where_pushdown::sink(input, go);
+        // What could not go further down stands at the top of `sunk`, as a plain filter.
+        let rel = match &sunk.node {
+            HirNode::Filter(input, rest) => {
+                let rel = self.input(input, outer, set, env)?;
+                let columns = rel.columns.clone();
+                let mir = self.filter(rel, rest)?;
+                Rel { mir, columns, env: env.clone() }
+            }
+            _ => self.input(&sunk, outer, set, env)?,
+        };
+        self.filter(rel, &stay)
+    }
+
+    /// A left join from the other side.
+    fn right_join(
+        &mut self,
+        (left, right): (&Hir, &Hir),
+        on: &HirExpr,
+        outer: Mir,
+        set: bool,
+        env: &Env,
+    ) -> Result<Mir, PlanError> {
+        let arity = outer.arity();
+        let (left_arity, right_arity) = (left.types.len(), right.types.len());
+        let swap = |index: usize| if index < left_arity { right_arity + index } else { index - left_arity };
+        let on = swap_columns(on, &swap)?;
+        let right = self.input(right, outer, set, env)?;
+        let joined = self.left_join(right, left, &on, false)?;
+        Ok(joined.project((0..arity).chain((0..left_arity + right_arity).map(|index| arity + swap(index))).collect()))
+    }
+
+    /// Set-returning functions over rows, without the columns that their arguments took.
+    fn functions(
+        &mut self,
+        mut rel: Rel,
+        functions: &[HirFunctionCall],
+        ordinality: bool,
+        names: &Names,
+    ) -> Result<Mir, PlanError> {
+        let kept = rel.mir.arity();
+        let mut lowered = Vec::with_capacity(functions.len());
+        for (function, args, types) in functions {
+            let args = self.scalars(args, &mut rel)?;
+            lowered.push((*function, args, types.clone()));
+        }
+        let appended = rel.mir.arity();
+        let (input, names) = (Box::new(rel.mir), names.clone());
+        let mir = Mir::TableFunction { input, functions: lowered, ordinality, names };
+        let arity = mir.arity();
+        Ok(mir.project((0..kept).chain(appended..arity).collect()))
     }
 
     /// Operators that see groups of rows: each outer row is one, so no two may be equal.
@@ -161,6 +195,7 @@ impl Lowering<'_> {
                     order: shifted(order, arity),
                     limit: limit.as_ref().map(|limit| columnless(limit, "LIMIT")).transpose()?,
                     offset: offset.as_ref().map(|offset| columnless(offset, "OFFSET")).transpose()?,
+                    counting: Counting::Rows,
                 })
             }
             HirNode::Window { input, partition, order, calls } => {
@@ -413,4 +448,15 @@ fn swap_columns(on: &HirExpr, swap: &impl Fn(usize) -> usize) -> Result<HirExpr,
 /// Orders over columns that have moved.
 pub(super) fn shifted(order: &[Order], by: usize) -> Vec<Order> {
     order.iter().map(|order| Order { column: order.column + by, ..*order }).collect()
+}
+
+/// The rows of a list.
+fn constant(rows: &[Vec<Datum>], types: &[ColumnType], names: &Names) -> Result<Mir, PlanError> {
+    let types: Vec<ColumnType> = types.iter().cloned().map(as_nullable).collect();
+    let mut copied = Vec::with_capacity(rows.len());
+    for row in rows {
+        poll::steps(row.len())?;
+        copied.push(row.clone());
+    }
+    Ok(Mir::Constant { rows: copied, types: types.into(), names: names.clone() })
 }

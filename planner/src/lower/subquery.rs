@@ -11,7 +11,7 @@ use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode};
 use crate::mir::{Mir, expr};
 use crate::names::Label;
-use crate::plan::MatchKind;
+use crate::plan::{Counting, MatchKind};
 use crate::scalar::{AggregateCall, Order, ScalarExpr};
 use crate::transform::shape;
 use repr::{Datum, ScalarType};
@@ -83,6 +83,7 @@ impl Lowering<'_> {
                 order: vec![Order::ascending(width + 1)],
                 limit: Some(expr::bigint(1)),
                 offset: None,
+                counting: Counting::Rows,
             };
             Ok(best.project((0..=width).collect()).map(vec![expr::boolean(true)]))
         })?;

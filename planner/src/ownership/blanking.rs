@@ -75,7 +75,7 @@ pub(crate) fn is_sole_ownership(dog: &Dog, table: &Table, edge: EdgeRef) -> bool
     let mut edges = dog.ownership(table.id);
     let only = edges.next().filter(|_| edges.next().is_none());
     !table.data_subject
-        && only.is_some_and(|only| only.reference == edge && !only.is_variable() && !only.is_self_reference())
+        && only.is_some_and(|only| only.reference == edge && only.along_foreign_key() && !only.is_self())
 }
 
 /// Whether a rule erases the table's rows for everyone: one on that edge, or any.

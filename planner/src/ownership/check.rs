@@ -11,9 +11,9 @@
 
 use super::graph::{Dog, Edge};
 use super::{column_names, describe_edge_ref};
-use crate::catalog::{Catalog, DefaultValue, Rule, RuleAction, RuleEvent, Table};
+use crate::catalog::{Catalog, DefaultValue, EdgeRef, Rule, RuleAction, RuleEvent, Table};
 use crate::error::PlanError;
-use repr::RelationId;
+use repr::{ColumnIndex, RelationId};
 use std::collections::BTreeSet;
 
 /// A table whose part of the graph is not complete.
@@ -52,9 +52,9 @@ pub fn malformed(catalog: &Catalog) -> Vec<Incomplete> {
     let dog = Dog::new(catalog);
     let mut found = Vec::new();
     let mut add = |table: RelationId, error: PlanError| found.push(Incomplete { table, error, may_wait: false });
-    if let Err(cycle) = dog.ownership_order() {
+    if let (_, Some(cycle)) = dog.ownership_order() {
         let error = cycle_error(catalog, &cycle);
-        cycle.iter().for_each(|edge| add(edge.from, error.clone()));
+        cycle.iter().for_each(|edge| add(edge.near, error.clone()));
     }
     let erasable = erasable_tables(catalog, &dog);
     for table in catalog.stored_tables() {
@@ -89,21 +89,21 @@ pub(crate) fn incomplete(catalog: &Catalog) -> Vec<Incomplete> {
                 may_wait: true,
             });
         }
-        let only_self = dog.ownership(table.id).all(Edge::is_self_reference);
+        let only_self = dog.ownership(table.id).all(Edge::is_self);
         for edge in dog.outgoing(table.id) {
-            let error = if edge.is_ownership() && only_self && edge.is_self_reference() && !table.data_subject {
+            let error = if edge.is_ownership() && only_self && edge.is_self() && !table.data_subject {
                 PlanError::new("DG004", format!("table \"{}\" is owned by nothing but itself", table.name))
                     .hint("add an OWNED_BY edge to a table that belongs to a data subject, or use a plain REFERENCES")
-            } else if edge.is_ownership() && !owning.contains(&edge.to) {
+            } else if edge.is_ownership() && !owning.contains(&edge.far) {
                 PlanError::new(
                     "DG004",
                     format!("rows of table \"{}\" would have no owner: the edge reaches no data subject", table.name),
                 )
                 .hint(format!(
                     "declare table \"{}\" DATA_SUBJECT, or give it an ownership edge that leads to a data subject",
-                    name_of(catalog, edge.to)
+                    name_of(catalog, edge.far)
                 ))
-            } else if !edge.is_ownership() && !any.contains(&edge.to) {
+            } else if !edge.is_ownership() && !any.contains(&edge.far) {
                 PlanError::new(
                     "DG004",
                     format!(
@@ -113,7 +113,7 @@ pub(crate) fn incomplete(catalog: &Catalog) -> Vec<Incomplete> {
                 )
                 .hint(format!(
                     "connect table \"{}\" to a data subject first, or use a plain REFERENCES",
-                    name_of(catalog, edge.to)
+                    name_of(catalog, edge.far)
                 ))
             } else {
                 continue;
@@ -128,7 +128,7 @@ pub(crate) fn incomplete(catalog: &Catalog) -> Vec<Incomplete> {
 
 fn cycle_error(catalog: &Catalog, cycle: &[Edge]) -> PlanError {
     let edges: Vec<String> = cycle.iter().map(|edge| describe_edge_ref(catalog, edge.reference)).collect();
-    let tables: Vec<String> = cycle.iter().map(|edge| format!("\"{}\"", name_of(catalog, edge.from))).collect();
+    let tables: Vec<String> = cycle.iter().map(|edge| format!("\"{}\"", name_of(catalog, edge.near))).collect();
     PlanError::new("DG005", format!("ownership runs in a circle between tables {}", tables.join(", ")))
         .detail(format!("edges: {}", edges.join("; ")))
         .hint("make one of these edges ACCESSED_BY, or a plain REFERENCES")
@@ -187,10 +187,8 @@ fn check_rule(catalog: &Catalog, dog: &Dog, table: &Table, rule: &Rule) -> Resul
         RuleEvent::Get => "ON GET",
         RuleEvent::Del => "ON DEL",
     };
-    let refuse = |message: String, hint: &str| {
-        Err(PlanError::new("42P16", message).detail(format!("edge: {description}")).hint(hint))
-    };
-    let Some(edge) = dog.edge(rule.edge).filter(|edge| edge.from == table.id) else {
+    let refuse = |message: String, hint: &str| Err(refused(message, &description, hint));
+    let Some(edge) = dog.edge(rule.edge).filter(|edge| edge.near == table.id) else {
         return refuse(
             format!("a rule {event} of table \"{}\" names an edge that is not one of its rows' edges", table.name),
             "a rule is about the rows at the edge's far side from the data subject; drop it, or attach it there",
@@ -216,47 +214,64 @@ fn check_rule(catalog: &Catalog, dog: &Dog, table: &Table, rule: &Rule) -> Resul
         ),
         RuleAction::DeleteRow => Ok(()),
         RuleAction::Anon(columns) => {
-            for &column in columns {
-                let name = &table.columns[column].name;
-                if primary_key.contains(&column) {
-                    return refuse(
-                        format!("ON DEL cannot blank \"{name}\", a primary-key column of table \"{}\"", table.name),
-                        "leave the column out, or use DELETE_ROW",
-                    );
-                }
-                if matches!(table.columns[column].default, Some(DefaultValue::Generated(_))) {
-                    return refuse(
-                        format!("ON DEL cannot blank \"{name}\", a generated column of table \"{}\"", table.name),
-                        "blank the columns that it is computed from",
-                    );
-                }
-                let other = dog
-                    .ownership(table.id)
-                    .chain(dog.incoming(table.id).iter().filter(|other| other.is_ownership() && other.is_variable()))
-                    .find(|other| {
-                        let own = if other.is_variable() { &other.to_columns } else { &other.from_columns };
-                        let stands_here = other.reference.table == table.id;
-                        other.reference != rule.edge && stands_here && own.contains(&column)
-                    });
-                if let Some(other) = other {
-                    return Err(PlanError::new(
-                        "42P16",
-                        format!(
-                            "ON DEL cannot blank \"{name}\", which another ownership edge of table \"{}\" stands on",
-                            table.name
-                        ),
-                    )
-                    .detail(format!(
-                        "rule on edge: {description}; columns ({}); other edge: {}",
-                        column_names(table, columns),
-                        describe_edge_ref(catalog, other.reference)
-                    ))
-                    .hint("blanking it would take the row from its other owners; leave the column out"));
-                }
-            }
-            Ok(())
+            columns.iter().try_for_each(|&column| check_blanked(catalog, dog, table, (rule.edge, columns), column))
         }
     }
+}
+
+/// That ON DEL may blank a column, which is among those of the rule on an edge.
+fn check_blanked(
+    catalog: &Catalog,
+    dog: &Dog,
+    table: &Table,
+    (edge, columns): (EdgeRef, &[ColumnIndex]),
+    column: ColumnIndex,
+) -> Result<(), PlanError> {
+    let description = describe_edge_ref(catalog, edge);
+    let primary_key = table.primary_key_columns().unwrap_or_default();
+    let name = &table.columns[column].name;
+    if primary_key.contains(&column) {
+        return Err(refused(
+            format!("ON DEL cannot blank \"{name}\", a primary-key column of table \"{}\"", table.name),
+            &description,
+            "leave the column out, or use DELETE_ROW",
+        ));
+    }
+    if matches!(table.columns[column].default, Some(DefaultValue::Generated(_))) {
+        return Err(refused(
+            format!("ON DEL cannot blank \"{name}\", a generated column of table \"{}\"", table.name),
+            &description,
+            "blank the columns that it is computed from",
+        ));
+    }
+    let other = dog
+        .ownership(table.id)
+        .chain(dog.incoming(table.id).iter().filter(|other| other.is_ownership() && !other.along_foreign_key()))
+        .find(|other| {
+            let own = if other.along_foreign_key() { &other.near_columns } else { &other.far_columns };
+            let stands_here = other.reference.table == table.id;
+            other.reference != edge && stands_here && own.contains(&column)
+        });
+    if let Some(other) = other {
+        return Err(PlanError::new(
+            "42P16",
+            format!(
+                "ON DEL cannot blank \"{name}\", which another ownership edge of table \"{}\" stands on",
+                table.name
+            ),
+        )
+        .detail(format!(
+            "rule on edge: {description}; columns ({}); other edge: {}",
+            column_names(table, columns),
+            describe_edge_ref(catalog, other.reference)
+        ))
+        .hint("blanking it would take the row from its other owners; leave the column out"));
+    }
+    Ok(())
+}
+
+fn refused(message: String, edge: &str, hint: &str) -> PlanError {
+    PlanError::new("42P16", message).detail(format!("edge: {edge}")).hint(hint)
 }
 
 fn name_of(catalog: &Catalog, table: RelationId) -> String {

@@ -226,8 +226,8 @@ impl ComplianceReport<'_> {
             }
         }
         for edge in self.dog.ownership(self.table.id) {
-            if self.dog.is_subject(edge.to) && self.dog.ownership(edge.to).any(|next| !next.is_self_reference()) {
-                let near = self.name(edge.to);
+            if self.dog.is_subject(edge.far) && self.dog.ownership(edge.far).any(|next| !next.is_self()) {
+                let near = self.name(edge.far);
                 let text = self.edge_text(edge);
                 self.rows.push(ComplianceRow {
                     severity: Severity::Notice,
@@ -469,8 +469,11 @@ pub fn dot(catalog: &Catalog) -> String {
             let columns = column_names(table, &key.columns);
             let (from, to, label, style) = match dog.edge(reference) {
                 Some(edge) => {
-                    let (from, to) =
-                        if edge.is_variable() { (&target.name, &table.name) } else { (&table.name, &target.name) };
+                    let (from, to) = if edge.along_foreign_key() {
+                        (&table.name, &target.name)
+                    } else {
+                        (&target.name, &table.name)
+                    };
                     let style = if edge.is_ownership() { "solid" } else { "dashed" };
                     (from, to, format!("{columns} {}", edge_word(edge.kind)), style)
                 }

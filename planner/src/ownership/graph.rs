@@ -3,46 +3,78 @@
 //! An `OWNED_BY` or `ACCESSED_BY` edge leaves the table that has the foreign key; an `OWNS` or `ACCESSES` edge
 //! leaves the referenced one. Built anew for each catalog version; never sees rows.
 
-use crate::catalog::{Catalog, EdgeKind, EdgeRef};
-use repr::{ColumnIndex, RelationId};
+use crate::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Table};
+use repr::{ColumnIndex, IndexId, RelationId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One annotated foreign key.
+/// A step of ownership or access: one annotated foreign key, seen from the table whose rows gain holders through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Which foreign key.
+    /// The annotated foreign key.
     pub reference: EdgeRef,
-    /// Its annotation.
+    /// Which annotation.
     pub kind: EdgeKind,
-    /// The far table: one step away from people.
-    pub from: RelationId,
-    /// The columns of `from` that the edge joins by.
-    pub from_columns: Vec<ColumnIndex>,
-    /// The near table: one step closer to people.
-    pub to: RelationId,
-    /// The columns of `to` that the edge joins by.
-    pub to_columns: Vec<ColumnIndex>,
+    /// The table whose rows are owned (or accessed).
+    pub near: RelationId,
+    /// Columns of the near table that must equal `far_columns`.
+    pub near_columns: Vec<ColumnIndex>,
+    /// The near table's index over `near_columns`.
+    pub near_index: IndexId,
+    /// The table one step towards the data subject.
+    pub far: RelationId,
+    /// Columns of the far table.
+    pub far_columns: Vec<ColumnIndex>,
+    /// The far table's index over `far_columns`.
+    pub far_index: IndexId,
 }
 
 impl Edge {
+    /// Of a foreign key, if it is annotated.
+    fn of(catalog: &Catalog, table: &Table, key: &ForeignKey) -> Option<Edge> {
+        let kind = key.annotation?;
+        // DDL keeps foreign keys in the column order of the key they refer to: one value looks up either side.
+        let target_index = catalog
+            .table(key.target)
+            .and_then(|target| target.indexes.iter().find(|index| index.unique && index.columns == key.target_columns))
+            .expect("a foreign key lists the columns of a unique index of its target, in order");
+        let reference = EdgeRef { table: table.id, foreign_key: key.constraint.id };
+        let holder = (table.id, key.columns.clone(), key.index);
+        let target = (key.target, key.target_columns.clone(), target_index.id);
+        let (near, far) = match kind {
+            EdgeKind::OwnedBy | EdgeKind::AccessedBy => (holder, target),
+            EdgeKind::Owns | EdgeKind::Accesses => (target, holder),
+        };
+        Some(Edge {
+            reference,
+            kind,
+            near: near.0,
+            near_columns: near.1,
+            near_index: near.2,
+            far: far.0,
+            far_columns: far.1,
+            far_index: far.2,
+        })
+    }
+
     /// OWNED_BY or OWNS, as against ACCESSED_BY or ACCESSES.
-    pub(crate) fn is_ownership(&self) -> bool {
+    pub fn is_ownership(&self) -> bool {
         matches!(self.kind, EdgeKind::OwnedBy | EdgeKind::Owns)
     }
 
-    /// Whether one row of `from` may have many rows of `to`: OWNS and ACCESSES.
-    pub(crate) fn is_variable(&self) -> bool {
-        matches!(self.kind, EdgeKind::Owns | EdgeKind::Accesses)
+    /// Whether the foreign key stands in the near table, so that a near row has one far row: OWNED_BY and ACCESSED_BY. By the
+    /// others it may have many.
+    pub fn along_foreign_key(&self) -> bool {
+        matches!(self.kind, EdgeKind::OwnedBy | EdgeKind::AccessedBy)
     }
 
     /// Whether both ends are one table.
-    pub(crate) fn is_self_reference(&self) -> bool {
-        self.from == self.to
+    pub fn is_self(&self) -> bool {
+        self.near == self.far
     }
 
-    /// The columns of the table `from` that hold the foreign key, if it stands there.
+    /// The columns of the near table that hold the foreign key, if it stands there.
     pub(crate) fn own_columns(&self) -> &[ColumnIndex] {
-        if self.is_variable() { &[] } else { &self.from_columns }
+        if self.along_foreign_key() { &self.near_columns } else { &[] }
     }
 }
 
@@ -64,17 +96,9 @@ impl Dog {
             if table.data_subject {
                 dog.subjects.insert(table.id);
             }
-            for key in &table.foreign_keys {
-                let Some(kind) = key.annotation else { continue };
-                let reference = EdgeRef { table: table.id, foreign_key: key.constraint.id };
-                let (holder, target) = ((table.id, key.columns.clone()), (key.target, key.target_columns.clone()));
-                let (from, to) = match kind {
-                    EdgeKind::OwnedBy | EdgeKind::AccessedBy => (holder, target),
-                    EdgeKind::Owns | EdgeKind::Accesses => (target, holder),
-                };
-                let edge = Edge { reference, kind, from: from.0, from_columns: from.1, to: to.0, to_columns: to.1 };
-                dog.incoming.entry(edge.to).or_default().push(edge.clone());
-                dog.outgoing.entry(edge.from).or_default().push(edge);
+            for edge in table.foreign_keys.iter().filter_map(|key| Edge::of(catalog, table, key)) {
+                dog.incoming.entry(edge.far).or_default().push(edge.clone());
+                dog.outgoing.entry(edge.near).or_default().push(edge);
             }
         }
         dog
@@ -130,40 +154,15 @@ impl Dog {
         self.is_subject(table) || self.ownership(table).next().is_some()
     }
 
-    /// All tables with the near end of each ownership edge before its far end (self-references aside).
-    ///
-    /// # Errors
-    /// The edges of a cycle between different tables.
-    pub fn ownership_order(&self) -> Result<Vec<RelationId>, Vec<Edge>> {
-        let mut order = Vec::new();
-        let mut done = BTreeSet::new();
+    /// All tables with the far end of each ownership edge before its near end (self-references aside), and the edges of a cycle
+    /// between different tables, if there is one: its tables then stand in no order.
+    pub fn ownership_order(&self) -> (Vec<RelationId>, Option<Vec<Edge>>) {
+        let mut search =
+            OrderSearch { dog: self, trail: Vec::new(), done: BTreeSet::new(), order: Vec::new(), cycle: None };
         for table in self.tables() {
-            self.visit(table, &mut Vec::new(), &mut done, &mut order)?;
+            search.visit(table);
         }
-        Ok(order)
-    }
-
-    fn visit(
-        &self,
-        table: RelationId,
-        trail: &mut Vec<Edge>,
-        done: &mut BTreeSet<RelationId>,
-        order: &mut Vec<RelationId>,
-    ) -> Result<(), Vec<Edge>> {
-        if done.contains(&table) {
-            return Ok(());
-        }
-        if let Some(start) = trail.iter().position(|edge| edge.from == table) {
-            return Err(trail.split_off(start));
-        }
-        for edge in self.ownership(table).filter(|edge| !edge.is_self_reference()) {
-            trail.push(edge.clone());
-            self.visit(edge.to, trail, done, order)?;
-            trail.pop();
-        }
-        done.insert(table);
-        order.push(table);
-        Ok(())
+        (search.order, search.cycle)
     }
 
     /// Tables from which some path of ownership edges leads to a person; `through_access` allows any edges.
@@ -172,8 +171,8 @@ impl Dog {
         let mut frontier: Vec<RelationId> = reaching.iter().copied().collect();
         while let Some(table) = frontier.pop() {
             for edge in self.incoming(table).iter().filter(|edge| through_access || edge.is_ownership()) {
-                if reaching.insert(edge.from) {
-                    frontier.push(edge.from);
+                if reaching.insert(edge.near) {
+                    frontier.push(edge.near);
                 }
             }
         }
@@ -186,12 +185,40 @@ impl Dog {
         let mut frontier = vec![table];
         while let Some(table) = frontier.pop() {
             for edge in self.incoming(table).iter().filter(|edge| edge.is_ownership()) {
-                if found.insert(edge.from) {
-                    frontier.push(edge.from);
+                if found.insert(edge.near) {
+                    frontier.push(edge.near);
                 }
             }
         }
         found
+    }
+}
+
+struct OrderSearch<'a> {
+    dog: &'a Dog,
+    /// From the table that the search began with to the one that it stands at.
+    trail: Vec<Edge>,
+    done: BTreeSet<RelationId>,
+    order: Vec<RelationId>,
+    cycle: Option<Vec<Edge>>,
+}
+
+impl OrderSearch<'_> {
+    fn visit(&mut self, table: RelationId) {
+        if self.done.contains(&table) {
+            return;
+        }
+        if let Some(start) = self.trail.iter().position(|edge| edge.near == table) {
+            self.cycle.get_or_insert_with(|| self.trail[start..].to_vec());
+            return;
+        }
+        for edge in self.dog.ownership(table).filter(|edge| !edge.is_self()) {
+            self.trail.push(edge.clone());
+            self.visit(edge.far);
+            self.trail.pop();
+        }
+        self.done.insert(table);
+        self.order.push(table);
     }
 }
 

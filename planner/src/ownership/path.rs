@@ -27,7 +27,7 @@ impl Path {
 
     /// Edges on which one row may lead to many: each multiplies the people at the end.
     pub(crate) fn variable_edges(&self) -> usize {
-        self.edges.iter().filter(|edge| edge.is_variable()).count()
+        self.edges.iter().filter(|edge| !edge.along_foreign_key()).count()
     }
 
     /// `taggings.story_id OWNED_BY stories(id) → stories.author OWNED_BY users(id)`
@@ -72,12 +72,12 @@ impl Dog {
             return;
         }
         for edge in self.outgoing(table) {
-            let visited = edge.is_self_reference() || trail.iter().any(|before| before.from == edge.to);
+            let visited = edge.is_self() || trail.iter().any(|before| before.near == edge.far);
             if visited || (ownership_only && !edge.is_ownership()) {
                 continue;
             }
             trail.push(edge.clone());
-            self.extend(edge.to, trail, ownership_only, paths, steps);
+            self.extend(edge.far, trail, ownership_only, paths, steps);
             trail.pop();
         }
     }

@@ -27,7 +27,35 @@ impl Grammar<'_, '_> {
         if self.eat(&["BINARY"]) {
             options.format = CopyFormat::Binary;
         }
-        let source = if self.next_is(&Token::LParen) {
+        let source = self.copy_source()?;
+        let position = self.position();
+        let from = match self.eat_one_of(&["FROM", "TO"]) {
+            Some(word) => word == "FROM",
+            None => return Err(self.unexpected()),
+        };
+        if from && matches!(source, CopySource::Statement(..)) {
+            return Err(PlanError::new("42601", "syntax error at or near \"FROM\"").at(Some(position)));
+        }
+        let direction = self.copy_direction(from)?;
+        if self.eat(&["DELIMITERS"]) || self.words_are(&["USING", "DELIMITERS"]) {
+            self.eat(&["USING", "DELIMITERS"]);
+            options.delimiter = Some(self.string()?);
+        }
+        self.eat(&["WITH"]);
+        if self.next_is(&Token::LParen) {
+            self.copy_option_list(&mut options)?;
+        } else {
+            self.copy_legacy_options(&mut options)?;
+        }
+        if from && self.eat(&["WHERE"]) {
+            options.condition = Some(self.run(|parser| parser.parse_expr())?);
+        }
+        Ok(Statement::Copy(Box::new(Copy { source, direction, options })))
+    }
+
+    /// A table with its columns, or a statement in parentheses.
+    fn copy_source(&mut self) -> Result<CopySource, PlanError> {
+        Ok(if self.next_is(&Token::LParen) {
             self.expect_token(&Token::LParen)?;
             let position = self.position();
             let (statement, text) = self.statement_with_text()?;
@@ -45,16 +73,12 @@ impl Grammar<'_, '_> {
         } else {
             let table = self.object_name()?;
             CopySource::Table(table, self.optional_columns()?)
-        };
-        let position = self.position();
-        let from = match self.eat_one_of(&["FROM", "TO"]) {
-            Some(word) => word == "FROM",
-            None => return Err(self.unexpected()),
-        };
-        if from && matches!(source, CopySource::Statement(..)) {
-            return Err(PlanError::new("42601", "syntax error at or near \"FROM\"").at(Some(position)));
-        }
-        let direction = if self.eat(&["PROGRAM"]) {
+        })
+    }
+
+    /// Who sends or takes the rows.
+    fn copy_direction(&mut self, from: bool) -> Result<CopyDirection, PlanError> {
+        Ok(if self.eat(&["PROGRAM"]) {
             self.string()?;
             CopyDirection::Server("COPY with a program".to_string())
         } else if matches!(self.parser.peek_token_ref().token, Token::Word(_)) {
@@ -66,21 +90,7 @@ impl Grammar<'_, '_> {
         } else {
             self.string()?;
             CopyDirection::Server("COPY with a file on the server".to_string())
-        };
-        if self.eat(&["DELIMITERS"]) || self.words_are(&["USING", "DELIMITERS"]) {
-            self.eat(&["USING", "DELIMITERS"]);
-            options.delimiter = Some(self.string()?);
-        }
-        self.eat(&["WITH"]);
-        if self.next_is(&Token::LParen) {
-            self.copy_option_list(&mut options)?;
-        } else {
-            self.copy_legacy_options(&mut options)?;
-        }
-        if from && self.eat(&["WHERE"]) {
-            options.condition = Some(self.run(|parser| parser.parse_expr())?);
-        }
-        Ok(Statement::Copy(Box::new(Copy { source, direction, options })))
+        })
     }
 
     fn copy_option_list(&mut self, options: &mut CopyOptions) -> Result<(), PlanError> {

@@ -8,6 +8,7 @@ mod infix;
 mod query;
 
 pub(crate) use infix::between_value;
+pub(super) use query::AFTER_QUERY;
 
 use repr::poll;
 use sqlparser::ast::{ColumnOption, Expr, GranteesType, Statement, UnaryOperator};
@@ -165,7 +166,10 @@ impl Dialect for DogwoodDialect {
             let operand = parser.parse_subexpr(POSTGRES.prec_value(Precedence::AtTz));
             return Some(operand.map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }));
         }
-        query::scalar(parser).or_else(|| query::trim(parser)).or_else(|| POSTGRES.parse_prefix(parser))
+        query::scalar(parser)
+            .or_else(|| query::trim(parser))
+            .or_else(|| query::substring(parser))
+            .or_else(|| POSTGRES.parse_prefix(parser))
     }
     fn parse_infix(&self, parser: &mut Parser, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
         infix::infix(parser, expr, precedence).or_else(|| POSTGRES.parse_infix(parser, expr, precedence))

@@ -1,4 +1,4 @@
-//! Long runs of plain literals, each of them one token: a bulk of them costs what its bytes cost.
+//! Long runs of literals, each of them one token: a bulk of them costs what its bytes cost.
 //!
 //! ```text
 //! SELECT a FROM t WHERE id IN (1, 2, 3, … 2000000)      INSERT INTO t VALUES (1, 'x'), (2, 'y'), … RETURNING a
@@ -7,11 +7,18 @@
 //!
 //! Stands in front of the tokenizer, which would make a token of every literal, and the parser a tree of every token. A run is a
 //! placeholder that has its text; who types it reads the values from that. A list is some of the elements of IN or ARRAY, the
-//! others stay as they are; rows are all those of a VALUES. Expressions, parameters, casts, comments, rows of different
-//! lengths, and all that is wrong are in no run. Looks at bytes, and knows of the grammar only what brackets follow.
+//! others stay as they are; rows are all those of a VALUES, or some of IN. Literals that are cast are in one run with others that
+//! are cast to the same, by its writing. Expressions, parameters, comments, rows of different lengths, and all that is wrong
+//! are in no run. Looks at bytes, and knows of the grammar only what brackets follow.
+
+mod scanner;
+
+pub(crate) use scanner::WrittenCast;
 
 use super::dialect;
-use repr::{Datum, Numeric, poll};
+use crate::error::PlanError;
+use repr::{Datum, poll};
+use scanner::{Element, LiteralScanner, Shape, is_word};
 use sqlparser::ast::{Expr, Value};
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, TokenizerError};
 use std::ops::Range;
@@ -49,41 +56,134 @@ pub(crate) fn run_of(text: &str) -> Option<LiteralRun<'_>> {
     }
 }
 
-/// The values of a list: NULL, booleans, `integer`, `bigint`, `numeric`; texts are of no type yet.
-pub(crate) fn elements(list: &str) -> Vec<Datum> {
+/// Elements of a list: NULL, booleans, `integer`, `bigint`, `numeric`; texts are of no type yet.
+pub(crate) struct List<'a> {
+    /// Where they stand, or where the rows do whose column they are.
+    pub(crate) text: &'a str,
+    /// As they are before they are cast.
+    pub(crate) values: Vec<Datum>,
+    /// What all of them are cast to.
+    pub(crate) cast: Option<WrittenCast<'a>>,
+}
+
+/// The same for rows, all of one length.
+pub(crate) struct Rows<'a> {
+    pub(crate) values: Vec<Vec<Datum>>,
+    /// What each column is cast to.
+    pub(crate) casts: Vec<Option<WrittenCast<'a>>>,
+    /// Only the first row is.
+    pub(crate) is_first_only: bool,
+}
+
+/// The same, column by column; each is cast as a whole.
+pub(crate) type Columns<'a> = Vec<List<'a>>;
+
+/// The elements of a list.
+pub(crate) fn elements(list: &str) -> List<'_> {
     let mut scanner = LiteralScanner::new(list);
-    let mut elements = Vec::new();
+    let mut elements = List { text: list, values: Vec::new(), cast: None };
     loop {
         poll::step_or_unwind();
         scanner.blanks();
-        elements.extend(scanner.literal());
+        if let Some(Element { value, cast }) = scanner.element() {
+            elements.values.push(value);
+            join(&mut elements.cast, cast);
+        }
         if !scanner.next_is(b',') {
             return elements;
         }
     }
 }
 
-/// The same for rows, all of one length.
-pub(crate) fn rows(text: &str) -> Vec<Vec<Datum>> {
+/// The rows of a run.
+pub(crate) fn rows(text: &str) -> Rows<'_> {
+    let mut rows = Rows { values: Vec::new(), casts: Vec::new(), is_first_only: false };
+    each_of_rows(text, |row, place, Element { value, cast }| {
+        if row == 0 {
+            rows.casts.push(cast);
+        } else {
+            rows.is_first_only |= cast.is_none() && rows.casts[place].is_some();
+            join(&mut rows.casts[place], cast);
+        }
+        if place == 0 {
+            rows.values.push(Vec::with_capacity(rows.values.last().map_or(4, Vec::len)));
+        }
+        rows.values[row].push(value);
+    });
+    rows
+}
+
+/// The columns of a run of rows.
+pub(crate) fn columns(text: &str) -> Columns<'_> {
+    let mut columns: Columns<'_> = Vec::new();
+    each_of_rows(text, |row, place, Element { value, cast }| {
+        if row == 0 {
+            columns.push(List { text, values: Vec::new(), cast });
+        }
+        columns[place].values.push(value);
+        join(&mut columns[place].cast, cast);
+    });
+    columns
+}
+
+/// Takes note of a sign.
+fn join<'a>(cast: &mut Option<WrittenCast<'a>>, own: Option<WrittenCast<'a>>) {
+    match (cast, own) {
+        (Some(cast), Some(own)) => cast.signed |= own.signed,
+        (none @ None, own) => *none = own,
+        (Some(_), None) => {}
+    }
+}
+
+/// Each literal of rows with its row's number and its place there.
+fn each_of_rows<'a>(text: &'a str, mut each: impl FnMut(usize, usize, Element<'a>)) {
     let mut scanner = LiteralScanner::new(text);
-    let mut rows: Vec<Vec<Datum>> = Vec::new();
+    let mut row = 0;
     loop {
-        let mut row = Vec::with_capacity(rows.first().map_or(4, Vec::len));
         scanner.next_is(b'(');
+        let mut place = 0;
         loop {
             poll::step_or_unwind();
             scanner.blanks();
-            row.extend(scanner.literal());
+            if let Some(element) = scanner.element() {
+                each(row, place, element);
+            }
+            place += 1;
             if !scanner.next_is(b',') {
                 break;
             }
         }
         scanner.next_is(b')');
-        rows.push(row);
+        row += 1;
         if !scanner.next_is(b',') {
-            return rows;
+            return;
         }
     }
+}
+
+/// The elements of a list, or the rows of a run, as they are without it.
+///
+/// # Errors
+/// As for `parse`.
+pub(crate) fn spread(text: &str) -> Result<Vec<Expr>, PlanError> {
+    // Of two elements at least it is a row.
+    let row = super::parse_expression(&format!("({text}, NULL)"))?;
+    let Expr::Tuple(mut elements) = row else { return Ok(vec![row]) };
+    elements.pop();
+    Ok(elements)
+}
+
+/// The rows of a run as they are without it.
+///
+/// # Errors
+/// As for `parse`.
+pub(crate) fn spread_rows(text: &str) -> Result<Vec<Vec<Expr>>, PlanError> {
+    let row = |row| match row {
+        Expr::Tuple(elements) => elements,
+        Expr::Nested(only) => vec![*only],
+        only => vec![only],
+    };
+    Ok(spread(text)?.into_iter().map(row).collect())
 }
 
 /// Where the literals of the first row stand in rows, in characters.
@@ -94,7 +194,7 @@ pub(crate) fn first_row(text: &str) -> Vec<u32> {
     loop {
         scanner.blanks();
         places.push(text[..scanner.at].chars().count() as u32);
-        if scanner.literal().is_none() || !scanner.next_is(b',') {
+        if scanner.skip_element().is_none() || !scanner.next_is(b',') {
             return places;
         }
     }
@@ -135,10 +235,10 @@ fn tokens_around(text: &str, runs: &[FoundRun]) -> Result<Vec<TokenWithSpan>, To
         let written = &text[run.place.clone()];
         here = behind(start, written);
         at = run.place.end;
-        let mark = if run.is_rows { ROWS } else { LIST };
+        let mark = if run.kind == FoundKind::Elements { LIST } else { ROWS };
         let token = Token::Placeholder([mark, written].concat());
         let token = TokenWithSpan::new(token, Span::new(start, here));
-        if run.is_rows {
+        if run.kind == FoundKind::Values {
             // In parentheses it is a row for the parser.
             let first = Location { column: start.column + 1, ..start };
             tokens.push(TokenWithSpan::new(Token::LParen, Span::new(start, first)));
@@ -185,8 +285,19 @@ fn behind(mut place: Location, text: &str) -> Location {
 struct FoundRun {
     /// In bytes.
     place: Range<usize>,
-    is_rows: bool,
+    kind: FoundKind,
     literals: usize,
+}
+
+/// What a run in a text is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FoundKind {
+    /// Some elements of IN or ARRAY.
+    Elements,
+    /// Some elements of IN that are rows.
+    RowElements,
+    /// The rows of a VALUES, all of them.
+    Values,
 }
 
 /// An open bracket, or the text around all of them.
@@ -194,6 +305,8 @@ struct FoundRun {
 struct Open {
     /// Of IN or ARRAY.
     is_list: bool,
+    /// Of IN.
+    has_rows: bool,
     /// Of POSITION, whose IN has no list.
     is_position: bool,
 }
@@ -226,7 +339,7 @@ struct Finder<'a> {
     found: Vec<FoundRun>,
 }
 
-impl Finder<'_> {
+impl<'a> Finder<'a> {
     fn find(&mut self) -> Option<()> {
         let mut before = Before::Other;
         while self.scanner.at < self.scanner.bytes.len() {
@@ -301,281 +414,114 @@ impl Finder<'_> {
             return;
         }
         self.scanner.at += 1;
-        self.open.push(Open { is_list, is_position: before == Before::Position && bracket == b'(' });
+        let is_position = before == Before::Position && bracket == b'(';
+        self.open.push(Open { is_list, has_rows: is_list && before == Before::In, is_position });
         self.list();
     }
 
     /// Takes the run that begins here, if elements of a list do.
     fn list(&mut self) {
-        let is_list = self.open.last().is_some_and(|open| open.is_list);
-        if !is_list || self.scanner.at < self.tried {
+        let Some(open) = self.open.last().copied().filter(|open| open.is_list) else { return };
+        self.scanner.blanks();
+        if self.scanner.at < self.tried {
             return;
         }
-        self.scanner.blanks();
         let start = self.scanner.at;
-        let (mut end, mut literals) = (start, 0);
+        let (end, literals, kind) = if open.has_rows && self.scanner.peek() == b'(' {
+            let (end, shape) = self.row_elements(start);
+            (end, shape.literals(), FoundKind::RowElements)
+        } else {
+            let (end, literals) = self.elements(start);
+            (end, literals, FoundKind::Elements)
+        };
+        self.scanner.at = if literals < LITERALS_MIN { start } else { end };
+        if literals >= LITERALS_MIN {
+            self.found.push(FoundRun { place: start..end, kind, literals });
+        }
+    }
+
+    /// Literals from here that are cast to one type, or not: up to where, and how many.
+    fn elements(&mut self, start: usize) -> (usize, usize) {
+        let (mut end, mut literals, mut first) = (start, 0, None);
         loop {
             poll::step_or_unwind();
             self.scanner.blanks();
-            if self.scanner.skip_literal().is_none() {
+            self.tried = self.scanner.at;
+            let Some(cast) = self.scanner.skip_element() else { break };
+            if *first.get_or_insert(cast) != cast || !self.ends_here() {
                 break;
             }
-            let behind = self.scanner.at;
+            (end, literals) = (self.scanner.at, literals + 1);
+            if !self.scanner.next_is(b',') {
+                break;
+            }
+        }
+        self.tried = self.tried.max(start + 1);
+        (end, literals)
+    }
+
+    /// The same for rows.
+    fn row_elements(&mut self, start: usize) -> (usize, Shape<'a>) {
+        let (mut end, mut shape) = (start, Shape::default());
+        loop {
             self.scanner.blanks();
-            match self.scanner.peek() {
-                b',' => self.scanner.at += 1,
-                b')' | b']' => {}
-                _ => break,
+            self.tried = self.scanner.at;
+            let row = self.scanner.skip_row(&mut shape);
+            // A value in parentheses is no row.
+            if row.is_none() || shape.is_first_only || shape.literals() == shape.rows || !self.ends_here() {
+                shape.rows -= usize::from(row.is_some());
+                break;
             }
-            (end, literals) = (behind, literals + 1);
-            if self.scanner.peek() == b')' || self.scanner.peek() == b']' {
+            end = self.scanner.at;
+            if !self.scanner.next_is(b',') {
                 break;
             }
         }
-        self.tried = self.scanner.at;
-        self.scanner.at = if literals < LITERALS_MIN { start } else { end };
-        if literals >= LITERALS_MIN {
-            self.found.push(FoundRun { place: start..end, is_rows: false, literals });
-        }
+        self.tried = self.tried.max(start + 1);
+        (end, shape)
+    }
+
+    /// Whether an element ends here.
+    fn ends_here(&self) -> bool {
+        let rest = &self.scanner.bytes[self.scanner.at..];
+        let next = rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+        matches!(next, Some(b',' | b')' | b']'))
     }
 
     /// Takes the rows of a VALUES that begin here, if all of them are plain.
     fn rows(&mut self) -> bool {
         let start = self.scanner.at;
-        let taken = self.scanner.skip_rows().filter(|(rows, literals)| *rows > 1 && *literals >= LITERALS_MIN);
-        match taken {
-            Some((_, literals)) => {
-                self.found.push(FoundRun { place: start..self.scanner.at, is_rows: true, literals });
+        let taken = self.all_rows().filter(|shape| shape.rows > 1).map(|shape| shape.literals());
+        match taken.filter(|literals| *literals >= LITERALS_MIN) {
+            Some(literals) => {
+                let place = start..self.scanner.at;
+                self.found.push(FoundRun { place, kind: FoundKind::Values, literals });
+                true
             }
-            None => self.scanner.at = start,
-        }
-        taken.is_some()
-    }
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
-
-struct LiteralScanner<'a> {
-    bytes: &'a [u8],
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> LiteralScanner<'a> {
-    fn new(text: &'a str) -> Self {
-        LiteralScanner { bytes: text.as_bytes(), text, at: 0 }
-    }
-
-    fn peek(&self) -> u8 {
-        self.bytes.get(self.at).copied().unwrap_or(0)
-    }
-
-    fn blanks(&mut self) {
-        while matches!(self.peek(), b' ' | b'\t' | b'\n' | b'\r') {
-            self.at += 1;
+            None => {
+                self.scanner.at = start;
+                false
+            }
         }
     }
 
-    /// Takes a byte behind blanks, if it is next.
-    fn next_is(&mut self, byte: u8) -> bool {
-        self.blanks();
-        let found = self.peek() == byte;
-        self.at += usize::from(found);
-        found
-    }
-
-    fn word(&mut self) -> &'a str {
-        let start = self.at;
-        while is_word(self.peek()) || self.peek() == b'$' && self.at > start {
-            self.at += 1;
-        }
-        &self.text[start..self.at]
-    }
-
-    fn to_line_end(&mut self) {
-        let rest = &self.bytes[self.at..];
-        self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-    }
-
-    /// Behind a comment, which may have others in it.
-    fn skip_comment(&mut self) -> Option<()> {
-        let mut depth = 0_usize;
+    /// The rows from here, none if they are not of one shape.
+    fn all_rows(&mut self) -> Option<Shape<'a>> {
+        let mut shape = Shape::default();
         loop {
-            poll::step_or_unwind();
-            match (self.peek(), *self.bytes.get(self.at + 1)?) {
-                (b'/', b'*') => depth += 1,
-                (b'*', b'/') => depth -= 1,
-                _ => {
-                    self.at += 1;
-                    continue;
-                }
-            }
-            self.at += 2;
-            if depth == 0 {
-                return Some(());
+            self.scanner.skip_row(&mut shape)?;
+            let end = self.scanner.at;
+            if !self.scanner.next_is(b',') {
+                self.scanner.at = end;
+                return Some(shape);
             }
         }
     }
-
-    /// Behind what is quoted; doubled quotes are two of them in turn.
-    fn skip_quoted(&mut self, quote: u8) -> Option<()> {
-        let rest = self.bytes.get(self.at + 1..)?;
-        self.at += 2 + rest.iter().position(|byte| *byte == quote)?;
-        Some(())
-    }
-
-    /// Behind a string with escapes.
-    fn skip_escaped(&mut self) -> Option<()> {
-        self.at += 1;
-        loop {
-            poll::step_or_unwind();
-            match *self.bytes.get(self.at)? {
-                b'\\' => self.at += 2,
-                b'\'' => {
-                    self.at += 1;
-                    return Some(());
-                }
-                _ => self.at += 1,
-            }
-        }
-    }
-
-    /// Behind `$1` or `$tag$…$tag$`.
-    fn skip_dollar(&mut self) -> Option<()> {
-        let start = self.at;
-        self.at += 1;
-        while is_word(self.peek()) {
-            self.at += 1;
-        }
-        if self.peek() != b'$' || self.bytes[start + 1].is_ascii_digit() {
-            return Some(());
-        }
-        self.at += 1;
-        let tag = &self.text[start..self.at];
-        self.at += self.text[self.at..].find(tag)? + tag.len();
-        Some(())
-    }
-
-    /// Behind rows: how many, and how many literals. None if any of them is not plain, or as long as the first.
-    fn skip_rows(&mut self) -> Option<(usize, usize)> {
-        let (mut width, mut rows, mut literals) = (None, 0, 0);
-        loop {
-            if !self.next_is(b'(') {
-                return None;
-            }
-            let mut own = 0_usize;
-            loop {
-                poll::step_or_unwind();
-                self.blanks();
-                self.skip_literal()?;
-                own += 1;
-                if !self.next_is(b',') {
-                    break;
-                }
-            }
-            if !self.next_is(b')') || *width.get_or_insert(own) != own {
-                return None;
-            }
-            (rows, literals) = (rows + 1, literals + own);
-            let end = self.at;
-            if !self.next_is(b',') {
-                self.at = end;
-                return Some((rows, literals));
-            }
-        }
-    }
-
-    /// Behind a plain literal.
-    fn skip_literal(&mut self) -> Option<()> {
-        match self.peek() {
-            b'\'' => {
-                let content = self.string()?.0;
-                (!content.contains('\0')).then_some(())
-            }
-            b'0'..=b'9' | b'-' => self.number().map(|_| ()),
-            byte if byte.is_ascii_alphabetic() => constant(self.word()).map(|_| ()),
-            _ => None,
-        }
-    }
-
-    fn literal(&mut self) -> Option<Datum> {
-        match self.peek() {
-            b'\'' => {
-                let (content, doubled) = self.string()?;
-                Some(Datum::Text(if doubled { content.replace("''", "'").into() } else { content.into() }))
-            }
-            b'0'..=b'9' | b'-' => number(self.number()?),
-            byte if byte.is_ascii_alphabetic() => constant(self.word()),
-            _ => None,
-        }
-    }
-
-    /// What is between quotes, and whether some are doubled.
-    fn string(&mut self) -> Option<(&'a str, bool)> {
-        let start = self.at + 1;
-        let mut doubled = false;
-        let mut end = start;
-        loop {
-            end += self.bytes.get(end..)?.iter().position(|byte| *byte == b'\'')?;
-            if self.bytes.get(end + 1) != Some(&b'\'') {
-                break;
-            }
-            doubled = true;
-            end += 2;
-        }
-        self.at = end + 1;
-        Some((&self.text[start..end], doubled))
-    }
-
-    fn number(&mut self) -> Option<&'a str> {
-        let start = self.at;
-        self.at += usize::from(self.peek() == b'-');
-        self.digits()?;
-        if self.peek() == b'.' {
-            self.at += 1;
-            self.digits()?;
-        }
-        if is_word(self.peek()) || self.peek() == b'.' {
-            return None;
-        }
-        Some(&self.text[start..self.at])
-    }
-
-    fn digits(&mut self) -> Option<()> {
-        let start = self.at;
-        while self.peek().is_ascii_digit() {
-            self.at += 1;
-        }
-        (self.at > start).then_some(())
-    }
-}
-
-/// A word that is a value.
-fn constant(word: &str) -> Option<Datum> {
-    match word {
-        word if word.eq_ignore_ascii_case("null") => Some(Datum::Null),
-        word if word.eq_ignore_ascii_case("true") => Some(Datum::Bool(true)),
-        word if word.eq_ignore_ascii_case("false") => Some(Datum::Bool(false)),
-        _ => None,
-    }
-}
-
-/// As the resolver reads it: an integer if it fits, then a bigint, else a numeric.
-fn number(digits: &str) -> Option<Datum> {
-    if let Ok(value) = digits.parse() {
-        return Some(Datum::Int4(value));
-    }
-    if let Ok(value) = digits.parse() {
-        return Some(Datum::Int8(value));
-    }
-    digits.parse::<Numeric>().ok().map(Datum::Numeric)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LiteralRun, elements, found, rows, run, tokenize};
+    use super::{LiteralRun, WrittenCast, columns, elements, found, rows, run, spread, tokenize};
     use crate::parse::{Statement, dialect, parse};
     use repr::Datum;
     use sqlparser::ast;
@@ -611,7 +557,7 @@ mod tests {
             Datum::Null,
             Datum::Bool(true),
         ];
-        assert!(elements(list).chunks(8).all(|eight| eight == wanted));
+        assert!(elements(list).values.chunks(8).all(|eight| eight == wanted));
     }
 
     #[test]
@@ -624,9 +570,49 @@ mod tests {
         let ast::Statement::Insert(insert) = &**statement else { panic!("an INSERT") };
         let ast::SetExpr::Values(values) = &*insert.source.as_ref().unwrap().body else { panic!("VALUES") };
         let Some(LiteralRun::Rows(text)) = run(&values.rows[0].content[0]) else { panic!("a run") };
-        let read = rows(text);
+        let read = rows(text).values;
         assert_eq!((values.rows.len(), read.len()), (1, sql.matches("'x'").count()));
         assert!(read.iter().all(|row| *row == [Datum::Int4(1), Datum::Text("x".into())]));
+    }
+
+    #[test]
+    fn literals_that_are_cast_to_one_type_are_one_run() {
+        for (item, to) in [
+            ("'x'::text", "text"),
+            ("'1' :: varchar(20)", "varchar(20)"),
+            ("2::pg_catalog.int4", "pg_catalog.int4"),
+            ("'x'::timestamp (3) with time zone", "timestamp (3) with time zone"),
+            ("'{}'::double precision[]", "double precision[]"),
+            ("date '2020-01-01'", "date"),
+            ("cast('x' as numeric( 10 , 2 ))", "numeric( 10 , 2 )"),
+            ("NULL::int", "int"),
+        ] {
+            let sql = repeated(item, "SELECT a IN (", ")");
+            let [list] = runs(&sql)[..] else { panic!("one run: {item}") };
+            let read = elements(list);
+            assert_eq!(read.cast, Some(WrittenCast { to, signed: false }), "{item}");
+            assert_eq!(read.values.len(), spread(list).unwrap().len(), "{item}");
+            let sql = repeated(&format!("({item}, 7)"), "SELECT (a, b) IN (", ")");
+            let [text] = runs(&sql)[..] else { panic!("one run: {item}") };
+            let read = columns(text);
+            assert_eq!(read.iter().map(|column| column.cast.map(|cast| cast.to)).collect::<Vec<_>>(), [Some(to), None]);
+            let sql = repeated(&format!("({item})"), "VALUES", "");
+            assert!(!rows(runs(&sql)[0]).is_first_only, "{item}");
+        }
+        let signed = repeated("1::int, -2::int", "SELECT a IN (", ")");
+        assert_eq!(elements(runs(&signed)[0]).cast, Some(WrittenCast { to: "int", signed: true }));
+        let first = repeated("(1, 'x')", "VALUES (1::int, 'x'::text),", "");
+        let read = rows(runs(&first)[0]);
+        assert!(read.is_first_only && read.casts.iter().all(Option::is_some));
+        for sql in [
+            repeated("1::int, 2", "SELECT a IN (", ")"),
+            repeated("1::int and true", "SELECT a IN (", ")"),
+            repeated("(1, 2) + 3", "SELECT a IN (", ")"),
+            repeated("(1, 2)", "SELECT ARRAY[", "]"),
+            repeated("(1)", "SELECT a IN (", ")"),
+        ] {
+            assert_eq!(runs(&sql), [""; 0], "{}", &sql[..40]);
+        }
     }
 
     #[test]
@@ -638,6 +624,7 @@ mod tests {
             ("SELECT a IN ($1, ", ", b + 1, ", ") OR c", 2),
             ("SELECT a IN ('x'::date, ", ") AND b NOT IN (", ")", 2),
             ("SELECT ARRAY[", "], ARRAY[", "]", 2),
+            ("SELECT a IN (1::int, ", ", 2::int,", ")", 2),
             ("SELECT position('a' IN (", ")), b IN (", ")", 1),
             (
                 "SELECT 'IN (1, 2', \"IN (\", E'\\' IN (', $$ IN ( $$, $a$ IN ($$a$ WHERE a IN (",
@@ -671,7 +658,10 @@ mod tests {
             repeated("(1, DEFAULT)", plain, ""),
             repeated("(1, 2 + 3)", plain, ""),
             repeated("(1, $1)", plain, ""),
-            repeated("(1, 'a'::text)", plain, ""),
+            repeated("(1, 'a'::text::varchar)", plain, ""),
+            repeated("(1, 'a'::\"T\")", plain, ""),
+            repeated("(1, CAST(-2 AS int))", plain, ""),
+            repeated("(1, 2::int), (1::int, 2)", plain, ""),
             repeated("(1, E'a')", plain, ""),
             repeated("(1, 1e3)", plain, ""),
             repeated("(1, /* */ 2)", plain, ""),

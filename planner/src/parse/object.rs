@@ -41,6 +41,36 @@ impl Grammar<'_, '_> {
         Ok(None)
     }
 
+    /// What may follow CREATE in PostgreSQL, and is refused by name.
+    const REFUSED_OF_CREATE: [&'static str; 26] = [
+        "FUNCTION",
+        "PROCEDURE",
+        "TRIGGER",
+        "EXTENSION",
+        "SCHEMA",
+        "DATABASE",
+        "DOMAIN",
+        "RULE",
+        "POLICY",
+        "AGGREGATE",
+        "OPERATOR",
+        "CAST",
+        "COLLATION",
+        "CONVERSION",
+        "EVENT",
+        "FOREIGN",
+        "SERVER",
+        "LANGUAGE",
+        "TRUSTED",
+        "PUBLICATION",
+        "SUBSCRIPTION",
+        "STATISTICS",
+        "TABLESPACE",
+        "TEXT",
+        "TRANSFORM",
+        "ACCESS",
+    ];
+
     fn create(&mut self) -> Result<Option<Statement>, PlanError> {
         if let Some(view) = self.create_view()? {
             return Ok(Some(view));
@@ -82,35 +112,7 @@ impl Grammar<'_, '_> {
         if self.word_is(or_replace, "ROLE") || self.word_is(or_replace, "USER") {
             return Ok(None);
         }
-        const REFUSED: [&str; 26] = [
-            "FUNCTION",
-            "PROCEDURE",
-            "TRIGGER",
-            "EXTENSION",
-            "SCHEMA",
-            "DATABASE",
-            "DOMAIN",
-            "RULE",
-            "POLICY",
-            "AGGREGATE",
-            "OPERATOR",
-            "CAST",
-            "COLLATION",
-            "CONVERSION",
-            "EVENT",
-            "FOREIGN",
-            "SERVER",
-            "LANGUAGE",
-            "TRUSTED",
-            "PUBLICATION",
-            "SUBSCRIPTION",
-            "STATISTICS",
-            "TABLESPACE",
-            "TEXT",
-            "TRANSFORM",
-            "ACCESS",
-        ];
-        match REFUSED.iter().find(|word| self.word_is(or_replace, word)) {
+        match Self::REFUSED_OF_CREATE.iter().find(|word| self.word_is(or_replace, word)) {
             Some(word) => Ok(Some(self.unsupported(&format!("CREATE {word}")))),
             None => {
                 self.take(or_replace);
@@ -118,6 +120,30 @@ impl Grammar<'_, '_> {
             }
         }
     }
+
+    /// What may follow ALTER in PostgreSQL, and is refused by name.
+    const REFUSED_OF_ALTER: [&'static str; 20] = [
+        "FUNCTION",
+        "PROCEDURE",
+        "ROUTINE",
+        "TRIGGER",
+        "EXTENSION",
+        "DATABASE",
+        "DOMAIN",
+        "RULE",
+        "POLICY",
+        "AGGREGATE",
+        "OPERATOR",
+        "COLLATION",
+        "DEFAULT",
+        "EVENT",
+        "FOREIGN",
+        "SERVER",
+        "LANGUAGE",
+        "PUBLICATION",
+        "SUBSCRIPTION",
+        "SYSTEM",
+    ];
 
     fn alter(&mut self) -> Result<Option<Statement>, PlanError> {
         if self.eat(&["ALTER", "TABLE"]) {
@@ -163,29 +189,7 @@ impl Grammar<'_, '_> {
                 };
             }
         }
-        const REFUSED: [&str; 20] = [
-            "FUNCTION",
-            "PROCEDURE",
-            "ROUTINE",
-            "TRIGGER",
-            "EXTENSION",
-            "DATABASE",
-            "DOMAIN",
-            "RULE",
-            "POLICY",
-            "AGGREGATE",
-            "OPERATOR",
-            "COLLATION",
-            "DEFAULT",
-            "EVENT",
-            "FOREIGN",
-            "SERVER",
-            "LANGUAGE",
-            "PUBLICATION",
-            "SUBSCRIPTION",
-            "SYSTEM",
-        ];
-        match REFUSED.iter().find(|word| self.word_is(1, word)) {
+        match Self::REFUSED_OF_ALTER.iter().find(|word| self.word_is(1, word)) {
             Some(word) => Ok(Some(self.unsupported(&format!("ALTER {word}")))),
             None => {
                 self.take(1);

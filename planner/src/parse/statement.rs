@@ -8,6 +8,7 @@ use super::definition::{
     AlterTable, CreateIndex, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
 };
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
+use repr::CommitTime;
 use sqlparser::ast;
 
 /// One statement of a query string.
@@ -450,19 +451,54 @@ pub enum CtxCommand {
     Rollback,
 }
 
-/// SUBSCRIBE (query) [WITH (snapshot, progress, as_of = time)]
+/// SUBSCRIBE [TO] (query) | relation [form] [WITH (snapshot, progress)] [AS OF time] [UP TO time]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subscribe {
     /// The query to follow.
     pub query: Box<ast::Query>,
     /// The query's text.
     pub text: String,
-    /// Begin with the rows as they stand.
+    /// From when to when.
+    pub terms: SubscribeTerms,
+    /// How changes are told.
+    pub form: SubscribeForm,
+}
+
+/// From when to when a subscription tells changes, and what it says besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubscribeTerms {
+    /// Begins with the rows as they are.
     pub snapshot: bool,
-    /// Say when a time is closed.
+    /// Says from time to time that nothing more will come up to a time.
     pub progress: bool,
-    /// Begin after this time instead, with the changes since.
-    pub as_of: Option<u64>,
+    /// Goes on after this time, with the changes since.
+    pub as_of: Option<CommitTime>,
+    /// Ends before the changes of this time.
+    pub up_to: Option<CommitTime>,
+}
+
+/// How a subscription tells the changes of one time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SubscribeForm {
+    /// Row by row, with differences.
+    Diffs,
+    /// WITHIN TIMESTAMP ORDER BY: the same in this order.
+    Ordered(Vec<SubscribeOrder>),
+    /// ENVELOPE UPSERT (KEY (…)): what each key has now.
+    Upsert(Vec<Identifier>),
+    /// ENVELOPE DEBEZIUM (KEY (…)): what each key had and has.
+    Debezium(Vec<Identifier>),
+}
+
+/// One column of WITHIN TIMESTAMP ORDER BY.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscribeOrder {
+    /// A column of what is told.
+    pub column: Identifier,
+    /// DESC
+    pub descending: bool,
+    /// NULLS FIRST
+    pub nulls_first: bool,
 }
 
 /// EXPLAIN's options.

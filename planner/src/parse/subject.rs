@@ -1,11 +1,11 @@
-//! Reads subject requests and what surrounds queries: GDPR, CTX, SUBSCRIBE, EXPLAIN, labels, comments.
+//! Reads subject requests and what surrounds queries: GDPR, CTX, EXPLAIN, labels, comments.
 //!
 //! Every first word here is free for other uses: it counts only at the start of a statement.
 
 use super::grammar::Grammar;
 use super::statement::{
     ComplianceFormat, CtxCommand, ExplainFormat, ExplainOptions, ExportFormat, LabelledObject, ObjectKind, Rung,
-    Statement, SubjectReference, Subscribe,
+    Statement, SubjectReference,
 };
 use crate::error::PlanError;
 use sqlparser::ast::Expr;
@@ -75,48 +75,8 @@ impl Grammar<'_, '_> {
         Ok(SubjectReference { table, key })
     }
 
-    /// SUBSCRIBE (query) [WITH (snapshot [= bool], progress [= bool], as_of = time)]
-    pub(super) fn subscribe(&mut self) -> Result<Subscribe, PlanError> {
-        self.expect(&["SUBSCRIBE"])?;
-        self.expect_token(&Token::LParen)?;
-        let (query, text) = self.query()?;
-        self.expect_token(&Token::RParen)?;
-        let (mut snapshot, mut progress, mut as_of) = (None, false, None);
-        if self.eat(&["WITH"]) {
-            let options = self.parenthesized(|grammar| {
-                let position = grammar.position();
-                let name = grammar.any_word()?;
-                Ok((name, grammar.option_value()?, position))
-            })?;
-            for (name, value, position) in options {
-                let value = value.as_deref();
-                match name.as_str() {
-                    "snapshot" => snapshot = Some(boolean(&name, value)?),
-                    "progress" => progress = boolean(&name, value)?,
-                    "as_of" => as_of = Some(commit_time(value).map_err(|error| error.at(Some(position)))?),
-                    _ => return Err(unknown_option("SUBSCRIBE", &name).at(Some(position))),
-                }
-            }
-        }
-        if as_of.is_some() && snapshot == Some(true) {
-            return Err(PlanError::unsupported("SUBSCRIBE with both snapshot and as_of")
-                .hint("Leave out as_of to begin with the rows as they are, or snapshot to go on from a time."));
-        }
-        Ok(Subscribe { query, text, snapshot: snapshot.unwrap_or(as_of.is_none()), progress, as_of })
-    }
-
     fn explain(&mut self) -> Result<Statement, PlanError> {
-        let mut options = ExplainOptions {
-            rung: Rung::Physical,
-            analyze: false,
-            verbose: false,
-            timing: true,
-            summary: false,
-            format: ExplainFormat::Text,
-        };
-        let (mut timing, mut summary) = (None, None);
-        let mut compliance_format = ComplianceFormat::Text;
-        let mut format_position = None;
+        let mut written = WrittenExplain::new();
         // `EXPLAIN (SELECT 1)` is a query in parentheses.
         let has_options = self.next_is(&Token::LParen)
             && !["SELECT", "VALUES", "WITH", "TABLE"].iter().any(|word| self.word_is(1, word))
@@ -128,52 +88,13 @@ impl Grammar<'_, '_> {
                 Ok((name, grammar.option_value()?, position))
             })?;
             for (name, value, position) in list {
-                match name.as_str() {
-                    "resolved" => options.rung = Rung::Resolved,
-                    "lowered" => options.rung = Rung::Lowered,
-                    "optimized" => options.rung = Rung::Optimized,
-                    "physical" => options.rung = Rung::Physical,
-                    "analyze" => options.analyze = boolean(&name, value.as_deref())?,
-                    "verbose" => options.verbose = boolean(&name, value.as_deref())?,
-                    // Shown or not, they change nothing in a plan without cost estimates.
-                    "costs" | "settings" | "buffers" | "wal" | "generic_plan" => {
-                        boolean(&name, value.as_deref())?;
-                    }
-                    "timing" => timing = Some((boolean(&name, value.as_deref())?, position)),
-                    "summary" => summary = Some(boolean(&name, value.as_deref())?),
-                    "format" => match value.as_deref().map(str::to_ascii_lowercase).as_deref() {
-                        Some("text") => {}
-                        Some("json") => {
-                            options.format = ExplainFormat::Json;
-                            compliance_format = ComplianceFormat::Json;
-                        }
-                        Some("dot") => {
-                            compliance_format = ComplianceFormat::Dot;
-                            format_position = Some(position);
-                        }
-                        Some("xml" | "yaml") => {
-                            return Err(PlanError::unsupported("EXPLAIN (FORMAT XML|YAML)")
-                                .hint("use FORMAT TEXT or FORMAT JSON")
-                                .at(Some(position)));
-                        }
-                        other => {
-                            return Err(PlanError::new(
-                                "22023",
-                                format!(
-                                    "unrecognized value for EXPLAIN option \"format\": \"{}\"",
-                                    other.unwrap_or_default()
-                                ),
-                            )
-                            .at(Some(position)));
-                        }
-                    },
-                    _ => return Err(unknown_option("EXPLAIN", &name).at(Some(position))),
-                }
+                written.option(&name, value.as_deref(), position)?;
             }
         } else {
-            options.analyze = self.eat(&["ANALYZE"]) || self.eat(&["ANALYSE"]);
-            options.verbose = self.eat(&["VERBOSE"]);
+            written.options.analyze = self.eat(&["ANALYZE"]) || self.eat(&["ANALYSE"]);
+            written.options.verbose = self.eat(&["VERBOSE"]);
         }
+        let WrittenExplain { mut options, timing, summary, compliance_format, dot } = written;
         if let Some((on, position)) = timing {
             if on && !options.analyze {
                 return Err(PlanError::new("22023", "EXPLAIN option TIMING requires ANALYZE").at(Some(position)));
@@ -187,10 +108,10 @@ impl Grammar<'_, '_> {
         if self.eat(&["DATAFLOW"]) {
             return Ok(Statement::ExplainDataflow { format: compliance_format });
         }
-        if format_position.is_some() {
+        if dot.is_some() {
             return Err(PlanError::new("22023", "unrecognized value for EXPLAIN option \"format\": \"dot\"")
                 .hint("FORMAT DOT belongs to EXPLAIN (FORMAT DOT) COMPLIANCE and EXPLAIN (FORMAT DOT) DATAFLOW")
-                .at(format_position));
+                .at(dot));
         }
         // With options, as for other statements, its operators; without, what it would do to whom it names.
         if !has_options && !options.analyze && !options.verbose && self.words_are(&["GDPR", "FORGET"]) {
@@ -318,12 +239,75 @@ pub(super) fn boolean(name: &str, value: Option<&str>) -> Result<bool, PlanError
     }
 }
 
-/// A `dogwood_time` that a subscription has told.
-fn commit_time(value: Option<&str>) -> Result<u64, PlanError> {
-    let time = value.and_then(|value| value.parse().ok()).filter(|time| i64::try_from(*time).is_ok());
-    time.ok_or_else(|| PlanError::new("42601", "as_of requires a dogwood_time, which is a whole number"))
-}
-
 pub(super) fn unknown_option(command: &str, name: &str) -> PlanError {
     PlanError::new("42601", format!("unrecognized {command} option \"{name}\""))
+}
+
+/// What is written between EXPLAIN and what it explains.
+struct WrittenExplain {
+    options: ExplainOptions,
+    /// TIMING, and where it stands.
+    timing: Option<(bool, u32)>,
+    summary: Option<bool>,
+    compliance_format: ComplianceFormat,
+    /// Where FORMAT DOT stands.
+    dot: Option<u32>,
+}
+
+impl WrittenExplain {
+    fn new() -> Self {
+        let options = ExplainOptions {
+            rung: Rung::Physical,
+            analyze: false,
+            verbose: false,
+            timing: true,
+            summary: false,
+            format: ExplainFormat::Text,
+        };
+        let compliance_format = ComplianceFormat::Text;
+        WrittenExplain { options, timing: None, summary: None, compliance_format, dot: None }
+    }
+
+    /// One option in parentheses.
+    fn option(&mut self, name: &str, value: Option<&str>, position: u32) -> Result<(), PlanError> {
+        match name {
+            "resolved" => self.options.rung = Rung::Resolved,
+            "lowered" => self.options.rung = Rung::Lowered,
+            "optimized" => self.options.rung = Rung::Optimized,
+            "physical" => self.options.rung = Rung::Physical,
+            "analyze" => self.options.analyze = boolean(name, value)?,
+            "verbose" => self.options.verbose = boolean(name, value)?,
+            // Shown or not, they change nothing in a plan without cost estimates.
+            "costs" | "settings" | "buffers" | "wal" | "generic_plan" => {
+                boolean(name, value)?;
+            }
+            "timing" => self.timing = Some((boolean(name, value)?, position)),
+            "summary" => self.summary = Some(boolean(name, value)?),
+            "format" => match value.map(str::to_ascii_lowercase).as_deref() {
+                Some("text") => {}
+                Some("json") => {
+                    self.options.format = ExplainFormat::Json;
+                    self.compliance_format = ComplianceFormat::Json;
+                }
+                Some("dot") => {
+                    self.compliance_format = ComplianceFormat::Dot;
+                    self.dot = Some(position);
+                }
+                Some("xml" | "yaml") => {
+                    return Err(PlanError::unsupported("EXPLAIN (FORMAT XML|YAML)")
+                        .hint("use FORMAT TEXT or FORMAT JSON")
+                        .at(Some(position)));
+                }
+                other => {
+                    return Err(PlanError::new(
+                        "22023",
+                        format!("unrecognized value for EXPLAIN option \"format\": \"{}\"", other.unwrap_or_default()),
+                    )
+                    .at(Some(position)));
+                }
+            },
+            _ => return Err(unknown_option("EXPLAIN", name).at(Some(position))),
+        }
+        Ok(())
+    }
 }

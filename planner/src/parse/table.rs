@@ -87,6 +87,11 @@ impl Grammar<'_, '_> {
     ) -> Result<Statement, PlanError> {
         let columns = self.optional_columns()?;
         self.expect(&["AS"])?;
+        if self.word_is(0, "EXECUTE") {
+            return Err(PlanError::unsupported("CREATE TABLE AS EXECUTE")
+                .hint("Write the query in place of the statement's name.")
+                .at(Some(self.position())));
+        }
         let (query, text) = self.query()?;
         let with_data = if self.eat(&["WITH", "NO", "DATA"]) {
             false

@@ -4,26 +4,15 @@
 //! tokens put in stand where TABLE stood, so that positions and kept texts stay as they are. Anything else that is
 //! called TABLE (`CREATE TABLE`, a column's label) is left alone.
 
+use super::dialect::AFTER_QUERY;
 use super::grammar::{Lines, is_reserved, syntax_error};
 use super::is_blank;
 use crate::error::PlanError;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// What may follow the name: nothing, the end of a parenthesis, or one of these.
-const AFTER_NAME: [Keyword; 11] = [
-    Keyword::UNION,
-    Keyword::INTERSECT,
-    Keyword::EXCEPT,
-    Keyword::ORDER,
-    Keyword::LIMIT,
-    Keyword::OFFSET,
-    Keyword::FETCH,
-    Keyword::FOR,
-    Keyword::ON,
-    Keyword::RETURNING,
-    Keyword::WITH,
-];
+/// What may follow the name: nothing, the end of a parenthesis, what goes on with a query, or one of these.
+const AFTER_NAME: [Keyword; 3] = [Keyword::ON, Keyword::RETURNING, Keyword::WITH];
 
 /// The tokens with all such commands written out.
 ///
@@ -95,7 +84,8 @@ fn named(after: &[&TokenWithSpan]) -> Option<usize> {
 }
 
 fn may_follow(token: &TokenWithSpan) -> bool {
-    token.token == Token::RParen || keyword(token).is_some_and(|keyword| AFTER_NAME.contains(&keyword))
+    token.token == Token::RParen
+        || keyword(token).is_some_and(|keyword| AFTER_QUERY.contains(&keyword) || AFTER_NAME.contains(&keyword))
 }
 
 /// Whether a query can begin after these tokens. With a name behind it TABLE is no label there.

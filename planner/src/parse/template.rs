@@ -9,6 +9,8 @@
 //! arguments, typed and cast literals. A text with anything unusual in it has no template. Looks at bytes, and knows no grammar:
 //! whether the template may stand for the statement, who plans both decides.
 
+use super::grammar::NAME_BYTES_MAX;
+
 /// What is taken out of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Literal {
@@ -182,7 +184,12 @@ impl TemplateScanner<'_> {
             b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
             b'\'' => self.string()?,
             b'"' => {
+                let begin = self.at;
                 self.at = self.quoted(b'"')?;
+                // A name that is cut is told of, each time.
+                if self.at - begin > NAME_BYTES_MAX {
+                    return None;
+                }
                 self.stand(Before::Operand);
             }
             b'0'..=b'9' => self.number()?,
@@ -309,6 +316,9 @@ impl TemplateScanner<'_> {
 
     fn word(&mut self) -> Option<()> {
         let length = self.bytes[self.at..].iter().take_while(|byte| is_word(**byte)).count();
+        if length > NAME_BYTES_MAX {
+            return None;
+        }
         let word = self.sql[self.at..self.at + length].to_ascii_lowercase();
         self.at += length;
         if self.list == Some(self.depth) {

@@ -25,12 +25,12 @@ pub(super) struct Found {
 }
 
 /// A column fixed by a predicate.
-struct Fixed {
-    column: ColumnIndex,
+pub(super) struct Fixed {
+    pub(super) column: ColumnIndex,
     /// The values that it may have. A literal NULL is one that equals NULL.
     values: Vec<ScalarExpr>,
     /// Which predicate says so.
-    predicate: usize,
+    pub(super) predicate: usize,
 }
 
 /// A bound of a column.
@@ -51,7 +51,7 @@ impl Planner<'_> {
     ) -> Result<Plan, PlanError> {
         let found = self.access(relation, &mfp);
         if !self.maintained
-            && let Some(plan) = self.keys_from_array(relation, (with_key, names), &mfp, &found.access)?
+            && let Some(plan) = self.keys_from_arrays(relation, (with_key, names), &mfp, &found.access)?
         {
             return Ok(plan);
         }
@@ -91,6 +91,11 @@ impl Planner<'_> {
             if best.as_ref().is_none_or(|(most, ..)| merit.beats(most)) {
                 best = Some((merit, Access::Lookup { lookup, keys, besides: Besides::None }, used));
             }
+        }
+        if let Some(found) = self.row_lookup(table, &predicates, &fixed)
+            && best.as_ref().is_none_or(|(most, ..)| found.0.beats(most))
+        {
+            best = Some(found);
         }
         // Of hashed keys a range is read in memory or not at all: any lookup is better.
         if (ordered || (best.is_none() && table.is_stored()))
@@ -168,9 +173,9 @@ impl Planner<'_> {
         best.map(|(_, merit, access, used)| (merit, access, used))
     }
 
-    /// `column = ANY ($1)`: as many keys as the array will have, met by a lookup join. The other columns of the key
-    /// have one value each. Unless what was found instead is better.
-    fn keys_from_array(
+    /// `column = ANY ($1)`, `(column, column) IN ((1, 2), …)`: as many keys as the arrays will have elements, met by a lookup join.
+    /// The other columns of the key have one value each. Unless what was found instead is better.
+    fn keys_from_arrays(
         &self,
         relation: RelationId,
         (with_key, names): (bool, &Names),
@@ -178,32 +183,23 @@ impl Planner<'_> {
         instead_of: &Access,
     ) -> Result<Option<Plan>, PlanError> {
         let Some(table) = self.catalog.table(relation) else { return Ok(None) };
-        let width = table.columns.len() + usize::from(with_key);
         let fixed = fixed_columns(table, mfp.filter.iter().map(|(_, predicate)| predicate), false);
         let mut best: Option<ArrayKeys> = None;
         for (at, (_, predicate)) in mfp.filter.iter().enumerate() {
-            let Some((column, array, element)) = array_column(table, predicate) else { continue };
-            for (lookup, columns) in lookups(table).filter(|(_, columns)| columns.contains(&column)) {
-                let mut used = vec![at];
-                let key = columns.iter().map(|wanted| {
-                    if *wanted == column {
-                        return Some(ScalarExpr::Column(0));
-                    }
-                    let fixed = fixed.iter().find(|fixed| fixed.column == *wanted && fixed.value().is_some())?;
-                    used.push(fixed.predicate);
-                    fixed.value().cloned()
-                });
-                let Some(key) = key.collect::<Option<Vec<_>>>() else { continue };
+            let Some(listed) = Listed::of(table, predicate) else { continue };
+            for (lookup, columns) in lookups(table) {
+                let Some((key, arrays, mut used)) = listed.key(columns, &fixed) else { continue };
+                if listed.is_whole && arrays.len() == listed.columns.len() {
+                    used.push(at);
+                }
                 let rows = self.lookup_rows(table, lookup, columns.len());
-                let keys = array_length(array).unwrap_or(ARRAY_KEYS);
-                let merit = Merit::lookup(lookup, rows, columns.len(), keys);
+                let merit = Merit::lookup(lookup, rows, columns.len(), listed.keys);
                 if best.as_ref().is_none_or(|best| merit.beats(&best.merit)) {
-                    let (array, element) = (array.clone(), element.clone());
-                    best = Some(ArrayKeys { merit, lookup, key, used, array, element });
+                    best = Some(ArrayKeys { merit, lookup, key, used, arrays });
                 }
             }
         }
-        let Some(ArrayKeys { merit, lookup, key, used, array, element }) = best else { return Ok(None) };
+        let Some(ArrayKeys { merit, lookup, key, used, arrays }) = best else { return Ok(None) };
         match instead_of {
             access if self.reads_all(relation, access) => {}
             Access::Lookup { lookup, keys, .. } => {
@@ -215,26 +211,14 @@ impl Planner<'_> {
             }
             Access::Scan | Access::Listed { .. } | Access::Range { .. } => return Ok(None),
         }
-        let unit = Plan::Constant { rows: vec![Row::pack([])], arity: 0, names: Names::default() };
-        let array_type = array.scalar_type(&|_| ScalarType::Unknown);
-        let elements = Plan::TableFunction {
-            input: Box::new(unit),
-            functions: vec![(shape::unnest(&array_type)?, vec![array], vec![element])],
-            ordinality: false,
-            names: Names::default(),
-        };
-        let distinct = Plan::Reduce {
-            input: Box::new(elements),
-            keys: vec![ScalarExpr::Column(0)],
-            aggregates: Vec::new(),
-            scalar: false,
-        };
+        let count = arrays.len();
+        let width = table.columns.len() + usize::from(with_key);
         let residual = mfp.filter.iter().enumerate().filter(|(other, _)| !used.contains(other));
         let residual = residual.map(|(_, (_, predicate))| predicate.clone()).collect();
         let mut rest = with_filters(mfp.clone(), residual);
-        rest.permute_input(1 + width, &|column| column + 1);
+        rest.permute_input(count + width, &|column| column + count);
         let joined = Plan::LookupJoin {
-            input: Box::new(distinct),
+            input: Box::new(distinct_elements(arrays)?),
             relation,
             lookup,
             key,
@@ -242,27 +226,83 @@ impl Planner<'_> {
             condition: Vec::new(),
             with_key,
             names: names.clone(),
-            mfp: Mfp::identity(1 + width),
+            mfp: Mfp::identity(count + width),
         };
         Ok(Some(through(joined, rest)))
     }
 }
 
-/// What is looked up for the elements of an array.
+/// What is looked up for the elements of arrays.
 struct ArrayKeys {
     merit: Merit,
     lookup: Lookup,
-    /// Over the element.
+    /// Over the elements.
     key: Vec<ScalarExpr>,
     /// The predicates that the lookup answers.
     used: Vec<usize>,
-    array: ScalarExpr,
-    element: ScalarType,
+    /// With their elements' types.
+    arrays: Vec<(ScalarExpr, ScalarType)>,
+}
+
+/// Columns that a predicate compares with the elements of constant arrays, those of one place together.
+struct Listed<'e> {
+    columns: Vec<(ColumnIndex, &'e ScalarExpr, ScalarType)>,
+    /// The predicate says no more than that.
+    is_whole: bool,
+    /// How many elements there are, or may be.
+    keys: usize,
+}
+
+impl<'e> Listed<'e> {
+    fn of(table: &Table, predicate: &'e ScalarExpr) -> Option<Listed<'e>> {
+        let pairs: Vec<_> = match shape::among_rows(predicate) {
+            Some(fields) => fields.collect(),
+            None => vec![shape::equal_to_any(predicate)?],
+        };
+        let keys = array_length(pairs.first()?.1).unwrap_or(ARRAY_KEYS);
+        let columns: Vec<_> = pairs.iter().filter_map(|(left, array)| array_column(table, left, array)).collect();
+        (keys <= KEYS_MAX).then_some(Listed { is_whole: columns.len() == pairs.len(), columns, keys })
+    }
+
+    /// A key over elements of some of the arrays, those arrays, and the other predicates that it answers.
+    #[allow(clippy::type_complexity, reason = "a key and what it is of")]
+    fn key(
+        &self,
+        columns: &[ColumnIndex],
+        fixed: &[Fixed],
+    ) -> Option<(Vec<ScalarExpr>, Vec<(ScalarExpr, ScalarType)>, Vec<usize>)> {
+        let (mut key, mut arrays, mut used) = (Vec::with_capacity(columns.len()), Vec::new(), Vec::new());
+        for wanted in columns {
+            if let Some((_, array, element)) = self.columns.iter().find(|(column, ..)| column == wanted) {
+                key.push(ScalarExpr::Column(arrays.len()));
+                arrays.push(((*array).clone(), element.clone()));
+            } else {
+                let fixed = fixed.iter().find(|fixed| fixed.column == *wanted && fixed.value().is_some())?;
+                used.push(fixed.predicate);
+                key.push(fixed.value().cloned()?);
+            }
+        }
+        (!arrays.is_empty()).then_some((key, arrays, used))
+    }
+}
+
+/// The elements of arrays, in step, each once.
+fn distinct_elements(arrays: Vec<(ScalarExpr, ScalarType)>) -> Result<Plan, PlanError> {
+    let unit = Plan::Constant { rows: vec![Row::pack([])], arity: 0, names: Names::default() };
+    let keys = (0..arrays.len()).map(ScalarExpr::Column).collect();
+    let mut functions = Vec::with_capacity(arrays.len());
+    for (array, element) in arrays {
+        let array_type = array.scalar_type(&|_| ScalarType::Unknown);
+        functions.push((shape::unnest(&array_type)?, vec![array], vec![element]));
+    }
+    let input = Box::new(unit);
+    let elements = Plan::TableFunction { input, functions, ordinality: false, names: Names::default() };
+    Ok(Plan::Reduce { input: Box::new(elements), keys, aggregates: Vec::new(), scalar: false })
 }
 
 /// How good an access path is. Without statistics the number of rows under one column's value may be anything, that
 /// under a unique key or several columns' values is small: a few dozen keys of the latter beat one of the former.
-struct Merit {
+pub(super) struct Merit {
     /// What may be touched, in rows.
     reach: f64,
     /// The primary key is read without an index entry.
@@ -274,7 +314,7 @@ struct Merit {
 
 impl Merit {
     /// Of so many keys, each of so many columns that finds so many rows.
-    fn lookup(lookup: Lookup, rows: f64, columns: usize, keys: usize) -> Merit {
+    pub(super) fn lookup(lookup: Lookup, rows: f64, columns: usize, keys: usize) -> Merit {
         let each = if rows < INDEX_ROWS { SMALL_KEY_REACH } else { rows };
         let direct = lookup == Lookup::PrimaryKey;
         Merit { reach: keys as f64 * each, direct, unique: rows <= 1.0, columns, keys }
@@ -291,7 +331,7 @@ impl Merit {
         Merit { reach, direct: false, unique: false, columns: prefix, keys: 1 }
     }
 
-    fn beats(&self, other: &Merit) -> bool {
+    pub(super) fn beats(&self, other: &Merit) -> bool {
         self.reach
             .total_cmp(&other.reach)
             .then(other.direct.cmp(&self.direct))
@@ -359,7 +399,7 @@ fn holds_nulls(table: &Table, lookup: Lookup) -> bool {
 
 impl Fixed {
     /// The one value that the column may have, if it is one and no NULL.
-    fn value(&self) -> Option<&ScalarExpr> {
+    pub(super) fn value(&self) -> Option<&ScalarExpr> {
         match self.values.as_slice() {
             [value] if !is_null_literal(value) => Some(value),
             _ => None,
@@ -381,13 +421,15 @@ fn fixed_columns<'e>(table: &Table, predicates: impl Iterator<Item = &'e ScalarE
     fixed.collect()
 }
 
-/// The column, the array and its elements' type of `column = ANY (array)`.
-fn array_column<'e>(table: &Table, predicate: &'e ScalarExpr) -> Option<(ColumnIndex, &'e ScalarExpr, ScalarType)> {
-    let (left, array) = shape::equal_to_any(predicate)?;
+/// The column that is compared with elements of a constant array, and their type.
+fn array_column<'e>(
+    table: &Table,
+    left: &ScalarExpr,
+    array: &'e ScalarExpr,
+) -> Option<(ColumnIndex, &'e ScalarExpr, ScalarType)> {
     let ScalarExpr::Column(column) = shape::relabelled(left) else { return None };
     let element = array.scalar_type(&|_| ScalarType::Unknown).element()?;
     let agrees = same_class(&table.columns.get(*column)?.column_type.scalar, &element);
-    let agrees = agrees && array_length(array).is_none_or(|length| length <= KEYS_MAX);
     (agrees && expr::is_constant(array) && !expr::is_volatile(array)).then_some((*column, array, element))
 }
 
@@ -476,7 +518,7 @@ fn numbered_range(relation: RelationId, predicates: &[&ScalarExpr]) -> Option<Ac
 }
 
 /// What has columns of certain types.
-trait Columns {
+pub(super) trait Columns {
     /// One column's.
     fn scalar(&self, column: ColumnIndex) -> Option<&ScalarType>;
 }
@@ -493,7 +535,7 @@ impl Columns for SystemRelation {
     }
 }
 
-fn column_and_constant<'e>(
+pub(super) fn column_and_constant<'e>(
     relation: &impl Columns,
     column: &ScalarExpr,
     value: &'e ScalarExpr,

@@ -6,7 +6,7 @@ use super::costs::{LIMIT_ROWS, LOOKUP_COST, TABLE_ROWS};
 use super::estimate::selectivity;
 use crate::catalog::{Catalog, Table};
 use crate::mir::Mir;
-use crate::plan::{Access, Finishing, InOrder, Lookup, Plan, Query};
+use crate::plan::{Access, Counting, Finishing, InOrder, Lookup, Plan, Query};
 use crate::scalar::{Mfp, Order, ScalarExpr};
 use crate::system;
 use repr::{ColumnIndex, Datum};
@@ -20,7 +20,9 @@ pub(super) fn lift_limit(relation: Mir, finishing: Finishing) -> (Mir, Finishing
         Mir::Project { input, columns } => (columns.clone(), &**input),
         other => ((0..other.arity()).collect(), other),
     };
-    let Mir::TopK { input, keys, order, limit, offset } = top_k else { return (relation, finishing) };
+    let Mir::TopK { input, keys, order, limit, offset, counting: Counting::Rows } = top_k else {
+        return (relation, finishing);
+    };
     let wanted: Vec<Order> =
         finishing.order_by.iter().map(|order| Order { column: columns[order.column], ..*order }).collect();
     if !keys.is_empty() || !(wanted.is_empty() || wanted == *order) {

@@ -25,13 +25,7 @@ const CANDIDATES_MAX: usize = 24;
 /// A table that can be looked up by what is already there.
 pub(super) struct LookedUp {
     /// Which.
-    pub(super) relation: RelationId,
-    /// The row key is asked for.
-    pub(super) with_key: bool,
-    /// What the query calls it.
-    pub(super) names: Names,
-    /// Columns of the table, the row key included if asked for.
-    pub(super) width: usize,
+    pub(super) table: LookedUpTable,
     /// The path.
     pub(super) lookup: Lookup,
     /// The key, over the columns that the links' outer sides stand over.
@@ -42,6 +36,18 @@ pub(super) struct LookedUp {
     pub(super) rows: f64,
     /// The links that became parts of the key.
     pub(super) used: Vec<usize>,
+}
+
+/// A table as a query has it.
+pub(super) struct LookedUpTable {
+    /// Which.
+    pub(super) relation: RelationId,
+    /// The row key is asked for.
+    pub(super) with_key: bool,
+    /// What the query calls it.
+    pub(super) names: Names,
+    /// Its columns, the row key included if asked for.
+    pub(super) width: usize,
 }
 
 /// How the next input is joined.
@@ -81,6 +87,35 @@ struct Pending<'a> {
     same: Vec<(usize, usize)>,
     /// Of each input, columns that are equal by way of others, one of them its own.
     derived: Vec<Vec<(usize, usize)>>,
+}
+
+impl LookedUp {
+    /// The rows of a plan of that many columns, each with those of the table that have its key.
+    fn joined(self, (plan, arity): (Plan, usize), key: Vec<ScalarExpr>) -> Plan {
+        let total = arity + self.table.width;
+        let mut own = self.mfp;
+        own.permute_input(total, &|column| arity + column);
+        own.project = (0..arity).chain(own.project).collect();
+        Plan::LookupJoin {
+            input: Box::new(plan),
+            relation: self.table.relation,
+            lookup: self.lookup,
+            key,
+            kind: MatchKind::Inner,
+            condition: Vec::new(),
+            with_key: self.table.with_key,
+            names: self.table.names,
+            mfp: own,
+        }
+    }
+}
+
+/// What both sides of a join are arranged by.
+struct ArrangedKeys {
+    left: Vec<ScalarExpr>,
+    right: Vec<ScalarExpr>,
+    /// NULLs are the same.
+    null_safe: bool,
 }
 
 impl Planner<'_> {
@@ -188,7 +223,7 @@ impl Planner<'_> {
         if delta::can_look_up(&stream.plan, &key, self.catalog) {
             return Some(0.0);
         }
-        (!looked_up.with_key && self.may_look_up(&stream.plan, &key)).then_some(stream.rows)
+        (!looked_up.table.with_key && self.may_look_up(&stream.plan, &key)).then_some(stream.rows)
     }
 
     fn take(
@@ -208,57 +243,20 @@ impl Planner<'_> {
                 let key = looked_up.key.iter().map(|key| stream.moved(key));
                 let key = key.collect::<Option<Vec<_>>>().ok_or_else(out_of_reach)?;
                 pending.drop_links(&links, &looked_up.used);
-                let total = stream.arity + looked_up.width;
-                let mut own = looked_up.mfp;
-                own.permute_input(total, &|column| stream.arity + column);
-                own.project = (0..stream.arity).chain(own.project).collect();
-                let plan = Plan::LookupJoin {
-                    input: Box::new(stream.plan),
-                    relation: looked_up.relation,
-                    lookup: looked_up.lookup,
-                    key,
-                    kind: MatchKind::Inner,
-                    condition: Vec::new(),
-                    with_key: looked_up.with_key,
-                    names: looked_up.names,
-                    mfp: own,
-                };
+                let plan = looked_up.joined((stream.plan, stream.arity), key);
                 (plan, rows)
             }
             Step::Arrange => {
                 let range_hint = self.join_range(pending, next, &stream);
-                let (same, rest): (Vec<_>, Vec<_>) =
-                    pending.same.iter().copied().partition(|pair| crosses(*pair, &range, &stream));
-                let (mut left_key, mut right_key) = (Vec::new(), Vec::new());
-                if same.is_empty() {
-                    for link in &links.found {
-                        left_key.push(stream.moved(&link.outer).ok_or_else(out_of_reach)?);
-                        right_key.push(link.inner.clone());
-                    }
-                    let all: Vec<usize> = (0..links.found.len()).collect();
-                    pending.drop_links(&links, &all);
-                } else {
-                    for (left, right) in &same {
-                        let (outer, inner) = if range.contains(left) { (right, left) } else { (left, right) };
-                        left_key.push(ScalarExpr::Column(stream.places[*outer].ok_or_else(out_of_reach)?));
-                        right_key.push(ScalarExpr::Column(inner - range.start));
-                    }
-                    // Here NULLs are the same: the conditions of these are checked again.
-                    for link in &links.found {
-                        left_key.push(stream.moved(&link.outer).ok_or_else(out_of_reach)?);
-                        right_key.push(link.inner.clone());
-                    }
-                    pending.same = rest;
-                }
-                let null_safe = !same.is_empty();
+                let keys = pending.arranged_keys(next, &stream, &links)?;
                 let (least, most) = (stream.rows.min(estimate.rows), stream.rows.max(estimate.rows));
                 let rows = most * (least / JOINED_ROWS).clamp(0.1, 10.0);
                 let plan = Plan::Join {
                     left: Box::new(stream.plan),
                     right: Box::new(self.plan(&pending.inputs[next])?),
-                    left_key,
-                    right_key,
-                    null_safe,
+                    left_key: keys.left,
+                    right_key: keys.right,
+                    null_safe: keys.null_safe,
                     kind: MatchKind::Inner,
                     range: range_hint,
                     mfp: Mfp::identity(stream.arity + range.len()),
@@ -330,10 +328,12 @@ impl Planner<'_> {
             let residual = mfp.filter.iter().enumerate().filter(|(at, _)| !answered.contains(at));
             let residual = residual.map(|(_, (_, predicate))| predicate.clone()).collect();
             let found = LookedUp {
-                relation: *relation,
-                with_key: *with_key,
-                names: names.clone(),
-                width: columns.len(),
+                table: LookedUpTable {
+                    relation: *relation,
+                    with_key: *with_key,
+                    names: names.clone(),
+                    width: columns.len(),
+                },
                 lookup,
                 key,
                 mfp: with_filters(mfp.clone(), residual),
@@ -425,6 +425,34 @@ impl<'a> Pending<'a> {
         Links::between(&self.on, &self.derived[candidate], &self.ranges[candidate], &self.types, |expr| {
             stream.has(expr)
         })
+    }
+
+    /// What the candidate and the stream are arranged by: columns that are the same, or else those that links equate.
+    fn arranged_keys(&mut self, next: usize, stream: &Stream, links: &Links) -> Result<ArrangedKeys, PlanError> {
+        let range = self.ranges[next].clone();
+        let (same, rest): (Vec<_>, Vec<_>) = self.same.iter().copied().partition(|pair| crosses(*pair, &range, stream));
+        let (mut left_key, mut right_key) = (Vec::new(), Vec::new());
+        if same.is_empty() {
+            for link in &links.found {
+                left_key.push(stream.moved(&link.outer).ok_or_else(out_of_reach)?);
+                right_key.push(link.inner.clone());
+            }
+            let all: Vec<usize> = (0..links.found.len()).collect();
+            self.drop_links(links, &all);
+        } else {
+            for (left, right) in &same {
+                let (outer, inner) = if range.contains(left) { (right, left) } else { (left, right) };
+                left_key.push(ScalarExpr::Column(stream.places[*outer].ok_or_else(out_of_reach)?));
+                right_key.push(ScalarExpr::Column(inner - range.start));
+            }
+            // Here NULLs are the same: the conditions of these are checked again.
+            for link in &links.found {
+                left_key.push(stream.moved(&link.outer).ok_or_else(out_of_reach)?);
+                right_key.push(link.inner.clone());
+            }
+            self.same = rest;
+        }
+        Ok(ArrangedKeys { left: left_key, right: right_key, null_safe: !same.is_empty() })
     }
 
     /// Conditions that a key answers need not be checked again.

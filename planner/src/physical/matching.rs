@@ -53,29 +53,7 @@ impl Planner<'_> {
             return self.semi_from_right(left, right, (on, &links), mfp);
         }
         if both.is_empty() && (same.is_empty() || on.is_empty()) {
-            let (mut left_key, mut right_key) = (Vec::new(), Vec::new());
-            for (one, other) in same {
-                left_key.push(ScalarExpr::Column(*one));
-                right_key.push(ScalarExpr::Column(other - arity));
-            }
-            for link in links.found {
-                left_key.push(link.outer);
-                right_key.push(link.inner);
-            }
-            if !left_only.is_empty() {
-                // NULL matches nothing: a left row that fails its own condition gets NULL as key.
-                if left_key.is_empty() {
-                    left_key.push(expr::boolean(true));
-                    right_key.push(expr::boolean(true));
-                }
-                let result = expr::scalar_type(&left_key[0], &types);
-                let key = left_key[0].clone();
-                left_key[0] = ScalarExpr::Case {
-                    branches: vec![(ScalarExpr::And(left_only), key)],
-                    otherwise: Box::new(expr::null(result.clone())),
-                    result,
-                };
-            }
+            let (left_key, right_key) = match_keys(links, same, left_only, arity, &types);
             let width = if gives_right(kind) { types.len() } else { arity };
             let plan = Plan::Join {
                 left: Box::new(self.plan(left)?),
@@ -141,20 +119,20 @@ impl Planner<'_> {
             .collect();
         let unanswered = on.iter().enumerate().filter(|(at, _)| !answered.contains(at));
         condition.extend(unanswered.map(|(_, predicate)| expr::replace(predicate, column)));
-        let mut own = Mfp::identity(if gives_right(kind) { arity + looked_up.width } else { arity });
+        let mut own = Mfp::identity(if gives_right(kind) { arity + looked_up.table.width } else { arity });
         if gives_right(kind) {
             own.project = (0..arity).chain(looked_up.mfp.project.iter().map(|column| arity + column)).collect();
         }
         let plan = Plan::LookupJoin {
             input: Box::new(self.plan(left)?),
-            relation: looked_up.relation,
+            relation: looked_up.table.relation,
             lookup: looked_up.lookup,
             key: looked_up.key,
             kind,
             condition,
             // Nothing of the right side comes out of a semi join, so neither does its key.
-            with_key: looked_up.with_key && gives_right(kind),
-            names: looked_up.names,
+            with_key: looked_up.table.with_key && gives_right(kind),
+            names: looked_up.table.names,
             mfp: own,
         };
         Ok(through(plan, mfp))
@@ -217,4 +195,38 @@ fn over_table(mfp: &Mfp, arity: usize) -> Vec<ScalarExpr> {
         columns.push(mapped);
     }
     columns
+}
+
+/// What both sides of a match are arranged by.
+fn match_keys(
+    links: Links,
+    same: &[(usize, usize)],
+    left_only: Vec<ScalarExpr>,
+    arity: usize,
+    types: &[ColumnType],
+) -> (Vec<ScalarExpr>, Vec<ScalarExpr>) {
+    let (mut left_key, mut right_key) = (Vec::new(), Vec::new());
+    for (one, other) in same {
+        left_key.push(ScalarExpr::Column(*one));
+        right_key.push(ScalarExpr::Column(other - arity));
+    }
+    for link in links.found {
+        left_key.push(link.outer);
+        right_key.push(link.inner);
+    }
+    if !left_only.is_empty() {
+        // NULL matches nothing: a left row that fails its own condition gets NULL as key.
+        if left_key.is_empty() {
+            left_key.push(expr::boolean(true));
+            right_key.push(expr::boolean(true));
+        }
+        let result = expr::scalar_type(&left_key[0], types);
+        let key = left_key[0].clone();
+        left_key[0] = ScalarExpr::Case {
+            branches: vec![(ScalarExpr::And(left_only), key)],
+            otherwise: Box::new(expr::null(result.clone())),
+            result,
+        };
+    }
+    (left_key, right_key)
 }

@@ -12,11 +12,13 @@
 use super::access::same_class;
 use super::chain::Chain;
 use super::costs::LOOKUP_COST;
+use super::late_materialization::First;
 use super::order::Links;
 use super::{Planner, through};
 use crate::error::PlanError;
 use crate::mir::{Mir, expr};
-use crate::plan::{Ends, JoinRange, MatchKind, Plan};
+use crate::plan::{Counting, Ends, JoinRange, MatchKind, Plan};
+use crate::scalar::aggregate::AggregateKind;
 use crate::scalar::func::Comparison;
 use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr};
 use crate::transform::shape;
@@ -123,9 +125,9 @@ impl Planner<'_> {
         input: &Mir,
         keys: &[usize],
         order: &[Order],
-        (limit, offset): (Option<&ScalarExpr>, Option<&ScalarExpr>),
+        First { limit, offset, counting }: &First,
     ) -> Result<Plan, PlanError> {
-        let count = |bound: Option<&ScalarExpr>| match bound {
+        let count = |bound: &Option<ScalarExpr>| match bound {
             Some(ScalarExpr::Literal(Datum::Int8(count), _)) => usize::try_from(*count).ok(),
             Some(_) | None => None,
         };
@@ -133,7 +135,8 @@ impl Planner<'_> {
         // What all rows of a group have in common orders none of them.
         let mut order = order.iter().filter(|order| !keys.contains(&order.column));
         let rows = count(limit).zip(skipped).and_then(|(limit, skipped)| limit.checked_add(skipped));
-        let (Some(rows), Some(first), false) = (rows, order.next(), self.maintained) else {
+        let few = !self.maintained && *counting == Counting::Rows;
+        let (Some(rows), Some(first), true) = (rows, order.next(), few) else {
             return self.plan(input);
         };
         let (low, high) = if first.descending { (0, rows) } else { (rows, 0) };
@@ -215,7 +218,7 @@ impl Planner<'_> {
         mfp.permute_input(total, &|column| sides.places[column]);
         let join = Plan::Join {
             left: Box::new(self.plan(&sides.left)?),
-            right: Box::new(self.plan(&sides.right)?),
+            right: Box::new(self.plan(&sides.right.joined)?),
             left_key,
             right_key,
             null_safe: !sides.same.is_empty(),
@@ -235,14 +238,14 @@ impl Planner<'_> {
 impl Planner<'_> {
     /// Whether the sides are better joined as a whole than by looking up what one of them has.
     fn is_worth(&self, sides: &Sides, links: &Links) -> bool {
-        if sides.inputs > 2 {
+        if sides.right.count > 1 {
             // Of several relations each may be found by the keys of the others.
-            return links.is_empty() && sides.same.is_empty() && sides.is_right_connected;
+            return links.is_empty() && sides.same.is_empty() && sides.right.are_connected;
         }
         if !sides.same.is_empty() {
             return true;
         }
-        let (left_size, right_size) = (self.estimate(&sides.left), self.estimate(&sides.right));
+        let (left_size, right_size) = (self.estimate(&sides.left), self.estimate(&sides.right.joined));
         let whole = left_size.cost + right_size.cost + right_size.rows;
         let finds = |mir: &Mir, links: &Links, rows: f64| {
             let looked_up = self.look_up(mir, links, &sides.types);
@@ -250,7 +253,7 @@ impl Planner<'_> {
         };
         let right = |expr: &ScalarExpr| expr::reads_only(expr, |column| column >= sides.arity);
         let back = Links::between(&sides.on, &[], &(0..sides.arity), &sides.types, right);
-        !finds(&sides.right, links, left_size.rows) && !finds(&sides.left, &back, right_size.rows)
+        !finds(&sides.right.joined, links, left_size.rows) && !finds(&sides.left, &back, right_size.rows)
     }
 }
 
@@ -259,11 +262,12 @@ fn extremes(aggregates: &[AggregateCall]) -> Option<Wanted> {
     let mut value: Option<&ScalarExpr> = None;
     let (mut low, mut high) = (0, 0);
     for call in aggregates {
-        let (greater, argument) = (call.function.prefers_greater?, call.args.first()?);
+        let AggregateKind::Extreme { greatest } = call.function.kind else { return None };
+        let argument = call.args.first()?;
         if call.filter.is_some() || *value.get_or_insert(argument) != argument {
             return None;
         }
-        if greater { high = 1 } else { low = 1 }
+        if greatest { high = 1 } else { low = 1 }
     }
     Some(match value {
         None => Wanted::Any,
@@ -283,12 +287,8 @@ fn over_core(mfp: &Mfp, expression: &ScalarExpr) -> ScalarExpr {
 
 /// A join as one of two: the input with the keys of groups, and all others.
 struct Sides {
-    /// How many relations there are.
-    inputs: usize,
-    /// Conditions lead from each relation of the right to each other.
-    is_right_connected: bool,
     left: Mir,
-    right: Mir,
+    right: Others,
     /// Columns of the left.
     arity: usize,
     /// Where each of the join's columns is.
@@ -299,6 +299,15 @@ struct Sides {
     on: Vec<ScalarExpr>,
     /// Pairs of both.
     same: Vec<(usize, usize)>,
+}
+
+/// The others of a join's relations, joined.
+struct Others {
+    joined: Mir,
+    /// How many there are.
+    count: usize,
+    /// Conditions lead from each of them to each other.
+    are_connected: bool,
 }
 
 impl Sides {
@@ -333,7 +342,7 @@ impl Sides {
         if same.iter().any(|(_, other)| *other < arity) {
             return None;
         }
-        let is_right_connected = connected(&ranges, left, &places, &within, &pairs_within);
+        let are_connected = connected(&ranges, left, &places, &within, &pairs_within);
         let mut others = inputs.iter().enumerate().filter(|(index, _)| *index != left).map(|(_, input)| input.clone());
         let right = match inputs.len() {
             2 => others.next()?.filter(within.iter().map(|on| expr::renumber(on, |column| column - arity)).collect()),
@@ -345,7 +354,8 @@ impl Sides {
         };
         let types = inputs[left].types().into_iter().chain(right.types()).collect();
         let left = inputs[left].clone();
-        Some(Sides { inputs: inputs.len(), is_right_connected, left, right, arity, places, types, on, same })
+        let right = Others { joined: right, count: inputs.len() - 1, are_connected };
+        Some(Sides { left, right, arity, places, types, on, same })
     }
 
     /// An expression of the join's columns where they are.

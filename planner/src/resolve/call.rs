@@ -37,6 +37,13 @@ pub(super) fn function_name(name: &ObjectName) -> Result<(String, &Ident), PlanE
     match idents.as_slice() {
         [ident] => Ok((fold(ident), ident)),
         [schema, ident] if fold(schema) == "pg_catalog" => Ok((fold(ident), ident)),
+        // What its views are built on, and pgjdbc asks with.
+        [schema, ident] if fold(schema) == "information_schema" && fold(ident).starts_with("_pg_") => {
+            Ok((fold(ident), ident))
+        }
+        [schema, ident] if matches!(fold(schema).as_str(), "information_schema" | "dogwood") => {
+            Err(PlanError::new("42883", format!("function {}.{}() does not exist", fold(schema), fold(ident))))
+        }
         [schema, ident] if fold(schema) == "public" => {
             Err(PlanError::new("42883", format!("function public.{}() does not exist", fold(ident))))
         }
@@ -222,6 +229,9 @@ impl Resolver<'_> {
             match arg {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => written.args.push(expr),
                 FunctionArg::Unnamed(FunctionArgExpr::Wildcard | FunctionArgExpr::WildcardWithOptions(_)) => {
+                    if written.distinct {
+                        return Err(PlanError::new("42601", "syntax error at or near \"*\""));
+                    }
                     written.star = true;
                 }
                 FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(table)) => {

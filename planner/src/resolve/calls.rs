@@ -41,7 +41,7 @@ impl WindowedCall {
         match self.function {
             WindowKind::Function(function) => !BY_PEERS.contains(&function.name),
             WindowKind::Aggregate(aggregate) => {
-                aggregate.ordered
+                aggregate.is_ordered()
                     || self.frame.unit == FrameUnit::Rows
                     || matches!(self.frame.exclude, FrameExclusion::CurrentRow | FrameExclusion::Ties)
             }

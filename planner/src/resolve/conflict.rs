@@ -1,8 +1,8 @@
 //! ON CONFLICT: which unique indexes count, and what is done to the row in the way.
 
-use super::beside::computed_beside;
 use super::dml::{Assignments, row_types};
 use super::scope::{Clause, Frame, fold};
+use super::write_subquery::computed_beside;
 use super::{Resolver, Typed};
 use crate::catalog::Table;
 use crate::error::PlanError;

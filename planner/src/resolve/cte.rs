@@ -53,13 +53,12 @@ impl CteDefinition {
 }
 
 impl CteBinding {
-    fn new(name: &str, columns: Vec<OutputColumn>, id: CteId, inline: Option<Hir>, depth: usize) -> Self {
+    fn new(name: &str, columns: Vec<OutputColumn>, id: CteId, inline: Option<(Hir, usize)>) -> Self {
         CteBinding {
             name: name.to_owned(),
             columns,
             id,
             inline,
-            depth,
             definition: None,
             used: false,
             locking: (0, 0),
@@ -71,9 +70,9 @@ impl CteBinding {
 impl Resolver<'_> {
     /// Brings the CTEs into scope; the caller takes them out again.
     pub(super) fn with_clause(&mut self, with: &With) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
-        let row_keys = std::mem::replace(&mut self.with_row_keys, false);
+        let row_keys = std::mem::replace(&mut self.row_locks.with_row_keys, false);
         let result = self.definitions(with);
-        self.with_row_keys = row_keys;
+        self.row_locks.with_row_keys = row_keys;
         result
     }
 
@@ -91,16 +90,16 @@ impl Resolver<'_> {
                     .hint("Run the statements one after another in a transaction.")
                     .at(self.at(cte.alias.name.span)));
             }
-            let locking = self.locking.len();
+            let locking = self.row_locks.subqueries.len();
             let definition = if with.recursive && mentions(&cte.query, &name) {
                 Some(self.recursive(cte, &name)?)
             } else {
                 self.plain(cte, &name)?
             };
             let definition = definition.map(Arc::new);
-            if let Some(binding) = self.ctes.last_mut() {
+            if let Some(binding) = self.ctes.in_scope.last_mut() {
                 binding.definition.clone_from(&definition);
-                binding.locking = (locking, self.locking.len());
+                binding.locking = (locking, self.row_locks.subqueries.len());
             }
             definitions.extend(definition);
             names.push(name);
@@ -113,14 +112,14 @@ impl Resolver<'_> {
         let columns = self.cte_columns(cte, name, outputs)?;
         value.named_outputs(name, &columns);
         let id = self.fresh_cte();
-        if let Some(identity) = self.identity(&value, &self.cte_identities)? {
-            self.cte_identities.insert(id, identity);
+        if let Some(identity) = self.identity(&value, &self.ctes.identities)? {
+            self.ctes.identities.insert(id, identity);
         }
         let mut correlated = false;
         outer_references(&mut value, &mut |_, _| correlated = true);
         // One that refers to rows around it is put in place at each use: there its levels are right.
-        let inline = correlated.then(|| value.clone());
-        self.ctes.push(CteBinding::new(name, columns, id, inline, self.frames.len()));
+        let inline = correlated.then(|| (value.clone(), self.frames.len()));
+        self.ctes.in_scope.push(CteBinding::new(name, columns, id, inline));
         Ok((!correlated).then(|| CteDefinition::Plain { id, name: name.to_owned(), value }))
     }
 
@@ -159,18 +158,7 @@ impl Resolver<'_> {
             .at(position)
         };
         let query = &*cte.query;
-        if query.order_by.is_some() {
-            return Err(not_recursive("ORDER BY").at(position));
-        }
-        if let Some(LimitClause::LimitOffset { offset: Some(_), .. }) = &query.limit_clause {
-            return Err(not_recursive("OFFSET").at(position));
-        }
-        if query.limit_clause.is_some() || query.fetch.is_some() {
-            return Err(not_recursive("LIMIT").at(position));
-        }
-        if !query.locks.is_empty() {
-            return Err(not_recursive("FOR UPDATE/SHARE").at(position));
-        }
+        refuse_around_recursion(query).map_err(|error| error.at(position))?;
         if let Some(inner) = &query.with
             && inner.cte_tables.iter().any(|cte| mentions(&cte.query, name))
         {
@@ -191,7 +179,7 @@ impl Resolver<'_> {
             )
             .at(position));
         }
-        let mark = self.ctes.len();
+        let mark = self.ctes.in_scope.len();
         let within = match &query.with {
             Some(with) => self.with_clause(with)?,
             None => Vec::new(),
@@ -200,9 +188,9 @@ impl Resolver<'_> {
         let columns = self.cte_columns(cte, name, outputs)?;
         base.named_outputs(name, &columns);
         let id = self.fresh_cte();
-        let recursing = Some(self.sublinks);
-        let own = CteBinding::new(name, columns.clone(), id, None, self.frames.len());
-        self.ctes.push(CteBinding { recursing, ..own });
+        let recursing = Some(self.nesting.sublinks);
+        let own = CteBinding::new(name, columns.clone(), id, None);
+        self.ctes.in_scope.push(CteBinding { recursing, ..own });
         let wanted: Vec<ColumnType> = base.types.clone();
         let (step, _) = self.set_operand(right, &Outputs::Hinted(&wanted))?;
         if aggregates(&step) && lists(right, name) {
@@ -215,6 +203,24 @@ impl Resolver<'_> {
         if step.arity() != base.arity() {
             return Err(PlanError::new("42601", "each UNION query must have the same number of columns").at(position));
         }
+        let step = self.cast_step(step, &wanted, name, position)?;
+        self.ctes.in_scope.truncate(mark);
+        let columns = columns.into_iter().map(|column| OutputColumn { origin: None, ..column }).collect();
+        self.ctes.in_scope.push(CteBinding::new(name, columns, id, None));
+        for column in &mut base.types {
+            column.nullable = true;
+        }
+        Ok(CteDefinition::Recursive { id, name: name.to_owned(), base, step, distinct, within })
+    }
+
+    /// The recursive term with the types of the other.
+    fn cast_step(
+        &mut self,
+        step: Hir,
+        wanted: &[ColumnType],
+        name: &str,
+        position: Option<u32>,
+    ) -> Result<Hir, PlanError> {
         let mut casts = Vec::with_capacity(wanted.len());
         for (index, wanted) in wanted.iter().enumerate() {
             let given = &step.types[index];
@@ -237,14 +243,7 @@ impl Resolver<'_> {
             casts.push(self.coerce(column, &wanted.scalar)?);
         }
         let (step, places) = step.with_columns(casts);
-        let step = step.project(places);
-        self.ctes.truncate(mark);
-        let columns = columns.into_iter().map(|column| OutputColumn { origin: None, ..column }).collect();
-        self.ctes.push(CteBinding::new(name, columns, id, None, self.frames.len()));
-        for column in &mut base.types {
-            column.nullable = true;
-        }
-        Ok(CteDefinition::Recursive { id, name: name.to_owned(), base, step, distinct, within })
+        Ok(step.project(places))
     }
 
     /// A use of the CTE at that place in the list.
@@ -252,9 +251,9 @@ impl Resolver<'_> {
     /// # Errors
     /// 42P19 for a recursive term's own name within a subquery: it would see one round's rows there, and might never end.
     pub(super) fn cte_reference(&mut self, index: usize) -> Result<(Hir, Binding), PlanError> {
-        self.ctes[index].used = true;
-        let cte = self.ctes[index].clone();
-        if cte.recursing.is_some_and(|around| self.sublinks > around) {
+        self.ctes.in_scope[index].used = true;
+        let cte = self.ctes.in_scope[index].clone();
+        if cte.recursing.is_some_and(|around| self.nesting.sublinks > around) {
             return Err(PlanError::new(
                 "42P19",
                 format!("recursive reference to query \"{}\" must not appear within a subquery", cte.name),
@@ -262,8 +261,8 @@ impl Resolver<'_> {
         }
         let types: Vec<ColumnType> = cte.columns.iter().map(|column| column.column_type.clone()).collect();
         let hir = match cte.inline {
-            Some(mut value) => {
-                let by = isize::try_from(self.frames.len() - cte.depth).unwrap_or(0);
+            Some((mut value, depth)) => {
+                let by = isize::try_from(self.frames.len() - depth).unwrap_or(0);
                 shift_hir(&mut value, 0, by);
                 self.with_items_of_its_own(&mut value);
                 value
@@ -350,4 +349,21 @@ fn lists(body: &SetExpr, name: &str) -> bool {
             if written.0.len() == 1 && written.0[0].as_ident().is_some_and(|ident| fold(ident) == name))
     };
     select.from.iter().any(|item| named(&item.relation) || item.joins.iter().any(|join| named(&join.relation)))
+}
+
+/// What may not stand around a recursion.
+fn refuse_around_recursion(query: &Query) -> Result<(), PlanError> {
+    if query.order_by.is_some() {
+        return Err(not_recursive("ORDER BY"));
+    }
+    if let Some(LimitClause::LimitOffset { offset: Some(_), .. }) = &query.limit_clause {
+        return Err(not_recursive("OFFSET"));
+    }
+    if query.limit_clause.is_some() || query.fetch.is_some() {
+        return Err(not_recursive("LIMIT"));
+    }
+    if !query.locks.is_empty() {
+        return Err(not_recursive("FOR UPDATE/SHARE"));
+    }
+    Ok(())
 }

@@ -1,11 +1,11 @@
 //! What all writes share: the target table, defaults, checks, assignments, RETURNING.
 
-use super::beside::computed_beside;
 use super::operator::{Field, row_items};
 use super::outputs::{Limits, Outputs};
 use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible, fold};
 use super::select::Target;
 use super::updatable::ViewWrite;
+use super::write_subquery::computed_beside;
 use super::{Resolver, SessionInfo, Typed};
 use crate::catalog::{Catalog, Column, DefaultValue, Table};
 use crate::error::PlanError;
@@ -59,9 +59,9 @@ impl Resolver<'_> {
     pub(super) fn written_table(&mut self, name: &ObjectName, write: ViewWrite) -> Result<Arc<Table>, PlanError> {
         use super::from::NamedRelation;
         // CTEs cannot be written, and do not hide tables here.
-        let ctes = std::mem::take(&mut self.ctes);
+        let ctes = std::mem::take(&mut self.ctes.in_scope);
         let found = self.find_relation(name);
-        self.ctes = ctes;
+        self.ctes.in_scope = ctes;
         match found? {
             NamedRelation::View(view) => Err(self.unwritable(&view, write)),
             NamedRelation::Stored { id, is_system: false, name, .. } => match self.catalog.table(id) {
@@ -133,14 +133,14 @@ impl Resolver<'_> {
     ) -> Result<T, PlanError> {
         let parsed = parse_expression(text)?;
         let mut inner = Resolver::new(self.catalog, self.session, "", &[]);
-        inner.next_cte = self.next_cte;
+        inner.ctes.next = self.ctes.next;
         inner.as_shown = self.as_shown;
         let (result, frame) = inner.with_frame(frame, |resolver| {
             let typed = resolver.expr(&parsed)?;
             finish(resolver, typed)
         })?;
         debug_assert!(frame.calls.is_empty(), "no clause of the catalog allows calls over rows");
-        self.next_cte = inner.next_cte;
+        self.ctes.next = inner.ctes.next;
         Ok(result)
     }
 
@@ -214,56 +214,17 @@ impl Resolver<'_> {
                     assigned.push((index, value));
                 }
                 AssignmentTarget::Tuple(names) => {
-                    let columns =
-                        names.iter().map(|name| self.assigned_column(table, name)).collect::<Result<Vec<_>, _>>()?;
-                    let wrong = || PlanError::new("42601", "number of columns does not match number of values");
-                    if let Expr::Subquery(query) = super::expr::unnested(&assignment.value) {
-                        let position = self.position_of(&assignment.value);
-                        let row = self.row_subquery(query)?;
-                        let ScalarType::Record(fields) = row.scalar().clone() else { return Err(wrong()) };
-                        if fields.len() != columns.len() {
-                            return Err(wrong().at(position));
-                        }
-                        let source = Typed::column(width + rows.len(), row.column_type.clone());
-                        rows.push(row);
-                        for (place, index) in columns.into_iter().enumerate() {
-                            let column = &table.columns[index];
-                            self.check_assigned(column)?;
-                            let value = self.field_at(source.clone(), place)?;
-                            assigned.push((index, self.assign(value, &column.column_type, &column.name, None)?));
-                        }
+                    let columns = names.iter().map(|name| self.assigned_column(table, name));
+                    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+                    let Expr::Subquery(query) = super::expr::unnested(&assignment.value) else {
+                        assigned.extend(self.assigned_row(table, &columns, &assignment.value)?);
                         continue;
-                    }
+                    };
                     let position = self.position_of(&assignment.value);
-                    let items = row_items(&assignment.value).ok_or_else(|| {
-                        PlanError::new(
-                            "0A000",
-                            "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
-                        )
-                        .at(position)
-                    })?;
-                    let mut values = Vec::with_capacity(columns.len());
-                    for field in items {
-                        let index = *columns.get(values.len()).ok_or_else(|| wrong().at(position))?;
-                        match field {
-                            Field::Value(expr) => values.push(self.assigned_value(table, index, expr)?),
-                            starred => {
-                                let fields = self.several_fields(&starred)?;
-                                if fields.len() > columns.len() - values.len() {
-                                    return Err(wrong().at(position));
-                                }
-                                for (&index, typed) in columns[values.len()..].iter().zip(&fields) {
-                                    let column = &table.columns[index];
-                                    let typed = typed.clone();
-                                    values.push(self.assign(typed, &column.column_type, &column.name, position)?);
-                                }
-                            }
-                        }
-                    }
-                    if values.len() != columns.len() {
-                        return Err(wrong().at(position));
-                    }
-                    assigned.extend(columns.into_iter().zip(values));
+                    let row = self.row_subquery(query)?;
+                    let source = Typed::column(width + rows.len(), row.column_type.clone());
+                    rows.push(row);
+                    assigned.extend(self.assigned_fields(table, &columns, source, position)?);
                 }
             }
         }
@@ -274,6 +235,64 @@ impl Resolver<'_> {
             }
         }
         Ok(Assignments { rows, columns: assigned })
+    }
+
+    /// The values of several columns from one row, of as many fields.
+    fn assigned_fields(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnIndex],
+        row: Typed,
+        position: Option<u32>,
+    ) -> Result<Vec<(ColumnIndex, Typed)>, PlanError> {
+        let ScalarType::Record(fields) = row.scalar() else { return Err(wrong_count()) };
+        if fields.len() != columns.len() {
+            return Err(wrong_count().at(position));
+        }
+        let mut assigned = Vec::with_capacity(columns.len());
+        for (place, &index) in columns.iter().enumerate() {
+            let column = &table.columns[index];
+            self.check_assigned(column)?;
+            let value = self.field_at(row.clone(), place)?;
+            assigned.push((index, self.assign(value, &column.column_type, &column.name, None)?));
+        }
+        Ok(assigned)
+    }
+
+    /// The same from a row that is written as such.
+    fn assigned_row(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnIndex],
+        written: &Expr,
+    ) -> Result<Vec<(ColumnIndex, Typed)>, PlanError> {
+        let position = self.position_of(written);
+        let items = row_items(written).ok_or_else(|| {
+            PlanError::new("0A000", "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")
+                .at(position)
+        })?;
+        let mut values = Vec::with_capacity(columns.len());
+        for field in items {
+            let index = *columns.get(values.len()).ok_or_else(|| wrong_count().at(position))?;
+            match field {
+                Field::Value(expr) => values.push(self.assigned_value(table, index, expr)?),
+                starred => {
+                    let fields = self.several_fields(&starred)?;
+                    if fields.len() > columns.len() - values.len() {
+                        return Err(wrong_count().at(position));
+                    }
+                    for (&index, typed) in columns[values.len()..].iter().zip(&fields) {
+                        let column = &table.columns[index];
+                        let typed = typed.clone();
+                        values.push(self.assign(typed, &column.column_type, &column.name, position)?);
+                    }
+                }
+            }
+        }
+        if values.len() != columns.len() {
+            return Err(wrong_count().at(position));
+        }
+        Ok(columns.iter().copied().zip(values).collect())
     }
 
     /// A subquery's one row as a composite value: NULL without a row, 21000 for two.
@@ -383,14 +402,9 @@ pub(super) fn source_query(relation: Hir, project: Vec<usize>) -> HirQuery {
             origin: None,
         })
         .collect();
-    HirQuery {
-        relation,
-        order_by: Vec::new(),
-        limit: None,
-        offset: None,
-        project,
-        columns,
-        locks: Vec::new(),
-        locking: Vec::new(),
-    }
+    HirQuery::of(relation, project, columns)
+}
+
+fn wrong_count() -> PlanError {
+    PlanError::new("42601", "number of columns does not match number of values")
 }

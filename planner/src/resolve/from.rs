@@ -12,7 +12,7 @@ use crate::scalar::cast::select_common_type_for;
 use crate::system;
 use repr::{ColumnType, RelationId};
 use sqlparser::ast::{
-    FunctionArg, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Spanned, TableAlias,
+    Expr, FunctionArg, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Spanned, TableAlias,
     TableFactor, TableWithJoins,
 };
 use std::sync::Arc;
@@ -60,9 +60,9 @@ pub(super) enum NamedRelation {
 
 impl Resolver<'_> {
     pub(super) fn from_clause(&mut self, items: &[TableWithJoins]) -> Result<FromItem, PlanError> {
-        let floor = std::mem::replace(&mut self.lateral_floor, self.frames.len());
+        let floor = std::mem::replace(&mut self.nesting.lateral_floor, self.frames.len());
         let result = self.from_items(items);
-        self.lateral_floor = floor;
+        self.nesting.lateral_floor = floor;
         result
     }
 
@@ -137,7 +137,7 @@ impl Resolver<'_> {
 
     /// Resolves with the FROM items before it in sight.
     pub(super) fn lateral<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T, PlanError>) -> Result<T, PlanError> {
-        let floor = self.lateral_floor;
+        let floor = self.nesting.lateral_floor;
         let mut opened = Vec::new();
         for (index, frame) in self.frames.iter_mut().enumerate().skip(floor) {
             if frame.visibility == Visibility::LateralHidden {
@@ -162,14 +162,7 @@ impl Resolver<'_> {
         constraint: &JoinConstraint,
         lateral: bool,
     ) -> Result<FromItem, PlanError> {
-        for table in &right.tables {
-            if left.tables.iter().any(|other| {
-                other.name == table.name
-                    && (other.schema == table.schema || other.schema.is_none() || table.schema.is_none())
-            }) {
-                return Err(PlanError::new("42712", format!("table name \"{}\" specified more than once", table.name)));
-            }
-        }
+        require_distinct_names(&left, &right)?;
         if matches!(kind, JoinKind::Left | JoinKind::Full) {
             self.tell_absent(&mut right);
         }
@@ -183,16 +176,7 @@ impl Resolver<'_> {
         for column in &mut right.columns {
             column.index += offset;
         }
-        let shared: Vec<String> = match constraint {
-            JoinConstraint::Using(names) => names.iter().map(using_name).collect::<Result<_, _>>()?,
-            JoinConstraint::Natural => left
-                .columns
-                .iter()
-                .filter(|column| right.columns.iter().any(|other| other.name == column.name))
-                .map(|column| column.name.clone())
-                .collect(),
-            JoinConstraint::On(_) | JoinConstraint::None => Vec::new(),
-        };
+        let shared = shared_names(&left, &right, constraint)?;
         let mut conditions = Vec::new();
         let mut pairs = Vec::new();
         for name in &shared {
@@ -207,18 +191,7 @@ impl Resolver<'_> {
             pairs.push((left_column, right_column));
         }
         if let JoinConstraint::On(condition) = constraint {
-            let frame = Frame {
-                tables: left.tables.iter().chain(&right.tables).cloned().collect(),
-                columns: left.columns.iter().chain(&right.columns).cloned().collect(),
-                clause: Clause::JoinOn,
-                ..Frame::default()
-            };
-            let position = self.position_of(condition);
-            let (condition, _) = self.with_frame(frame, |resolver| {
-                let typed = resolver.expr(condition)?;
-                resolver.condition(typed, "JOIN/ON", position)
-            })?;
-            conditions.extend(super::build::conjuncts(condition));
+            conditions.extend(self.join_condition(&left, &right, condition)?);
         }
         if matches!(kind, JoinKind::Left | JoinKind::Full) {
             right.nullable();
@@ -244,6 +217,27 @@ impl Resolver<'_> {
         columns.extend(right.columns.into_iter().filter(|column| !is_shared(column)));
         left.tables.extend(right.tables);
         Ok(FromItem { hir, tables: left.tables, columns })
+    }
+
+    /// The condition that ON gives, over both sides.
+    fn join_condition(
+        &mut self,
+        left: &FromItem,
+        right: &FromItem,
+        condition: &Expr,
+    ) -> Result<Vec<HirExpr>, PlanError> {
+        let frame = Frame {
+            tables: left.tables.iter().chain(&right.tables).cloned().collect(),
+            columns: left.columns.iter().chain(&right.columns).cloned().collect(),
+            clause: Clause::JoinOn,
+            ..Frame::default()
+        };
+        let position = self.position_of(condition);
+        let (condition, _) = self.with_frame(frame, |resolver| {
+            let typed = resolver.expr(condition)?;
+            resolver.condition(typed, "JOIN/ON", position)
+        })?;
+        Ok(super::build::conjuncts(condition))
     }
 
     /// Sees to it that of the item's relations an outer join's row without one can be told from a row of NULLs: by the primary
@@ -350,7 +344,7 @@ impl Resolver<'_> {
         match found {
             NamedRelation::View(view) => {
                 let called = alias.map_or_else(|| view.name.clone(), |alias| fold(&alias.name));
-                let covering = if self.with_row_keys { self.covering(&called) } else { Vec::new() };
+                let covering = if self.row_locks.with_row_keys { self.covering(&called) } else { Vec::new() };
                 let FromItem { hir, mut tables, .. } = self.expand_view(&view, covering)?;
                 let hir = behind_its_columns(&view, hir);
                 let columns = view_columns(&view, &hir.types);
@@ -375,9 +369,9 @@ impl Resolver<'_> {
             NamedRelation::Stored { id, schema, name, columns, types, is_system } => {
                 let is_table = self.catalog.table(id).is_some_and(|table| table.is_stored());
                 if !is_table && !is_system {
-                    self.maintained.insert(id);
+                    self.views.maintained.insert(id);
                 }
-                let with_key = self.with_row_keys && is_table;
+                let with_key = self.row_locks.with_row_keys && is_table;
                 let row_keys = if with_key { vec![(id, types.len())] } else { Vec::new() };
                 let binding =
                     Binding { schema: Some(schema), relation: Some(id), row_keys, ..Binding::of(name, columns) };
@@ -409,7 +403,7 @@ impl Resolver<'_> {
             [] => return Err(PlanError::new("42601", "a relation needs a name")),
         };
         if schema.is_none()
-            && let Some(index) = self.ctes.iter().rposition(|cte| cte.name == relation)
+            && let Some(index) = self.ctes.in_scope.iter().rposition(|cte| cte.name == relation)
         {
             return Ok(NamedRelation::Cte(index));
         }
@@ -583,4 +577,30 @@ pub(super) fn plain_column(expr: &HirExpr) -> Option<usize> {
         HirExpr::Column(HirColumn::Column { level: 0, index }) => Some(*index),
         _ => None,
     }
+}
+
+fn require_distinct_names(left: &FromItem, right: &FromItem) -> Result<(), PlanError> {
+    for table in &right.tables {
+        if left.tables.iter().any(|other| {
+            other.name == table.name
+                && (other.schema == table.schema || other.schema.is_none() || table.schema.is_none())
+        }) {
+            return Err(PlanError::new("42712", format!("table name \"{}\" specified more than once", table.name)));
+        }
+    }
+    Ok(())
+}
+
+/// The names of the columns that USING or NATURAL equates.
+fn shared_names(left: &FromItem, right: &FromItem, constraint: &JoinConstraint) -> Result<Vec<String>, PlanError> {
+    Ok(match constraint {
+        JoinConstraint::Using(names) => names.iter().map(using_name).collect::<Result<_, _>>()?,
+        JoinConstraint::Natural => left
+            .columns
+            .iter()
+            .filter(|column| right.columns.iter().any(|other| other.name == column.name))
+            .map(|column| column.name.clone())
+            .collect(),
+        JoinConstraint::On(_) | JoinConstraint::None => Vec::new(),
+    })
 }

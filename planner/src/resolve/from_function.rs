@@ -12,6 +12,9 @@ use crate::scalar::registry;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, ObjectName, TableAlias};
 
+/// A function's rows, and the names and types of their columns.
+type FunctionRows = (Hir, Vec<(String, ColumnType)>);
+
 impl Resolver<'_> {
     /// A function in FROM: set-returning, or one row.
     pub(super) fn function_item(
@@ -93,67 +96,17 @@ impl Resolver<'_> {
         exprs: &[&Expr],
         ordinality: bool,
         alias: Option<&TableAlias>,
-    ) -> Result<(Hir, Vec<(String, ColumnType)>), PlanError> {
+    ) -> Result<FunctionRows, PlanError> {
         let args = exprs.iter().map(|expr| self.expr(expr)).collect::<Result<Vec<_>, _>>()?;
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
-        let mut columns: Vec<(String, ColumnType)>;
-        let mut hir;
+        let (mut hir, mut columns);
         if registry::is_table_function(function) {
-            let found = registry::resolve_table_function(function, &types)
-                .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
-            let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
-            columns = found
-                .columns
-                .iter()
-                .map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone())))
-                .collect();
-            if let Some(declared) = self.column_definitions(alias)? {
-                columns = declared;
-            }
-            let types: Vec<ColumnType> = columns.iter().map(|(_, column_type)| column_type.clone()).collect();
-            hir = Hir {
-                node: HirNode::TableFunction {
-                    input: Box::new(Hir::unit()),
-                    functions: vec![(found.function, args, types.clone())],
-                    ordinality,
-                    names: Names::default(),
-                },
-                types,
-            };
+            (hir, columns) = self.table_function_rows(function, (args, &types), ordinality, alias)?;
             if ordinality {
                 hir.types.push(ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) });
             }
         } else {
-            let mut call = self.call_named(function, args, None)?;
-            if let Some(declared) = self.column_definitions(alias)? {
-                let fields: Vec<(String, ScalarType)> =
-                    declared.iter().map(|(name, column_type)| (name.clone(), column_type.scalar.clone())).collect();
-                let scalar = ScalarType::Record(fields.into());
-                if let HirExpr::Call { result, .. } = &mut call.expr {
-                    *result = scalar.clone();
-                }
-                call.column_type.scalar = scalar;
-            }
-            match call.scalar().clone() {
-                ScalarType::Record(fields) if !fields.is_empty() => {
-                    let (input, places) = Hir::unit().with_columns(vec![call.clone()]);
-                    let row = Typed::column(places[0], call.column_type.clone());
-                    let mut values = Vec::with_capacity(fields.len());
-                    for index in 0..fields.len() {
-                        values.push(self.field_at(row.clone(), index)?);
-                    }
-                    let (mapped, places) = input.with_columns(values);
-                    hir = mapped.project(places);
-                    columns = fields
-                        .iter()
-                        .map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone())))
-                        .collect();
-                }
-                _ => {
-                    columns = vec![(function.to_owned(), call.column_type.clone())];
-                    hir = Hir::unit().map(vec![call]);
-                }
-            }
+            (hir, columns) = self.called_row(function, args, alias)?;
             if ordinality {
                 let one = Typed::literal(repr::Datum::Int8(1), ScalarType::Int8);
                 hir = hir.map(vec![one]);
@@ -166,6 +119,72 @@ impl Resolver<'_> {
             ));
         }
         Ok((hir, columns))
+    }
+
+    /// The rows of a set-returning function.
+    fn table_function_rows(
+        &mut self,
+        function: &str,
+        (args, types): (Vec<Typed>, &[ScalarType]),
+        ordinality: bool,
+        alias: Option<&TableAlias>,
+    ) -> Result<FunctionRows, PlanError> {
+        let found = registry::resolve_table_function(function, types)
+            .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
+        let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+        let mut columns: Vec<(String, ColumnType)> =
+            found.columns.iter().map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone()))).collect();
+        if let Some(declared) = self.column_definitions(alias)? {
+            columns = declared;
+        }
+        let types: Vec<ColumnType> = columns.iter().map(|(_, column_type)| column_type.clone()).collect();
+        let hir = Hir {
+            node: HirNode::TableFunction {
+                input: Box::new(Hir::unit()),
+                functions: vec![(found.function, args, types.clone())],
+                ordinality,
+                names: Names::default(),
+            },
+            types,
+        };
+        Ok((hir, columns))
+    }
+
+    /// One row: what another function returns, or the fields of that.
+    fn called_row(
+        &mut self,
+        function: &str,
+        args: Vec<Typed>,
+        alias: Option<&TableAlias>,
+    ) -> Result<FunctionRows, PlanError> {
+        let mut call = self.call_named(function, args, None)?;
+        if let Some(declared) = self.column_definitions(alias)? {
+            let fields: Vec<(String, ScalarType)> =
+                declared.iter().map(|(name, column_type)| (name.clone(), column_type.scalar.clone())).collect();
+            let scalar = ScalarType::Record(fields.into());
+            if let HirExpr::Call { result, .. } = &mut call.expr {
+                *result = scalar.clone();
+            }
+            call.column_type.scalar = scalar;
+        }
+        match call.scalar().clone() {
+            ScalarType::Record(fields) if !fields.is_empty() => {
+                let (input, places) = Hir::unit().with_columns(vec![call.clone()]);
+                let row = Typed::column(places[0], call.column_type.clone());
+                let mut values = Vec::with_capacity(fields.len());
+                for index in 0..fields.len() {
+                    values.push(self.field_at(row.clone(), index)?);
+                }
+                let (mapped, places) = input.with_columns(values);
+                let columns =
+                    fields.iter().map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone()))).collect();
+                Ok((mapped.project(places), columns))
+            }
+            _ => {
+                let columns = vec![(function.to_owned(), call.column_type.clone())];
+                Ok((Hir::unit().map(vec![call]), columns))
+            }
+        }
     }
 
     /// `AS t(a int, b text)`: the columns of a function that returns records.

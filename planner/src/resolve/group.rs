@@ -87,6 +87,29 @@ impl Calls {
         found
     }
 
+    /// The keys that each GROUPING call is about.
+    fn groupings(&self, keys: &[Typed]) -> Result<Vec<Vec<usize>>, PlanError> {
+        self.calls
+            .iter()
+            .filter_map(|call| match call {
+                Call::Grouping(exprs) => Some(exprs),
+                Call::Aggregate(_) | Call::Window(_) | Call::Set { .. } => None,
+            })
+            .map(|exprs| {
+                exprs
+                    .iter()
+                    .map(|expr| keys.iter().position(|key| key.expr == *expr))
+                    .collect::<Option<Vec<_>>>()
+                    .ok_or_else(|| {
+                        PlanError::new(
+                            "42803",
+                            "arguments to GROUPING must be grouping expressions of the associated query level",
+                        )
+                    })
+            })
+            .collect::<Result<_, _>>()
+    }
+
     /// The grouped relation, and what `rewrite` must know to put expressions over it.
     pub(super) fn group(
         &mut self,
@@ -107,26 +130,7 @@ impl Calls {
                 Call::Grouping(_) | Call::Window(_) | Call::Set { .. } => None,
             })
             .collect();
-        let groupings: Vec<Vec<usize>> = self
-            .calls
-            .iter()
-            .filter_map(|call| match call {
-                Call::Grouping(exprs) => Some(exprs),
-                Call::Aggregate(_) | Call::Window(_) | Call::Set { .. } => None,
-            })
-            .map(|exprs| {
-                exprs
-                    .iter()
-                    .map(|expr| grouping.keys[..written].iter().position(|key| key.expr == *expr))
-                    .collect::<Option<Vec<_>>>()
-                    .ok_or_else(|| {
-                        PlanError::new(
-                            "42803",
-                            "arguments to GROUPING must be grouping expressions of the associated query level",
-                        )
-                    })
-            })
-            .collect::<Result<_, _>>()?;
+        let groupings = self.groupings(&grouping.keys[..written])?;
         let keys = grouping.keys.len();
         let (mut next_aggregate, mut next_grouping) = (keys, keys + aggregates.len());
         for (call, column) in self.calls.iter().zip(&mut self.columns) {

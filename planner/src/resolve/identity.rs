@@ -17,10 +17,9 @@ use super::view::view_query;
 use super::{Resolver, ViewUse};
 use crate::catalog::Table;
 use crate::error::PlanError;
-use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirNode, HirQuery};
+use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirNode, HirQuery, JoinKind};
 use crate::scalar::Order;
 use crate::system;
-use crate::transform::shape::has_one_writing;
 use repr::{ColumnType, Datum, RelationId, ScalarType, poll};
 use std::collections::BTreeMap;
 
@@ -44,13 +43,13 @@ impl Resolver<'_> {
         if self.session.views == ViewUse::Opaque {
             return Ok((relation, order));
         }
-        let by_key = self.identity(&relation, &self.cte_identities)?.is_some();
-        let (relation, identity) = self.identified(relation, &self.cte_identities)?;
+        let by_key = self.identity(&relation, &self.ctes.identities)?.is_some();
+        let (relation, identity) = self.identified(relation, &self.ctes.identities)?;
         // In the direction of what was written last: whoever reads an index backwards reads all of it backwards.
         let descending = order.last().is_some_and(|last| last.descending);
         for column in identity {
             // Of a whole row each writing of a value counts, though it was ordered by the value.
-            let settled = by_key || has_one_writing(&relation.types[column].scalar);
+            let settled = by_key || relation.types[column].scalar.has_one_writing();
             if !settled || !order.iter().any(|item| item.column == column) {
                 order.push(Order { column, descending, nulls_first: descending, tie: true });
             }
@@ -158,21 +157,8 @@ impl Resolver<'_> {
                 identity.push(at);
                 (numbered, identity)
             }
-            HirNode::Join { left, right, kind, mut on, lateral } => {
-                let (left_width, right_width) = (left.arity(), right.arity());
-                let (left, identity) = self.identified(*left, ctes)?;
-                let (right, of_right) = self.identified(*right, ctes)?;
-                let (start, end) = (left.arity(), left.arity() + right.arity());
-                moved(&mut on, left_width, start - left_width)?;
-                let columns: Vec<usize> = (0..left_width)
-                    .chain(start..start + right_width)
-                    .chain(left_width..start)
-                    .chain(start + right_width..end)
-                    .collect();
-                let all = identity.into_iter().chain(of_right.into_iter().map(|column| start + column));
-                let all: Vec<usize> = all.collect();
-                let identity = places(&all, &columns).unwrap_or_default();
-                (left.join(right, kind, on, lateral).project(columns), identity)
+            HirNode::Join { left, right, kind, on, lateral } => {
+                self.identified_join((*left, *right), kind, (on, lateral), ctes)?
             }
             HirNode::Constant(rows, names) => {
                 let place = |at: usize| Datum::Int4(i32::try_from(at).unwrap_or(i32::MAX));
@@ -195,13 +181,36 @@ impl Resolver<'_> {
             }
         })
     }
+
+    fn identified_join(
+        &self,
+        (left, right): (Hir, Hir),
+        kind: JoinKind,
+        (mut on, lateral): (HirExpr, bool),
+        ctes: &CteIdentities,
+    ) -> Result<(Hir, Vec<usize>), PlanError> {
+        let (left_width, right_width) = (left.arity(), right.arity());
+        let (left, identity) = self.identified(left, ctes)?;
+        let (right, of_right) = self.identified(right, ctes)?;
+        let (start, end) = (left.arity(), left.arity() + right.arity());
+        moved(&mut on, left_width, start - left_width)?;
+        let columns: Vec<usize> = (0..left_width)
+            .chain(start..start + right_width)
+            .chain(left_width..start)
+            .chain(start + right_width..end)
+            .collect();
+        let all = identity.into_iter().chain(of_right.into_iter().map(|column| start + column));
+        let all: Vec<usize> = all.collect();
+        let identity = places(&all, &columns).unwrap_or_default();
+        Ok((left.join(right, kind, on, lateral).project(columns), identity))
+    }
 }
 
 /// Whether rows that are equal in what ORDER BY says look alike: it says all that comes out, and of each value there is one
 /// writing only.
 fn shows_no_ties(query: &HirQuery) -> bool {
     query.project.iter().all(|column| {
-        has_one_writing(&query.relation.types[*column].scalar)
+        query.relation.types[*column].scalar.has_one_writing()
             && query.order_by.iter().any(|item| item.column == *column)
     })
 }

@@ -1,7 +1,7 @@
 //! INSERT, and COPY FROM as an INSERT of parameters.
 
 use super::dml::{is_default, null_of, row_types, source_query};
-use super::literals::{literal_type, single, widened};
+use super::literals::{ColumnCast, literal_type, single, widened};
 use super::naming::value_names;
 use super::operator::Field;
 use super::outputs::Outputs;
@@ -16,6 +16,7 @@ use crate::parse::literals::{self, LiteralRun};
 use crate::parse::overriding::{self, Overriding};
 use crate::parse::parse_query;
 use crate::scalar::Order;
+use crate::scalar::cast::CastContext;
 use repr::{ColumnIndex, ColumnType, Datum, ScalarType, poll};
 use sqlparser::ast::{Expr, Insert, OnInsert, Query, SelectItem, SetExpr, TableObject};
 
@@ -184,6 +185,13 @@ impl Resolver<'_> {
         (named, overriding): (bool, Overriding),
     ) -> Result<HirQuery, PlanError> {
         let rows = literals::rows(text);
+        let casts = if rows.is_first_only { None } else { self.column_casts(&rows)? };
+        let Some(casts) = casts else {
+            let rows = literals::spread_rows(text)?;
+            let rows: Vec<Vec<&Expr>> = rows.iter().map(|row| row.iter().collect()).collect();
+            return self.insert_rows(table, columns, &rows, named, overriding);
+        };
+        let rows = rows.values;
         let places = literals::first_row(text);
         let width = places.len();
         // The expression begins behind the parenthesis that the text begins with.
@@ -195,11 +203,19 @@ impl Resolver<'_> {
         }
         let wanted = |place: usize| &table.columns[columns[place]].column_type.scalar;
         let relation = match run_columns(&rows, width, wanted)? {
-            Some(types) => {
+            Some(mut types) => {
                 let rows = widened_rows(rows, &types)?;
+                for (own, cast) in types.iter_mut().zip(&casts) {
+                    cast.iter().for_each(|cast| *own = cast.from.clone());
+                }
                 let types: Vec<ColumnType> = types.into_iter().map(ColumnType::nullable).collect();
                 let constants = Hir { node: HirNode::Constant(rows, value_names(columns.len())), types };
-                self.given_constants(table, columns, constants, &positions)?
+                self.given_constants(table, columns, constants, &casts, &positions)?
+            }
+            None if casts.iter().any(Option::is_some) => {
+                let rows = literals::spread_rows(text)?;
+                let rows: Vec<Vec<&Expr>> = rows.iter().map(|row| row.iter().collect()).collect();
+                return self.insert_rows(table, columns, &rows, named, overriding);
             }
             None => {
                 let given = |(value, position): (Datum, &Option<u32>)| Given {
@@ -216,18 +232,22 @@ impl Resolver<'_> {
         self.complete_rows(table, &columns, relation, places, Vec::new())
     }
 
-    /// Constants as a relation, each column cast once for all rows.
+    /// Constants as a relation, each column cast once for all rows: as it is written, then to its own type.
     fn given_constants(
         &mut self,
         table: &Table,
         columns: &[ColumnIndex],
         constants: Hir,
+        written: &[Option<ColumnCast>],
         positions: &[Option<u32>],
     ) -> Result<Hir, PlanError> {
         let mut casts = Vec::with_capacity(columns.len());
         for (place, &index) in columns.iter().enumerate() {
             let own = &table.columns[index];
-            let column = Typed::column(place, constants.types[place].clone());
+            let mut column = Typed::column(place, constants.types[place].clone());
+            if let Some(Some(ColumnCast { to, .. })) = written.get(place) {
+                column = self.cast(column, to, CastContext::Explicit)?;
+            }
             let to = ColumnType { nullable: true, ..own.column_type.clone() };
             casts.push(self.assign(column, &to, &own.name, positions[place])?);
         }
@@ -250,7 +270,7 @@ impl Resolver<'_> {
             let rows = values.iter().map(|row| row.iter().map(Given::datum).collect()).collect();
             let constants = Hir { node: HirNode::Constant(rows, value_names(columns.len())), types: literal_types };
             let positions: Vec<Option<u32>> = values[0].iter().map(|given| given.position).collect();
-            return self.given_constants(table, columns, constants, &positions);
+            return self.given_constants(table, columns, constants, &[], &positions);
         }
         let mut rows = Vec::with_capacity(values.len());
         for row in values.drain(..) {

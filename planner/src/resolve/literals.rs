@@ -1,6 +1,6 @@
 //! Runs of plain literals (`parse::literals`) as constants: lists as arrays, rows as relations.
 //!
-//! What a literal is alone, and what it becomes among others, is as for literals of the tree; only nothing is made for each of
+//! What is cast is cast as a whole: an array, a column. What a literal is alone, and what it becomes among others, is as for literals of the tree; only nothing is made for each of
 //! them but its value. Where no constant is one (operands that are unknown, arrays), they are taken one by one.
 
 use super::coerce::check_unknown;
@@ -9,7 +9,7 @@ use super::outputs::Outputs;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode, OutputColumn};
-use crate::parse::literals::{self, LiteralRun};
+use crate::parse::literals::{self, List, LiteralRun, Rows, WrittenCast};
 use crate::parse::parse_expression;
 use crate::scalar::cast::{CastContext, select_common_type_for};
 use repr::{Array, ColumnType, Datum, ScalarType, poll};
@@ -76,16 +76,7 @@ pub(super) enum Item<'q> {
     /// By itself.
     One(&'q Expr),
     /// Literals.
-    Many(Vec<Datum>),
-}
-
-impl Item<'_> {
-    fn literals(self) -> Vec<Datum> {
-        match self {
-            Item::One(_) => Vec::new(),
-            Item::Many(values) => values,
-        }
-    }
+    Many(List<'q>),
 }
 
 /// The items of a list, none if there is no run among them.
@@ -100,6 +91,25 @@ pub(super) fn items(list: &[Expr]) -> Option<Vec<Item<'_>>> {
     Some(list.iter().map(item).collect())
 }
 
+/// A list whose runs of rows are spread; none if it has none.
+pub(super) fn spread_rows(list: &[Expr]) -> Result<Option<Vec<Expr>>, PlanError> {
+    let text = |expr| match literals::run(expr) {
+        Some(LiteralRun::Rows(text)) => Some(text),
+        Some(LiteralRun::List(_)) | None => None,
+    };
+    if !list.iter().any(|expr| text(expr).is_some()) {
+        return Ok(None);
+    }
+    let mut spread = Vec::new();
+    for expr in list {
+        match text(expr) {
+            Some(text) => spread.extend(literals::spread(text)?),
+            None => spread.push(expr.clone()),
+        }
+    }
+    Ok(Some(spread))
+}
+
 /// The type of a literal that stands by itself.
 pub(super) fn literal_type(value: &Datum) -> ScalarType {
     match value {
@@ -109,6 +119,38 @@ pub(super) fn literal_type(value: &Datum) -> ScalarType {
         Datum::Bool(_) => ScalarType::Bool,
         _ => ScalarType::Unknown,
     }
+}
+
+/// The types of literals, in the order in which they come first; NULLs have none.
+pub(super) fn types_of(values: &[Datum]) -> Result<Vec<ScalarType>, PlanError> {
+    let mut types = Vec::new();
+    for value in values {
+        poll::step()?;
+        note_type(&mut types, value);
+    }
+    Ok(types)
+}
+
+fn note_type(types: &mut Vec<ScalarType>, value: &Datum) {
+    let own = literal_type(value);
+    if !value.is_null() && !types.contains(&own) {
+        types.push(own);
+    }
+}
+
+/// The one type of literals: that of a string if all are NULL, none if there are several.
+fn only_type(values: &[Datum]) -> Result<Option<ScalarType>, PlanError> {
+    let mut types = types_of(values)?;
+    let only = types.pop().unwrap_or(ScalarType::Unknown);
+    Ok(types.is_empty().then_some(only))
+}
+
+/// A column of literals that is cast as a whole.
+pub(super) struct ColumnCast {
+    /// The literals' type.
+    pub(super) from: ScalarType,
+    /// As which they stand there.
+    pub(super) to: ColumnType,
 }
 
 /// A literal by itself.
@@ -166,6 +208,47 @@ impl Resolver<'_> {
         Ok(array)
     }
 
+    /// What literals are cast to. None where a sign before them, which is taken of what is cast, would not be the literal's own.
+    pub(super) fn cast_of(&self, cast: &WrittenCast<'_>, values: &[Datum]) -> Result<Option<ColumnType>, PlanError> {
+        let Expr::Cast { data_type, .. } = parse_expression(&format!("NULL::{}", cast.to))? else { return Ok(None) };
+        let to = self.written_type(&data_type)?;
+        let least = match to.scalar {
+            _ if !cast.signed => return Ok(Some(to)),
+            ScalarType::Numeric => return Ok(Some(to)),
+            ScalarType::Float4 | ScalarType::Float8 => {
+                let has_zero =
+                    values.iter().any(|value| value.as_i64() == Some(0) || matches!(value, Datum::Numeric(_)));
+                return Ok((!has_zero).then_some(to));
+            }
+            ScalarType::Int2 => i64::from(i16::MIN),
+            ScalarType::Int4 => i64::from(i32::MIN),
+            ScalarType::Int8 => i64::MIN,
+            _ => return Ok(None),
+        };
+        let fits = |value: &Datum| value.is_null() || value.as_i64().is_some_and(|value| value > least);
+        Ok(values.iter().all(fits).then_some(to))
+    }
+
+    /// Literals that are cast, as an array of what they are cast to. None where they are not of one type, or there is no array.
+    pub(super) fn cast_list(&mut self, list: &List<'_>) -> Result<Option<Typed>, PlanError> {
+        let Some(cast) = &list.cast else { return Ok(None) };
+        let (Some(to), Some(from)) = (self.cast_of(cast, &list.values)?, only_type(&list.values)?) else {
+            return Ok(None);
+        };
+        if matches!(to.scalar, ScalarType::Array(_) | ScalarType::Record(_)) {
+            return Ok(None);
+        }
+        if to.modifier == -1 {
+            return self.literal_array(&from, list.values.clone(), &to.scalar, CastContext::Explicit).map(Some);
+        }
+        let array = Datum::Array(Arc::new(Array::vector(list.values.clone())));
+        let array = Typed::literal(array, ScalarType::Array(Box::new(from)));
+        let to = ColumnType { nullable: true, scalar: ScalarType::Array(Box::new(to.scalar)), ..to };
+        let mut array = self.cast(array, &to, CastContext::Explicit)?;
+        array.expr.fold();
+        Ok(Some(array))
+    }
+
     /// ARRAY of literals that become `element`, or what they have in common. Gives them back where they are not literals
     /// of one type, or of numbers: they are taken one by one.
     pub(super) fn array_of_run<'q>(
@@ -173,15 +256,14 @@ impl Resolver<'_> {
         items: Vec<Item<'q>>,
         element: Option<&ScalarType>,
     ) -> Result<Result<Typed, Vec<Item<'q>>>, PlanError> {
-        let [Item::Many(values)] = items.as_slice() else { return Ok(Err(items)) };
-        let mut types: Vec<ScalarType> = Vec::new();
-        for value in values.iter().filter(|value| !value.is_null()) {
-            poll::step()?;
-            let own = literal_type(value);
-            if !types.contains(&own) {
-                types.push(own);
-            }
+        let [Item::Many(list)] = items.as_slice() else { return Ok(Err(items)) };
+        if list.cast.is_some() {
+            let Some(array) = self.cast_list(list)? else { return Ok(Err(items)) };
+            let Some(element) = element else { return Ok(Ok(array)) };
+            let to = ColumnType::nullable(ScalarType::Array(Box::new(element.clone())));
+            return self.cast(array, &to, CastContext::Explicit).map(Ok);
         }
+        let mut types: Vec<ScalarType> = types_of(&list.values)?;
         let is_number = |scalar: &ScalarType| !matches!(scalar, ScalarType::Unknown | ScalarType::Bool);
         let several = types.len() > 1;
         if several && (element.is_some() || !types.iter().all(is_number)) {
@@ -189,7 +271,11 @@ impl Resolver<'_> {
         }
         let from =
             if several { select_common_type_for("ARRAY", &types)? } else { types.pop().unwrap_or(ScalarType::Unknown) };
-        let mut values: Vec<Datum> = items.into_iter().flat_map(Item::literals).collect();
+        let mut values = Vec::new();
+        items.into_iter().for_each(|item| match item {
+            Item::One(_) => {}
+            Item::Many(list) => values = list.values,
+        });
         if several {
             values.iter_mut().for_each(|value| *value = widened(value, &from));
         }
@@ -207,7 +293,12 @@ impl Resolver<'_> {
         for item in items {
             match item {
                 Item::One(expr) => typed.push(self.expr(expr)?),
-                Item::Many(values) => {
+                Item::Many(List { text, cast: Some(_), .. }) => {
+                    for expr in literals::spread(text)? {
+                        typed.push(self.expr(&expr)?);
+                    }
+                }
+                Item::Many(List { values, cast: None, .. }) => {
                     for value in values {
                         poll::step()?;
                         typed.push(single(value));
@@ -218,13 +309,15 @@ impl Resolver<'_> {
         Ok(typed)
     }
 
-    /// A VALUES that is one run.
+    /// A VALUES that is one run; none if its casts are to be made one by one.
     pub(super) fn run_values(
         &mut self,
-        rows: Vec<Vec<Datum>>,
+        rows: Rows<'_>,
         outputs: &Outputs<'_>,
-    ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
-        let width = rows.first().map_or(0, Vec::len);
+    ) -> Result<Option<(Hir, Vec<OutputColumn>)>, PlanError> {
+        let Some(casts) = self.column_casts(&rows)? else { return Ok(None) };
+        let rows = rows.values;
+        let width = casts.len();
         let mut types: Vec<Vec<ScalarType>> = vec![Vec::new(); width];
         let mut nullable = vec![false; width];
         for row in &rows {
@@ -244,6 +337,10 @@ impl Resolver<'_> {
         // What each column has, and what that becomes.
         let mut columns: Vec<(ScalarType, ScalarType)> = Vec::with_capacity(width);
         for (place, own) in types.iter().enumerate() {
+            if let Some(ColumnCast { from, to }) = &casts[place] {
+                columns.push((from.clone(), to.scalar.clone()));
+                continue;
+            }
             let unknown = own.iter().all(|scalar| *scalar == ScalarType::Unknown);
             let common = match hinted(place) {
                 Some(hint) if unknown => hint.scalar.clone(),
@@ -269,7 +366,45 @@ impl Resolver<'_> {
         };
         let types = columns.iter().zip(&nullable).map(typed).collect();
         let constants = Hir { node: HirNode::Constant(converted, value_names(width)), types };
-        self.cast_values(constants, columns.into_iter().map(|(_, to)| to).collect())
+        let mut columns: Vec<ColumnType> = columns.into_iter().map(|(_, to)| ColumnType::nullable(to)).collect();
+        let is_cast: Vec<bool> = casts.iter().map(Option::is_some).collect();
+        for (column, cast) in columns.iter_mut().zip(casts) {
+            cast.into_iter().for_each(|cast| *column = cast.to);
+        }
+        self.cast_values(constants, columns, &is_cast).map(Some)
+    }
+
+    /// What is cast in the columns of a run. None if a column's literals are not of one type, or it is not what the others become.
+    pub(super) fn column_casts(&mut self, rows: &Rows<'_>) -> Result<Option<Vec<Option<ColumnCast>>>, PlanError> {
+        let mut casts = Vec::with_capacity(rows.casts.len());
+        for (place, cast) in rows.casts.iter().enumerate() {
+            let Some(cast) = cast else {
+                casts.push(None);
+                continue;
+            };
+            let mut types = Vec::new();
+            let mut column = Vec::new();
+            for row in &rows.values {
+                poll::step()?;
+                note_type(&mut types, &row[place]);
+                if cast.signed {
+                    column.push(row[place].clone());
+                }
+            }
+            let Some(to) = self.cast_of(cast, &column)? else { return Ok(None) };
+            let from = types.pop().unwrap_or(ScalarType::Unknown);
+            let follows = |from: &ScalarType| {
+                let common = select_common_type_for("VALUES", &[to.scalar.clone(), from.clone()]);
+                to.modifier == -1 && common.is_ok_and(|common| common == to.scalar)
+            };
+            if !types.is_empty() || rows.is_first_only && !follows(&from) {
+                return Ok(None);
+            }
+            let is_text = to.modifier == -1 && matches!(to.scalar, ScalarType::Text | ScalarType::Varchar);
+            let from = if is_text && from == ScalarType::Unknown { to.scalar.clone() } else { from };
+            casts.push(Some(ColumnCast { from, to: ColumnType { nullable: true, ..to } }));
+        }
+        Ok(Some(casts))
     }
 
     /// A literal as a value of its column's type, which others have given it.
@@ -288,20 +423,26 @@ impl Resolver<'_> {
     }
 
     /// Constants as the rows of a VALUES, each column cast once for all rows.
-    fn cast_values(&mut self, constants: Hir, to: Vec<ScalarType>) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
-        let named = |(index, (scalar, from)): (usize, (&ScalarType, &ColumnType))| OutputColumn {
+    fn cast_values(
+        &mut self,
+        constants: Hir,
+        to: Vec<ColumnType>,
+        is_cast: &[bool],
+    ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+        let named = |(index, (to, from)): (usize, (&ColumnType, &ColumnType))| OutputColumn {
             name: format!("column{}", index + 1),
-            column_type: ColumnType { scalar: scalar.clone(), ..from.clone() },
+            column_type: ColumnType { nullable: from.nullable, ..to.clone() },
             origin: None,
         };
         let named: Vec<OutputColumn> = to.iter().zip(&constants.types).enumerate().map(named).collect();
-        if constants.types.iter().zip(&to).all(|(own, to)| own.scalar == *to) {
+        if constants.types.iter().zip(&to).all(|(own, to)| own.scalar == to.scalar && to.modifier == -1) {
             return Ok((constants, named));
         }
         let mut casts = Vec::with_capacity(to.len());
         for (place, to) in to.iter().enumerate() {
             let column = Typed::column(place, constants.types[place].clone());
-            casts.push(self.coerce(column, to)?);
+            let context = if is_cast[place] { CastContext::Explicit } else { CastContext::Implicit };
+            casts.push(self.cast(column, to, context)?);
         }
         let (relation, places) = constants.with_columns(casts);
         Ok((relation.project(places), named))

@@ -2,7 +2,7 @@
 
 use super::call::function_name;
 use super::scope::fold;
-use super::special::trim_name;
+use super::special_syntax::trim_name;
 use super::types::builtin;
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, DataType, Expr, FunctionArguments, Query, SelectItem, SetExpr, Value, ValueWithSpan,

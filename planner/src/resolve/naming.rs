@@ -12,8 +12,8 @@ use std::sync::Arc;
 impl Resolver<'_> {
     /// One relation under one name.
     pub(super) fn from_item(&mut self, hir: Hir, item: Binding) -> FromItem {
-        self.next_item += 1;
-        let place = Some((self.depth, self.next_item));
+        self.nesting.items += 1;
+        let place = Some((self.nesting.depth, self.nesting.items));
         let relation = Arc::new(ItemName { name: item.name.clone(), place });
         FromItem::single(hir.named(&item, &relation), item)
     }
@@ -25,8 +25,8 @@ impl Resolver<'_> {
             let Some((depth, _)) = item.place else { return };
             let known = others.iter().find(|(first, _)| Arc::ptr_eq(first, item)).map(|(_, other)| other.clone());
             let other = known.unwrap_or_else(|| {
-                self.next_item += 1;
-                let other = Arc::new(ItemName { name: item.name.clone(), place: Some((depth, self.next_item)) });
+                self.nesting.items += 1;
+                let other = Arc::new(ItemName { name: item.name.clone(), place: Some((depth, self.nesting.items)) });
                 others.push((item.clone(), other.clone()));
                 other
             });

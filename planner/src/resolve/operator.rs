@@ -332,16 +332,13 @@ impl Resolver<'_> {
         let mut conditions = Vec::with_capacity(list.len());
         let mut shared = None;
         if let Some(fields) = row_items(operand) {
-            for item in list {
-                let Some(items) = row_items(item) else {
-                    return Err(PlanError::new("42601", "unequal number of entries in row expressions").at(position));
-                };
-                conditions.push(self.compare_rows("=", &fields, &items)?.expr);
-            }
+            conditions = self.in_rows(&fields, list, position)?;
         } else {
+            let spread = super::literals::spread_rows(list)?;
+            let list = spread.as_deref().unwrap_or(list);
             let left;
             (left, shared) = super::build::shared(self.expr(operand)?);
-            let (mut items, mut literals) = self.list_items(&left, list)?;
+            let (mut items, mut literals, cast) = self.list_items(&left, list)?;
             if self.as_shown
                 && let Some(shown) = self.list_as_array(&left, &mut items, negated, position)?
             {
@@ -349,9 +346,12 @@ impl Resolver<'_> {
             }
             // All the items take part in choosing the type, so that an unknown one follows the others.
             let of_items = std::iter::once(&left).chain(&items).map(Typed::scalar);
-            let types: Vec<ScalarType> = of_items.chain(literals.types()).cloned().collect();
+            let of_cast: Vec<ScalarType> = cast.iter().filter_map(|array| array.scalar().element()).collect();
+            let types: Vec<ScalarType> = of_items.chain(literals.types()).chain(&of_cast).cloned().collect();
             // Where there are several, texts are compared with what is padded as if they were padded too.
-            let several = !literals.0.is_empty() || items.iter().filter(|item| !has_column(&item.expr)).count() > 1;
+            let several = !literals.0.is_empty()
+                || !cast.is_empty()
+                || items.iter().filter(|item| !has_column(&item.expr)).count() > 1;
             // Arrays are compared one by one: there is no array of them.
             let common = crate::scalar::cast::select_common_type_for("IN", &types);
             let common = common.ok().filter(|common| !matches!(common, ScalarType::Array(_)));
@@ -366,6 +366,9 @@ impl Resolver<'_> {
                 };
                 let array = self.literal_array(&scalar, values, &to, CastContext::Implicit);
                 let array = array.map_err(|error| error.at(position))?;
+                conditions.push(self.quantified_array("=", left.clone(), array, false, position)?.expr);
+            }
+            for array in cast {
                 conditions.push(self.quantified_array("=", left.clone(), array, false, position)?.expr);
             }
             if let Some(common) = common {
@@ -392,11 +395,12 @@ impl Resolver<'_> {
 }
 
 impl Resolver<'_> {
-    /// The items of a list; apart from them literals of its runs that are compared with an operand of a type of its own.
-    fn list_items(&mut self, left: &Typed, list: &[Expr]) -> Result<(Vec<Typed>, Grouped), PlanError> {
+    /// The items of a list; apart from them literals of its runs that are compared with an operand of a type of its own, and those
+    /// that are cast as arrays.
+    fn list_items(&mut self, left: &Typed, list: &[Expr]) -> Result<(Vec<Typed>, Grouped, Vec<Typed>), PlanError> {
         let Some(items) = super::literals::items(list) else {
             let items = list.iter().map(|item| self.expr(item)).collect::<Result<_, _>>()?;
-            return Ok((items, Grouped(Vec::new())));
+            return Ok((items, Grouped(Vec::new()), Vec::new()));
         };
         let has_arrays = match left.scalar() {
             ScalarType::Unknown
@@ -407,17 +411,27 @@ impl Resolver<'_> {
             _ => !self.as_shown,
         };
         if !has_arrays {
-            return Ok((self.spread(items)?, Grouped(Vec::new())));
+            return Ok((self.spread(items)?, Grouped(Vec::new()), Vec::new()));
         }
-        let (mut typed, mut literals) = (Vec::new(), Vec::new());
+        // What is padded is compared as all the others are.
+        let is_padded = |array: &Typed| array.scalar().element() == Some(ScalarType::Bpchar);
+        let (mut typed, mut literals, mut cast) = (Vec::new(), Vec::new(), Vec::new());
         for item in items {
             match item {
                 Item::One(expr) => typed.push(self.expr(expr)?),
-                Item::Many(values) if literals.is_empty() => literals = values,
-                Item::Many(values) => literals.extend(values),
+                Item::Many(list) if list.cast.is_some() => {
+                    let array = if *left.scalar() == ScalarType::Bpchar { None } else { self.cast_list(&list)? };
+                    match array.filter(|array| !is_padded(array)) {
+                        Some(array) => cast.push(array),
+                        None => typed.extend(self.spread(vec![Item::Many(list)])?),
+                    }
+                }
+                Item::Many(list) if literals.is_empty() => literals = list.values,
+                Item::Many(list) => literals.extend(list.values),
             }
         }
-        Ok((typed, Grouped::of(literals)?))
+        let literals = if literals.is_empty() { Grouped(Vec::new()) } else { Grouped::of(literals)? };
+        Ok((typed, literals, cast))
     }
 
     /// `IN (list)` as PostgreSQL keeps it: `= ANY (ARRAY[…])` of what is no column, if there are two and a type for all.

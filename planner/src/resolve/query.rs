@@ -20,7 +20,7 @@ impl Resolver<'_> {
     /// A query with its finishing apart.
     pub(super) fn query(&mut self, query: &Query, outputs: Outputs<'_>) -> Result<HirQuery, PlanError> {
         self.nested(|resolver| {
-            let mark = resolver.ctes.len();
+            let mark = resolver.ctes.in_scope.len();
             let result = resolver.query_inner(query, outputs);
             resolver.leave_ctes(mark);
             result
@@ -38,7 +38,7 @@ impl Resolver<'_> {
         if let SetExpr::Query(inner) = &*query.body {
             return self.query(&without_parentheses(query, inner)?, outputs);
         }
-        let mark = self.ctes.len();
+        let mark = self.ctes.in_scope.len();
         let definitions = match &query.with {
             Some(with) => self.with_clause(with)?,
             None => Vec::new(),
@@ -47,11 +47,11 @@ impl Resolver<'_> {
         let mut resolved = match &*query.body {
             SetExpr::Select(select) => {
                 let locked = !query.locks.is_empty();
-                let before = std::mem::replace(&mut self.with_row_keys, locked);
-                let around = std::mem::replace(&mut self.lock_clauses, query.locks.clone());
+                let before = std::mem::replace(&mut self.row_locks.with_row_keys, locked);
+                let around = std::mem::replace(&mut self.row_locks.clauses, query.locks.clone());
                 let result = self.select(select, order_by, outputs, &query.locks);
-                self.with_row_keys = before;
-                self.lock_clauses = around;
+                self.row_locks.with_row_keys = before;
+                self.row_locks.clauses = around;
                 result?
             }
             body => {
@@ -62,16 +62,7 @@ impl Resolver<'_> {
                 let (relation, columns) = self.set_operand(body, &outputs)?;
                 let order_by = self.order_by_outputs(order_by, &columns)?;
                 let project = (0..relation.arity()).collect();
-                HirQuery {
-                    relation,
-                    order_by,
-                    limit: None,
-                    offset: None,
-                    project,
-                    columns,
-                    locks: Vec::new(),
-                    locking: Vec::new(),
-                }
+                HirQuery { order_by, ..HirQuery::of(relation, project, columns) }
             }
         };
         resolved = self.with_ties_ordered(resolved)?;
@@ -100,14 +91,14 @@ impl Resolver<'_> {
         limits: Limits,
         outputs: Outputs<'_>,
     ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
-        let row_keys = std::mem::replace(&mut self.with_row_keys, false);
+        let row_keys = std::mem::replace(&mut self.row_locks.with_row_keys, false);
         if locks(query) {
             let locked = self.locking_subquery(query, outputs);
-            self.with_row_keys = row_keys;
+            self.row_locks.with_row_keys = row_keys;
             return locked;
         }
         let resolved = self.query(query, outputs);
-        self.with_row_keys = row_keys;
+        self.row_locks.with_row_keys = row_keys;
         Ok(as_subquery(resolved?, limits))
     }
 
@@ -119,9 +110,9 @@ impl Resolver<'_> {
     ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
         match body {
             SetExpr::Select(select) => {
-                let row_keys = std::mem::replace(&mut self.with_row_keys, false);
+                let row_keys = std::mem::replace(&mut self.row_locks.with_row_keys, false);
                 let resolved = self.nested(|resolver| resolver.select(select, &[], *outputs, &[]));
-                self.with_row_keys = row_keys;
+                self.row_locks.with_row_keys = row_keys;
                 let resolved = resolved?;
                 Ok((resolved.relation.project(resolved.project), resolved.columns))
             }
@@ -144,10 +135,22 @@ impl Resolver<'_> {
             && let [only] = row.content.as_slice()
             && let Some(LiteralRun::Rows(text)) = literals::run(only)
         {
-            return self.run_values(literals::rows(text), outputs);
+            if let Some(relation) = self.run_values(literals::rows(text), outputs)? {
+                return Ok(relation);
+            }
+            let rows = literals::spread_rows(text)?;
+            return self.written_values(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), outputs);
         }
         let rows: Vec<&[Expr]> = values.rows.iter().map(|row| row.content.as_slice()).collect();
-        let rows = self.value_rows(&rows)?;
+        self.written_values(&rows, outputs)
+    }
+
+    fn written_values(
+        &mut self,
+        rows: &[&[Expr]],
+        outputs: &Outputs<'_>,
+    ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+        let rows = self.value_rows(rows)?;
         let width = rows.first().map_or(0, Vec::len);
         let mut columns: Vec<Vec<Typed>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
         for row in rows {

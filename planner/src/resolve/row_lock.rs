@@ -6,11 +6,11 @@
 //! covers a subquery in FROM locks the rows of its tables that come out at the top.
 
 use super::Resolver;
-use super::beside::given_rows;
 use super::levels::outer_references;
 use super::outputs::{Limits, Outputs};
 use super::query::as_subquery;
 use super::scope::{Binding, Frame, FromItem, Source, Visible, fold};
+use super::write_subquery::given_rows;
 use crate::error::PlanError;
 use crate::hir::walk::Visitor;
 use crate::hir::{Hir, HirNode, HirQuery, LockStrength, LockWait, OutputColumn, RowLock};
@@ -94,7 +94,7 @@ impl Resolver<'_> {
 
     /// A subquery in FROM: its columns, and where a clause around it covers it its tables' row keys beside them.
     pub(super) fn derived(&mut self, query: &Query, name: &str) -> Result<FromItem, PlanError> {
-        let covering = if self.with_row_keys { self.covering(name) } else { Vec::new() };
+        let covering = if self.row_locks.with_row_keys { self.covering(name) } else { Vec::new() };
         self.covered(query, covering)
     }
 
@@ -132,7 +132,7 @@ impl Resolver<'_> {
             let (_, names) = read(clause);
             names.is_empty() || names.into_iter().any(|covered| fold(covered) == name)
         };
-        self.lock_clauses.iter().filter(covers).map(|clause| of_all(read(clause).0, clause.nonblock)).collect()
+        self.row_locks.clauses.iter().filter(covers).map(|clause| of_all(read(clause).0, clause.nonblock)).collect()
     }
 
     /// A subquery that locks its rows, as the relation that it was left with.
@@ -156,20 +156,20 @@ impl Resolver<'_> {
         self.under_definitions(&mut resolved.relation);
         let columns = resolved.columns.clone();
         let types: Vec<ColumnType> = columns.iter().map(|column| column.column_type.clone()).collect();
-        let number = self.locking.len();
-        self.locking.push(Some(resolved));
+        let number = self.row_locks.subqueries.len();
+        self.row_locks.subqueries.push(Some(resolved));
         let names = Names::bare(columns.iter().map(|column| column.name.as_str()));
         Ok((given_rows(&LOCKED_ROWS, number, types, names, false), columns))
     }
 
     /// Takes subqueries back that lock rows for nothing: what they stood in is resolved again, or read by nobody.
     pub(super) fn unlock(&mut self, from: usize, to: usize) {
-        self.locking[from..to].iter_mut().for_each(|locking| *locking = None);
+        self.row_locks.subqueries[from..to].iter_mut().for_each(|locking| *locking = None);
     }
 
     /// Takes WITH queries out of scope. One that nobody has read is not run.
     pub(super) fn leave_ctes(&mut self, mark: usize) {
-        for cte in self.ctes.split_off(mark.min(self.ctes.len())) {
+        for cte in self.ctes.in_scope.split_off(mark.min(self.ctes.in_scope.len())) {
             if !cte.used {
                 self.unlock(cte.locking.0, cte.locking.1);
             }
@@ -178,7 +178,7 @@ impl Resolver<'_> {
 
     /// The subqueries of the statement that lock rows, by their numbers.
     pub(super) fn take_locking(&mut self) -> Vec<(usize, HirQuery)> {
-        std::mem::take(&mut self.locking)
+        std::mem::take(&mut self.row_locks.subqueries)
             .into_iter()
             .enumerate()
             .filter_map(|(number, query)| Some((number, query?)))

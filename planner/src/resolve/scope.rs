@@ -316,6 +316,9 @@ impl Resolver<'_> {
         {
             return self.keyword(&name);
         }
+        if ident.quote_style.is_none() && name == "default" {
+            return Err(PlanError::new("42601", "DEFAULT is not allowed in this context").at(position));
+        }
         if let Some(column) = self.find_column(&name, position)? {
             self.trace_column(ident, &name, &column, true);
             return Ok(column);

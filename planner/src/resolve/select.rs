@@ -28,6 +28,12 @@ pub(super) struct Target {
     pub(super) origin: Option<(RelationId, usize)>,
 }
 
+impl Target {
+    fn output(&self) -> OutputColumn {
+        OutputColumn { name: self.name.clone(), column_type: self.typed.column_type.clone(), origin: self.origin }
+    }
+}
+
 /// What is resolved of a SELECT before its operators are built.
 struct Parts {
     targets: Vec<Target>,
@@ -458,9 +464,7 @@ impl Resolver<'_> {
             let grouping = grouping.unwrap_or_else(|| Grouping { keys: Vec::new(), sets: vec![Vec::new()] });
             let (grouped, over) = calls.group(relation, frame, grouping, self)?;
             relation = grouped;
-            for target in &mut targets {
-                over.rewrite(&mut target.typed.expr, &calls)?;
-            }
+            targets.iter_mut().try_for_each(|target| over.rewrite(&mut target.typed.expr, &calls))?;
             if let Some(mut having) = having {
                 over.rewrite(&mut having, &calls)?;
                 relation = relation.filter(super::build::conjuncts(having));
@@ -471,17 +475,8 @@ impl Resolver<'_> {
             calls.place_in_sets()?;
             relation = calls.sets(relation)?;
         }
-        for target in &mut targets {
-            calls.place(&mut target.typed.expr)?;
-        }
-        let columns: Vec<OutputColumn> = targets[..outputs]
-            .iter()
-            .map(|target| OutputColumn {
-                name: target.name.clone(),
-                column_type: target.typed.column_type.clone(),
-                origin: target.origin,
-            })
-            .collect();
+        targets.iter_mut().try_for_each(|target| calls.place(&mut target.typed.expr))?;
+        let columns: Vec<OutputColumn> = targets[..outputs].iter().map(Target::output).collect();
         let (mut relation, places) = relation.with_columns(targets.into_iter().map(|target| target.typed).collect());
         for item in &mut order {
             item.column = places[item.column];
@@ -510,16 +505,7 @@ impl Resolver<'_> {
             }
             (Some(Distinct::All | Distinct::On(_)) | None, None) => {}
         }
-        Ok(HirQuery {
-            relation,
-            order_by: order,
-            limit: None,
-            offset: None,
-            project,
-            columns,
-            locks: Vec::new(),
-            locking: Vec::new(),
-        })
+        Ok(HirQuery { order_by: order, ..HirQuery::of(relation, project, columns) })
     }
 }
 

@@ -35,20 +35,8 @@ impl Resolver<'_> {
         quantifier: SetQuantifier,
         right: &SetExpr,
     ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
-        let name = match op {
-            SetOperator::Union => "UNION",
-            SetOperator::Intersect => "INTERSECT",
-            SetOperator::Except => "EXCEPT",
-            SetOperator::Minus => return Err(PlanError::new("42601", "syntax error at or near \"MINUS\"")),
-        };
-        let all = match quantifier {
-            SetQuantifier::All => true,
-            SetQuantifier::None | SetQuantifier::Distinct => false,
-            SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName => {
-                return Err(PlanError::new("42601", "syntax error at or near \"BY\""));
-            }
-        };
-        let left_locking = self.locking.len();
+        let (name, all) = written_operator(op, quantifier)?;
+        let left_locking = self.row_locks.subqueries.len();
         let (mut left_hir, left_columns, left_written) = match left {
             Operand::Made((hir, columns)) => (hir, columns, None),
             Operand::Written(body) => {
@@ -56,19 +44,13 @@ impl Resolver<'_> {
                 (hir, columns, Some(body))
             }
         };
-        let right_locking = self.locking.len();
+        let right_locking = self.row_locks.subqueries.len();
         let (mut right_hir, _) = self.set_operand(right, &Outputs::Kept)?;
-        let all_locking = self.locking.len();
+        let all_locking = self.row_locks.subqueries.len();
         if left_hir.arity() != right_hir.arity() {
             return Err(PlanError::new("42601", format!("each {name} query must have the same number of columns")));
         }
-        let mut types = Vec::with_capacity(left_hir.arity());
-        for (left, right) in left_hir.types.iter().zip(&right_hir.types) {
-            let scalar = select_common_type_for(name, &[left.scalar.clone(), right.scalar.clone()])?;
-            let modifier =
-                if left.modifier == right.modifier && left.scalar == right.scalar { left.modifier } else { -1 };
-            types.push(ColumnType { scalar, modifier, nullable: left.nullable || right.nullable });
-        }
+        let types = common_types(name, &left_hir, &right_hir)?;
         // A side that has untyped columns is resolved again, now that their types are known.
         if let Some(body) = left_written
             && has_unknown(&left_hir)
@@ -129,6 +111,35 @@ impl Resolver<'_> {
 enum Operand<'q> {
     Written(&'q SetExpr),
     Made((Hir, Vec<OutputColumn>)),
+}
+
+/// The operator's name, and whether equal rows are all kept.
+fn written_operator(op: SetOperator, quantifier: SetQuantifier) -> Result<(&'static str, bool), PlanError> {
+    let name = match op {
+        SetOperator::Union => "UNION",
+        SetOperator::Intersect => "INTERSECT",
+        SetOperator::Except => "EXCEPT",
+        SetOperator::Minus => return Err(PlanError::new("42601", "syntax error at or near \"MINUS\"")),
+    };
+    let all = match quantifier {
+        SetQuantifier::All => true,
+        SetQuantifier::None | SetQuantifier::Distinct => false,
+        SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName => {
+            return Err(PlanError::new("42601", "syntax error at or near \"BY\""));
+        }
+    };
+    Ok((name, all))
+}
+
+/// The types that both sides can be of, column by column.
+fn common_types(name: &str, left: &Hir, right: &Hir) -> Result<Vec<ColumnType>, PlanError> {
+    let mut types = Vec::with_capacity(left.arity());
+    for (left, right) in left.types.iter().zip(&right.types) {
+        let scalar = select_common_type_for(name, &[left.scalar.clone(), right.scalar.clone()])?;
+        let modifier = if left.modifier == right.modifier && left.scalar == right.scalar { left.modifier } else { -1 };
+        types.push(ColumnType { scalar, modifier, nullable: left.nullable || right.nullable });
+    }
+    Ok(types)
 }
 
 fn has_unknown(hir: &Hir) -> bool {

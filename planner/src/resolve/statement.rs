@@ -8,13 +8,15 @@ use crate::catalog::{Catalog, Column, Table};
 use crate::error::PlanError;
 use crate::hir::{HirExpr, HirQuery, InsertHir, OutputColumn, WriteHir};
 use crate::parse::definition::CreateTableAs;
-use crate::parse::statement::{ExplainOptions, ExportFormat, ObjectName, SubjectReference, Subscribe};
+use crate::parse::statement::{
+    ExplainOptions, ExportFormat, ObjectName, SubjectReference, Subscribe, SubscribeForm, SubscribeTerms,
+};
 use crate::parse::utility::{Copy, CopyDirection, CopyOptions, CopySource, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::plan::ParamTypes;
 use crate::scalar::cast::{Cast, CastContext};
 use crate::scalar::func::Volatility;
-use repr::{ColumnType, CommitTime, RelationId, ScalarType};
+use repr::{ColumnType, RelationId, ScalarType};
 use sqlparser::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -62,12 +64,10 @@ pub enum Resolved {
     Subscribe {
         /// The query to follow.
         query: Box<HirQuery>,
-        /// Begin with the rows as they stand.
-        snapshot: bool,
-        /// Say when a time is closed.
-        progress: bool,
-        /// Begin after this time.
-        as_of: Option<CommitTime>,
+        /// From when to when.
+        terms: SubscribeTerms,
+        /// How changes are told.
+        form: SubscribeForm,
         /// The query's text.
         text: String,
     },
@@ -150,7 +150,7 @@ pub(crate) fn resolve_reads(
         resolved.run_first(resolver.take_locking())?;
         Ok((resolved, resolver.finish_params()?))
     });
-    let result = result.map(|(resolved, params)| (resolved, params, std::mem::take(&mut resolver.maintained)));
+    let result = result.map(|(resolved, params)| (resolved, params, std::mem::take(&mut resolver.views.maintained)));
     result.map_err(|mut error| {
         error.position = error.position.map(|position| position + parsed.offset);
         error
@@ -375,7 +375,7 @@ impl Resolver<'_> {
 
     /// WITH … INSERT, UPDATE, DELETE: the CTEs stand around the source.
     fn write_under_with(&mut self, query: &ast::Query, inner: &ast::Statement) -> Result<Resolved, PlanError> {
-        let mark = self.ctes.len();
+        let mark = self.ctes.in_scope.len();
         let definitions = match &query.with {
             Some(with) => self.with_clause(with)?,
             None => Vec::new(),
@@ -513,25 +513,16 @@ impl Resolver<'_> {
                 origin: column.origin,
             })
             .collect();
-        Ok(HirQuery {
-            relation: crate::hir::Hir::get(id, types, false),
-            order_by: Vec::new(),
-            limit: None,
-            offset: None,
-            project: chosen.iter().map(|column| column.index).collect(),
-            columns,
-            locks: Vec::new(),
-            locking: Vec::new(),
-        })
+        let project = chosen.iter().map(|column| column.index).collect();
+        Ok(HirQuery::of(crate::hir::Hir::get(id, types, false), project, columns))
     }
 
     fn subscribe(&mut self, subscribe: &Subscribe) -> Result<Resolved, PlanError> {
         let query = self.query(&subscribe.query, Outputs::Settled)?;
         Ok(Resolved::Subscribe {
             query: Box::new(query),
-            snapshot: subscribe.snapshot,
-            progress: subscribe.progress,
-            as_of: subscribe.as_of.map(CommitTime),
+            terms: subscribe.terms,
+            form: subscribe.form.clone(),
             text: subscribe.text.clone(),
         })
     }

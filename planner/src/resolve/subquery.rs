@@ -11,9 +11,9 @@ use sqlparser::ast::{BinaryOperator, Expr, Query};
 
 impl Resolver<'_> {
     pub(super) fn sublink(&mut self, query: &Query, limits: Limits) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
-        self.sublinks += 1;
+        self.nesting.sublinks += 1;
         let resolved = self.subquery(query, limits);
-        self.sublinks -= 1;
+        self.nesting.sublinks -= 1;
         resolved
     }
 

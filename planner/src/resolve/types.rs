@@ -122,6 +122,9 @@ fn named(name: &ObjectName, modifiers: &[String], catalog: &Catalog) -> Result<C
         .collect();
     let unknown = || unknown_type(&parts.join("."));
     let last = parts.last().ok_or_else(unknown)?;
+    // SQL's own words for types, such as `integer`, are words only where they stand alone and without quotes.
+    let quoted = name.0.last().and_then(ObjectNamePart::as_ident).is_some_and(|ident| ident.quote_style.is_some());
+    let builtin = |name| if quoted || parts.len() > 1 { in_catalog(name) } else { builtin(name) };
     let user_only = match &parts[..parts.len() - 1] {
         [] => false,
         [schema] if schema == "pg_catalog" => {
@@ -209,6 +212,11 @@ pub(crate) fn by_name(name: &str, catalog: &Catalog) -> Option<ScalarType> {
     builtin(name).or_else(|| user_type(name, catalog))
 }
 
+/// Whether a type has this name in the catalog: `integer` is a word of SQL's, and no type's name.
+pub(crate) fn named_so(name: &str, catalog: &Catalog) -> bool {
+    in_catalog(name).is_some() || user_type(name, catalog).is_some()
+}
+
 fn user_type(name: &str, catalog: &Catalog) -> Option<ScalarType> {
     if let Some(found) = catalog.enums.values().find(|found| found.name == name) {
         return Some(ScalarType::Enum(found.id));
@@ -220,9 +228,14 @@ fn user_type(name: &str, catalog: &Catalog) -> Option<ScalarType> {
 
 /// A built-in type by name, internal (`int4`, `_text`) or SQL (`integer`).
 pub(crate) fn builtin(name: &str) -> Option<ScalarType> {
+    in_catalog(name).or_else(|| ScalarType::from_type_name(name))
+}
+
+/// A built-in type by its name in `pg_type`.
+fn in_catalog(name: &str) -> Option<ScalarType> {
     match name {
         "record" => Some(ScalarType::Record(Vec::new().into())),
         "_record" => Some(ScalarType::Array(Box::new(ScalarType::Record(Vec::new().into())))),
-        name => ScalarType::from_type_name(name),
+        name => ScalarType::from_catalog_name(name),
     }
 }

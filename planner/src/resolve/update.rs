@@ -79,12 +79,12 @@ impl Resolver<'_> {
     }
 
     fn write_source(&mut self, table: &Table, alias: &str, others: &[TableWithJoins]) -> Result<FromItem, PlanError> {
-        let floor = std::mem::replace(&mut self.lateral_floor, self.frames.len());
+        let floor = std::mem::replace(&mut self.nesting.lateral_floor, self.frames.len());
         let mut item = Ok(self.target_item(table, alias));
         for other in others {
             item = item.and_then(|left| self.cross(left, other));
         }
-        self.lateral_floor = floor;
+        self.nesting.lateral_floor = floor;
         item
     }
 

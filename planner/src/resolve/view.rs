@@ -7,7 +7,7 @@
 use super::outputs::Outputs;
 use super::query::locks;
 use super::scope::FromItem;
-use super::trace::{Meaning, Trace};
+use super::view_names::{Meaning, Trace};
 use super::{Resolver, SessionInfo, ViewUse};
 use crate::catalog::{Catalog, Table, View};
 use crate::error::PlanError;
@@ -294,8 +294,8 @@ impl Resolver<'_> {
     pub(super) fn expand_view(&mut self, table: &Table, locks: Vec<LockClause>) -> Result<FromItem, PlanError> {
         let missing = || PlanError::new("42P01", format!("view \"{}\" does not exist", table.name));
         let query = parse_query(&table.view.as_ref().ok_or_else(missing)?.query)?;
-        self.views_expanded += 1;
-        if self.view_depth >= VIEW_DEPTH_MAX || self.views_expanded > VIEWS_MAX {
+        self.views.expanded += 1;
+        if self.views.depth >= VIEW_DEPTH_MAX || self.views.expanded > VIEWS_MAX {
             return Err(PlanError::new("54001", "stack depth limit exceeded").hint(format!(
                 "Views stand over views at most {VIEW_DEPTH_MAX} deep, and a statement expands at most {VIEWS_MAX} of them."
             )));
@@ -304,16 +304,16 @@ impl Resolver<'_> {
             // Its text was understood with the usual search path, whatever this session's is.
             let session = SessionInfo { views: resolver.session.views, ..SessionInfo::default() };
             let mut inner = Resolver::new(resolver.catalog, &session, "", &[]);
-            inner.next_cte = resolver.next_cte;
-            inner.next_item = resolver.next_item;
-            inner.depth = resolver.depth;
-            inner.view_depth = resolver.view_depth + 1;
-            inner.views_expanded = resolver.views_expanded;
+            inner.ctes.next = resolver.ctes.next;
+            inner.nesting.items = resolver.nesting.items;
+            inner.nesting.depth = resolver.nesting.depth;
+            inner.views.depth = resolver.views.depth + 1;
+            inner.views.expanded = resolver.views.expanded;
             let item = inner.covered(&query, locks)?;
-            resolver.next_cte = inner.next_cte;
-            resolver.next_item = inner.next_item;
-            resolver.views_expanded = inner.views_expanded;
-            resolver.maintained.append(&mut inner.maintained);
+            resolver.ctes.next = inner.ctes.next;
+            resolver.nesting.items = inner.nesting.items;
+            resolver.views.expanded = inner.views.expanded;
+            resolver.views.maintained.append(&mut inner.views.maintained);
             Ok(item)
         })
     }

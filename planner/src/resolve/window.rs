@@ -115,7 +115,27 @@ impl Resolver<'_> {
         if !written.order_by.is_empty() {
             return Err(PlanError::unsupported("aggregate ORDER BY for window functions"));
         }
-        let (partition, order) = self.in_clause(Clause::WindowDefinition, |resolver| {
+        let (partition, order) = self.window_order(&spec)?;
+        let args = self.in_clause(Clause::WindowArguments, |resolver| resolver.arguments(written))?;
+        let filter = match &function.filter {
+            Some(filter) => {
+                let typed = self.in_clause(Clause::WindowArguments, |resolver| resolver.expr(filter))?;
+                Some(self.condition(typed, "FILTER", position)?)
+            }
+            None => None,
+        };
+        let counts_nothing = !written.star && args.is_empty();
+        let (kind, args, result) = self.window_function(name, args, (filter.is_some(), counts_nothing), position)?;
+        let frame = self.window_frame(spec.window_frame.as_ref(), &order)?;
+        let frame_index = self.frames.len() - 1;
+        let call = WindowedCall { function: kind, args, filter, frame, result: result.clone(), partition, order };
+        let index = self.add_call(frame_index, Call::Window(Box::new(call)));
+        Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), result))
+    }
+
+    /// PARTITION BY and ORDER BY.
+    fn window_order(&mut self, spec: &WindowSpec) -> Result<(Vec<Typed>, Vec<(Typed, bool, bool)>), PlanError> {
+        self.in_clause(Clause::WindowDefinition, |resolver| {
             let mut partition = Vec::with_capacity(spec.partition_by.len());
             for expr in &spec.partition_by {
                 let typed = resolver.expr(expr)?;
@@ -129,25 +149,27 @@ impl Resolver<'_> {
                 order.push((typed, descending, nulls_first));
             }
             Ok((partition, order))
-        })?;
-        let args = self.in_clause(Clause::WindowArguments, |resolver| resolver.arguments(written))?;
+        })
+    }
+
+    /// The function that OVER is about, its arguments as it takes them, and what it gives.
+    fn window_function(
+        &mut self,
+        name: &str,
+        args: Vec<Typed>,
+        (filtered, counts_nothing): (bool, bool),
+        position: Option<u32>,
+    ) -> Result<(WindowKind, Vec<HirExpr>, ScalarType), PlanError> {
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
-        let filter = match &function.filter {
-            Some(filter) => {
-                let typed = self.in_clause(Clause::WindowArguments, |resolver| resolver.expr(filter))?;
-                Some(self.condition(typed, "FILTER", position)?)
-            }
-            None => None,
-        };
-        let (kind, args, result) = if registry::is_window_function(name) {
-            if filter.is_some() {
+        if registry::is_window_function(name) {
+            if filtered {
                 return Err(PlanError::new("0A000", "FILTER is not implemented for non-aggregate window functions"));
             }
             let found = registry::resolve_window(name, &types).map_err(|error| error.at(position))?;
             let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
-            (WindowKind::Function(found.function), args, found.result)
+            Ok((WindowKind::Function(found.function), args, found.result))
         } else if registry::is_aggregate(name) {
-            if !written.star && args.is_empty() && name == "count" {
+            if counts_nothing && name == "count" {
                 return Err(PlanError::new(
                     "42809",
                     "count(*) must be used to call a parameterless aggregate function",
@@ -155,23 +177,18 @@ impl Resolver<'_> {
             }
             let found = registry::resolve_aggregate(name, &types).map_err(|error| error.at(position))?;
             let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
-            (WindowKind::Aggregate(found.function), args, found.result)
+            Ok((WindowKind::Aggregate(found.function), args, found.result))
         } else if registry::is_function(name) || registry::is_table_function(name) {
-            return Err(PlanError::new(
+            Err(PlanError::new(
                 "42809",
                 format!("OVER specified, but {name} is not a window function nor an aggregate function"),
-            ));
+            ))
         } else {
             let types: Vec<String> = types.iter().map(|scalar| self.type_label(scalar)).collect();
-            return Err(PlanError::new("42883", format!("function {name}({}) does not exist", types.join(", "))).hint(
+            Err(PlanError::new("42883", format!("function {name}({}) does not exist", types.join(", "))).hint(
                 "No function matches the given name and argument types. You might need to add explicit type casts.",
-            ));
-        };
-        let frame = self.window_frame(spec.window_frame.as_ref(), &order)?;
-        let frame_index = self.frames.len() - 1;
-        let call = WindowedCall { function: kind, args, filter, frame, result: result.clone(), partition, order };
-        let index = self.add_call(frame_index, Call::Window(Box::new(call)));
-        Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), result))
+            ))
+        }
     }
 
     fn window_frame(

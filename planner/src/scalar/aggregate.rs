@@ -1,54 +1,82 @@
 //! Aggregates: what each one is.
 //!
-//! An aggregate sees the rows of one group, each with its multiplicity, and gives one value. Those that are
-//! sums of differences also say how a row contributes, so that a maintained view never looks at the group again.
+//! ```text
+//! summed     count, sum, avg, statistics, bool_and, bit_or …   accumulators: rows come and go as differences
+//! extreme    min, max                                          the first of the group in the order of the argument
+//! placed     percentiles                                       rows at some places of their order
+//! frequent   mode                                              the argument that comes most often
+//! listed     string_agg, array_agg, JSON                       a value of all rows, in their order
+//! ```
+//! All but the last a maintained view keeps without looking at the whole group again. A list is put together again whenever a
+//! row of the group changes: the value itself is as long as the group.
 
+pub mod accumulators;
+mod binary;
 mod boolean;
 mod collect;
+mod exact;
 mod extreme;
+mod limbs;
 mod ordered_set;
+mod real;
 mod statistics;
 mod sum;
 
 use super::EvalContext;
+use accumulators::{Accumulators, Contribution, Total};
 use repr::{Datum, ScalarType, ValueError, poll};
 
 /// One overload of an aggregate.
 pub struct Aggregate {
     /// SQL name.
     pub name: &'static str,
-    /// Whether rows with a NULL argument are left out before `evaluate` sees them.
+    /// Whether rows with a NULL argument are left out before it sees them.
     pub skips_nulls: bool,
-    /// Whether the answer depends on the order of the input (string_agg, array_agg).
-    pub ordered: bool,
-    /// The value over a group: each item is (arguments, multiplicity > 0), in the call's order where it
-    /// has one; DISTINCT and FILTER are already applied. The group may be empty.
-    pub evaluate: EvaluateGroup,
-    /// For aggregates that are sums of differences (count, sum and avg of exact types, bool_and, bool_or):
-    /// how a row contributes and how the sums become the value. `None` for the rest.
-    pub accumulable: Option<Accumulable>,
-    /// For min and max: whether the greatest value is wanted.
-    pub prefers_greater: Option<bool>,
+    /// How its value comes about.
+    pub kind: AggregateKind,
 }
 
-/// An aggregate as a vector of sums, which differential dataflow carries as differences.
+/// How the value of an aggregate comes about.
 #[derive(Clone, Copy)]
-pub struct Accumulable {
-    /// The contribution of one row with multiplicity 1; exact sums do not overflow silently: the parts
-    /// are (count of non-NULL, sum as i128 scaled by 10^`scale`).
-    pub contribution: fn(&[Datum]) -> Result<Contribution, ValueError>,
-    /// The value from the total.
-    pub finish: fn(Contribution, &ScalarType) -> Result<Datum, ValueError>,
+pub enum AggregateKind {
+    /// From sums of differences.
+    Summed(Summed),
+    /// It is the least or the greatest of its arguments.
+    Extreme {
+        /// The greatest.
+        greatest: bool,
+    },
+    /// From all rows of the group in their order: each item is (arguments, multiplicity > 0), in the call's order where it
+    /// has one; DISTINCT and FILTER are already applied. The group may be empty.
+    Listed(EvaluateGroup),
+    /// From the rows at some places in the order of the last argument.
+    Placed(EvaluatePlaces),
+    /// It is the argument that comes most often, the first of several in the call's order.
+    MostFrequent,
 }
 
-/// What one row, or a whole group, adds up to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Contribution {
-    /// Rows counted.
-    pub count: i64,
-    /// Exact sum.
-    pub sum: i128,
+/// The rows of a group in their order, of which some are looked at.
+pub struct Places<'a> {
+    /// How many there are.
+    pub count: u64,
+    /// The arguments of the row at a place, from 0 up to the count.
+    pub row: &'a dyn Fn(u64) -> Vec<Datum>,
 }
+
+/// What computes an aggregate from places.
+pub type EvaluatePlaces = fn(&Places<'_>) -> Result<Datum, ValueError>;
+
+/// An aggregate as accumulators, which differential dataflow carries as differences.
+#[derive(Clone, Copy)]
+pub struct Summed {
+    /// Adds what a row contributes.
+    pub add: AddRow,
+    /// The value of what has been added.
+    pub value: fn(Total<'_>, &ScalarType) -> Result<Datum, ValueError>,
+}
+
+/// Adds a row, by its arguments.
+pub type AddRow = fn(&[Datum], &mut Contribution<'_>) -> Result<(), ValueError>;
 
 /// The rows of a group: (arguments, multiplicity).
 pub(crate) type Rows<'a, 'b> = &'a mut dyn Iterator<Item = (&'b [Datum], u64)>;
@@ -62,33 +90,31 @@ pub type EvaluateGroup =
 pub(crate) struct AggregateDefinition {
     signature: &'static str,
     skips_nulls: bool,
-    ordered: bool,
-    evaluate: EvaluateGroup,
-    accumulable: Option<Accumulable>,
-    prefers_greater: Option<bool>,
+    kind: AggregateKind,
 }
 
-/// An aggregate that leaves out rows with NULL arguments and does not care for their order.
-const fn plain(signature: &'static str, evaluate: EvaluateGroup) -> AggregateDefinition {
-    AggregateDefinition {
-        signature,
-        skips_nulls: true,
-        ordered: false,
-        evaluate,
-        accumulable: None,
-        prefers_greater: None,
-    }
+/// An aggregate that leaves out rows with NULL arguments.
+const fn definition(signature: &'static str, kind: AggregateKind) -> AggregateDefinition {
+    AggregateDefinition { signature, skips_nulls: true, kind }
+}
+
+const fn summed(
+    signature: &'static str,
+    add: AddRow,
+    value: fn(Total<'_>, &ScalarType) -> Result<Datum, ValueError>,
+) -> AggregateDefinition {
+    definition(signature, AggregateKind::Summed(Summed { add, value }))
+}
+
+const fn placed(signature: &'static str, evaluate: EvaluatePlaces) -> AggregateDefinition {
+    definition(signature, AggregateKind::Placed(evaluate))
+}
+
+const fn listed(signature: &'static str, evaluate: EvaluateGroup) -> AggregateDefinition {
+    definition(signature, AggregateKind::Listed(evaluate))
 }
 
 impl AggregateDefinition {
-    const fn accumulable(mut self, accumulable: Accumulable) -> Self {
-        self.accumulable = Some(accumulable);
-        self
-    }
-    const fn ordered(mut self) -> Self {
-        self.ordered = true;
-        self
-    }
     const fn sees_nulls(mut self) -> Self {
         self.skips_nulls = false;
         self
@@ -96,6 +122,14 @@ impl AggregateDefinition {
 }
 
 impl Aggregate {
+    /// Whether the answer depends on the order of the input.
+    pub fn is_ordered(&self) -> bool {
+        match self.kind {
+            AggregateKind::Summed(_) | AggregateKind::Extreme { .. } => false,
+            AggregateKind::Listed(_) | AggregateKind::Placed(_) | AggregateKind::MostFrequent => true,
+        }
+    }
+
     /// The value over a group, given up when the statement ends.
     ///
     /// # Errors
@@ -112,8 +146,25 @@ impl Aggregate {
             ended = poll::step();
             ended.is_ok().then_some(row)
         });
-        let value = (self.evaluate)(ctx, &mut heard, result);
+        let value = match self.kind {
+            AggregateKind::Summed(summed) => summed.over(&mut heard, result),
+            AggregateKind::Extreme { greatest } => Ok(extreme::extreme(heard.map(|(args, _)| &args[0]), greatest)),
+            AggregateKind::Listed(evaluate) => evaluate(ctx, &mut heard, result),
+            AggregateKind::Placed(evaluate) => ordered_set::placed_among(evaluate, &mut heard),
+            AggregateKind::MostFrequent => Ok(ordered_set::mode(&mut heard)),
+        };
         ended.and(value)
+    }
+}
+
+impl Summed {
+    fn over(&self, rows: Rows<'_, '_>, result: &ScalarType) -> Result<Datum, ValueError> {
+        let mut sums = Accumulators::default();
+        for (args, times) in rows {
+            let times = i64::try_from(times).map_err(|_| ValueError::new("22003", "bigint out of range"))?;
+            (self.add)(args, &mut sums.contribution(0, times))?;
+        }
+        (self.value)(sums.total(0), result)
     }
 }
 
@@ -129,14 +180,7 @@ pub(crate) fn definitions() -> Vec<(&'static str, Aggregate)> {
     ];
     let named = families.into_iter().flatten().chain(statistics::SPREADS.iter().flatten()).map(|definition| {
         let name = definition.signature.split('(').next().unwrap_or_default();
-        let aggregate = Aggregate {
-            name,
-            skips_nulls: definition.skips_nulls,
-            ordered: definition.ordered,
-            evaluate: definition.evaluate,
-            accumulable: definition.accumulable,
-            prefers_greater: definition.prefers_greater,
-        };
+        let aggregate = Aggregate { name, skips_nulls: definition.skips_nulls, kind: definition.kind };
         (definition.signature, aggregate)
     });
     named.collect()

@@ -65,6 +65,8 @@ pub enum FunctionKind {
     All(&'static Function),
     /// A variadic function whose last argument was given as an array (VARIADIC).
     Spread(&'static Function),
+    /// `(a, b) IN ((1, 2), …)`: the fields, then for each of them an array of what it is compared with.
+    AmongRows,
 }
 
 /// What a family declares: a signature such as `left(text, int4) text` and how it is evaluated.
@@ -119,6 +121,7 @@ impl Function {
             FunctionKind::Any(operator) => array::quantified(operator, ctx, args, true),
             FunctionKind::All(operator) => array::quantified(operator, ctx, args, false),
             FunctionKind::Spread(function) => array::spread(function, ctx, args, result),
+            FunctionKind::AmongRows => array::among_rows(args),
         }
     }
 
@@ -126,7 +129,11 @@ impl Function {
     pub fn comparison(&self) -> Option<Comparison> {
         match self.kind {
             FunctionKind::Compare(comparison) => Some(comparison),
-            FunctionKind::Native(_) | FunctionKind::Any(_) | FunctionKind::All(_) | FunctionKind::Spread(_) => None,
+            FunctionKind::Native(_)
+            | FunctionKind::Any(_)
+            | FunctionKind::All(_)
+            | FunctionKind::Spread(_)
+            | FunctionKind::AmongRows => None,
         }
     }
 
@@ -135,7 +142,9 @@ impl Function {
         match self.kind {
             FunctionKind::Any(operator) => Some((operator, true)),
             FunctionKind::All(operator) => Some((operator, false)),
-            FunctionKind::Native(_) | FunctionKind::Compare(_) | FunctionKind::Spread(_) => None,
+            FunctionKind::Native(_) | FunctionKind::Compare(_) | FunctionKind::Spread(_) | FunctionKind::AmongRows => {
+                None
+            }
         }
     }
 }

@@ -152,6 +152,18 @@ pub(crate) fn resolve_any_all(
     })
 }
 
+/// `(a, b) IN ((1, 2), …)`: see `FunctionKind::AmongRows`.
+pub(crate) fn among_rows() -> &'static Function {
+    static AMONG_ROWS: Function = Function {
+        name: "IN",
+        strict: false,
+        volatility: func::Volatility::Immutable,
+        kind: FunctionKind::AmongRows,
+        written: None,
+    };
+    &AMONG_ROWS
+}
+
 /// Whether an aggregate of that name exists.
 pub(crate) fn is_aggregate(name: &str) -> bool {
     REGISTRY.aggregates.contains_key(name)
@@ -176,6 +188,11 @@ pub(crate) fn is_function(name: &str) -> bool {
 /// (`percentile_cont(0.5) WITHIN GROUP (ORDER BY x)`) the types are the direct arguments', then the
 /// sort expression's.
 pub fn resolve_aggregate(name: &str, arg_types: &[ScalarType]) -> Result<AggregateMatch, PlanError> {
+    let name = match (name, arg_types) {
+        // The text has lines then, as PostgreSQL writes it.
+        ("json_agg", [ScalarType::Record(_) | ScalarType::Array(_)]) => "JSON_AGG OF ROWS",
+        _ => name,
+    };
     resolve_in(&REGISTRY.aggregates, name, arg_types)
 }
 

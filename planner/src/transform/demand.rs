@@ -2,9 +2,10 @@
 //!
 //! Goes from the top down. What tells rows apart (keys of groups, differences) keeps all its columns.
 
-use crate::mir::{Mir, expr};
+use crate::mir::{Mir, TableFunctionCall, expr};
+use crate::names::Names;
 use crate::plan::{LocalId, MatchKind};
-use crate::scalar::{Order, ScalarExpr};
+use crate::scalar::{AggregateCall, Order, ScalarExpr, WindowCall};
 use std::collections::BTreeSet;
 
 /// A relation with exactly the `needed` columns of `mir`, in that order.
@@ -34,68 +35,16 @@ pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
         Mir::Join { inputs, on, same } => prune_join(inputs, on, same, needed),
         Mir::Match { left, right, kind, on, same } => prune_match((*left, *right), kind, on, same, needed),
         Mir::TableFunction { input, functions, ordinality, names } => {
-            let arity = input.arity();
-            let used = functions.iter().flat_map(|(_, args, _)| args).flat_map(|arg| arg.columns());
-            let kept = sorted(needed.iter().copied().filter(|column| *column < arity).chain(used));
-            let functions = functions
-                .into_iter()
-                .map(|(function, args, types)| (function, moved_all(&args, &kept), types))
-                .collect();
-            let input = Box::new(prune(*input, &kept));
-            let to = |column: usize| if column < arity { place(&kept, column) } else { column - arity + kept.len() };
-            Mir::TableFunction { input, functions, ordinality, names }
-                .project(needed.iter().map(|column| to(*column)).collect())
+            prune_functions(*input, functions, (ordinality, names), needed)
         }
-        Mir::Reduce { input, keys, aggregates, scalar } => {
-            let wanted: Vec<usize> =
-                (0..aggregates.len()).filter(|index| needed.contains(&(keys.len() + index))).collect();
-            if scalar && wanted.is_empty() {
-                return Mir::unit();
-            }
-            let used = |index: &usize| {
-                expr::aggregate_exprs(&aggregates[*index]).flat_map(|expr| expr.columns()).collect::<Vec<_>>()
-            };
-            let kept = sorted(keys.iter().flat_map(|key| key.columns()).chain(wanted.iter().flat_map(used)));
-            let width = keys.len();
-            let keys = moved_all(&keys, &kept);
-            let mut calls: Vec<_> = wanted.iter().map(|index| aggregates[*index].clone()).collect();
-            for expr in calls.iter_mut().flat_map(expr::aggregate_exprs_mut) {
-                expr::renumber_mut(expr, &mut |column| place(&kept, column));
-            }
-            let input = Box::new(prune(*input, &kept));
-            let to = |column: usize| if column < width { column } else { width + place(&wanted, column - width) };
-            Mir::Reduce { input, keys, aggregates: calls, scalar }
-                .project(needed.iter().map(|column| to(*column)).collect())
-        }
-        Mir::TopK { input, keys, order, limit, offset } => {
+        Mir::Reduce { input, keys, aggregates, scalar } => prune_groups(*input, &keys, (&aggregates, scalar), needed),
+        Mir::TopK { input, keys, order, limit, offset, counting } => {
             let kept = sorted(needed.iter().chain(&keys).copied().chain(order.iter().map(|order| order.column)));
             let input = Box::new(prune(*input, &kept));
-            Mir::TopK { input, keys: places(&kept, &keys), order: moved_order(&order, &kept), limit, offset }
-                .project(places(&kept, needed))
+            let (keys, order) = (places(&kept, &keys), moved_order(&order, &kept));
+            Mir::TopK { input, keys, order, limit, offset, counting }.project(places(&kept, needed))
         }
-        Mir::Window { input, partition, order, calls } => {
-            let arity = input.arity();
-            let wanted: Vec<usize> = (0..calls.len()).filter(|index| needed.contains(&(arity + index))).collect();
-            let mut calls: Vec<_> = wanted.iter().map(|index| calls[*index].clone()).collect();
-            let used: Vec<usize> =
-                calls.iter_mut().flat_map(expr::window_exprs_mut).flat_map(|expr| expr.columns()).collect();
-            let own = needed.iter().copied().filter(|column| *column < arity);
-            let kept =
-                sorted(own.chain(partition.iter().copied()).chain(order.iter().map(|order| order.column)).chain(used));
-            for expr in calls.iter_mut().flat_map(expr::window_exprs_mut) {
-                expr::renumber_mut(expr, &mut |column| place(&kept, column));
-            }
-            let input = Box::new(prune(*input, &kept));
-            let to = |column: usize| {
-                if column < arity { place(&kept, column) } else { kept.len() + place(&wanted, column - arity) }
-            };
-            let chosen = needed.iter().map(|column| to(*column)).collect();
-            if calls.is_empty() {
-                return input.project(chosen);
-            }
-            let (partition, order) = (places(&kept, &partition), moved_order(&order, &kept));
-            Mir::Window { input, partition, order, calls }.project(chosen)
-        }
+        Mir::Window { input, partition, order, calls } => prune_windows(*input, (&partition, &order), &calls, needed),
         Mir::AtMostOne { input, keys } => {
             let kept = sorted(needed.iter().chain(&keys).copied());
             let input = Box::new(prune(*input, &kept));
@@ -109,16 +58,7 @@ pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
             let all: Vec<usize> = (0..input.arity()).collect();
             Mir::Threshold(Box::new(prune(*input, &all))).project(needed.to_vec())
         }
-        Mir::Let { id, value, body } => {
-            let mut body = prune(*body, needed);
-            let mut used = BTreeSet::new();
-            local_columns(&body, id, &mut used);
-            let kept: Vec<usize> = used.into_iter().collect();
-            if kept.len() < value.arity() {
-                body = narrow_local(body, id, &kept);
-            }
-            Mir::Let { id, value: Box::new(prune(*value, &kept)), body: Box::new(body) }
-        }
+        Mir::Let { id, value, body } => prune_let(id, *value, *body, needed),
         Mir::LetRec { id, base, step, distinct, body } => {
             let all: Vec<usize> = (0..base.arity()).collect();
             Mir::LetRec {
@@ -150,6 +90,81 @@ fn moved_all(exprs: &[ScalarExpr], kept: &[usize]) -> Vec<ScalarExpr> {
 
 fn moved_order(order: &[Order], kept: &[usize]) -> Vec<Order> {
     order.iter().map(|order| Order { column: place(kept, order.column), ..*order }).collect()
+}
+
+fn prune_let(id: LocalId, value: Mir, body: Mir, needed: &[usize]) -> Mir {
+    let mut body = prune(body, needed);
+    let mut used = BTreeSet::new();
+    local_columns(&body, id, &mut used);
+    let kept: Vec<usize> = used.into_iter().collect();
+    if kept.len() < value.arity() {
+        body = narrow_local(body, id, &kept);
+    }
+    Mir::Let { id, value: Box::new(prune(value, &kept)), body: Box::new(body) }
+}
+
+fn prune_functions(
+    input: Mir,
+    functions: Vec<TableFunctionCall>,
+    (ordinality, names): (bool, Names),
+    needed: &[usize],
+) -> Mir {
+    let arity = input.arity();
+    let used = functions.iter().flat_map(|(_, args, _)| args).flat_map(|arg| arg.columns());
+    let kept = sorted(needed.iter().copied().filter(|column| *column < arity).chain(used));
+    let functions =
+        functions.into_iter().map(|(function, args, types)| (function, moved_all(&args, &kept), types)).collect();
+    let input = Box::new(prune(input, &kept));
+    let to = |column: usize| if column < arity { place(&kept, column) } else { column - arity + kept.len() };
+    Mir::TableFunction { input, functions, ordinality, names }
+        .project(needed.iter().map(|column| to(*column)).collect())
+}
+
+/// Aggregates that nobody reads are not computed; the keys stay.
+fn prune_groups(
+    input: Mir,
+    keys: &[ScalarExpr],
+    (aggregates, scalar): (&[AggregateCall], bool),
+    needed: &[usize],
+) -> Mir {
+    let wanted: Vec<usize> = (0..aggregates.len()).filter(|index| needed.contains(&(keys.len() + index))).collect();
+    if scalar && wanted.is_empty() {
+        return Mir::unit();
+    }
+    let used =
+        |index: &usize| expr::aggregate_exprs(&aggregates[*index]).flat_map(|expr| expr.columns()).collect::<Vec<_>>();
+    let kept = sorted(keys.iter().flat_map(|key| key.columns()).chain(wanted.iter().flat_map(used)));
+    let width = keys.len();
+    let keys = moved_all(keys, &kept);
+    let mut calls: Vec<_> = wanted.iter().map(|index| aggregates[*index].clone()).collect();
+    for expr in calls.iter_mut().flat_map(expr::aggregate_exprs_mut) {
+        expr::renumber_mut(expr, &mut |column| place(&kept, column));
+    }
+    let input = Box::new(prune(input, &kept));
+    let to = |column: usize| if column < width { column } else { width + place(&wanted, column - width) };
+    Mir::Reduce { input, keys, aggregates: calls, scalar }.project(needed.iter().map(|column| to(*column)).collect())
+}
+
+fn prune_windows(input: Mir, (partition, order): (&[usize], &[Order]), calls: &[WindowCall], needed: &[usize]) -> Mir {
+    let arity = input.arity();
+    let wanted: Vec<usize> = (0..calls.len()).filter(|index| needed.contains(&(arity + index))).collect();
+    let mut calls: Vec<_> = wanted.iter().map(|index| calls[*index].clone()).collect();
+    let used: Vec<usize> = calls.iter_mut().flat_map(expr::window_exprs_mut).flat_map(|expr| expr.columns()).collect();
+    let own = needed.iter().copied().filter(|column| *column < arity);
+    let kept = sorted(own.chain(partition.iter().copied()).chain(order.iter().map(|order| order.column)).chain(used));
+    for expr in calls.iter_mut().flat_map(expr::window_exprs_mut) {
+        expr::renumber_mut(expr, &mut |column| place(&kept, column));
+    }
+    let input = Box::new(prune(input, &kept));
+    let to = |column: usize| {
+        if column < arity { place(&kept, column) } else { kept.len() + place(&wanted, column - arity) }
+    };
+    let chosen = needed.iter().map(|column| to(*column)).collect();
+    if calls.is_empty() {
+        return input.project(chosen);
+    }
+    let (partition, order) = (places(&kept, partition), moved_order(order, &kept));
+    Mir::Window { input, partition, order, calls }.project(chosen)
 }
 
 fn prune_map(input: Mir, exprs: Vec<ScalarExpr>, needed: &[usize]) -> Mir {

@@ -1,10 +1,10 @@
 //! Predicates go down: through projections, joins, unions, and below groups by their keys. On the way nested
 //! inner joins become one, and outer joins whose NULL rows a predicate refuses become inner ones.
 
-use super::{equality, shape};
+use super::{equality, ranks, shape};
 use crate::mir::{Mir, expr};
 use crate::plan::MatchKind;
-use crate::scalar::ScalarExpr;
+use crate::scalar::{AggregateCall, ScalarExpr};
 use repr::Datum;
 
 // What an expression may grow to when others are put in the place of its columns. Expressions of expressions would
@@ -41,24 +41,16 @@ pub fn push(mir: Mir, predicates: Vec<ScalarExpr>) -> Mir {
             let input = Box::new(push(*input, below));
             Mir::TableFunction { input, functions, ordinality, names }.filter(above)
         }
-        Mir::Reduce { input, keys, aggregates, scalar } => {
-            let movable = |column: usize| keys.get(column).is_some_and(|key| !expr::is_volatile(key));
-            let (below, above) = split(predicates, movable);
-            let below = below.iter().map(|predicate| expr::replace(predicate, |column| keys[column].clone())).collect();
-            // A predicate on nothing (a parameter) must not empty a scalar aggregate's input: no keys, nothing moves.
-            let (below, above) = if keys.is_empty() { (Vec::new(), [above, below].concat()) } else { (below, above) };
-            let input = Box::new(push(*input, below));
-            Mir::Reduce { input, keys, aggregates, scalar }.filter(above)
-        }
-        Mir::TopK { input, keys, order, limit, offset } => {
+        Mir::Reduce { input, keys, aggregates, scalar } => push_groups(*input, keys, (aggregates, scalar), predicates),
+        Mir::TopK { input, keys, order, limit, offset, counting } => {
             let (below, above) = split_by_keys(predicates, &keys);
             let input = Box::new(push(*input, below));
-            Mir::TopK { input, keys, order, limit, offset }.filter(above)
+            Mir::TopK { input, keys, order, limit, offset, counting }.filter(above)
         }
         Mir::Window { input, partition, order, calls } => {
             let (below, above) = split_by_keys(predicates, &partition);
-            let input = Box::new(push(*input, below));
-            Mir::Window { input, partition, order, calls }.filter(above)
+            let input = push(*input, below);
+            ranks::window(input, (partition, order), calls, above)
         }
         Mir::AtMostOne { input, keys } => {
             let (below, above) = split_by_keys(predicates, &keys);
@@ -100,6 +92,21 @@ fn split_by_keys(predicates: Vec<ScalarExpr>, keys: &[usize]) -> (Vec<ScalarExpr
         return (Vec::new(), predicates);
     }
     split(predicates, |column| keys.contains(&column))
+}
+
+fn push_groups(
+    input: Mir,
+    keys: Vec<ScalarExpr>,
+    (aggregates, scalar): (Vec<AggregateCall>, bool),
+    predicates: Vec<ScalarExpr>,
+) -> Mir {
+    let movable = |column: usize| keys.get(column).is_some_and(|key| !expr::is_volatile(key));
+    let (below, above) = split(predicates, movable);
+    let below = below.iter().map(|predicate| expr::replace(predicate, |column| keys[column].clone())).collect();
+    // A predicate on nothing (a parameter) must not empty a scalar aggregate's input: no keys, nothing moves.
+    let (below, above) = if keys.is_empty() { (Vec::new(), [above, below].concat()) } else { (below, above) };
+    let input = Box::new(push(input, below));
+    Mir::Reduce { input, keys, aggregates, scalar }.filter(above)
 }
 
 fn push_map(input: Mir, exprs: Vec<ScalarExpr>, predicates: Vec<ScalarExpr>) -> Mir {

@@ -7,29 +7,12 @@ use crate::names::Label;
 use crate::scalar::cast::CastMethod;
 use crate::scalar::func::Comparison;
 use crate::scalar::{
-    Aggregate, Frame, FrameBound, FrameExclusion, FrameUnit, Function, ScalarExpr, TableFunction, WindowCall,
-    WindowKind, registry,
+    Aggregate, Frame, FrameBound, FrameExclusion, FrameUnit, Function, FunctionKind, ScalarExpr, TableFunction,
+    WindowCall, WindowKind, registry,
 };
 use repr::types::Equality;
 use repr::{Array, ColumnType, Datum, ScalarType};
 use std::sync::Arc;
-
-/// Whether equal values of a type are written alike: those of others may differ though SQL calls them equal, as 1.0 and 1.00.
-pub(crate) fn has_one_writing(scalar: &ScalarType) -> bool {
-    matches!(
-        scalar,
-        ScalarType::Bool
-            | ScalarType::Int2
-            | ScalarType::Int4
-            | ScalarType::Int8
-            | ScalarType::Text
-            | ScalarType::Varchar
-            | ScalarType::Date
-            | ScalarType::Timestamp
-            | ScalarType::Timestamptz
-            | ScalarType::Uuid
-    )
-}
 
 /// What stands under a NOT.
 pub fn negated<C>(expr: &ScalarExpr<C>) -> Option<&ScalarExpr<C>> {
@@ -79,6 +62,17 @@ pub fn equal_to_any<C>(expr: &ScalarExpr<C>) -> Option<(&ScalarExpr<C>, &ScalarE
             }
             _ => None,
         },
+        _ => None,
+    }
+}
+
+/// The fields of `(a, b) IN ((1, 2), …)`, each with the array of what it is compared with.
+pub(crate) fn among_rows<C>(expr: &ScalarExpr<C>) -> Option<impl Iterator<Item = (&ScalarExpr<C>, &ScalarExpr<C>)>> {
+    match expr {
+        ScalarExpr::Call { function, args, .. } if matches!(function.kind, FunctionKind::AmongRows) => {
+            let (fields, arrays) = args.split_at(args.len() / 2);
+            Some(fields.iter().zip(arrays))
+        }
         _ => None,
     }
 }
@@ -156,6 +150,13 @@ pub(crate) fn rejects_null(predicate: &ScalarExpr, null: &impl Fn(usize) -> bool
         ScalarExpr::Literal(Datum::Bool(false), _) => true,
         other => always_null(other, null),
     }
+}
+
+/// `column <= bound`, of a bigint.
+pub(crate) fn at_most(column: usize, bound: i64) -> Result<ScalarExpr, PlanError> {
+    let found = registry::resolve_operator("<=", Some(&ScalarType::Int8), &ScalarType::Int8)?;
+    let args = vec![ScalarExpr::Column(column), crate::mir::expr::bigint(bound)];
+    Ok(ScalarExpr::Call { function: found.function, args, result: ScalarType::Bool })
 }
 
 /// `expr IS NULL`.

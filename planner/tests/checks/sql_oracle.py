@@ -3,6 +3,7 @@
 
     corpus/*.sql    written by hand, a folder of features; *.answers beside them are PostgreSQL's, for where it is not installed
     random          seeded: tables with NULLs, joins, predicates, aggregates, set operations, changes
+    lists           seeded: long lists of literals, in rows and cast
     semantics       seeded: whole rows of outer joins, types of expressions, scopes of aggregates, kept orders, volatile calls
     corpus/refused  what Dogwood answers 0A000 to, and nothing else
     corpus/intended the differences that we mean, each with its reason; one that is gone fails the check
@@ -168,7 +169,7 @@ def main():
     with Dogwood() as dogwood, postgres_if_there() as postgres:
         check = Check(dogwood, postgres, options.verbose)
         check.corpus(options.only, options.record)
-        for kind, share in (("random", 1), ("semantics", 3)):
+        for kind, share in (("random", 1), ("semantics", 3), ("lists", 40)):
             if options.only and options.only != kind:
                 continue
             if not postgres:
@@ -178,7 +179,7 @@ def main():
                 connection.run("ROLLBACK")
             source, began = importlib.import_module(f"support.random_{'sql' if kind == 'random' else kind}"), time.time()
             for sql in source.Random(options.seed).statements(options.count // share):
-                if check.failed > 60 or time.time() - began > options.seconds / share:
+                if check.failed > 60 or time.time() - began > options.seconds / min(share, 3):
                     break
                 check.one(sql, where=kind)
         log = dogwood.log.read_text(errors="replace")

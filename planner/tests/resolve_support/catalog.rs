@@ -52,6 +52,60 @@ fn table(id: u32, name: &str, columns: Vec<Column>, indexes: Vec<Index>) -> Tabl
     }
 }
 
+/// A table with a column of each kind.
+fn kinds() -> Table {
+    let mut always = column("id", ScalarType::Int8, false);
+    always.default = Some(DefaultValue::Identity { sequence: SequenceId(16430), always: true });
+    let mut generated = column("twice", ScalarType::Int4, true);
+    generated.default = Some(DefaultValue::Generated("n * 2".to_owned()));
+    let mut defaulted = column("n", ScalarType::Int4, false);
+    defaulted.default = Some(DefaultValue::Expr("1 + 1".to_owned()));
+    let mut short = column("code", ScalarType::Varchar, true);
+    short.column_type.modifier = 7;
+    let mut kinds = table(
+        16440,
+        "kinds",
+        vec![
+            always,
+            defaulted,
+            generated,
+            short,
+            column("tags", ScalarType::Array(Box::new(ScalarType::Text)), true),
+            column("doc", ScalarType::Jsonb, true),
+            column("day", ScalarType::Date, true),
+            column("mood", ScalarType::Enum(16450), true),
+            column("flag", ScalarType::Bool, true),
+        ],
+        vec![key(16441, "kinds", vec![0], true)],
+    );
+    kinds.checks.push(Check {
+        constraint: ConstraintName {
+            name: "kinds_n_check".to_owned(),
+            deferrable: false,
+            initially_deferred: false,
+            id: 16442,
+        },
+        expression: "n > 0".to_owned(),
+    });
+    kinds
+}
+
+fn sequence(id: SequenceId, name: &str) -> Sequence {
+    Sequence {
+        id,
+        name: name.to_owned(),
+        data_type: ScalarType::Int8,
+        start: 1,
+        increment: 1,
+        min_value: 1,
+        max_value: i64::MAX,
+        cycle: false,
+        owned_by: None,
+        generation: 0,
+        first: None,
+    }
+}
+
 /// The catalog.
 pub fn catalog() -> Catalog {
     let mut catalog = Catalog::default();
@@ -86,54 +140,9 @@ pub fn catalog() -> Catalog {
         ],
         vec![key(16411, "stories", vec![0], true)],
     ));
-    let mut always = column("id", ScalarType::Int8, false);
-    always.default = Some(DefaultValue::Identity { sequence: SequenceId(16430), always: true });
-    let mut generated = column("twice", ScalarType::Int4, true);
-    generated.default = Some(DefaultValue::Generated("n * 2".to_owned()));
-    let mut defaulted = column("n", ScalarType::Int4, false);
-    defaulted.default = Some(DefaultValue::Expr("1 + 1".to_owned()));
-    let mut short = column("code", ScalarType::Varchar, true);
-    short.column_type.modifier = 7;
-    let mut kinds = table(
-        16440,
-        "kinds",
-        vec![
-            always,
-            defaulted,
-            generated,
-            short,
-            column("tags", ScalarType::Array(Box::new(ScalarType::Text)), true),
-            column("doc", ScalarType::Jsonb, true),
-            column("day", ScalarType::Date, true),
-            column("mood", ScalarType::Enum(16450), true),
-            column("flag", ScalarType::Bool, true),
-        ],
-        vec![key(16441, "kinds", vec![0], true)],
-    );
-    kinds.checks.push(Check {
-        constraint: ConstraintName {
-            name: "kinds_n_check".to_owned(),
-            deferrable: false,
-            initially_deferred: false,
-            id: 16442,
-        },
-        expression: "n > 0".to_owned(),
-    });
-    add(kinds);
+    add(kinds());
     for (id, name) in [(16420, "stories_id_seq"), (16430, "kinds_id_seq")] {
-        let sequence = Sequence {
-            id: SequenceId(id),
-            name: name.to_owned(),
-            data_type: ScalarType::Int8,
-            start: 1,
-            increment: 1,
-            min_value: 1,
-            max_value: i64::MAX,
-            cycle: false,
-            owned_by: None,
-            generation: 0,
-            first: None,
-        };
+        let sequence = sequence(SequenceId(id), name);
         catalog.sequence_names.insert(name.to_owned(), sequence.id);
         catalog.sequences.insert(sequence.id, Arc::new(sequence));
     }

@@ -1,8 +1,13 @@
 //! `hir` as indented text.
 
-use planner::hir::{DeleteHir, Hir, HirColumn, HirExpr, HirNode, HirQuery, InsertHir, RowChecksHir, UpdateHir};
-use planner::scalar::{AggregateCall, Order, ScalarExpr, WindowKind};
+use planner::hir::{
+    DeleteHir, Hir, HirColumn, HirExpr, HirFunctionCall, HirNode, HirQuery, InsertHir, RowChecksHir, UpdateHir,
+};
+use planner::scalar::{AggregateCall, Order, ScalarExpr, WindowCall, WindowKind};
 use repr::Datum;
+
+/// Subqueries, by the names that stand in the place of them.
+type Subs = Vec<(String, Hir)>;
 
 fn line(out: &mut String, depth: usize, text: &str) {
     out.push_str(&"  ".repeat(depth));
@@ -22,17 +27,17 @@ fn datum(value: &Datum) -> String {
     }
 }
 
-fn list(exprs: &[HirExpr], subs: &mut Vec<(String, Hir)>) -> String {
+fn list(exprs: &[HirExpr], subs: &mut Subs) -> String {
     exprs.iter().map(|expr| text(expr, subs)).collect::<Vec<_>>().join(", ")
 }
 
-fn sub(subs: &mut Vec<(String, Hir)>, hir: &Hir) -> String {
+fn sub(subs: &mut Subs, hir: &Hir) -> String {
     let name = format!("sub{}", subs.len() + 1);
     subs.push((name.clone(), hir.clone()));
     name
 }
 
-fn text(expr: &HirExpr, subs: &mut Vec<(String, Hir)>) -> String {
+fn text(expr: &HirExpr, subs: &mut Subs) -> String {
     match expr {
         ScalarExpr::Column(HirColumn::Column { level: 0, index }) => format!("#{index}"),
         ScalarExpr::Column(HirColumn::Column { level, index }) => format!("#{}{index}", "^".repeat(*level)),
@@ -77,7 +82,7 @@ fn text(expr: &HirExpr, subs: &mut Vec<(String, Hir)>) -> String {
     }
 }
 
-fn aggregate(call: &AggregateCall<HirColumn>, subs: &mut Vec<(String, Hir)>) -> String {
+fn aggregate(call: &AggregateCall<HirColumn>, subs: &mut Subs) -> String {
     let mut out =
         format!("{}({}{})", call.function.name, if call.distinct { "distinct " } else { "" }, list(&call.args, subs));
     for (expr, descending, _) in &call.order_by {
@@ -106,115 +111,118 @@ fn order(items: &[Order]) -> String {
         .join(", ")
 }
 
-/// A relation.
-pub fn hir(hir: &Hir, depth: usize, out: &mut String) {
-    let mut subs = Vec::new();
-    let mut inputs: Vec<&Hir> = Vec::new();
-    let head = match &hir.node {
+fn constant_row(row: &[Datum]) -> String {
+    format!("({})", row.iter().map(datum).collect::<Vec<_>>().join(", "))
+}
+
+fn function((function, args, _): &HirFunctionCall, subs: &mut Subs) -> String {
+    format!("{}({})", function.name, list(args, subs))
+}
+
+fn bounds(limit: Option<&HirExpr>, offset: Option<&HirExpr>, subs: &mut Subs) -> String {
+    let mut shown = String::new();
+    for (word, bound) in [("limit", limit), ("offset", offset)] {
+        if let Some(bound) = bound {
+            shown.push_str(&format!(" {word} {}", text(bound, subs)));
+        }
+    }
+    shown
+}
+
+fn window(call: &WindowCall<HirColumn>, subs: &mut Subs) -> String {
+    let name = match call.function {
+        WindowKind::Function(function) => function.name,
+        WindowKind::Aggregate(function) => function.name,
+    };
+    let frame = &call.frame;
+    format!("{name}({}) {:?} {:?}..{:?}", list(&call.args, subs), frame.unit, frame.start, frame.end)
+}
+
+fn inputs(node: &HirNode) -> Vec<&Hir> {
+    match node {
+        HirNode::Constant(..) | HirNode::Get { .. } | HirNode::GetCte(..) => Vec::new(),
+        HirNode::Map(input, _)
+        | HirNode::Filter(input, _)
+        | HirNode::Project(input, _)
+        | HirNode::TableFunction { input, .. }
+        | HirNode::Reduce { input, .. }
+        | HirNode::Distinct(input)
+        | HirNode::TopK { input, .. }
+        | HirNode::Window { input, .. } => vec![input],
+        HirNode::Join { left, right, .. }
+        | HirNode::Except { left, right, .. }
+        | HirNode::Intersect { left, right, .. } => vec![left, right],
+        HirNode::Union(all, _) => all.iter().collect(),
+        HirNode::Let { value, body, .. } => vec![value, body],
+        HirNode::LetRec { base, step, body, .. } => vec![base, step, body],
+    }
+}
+
+fn head(node: &HirNode, subs: &mut Subs) -> String {
+    match node {
         HirNode::Constant(rows, _) => {
-            let rows: Vec<String> =
-                rows.iter().map(|row| format!("({})", row.iter().map(datum).collect::<Vec<_>>().join(", "))).collect();
-            format!("constant {}", rows.join(" "))
+            format!("constant {}", rows.iter().map(|row| constant_row(row)).collect::<Vec<_>>().join(" "))
         }
         HirNode::Get { relation, with_key, .. } => {
             format!("get {relation}{}", if *with_key { " with key" } else { "" })
         }
         HirNode::GetCte(id, _) => format!("get cte {}", id.0),
-        HirNode::Map(input, exprs) => {
-            inputs.push(input);
-            format!("map {}", list(exprs, &mut subs))
+        HirNode::Map(_, exprs) => {
+            format!("map {}", list(exprs, subs))
         }
-        HirNode::Filter(input, exprs) => {
-            inputs.push(input);
-            format!("filter {}", list(exprs, &mut subs))
+        HirNode::Filter(_, exprs) => {
+            format!("filter {}", list(exprs, subs))
         }
-        HirNode::Project(input, columns) => {
-            inputs.push(input);
+        HirNode::Project(_, columns) => {
             format!("project {columns:?}")
         }
-        HirNode::Join { left, right, kind, on, lateral } => {
-            inputs.extend([&**left, right]);
-            format!("{}{kind:?} join on {}", if *lateral { "lateral " } else { "" }, text(on, &mut subs)).to_lowercase()
+        HirNode::Join { kind, on, lateral, .. } => {
+            format!("{}{kind:?} join on {}", if *lateral { "lateral " } else { "" }, text(on, subs)).to_lowercase()
         }
-        HirNode::TableFunction { input, functions, ordinality, .. } => {
-            inputs.push(input);
-            let calls: Vec<String> = functions
-                .iter()
-                .map(|(function, args, _)| format!("{}({})", function.name, list(args, &mut subs)))
-                .collect();
+        HirNode::TableFunction { functions, ordinality, .. } => {
+            let calls: Vec<String> = functions.iter().map(|call| function(call, subs)).collect();
             format!("table function {}{}", calls.join(", "), if *ordinality { " with ordinality" } else { "" })
         }
-        HirNode::Reduce { input, keys, aggregates, scalar } => {
-            inputs.push(input);
-            let calls: Vec<String> = aggregates.iter().map(|call| aggregate(call, &mut subs)).collect();
-            format!(
-                "reduce keys [{}] aggregates [{}]{}",
-                list(keys, &mut subs),
-                calls.join(", "),
-                if *scalar { " scalar" } else { "" }
-            )
+        HirNode::Reduce { keys, aggregates, scalar, .. } => {
+            let calls: Vec<String> = aggregates.iter().map(|call| aggregate(call, subs)).collect();
+            let scalar = if *scalar { " scalar" } else { "" };
+            format!("reduce keys [{}] aggregates [{}]{scalar}", list(keys, subs), calls.join(", "))
         }
-        HirNode::Distinct(input) => {
-            inputs.push(input);
-            "distinct".to_owned()
+        HirNode::Distinct(_) => "distinct".to_owned(),
+        HirNode::TopK { keys, order: by, limit, offset, .. } => {
+            let head = format!("top k keys {keys:?} order [{}]", order(by));
+            head + &bounds(limit.as_ref(), offset.as_ref(), subs)
         }
-        HirNode::TopK { input, keys, order: by, limit, offset } => {
-            inputs.push(input);
-            let mut head = format!("top k keys {keys:?} order [{}]", order(by));
-            for (word, bound) in [("limit", limit), ("offset", offset)] {
-                if let Some(bound) = bound {
-                    head.push_str(&format!(" {word} {}", text(bound, &mut subs)));
-                }
-            }
-            head
-        }
-        HirNode::Window { input, partition, order: by, calls } => {
-            inputs.push(input);
-            let calls: Vec<String> = calls
-                .iter()
-                .map(|call| {
-                    let name = match call.function {
-                        WindowKind::Function(function) => function.name,
-                        WindowKind::Aggregate(function) => function.name,
-                    };
-                    format!(
-                        "{name}({}) {:?} {:?}..{:?}",
-                        list(&call.args, &mut subs),
-                        call.frame.unit,
-                        call.frame.start,
-                        call.frame.end
-                    )
-                })
-                .collect();
+        HirNode::Window { partition, order: by, calls, .. } => {
+            let calls: Vec<String> = calls.iter().map(|call| window(call, subs)).collect();
             format!("window partition {partition:?} order [{}] calls [{}]", order(by), calls.join(", "))
         }
-        HirNode::Union(all, _) => {
-            inputs.extend(all);
-            "union".to_owned()
-        }
-        HirNode::Except { left, right, all } => {
-            inputs.extend([&**left, right]);
+        HirNode::Union(..) => "union".to_owned(),
+        HirNode::Except { all, .. } => {
             format!("except{}", if *all { " all" } else { "" })
         }
-        HirNode::Intersect { left, right, all } => {
-            inputs.extend([&**left, right]);
+        HirNode::Intersect { all, .. } => {
             format!("intersect{}", if *all { " all" } else { "" })
         }
-        HirNode::Let { id, name, value, body } => {
-            inputs.extend([&**value, body]);
+        HirNode::Let { id, name, .. } => {
             format!("let {} {name}", id.0)
         }
-        HirNode::LetRec { id, name, base, step, distinct, body } => {
-            inputs.extend([&**base, step, body]);
+        HirNode::LetRec { id, name, distinct, .. } => {
             format!("let rec {} {name}{}", id.0, if *distinct { " distinct" } else { "" })
         }
-    };
+    }
+}
+
+/// A relation.
+pub fn hir(hir: &Hir, depth: usize, out: &mut String) {
+    let mut subs = Vec::new();
+    let head = head(&hir.node, &mut subs);
     line(out, depth, &head);
     for (name, relation) in &subs {
         line(out, depth + 1, &format!("{name}:"));
         self::hir(relation, depth + 2, out);
     }
-    for input in inputs {
+    for input in inputs(&hir.node) {
         self::hir(input, depth + 1, out);
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! Bags are lists of (row, multiplicity). Nothing is indexed; access paths filter a scan.
 
-use planner::plan::{Access, Finishing, LocalId, Lookup, MatchKind, Plan, Query};
+use planner::plan::{Access, Counting, Finishing, LocalId, Lookup, MatchKind, Plan, PlanFunctionCall, Query};
 use planner::scalar::window::evaluate_partition;
-use planner::scalar::{AggregateCall, EvalContext, Mfp, Order, ScalarExpr};
+use planner::scalar::{AggregateCall, EvalContext, Mfp, Order, ScalarExpr, WindowCall};
 use repr::{Datum, RelationId, ValueError, key};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Row = Vec<Datum>;
 type Bag = Vec<(Row, i64)>;
@@ -76,6 +76,26 @@ fn order_key(row: &[Datum], order: &[Order]) -> Vec<u8> {
     bytes
 }
 
+fn equals(own: &[Datum], wanted: &[Datum]) -> bool {
+    !wanted.iter().any(Datum::is_null) && key::encode_all(own) == key::encode_all(wanted)
+}
+
+fn at_most_one(input: Bag, keys: &[usize]) -> Result<Bag, ValueError> {
+    let rows = expanded(input);
+    if groups(rows.clone(), keys).iter().any(|group| group.len() > 1) {
+        return Err(ValueError::new("21000", "more than one row returned by a subquery used as an expression"));
+    }
+    Ok(rows.into_iter().map(|row| (row, 1)).collect())
+}
+
+fn above_zero(input: Bag) -> Bag {
+    let mut sums: BTreeMap<Vec<u8>, (Row, i64)> = BTreeMap::new();
+    for (row, count) in input {
+        sums.entry(key::encode_all(&row)).or_insert_with(|| (row, 0)).1 += count;
+    }
+    sums.into_values().filter(|(_, count)| *count > 0).collect()
+}
+
 struct Run<'a> {
     database: &'a Database,
     locals: BTreeMap<LocalId, Bag>,
@@ -91,12 +111,8 @@ impl Run<'_> {
             Plan::Constant { rows, .. } => rows.iter().map(|row| (row.unpack(), 1)).collect(),
             Plan::Get { relation, access, with_key, mfp, .. } => {
                 let rows = self.access(*relation, access)?;
-                let rows = rows.into_iter().map(|(key, mut row)| {
-                    if *with_key {
-                        row.push(key);
-                    }
-                    (row, 1)
-                });
+                let key_shown = |key: Datum| with_key.then_some(key);
+                let rows = rows.into_iter().map(|(key, row)| (row.into_iter().chain(key_shown(key)).collect(), 1));
                 self.mfp(rows.collect(), mfp)?
             }
             Plan::GetLocal { id, .. } => self.locals[id].clone(),
@@ -105,26 +121,8 @@ impl Run<'_> {
                 self.mfp(input, mfp)?
             }
             Plan::TableFunction { input, functions, ordinality, .. } => {
-                let mut out = Vec::new();
-                for (row, count) in self.plan(input)? {
-                    let mut columns = Vec::new();
-                    for (function, args, types) in functions {
-                        let args = self.eval_all(args, &row)?;
-                        let rows = (function.evaluate)(self.context(), &args, types)?.collect::<Result<Vec<_>, _>>()?;
-                        columns.push((rows, types.len()));
-                    }
-                    for at in 0..columns.iter().map(|(rows, _)| rows.len()).max().unwrap_or(0) {
-                        let mut row = row.clone();
-                        for (rows, width) in &columns {
-                            row.extend(rows.get(at).cloned().unwrap_or_else(|| vec![Datum::Null; *width]));
-                        }
-                        if *ordinality {
-                            row.push(Datum::Int8(at as i64 + 1));
-                        }
-                        out.push((row, count));
-                    }
-                }
-                out
+                let input = self.plan(input)?;
+                self.functions(input, functions, *ordinality)?
             }
             Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp, .. } => {
                 let columns = self.lookup_columns(*relation, *lookup);
@@ -134,25 +132,7 @@ impl Run<'_> {
                 let input = self.plan(input)?;
                 let joined = self.joined(input, width, *kind, |run, row| {
                     let wanted = run.eval_all(key, row)?;
-                    let mut found = Vec::new();
-                    for (row_key, other) in &table {
-                        let own: Row = columns.iter().map(|column| other[*column].clone()).collect();
-                        let mut both = row.to_vec();
-                        both.extend(other.iter().cloned());
-                        let mut holds =
-                            !wanted.iter().any(Datum::is_null) && key::encode_all(&own) == key::encode_all(&wanted);
-                        for condition in condition {
-                            holds = holds && condition.holds(&both, run.context())?;
-                        }
-                        if holds {
-                            let mut other = other.clone();
-                            if *with_key {
-                                other.push(row_key.clone());
-                            }
-                            found.push((other, 1));
-                        }
-                    }
-                    Ok(found)
+                    run.found((row, &wanted), (&table, &columns), condition, *with_key)
                 })?;
                 self.mfp(joined, mfp)?
             }
@@ -160,97 +140,173 @@ impl Run<'_> {
                 let left = self.plan(left)?;
                 let right = consolidated(self.plan(right)?);
                 let width = mfp.input_arity.saturating_sub(left.first().map_or(0, |(row, _)| row.len()));
-                let joined = self.joined(left, width, *kind, |run, row| {
-                    let wanted = run.eval_all(left_key, row)?;
-                    let mut found = Vec::new();
-                    for (other, count) in &right {
-                        let own = run.eval_all(right_key, other)?;
-                        let comparable = *null_safe || !own.iter().chain(&wanted).any(Datum::is_null);
-                        if comparable && key::encode_all(&own) == key::encode_all(&wanted) {
-                            found.push((other.clone(), *count));
-                        }
-                    }
-                    Ok(found)
-                })?;
+                let keys = (left_key.as_slice(), right_key.as_slice(), *null_safe);
+                let joined = self.joined(left, width, *kind, |run, row| run.partners(row, &right, keys))?;
                 self.mfp(joined, mfp)?
             }
             Plan::Reduce { input, keys, aggregates, scalar } => {
                 let input = self.plan(input)?;
                 self.reduce(input, keys, aggregates, *scalar)?
             }
-            Plan::TopK { input, keys, order, limit, offset } => {
-                let offset = bound(offset.as_ref(), self.context())?.unwrap_or(0);
-                let limit = bound(limit.as_ref(), self.context())?.unwrap_or(usize::MAX);
-                let mut out = Vec::new();
-                for mut rows in groups(expanded(self.plan(input)?), keys) {
-                    rows.sort_by_cached_key(|row| (order_key(row, order), repr::Row::pack(row)));
-                    out.extend(rows.into_iter().skip(offset).take(limit).map(|row| (row, 1)));
-                }
-                out
+            Plan::TopK { input, keys, order, limit, offset, counting } => {
+                let input = self.plan(input)?;
+                self.first_rows(input, keys, order, (limit.as_ref(), offset.as_ref(), *counting))?
             }
             Plan::Window { input, partition, order, calls } => {
-                let mut out = Vec::new();
-                for mut rows in groups(expanded(self.plan(input)?), partition) {
-                    rows.sort_by_cached_key(|row| (order_key(row, order), repr::Row::pack(row)));
-                    let columns = evaluate_partition(&rows, order, calls, self.context())?;
-                    for (row, columns) in rows.iter_mut().zip(columns) {
-                        row.extend(columns);
-                    }
-                    out.extend(rows.into_iter().map(|row| (row, 1)));
-                }
-                out
+                let input = self.plan(input)?;
+                self.windows(input, partition, order, calls)?
             }
-            Plan::AtMostOne { input, keys } => {
-                let rows = expanded(self.plan(input)?);
-                if groups(rows.clone(), keys).iter().any(|group| group.len() > 1) {
-                    return Err(ValueError::new(
-                        "21000",
-                        "more than one row returned by a subquery used as an expression",
-                    ));
-                }
-                rows.into_iter().map(|row| (row, 1)).collect()
-            }
+            Plan::AtMostOne { input, keys } => at_most_one(self.plan(input)?, keys)?,
             Plan::Union(inputs, _) => {
-                let mut out = Vec::new();
-                for input in inputs {
-                    out.extend(self.plan(input)?);
-                }
-                out
+                inputs.iter().map(|input| self.plan(input)).collect::<Result<Vec<_>, _>>()?.concat()
             }
             Plan::Negate(input) => self.plan(input)?.into_iter().map(|(row, count)| (row, -count)).collect(),
-            Plan::Threshold(input) => {
-                let mut sums: BTreeMap<Vec<u8>, (Row, i64)> = BTreeMap::new();
-                for (row, count) in self.plan(input)? {
-                    sums.entry(key::encode_all(&row)).or_insert_with(|| (row, 0)).1 += count;
-                }
-                sums.into_values().filter(|(_, count)| *count > 0).collect()
-            }
+            Plan::Threshold(input) => above_zero(self.plan(input)?),
             Plan::Let { id, value, body } => {
                 let value = self.plan(value)?;
                 self.locals.insert(*id, value);
                 self.plan(body)?
             }
             Plan::LetRec { id, base, step, distinct, body } => {
-                let mut all: Bag = Vec::new();
-                let mut seen = std::collections::BTreeSet::new();
-                let mut last = self.plan(base)?;
-                loop {
-                    last = expanded(last)
-                        .into_iter()
-                        .filter(|row| !distinct || seen.insert(key::encode_all(row)))
-                        .map(|row| (row, 1))
-                        .collect();
-                    if last.is_empty() {
-                        break;
-                    }
-                    all.extend(last.iter().cloned());
-                    self.locals.insert(*id, last);
-                    last = self.plan(step)?;
-                }
+                let all = self.recursion(*id, base, step, *distinct)?;
                 self.locals.insert(*id, all);
                 self.plan(body)?
             }
         })
+    }
+
+    /// The rows of a table that have the wanted key, and hold a condition beside the row.
+    fn found(
+        &self,
+        (row, wanted): (&[Datum], &[Datum]),
+        (table, columns): (&[(Datum, Row)], &[usize]),
+        condition: &[ScalarExpr],
+        with_key: bool,
+    ) -> Result<Bag, ValueError> {
+        let mut found = Vec::new();
+        for (row_key, other) in table {
+            let own: Row = columns.iter().map(|column| other[*column].clone()).collect();
+            if equals(&own, wanted) && self.holds(condition, row, other)? {
+                let row_key = with_key.then(|| row_key.clone());
+                found.push((other.iter().cloned().chain(row_key).collect(), 1));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The rows of the right side that a row of the left has the key of.
+    fn partners(
+        &self,
+        row: &[Datum],
+        right: &Bag,
+        (left_key, right_key, null_safe): (&[ScalarExpr], &[ScalarExpr], bool),
+    ) -> Result<Bag, ValueError> {
+        let wanted = self.eval_all(left_key, row)?;
+        let mut found = Vec::new();
+        for (other, count) in right {
+            let own = self.eval_all(right_key, other)?;
+            let comparable = null_safe || !own.iter().chain(&wanted).any(Datum::is_null);
+            if comparable && key::encode_all(&own) == key::encode_all(&wanted) {
+                found.push((other.clone(), *count));
+            }
+        }
+        Ok(found)
+    }
+
+    fn functions(&self, input: Bag, functions: &[PlanFunctionCall], ordinality: bool) -> Result<Bag, ValueError> {
+        let mut out = Vec::new();
+        for (row, count) in input {
+            let mut columns = Vec::new();
+            for (function, args, types) in functions {
+                let args = self.eval_all(args, &row)?;
+                let rows = (function.evaluate)(self.context(), &args, types)?.collect::<Result<Vec<_>, _>>()?;
+                columns.push((rows, types.len()));
+            }
+            for at in 0..columns.iter().map(|(rows, _)| rows.len()).max().unwrap_or(0) {
+                let mut row = row.clone();
+                for (rows, width) in &columns {
+                    row.extend(rows.get(at).cloned().unwrap_or_else(|| vec![Datum::Null; *width]));
+                }
+                if ordinality {
+                    row.push(Datum::Int8(at as i64 + 1));
+                }
+                out.push((row, count));
+            }
+        }
+        Ok(out)
+    }
+
+    fn first_rows(
+        &self,
+        input: Bag,
+        keys: &[usize],
+        order: &[Order],
+        (limit, offset, counting): (Option<&ScalarExpr>, Option<&ScalarExpr>, Counting),
+    ) -> Result<Bag, ValueError> {
+        let offset = bound(offset, self.context())?.unwrap_or(0);
+        let limit = bound(limit, self.context())?.unwrap_or(usize::MAX);
+        let mut out = Vec::new();
+        for mut rows in groups(expanded(input), keys) {
+            rows.sort_by_cached_key(|row| (order_key(row, order), repr::Row::pack(row)));
+            let key = |row: &[Datum]| order_key(row, Order::written(order));
+            let keys: BTreeSet<Vec<u8>> = rows.iter().map(|row| key(row)).collect();
+            let within = |(at, row): &(usize, Vec<Datum>)| match counting {
+                Counting::Rows => *at < limit.saturating_add(offset),
+                Counting::RowsWithPeers => rows.iter().filter(|other| key(other) < key(row)).count() < limit,
+                Counting::PeerGroups => keys.range(..key(row)).count() < limit,
+            };
+            out.extend(rows.iter().cloned().enumerate().skip(offset).filter(within).map(|(_, row)| (row, 1)));
+        }
+        Ok(out)
+    }
+
+    fn windows(
+        &self,
+        input: Bag,
+        partition: &[usize],
+        order: &[Order],
+        calls: &[WindowCall],
+    ) -> Result<Bag, ValueError> {
+        let mut out = Vec::new();
+        for mut rows in groups(expanded(input), partition) {
+            rows.sort_by_cached_key(|row| (order_key(row, order), repr::Row::pack(row)));
+            let columns = evaluate_partition(&rows, order, calls, self.context())?;
+            for (row, columns) in rows.iter_mut().zip(columns) {
+                row.extend(columns);
+            }
+            out.extend(rows.into_iter().map(|row| (row, 1)));
+        }
+        Ok(out)
+    }
+
+    fn recursion(&mut self, id: LocalId, base: &Plan, step: &Plan, distinct: bool) -> Result<Bag, ValueError> {
+        let mut all: Bag = Vec::new();
+        let mut seen = std::collections::BTreeSet::new();
+        let mut last = self.plan(base)?;
+        loop {
+            last = expanded(last)
+                .into_iter()
+                .filter(|row| !distinct || seen.insert(key::encode_all(row)))
+                .map(|row| (row, 1))
+                .collect();
+            if last.is_empty() {
+                break;
+            }
+            all.extend(last.iter().cloned());
+            self.locals.insert(id, last);
+            last = self.plan(step)?;
+        }
+        Ok(all)
+    }
+
+    fn holds(&self, conditions: &[ScalarExpr], left: &[Datum], right: &[Datum]) -> Result<bool, ValueError> {
+        let both: Row = left.iter().chain(right).cloned().collect();
+        for condition in conditions {
+            if !condition.holds(&both, self.context())? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn eval_all(&self, exprs: &[ScalarExpr], row: &[Datum]) -> Result<Row, ValueError> {
@@ -402,7 +458,7 @@ impl Run<'_> {
         }
         inputs.sort_by(|(a, _), (b, _)| a.cmp(b));
         let mut items = inputs.iter().map(|(_, args)| (args.as_slice(), 1));
-        (call.function.evaluate)(self.context(), &mut items, &call.result)
+        call.function.evaluate(self.context(), &mut items, &call.result)
     }
 }
 

@@ -1,7 +1,9 @@
 //! SQL arrays: any number of dimensions, with lower bounds.
 mod members;
+mod rows;
 
 pub use members::Membership;
+pub use rows::{ROW_FIELDS_MAX, find_row};
 
 use crate::{Datum, ValueError};
 use members::Members;

@@ -57,6 +57,15 @@ impl ScalarType {
         })
     }
 
+    /// Whether equal values are written alike: of others two may differ though SQL calls them equal, as 1.0 and 1.00.
+    pub fn has_one_writing(&self) -> bool {
+        match self {
+            // What they are made of may be such.
+            ScalarType::Array(_) | ScalarType::Record(_) | ScalarType::Int2Vector | ScalarType::OidVector => false,
+            other => !other.known().is_some_and(|known| known.more.several_writings),
+        }
+    }
+
     /// `pg_type.oid`. An enum's array type has the OID after the enum's own.
     pub fn oid(&self) -> Id {
         match self {
@@ -100,13 +109,19 @@ impl ScalarType {
         Some(known.scalar.clone())
     }
 
-    /// The type of this name in the catalog, `pg_type.typname`, else the one that SQL means by it; `_x` is an array.
-    pub fn from_type_name(name: &str) -> Option<ScalarType> {
+    /// The type of this name in the catalog, `pg_type.typname`; `_x` is an array. What is quoted means this alone.
+    pub fn from_catalog_name(name: &str) -> Option<ScalarType> {
         match KNOWN.iter().find(|known| known.type_name == name) {
             Some(known) => Some(known.scalar.clone()),
-            None => ScalarType::from_word(name)
-                .or_else(|| name.strip_prefix('_').and_then(ScalarType::from_type_name).map(|element| element.array())),
+            None => name.strip_prefix('_').and_then(ScalarType::from_catalog_name).map(|element| element.array()),
         }
+    }
+
+    /// The type of this name in the catalog, else the one that SQL means by it.
+    pub fn from_type_name(name: &str) -> Option<ScalarType> {
+        ScalarType::from_catalog_name(name)
+            .or_else(|| ScalarType::from_word(name))
+            .or_else(|| name.strip_prefix('_').and_then(ScalarType::from_type_name).map(|element| element.array()))
     }
 
     /// All types with a fixed OID, arrays and `record` left out.
@@ -269,6 +284,19 @@ mod tests {
             }
         }
         assert_eq!(ScalarType::from_oid(2249), None);
+    }
+
+    /// What the table says of a type, its values say of themselves.
+    #[test]
+    fn types_and_values_agree_in_how_they_are_written() {
+        let texts =
+            ["1", "t", "[1]", "2020-01-01", "10:00", "1 day", "00000000-0000-0000-0000-000000000000", "pg_class"];
+        for scalar in ScalarType::all_built_in().filter(|scalar| !scalar.is_pseudo()) {
+            let read = |text: &&str| crate::text::parse(&scalar, -1, text, &crate::text::TextContext::default());
+            let value = texts.iter().find_map(|text| read(text).ok());
+            let value = value.unwrap_or_else(|| panic!("{scalar:?} reads none of the texts"));
+            assert_eq!(value.has_several_writings(), !scalar.has_one_writing(), "{scalar:?}");
+        }
     }
 
     #[test]

@@ -39,6 +39,10 @@ pub(super) fn keyring(options: &StoreOptions) -> PathBuf {
     options.file("keyring")
 }
 
+pub(super) fn public_key(options: &StoreOptions) -> PathBuf {
+    options.file("public.key")
+}
+
 pub(super) fn rocks(options: &StoreOptions) -> PathBuf {
     options.file("rocks")
 }
@@ -178,7 +182,7 @@ fn lock(path: &Path, mode: Mode) -> Result<Option<File>, StorageError> {
 /// Refuses a public key that stands beside the data and is not the database's: receipts would not verify against it.
 /// Whether there is one.
 pub(super) fn check_public_key(options: &StoreOptions, key: &[u8; 32]) -> Result<bool, StorageError> {
-    let path = options.file("public.key");
+    let path = public_key(options);
     let text = match fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -193,7 +197,7 @@ pub(super) fn check_public_key(options: &StoreOptions, key: &[u8; 32]) -> Result
 
 /// Writes the public key beside the data.
 pub(super) fn publish_key(options: &StoreOptions, key: &[u8; 32]) -> Result<(), StorageError> {
-    write_whole(&options.file("public.key"), &format!("{}\n", hex::encode(key)))
+    write_whole(&public_key(options), &format!("{}\n", hex::encode(key)))
 }
 
 fn exists(path: &Path) -> Result<bool, StorageError> {

@@ -16,20 +16,20 @@ use rocksdb::Cache;
 
 use super::{COMMIT_TIME, Inner, OPENING, Store, files};
 use crate::audit::log::Log;
+use crate::background_merge::BackgroundMerge;
 use crate::batch::Batch;
 use crate::config::{Cipher, Mode, StoreOptions};
 use crate::crypto::sodium;
 use crate::error::{Sealed, StorageError};
 use crate::free_space::FreeSpace;
 use crate::hash_memory::HashMemory;
-use crate::hints::Hints;
 use crate::keyring::{Keyring, root};
+use crate::location_cache::LocationCache;
 use crate::log_reader;
 use crate::log_room::LogRoom;
-use crate::loss::{Loss, LostRows};
+use crate::loss_report::{Loss, LostRows};
 use crate::read_cache::ReadCache;
 use crate::rocks::{self, Access};
-use crate::settling::Settling;
 use crate::subjects::Subjects;
 use crate::witness::{self, Acknowledged, Testimony, Witness};
 use crate::write_form::WriteForm;
@@ -60,12 +60,19 @@ impl Store {
             }
             (FolderState::Unwitnessed | FolderState::Witnessed { .. }, Mode::Check | Mode::Serve) => {
                 rocks::check_files(&files::rocks(options))?;
-                let reading = Store::assemble(options, lock.clone(), state, Access::Read)?;
-                let found = reading.judge(state)?;
-                if options.mode == Mode::Check {
-                    return Ok(reading);
+                let soon =
+                    (options.mode == Mode::Serve).then(|| Store::judge_soon(options, lock.as_ref(), state)).flatten();
+                match soon {
+                    Some(found) => found,
+                    None => {
+                        let reading = Store::assemble(options, lock.clone(), state, Access::Read)?;
+                        let found = reading.judge(state)?;
+                        if options.mode == Mode::Check {
+                            return Ok(reading);
+                        }
+                        found
+                    }
                 }
-                found
             }
         };
         let started = std::time::Instant::now();
@@ -74,6 +81,21 @@ impl Store {
         store.roll_forward()?;
         store.tell_opened(state, started.elapsed());
         Ok(store)
+    }
+
+    /// What a store that is whole says of itself, by as little of it as tells. None where something speaks against it, or may: what
+    /// that is, all of it tells.
+    fn judge_soon(options: &StoreOptions, lock: Option<&Arc<File>>, state: FolderState) -> Option<Judged> {
+        match state {
+            FolderState::New | FolderState::Unwitnessed => None,
+            FolderState::Witnessed { .. } => {
+                let reading = Store::assemble(options, lock.cloned(), state, Access::Judge).ok()?;
+                let found = reading.judge(state).ok()?;
+                // The other families' files are there and whole, as far as a start sees.
+                rocks::open(&files::rocks(options), &reading.inner.cache, Access::Files).ok()?;
+                Some(found)
+            }
+        }
     }
 
     /// Says what was found, and whether the server that wrote it had stopped in order.
@@ -115,7 +137,7 @@ impl Store {
         access: Access,
     ) -> Result<Store, StorageError> {
         let writable = matches!(access, Access::Create | Access::Write);
-        let keyring = open_keyring(options, &state, access)?;
+        let (keyring, published) = open_keyring(options, &state, access)?;
         let cache = Cache::new_lru_cache(options.block_cache_bytes);
         let folder = files::rocks(options);
         let db = rocks::open(&folder, &cache, access)?;
@@ -137,11 +159,11 @@ impl Store {
             cipher: options.cipher,
             options: options.clone(),
             log: Mutex::new(log),
-            hints: Hints::default(),
+            hints: LocationCache::default(),
             subjects: Subjects::default(),
             reads: ReadCache::new(options.block_cache_bytes / 4),
             hashes: HashMemory::new(),
-            settling: Mutex::new(Settling::new()),
+            settling: Mutex::new(BackgroundMerge::new()),
             writable,
             witness: Mutex::new(witness),
             space: FreeSpace::new(&folder, options.keep_free_bytes),
@@ -156,6 +178,9 @@ impl Store {
         let store = Store { inner: Arc::new(inner) };
         store.read_position()?;
         store.notice_damaged_copies(&state);
+        if !published && !matches!(state, FolderState::New) {
+            store.notice_unpublished();
+        }
         Ok(store)
     }
 
@@ -169,6 +194,16 @@ impl Store {
             let path = files::witness(&self.inner.options);
             self.notice(format!("a copy of \"{}\" is damaged, the other is used", path.display()));
         }
+    }
+
+    /// Says that the public key was missing beside the data: who verifies receipts looks for it there.
+    fn notice_unpublished(&self) {
+        let path = files::public_key(&self.inner.options);
+        let told = match self.inner.writable {
+            true => "was missing, and is written anew from the keyring",
+            false => "is missing, \"dogwood check --repair\" writes it anew from the keyring",
+        };
+        self.notice(format!("\"{}\" {told}", path.display()));
     }
 
     /// Reads where the store stands; refuses one whose seals are not this database's.
@@ -353,8 +388,9 @@ pub(super) struct Judged {
     pub(super) opening: Option<[u8; 16]>,
 }
 
-/// The keyring of a folder, if it is the one that its witness knows; its public key is in the folder afterwards.
-fn open_keyring(options: &StoreOptions, state: &FolderState, access: Access) -> Result<Keyring, StorageError> {
+/// The keyring of a folder, if it is the one that its witness knows, and whether its public key stood beside it. Where the
+/// folder may be written, it does so afterwards.
+fn open_keyring(options: &StoreOptions, state: &FolderState, access: Access) -> Result<(Keyring, bool), StorageError> {
     let writable = matches!(access, Access::Create | Access::Write);
     let testimony = match state {
         FolderState::Witnessed { testimony, .. } => Some(testimony),
@@ -378,5 +414,5 @@ fn open_keyring(options: &StoreOptions, state: &FolderState, access: Access) -> 
     if writable && !published {
         files::publish_key(options, &public)?;
     }
-    Ok(keyring)
+    Ok((keyring, published))
 }

@@ -4,8 +4,29 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use repr::{MicroDbId, RelationId, Row, RowKey};
+use repr::{CommitTime, MicroDbId, RelationId, Row, RowKey};
+use storage::audit::{AuditEntry, AuditOperation};
 use storage::{Batch, OwnerSet, Store, StoreOptions};
+
+/// A table of people.
+pub const PEOPLE: RelationId = RelationId(16_384);
+
+/// What the log is told of an operation on people's rows.
+pub fn entry(operation: AuditOperation, subjects: &[MicroDbId]) -> AuditEntry {
+    AuditEntry {
+        time_us: 1_000_000,
+        commit: CommitTime(3),
+        actor: 10,
+        role: 11,
+        purpose: None,
+        operation,
+        statement: [1; 8],
+        tables: vec![PEOPLE],
+        subjects: subjects.to_vec(),
+        rows: 1,
+        payload: None,
+    }
+}
 
 /// A data folder, removed with the value.
 pub struct Folder(pub PathBuf);

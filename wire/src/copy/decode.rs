@@ -16,19 +16,35 @@ pub struct CopyDecoder {
     table: String,
     columns: Vec<OutputColumn>,
     format: CopyFormat,
-    line_end: LineEnd,
     header_pending: bool,
-    // Bytes received; the current line starts at `line_start`, and all before `scanned` has been looked at.
+    received: Received,
+    lines: Lines,
+    split: Split,
+    // The client's `\.`, or its CopyDone.
+    ended: bool,
+}
+
+/// Bytes; the current line starts at `line_start`, and all before `scanned` has been looked at.
+#[derive(Default)]
+struct Received {
     buffer: Vec<u8>,
     line_start: usize,
     scanned: usize,
+}
+
+/// How lines end, and how many have.
+struct Lines {
+    end: LineEnd,
     quotes: QuoteState,
-    // The client's `\.`, or its CopyDone.
-    ended: bool,
-    line: u64,
+    number: u64,
     // Line ends inside the current record's quotes, for the count.
-    inner_lines: u64,
-    // The current line's fields, unescaped: where in `text` each one stands; `None` is NULL.
+    inner: u64,
+}
+
+/// The current line's fields, unescaped.
+#[derive(Default)]
+struct Split {
+    // Where in `text` each one stands; `None` is NULL.
     fields: Vec<Option<Range<usize>>>,
     text: Vec<u8>,
 }
@@ -55,16 +71,10 @@ impl CopyDecoder {
             columns: columns.to_vec(),
             header_pending: format.header,
             format: format.clone(),
-            line_end: LineEnd::Unknown,
-            buffer: Vec::new(),
-            line_start: 0,
-            scanned: 0,
-            quotes: QuoteState::default(),
+            received: Received::default(),
+            lines: Lines { end: LineEnd::Unknown, quotes: QuoteState::default(), number: 0, inner: 0 },
+            split: Split::default(),
             ended: false,
-            line: 0,
-            inner_lines: 0,
-            fields: Vec::new(),
-            text: Vec::new(),
         }
     }
 
@@ -73,10 +83,10 @@ impl CopyDecoder {
         if self.ended {
             return;
         }
-        self.buffer.drain(..self.line_start);
-        self.scanned -= self.line_start;
-        self.line_start = 0;
-        self.buffer.extend_from_slice(data);
+        self.received.buffer.drain(..self.received.line_start);
+        self.received.scanned -= self.received.line_start;
+        self.received.line_start = 0;
+        self.received.buffer.extend_from_slice(data);
     }
 
     /// The next row; `None` when more bytes are needed, or at the end if `finished` says that none will come.
@@ -108,80 +118,80 @@ impl CopyDecoder {
         if error.context.is_some() {
             return error;
         }
-        error.context(format!("COPY {}, line {}", self.table, self.line))
+        error.context(format!("COPY {}, line {}", self.table, self.lines.number))
     }
 
     fn at_column(&self, error: SqlError, index: usize) -> SqlError {
         let column = &self.columns[index].name;
-        error.context(format!("COPY {}, line {}, column {column}", self.table, self.line))
+        error.context(format!("COPY {}, line {}, column {column}", self.table, self.lines.number))
     }
 
     /// Finds the end of the current line and steps over it.
     fn next_line(&mut self, finished: bool) -> Result<Option<Range<usize>>, SqlError> {
-        if self.scanned == self.line_start {
-            self.inner_lines = 0;
+        if self.received.scanned == self.received.line_start {
+            self.lines.inner = 0;
         }
-        let start = self.line_start;
-        while let Some(&byte) = self.buffer.get(self.scanned) {
-            let following = self.buffer.get(self.scanned + 1).copied();
+        let start = self.received.line_start;
+        while let Some(&byte) = self.received.buffer.get(self.received.scanned) {
+            let following = self.received.buffer.get(self.received.scanned + 1).copied();
             if following.is_none() && !finished && matches!(byte, b'\\' | b'\r') {
                 return self.more_needed(start);
             }
             if self.format.csv {
-                self.quotes.step(byte, &self.format);
-                if self.quotes.inside {
-                    self.inner_lines += u64::from(byte == b'\n');
-                    self.scanned += 1;
+                self.lines.quotes.step(byte, &self.format);
+                if self.lines.quotes.inside {
+                    self.lines.inner += u64::from(byte == b'\n');
+                    self.received.scanned += 1;
                     continue;
                 }
             }
             match byte {
                 b'\n' | b'\r' => {
                     let width = self.line_end_width(byte, following)?;
-                    let line = start..self.scanned;
+                    let line = start..self.received.scanned;
                     self.step_over(width);
                     return Ok(Some(line));
                 }
-                b'\\' if following == Some(b'.') && (!self.format.csv || self.scanned == start) => {
+                b'\\' if following == Some(b'.') && (!self.format.csv || self.received.scanned == start) => {
                     match self.end_marker(start, finished)? {
                         EndMarker::MoreNeeded => return self.more_needed(start),
-                        EndMarker::Data => self.scanned += 1,
+                        EndMarker::Data => self.received.scanned += 1,
                         EndMarker::End(line) => {
                             self.ended = true;
                             // A marker behind data ends that line as well.
                             if line.is_empty() {
                                 return Ok(None);
                             }
-                            self.line += 1;
+                            self.lines.number += 1;
                             return Ok(Some(line));
                         }
                     }
                 }
                 // What a backslash escapes is never a line end.
-                b'\\' if !self.format.csv => self.scanned += 2,
-                _ => self.scanned += 1,
+                b'\\' if !self.format.csv => self.received.scanned += 2,
+                _ => self.received.scanned += 1,
             }
         }
         // A backslash at the very end may have stepped past it.
-        self.scanned = self.scanned.min(self.buffer.len());
+        self.received.scanned = self.received.scanned.min(self.received.buffer.len());
         if !finished {
             return self.more_needed(start);
         }
-        if self.quotes.inside {
-            self.line += 1 + self.inner_lines;
+        if self.lines.quotes.inside {
+            self.lines.number += 1 + self.lines.inner;
             return Err(SqlError::new("22P04", "unterminated CSV quoted field"));
         }
         self.ended = true;
-        if start == self.buffer.len() {
+        if start == self.received.buffer.len() {
             return Ok(None);
         }
-        self.line += 1 + self.inner_lines;
-        Ok(Some(start..self.buffer.len()))
+        self.lines.number += 1 + self.lines.inner;
+        Ok(Some(start..self.received.buffer.len()))
     }
 
     fn more_needed(&mut self, start: usize) -> Result<Option<Range<usize>>, SqlError> {
-        if self.buffer.len() - start > MESSAGE_BYTES_MAX {
-            self.line += 1 + self.inner_lines;
+        if self.received.buffer.len() - start > MESSAGE_BYTES_MAX {
+            self.lines.number += 1 + self.lines.inner;
             let message = format!("a line of more than {MESSAGE_BYTES_MAX} bytes is not taken");
             return Err(SqlError::new("54000", message).hint("A row can be written in that many bytes at most."));
         }
@@ -189,26 +199,26 @@ impl CopyDecoder {
     }
 
     fn step_over(&mut self, width: usize) {
-        self.line += 1 + self.inner_lines;
-        self.scanned += width;
-        self.line_start = self.scanned;
-        self.quotes = QuoteState::default();
+        self.lines.number += 1 + self.lines.inner;
+        self.received.scanned += width;
+        self.received.line_start = self.received.scanned;
+        self.lines.quotes = QuoteState::default();
     }
 
     /// By how many bytes the line ends here. The first line end decides the style of all.
     fn line_end_width(&mut self, byte: u8, following: Option<u8>) -> Result<usize, SqlError> {
-        if self.line_end == LineEnd::Unknown {
-            self.line_end = match (byte, following) {
+        if self.lines.end == LineEnd::Unknown {
+            self.lines.end = match (byte, following) {
                 (b'\r', Some(b'\n')) => LineEnd::Both,
                 (b'\r', _) => LineEnd::CarriageReturn,
                 _ => LineEnd::LineFeed,
             };
         }
-        match (self.line_end, byte) {
+        match (self.lines.end, byte) {
             (LineEnd::LineFeed, b'\n') | (LineEnd::CarriageReturn, b'\r') => Ok(1),
             (LineEnd::Both, b'\r') if following == Some(b'\n') => Ok(2),
             (_, b'\r') => {
-                self.line += 1 + self.inner_lines;
+                self.lines.number += 1 + self.lines.inner;
                 Err(if self.format.csv {
                     SqlError::new("22P04", "unquoted carriage return found in data")
                         .hint("Use quoted CSV field to represent carriage return.")
@@ -218,7 +228,7 @@ impl CopyDecoder {
                 })
             }
             _ => {
-                self.line += 1 + self.inner_lines;
+                self.lines.number += 1 + self.lines.inner;
                 Err(if self.format.csv {
                     SqlError::new("22P04", "unquoted newline found in data")
                         .hint("Use quoted CSV field to represent newline.")
@@ -231,12 +241,12 @@ impl CopyDecoder {
 
     /// Looks at what follows `\.`: only a line end or nothing may.
     fn end_marker(&self, start: usize, finished: bool) -> Result<EndMarker, SqlError> {
-        let after = &self.buffer[self.scanned + 2..];
+        let after = &self.received.buffer[self.received.scanned + 2..];
         let corrupt = || SqlError::new("22P04", "end-of-copy marker corrupt");
-        match (after, self.line_end) {
+        match (after, self.lines.end) {
             ([], _) if !finished => Ok(EndMarker::MoreNeeded),
             ([b'\r'], LineEnd::Both | LineEnd::Unknown) if !finished => Ok(EndMarker::MoreNeeded),
-            ([] | [b'\n' | b'\r', ..], _) => Ok(EndMarker::End(start..self.scanned)),
+            ([] | [b'\n' | b'\r', ..], _) => Ok(EndMarker::End(start..self.received.scanned)),
             // In CSV `\.` may begin an ordinary value.
             _ if self.format.csv => Ok(EndMarker::Data),
             _ => Err(corrupt()),
@@ -245,8 +255,8 @@ impl CopyDecoder {
 
     /// Splits a line into `fields`.
     fn split(&mut self, line: Range<usize>) -> Result<(), SqlError> {
-        self.fields.clear();
-        self.text.clear();
+        self.split.fields.clear();
+        self.split.text.clear();
         // A table without columns has empty lines.
         if self.columns.is_empty() {
             return if line.is_empty() { Ok(()) } else { Err(extra_data()) };
@@ -256,15 +266,15 @@ impl CopyDecoder {
         } else {
             self.split_text(line);
         }
-        if self.fields.len() > self.columns.len() { Err(extra_data()) } else { Ok(()) }
+        if self.split.fields.len() > self.columns.len() { Err(extra_data()) } else { Ok(()) }
     }
 
     fn split_text(&mut self, line: Range<usize>) {
-        let line = &self.buffer[line];
+        let line = &self.received.buffer[line];
         let mut at = 0;
         loop {
             let raw_start = at;
-            let start = self.text.len();
+            let start = self.split.text.len();
             let mut raw_end = line.len();
             let mut more = false;
             while let Some(&byte) = line.get(at) {
@@ -275,25 +285,25 @@ impl CopyDecoder {
                     break;
                 }
                 match (byte, line.get(at)) {
-                    (b'\\', Some(&escaped)) => at = unescape(line, at, escaped, &mut self.text),
-                    _ => self.text.push(byte),
+                    (b'\\', Some(&escaped)) => at = unescape(line, at, escaped, &mut self.split.text),
+                    _ => self.split.text.push(byte),
                 }
             }
             let null = line[raw_start..raw_end] == *self.format.null.as_bytes();
-            self.fields.push(if null { None } else { Some(start..self.text.len()) });
+            self.split.fields.push(if null { None } else { Some(start..self.split.text.len()) });
             // One field too many is enough to know.
-            if !more || self.fields.len() > self.columns.len() {
+            if !more || self.split.fields.len() > self.columns.len() {
                 return;
             }
         }
     }
 
     fn split_csv(&mut self, line: Range<usize>) {
-        let line = &self.buffer[line];
+        let line = &self.received.buffer[line];
         let CopyFormat { delimiter, quote, escape, .. } = self.format;
         let mut at = 0;
         loop {
-            let start = self.text.len();
+            let start = self.split.text.len();
             let mut quoted = false;
             let mut inside = false;
             let mut more = false;
@@ -302,11 +312,11 @@ impl CopyDecoder {
                 if inside {
                     match line.get(at) {
                         Some(&escaped) if byte == escape && (escaped == quote || escaped == escape) => {
-                            self.text.push(escaped);
+                            self.split.text.push(escaped);
                             at += 1;
                         }
                         _ if byte == quote => inside = false,
-                        _ => self.text.push(byte),
+                        _ => self.split.text.push(byte),
                     }
                 } else if byte == delimiter {
                     more = true;
@@ -315,12 +325,12 @@ impl CopyDecoder {
                     quoted = true;
                     inside = true;
                 } else {
-                    self.text.push(byte);
+                    self.split.text.push(byte);
                 }
             }
-            let null = !quoted && self.text[start..] == *self.format.null.as_bytes();
-            self.fields.push(if null { None } else { Some(start..self.text.len()) });
-            if !more || self.fields.len() > self.columns.len() {
+            let null = !quoted && self.split.text[start..] == *self.format.null.as_bytes();
+            self.split.fields.push(if null { None } else { Some(start..self.split.text.len()) });
+            if !more || self.split.fields.len() > self.columns.len() {
                 return;
             }
         }
@@ -329,10 +339,10 @@ impl CopyDecoder {
     fn datums(&self, context: &TextContext) -> Result<Vec<Datum>, SqlError> {
         let mut row = Vec::with_capacity(self.columns.len());
         for (index, column) in self.columns.iter().enumerate() {
-            let datum = match self.fields.get(index) {
+            let datum = match self.split.fields.get(index) {
                 Some(None) => Datum::Null,
                 // Escapes can have made bytes that are not UTF-8.
-                Some(Some(range)) => text::decode_column(&self.text[range.clone()], &column.column_type, context)
+                Some(Some(range)) => text::decode_column(&self.split.text[range.clone()], &column.column_type, context)
                     .map_err(|error| self.at_column(error, index))?,
                 None => {
                     return Err(SqlError::new("22P04", format!("missing data for column \"{}\"", column.name)));

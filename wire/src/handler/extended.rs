@@ -3,8 +3,9 @@
 //! A portal that was not read to its end keeps the engine's iterator. Numbers that the client sends only ever bound a
 //! loop. Portals die with their transaction; statements live until closed.
 
-use super::again::Run;
 use super::portals::{Portal, PortalState, charge};
+use super::reruns::Run;
+use super::subscription::ToldAs;
 use super::{Handler, Stop};
 use crate::encode::{self, Bare, command_tag, row_description};
 use crate::error::{WireError, error_response, protocol_violation};
@@ -26,7 +27,8 @@ impl Handler<'_> {
         if !name.is_empty() {
             self.session.may_keep()?;
         }
-        let mut statements = self.session.parse(&message.query)?;
+        let mut statements = self.session.read(&message.query)?;
+        self.feed_notices()?;
         if statements.len() > 1 {
             return Err(SqlError::new("42601", "cannot insert multiple commands into a prepared statement").into());
         }
@@ -264,7 +266,17 @@ impl Handler<'_> {
             Response::CopyOut(stream, format) => self.copy_out(stream, &format).await?,
             Response::Subscribed(subscribed, format) => {
                 self.watched = None;
-                match self.subscription(subscribed, &format).await? {}
+                let told = match &format {
+                    Some(format) => ToldAs::Copy(format),
+                    None if max_rows > 0 => return Err(subscribed_in_parts().into()),
+                    None => {
+                        if !portal.formats.fit(subscribed.columns().len()) {
+                            portal.formats = formats(subscribed.columns().len(), &portal.codes)?;
+                        }
+                        ToldAs::Rows(&portal.formats)
+                    }
+                };
+                self.subscription(subscribed, told).await?
             }
         };
         self.watch_tag(&tag);
@@ -343,4 +355,9 @@ impl Handler<'_> {
 
 fn no_portal(name: &str) -> SqlError {
     SqlError::new("34000", format!("portal \"{name}\" does not exist"))
+}
+
+fn subscribed_in_parts() -> SqlError {
+    SqlError::unsupported("SUBSCRIBE with a limit of rows")
+        .hint("Use DECLARE name CURSOR FOR SUBSCRIBE (query), and FETCH as many rows as you like.")
 }

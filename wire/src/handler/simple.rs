@@ -1,6 +1,7 @@
 //! The simple protocol: a string of statements, run one after the other as one implicit transaction.
 
-use super::again::Run;
+use super::reruns::Run;
+use super::subscription::ToldAs;
 use super::{Handler, Stop};
 use crate::encode::{Bare, command_tag, row_description};
 use crate::types::{Format, Formats};
@@ -14,7 +15,7 @@ enum Ran {
     /// To its end, with its command tag.
     Through(Option<String>),
     /// To where changes are told.
-    Subscribed(Box<Subscribed>, CopyFormat),
+    Subscribed(Box<Subscribed>, Option<CopyFormat>),
 }
 
 impl Handler<'_> {
@@ -28,7 +29,9 @@ impl Handler<'_> {
             KnownText::Unlearned(unlearned) => Some(unlearned),
             KnownText::Nothing => None,
         };
-        let statements = self.session.parse(text)?;
+        let statements = self.session.read(text)?;
+        // What is said of the text itself comes before what its statements give.
+        self.feed_notices()?;
         let count = statements.len();
         if count == 0 {
             self.feed_bare(Bare::Empty);
@@ -60,7 +63,19 @@ impl Handler<'_> {
                 // Thousands may be told at once: what only running needed goes.
                 drop((prepared, parameters, runs));
                 self.watched = None;
-                match self.subscription(subscribed, &format).await? {}
+                let formats = Formats::All(Format::Text);
+                let told = match &format {
+                    Some(format) => ToldAs::Copy(format),
+                    None => {
+                        self.connection.feed(row_description(subscribed.columns(), &formats))?;
+                        ToldAs::Rows(&formats)
+                    }
+                };
+                let tag = self.subscription(subscribed, told).await?;
+                if !more {
+                    self.session.complete()?;
+                }
+                Some(tag)
             }
         };
         self.leave_transaction(before);

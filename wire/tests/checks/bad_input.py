@@ -466,10 +466,7 @@ def main():
         for case, *arguments in cases:
             if only and case.__name__ not in only.split(","):
                 continue
-            began = time.monotonic()
             tally.case(case, tally, *arguments)
-            if os.environ.get("CHECKS_VERBOSE"):
-                print(f"{case.__name__}: {time.monotonic() - began:.1f} s", flush=True)
         tally.that(server.alive(), "the server lives at the end", server.said()[-1500:])
         tally.that("internal error" not in server.said(), "no internal error was logged", server.said()[-1500:])
         tally.equal(server.stop(), 0, "SIGTERM")

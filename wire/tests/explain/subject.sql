@@ -17,7 +17,7 @@ INSERT INTO messages VALUES (1, 2, 1), (2, 1, 2)
 EXPLAIN GDPR GET users 99
 ----
 GDPR GET users
-  Distinct by place
+  Witness by place
     Subject users by id
     Read own posts of the µDB
     Own posts by author_id from users.id
@@ -37,7 +37,7 @@ Path: traversal of the µDB and its edges
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) GDPR GET users (1)
 ----
 GDPR GET users (actual rows=12 loops=1)
-  Distinct by place (actual rows=12 loops=1)
+  Witness by place (actual rows=12 loops=1)
     Subject users by id
     Read own posts of the µDB (actual rows=2 loops=1)
     Own posts by author_id from users.id (actual rows=2 loops=1)
@@ -57,7 +57,7 @@ Path: traversal of the µDB and its edges
 EXPLAIN ANALYZE GDPR GET users 2
 ----
 GDPR GET users (actual time=#..# rows=6 loops=1)
-  Distinct by place (actual time=# rows=6 loops=1)
+  Witness by place (actual time=# rows=6 loops=1)
     Subject users by id
     Read own posts of the µDB (actual time=# rows=0 loops=1)
     Own posts by author_id from users.id (actual time=# rows=0 loops=1)
@@ -86,7 +86,7 @@ INSERT INTO taggings VALUES (3, 12, 6);
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) GDPR GET users 1
 ----
 GDPR GET users (actual rows=15 loops=1)
-  Distinct by place (actual rows=15 loops=1)
+  Witness by place (actual rows=15 loops=1)
     Subject users by id
     Own posts by author_id from users.id using … (actual rows=3 loops=1)
     Own taggings by post from own posts.id using … (actual rows=3 loops=1)
@@ -171,7 +171,7 @@ INSERT INTO doors VALUES (1, 1, 2), (2, 2, 3), (3, 3, 1)
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) GDPR GET users 1
 ----
 GDPR GET users (actual rows=10 loops=1)
-  Distinct by place (actual rows=10 loops=1)
+  Witness by place (actual rows=10 loops=1)
     Subject users by id
     Read own comments of the µDB (actual rows=3 loops=1)
     Iterate comments by parent (actual rows=2 loops=3)

@@ -112,20 +112,8 @@ fn table(random: &mut Random, schema: &Schema, index: usize, subject: bool, rank
             return self::table(random, schema, index, subject, rank);
         }
         let kind = kind(random, rank, index, target);
-        let action = |random: &mut Random, single: bool| match random.below(10) {
-            0..=3 => Action::NoAction,
-            4..=6 => Action::Cascade,
-            7 | 8 => Action::SetNull,
-            _ if single => Action::SetDefault(i64::try_from(random.below(4)).expect("small")),
-            _ => Action::NoAction,
-        };
         let single = target_columns.len() == 1 && !in_primary;
-        let on_delete = action(random, single);
-        // A column has one default.
-        let on_update = match action(random, false) {
-            Action::SetNull if matches!(on_delete, Action::SetDefault(_)) => Action::Cascade,
-            action => action,
-        };
+        let (on_delete, on_update) = actions(random, single);
         let columns: Vec<usize> = target_columns
             .iter()
             .enumerate()
@@ -149,6 +137,24 @@ fn table(random: &mut Random, schema: &Schema, index: usize, subject: bool, rank
     table.columns.push("v".into());
     table.not_null.extend(table.primary.clone());
     table
+}
+
+/// ON DELETE and ON UPDATE.
+fn actions(random: &mut Random, single: bool) -> (Action, Action) {
+    let action = |random: &mut Random, single: bool| match random.below(10) {
+        0..=3 => Action::NoAction,
+        4..=6 => Action::Cascade,
+        7 | 8 => Action::SetNull,
+        _ if single => Action::SetDefault(i64::try_from(random.below(4)).expect("small")),
+        _ => Action::NoAction,
+    };
+    let on_delete = action(random, single);
+    // A column has one default.
+    let on_update = match action(random, false) {
+        Action::SetNull if matches!(on_delete, Action::SetDefault(_)) => Action::Cascade,
+        action => action,
+    };
+    (on_delete, on_update)
 }
 
 fn kind(random: &mut Random, rank: &[usize], index: usize, target: usize) -> Option<Kind> {

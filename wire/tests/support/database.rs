@@ -73,7 +73,7 @@ pub fn run(session: &mut Session, sql: &str) -> Result<Answer, SqlError> {
 
 fn statements(session: &mut Session, sql: &str) -> Result<Answer, SqlError> {
     let mut answer = Answer { tag: String::new(), rows: Vec::new() };
-    let parsed = session.parse(sql)?;
+    let parsed = session.read(sql)?;
     let count = parsed.len();
     for (index, statement) in parsed.into_iter().enumerate() {
         let more = index + 1 < count;

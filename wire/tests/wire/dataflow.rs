@@ -29,21 +29,31 @@ fn waits_for(client: &mut Client, query: &str, wanted: &str) {
     }
 }
 
+const SCHEMA: [&str; 9] = [
+    "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
+    "CREATE TABLE posts (id INT PRIMARY KEY, author INT OWNED_BY people(id), body TEXT)",
+    "CREATE TABLE likes (id INT PRIMARY KEY, post INT ACCESSED_BY posts(id), who INT OWNED_BY people(id))",
+    "CREATE TABLE words (id INT PRIMARY KEY, word TEXT)",
+    "CREATE INDEX posts_author ON posts (author)",
+    "CREATE VIEW plain AS SELECT * FROM posts",
+    "CREATE MATERIALIZED VIEW counted AS SELECT author, count(*) AS posts FROM posts GROUP BY author",
+    "CREATE MATERIALIZED VIEW busy AS SELECT posts, count(*) FROM counted GROUP BY posts",
+    "INSERT INTO people VALUES (1, 'zqcanary')",
+];
+
+const DROPPED: [&str; 5] = [
+    "DROP VIEW plain",
+    "DROP MATERIALIZED VIEW busy",
+    "DROP MATERIALIZED VIEW counted",
+    "DROP TABLE likes",
+    "DROP INDEX posts_author",
+];
+
 #[test]
 fn a_schema_stands_in_the_graph_and_leaves_it() {
     let server = start(true);
     let mut client = Client::login(server.address, "controller", &server.password).expect("login");
-    for statement in [
-        "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
-        "CREATE TABLE posts (id INT PRIMARY KEY, author INT OWNED_BY people(id), body TEXT)",
-        "CREATE TABLE likes (id INT PRIMARY KEY, post INT ACCESSED_BY posts(id), who INT OWNED_BY people(id))",
-        "CREATE TABLE words (id INT PRIMARY KEY, word TEXT)",
-        "CREATE INDEX posts_author ON posts (author)",
-        "CREATE VIEW plain AS SELECT * FROM posts",
-        "CREATE MATERIALIZED VIEW counted AS SELECT author, count(*) AS posts FROM posts GROUP BY author",
-        "CREATE MATERIALIZED VIEW busy AS SELECT posts, count(*) FROM counted GROUP BY posts",
-        "INSERT INTO people VALUES (1, 'zqcanary')",
-    ] {
+    for statement in SCHEMA {
         client.rows(statement);
     }
     waits_for(&mut client, "SELECT count(*) FROM dogwood.views WHERE stage = 'ready'", "2");
@@ -92,13 +102,7 @@ fn a_schema_stands_in_the_graph_and_leaves_it() {
     assert!(graph(&mut client).values().any(|(_, name, _)| name == "drafts (author) OWNED_BY people"));
     client.rows("ROLLBACK");
     drop(watching);
-    for statement in [
-        "DROP VIEW plain",
-        "DROP MATERIALIZED VIEW busy",
-        "DROP MATERIALIZED VIEW counted",
-        "DROP TABLE likes",
-        "DROP INDEX posts_author",
-    ] {
+    for statement in DROPPED {
         client.rows(statement);
     }
     waits_for(&mut client, "SELECT count(*) FROM dogwood.subscriptions", "0");

@@ -9,6 +9,7 @@ pub mod schema;
 mod search;
 mod session;
 mod tally;
+mod updates;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -29,6 +30,8 @@ use crate::server::{Failure, MariaServer, Place, Server};
 const OURS: &str = "Dogwood";
 const PEER: &str = "PostgreSQL 15";
 const MARIA: &str = "MariaDB 10.11, MyRocks";
+/// What `--only` says besides systems, if nothing else than writes under views is wanted.
+const UPDATES: &str = "updates";
 /// The first rate of a search, and that of the warming: pages a second.
 const RATE_FIRST: f64 = 8.0;
 /// Visits of each page that give its queries their automatic views.
@@ -72,6 +75,10 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         report.encrypted(&encrypted)?;
     }
     warm(&mut report, options, &mut candidates, &mut probes)?;
+    write_under_views(&mut report, options, &candidates, &data)?;
+    if options.only.iter().any(|only| only == UPDATES) {
+        return report.print();
+    }
     one_by_one(&mut report, options, &mut candidates, &mut probes)?;
     let mut borne = Vec::new();
     for candidate in &mut candidates {
@@ -262,6 +269,17 @@ fn candidates_of<'a>(candidates: &'a [Candidate], name: &str) -> Option<&'a Syst
     candidates.iter().find(|candidate| candidate.lane.name == name).map(|candidate| &candidate.system)
 }
 
+/// The writes that views feel most, while all views are there.
+fn write_under_views(
+    report: &mut Report,
+    options: &Options,
+    candidates: &[Candidate],
+    data: &Data,
+) -> Result<(), Failure> {
+    let systems = candidates.iter().map(|candidate| (candidate.lane.name, &candidate.system, candidate.lane.meter));
+    updates::run(report, options, data, &systems.collect::<Vec<_>>())
+}
+
 /// Each page by itself on one connection, a visit to each system in turn; and each statement that it sends.
 fn one_by_one(
     report: &mut Report,
@@ -368,11 +386,21 @@ fn measure(
         .map(|((candidate, woke), (_, served, cut))| (candidate.lane.name, woke, served + cut))
         .collect();
     report.late(what, late)?;
+    let visits = rate * probes.length.as_secs_f64() * options.rounds as f64;
+    tell_pages(report, what, all, at_least.map(|at_least| (at_least, visits)))
+}
+
+/// The samples of each page and of all; or of those pages alone of which so many visits would have had fewer than wanted.
+fn tell_pages(
+    report: &mut Report,
+    what: &str,
+    all: Vec<Vec<Samples>>,
+    rare: Option<(usize, f64)>,
+) -> Result<(), Failure> {
     let names = PAGES.iter().map(|(_, name, _)| *name).chain(["all pages"]);
     let weights: u64 = PAGES.iter().map(|(_, _, weight)| weight).sum();
-    let visits = rate * probes.length.as_secs_f64() * options.rounds as f64;
     let told = |place: usize| {
-        at_least.is_none_or(|at_least| {
+        rare.is_none_or(|(at_least, visits)| {
             let page = PAGES.get(place);
             page.is_some_and(|(_, _, weight)| visits * *weight as f64 / (weights as f64) < at_least as f64)
         })

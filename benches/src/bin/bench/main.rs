@@ -1,11 +1,13 @@
 //! Benchmarks against PostgreSQL 15, MariaDB and memcached: all started here, measured in turn in one run, answers checked while timed.
 //!
-//! `bench core|views|votes|owncloud|lobsters|sar|ycsb|gdprbench|memory`: each prints a Markdown table, and writes JSON. Compare ratios within a run only.
+//! `bench core|views|votes|owncloud|lobsters|sar|ycsb|gdprbench|memory|tpch|nexmark`: each prints a Markdown table, and writes JSON. Compare ratios within a run only.
 
+mod answers;
 mod articles;
 mod cache;
 mod core;
 mod discussion;
+mod facts;
 mod file_sharing;
 mod gdprbench;
 mod guard;
@@ -15,6 +17,7 @@ mod mariadb;
 mod measure;
 mod memory;
 mod mixed;
+mod nexmark;
 mod open;
 mod options;
 mod owncloud;
@@ -23,6 +26,7 @@ mod sar;
 mod server;
 mod subscriber;
 mod tls;
+mod tpch;
 mod views;
 mod votes;
 mod workload;
@@ -55,6 +59,8 @@ fn run() -> Result<(), Failure> {
         "ycsb" => ycsb::run,
         "gdprbench" => gdprbench::run,
         "memory" => memory::run,
+        "tpch" => tpch::run,
+        "nexmark" => nexmark::run,
         "" | "--help" => return Err(options::USAGE.into()),
         other => return Err(format!("there is no benchmark {other}\n{}", options::USAGE).into()),
     };

@@ -25,6 +25,7 @@ impl Random {
 }
 
 /// Zipf's distribution over 0..n: the k-th has weight 1 / (k + 1)^s.
+#[derive(Clone)]
 pub struct Zipf {
     sums: Vec<f64>,
     alike: u64,

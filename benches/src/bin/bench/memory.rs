@@ -60,16 +60,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let mut client = ours.connect()?;
     let before = Memory::read(&ours, &mut client)?;
 
-    let mut made = Vec::new();
-    for page in &PAGES {
-        match make(&mut client, page) {
-            Ok(took) => made.push((page, took)),
-            Err(failure) => {
-                report.failed(&format!("view {}", page.name), &told(&*failure))?;
-                client.batch_execute(&format!("DROP MATERIALIZED VIEW IF EXISTS kept_{}", page.name))?;
-            }
-        }
-    }
+    let made = make_all(&mut client, &mut report)?;
     std::thread::sleep(Duration::from_secs(2));
     let after = Memory::read(&ours, &mut client)?;
 
@@ -113,6 +104,21 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     earning(&mut report, &Server::dogwood(place, "dogwood")?, &needed, heap, needed_cached)?;
     report.note("Every view holds exactly the rows that PostgreSQL computes; memcached has evicted none of them")?;
     report.print()
+}
+
+/// Makes the views, one after the other, and how long each took.
+fn make_all(client: &mut Client, report: &mut Report) -> Result<Vec<(&'static Page, Duration)>, Failure> {
+    let mut made = Vec::new();
+    for page in &PAGES {
+        match make(client, page) {
+            Ok(took) => made.push((page, took)),
+            Err(failure) => {
+                report.failed(&format!("view {}", page.name), &told(&*failure))?;
+                client.batch_execute(&format!("DROP MATERIALIZED VIEW IF EXISTS kept_{}", page.name))?;
+            }
+        }
+    }
+    Ok(made)
 }
 
 /// Makes the tables and fills them.

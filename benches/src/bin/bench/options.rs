@@ -8,19 +8,23 @@ use crate::measure::Plan;
 use crate::server::Failure;
 
 /// What is printed to whoever asks.
-pub const USAGE: &str = "usage: bench core|views|votes|owncloud|lobsters|sar|ycsb|gdprbench|memory [options]
+pub const USAGE: &str =
+    "usage: bench core|views|votes|owncloud|lobsters|sar|ycsb|gdprbench|memory|tpch|nexmark [options]
   --seconds S      length of a slice (2)
   --rounds R       slices of each system, in turn (3)
   --people N       people of core, views and votes (10000)
-  --scale F        part of the paper's data for owncloud, lobsters, sar, ycsb, gdprbench and memory (0.02)
+  --scale F        part of the paper's data for owncloud, lobsters, sar, ycsb, gdprbench and memory (0.02);
+                   of tpch, where 1 is six million lines (0.01); of nexmark, where 1 is 2,500,000 events (0.02)
   --users-times N  lobsters once more with so many times the data (1: not)
   --connections N  of votes, owncloud, lobsters, ycsb and gdprbench (8)
   --rate R         operations a second that votes and owncloud offer all systems alike, beside the closed loop
                    (half of what the slowest bears, and half of what PostgreSQL with memcached bears)
-  --subscribers N  of views (1000; the goal speaks of 10000)
+  --subscribers N  of views (1000; the goals speak of 10000 and 100000)
+  --group N        rows of the largest group that views changes (160000)
   --requests N     people whose access and erasure sar asks for (100; the paper: 1000)
-  --only A,B       some parts of views: reads,counts,files,writes,creation,subscriptions; or some letters of ycsb,
-                   or some systems of lobsters: Dogwood,PostgreSQL,MariaDB
+  --only A,B       some parts of views: reads,creation,fills,together,strangers,operators,counts,files,writes,
+                   subscriptions; or some letters of ycsb, some numbers of tpch's queries, some of nexmark's,
+                   or some systems of lobsters: Dogwood,PostgreSQL,MariaDB; with updates, its writes under views alone
   --seed N         of keys and choices (1)
   --tls            TLS on every connection of core, votes, owncloud, lobsters and ycsb, to all systems
 $DOGWOOD names the server (else the one beside this program), $BENCH_JSON the file of results (else bench-NAME.json).";
@@ -41,6 +45,8 @@ pub struct Options {
     pub rate: Option<f64>,
     /// Of views.
     pub subscribers: u64,
+    /// Rows of the largest group that views changes.
+    pub group: u64,
     /// Of sar.
     pub requests: u64,
     /// Some parts only; all if empty.
@@ -65,14 +71,16 @@ impl Options {
     pub fn read() -> Result<Options, Failure> {
         let beside = std::env::current_exe()?.with_file_name("dogwood");
         let mut arguments = std::env::args().skip(1);
+        let command = arguments.next().unwrap_or_default();
         let mut options = Options {
-            command: arguments.next().unwrap_or_default(),
             people: 10_000,
-            scale: 0.02,
+            scale: if command == "tpch" { 0.01 } else { 0.02 },
+            command,
             users_times: 1,
             connections: 8,
             rate: None,
             subscribers: 1_000,
+            group: 160_000,
             requests: 100,
             only: Vec::new(),
             seconds: 2.0,
@@ -94,6 +102,7 @@ impl Options {
                 "--connections" => options.connections = number(&argument, &value)?,
                 "--rate" => options.rate = Some(number(&argument, &value)?),
                 "--subscribers" => options.subscribers = number(&argument, &value)?,
+                "--group" => options.group = number(&argument, &value)?,
                 "--requests" => options.requests = number(&argument, &value)?,
                 "--only" => options.only = value.split(',').map(str::to_string).collect(),
                 "--seconds" => options.seconds = number(&argument, &value)?,
@@ -136,6 +145,8 @@ impl Options {
             "sar" => 3.0 * self.scale,
             "gdprbench" => 1.0 * self.scale,
             "memory" => 5.0 * self.scale,
+            "tpch" => 10.0 * self.scale,
+            "nexmark" => 4.0 * self.scale,
             _ => self.people as f64 / 20_000.0,
         };
         ((2.0 + gigabytes) * 1e9) as u64

@@ -25,6 +25,8 @@ const PEER: &str = "PostgreSQL 15";
 const CACHED: &str = "PostgreSQL 15 and memcached";
 const WITHOUT_VIEWS: &str = "Dogwood, views off";
 const WITHOUT_ACCESSORS: &str = "Dogwood, accessors off";
+/// How many these are.
+const SYSTEMS: usize = 5;
 const EXPONENT: f64 = 0.6;
 const BATCH: usize = 10;
 /// The classes after the view of files.
@@ -111,7 +113,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         files.count(),
         files.shares()
     );
-    let systems = [OURS, PEER, CACHED, WITHOUT_VIEWS, WITHOUT_ACCESSORS];
+    let systems: [&str; SYSTEMS] = [OURS, PEER, CACHED, WITHOUT_VIEWS, WITHOUT_ACCESSORS];
     let mut report = Report::new("owncloud", &data, options.plan(options.connections), &systems)?;
     let ours = Server::dogwood(place, "dogwood")?;
     let peer = Server::postgresql(place, "postgresql")?;
@@ -124,11 +126,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         let pairs: Vec<(&str, &Server)> = systems.into_iter().zip(servers).collect();
         report.encrypted(&server::encryption(&pairs, Some((CACHED, &cache)))?)?;
     }
-    for (server, system) in servers.into_iter().zip(systems) {
-        eprintln!("filling {system}");
-        let access = if system == WITHOUT_ACCESSORS { Access::Owners } else { Access::Accessors };
-        files.fill(server, access)?;
-    }
+    fill_all(&files, servers, systems)?;
     let zipf = Zipf::new(files.users, EXPONENT);
     let models: Vec<Files> = systems.iter().map(|_| fresh()).collect();
     let count = Hits::default();
@@ -143,12 +141,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         .collect();
     let mut rates = None;
     for form in [Form::Rows, Form::Lists] {
-        // What parts of Dogwood cost is asked of the rows alone.
-        let setups: Vec<Setup<'_>> = setups
-            .iter()
-            .filter(|setup| form == Form::Rows || [OURS, PEER, CACHED].contains(&setup.system))
-            .map(|setup| Setup { form, ..*setup })
-            .collect();
+        let setups = of_form(&setups, form);
         for setup in setups.iter().filter(|setup| [OURS, WITHOUT_ACCESSORS].contains(&setup.system)) {
             warm(&mut report, setup)?;
         }
@@ -172,17 +165,41 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         }
         results(&mut report, form, &ours, &peer, &cache)?;
     }
-    for ((server, system), files) in servers.into_iter().zip(systems).zip(&models) {
+    require_acknowledged(servers, systems, &models)?;
+    let disk = systems.into_iter().zip(servers).map(|(system, server)| (system, server.bytes() as f64 / 1e6));
+    let disk: Vec<(&str, f64)> = disk.collect();
+    report.numbers("folder on disk", "MB", &disk)?;
+    report.print()
+}
+
+/// The systems that are asked in a form: what parts of Dogwood cost is asked of the rows alone.
+fn of_form<'a>(setups: &[Setup<'a>], form: Form) -> Vec<Setup<'a>> {
+    let asked = |setup: &&Setup<'_>| form == Form::Rows || [OURS, PEER, CACHED].contains(&setup.system);
+    setups.iter().filter(asked).map(|setup| Setup { form, ..*setup }).collect()
+}
+
+fn fill_all(files: &Files, servers: [&Server; SYSTEMS], systems: [&str; SYSTEMS]) -> Result<(), Failure> {
+    for (server, system) in servers.into_iter().zip(systems) {
+        eprintln!("filling {system}");
+        let access = if system == WITHOUT_ACCESSORS { Access::Owners } else { Access::Accessors };
+        files.fill(server, access)?;
+    }
+    Ok(())
+}
+
+/// That every system has the shares that it acknowledged.
+fn require_acknowledged(
+    servers: [&Server; SYSTEMS],
+    systems: [&str; SYSTEMS],
+    models: &[Files],
+) -> Result<(), Failure> {
+    for ((server, system), files) in servers.into_iter().zip(systems).zip(models) {
         let shares = number(&mut server.connect()?, "SELECT count(*) FROM oc_share")?;
         if shares != files.acknowledged() {
             return Err(format!("{system} has {shares} shares, {} were acknowledged", files.acknowledged()).into());
         }
     }
-    let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    let disk: Vec<(&str, f64)> =
-        systems.into_iter().zip(servers).map(|(system, server)| (system, megabytes(server.bytes()))).collect();
-    report.numbers("folder on disk", "MB", &disk)?;
-    report.print()
+    Ok(())
 }
 
 fn get_files() -> String {

@@ -50,17 +50,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let used = server.meter().seconds()? - used;
     // The walks are done when all is measured: each goes through the caches of the processor that the server shares.
     for (place, (&person, got)) in people.iter().zip(answers).enumerate() {
-        let right = lobsters.walk(person);
-        if got != right {
-            let missing = right.difference(&got).next();
-            let strange = got.difference(&right).next();
-            return Err(format!(
-                "GET of person {person}: {} rows, {} are right; missing {missing:?}, strange {strange:?}",
-                got.len(),
-                right.len()
-            )
-            .into());
-        }
+        require_right(person, &got, &lobsters.walk(person))?;
         rows.push(got.len() as f64);
         if (place + 1) % 50 == 0 {
             eprintln!("GET: {} of {count}, each as the walk says", place + 1);
@@ -94,6 +84,21 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     left(&mut client, &lobsters, people.iter().copied().collect())?;
     report.note("Every GET equals the walk; after all erasures every table holds exactly the rows that it must; a second FORGET is refused")?;
     report.print()
+}
+
+/// That GET has shown what a walk finds.
+fn require_right(person: u32, got: &Reached, right: &Reached) -> Result<(), Failure> {
+    if got != right {
+        let missing = right.difference(got).next();
+        let strange = got.difference(right).next();
+        return Err(format!(
+            "GET of person {person}: {} rows, {} are right; missing {missing:?}, strange {strange:?}",
+            got.len(),
+            right.len()
+        )
+        .into());
+    }
+    Ok(())
 }
 
 /// Waits until the server has done what was left to do behind what it answered, such as the compactions of what was filled: they

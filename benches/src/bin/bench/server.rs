@@ -11,6 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nix::time::ClockId;
+use nix::unistd::Pid;
 use postgres::config::SslMode;
 use postgres::{Client, Config, NoTls};
 
@@ -417,25 +419,35 @@ pub struct Meter(u32);
 impl Meter {
     /// Seconds until now.
     pub fn seconds(self) -> Result<f64, Failure> {
-        let of = |process: &str| -> Option<(String, f64)> {
-            let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-            // After the program's name, which may hold anything: a letter, the parent; from the 12th word on user and system time, then its
-            // ended children's.
-            let words: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
-            let hundredths = words.iter().skip(11).take(4).map(|word| word.parse::<f64>().unwrap_or(0.0));
-            Some((words.get(1)?.to_string(), hundredths.sum::<f64>() / 100.0))
-        };
         let own = self.0.to_string();
-        let (_, mut seconds) = of(&own).ok_or_else(|| format!("there is no process {own}"))?;
+        let words = words(&own).ok_or_else(|| format!("there is no process {own}"))?;
+        // User and system time of children that have ended.
+        let hundredths = words.iter().skip(13).take(2).map(|word| word.parse::<f64>().unwrap_or(0.0));
+        let mut seconds = hundredths.sum::<f64>() / 100.0 + running_seconds(&own)?;
         for entry in std::fs::read_dir("/proc")? {
             let name = entry?.file_name();
             let Some(process) = name.to_str().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())) else {
                 continue;
             };
-            seconds += of(process).filter(|(parent, _)| *parent == own).map_or(0.0, |(_, seconds)| seconds);
+            if self::words(process).is_some_and(|words| words.get(1).is_some_and(|parent| *parent == own)) {
+                // One that ends right now is counted by its parent.
+                seconds += running_seconds(process).unwrap_or(0.0);
+            }
         }
         Ok(seconds)
     }
+}
+
+/// What the kernel says of a process after its program's name, which may hold anything: a letter, the parent, and so on.
+fn words(process: &str) -> Option<Vec<String>> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    Some(text.rsplit(')').next()?.split_whitespace().map(str::to_string).collect())
+}
+
+/// Of all threads of a process, those that have ended included; /proc counts in hundredths.
+fn running_seconds(process: &str) -> Result<f64, Failure> {
+    let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(process.parse()?))?;
+    Ok(Duration::from(clock.now()?).as_secs_f64())
 }
 
 /// A running memcached.

@@ -3,13 +3,35 @@
 //! Speaks to servers without a password. Reads what has come without waiting, or waits.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::time::Duration;
+
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::server::{Failure, Server};
 
 /// How long a client waits for what must come.
 const WAIT_MAX: Duration = Duration::from_mins(1);
+/// So many connections come from one address: each has a port of its own there.
+const OF_ONE_ADDRESS: u64 = 20_000;
+/// Descriptors besides those of subscriptions, of this program and of a server.
+const DESCRIPTORS: u64 = 2_000;
+
+/// Lets this program and the servers that it starts from now on have so many connections; gives how many the machine lets them have.
+pub fn allow(connections: u64) -> u64 {
+    let wanted = connections + DESCRIPTORS;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < wanted) {
+        // More than the hard limit is for those with privileges; without them the hard limit is what there is.
+        let most = limit.maximum.map(|most| most.max(wanted));
+        if setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: most }).is_err() {
+            let _refused = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+        }
+    }
+    let there = getrlimit(Resource::Nofile).current.unwrap_or(wanted);
+    there.saturating_sub(DESCRIPTORS).min(connections)
+}
 
 /// One subscription over COPY.
 pub struct Subscriber {
@@ -20,7 +42,12 @@ pub struct Subscriber {
 impl Subscriber {
     /// Connects, subscribes to a query, and reads until the marker after the rows as they are.
     pub fn open(server: &Server, query: &str) -> Result<Subscriber, Failure> {
-        let stream = TcpStream::connect(("127.0.0.1", server.port))
+        Subscriber::open_as(server, query, 0)
+    }
+
+    /// The same as one of very many, whose numbers differ.
+    pub fn open_as(server: &Server, query: &str, number: u64) -> Result<Subscriber, Failure> {
+        let stream = stream(server.port, number)
             .map_err(|error| format!("no further connection ({error}): `ulimit -n` bounds both sides"))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(WAIT_MAX))?;
@@ -71,6 +98,17 @@ impl Subscriber {
         Ok(lines)
     }
 
+    /// Listens for a while; whether a change came.
+    pub fn hears(&mut self, within: Duration) -> Result<bool, Failure> {
+        self.stream.set_read_timeout(Some(within))?;
+        let mut came = !self.lines()?.is_empty();
+        while !came && self.receive()? {
+            came = !self.lines()?.is_empty();
+        }
+        self.stream.set_read_timeout(Some(WAIT_MAX))?;
+        Ok(came)
+    }
+
     fn send(&mut self, body: &[u8]) -> Result<(), Failure> {
         let length = u32::try_from(body.len() + 4)?;
         self.stream.write_all(&[&length.to_be_bytes(), body].concat())?;
@@ -115,4 +153,13 @@ impl Subscriber {
         }
         Ok(Some((kind, body)))
     }
+}
+
+/// A connection from an address that has ports left.
+fn stream(port: u16, number: u64) -> Result<TcpStream, Failure> {
+    let last = u8::try_from(1 + number / OF_ONE_ADDRESS)?;
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    bind(&socket, &SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, last), 0))?;
+    connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
+    Ok(TcpStream::from(socket))
 }

@@ -239,80 +239,95 @@ impl Data {
     }
 
     /// Loads everything, by COPY and by INSERT of many rows, and tells each table's rows and time.
-    pub fn load(&self, client: &mut Client, mut told: impl FnMut(&str, usize, Duration)) -> Result<(), Failure> {
-        let mut insert = |table: &str, rows: &[String]| -> Result<(), Failure> {
-            let start = Instant::now();
-            for batch in rows.chunks(500) {
-                client.batch_execute(&format!("INSERT INTO {table} VALUES {}", batch.join(",")))?;
-            }
-            told(table, rows.len(), start.elapsed());
-            Ok(())
-        };
-        insert(
+    pub fn load(&self, client: &mut Client, told: impl FnMut(&str, usize, Duration)) -> Result<(), Failure> {
+        let mut load = Load { client, told };
+        load.insert(
             "users",
             &many(USERS, |id| {
                 format!("({id}, '{}', '{}', '2026-01-01Z'::timestamptz + interval '{id} minutes')", name(id), email(id))
             }),
         )?;
-        insert("tags", &many(TAGS, |id| format!("({id}, 'tag {id}')")))?;
+        load.insert("tags", &many(TAGS, |id| format!("({id}, 'tag {id}')")))?;
 
         // A group is nobody's until someone is its member: both in one transaction.
-        client.batch_execute("BEGIN")?;
-        let mut copied = |table: &str, columns: &str, rows: Vec<String>| -> Result<(), Failure> {
-            let start = Instant::now();
-            let mut writer = client.copy_in(&format!("COPY {table} ({columns}) FROM STDIN"))?;
-            for row in &rows {
-                writeln!(writer, "{row}")?;
-            }
-            let count = writer.finish()?;
-            if count != rows.len() as u64 {
-                return Err(Failure::Claim(format!("COPY {table} took {count} rows of {}", rows.len())));
-            }
-            if table == "members" {
-                client.batch_execute("COMMIT")?;
-            }
-            told(table, rows.len(), start.elapsed());
-            Ok(())
-        };
-        copied("groups", "id, title", many(GROUPS, |id| format!("{id}\tgroup {id}")))?;
-        copied("members", "id, group_id, user_id, role", lines(&self.members, |(g, u)| format!("{g}\t{u}\twriter")))?;
-        copied(
+        load.client.batch_execute("BEGIN")?;
+        load.copy("groups", "id, title", many(GROUPS, |id| format!("{id}\tgroup {id}")))?;
+        load.copy(
+            "members",
+            "id, group_id, user_id, role",
+            lines(&self.members, |(g, u)| format!("{g}\t{u}\twriter")),
+        )?;
+        load.copy(
             "files",
             "id, creator, name, bytes",
             lines(&self.files, |creator| {
                 format!("{creator}\treport of {}.odt\t{}", name(*creator), u64::from(*creator) * 4_099)
             }),
         )?;
-        copied(
+        load.copy(
             "shares",
             "id, file_id, shared_by, with_user, with_group",
             lines(&self.shares, |share| {
                 format!("{}\t{}\t{}\t{}", share.file, share.by, nullable(share.user), nullable(share.group))
             }),
         )?;
-        copied(
+        load.copy(
             "stories",
             "id, author, title, created_at",
             lines(&self.stories, |author| {
                 format!("{author}\tWhat {} found\t2026-02-{:02} 08:00:00+00", name(*author), author % 28 + 1)
             }),
         )?;
-        copied("taggings", "id, story_id, tag_id", lines(&self.taggings, |(story, tag)| format!("{story}\t{tag}")))?;
-        copied(
+        load.copy("taggings", "id, story_id, tag_id", lines(&self.taggings, |(story, tag)| format!("{story}\t{tag}")))?;
+        load.copy(
             "comments",
             "id, author, story_id, body",
             lines(&self.comments, |(author, story)| {
                 format!("{author}\t{story}\tI, {}, read number {story} with some doubt.", name(*author))
             }),
         )?;
-        copied("votes", "id, user_id, story_id", lines(&self.votes, |(user, story)| format!("{user}\t{story}")))?;
-        copied(
+        load.copy("votes", "id, user_id, story_id", lines(&self.votes, |(user, story)| format!("{user}\t{story}")))?;
+        load.copy(
             "messages",
             "id, sender, receiver, body",
             lines(&self.messages, |(sender, receiver)| {
                 format!("{sender}\t{receiver}\tDear colleague, the draft number {} is ready.", sender ^ receiver)
             }),
         )
+    }
+}
+
+/// A connection that tables are loaded by, and who hears of each table's rows and time.
+struct Load<'c, F> {
+    client: &'c mut Client,
+    told: F,
+}
+
+impl<F: FnMut(&str, usize, Duration)> Load<'_, F> {
+    fn insert(&mut self, table: &str, rows: &[String]) -> Result<(), Failure> {
+        let start = Instant::now();
+        for batch in rows.chunks(500) {
+            self.client.batch_execute(&format!("INSERT INTO {table} VALUES {}", batch.join(",")))?;
+        }
+        (self.told)(table, rows.len(), start.elapsed());
+        Ok(())
+    }
+
+    fn copy(&mut self, table: &str, columns: &str, rows: Vec<String>) -> Result<(), Failure> {
+        let start = Instant::now();
+        let mut writer = self.client.copy_in(&format!("COPY {table} ({columns}) FROM STDIN"))?;
+        for row in &rows {
+            writeln!(writer, "{row}")?;
+        }
+        let count = writer.finish()?;
+        if count != rows.len() as u64 {
+            return Err(Failure::Claim(format!("COPY {table} took {count} rows of {}", rows.len())));
+        }
+        if table == "members" {
+            self.client.batch_execute("COMMIT")?;
+        }
+        (self.told)(table, rows.len(), start.elapsed());
+        Ok(())
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::delta::Group;
 use crate::leaf::Leaf;
 use planner::delta::{JoinStep, lookup_columns};
+use repr::hash::{HashMap, RandomState};
 use repr::{Datum, Row, key};
 use state::SqlError;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 /// By the looked-up columns; NULLs match nothing. A row that changed only in columns that the join does not use has not
@@ -22,7 +22,7 @@ impl ChangedRows {
     pub(super) fn read(group: &Group, join: &JoinStep, changed: &[(Row, isize)]) -> Result<Self, SqlError> {
         let open = |catalog| Leaf::open(catalog, join.relation, Some(join.lookup));
         let (before, after) = (open(group.before.catalog())?, open(group.after.catalog())?);
-        let mut sums: HashMap<Row, isize> = HashMap::with_capacity(changed.len());
+        let mut sums: HashMap<Row, isize> = HashMap::with_capacity_and_hasher(changed.len(), RandomState::default());
         let (mut datums, mut used) = (Vec::new(), Vec::new());
         for (row, diff) in changed {
             // A row is read by the catalog of its own time.

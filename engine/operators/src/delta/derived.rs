@@ -14,8 +14,9 @@
 
 use crate::context::{Bundle, Context, RenderTime, both};
 use crate::delta::changed::ChangedRows;
+use crate::delta::match_counts::MatchCounts;
 use crate::delta::slices::Slices;
-use crate::delta::{Changes, Feed, Follower, Group};
+use crate::delta::{Changes, Feed, Follower, Group, Joined};
 use crate::lookup_join::evaluate;
 use arrangements::arrangement::{Bytes, RowBatch, RowSpine, arrange, metered};
 use arrangements::key_columns::KeyColumns;
@@ -41,6 +42,16 @@ use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
 use timely::order::PartialOrder;
 use timely::progress::Antichain;
 use timely::progress::frontier::AntichainRef;
+
+/// The first tick of which nothing more can come.
+fn first_complete<T: RenderTime>(
+    ticks: &mut BTreeMap<T, Tick<T>>,
+    frontiers: [AntichainRef<'_, T>; 3],
+) -> Option<(T, Tick<T>)> {
+    let first = ticks.first_entry()?;
+    let is_open = frontiers.iter().any(|frontier| frontier.less_equal(first.key()));
+    (!is_open).then(|| first.remove_entry())
+}
 
 /// Renders the join. Needs times in total order.
 pub fn render<'s, T: RenderTime>(
@@ -71,6 +82,7 @@ pub fn render<'s, T: RenderTime>(
     let mut oks_output = OutputBuilder::from(oks_output);
     let mut errs_output = OutputBuilder::from(errs_output);
     let mut left = Left::new(arranged.trace, told);
+    let mut counts = MatchCounts::of(&join);
     builder.build(move |_| {
         let mut ticks: BTreeMap<T, Tick<T>> = BTreeMap::new();
         let mut slices = Slices::new(activator, follower.watch.clone());
@@ -92,14 +104,11 @@ pub fn render<'s, T: RenderTime>(
             batches.for_each(|_capability, some| left.receive(some));
             left.advance(frontiers[2].frontier());
             let (fed, come) = (frontiers[0].frontier(), frontiers[1].frontier());
-            while let Some(first) = ticks.first_entry() {
-                let time = first.key();
-                if fed.less_equal(time) || come.less_equal(time) || left.upper.less_equal(time) {
-                    break;
-                }
-                let (time, tick) = first.remove_entry();
+            while let Some((time, tick)) = first_complete(&mut ticks, [fed, come, left.upper.borrow()]) {
                 let mut changes = Changes::default();
-                if let Err(error) = follower.tick(&join, &mut left, &time, (tick.feeds, tick.rows), &mut changes) {
+                if let Err(error) =
+                    follower.tick((&join, &mut counts), &mut left, &time, (tick.feeds, tick.rows), &mut changes)
+                {
                     follower.watch.fail(error);
                     return;
                 }
@@ -140,7 +149,7 @@ impl<T: RenderTime> Tick<T> {
 impl Follower {
     fn tick<T: RenderTime>(
         &self,
-        join: &JoinStep,
+        (join, counts): (&JoinStep, &mut MatchCounts),
         left: &mut Left<T>,
         time: &T,
         (feeds, mut rows): (Vec<Feed>, Vec<(Row, isize)>),
@@ -159,12 +168,13 @@ impl Follower {
         }
         let Some(group) = group else { return Ok(()) };
         let Some(changed) = group.changes.get(&join.relation) else { return Ok(()) };
-        let changed = ChangedRows::read(&group, join, changed)?;
+        let mut changed = ChangedRows::read(&group, join, changed)?;
+        counts.hear(&mut self.run(group.after.as_ref(), changes), join, &mut changed)?;
         if changed.keys.is_empty() {
             return Ok(());
         }
         let before = left.before(time, changed.rows.keys().map(Vec::as_slice));
-        self.matches(&group, &changed, &before, join, &[], changes)
+        self.matches(&Joined { group: &group, changed: &changed, join, steps: &[] }, counts, &before, changes)
     }
 }
 
@@ -185,7 +195,7 @@ fn fed(feeds: &[Feed], relation: RelationId) -> Option<(Arc<dyn Reader>, Option<
     let changes = feeds.iter().filter_map(group).filter_map(|group| group.changes.get(&relation).cloned());
     let changes: Vec<(Row, isize)> = changes.flat_map(|rows| rows.as_ref().clone()).collect();
     let changes = BTreeMap::from([(relation, Arc::new(changes))]);
-    let all = Group { before: first.before.clone(), after: last.after.clone(), changes };
+    let all = Group { before: first.before.clone(), after: last.after.clone(), changes, time: last.time };
     Some((last.after.clone(), Some(Arc::new(all))))
 }
 

@@ -7,11 +7,12 @@ use crate::table_function::FunctionRows;
 use planner::delta::{JoinStep, Seed, SeedStart, Step, lookup_columns};
 use planner::plan::{Lookup, MatchKind};
 use planner::scalar::{EvalContext, Mfp};
+use repr::hash::{HashMap, RandomState};
 use repr::{Datum, RelationId, Row, RowKey, key, poll};
 use state::SqlError;
 use state::interrupt::{Ticker, Watch};
 use state::reader::Reader;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Rows on their way through one pipeline, over one state.
@@ -79,6 +80,31 @@ impl<'r> Run<'r> {
         Run::new(self.reader, self.eval, self.watch, changes)
     }
 
+    /// What rows are evaluated with.
+    pub(super) fn eval(&self) -> &'r EvalContext {
+        self.eval
+    }
+
+    /// The right side of a join, as it is read here.
+    pub(super) fn leaf(&self, join: &JoinStep) -> Result<Leaf, SqlError> {
+        Leaf::open(self.reader.catalog(), join.relation, Some(join.lookup))
+    }
+
+    /// The rows of it that these values find.
+    pub(super) fn found(
+        &mut self,
+        join: &JoinStep,
+        leaf: &Leaf,
+        values: &[Datum],
+    ) -> Result<Rc<[(RowKey, Row)]>, SqlError> {
+        self.found.rows(self.reader, join, leaf, values)
+    }
+
+    /// One more row is looked at.
+    pub(super) fn tick(&mut self) -> Result<(), SqlError> {
+        self.ticker.tick(self.watch)
+    }
+
     /// Stored rows of a table, through `mfp` and on.
     pub(super) fn table_rows<'a>(
         &mut self,
@@ -112,7 +138,7 @@ impl<'r> Run<'r> {
         let mut run = self.beside(&mut passed);
         run.table_rows(relation, rows.iter().map(|(row, diff)| (row, *diff)), mfp, &[])?;
         self.changes.errs.append(&mut passed.errs);
-        let mut sums: HashMap<Row, isize> = HashMap::with_capacity(passed.oks.len());
+        let mut sums: HashMap<Row, isize> = HashMap::with_capacity_and_hasher(passed.oks.len(), RandomState::default());
         for (row, diff) in passed.oks {
             *sums.entry(row).or_default() += diff;
         }
@@ -294,7 +320,7 @@ impl<'r> Run<'r> {
     ) -> Result<(), SqlError> {
         let leaf = Leaf::open(self.reader.catalog(), join.relation, Some(lookup))?;
         let columns = lookup_columns(leaf.table(), join.lookup).unwrap_or_default();
-        let mut found: HashMap<Vec<u8>, Vec<Vec<Datum>>> = HashMap::new();
+        let mut found: HashMap<Vec<u8>, Vec<Vec<Datum>>> = HashMap::default();
         let mut wanted = Vec::new();
         for key in distinct(values, key) {
             for (_, row) in leaf.find(self.reader, &key)? {

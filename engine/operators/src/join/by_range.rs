@@ -8,9 +8,9 @@ use super::held::{JoinSides, Keys};
 use crate::once::{Keeping, OneShot, Pull};
 use planner::plan::JoinRange;
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
+use repr::hash::HashMap;
 use repr::{Datum, Row, key, poll};
 use state::SqlError;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// The join, borrowed from its plan node.
@@ -75,12 +75,12 @@ impl<'p> RangeJoinRows<'p> {
             return Ok(false);
         }
         self.within = 0..0;
-        let JoinSides { left_row, shot, .. } = &self.sides;
+        let JoinSides { at, shot, .. } = &self.sides;
         let Some(rows) = self.sides.matches() else { return Ok(true) };
         let mut bound = Vec::new();
         let mut end = rows.len();
         if let Some((upper, inclusive)) = &range.upper {
-            let value = upper.operand(left_row, &shot.eval)?;
+            let value = upper.operand(&at.row, &shot.eval)?;
             if value.is_null() {
                 return Ok(true);
             }
@@ -90,7 +90,7 @@ impl<'p> RangeJoinRows<'p> {
         }
         let mut start = 0;
         if let Some((lower, inclusive)) = &range.lower {
-            let value = lower.operand(left_row, &shot.eval)?;
+            let value = lower.operand(&at.row, &shot.eval)?;
             if value.is_null() {
                 return Ok(true);
             }
@@ -119,7 +119,7 @@ impl<'p> RangeJoinRows<'p> {
                 None
             };
             if let (Some(next), Some(rows)) = (next, self.sides.matches()) {
-                row.clone_from(&self.sides.left_row);
+                row.clone_from(&self.sides.at.row);
                 row.extend(rows[next].row.iter());
                 return Ok(true);
             }

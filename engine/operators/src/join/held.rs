@@ -4,10 +4,10 @@
 
 use crate::once::{Keeping, OneShot, Pull};
 use planner::scalar::{EvalContext, ScalarExpr};
+use repr::hash::HashMap;
 use repr::{Datum, ValueError, key};
 use state::SqlError;
 use state::interrupt::Ticker;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Both sides of a join, `T` being what is held of a right row.
@@ -18,13 +18,18 @@ pub(super) struct JoinSides<'p, T> {
     held: Option<Arc<HeldRows<T>>>,
     /// Where it is kept for the next round of a recursion.
     keeping: Option<Keeping>,
-    /// The left row at hand.
-    pub(super) left_row: Vec<Datum>,
+    pub(super) at: LeftRow,
+    pub(super) shot: OneShot,
+    pub(super) ticker: Ticker,
+}
+
+/// The left row at hand.
+#[derive(Default)]
+pub(super) struct LeftRow {
+    pub(super) row: Vec<Datum>,
     /// Its key, if it has one.
     code: Vec<u8>,
     keyed: bool,
-    pub(super) shot: OneShot,
-    pub(super) ticker: Ticker,
 }
 
 /// A side's rows by key.
@@ -51,9 +56,7 @@ impl<'p, T: Send + Sync + 'static> JoinSides<'p, T> {
             right,
             held: None,
             keeping,
-            left_row: Vec::new(),
-            code: Vec::new(),
-            keyed: false,
+            at: LeftRow::default(),
             shot: shot.clone(),
             ticker: Ticker::default(),
         }
@@ -67,7 +70,7 @@ impl<'p, T: Send + Sync + 'static> JoinSides<'p, T> {
         holds: impl FnMut(&[Datum], &EvalContext) -> Result<Option<T>, SqlError>,
         finish: impl FnOnce(&mut HeldRows<T>, &OneShot) -> Result<(), SqlError>,
     ) -> Result<bool, SqlError> {
-        if !self.left.next(&mut self.left_row)? {
+        if !self.left.next(&mut self.at.row)? {
             return Ok(false);
         }
         if self.held.is_none() {
@@ -80,16 +83,16 @@ impl<'p, T: Send + Sync + 'static> JoinSides<'p, T> {
             self.keeping.iter().for_each(|keeping| keeping.keep(&held));
             self.held = Some(held);
         }
-        self.keyed = encode(&mut self.code, keys.left, &self.left_row, keys.null_safe, &self.shot.eval)?;
+        self.at.keyed = encode(&mut self.at.code, keys.left, &self.at.row, keys.null_safe, &self.shot.eval)?;
         Ok(true)
     }
 
     /// What is held under the left row's key; none if there is no such key.
     pub(super) fn matches(&self) -> Option<&[T]> {
-        if !self.keyed {
+        if !self.at.keyed {
             return None;
         }
-        self.held.as_ref()?.get(self.code.as_slice()).map(Vec::as_slice)
+        self.held.as_ref()?.get(self.at.code.as_slice()).map(Vec::as_slice)
     }
 
     fn hold(
@@ -97,18 +100,18 @@ impl<'p, T: Send + Sync + 'static> JoinSides<'p, T> {
         keys: Keys<'_>,
         mut holds: impl FnMut(&[Datum], &EvalContext) -> Result<Option<T>, SqlError>,
     ) -> Result<HeldRows<T>, SqlError> {
-        let mut held: HeldRows<T> = HashMap::new();
+        let mut held: HeldRows<T> = HashMap::default();
         let mut row = Vec::new();
         while self.right.next(&mut row)? {
             self.ticker.tick(&self.shot.watch)?;
-            if !encode(&mut self.code, keys.right, &row, keys.null_safe, &self.shot.eval)? {
+            if !encode(&mut self.at.code, keys.right, &row, keys.null_safe, &self.shot.eval)? {
                 continue;
             }
-            if !held.contains_key(self.code.as_slice()) {
-                held.insert(self.code.clone(), Vec::new());
+            if !held.contains_key(self.at.code.as_slice()) {
+                held.insert(self.at.code.clone(), Vec::new());
             }
             if let Some(value) = holds(&row, &self.shot.eval)? {
-                held.get_mut(self.code.as_slice()).expect("inserted if it was not there").push(value);
+                held.get_mut(self.at.code.as_slice()).expect("inserted if it was not there").push(value);
             }
         }
         Ok(held)

@@ -1,16 +1,17 @@
-//! Aggregates that are sums: they travel as differences, so that a group is two numbers per aggregate.
+//! Aggregates that are sums: they travel as differences, so that a group is a few numbers per aggregate.
 //!
 //! DISTINCT is the case without aggregates.
 
 use crate::context::{Bundle, Context, RenderTime};
 use crate::once::{OneShot, Pull};
 use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
-use crate::reduce::extreme::is_extreme;
+use crate::reduce::distinct::{self, DistinctCalls, Seen, is_distinct};
+use crate::reduce::extreme::{is_extreme, is_greatest};
 use arrangements::arrangement::Key;
 use arrangements::key_columns::KeyColumns;
 use arrangements::totals::Totals;
 use differential_dataflow::difference::Semigroup;
-use planner::scalar::aggregate::Contribution;
+use planner::scalar::aggregate::AggregateKind;
 use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};
 use repr::row::write_datum;
 use repr::{Datum, Row, ValueError, key, poll};
@@ -28,6 +29,8 @@ struct Folded {
     totals: Totals,
     /// One for each `min` and `max`.
     best: Vec<Best>,
+    /// One for each of the distinct calls.
+    seen: Vec<Seen>,
 }
 
 /// The node's expressions, and buffers that are reused from row to row.
@@ -41,6 +44,16 @@ struct Accumulator {
 }
 
 impl Accumulator {
+    fn new(keys: &[ScalarExpr], calls: &[AggregateCall]) -> Self {
+        Accumulator {
+            keys: keys.to_vec(),
+            calls: calls.to_vec(),
+            datums: Vec::new(),
+            args: Vec::new(),
+            group_row: Vec::new(),
+        }
+    }
+
     /// Reads a row: its key columns stand in `group_row` afterwards.
     fn read(&mut self, row: &Row, eval: &EvalContext) -> Result<(), ValueError> {
         row.unpack_into(&mut self.datums);
@@ -59,7 +72,10 @@ impl Accumulator {
     /// Adds the row that was read, `diff` times.
     fn add(&mut self, diff: isize, totals: &mut Totals, eval: &EvalContext) -> Result<(), ValueError> {
         for (position, call) in self.calls.iter().enumerate() {
-            let Some(accumulable) = &call.function.accumulable else { continue };
+            let AggregateKind::Summed(summed) = call.function.kind else { continue };
+            if is_distinct(call) {
+                continue;
+            }
             if let Some(filter) = &call.filter
                 && !filter.holds(&self.datums, eval)?
             {
@@ -72,8 +88,7 @@ impl Accumulator {
             if call.function.skips_nulls && self.args.iter().any(Datum::is_null) {
                 continue;
             }
-            let Contribution { count, sum } = (accumulable.contribution)(&self.args)?;
-            totals.add(position, count, sum, diff);
+            (summed.add)(&self.args, &mut totals.accumulators.contribution(position, diff as i64))?;
         }
         totals.rows += diff as i64;
         Ok(())
@@ -89,8 +104,7 @@ impl Accumulator {
                 continue;
             }
             let (mut code, mut bytes) = (Vec::new(), Vec::new());
-            let descending = call.function.prefers_greater == Some(true);
-            key::encode_ordered(&mut code, &value, descending, false);
+            key::encode_ordered(&mut code, &value, is_greatest(call), false);
             write_datum(&mut bytes, &value);
             // Of several writings of a value the least, whichever came first.
             let found = (code, bytes);
@@ -126,7 +140,7 @@ impl Accumulator {
 /// at once: the arrangement sorts.
 type Groups<T> = HashMap<Vec<u8>, ((Key, Row), Vec<(T, Totals)>)>;
 
-/// Renders a `Reduce` whose aggregates are all accumulable.
+/// Renders a `Reduce` whose aggregates are all sums, and none of them distinct.
 pub fn render<'s, T: RenderTime>(
     context: &Context<'s, T>,
     input: Bundle<'s, T>,
@@ -136,15 +150,9 @@ pub fn render<'s, T: RenderTime>(
 ) -> Bundle<'s, T> {
     let (eval, watch, meter) = (context.eval.clone(), context.watch.clone(), context.meter.clone());
     let mut ticker = Ticker::default();
-    let mut accumulator = Accumulator {
-        keys: keys.to_vec(),
-        calls: aggregates.to_vec(),
-        datums: Vec::new(),
-        args: Vec::new(),
-        group_row: Vec::new(),
-    };
-    let mut groups: Groups<T> = HashMap::new();
     let told = Rc::new(KeyColumns::new((0..keys.len()).collect()));
+    let mut accumulator = Accumulator::new(keys, aggregates);
+    let mut groups: Groups<T> = HashMap::new();
     let tells = told.clone();
     let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, errs: &mut Vec<_>| {
         let _joined = watch.join();
@@ -158,16 +166,12 @@ pub fn render<'s, T: RenderTime>(
         }
         for (_, ((key, row), totals)) in groups.drain() {
             for (time, totals) in totals {
-                let sums_bytes = size_of::<Totals>() + size_of_val(totals.sums.as_slice());
-                meter.count(key.0.len() + row.bytes().len() + sums_bytes);
+                meter.count(key.0.len() + row.bytes().len() + totals.bytes());
                 updates.push(((key.clone(), row.clone()), time, totals));
             }
         }
     };
-    let phantom = scalar.then(|| {
-        let totals = Totals { phantoms: 1, ..Totals::zeros(aggregates.len()) };
-        ((Key::default(), Row::default()), T::minimum(), totals)
-    });
+    let phantom = scalar.then(|| ((Key::default(), Row::default()), T::minimum(), Totals::phantom()));
     let calls = aggregates.to_vec();
     let grouping = OrderedGrouping { name: "ReduceAccumulable", keyed, phantom };
     let bundle = reduce_in_order(context, input.oks, grouping, move |key, rows, output| {
@@ -202,7 +206,7 @@ fn accumulate<T: RenderTime>(
     let position = match totals.iter().position(|(at, _)| at == time) {
         Some(position) => position,
         None => {
-            totals.push((time.clone(), Totals::zeros(calls)));
+            totals.push((time.clone(), Totals::with_room(calls)));
             totals.len() - 1
         }
     };
@@ -211,7 +215,7 @@ fn accumulate<T: RenderTime>(
 
 /// The group's row, if the group is there.
 fn finish(rows: impl Iterator<Item = (Row, Totals)>, calls: &[AggregateCall]) -> Result<Option<Row>, ValueError> {
-    let mut total = Totals::zeros(calls.len());
+    let mut total = Totals::default();
     let mut group_row: Option<(bool, Row)> = None;
     for (row, totals) in rows {
         total.plus_equals(&totals);
@@ -222,35 +226,36 @@ fn finish(rows: impl Iterator<Item = (Row, Totals)>, calls: &[AggregateCall]) ->
         }
     }
     let group_row = group_row.map_or_else(Row::default, |(_, row)| row);
-    group(group_row.bytes(), total, &[], calls)
+    group(group_row.bytes(), &total, &[], calls)
 }
 
 /// The group's row of what it adds up to; `best` are the values of `min` and `max`, in order.
-fn group(group_row: &[u8], total: Totals, best: &[Best], calls: &[AggregateCall]) -> Result<Option<Row>, ValueError> {
+fn group(group_row: &[u8], total: &Totals, best: &[Best], calls: &[AggregateCall]) -> Result<Option<Row>, ValueError> {
     if total.rows <= 0 && total.phantoms <= 0 {
         return Ok(None);
-    }
-    if total.overflows > 0 {
-        return Err(ValueError::new("22003", "value out of range: a sum exceeds 128 bits"));
     }
     let mut bytes = Vec::with_capacity(group_row.len() + calls.len() * 10);
     bytes.extend_from_slice(group_row);
     let mut best = best.iter();
-    for (call, (count, sum)) in calls.iter().zip(total.sums) {
-        let Some(accumulable) = &call.function.accumulable else {
-            match best.next() {
+    for (position, call) in calls.iter().enumerate() {
+        match call.function.kind {
+            AggregateKind::Summed(summed) => {
+                let value = (summed.value)(total.accumulators.total(position), &call.result)?;
+                write_datum(&mut bytes, &value);
+            }
+            AggregateKind::Extreme { .. } => match best.next() {
                 Some(Some((_, value))) => bytes.extend_from_slice(value),
                 Some(None) | None => write_datum(&mut bytes, &Datum::Null),
+            },
+            AggregateKind::Listed(_) | AggregateKind::Placed(_) | AggregateKind::MostFrequent => {
+                unreachable!("a node with such a call is evaluated over whole groups")
             }
-            continue;
-        };
-        let value = (accumulable.finish)(Contribution { count, sum }, &call.result)?;
-        write_datum(&mut bytes, &value);
+        }
     }
     Ok(Some(Row::from_bytes(bytes.into_boxed_slice())))
 }
 
-/// The groups of rows that are pulled, by key. Beside what is accumulable there may be `min` and `max`.
+/// The groups of rows that are pulled, by key. Calls may be distinct, and there may be `min` and `max`.
 pub fn fold(
     input: &mut dyn Pull,
     keys: &[ScalarExpr],
@@ -258,18 +263,18 @@ pub fn fold(
     scalar: bool,
     shot: &OneShot,
 ) -> Result<Vec<Row>, SqlError> {
-    let mut accumulator = Accumulator {
-        keys: keys.to_vec(),
-        calls: aggregates.to_vec(),
-        datums: Vec::new(),
-        args: Vec::new(),
-        group_row: Vec::new(),
-    };
+    let mut accumulator = Accumulator::new(keys, aggregates);
+    let distinct = distinct::of(aggregates);
     let extremes = aggregates.iter().filter(|call| is_extreme(call)).count();
+    let new = |group_row: Vec<u8>, totals| Folded {
+        group_row,
+        totals,
+        best: vec![None; extremes],
+        seen: distinct.iter().map(|_| Seen::default()).collect(),
+    };
     let mut groups: BTreeMap<Vec<u8>, Folded> = BTreeMap::new();
     if scalar {
-        let totals = Totals { phantoms: 1, ..Totals::zeros(aggregates.len()) };
-        groups.insert(Vec::new(), Folded { group_row: Vec::new(), totals, best: vec![None; extremes] });
+        groups.insert(Vec::new(), new(Vec::new(), Totals::phantom()));
     }
     let (mut ticker, mut key) = (Ticker::default(), Vec::new());
     while input.next(&mut accumulator.datums)? {
@@ -277,25 +282,36 @@ pub fn fold(
         accumulator.read_datums(&shot.eval)?;
         key.clear();
         accumulator.encode_key(&mut key, &shot.eval)?;
-        if let Some(group) = groups.get_mut(&key) {
-            if accumulator.group_row < group.group_row {
-                group.group_row.clone_from(&accumulator.group_row);
+        let group = match groups.get_mut(&key) {
+            Some(group) => group,
+            None => {
+                let group = new(accumulator.group_row.clone(), Totals::with_room(aggregates.len()));
+                groups.entry(key.clone()).or_insert(group)
             }
-            accumulator.add(1, &mut group.totals, &shot.eval)?;
-            if extremes > 0 {
-                accumulator.keep(&mut group.best, &shot.eval)?;
-            }
-        } else {
-            let (mut totals, mut best) = (Totals::zeros(aggregates.len()), vec![None; extremes]);
-            accumulator.add(1, &mut totals, &shot.eval)?;
-            accumulator.keep(&mut best, &shot.eval)?;
-            groups.insert(key.clone(), Folded { group_row: accumulator.group_row.clone(), totals, best });
-        }
+        };
+        group.take(&accumulator, &distinct, &shot.eval)?;
+        accumulator.add(1, &mut group.totals, &shot.eval)?;
     }
     let mut rows = Vec::with_capacity(groups.len());
-    for Folded { group_row, totals, best } in groups.into_values() {
+    for Folded { group_row, mut totals, best, seen } in groups.into_values() {
         poll::step()?;
-        rows.extend(group(&group_row, totals, &best, aggregates)?);
+        for (seen, distinct) in seen.iter().zip(&distinct) {
+            seen.add_to(&mut totals, (aggregates, distinct), keys.len())?;
+        }
+        rows.extend(group(&group_row, &totals, &best, aggregates)?);
     }
     Ok(rows)
+}
+
+impl Folded {
+    /// Takes of the row that was read what is not summed at once.
+    fn take(&mut self, read: &Accumulator, distinct: &[DistinctCalls], eval: &EvalContext) -> Result<(), ValueError> {
+        if read.group_row < self.group_row {
+            self.group_row.clone_from(&read.group_row);
+        }
+        for (seen, calls) in self.seen.iter_mut().zip(distinct) {
+            seen.see(calls, &read.datums, &read.group_row, eval)?;
+        }
+        if self.best.is_empty() { Ok(()) } else { read.keep(&mut self.best, eval) }
+    }
 }

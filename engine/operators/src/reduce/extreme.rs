@@ -4,13 +4,19 @@ use crate::context::{Bundle, Context, RenderTime};
 use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
 use arrangements::arrangement::{FlatBytes, metered};
 use arrangements::ordered_row::OrderedRow;
+use planner::scalar::aggregate::AggregateKind;
 use planner::scalar::{AggregateCall, EvalContext, Order, ScalarExpr};
 use repr::{Datum, Row, ValueError, key};
 use state::interrupt::Ticker;
 
 /// Whether a call is one of these. DISTINCT is nothing to them.
 pub fn is_extreme(call: &AggregateCall) -> bool {
-    call.function.prefers_greater.is_some()
+    matches!(call.function.kind, AggregateKind::Extreme { .. })
+}
+
+/// Whether the greatest is wanted.
+pub fn is_greatest(call: &AggregateCall) -> bool {
+    matches!(call.function.kind, AggregateKind::Extreme { greatest: true })
 }
 
 /// Renders a `Reduce` of one such call.
@@ -25,8 +31,7 @@ pub fn render<'s, T: RenderTime>(
     let mut ticker = Ticker::default();
     let (mut datums, mut value) = (Vec::new(), Vec::new());
     // The argument stands behind the keys; NULL, which counts for nothing, comes last.
-    let descending = call.function.prefers_greater == Some(true);
-    let order = [Order { descending, ..Order::ascending(keys.len()) }];
+    let order = [Order { descending: is_greatest(call), ..Order::ascending(keys.len()) }];
     let phantom = scalar.then(|| {
         let nulls = vec![Datum::Null; keys.len() + 1];
         let row = OrderedRow::make(&order, &nulls, &Row::pack(&nulls));

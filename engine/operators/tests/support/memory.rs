@@ -3,7 +3,7 @@
 use planner::catalog::{Catalog, Column, Index, Table};
 use planner::names::Label;
 use planner::plan::{Finishing, Plan, Query};
-use planner::scalar::aggregate::{Accumulable, Contribution};
+use planner::scalar::aggregate::{AggregateKind, Summed};
 use planner::scalar::env::CastLists;
 use planner::scalar::func::{Comparison, Function, FunctionKind, Volatility};
 use planner::scalar::table_func::GivenRows;
@@ -282,46 +282,46 @@ pub fn filter(arity: usize, predicate: ScalarExpr) -> Mfp {
 pub static COUNT: Aggregate = Aggregate {
     name: "count",
     skips_nulls: true,
-    ordered: false,
-    evaluate: |_, items, _| Ok(Datum::Int8(items.map(|(_, copies)| copies as i64).sum())),
-    accumulable: Some(Accumulable {
-        contribution: |_| Ok(Contribution { count: 1, sum: 0 }),
-        finish: |total, _| Ok(Datum::Int8(total.count)),
+    kind: AggregateKind::Summed(Summed {
+        add: |_, contribution| {
+            contribution.count();
+            Ok(())
+        },
+        value: |total, _| Ok(Datum::Int8(total.count())),
     }),
-    prefers_greater: None,
 };
 pub static SUM: Aggregate = Aggregate {
     name: "sum",
     skips_nulls: true,
-    ordered: false,
-    evaluate: |_, items, _| {
-        let (mut count, mut sum) = (0, 0);
-        for (args, copies) in items {
-            count += copies;
-            sum += int(&args[0]) * copies as i64;
-        }
-        Ok(if count == 0 { Datum::Null } else { Datum::Int8(sum) })
-    },
-    accumulable: Some(Accumulable {
-        contribution: |args| Ok(Contribution { count: 1, sum: int(&args[0]).into() }),
-        finish: |total, _| Ok(if total.count == 0 { Datum::Null } else { Datum::Int8(total.sum as i64) }),
+    kind: AggregateKind::Summed(Summed {
+        add: |args, contribution| {
+            contribution.count();
+            contribution.add(1, int(&args[0]).into());
+            Ok(())
+        },
+        value: |total, _| Ok(if total.count() == 0 { Datum::Null } else { Datum::Int8(total.at(1) as i64) }),
     }),
-    prefers_greater: None,
 };
-pub static MAX: Aggregate = Aggregate {
-    name: "max",
+pub static MAX: Aggregate =
+    Aggregate { name: "max", skips_nulls: true, kind: AggregateKind::Extreme { greatest: true } };
+/// The argument that comes most often.
+pub static MODE: Aggregate = Aggregate { name: "mode", skips_nulls: true, kind: AggregateKind::MostFrequent };
+/// The argument in the middle of all.
+pub static MIDDLE: Aggregate = Aggregate {
+    name: "middle",
     skips_nulls: true,
-    ordered: false,
-    evaluate: |_, items, _| Ok(items.map(|(args, _)| int(&args[0])).max().map_or(Datum::Null, Datum::Int8)),
-    accumulable: None,
-    prefers_greater: Some(true),
+    kind: AggregateKind::Placed(|places| {
+        Ok(match places.count {
+            0 => Datum::Null,
+            count => (places.row)(count / 2).remove(0),
+        })
+    }),
 };
 /// Its arguments as text, one after another, NULLs too.
 pub static LIST: Aggregate = Aggregate {
     name: "list",
     skips_nulls: false,
-    ordered: true,
-    evaluate: |_, items, _| {
+    kind: AggregateKind::Listed(|_, items, _| {
         let mut text = String::new();
         for (args, copies) in items {
             for _ in 0..copies {
@@ -332,9 +332,7 @@ pub static LIST: Aggregate = Aggregate {
             }
         }
         Ok(Datum::text(text))
-    },
-    accumulable: None,
-    prefers_greater: None,
+    }),
 };
 
 pub fn aggregate(function: &'static Aggregate, args: Vec<ScalarExpr>) -> AggregateCall {

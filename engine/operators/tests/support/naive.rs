@@ -1,8 +1,8 @@
 //! What plans mean, evaluated as plainly as possible: nested loops over lists of rows.
 
 use super::memory::{Memory, int};
-use planner::plan::{Access, LocalId, Lookup, MatchKind, Plan};
-use planner::scalar::{AggregateCall, EvalContext, Mfp, Order};
+use planner::plan::{Access, Counting, LocalId, Lookup, MatchKind, Plan, PlanFunctionCall};
+use planner::scalar::{AggregateCall, EvalContext, Mfp, Order, ScalarExpr, WindowCall};
 use repr::{Datum, Row, key};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,38 +99,11 @@ impl Naive<'_> {
     pub fn rows(&self, plan: &Plan, locals: &Locals) -> Rows {
         match plan {
             Plan::Constant { rows, .. } => rows.iter().map(Row::unpack).collect(),
-            Plan::Get { relation, access, mfp, .. } => {
-                let mut rows = self.table(*relation);
-                if let Access::Lookup { lookup, keys, .. } = access {
-                    let column = lookup_column(*lookup);
-                    rows.retain(|row| {
-                        keys.iter().any(|key| {
-                            let value = key[0].eval(&[], &self.eval).unwrap();
-                            !value.is_null() && !row[column].is_null() && row[column].sql_eq(&value)
-                        })
-                    });
-                }
-                self.through(rows, mfp)
-            }
+            Plan::Get { relation, access, mfp, .. } => self.through(self.found(*relation, access), mfp),
             Plan::GetLocal { id, .. } => locals[id].clone(),
             Plan::Mfp(input, mfp) => self.through(self.rows(input, locals), mfp),
             Plan::TableFunction { input, functions, ordinality, .. } => {
-                let mut output = Rows::new();
-                for row in self.rows(input, locals) {
-                    let lasts: Vec<i64> =
-                        functions.iter().map(|(_, args, _)| int(&args[0].eval(&row, &self.eval).unwrap())).collect();
-                    for number in 1..=lasts.iter().copied().max().unwrap_or(0) {
-                        let mut row = row.clone();
-                        for last in &lasts {
-                            row.push(if number <= *last { Datum::Int8(number) } else { Datum::Null });
-                        }
-                        if *ordinality {
-                            row.push(Datum::Int8(number));
-                        }
-                        output.push(row);
-                    }
-                }
-                output
+                self.functions(self.rows(input, locals), functions, *ordinality)
             }
             Plan::LookupJoin { input, relation, lookup, key, kind, condition, mfp, .. } => {
                 let right = self.table(*relation);
@@ -163,42 +136,14 @@ impl Naive<'_> {
                 self.through(join(self.rows(left, locals), &right_rows, width, *kind, matches), mfp)
             }
             Plan::Reduce { input, keys, aggregates, scalar } => {
-                let key = |row: &[Datum]| keys.iter().map(|key| key.eval(row, &self.eval).unwrap()).collect::<Vec<_>>();
-                let mut groups = groups(self.rows(input, locals), key);
-                if *scalar && groups.is_empty() {
-                    groups.insert(Vec::new(), (Vec::new(), Rows::new()));
-                }
-                let output = groups.into_values().map(|(mut output, rows)| {
-                    output.extend(aggregates.iter().map(|call| self.aggregate(call, &rows)));
-                    output
-                });
-                output.collect()
+                self.reduce(self.rows(input, locals), keys, aggregates, *scalar)
             }
-            Plan::TopK { input, keys, order, limit, offset } => {
-                let number = |expression: &Option<planner::scalar::ScalarExpr>| {
-                    expression.as_ref().map(|expression| int(&expression.eval(&[], &self.eval).unwrap()) as usize)
-                };
-                let (limit, offset) = (number(limit), number(offset));
-                let mut output = Rows::new();
-                for (_, mut rows) in groups(self.rows(input, locals), |row| picked(row, keys)).into_values() {
-                    rows.sort_by(|left, right| {
-                        compare(left, right, order).then_with(|| Row::pack(left).cmp(&Row::pack(right)))
-                    });
-                    output.extend(rows.into_iter().skip(offset.unwrap_or(0)).take(limit.unwrap_or(usize::MAX)));
-                }
-                output
+            Plan::TopK { input, keys, order, limit, offset, counting } => {
+                self.first_rows(self.rows(input, locals), keys, order, (limit.as_ref(), offset.as_ref(), *counting))
             }
             // The values of a sorted partition are tested beside `evaluate_partition`.
             Plan::Window { input, partition, order, calls } => {
-                let mut output = Rows::new();
-                for (_, mut rows) in groups(self.rows(input, locals), |row| picked(row, partition)).into_values() {
-                    rows.sort_by(|left, right| {
-                        compare(left, right, order).then_with(|| Row::pack(left).cmp(&Row::pack(right)))
-                    });
-                    let values = planner::scalar::window::evaluate_partition(&rows, order, calls, &self.eval).unwrap();
-                    output.extend(rows.into_iter().zip(values).map(|(row, values)| [row, values].concat()));
-                }
-                output
+                self.windows(self.rows(input, locals), partition, order, calls)
             }
             Plan::AtMostOne { input, .. } => self.rows(input, locals),
             Plan::Union(inputs, _) => inputs.iter().flat_map(|input| self.rows(input, locals)).collect(),
@@ -206,43 +151,128 @@ impl Naive<'_> {
             Plan::Threshold(input) => {
                 let Plan::Union(inputs, _) = input.as_ref() else { panic!("threshold of a union") };
                 let [left, Plan::Negate(right)] = inputs.as_slice() else { panic!("of a plan and a negated one") };
-                let mut removed = bag(&self.rows(right, locals));
-                let mut rows = self.rows(left, locals);
-                rows.retain(|row| match removed.get_mut(&code(row)) {
-                    Some(copies) if *copies > 0 => {
-                        *copies -= 1;
-                        false
-                    }
-                    _ => true,
-                });
-                rows
+                without(self.rows(left, locals), &self.rows(right, locals))
             }
             Plan::Let { id, value, body } => {
                 let mut locals = locals.clone();
-                let value = self.rows(value, &locals);
-                locals.insert(*id, value);
+                locals.insert(*id, self.rows(value, &locals));
                 self.rows(body, &locals)
             }
             Plan::LetRec { id, base, step, distinct, body } => {
+                let all = self.recursion(*id, (base, step), *distinct, locals);
                 let mut inner = locals.clone();
-                let mut all = Rows::new();
-                let mut seen = BTreeSet::new();
-                let mut round = self.rows(base, locals);
-                loop {
-                    if *distinct {
-                        round.retain(|row| seen.insert(code(row)));
-                    }
-                    if round.is_empty() {
-                        break;
-                    }
-                    all.extend(round.iter().cloned());
-                    inner.insert(*id, round);
-                    round = self.rows(step, &inner);
-                }
                 inner.insert(*id, all);
                 self.rows(body, &inner)
             }
         }
+    }
+
+    fn found(&self, relation: repr::RelationId, access: &Access) -> Rows {
+        let mut rows = self.table(relation);
+        if let Access::Lookup { lookup, keys, .. } = access {
+            let column = lookup_column(*lookup);
+            rows.retain(|row| {
+                keys.iter().any(|key| {
+                    let value = key[0].eval(&[], &self.eval).unwrap();
+                    !value.is_null() && !row[column].is_null() && row[column].sql_eq(&value)
+                })
+            });
+        }
+        rows
+    }
+
+    fn functions(&self, input: Rows, functions: &[PlanFunctionCall], ordinality: bool) -> Rows {
+        let mut output = Rows::new();
+        for row in input {
+            let lasts: Vec<i64> =
+                functions.iter().map(|(_, args, _)| int(&args[0].eval(&row, &self.eval).unwrap())).collect();
+            for number in 1..=lasts.iter().copied().max().unwrap_or(0) {
+                let mut row = row.clone();
+                for last in &lasts {
+                    row.push(if number <= *last { Datum::Int8(number) } else { Datum::Null });
+                }
+                if ordinality {
+                    row.push(Datum::Int8(number));
+                }
+                output.push(row);
+            }
+        }
+        output
+    }
+
+    fn reduce(&self, input: Rows, keys: &[ScalarExpr], aggregates: &[AggregateCall], scalar: bool) -> Rows {
+        let key = |row: &[Datum]| keys.iter().map(|key| key.eval(row, &self.eval).unwrap()).collect::<Vec<_>>();
+        let mut groups = groups(input, key);
+        if scalar && groups.is_empty() {
+            groups.insert(Vec::new(), (Vec::new(), Rows::new()));
+        }
+        let output = groups.into_values().map(|(mut output, rows)| {
+            output.extend(aggregates.iter().map(|call| self.aggregate(call, &rows)));
+            output
+        });
+        output.collect()
+    }
+
+    fn first_rows(
+        &self,
+        input: Rows,
+        keys: &[usize],
+        order: &[Order],
+        (limit, offset, counting): (Option<&ScalarExpr>, Option<&ScalarExpr>, Counting),
+    ) -> Rows {
+        let number = |expression: Option<&ScalarExpr>| {
+            expression.map(|expression| int(&expression.eval(&[], &self.eval).unwrap()) as usize)
+        };
+        let (limit, offset) = (number(limit), number(offset));
+        let mut output = Rows::new();
+        for (_, mut rows) in groups(input, |row| picked(row, keys)).into_values() {
+            rows.sort_by(|left, right| {
+                compare(left, right, order).then_with(|| Row::pack(left).cmp(&Row::pack(right)))
+            });
+            let written = |left: &Vec<Datum>, right: &Vec<Datum>| compare(left, right, Order::written(order));
+            let mut groups = rows.clone();
+            groups.dedup_by(|right, left| written(left, right).is_eq());
+            let place = |(at, row): &(usize, Vec<Datum>)| match counting {
+                Counting::Rows => *at,
+                Counting::RowsWithPeers => rows.iter().filter(|other| written(other, row).is_lt()).count(),
+                Counting::PeerGroups => groups.iter().filter(|other| written(other, row).is_lt()).count(),
+            };
+            let placed = rows.iter().cloned().enumerate().skip(offset.unwrap_or(0));
+            let last = limit.map_or(usize::MAX, |limit| limit + offset.unwrap_or(0));
+            output.extend(placed.filter(|row| place(row) < last).map(|(_, row)| row));
+        }
+        output
+    }
+
+    fn windows(&self, input: Rows, partition: &[usize], order: &[Order], calls: &[WindowCall]) -> Rows {
+        let mut output = Rows::new();
+        for (_, mut rows) in groups(input, |row| picked(row, partition)).into_values() {
+            rows.sort_by(|left, right| {
+                compare(left, right, order).then_with(|| Row::pack(left).cmp(&Row::pack(right)))
+            });
+            let values = planner::scalar::window::evaluate_partition(&rows, order, calls, &self.eval).unwrap();
+            output.extend(rows.into_iter().zip(values).map(|(row, values)| [row, values].concat()));
+        }
+        output
+    }
+
+    fn recursion(&self, id: LocalId, (base, step): (&Plan, &Plan), distinct: bool, locals: &Locals) -> Rows {
+        let mut inner = locals.clone();
+        let mut all = Rows::new();
+        let mut seen = BTreeSet::new();
+        let mut round = self.rows(base, locals);
+        loop {
+            if distinct {
+                round.retain(|row| seen.insert(code(row)));
+            }
+            if round.is_empty() {
+                break;
+            }
+            all.extend(round.iter().cloned());
+            inner.insert(id, round);
+            round = self.rows(step, &inner);
+        }
+        all
     }
 
     fn aggregate(&self, call: &AggregateCall, rows: &Rows) -> Datum {
@@ -281,9 +311,28 @@ impl Naive<'_> {
                     values.iter().map(|(_, value)| value.as_i64().map_or("-,".into(), |value| format!("{value},")));
                 Datum::text(texts.collect::<String>())
             }
+            "middle" => values.get(values.len() / 2).map_or(Datum::Null, |(_, value)| value.clone()),
+            "mode" => {
+                let times = |value: &Datum| values.iter().filter(|(_, other)| other.sql_eq(value)).count();
+                let most = values.iter().map(|(_, value)| times(value)).max();
+                let found = values.iter().find(|(_, value)| Some(times(value)) == most);
+                found.map_or(Datum::Null, |(_, value)| value.clone())
+            }
             name => panic!("no naive {name}"),
         }
     }
+}
+
+fn without(mut rows: Rows, removed: &Rows) -> Rows {
+    let mut removed = bag(removed);
+    rows.retain(|row| match removed.get_mut(&code(row)) {
+        Some(copies) if *copies > 0 => {
+            *copies -= 1;
+            false
+        }
+        _ => true,
+    });
+    rows
 }
 
 fn lookup_column(lookup: Lookup) -> usize {

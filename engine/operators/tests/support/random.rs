@@ -1,10 +1,10 @@
 //! Random plans over tables 1, 2 and 3, whose columns are all small integers or NULL.
 
 use super::memory::{
-    COUNT, EQUAL, LESS, LIST, MAX, PLUS, Random, SERIES, SUM, aggregate, call, column, index_id, literal,
+    COUNT, EQUAL, LESS, LIST, MAX, MIDDLE, MODE, PLUS, Random, SERIES, SUM, aggregate, call, column, index_id, literal,
 };
 use planner::names::{Label, Names};
-use planner::plan::{Access, Besides, LocalId, Lookup, MatchKind, Plan};
+use planner::plan::{Access, Besides, Counting, LocalId, Lookup, MatchKind, Plan};
 use planner::scalar::window::WindowFunctionKind;
 use planner::scalar::{
     AggregateCall, Frame, FrameBound, FrameExclusion, FrameUnit, Mfp, Order, ScalarExpr, WindowCall, WindowFunction,
@@ -27,17 +27,7 @@ pub fn plan(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)
         2 | 3 => lookup_join(random, depth, locals),
         4 | 5 => join(random, depth, locals),
         6 => reduce(random, depth, locals),
-        7 => {
-            let (input, width) = plan(random, depth - 1, locals);
-            let top = Plan::TopK {
-                input: Box::new(input),
-                keys: if random.chance(2) { vec![random.below(width)] } else { vec![] },
-                order: vec![order(random, width), order(random, width)],
-                limit: (!random.chance(4)).then(|| literal(random.below(4) as i32)),
-                offset: random.chance(3).then(|| literal(random.below(3) as i32)),
-            };
-            (top, width)
-        }
+        7 => first_rows(random, depth, locals),
         8 => {
             let inputs: Vec<_> = (0..=random.below(3)).map(|_| narrow(random, depth, locals, 2)).collect();
             (Plan::Union(inputs, Names::default()), 2)
@@ -76,6 +66,22 @@ pub fn plan(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)
             (Plan::TableFunction { input: Box::new(input), functions, ordinality, names: Names::default() }, width)
         }
     }
+}
+
+fn first_rows(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)>) -> (Plan, usize) {
+    let (input, width) = plan(random, depth - 1, locals);
+    let counting = [Counting::Rows, Counting::Rows, Counting::RowsWithPeers, Counting::PeerGroups][random.below(4)];
+    let mut order = vec![order(random, width), order(random, width)];
+    order[1].tie = random.chance(2);
+    let top = Plan::TopK {
+        input: Box::new(input),
+        keys: if random.chance(2) { vec![random.below(width)] } else { vec![] },
+        order,
+        limit: (!random.chance(4)).then(|| literal(random.below(4) as i32)),
+        offset: (counting == Counting::Rows && random.chance(3)).then(|| literal(random.below(3) as i32)),
+        counting,
+    };
+    (top, width)
 }
 
 fn window_call(random: &mut Random) -> WindowCall {
@@ -225,17 +231,20 @@ fn reduce(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)>)
     let scalar = random.chance(3);
     let keys: Vec<_> =
         if scalar { vec![] } else { (0..=random.below(2)).map(|_| column(1 + random.below(2))).collect() };
-    let only_sums = random.chance(2);
+    let lists = random.chance(3);
     let aggregates: Vec<AggregateCall> = (0..random.below(3) + usize::from(scalar))
         .map(|_| {
-            let function =
-                if only_sums { [&COUNT, &SUM][random.below(2)] } else { [&COUNT, &SUM, &MAX, &LIST][random.below(4)] };
+            let function = if lists {
+                [&COUNT, &SUM, &MAX, &LIST, &MIDDLE, &MODE][random.below(6)]
+            } else {
+                [&COUNT, &SUM, &MAX][random.below(3)]
+            };
             let mut aggregate = aggregate(function, vec![column(random.below(3))]);
-            aggregate.distinct = random.chance(3) && !only_sums;
+            aggregate.distinct = random.chance(3) && function.name != "mode";
             if random.chance(3) {
                 aggregate.filter = Some(call(&LESS, column(1 + random.below(2)), literal(2)));
             }
-            if function.ordered {
+            if function.is_ordered() {
                 // By its argument, so that the answer is determined.
                 let argument = aggregate.args[0].clone();
                 aggregate.order_by = vec![(argument, random.chance(2), random.chance(2))];

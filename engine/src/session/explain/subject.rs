@@ -4,6 +4,8 @@
 
 use crate::session::Session;
 use crate::session::explain::analyze::{actual, set};
+use operators::request_profile::RequestProfile;
+use operators::traversal;
 use planner::explain::report::{Operator, Path, Report};
 use planner::resolve::GdprRequest;
 use planner::scalar::ScalarExpr;
@@ -14,8 +16,7 @@ use state::reader::Reader;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use subject_requests::access::AccessRows;
-use subject_requests::profile::Profile;
-use subject_requests::{explain, traverse};
+use subject_requests::explain;
 
 impl Session {
     /// What a subject request would do, whomever it names.
@@ -29,7 +30,7 @@ impl Session {
             }
         };
         Ok(Report {
-            operators: self.subject_operators(request, table, by_microdb, &Profile::default())?,
+            operators: self.subject_operators(request, table, by_microdb, &RequestProfile::default())?,
             path: Path::Traversal { by_microdb },
             why_no_view: None,
             ordered_indexes: Vec::new(),
@@ -43,10 +44,10 @@ impl Session {
         request: GdprRequest,
         table: RelationId,
         by_microdb: bool,
-        profile: &Profile,
+        profile: &RequestProfile,
     ) -> Result<Vec<Operator>, SqlError> {
         let view = self.snapshot()?;
-        let plan = traverse::plan(&view, table)?;
+        let plan = traversal::plan(&view, view.shape(table)?)?;
         Ok(match request {
             GdprRequest::Forget | GdprRequest::ExplainForget => explain::erasure(view.schema(), plan, profile),
             GdprRequest::Get | GdprRequest::Export(_) => explain::access(view.schema(), plan, by_microdb, profile),
@@ -61,7 +62,7 @@ impl Session {
         params: &Arc<[Datum]>,
         timing: bool,
     ) -> Result<Duration, SqlError> {
-        let mut profile = Profile::counting(timing);
+        let mut profile = RequestProfile::counting(timing);
         let started = Instant::now();
         let by_microdb = report.path == Path::Traversal { by_microdb: true };
         if request == GdprRequest::Forget {
@@ -77,11 +78,11 @@ impl Session {
         let subject = self.subject(&view, table, key, params.clone())?;
         let limits = self.limits(view.time());
         let watch = Watch::new(limits.clone());
-        let traversal = traverse::traverse(&view, &subject, &watch, &mut profile)?;
-        let reached = (traversal.count() as u64, started.elapsed());
+        let found = traversal::find(&view, &subject, &watch, &mut profile)?;
+        let reached = (found.count() as u64, started.elapsed());
         let context = self.eval_context(params.clone(), view.schema().catalog());
         let (mut rows, mut first) = (0, None);
-        for row in AccessRows::new(traversal, view, &context, limits.ended) {
+        for row in AccessRows::new(found, view, &context, limits.ended) {
             watch.check()?;
             row?;
             first.get_or_insert_with(|| started.elapsed());

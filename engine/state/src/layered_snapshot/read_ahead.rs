@@ -4,11 +4,13 @@
 //! kept in the reader's `ReadMemo`; what was not foreseen is read when it is asked for. Never decides anything.
 
 use crate::SqlError;
-use crate::layered_snapshot::{LayeredSnapshot, ROWS_AT_ONCE};
+use crate::layered_snapshot::batch::read;
+use crate::layered_snapshot::{LayeredSnapshot, Located, ROWS_AT_ONCE};
 use crate::parallel::{self, Help};
 use crate::read_memo::ReadMemo;
+use crate::shape::Schema;
 use planner::ownership::graph::KeyForm;
-use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
+use repr::{IndexId, MicroDbId, RelationId, RowKey};
 use std::sync::Arc;
 use storage::{Snapshot, StorageError, Store, ValueHash};
 
@@ -31,7 +33,7 @@ struct Ask {
 }
 
 /// A row, in the order of its place on disk.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Wanted {
     relation: RelationId,
     /// Whose copy.
@@ -74,8 +76,8 @@ impl LayeredSnapshot {
         if parts == 0 {
             return Ahead(None);
         }
-        let (store, snapshot) = (self.store.clone(), self.base.snapshot.clone());
-        let reading = Reading { store, snapshot, recall, by_index, rows };
+        let (store, snapshot, schema) = (self.store.clone(), self.base.snapshot.clone(), self.base.schema.clone());
+        let reading = Reading { store, snapshot, schema, recall, by_index, rows };
         Ahead(Some(parallel::begin(parts, move |number| reading.part(number))))
     }
 }
@@ -91,6 +93,7 @@ impl Ahead {
 struct Reading {
     store: Store,
     snapshot: Snapshot,
+    schema: Arc<Schema>,
     recall: Arc<ReadMemo>,
     by_index: Vec<Ask>,
     rows: Vec<Wanted>,
@@ -133,46 +136,14 @@ impl Reading {
 
     /// Where an index leads to nothing, whoever asks is told.
     fn keep_rows(&self, wanted: &[Wanted]) -> Result<(), StorageError> {
-        let rows = read(&self.snapshot, wanted)?;
-        for (alike, rows) in by_relation(wanted.iter().zip(rows)) {
-            self.recall.keep_rows(alike, rows);
+        for alike in wanted.chunk_by(|one, next| one.relation == next.relation) {
+            let relation = alike[0].relation;
+            let Some(shape) = self.schema.shape(relation) else { continue };
+            let located: Vec<Located> = alike.iter().map(|wanted| (wanted.row_key.clone(), wanted.owner)).collect();
+            let rows = read(&self.snapshot, shape, &located)?;
+            let there = located.into_iter().zip(rows).filter_map(|((row_key, _), row)| Some((row_key, row?)));
+            self.recall.keep_rows(relation, there);
         }
         Ok(())
     }
-}
-
-/// The rows that are there, a table at a time.
-fn by_relation<'a>(rows: impl Iterator<Item = (&'a Wanted, Option<Row>)>) -> Vec<(RelationId, Vec<(RowKey, Row)>)> {
-    let mut tables: Vec<(RelationId, Vec<(RowKey, Row)>)> = Vec::new();
-    for (Wanted { relation, row_key, .. }, row) in rows {
-        let Some(row) = row else { continue };
-        match tables.last_mut() {
-            Some((last, rows)) if last == relation => rows.push((row_key.clone(), row)),
-            Some(_) | None => tables.push((*relation, vec![(row_key.clone(), row)])),
-        }
-    }
-    tables
-}
-
-/// Rows, in the order asked for.
-fn read(snapshot: &Snapshot, wanted: &[Wanted]) -> Result<Vec<Option<Row>>, StorageError> {
-    let mut rows = Vec::with_capacity(wanted.len());
-    let alike =
-        |one: &Wanted, next: &Wanted| one.relation == next.relation && one.owner.is_some() == next.owner.is_some();
-    for alike in wanted.chunk_by(alike) {
-        // So many at once, as their blocks are held in the cache meanwhile.
-        for some in alike.chunks(ROWS_AT_ONCE) {
-            let relation = some[0].relation;
-            let copies: Option<Vec<(&RowKey, MicroDbId)>> =
-                some.iter().map(|wanted| Some((&wanted.row_key, wanted.owner?))).collect();
-            rows.extend(match copies {
-                Some(copies) => snapshot.get_copies(relation, &copies)?,
-                None => {
-                    let row_keys: Vec<RowKey> = some.iter().map(|wanted| wanted.row_key.clone()).collect();
-                    snapshot.get_impersonals(relation, &row_keys)?
-                }
-            });
-        }
-    }
-    Ok(rows)
 }

@@ -9,6 +9,19 @@ use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use std::sync::Arc;
 use storage::{MicroDbProbe, StorageError};
 
+/// A person's µDB as of one commit, read a table at a time.
+pub struct MicroDb {
+    probe: MicroDbProbe,
+    id: MicroDbId,
+}
+
+impl MicroDb {
+    /// The rows of a table, in the order of their keys.
+    pub fn rows(&mut self, relation: RelationId, give: impl FnMut(RowKey, Row)) -> Result<(), SqlError> {
+        Ok(self.probe.rows(relation, self.id, give)?)
+    }
+}
+
 impl LayeredSnapshot {
     /// What is read is kept in the memo, or is there from earlier readers of the same state.
     #[must_use]
@@ -21,23 +34,6 @@ impl LayeredSnapshot {
     /// Recalls nothing any more; what was recalled.
     pub fn take_recall(&mut self) -> Option<Arc<ReadMemo>> {
         self.recall.take()
-    }
-
-    /// The rows of a person, whose own row is in this table, as they are stored: by table.
-    pub fn microdb_rows(
-        &self,
-        subjects: RelationId,
-        microdb: MicroDbId,
-    ) -> Result<Vec<(RelationId, Vec<(RowKey, Row)>)>, SqlError> {
-        let Some(plan) = self.base.schema.traversal(subjects) else { return Ok(Vec::new()) };
-        let mut probe = self.microdb_probe();
-        let mut tables = Vec::new();
-        for relation in plan.owned() {
-            let mut rows = Vec::new();
-            probe.rows(relation, microdb, |row_key, row| rows.push((row_key, row)))?;
-            tables.push((relation, rows));
-        }
-        Ok(tables)
     }
 
     /// Recalls a person's rows from here on.
@@ -55,9 +51,9 @@ impl LayeredSnapshot {
         }
     }
 
-    /// Reads a person's rows as they are stored, a table at a time.
-    pub fn microdb_probe(&self) -> MicroDbProbe {
-        self.base.snapshot.microdb_probe()
+    /// A person's rows as they are stored.
+    pub fn microdb(&self, id: MicroDbId) -> MicroDb {
+        MicroDb { probe: self.base.snapshot.microdb_probe(), id }
     }
 
     /// A row, by what its table is in the stored catalog: one that an overlay makes, or makes another of, has all its rows

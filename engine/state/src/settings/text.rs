@@ -43,15 +43,7 @@ pub fn checked(kind: TextKind, known: &KnownSetting, value: &str, settings: &Set
             ZoneError::Days => invalid().detail("Cannot specify days in time zone interval."),
             ZoneError::Interval(error) => error.into(),
         }),
-        TextKind::DateStyle => {
-            let words = identifiers(value).ok_or_else(|| invalid().detail("List syntax is invalid."))?;
-            let style = |kept: Option<&str>| kept.and_then(DateStyle::of_canonical).unwrap_or_default();
-            let changed = style(settings.get(known.shown)).changed(&words, style(Some(settings.reset_value(known))));
-            changed.map(|style| style.to_string()).map_err(|error| match error {
-                DateStyleError::Word(word) => invalid().detail(format!("Unrecognized key word: \"{word}\".")),
-                DateStyleError::Conflict => invalid().detail("Conflicting \"datestyle\" specifications."),
-            })
-        }
+        TextKind::DateStyle => date_style(known, value, settings),
         TextKind::Encoding => encoding(value).ok_or_else(|| {
             let letters = letters(value).to_ascii_uppercase();
             if OTHER_ENCODINGS.contains(&format!(" {letters} ")) {
@@ -94,6 +86,17 @@ pub fn checked(kind: TextKind, known: &KnownSetting, value: &str, settings: &Set
             if value == own { kept() } else { Err(SqlError::new("22023", format!("role \"{value}\" does not exist"))) }
         }
     }
+}
+
+fn date_style(known: &KnownSetting, value: &str, settings: &Settings) -> Result<String, SqlError> {
+    let invalid = || invalid(known.shown, value);
+    let words = identifiers(value).ok_or_else(|| invalid().detail("List syntax is invalid."))?;
+    let style = |kept: Option<&str>| kept.and_then(DateStyle::of_canonical).unwrap_or_default();
+    let changed = style(settings.get(known.shown)).changed(&words, style(Some(settings.reset_value(known))));
+    changed.map(|style| style.to_string()).map_err(|error| match error {
+        DateStyleError::Word(word) => invalid().detail(format!("Unrecognized key word: \"{word}\".")),
+        DateStyleError::Conflict => invalid().detail("Conflicting \"datestyle\" specifications."),
+    })
 }
 
 /// The zone as it is shown.

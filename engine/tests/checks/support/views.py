@@ -1,6 +1,6 @@
 """What views.py works on: the schema, the definitions, parameterised queries, and random changes.
 
-Every definition has one right answer: LIMIT, numbering and DISTINCT ON sort by a key, no sum is of floats.
+Every definition has one right answer: LIMIT, numbering and DISTINCT ON sort by a key.
 """
 import psycopg
 
@@ -57,6 +57,16 @@ FIXED = {
         array_agg(id ORDER BY title, id) AS ids FROM stories GROUP BY author""",
     "distinct_filter": """SELECT story, count(DISTINCT voter) AS voters, count(*) FILTER (WHERE value > 0) AS up, sum(value) FILTER (WHERE value < 0) AS down,
         bool_and(value > 0) AS every, bool_or(value > 1) AS some, sum(DISTINCT value) AS different FROM votes GROUP BY story""",
+    "sums": """SELECT category, sum(points::float8 / 3) AS f, avg(weight::float4) AS a, sum(weight) AS w, avg(weight) AS m, stddev(points) AS d, var_pop(weight::float8) AS v,
+        corr(points, weight) AS c, sum(created - timestamp '2024-01-01') AS i, avg(created - timestamp '2024-02-03 04:05') AS j, bit_xor(id) AS x FROM stories GROUP BY category""",
+    "sums_global": """SELECT sum(points / 3) AS s, sum(1 / (points::float8 + 1)) AS f, stddev_pop(weight) AS d, regr_slope(points, id) AS r, bit_and(id) AS b,
+        sum(points * interval '1 hour') FILTER (WHERE points > 20) AS i FROM stories""",
+    "distinct_sums": """SELECT author, count(DISTINCT points) AS n, sum(DISTINCT weight) AS s, avg(DISTINCT points::float8 / 3) AS a, count(DISTINCT (category, points)) AS p,
+        count(DISTINCT title) FILTER (WHERE points > 20) AS f, sum(DISTINCT points) FILTER (WHERE points > 20) AS g, count(*) AS k, max(points) AS m FROM stories GROUP BY author""",
+    "distinct_alone": "SELECT category, count(DISTINCT author) FILTER (WHERE points > 30) AS n FROM stories GROUP BY category",
+    "distinct_joined": """SELECT s.author, count(DISTINCT v.voter) AS n, sum(DISTINCT s.points) AS s, min(v.id) AS l FROM stories s LEFT JOIN votes v ON v.story = s.id GROUP BY s.author""",
+    "distinct_global": "SELECT count(DISTINCT title) AS t, sum(DISTINCT points) AS s, bit_xor(DISTINCT category) AS b, count(DISTINCT weight) AS w, stddev(DISTINCT weight) AS d FROM stories",
+    "distinct_lists": "SELECT story, string_agg(DISTINCT body, ',' ORDER BY body) AS b, count(DISTINCT author) AS a, sum(id / 7.0) AS s FROM comments GROUP BY story",
     "having": "SELECT u.city, count(*) AS n FROM users u JOIN stories s ON s.author = u.id GROUP BY u.city HAVING count(*) > 2 AND min(s.points) < 50",
     "global": "SELECT count(*) AS n, sum(value) AS s, max(value) AS m, avg(value) AS a, count(DISTINCT story) AS d FROM votes",
     "global_empty": "SELECT count(*) AS n, sum(points) AS s, min(title) AS t FROM stories WHERE points > 97",
@@ -247,7 +257,9 @@ def random_definition(dice, depth=0):
         listed = ", ".join(f"{part} AS c{place}" for place, part in enumerate(some))
         figure = dice.choice(numbers)
         aggregates = dice.sample([f"count(*) AS n", f"count(DISTINCT {figure}) AS d", f"sum({figure}) AS s", f"min({figure}) AS l", f"max({figure}) AS m",
-                                  f"avg({figure}) AS a", f"count({figure}) FILTER (WHERE {figure} > 1) AS f",
+                                  f"avg({figure}) AS a", f"count({figure}) FILTER (WHERE {figure} > 1) AS f", f"sum({figure}::float8 / 7) AS e", f"avg({figure}::float8) AS g",
+                                  f"stddev({figure}) AS t", f"sum(DISTINCT {figure}) AS u", f"count(DISTINCT {some[0]}) FILTER (WHERE {figure} > 3) AS v",
+                                  f"bit_or({figure}::int) AS b", f"sum({figure} * interval '1 hour') AS h", f"regr_sxy({figure}, {keys[0]}) AS r",
                                   f"array_agg({keys[0]} ORDER BY {', '.join(keys)}) AS k"], 3)
         having = dice.choice(["", "", " HAVING count(*) > 1", f" HAVING max({figure}) > 20"])
         return f"SELECT {listed}, {', '.join(aggregates)} FROM {source}{where} GROUP BY {', '.join(some)}{having}"

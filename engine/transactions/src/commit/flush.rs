@@ -5,35 +5,38 @@
 //!                               └─▶ fdatasync ──────────────────────────────────────────────┴─▶ publish, answer
 //! ```
 //! One flush serves many groups, and so does one pass through a view: nobody reads a state between two flushes. An
-//! erasure keeps its own time in subscriptions, so its group goes alone. Of a group that wrote nothing that a view
-//! reads the view thread is not told.
+//! erasure keeps its own time in subscriptions, so its group goes alone. Of a group that wrote nothing that a view of its
+//! reads a view worker is not told. What takes views longer is published without them: whoever wrote it is answered
+//! when they are through, and nobody else waits.
+
+pub(super) mod tell;
 
 use crate::commit::stage::Worker;
 use crate::commit::{Committed, Flushes, Outcome, Reply};
 use crate::receipt::Erasure;
-use repr::{CommitTime, MicroDbId};
+use repr::MicroDbId;
 use state::overlay::Overlay;
 use state::published::Published;
 use state::statistics::Statistics;
-use state::view_states::Views;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::SyncSender;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use storage::Store;
-use views::message::Message;
-use views::results::ViewResults;
-use views::subscription::{Deltas, Subscriptions};
+use tell::ViewsToTell;
+use views::message::ViewRequest;
+use views::publication::{Publication, Waits};
 
-/// After so many groups that do not concern it the view thread is told of one: it holds the state of the last.
-const UNTOLD_MAX: u64 = 256;
+/// Views that are through soon after the flush are published with it.
+const GRACE: Duration = Duration::from_millis(2);
+/// What holds up an erasure for longer is filled anew: what is not there is retracted.
+const ERASURE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What the commit stage hands on, in its order.
 pub(super) enum Work {
     /// A group was written.
     Group(WrittenGroup),
-    /// Something for the view thread, at this place in the order.
-    View(Message),
+    /// Something for view workers, at this place in the order.
+    View(ViewRequest, Arc<Published>),
 }
 
 /// A group that was written.
@@ -46,6 +49,8 @@ pub(super) struct WrittenGroup {
     pub(super) destroyed: Vec<MicroDbId>,
     /// Who waits.
     pub(super) replies: Vec<(Reply, Vec<Erasure>)>,
+    /// What views they wait for.
+    pub(super) waits: Waits,
 }
 
 /// What a group changed.
@@ -61,15 +66,10 @@ pub(super) struct GroupChanges {
 /// See the module.
 pub(super) struct Flusher {
     pub(super) store: Store,
-    pub(super) line: Arc<ViewResults>,
-    pub(super) views: SyncSender<Message>,
+    pub(super) publication: Arc<Publication>,
+    pub(super) views: ViewsToTell,
     pub(super) forgotten_at: Arc<AtomicU64>,
-    pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) statistics: Arc<Statistics>,
-    /// Messages to the view thread.
-    pub(super) told: u64,
-    /// Groups since then of which it was not told.
-    pub(super) untold: u64,
 }
 
 impl Worker for Flusher {
@@ -80,9 +80,9 @@ impl Worker for Flusher {
         for work in written {
             match work {
                 Work::Group(group) => groups.push(group),
-                Work::View(message) => {
+                Work::View(request, state) => {
                     self.flush(std::mem::take(&mut groups));
-                    self.tell_views(message);
+                    self.views.request(request, state);
                 }
             }
         }
@@ -109,31 +109,28 @@ fn tell_erasures(groups: &[WrittenGroup], keys_destroyed: usize) {
 }
 
 impl Flusher {
-    fn tell_views(&mut self, message: Message) {
-        self.told += 1;
-        self.untold = 0;
-        self.views.send(message).expect("the view thread outlives the flush stage or aborts the process");
-    }
-
     fn flush(&mut self, mut groups: Vec<WrittenGroup>) {
         let Some(last) = groups.last().map(|group| group.state.clone()) else { return };
         let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
-        let followed = self.have_followed(&mut groups);
+        let erased = self.views.follow(&mut groups);
+        let mut waits = Waits::new();
+        groups.iter().for_each(|group| waits.extend(&group.waits));
         let started = Instant::now();
         let mut flushes = Flushes::default();
         let mut flushed = self.store.flush();
         flushes.log = started.elapsed();
         self.statistics.flush.record(flushes.log);
-        let (views, mut deltas) = self.views_at(followed);
-        self.statistics.wait_for_views.record(started.elapsed().saturating_sub(flushes.log));
+        self.publication.await_quick(&waits, GRACE);
         if flushed.is_ok() && !destroyed.is_empty() {
+            // Views have read what they retract.
+            erased.into_iter().for_each(|time| self.publication.await_settled(time, ERASURE_PATIENCE));
             // Before the keys go: who reads older snapshots is told so, and who comes now waits for the new one.
             self.forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
-            // Views have read what they retract.
             let started = Instant::now();
             flushed = self.store.destroy_keys(&destroyed);
             flushes.keys = started.elapsed();
         }
+        self.statistics.wait_for_views.record(started.elapsed().saturating_sub(flushes.log + flushes.keys));
         if let Err(error) = flushed {
             tracing::error!(
                 target: "dogwood::storage",
@@ -141,58 +138,20 @@ impl Flusher {
             );
             std::process::abort();
         }
-        let _before = self.line.publish(&last, views);
-        if self.untold > 0 && self.subscriptions.are_followed() {
-            deltas.push((last.time, Deltas::default()));
-        }
-        self.subscriptions.tell(deltas);
+        // DDL is published with what it makes of views.
+        let _heard = self.publication.routes(&self.views.told);
+        self.publication.publish(&last, &waits);
         tell_erasures(&groups, destroyed.len());
         // What is held no longer goes once all have their answers.
-        for (reply, erasures) in groups.iter_mut().flat_map(|group| group.replies.drain(..)) {
-            reply.answer(Outcome::Committed(Committed { erasures, flushes }));
-        }
-    }
-
-    /// Tells the view thread of those of these groups that concern it. The time of the last of them.
-    fn have_followed(&mut self, groups: &mut [WrittenGroup]) -> Option<CommitTime> {
-        let mut followed = None;
-        let mut together: Option<Message> = None;
-        for group in groups {
-            let Some(GroupChanges { before, layer, changes_schema }) = group.changes.take() else { continue };
-            let after = group.state.clone();
-            let alone = changes_schema
-                || layer.subjects().any(|(_, microdb)| microdb.is_none())
-                || layer.tables().any(|(_, changes)| changes.truncated);
-            let concerns = || self.line.concerns(self.told, layer.tables().map(|(relation, _)| relation));
-            if !alone && self.untold < UNTOLD_MAX && together.is_none() && !concerns() {
-                self.untold += 1;
-                continue;
-            }
-            followed = Some(after.time);
-            if !alone && let Some(Message::Group { after: last, layers, .. }) = &mut together {
-                *last = after;
-                layers.push(layer);
-                continue;
-            }
-            together.take().into_iter().for_each(|message| self.tell_views(message));
-            let message = Message::Group { before, after, layers: vec![layer] };
-            if alone {
-                self.tell_views(message);
-            } else {
-                together = Some(message);
+        for WrittenGroup { replies, waits, .. } in &mut groups {
+            for (reply, erasures) in replies.drain(..) {
+                let answer = move || reply.answer(Outcome::Committed(Committed { erasures, flushes }));
+                if waits.is_empty() {
+                    answer();
+                } else {
+                    self.publication.park(waits.clone(), Box::new(answer));
+                }
             }
         }
-        together.into_iter().for_each(|message| self.tell_views(message));
-        followed
-    }
-
-    /// The views as of a time, if it is told of, and what changed in them since the last one.
-    fn views_at(&self, followed: Option<CommitTime>) -> (Option<Views>, Vec<(CommitTime, Deltas)>) {
-        let (mut views, mut deltas) = (None, Vec::new());
-        for made in followed.into_iter().flat_map(|time| self.line.fetch(time)) {
-            views = Some(made.views);
-            deltas.push((made.time, made.deltas));
-        }
-        (views, deltas)
     }
 }

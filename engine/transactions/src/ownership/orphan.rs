@@ -3,9 +3,10 @@
 use crate::key_text::key_text;
 use crate::ownership::Derivation;
 use planner::catalog::EdgeKind;
+use planner::ownership::Edge;
 use repr::Row;
 use state::SqlError;
-use state::shape::{Edge, Schema, TableShape};
+use state::shape::{Schema, TableShape};
 
 /// DG001 if the transaction would leave a row of a personal table without an owner.
 pub fn check(derivation: &Derivation, schema: &Schema) -> Result<(), SqlError> {

@@ -136,23 +136,26 @@ impl<'a> Hashes<'a> {
     }
 
     fn of(&mut self, index: IndexId, value: Vec<u8>) -> ValueHash {
-        match &mut self.known {
-            Some(known) => {
-                let hash = |value: &Vec<u8>| self.store.hash_index(index, value);
-                *known.entry(index).or_default().entry(value).or_insert_with_key(hash)
-            }
-            None => self.store.hash_index(index, &value),
-        }
+        self.found(index, value, Store::hash_index)
     }
 
     /// The same of a value that a row no longer has: seldom asked for again.
     fn of_gone(&mut self, index: IndexId, value: Vec<u8>) -> ValueHash {
+        self.found(index, value, Store::hash_index_once)
+    }
+
+    fn found(
+        &mut self,
+        index: IndexId,
+        value: Vec<u8>,
+        hash: impl Fn(&Store, IndexId, &[u8]) -> ValueHash,
+    ) -> ValueHash {
+        let store = self.store;
         match &mut self.known {
             Some(known) => {
-                let hash = |value: &Vec<u8>| self.store.hash_index_once(index, value);
-                *known.entry(index).or_default().entry(value).or_insert_with_key(hash)
+                *known.entry(index).or_default().entry(value).or_insert_with_key(|value| hash(store, index, value))
             }
-            None => self.store.hash_index(index, &value),
+            None => store.hash_index(index, &value),
         }
     }
 }

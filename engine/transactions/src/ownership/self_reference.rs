@@ -4,11 +4,12 @@
 //! counted derivations start a chain, the others follow from it.
 
 use crate::ownership::{Between, Derivation, RowDelta, far_keys, far_value, near_keys, near_value};
+use planner::ownership::Edge;
 use repr::{MicroDbId, Row, RowKey, poll};
 use state::SqlError;
 use state::overlay::Owners;
 use state::reader::Reader;
-use state::shape::{Edge, TableShape};
+use state::shape::TableShape;
 use state::validation::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 

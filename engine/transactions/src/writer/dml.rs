@@ -15,12 +15,12 @@ use planner::plan::{
 };
 use planner::scalar::{EvalContext, ScalarExpr};
 use repr::hash::HashSet;
-use repr::{ColumnIndex, Datum, Row, RowKey};
+use repr::{ColumnIndex, Datum, Row, RowKey, poll};
 use state::SqlError;
 use state::interrupt::QueryLimits;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Granted, LockKey, LockMode};
-use state::parallel::{Many, gather};
+use state::parallel::{Bulk, Many, gather};
 use state::reader::Reader;
 use state::shape::TableShape;
 use std::sync::Arc;
@@ -369,9 +369,10 @@ fn execute_update(
         Ok(LockMode::NoKeyUpdate)
     };
     let targets = target_rows(writer, &shape, &plan.source, evaluation, &mode)?;
-    let mut updates = Vec::with_capacity(targets.len());
-    let mut rests = Vec::new();
+    let mut updates = Bulk::new(Vec::with_capacity(targets.len()));
+    let mut rests = Bulk::new(Vec::new());
     for (row_key, mut source) in targets {
+        poll::step()?;
         let mut after = source[..width].to_vec();
         for (column, expr) in &plan.assignments {
             after[*column] = expr.eval(&source, &writer.context)?;
@@ -416,7 +417,7 @@ fn target_rows(
     source: &Arc<Query>,
     evaluation: &Evaluation<'_>,
     mode: &dyn Fn(&[Datum]) -> Result<LockMode, SqlError>,
-) -> Result<Vec<(RowKey, Vec<Datum>)>, SqlError> {
+) -> Result<Bulk<Vec<(RowKey, Vec<Datum>)>>, SqlError> {
     writer.lock_table(shape.id())?;
     let width = shape.table().columns.len();
     for _ in 0..ATTEMPTS_MAX {
@@ -424,9 +425,10 @@ fn target_rows(
         let seen_at = view.time();
         let rows = run(source, view, writer, &writer.context, evaluation)?;
         let alone = rows.len() == 1;
-        let mut seen: HashSet<RowKey> = HashSet::default();
-        let mut targets = Vec::with_capacity(rows.len());
-        for row in rows {
+        let mut seen: Bulk<HashSet<RowKey>> = Bulk::new(HashSet::default());
+        let mut targets = Bulk::new(Vec::with_capacity(rows.len()));
+        for row in Many::new(rows) {
+            poll::step()?;
             let Datum::Bytea(key) = &row[width] else {
                 return Err(SqlError::new("XX000", "a write's source does not give row keys"));
             };
@@ -437,9 +439,10 @@ fn target_rows(
         }
         // One order for all writers: fewer deadlocks.
         let mut order: Vec<&(RowKey, Vec<Datum>)> = targets.iter().collect();
-        order.sort_by(|(one, _), (other, _)| one.cmp(other));
+        poll::sort_by(&mut order, |(one, _), (other, _)| one.cmp(other))?;
         let mut waited = false;
         for (row_key, row) in order {
+            poll::step()?;
             let key = LockKey::Row(shape.id(), row_key.clone());
             waited |= writer.transaction.lock(key, mode(row)?, &writer.patience)? == Granted::AfterWait;
         }
@@ -448,7 +451,7 @@ fn target_rows(
             return Ok(targets);
         }
         let mut changed = false;
-        for (row_key, row) in &targets {
+        for (row_key, row) in targets.iter() {
             let now = latest.get(shape.table(), row_key)?;
             changed |= now.is_none_or(|now| Row::pack(&shape.unpack(&now)) != Row::pack(&row[..width]));
         }

@@ -96,12 +96,12 @@ pub fn check_deferred(
     patience: &Patience,
     names: Option<&[String]>,
 ) -> Result<(), SqlError> {
-    let checks = std::mem::take(&mut transaction.deferred);
+    let checks = std::mem::take(&mut transaction.pending.deferred);
     let is_due = |check: &DeferredCheck| names.is_none_or(|names| check.is_of(names));
     let outcome = checks.iter().filter(|check| is_due(check)).try_for_each(|check| check.run(transaction, patience));
-    transaction.deferred = checks;
+    transaction.pending.deferred = checks;
     if outcome.is_ok() && !transaction.has_savepoints() {
-        transaction.deferred.retain(|check| !is_due(check));
+        transaction.pending.deferred.retain(|check| !is_due(check));
     }
     outcome
 }
@@ -133,7 +133,7 @@ pub(crate) fn require_parent(
         let changes = transaction.overlay().table(foreign_key.target);
         changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(row_key))
     };
-    if let Some((row_key, _)) = transaction.parents.find(foreign_key.constraint.id, &value)
+    if let Some((row_key, _)) = transaction.reads.parents.find(foreign_key.constraint.id, &value)
         && !changed(transaction, row_key)
     {
         return Ok(());
@@ -158,7 +158,7 @@ pub(crate) fn require_parent(
                 let owns = foreign_key.annotation.is_some() && target.table().data_subject;
                 let microdb = if owns { latest.subject(target.id(), &row_key)? } else { None };
                 let parent = Parent { row_key, microdb };
-                transaction.parents.keep(foreign_key.constraint.id, value, parent, latest.time());
+                transaction.reads.parents.keep(foreign_key.constraint.id, value, parent, latest.time());
             }
             return Ok(());
         }
@@ -189,7 +189,7 @@ pub fn act(writer: &mut Writer<'_>, gone: KeyGone) -> Result<(), SqlError> {
     match gone.action() {
         ReferentialAction::NoAction => {
             if writer.transaction.is_deferred(&gone.referrer.foreign_key.constraint) {
-                writer.transaction.deferred.push(DeferredCheck::Referrers(gone));
+                writer.transaction.pending.deferred.push(DeferredCheck::Referrers(gone));
             } else {
                 writer.unreferenced.push(gone);
             }

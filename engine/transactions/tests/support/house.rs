@@ -61,7 +61,7 @@ impl House {
 
     /// A transaction of a session of its own.
     pub fn begin(&self, isolation: Isolation) -> Transaction {
-        let holder = self.database.holders.register(self.database.next_backend());
+        let holder = self.database.sessions.holders.register(self.database.next_backend());
         Transaction::begin(&self.database, &holder, Modes { isolation, read_only: false }, 0)
     }
 

@@ -1,7 +1,8 @@
-//! The view thread's hand on filling views: begun, a chunk at a time, and anew where that is better than to follow.
+//! A view worker's hand on filling views: begun, a chunk at a time, and anew where that is better than to follow.
 
 use crate::hydrate::{self, Hydration, UnderWay};
 use crate::maintained::{Maintained, Progress};
+use crate::publication::ComponentId;
 use crate::subscription::Deltas;
 use crate::worker::ViewWorker;
 use crate::worker::merge::Unmerged;
@@ -24,9 +25,9 @@ impl ViewWorker {
         if !self.views.get(&id).is_some_and(failed) {
             return;
         }
-        let catalog = self.state.catalog().clone();
+        let catalog = self.at.state.catalog().clone();
         if let Some(table) = catalog.table(id) {
-            self.overview = None;
+            self.known.overview = None;
             self.views.remove(&id);
             self.create(table, &catalog);
         }
@@ -40,11 +41,17 @@ impl ViewWorker {
     }
 
     /// What lost more rows than are taken back one by one is filled anew.
-    pub(super) fn refill_readers(&mut self, cleared: &BTreeSet<RelationId>, deltas: &mut Deltas) {
+    pub(super) fn refill_readers(
+        &mut self,
+        cleared: &BTreeSet<RelationId>,
+        component: ComponentId,
+        deltas: &mut Deltas,
+    ) {
         if cleared.is_empty() {
             return;
         }
-        let readers = self.readers_of(cleared);
+        let mut readers = self.readers_of(cleared);
+        readers.retain(|id| self.views.get(id).is_some_and(|view| view.component == component));
         for id in &readers {
             let ended = SqlError::new("55000", "a large table of the subscribed query was truncated");
             deltas.end(*id, ended.hint("Subscribe again."));
@@ -65,12 +72,13 @@ impl ViewWorker {
         self.fill_anew(left_behind);
     }
 
-    /// These views from the newest state again.
+    /// These views again, from where their component stands.
     pub(super) fn fill_anew(&mut self, ids: BTreeSet<RelationId>) {
-        self.overview = None;
+        self.known.overview = None;
         // All are unreadable before the first looks at the others.
         for id in &ids {
-            self.current.set(*id, ViewState::at(Stage::Waiting));
+            let Some(component) = self.views.get(id).map(|view| view.component) else { continue };
+            self.set(component, *id, ViewState::at(Stage::Waiting));
         }
         for id in ids {
             let Some(mut view) = self.views.remove(&id) else { continue };
@@ -78,7 +86,7 @@ impl ViewWorker {
                 view.sources.truncate(usize::from(!view.automatic));
                 view.progress = Progress::Waiting;
                 let definition = flow.definition.clone();
-                flow.end(&mut self.worker);
+                flow.end();
                 self.start(&mut view, definition);
             }
             self.views.insert(id, view);
@@ -86,30 +94,39 @@ impl ViewWorker {
     }
 
     pub(super) fn begin(&mut self, id: RelationId, view: &mut Maintained) {
-        self.overview = None;
+        self.known.overview = None;
         let Some(flow) = &view.flow else { return };
-        let catalog = self.state.catalog();
+        let catalog = self.at.state.catalog();
         let is_view = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
-        let mut failed = None;
+        // Amid a group some views are as before it, and some as after it; and before DDL there is less to read.
+        let is_amid = self.components.of.get(&view.component).is_some_and(|component| component.passage.is_some());
+        let is_older = self.position(view.component).catalog().version != catalog.version;
+        let amid_group = self.at.amid_group || is_amid || is_older;
+        let (mut failed, mut waits) = (None, false);
         for source in flow.reads.iter().filter(|id| is_view(id)) {
-            match self.current.get(*source).map(|state| (&state.stage, state.errors)) {
-                Some((Stage::Ready, 0)) if !self.amid_group => {}
+            match self.at.current.get(*source).map(|state| (&state.stage, state.errors)) {
+                Some((Stage::Ready, 0)) if !amid_group => {}
                 Some((Stage::Failed(error), _)) => failed = Some(error.clone()),
-                Some(_) | None => {
-                    self.current.set(id, ViewState::at(Stage::Waiting));
-                    return;
-                }
+                Some(_) | None => waits = true,
             }
+        }
+        if waits {
+            if !self.at.current.get(id).is_some_and(|state| matches!(state.stage, Stage::Waiting)) {
+                self.set(view.component, id, ViewState::at(Stage::Waiting));
+            }
+            return;
         }
         if let Some(error) = failed {
             self.fail(id, view, error);
             return;
         }
-        let hydration = Hydration::new(self.reader(&self.state, &self.current), &flow.chains);
+        let state = self.position(view.component);
+        let reader = self.reader(&state, &self.at.current);
+        let hydration = Hydration::new(reader, state.time, &flow.chains, self.upkeep.scans.clone());
         view.progress = Progress::Hydrating(Box::new(hydration));
         tracing::debug!(target: "dogwood::views", view = self.name(id), "filling a view");
-        view.since = self.state.time;
-        self.current.set(id, ViewState::at(Stage::Hydrating { rows: 0 }));
+        (view.since, view.began) = (state.time, Instant::now());
+        self.set(view.component, id, ViewState::at(Stage::Hydrating { rows: 0 }));
     }
 
     pub(super) fn wake_waiting(&mut self) {
@@ -122,32 +139,51 @@ impl ViewWorker {
         }
     }
 
-    /// One chunk of the first view that is being filled, or one group of its backlog.
-    pub(super) fn hydrate(&mut self) {
-        let Some(&id) = self.overview().hydrating.first() else { return };
-        let Some(mut view) = self.views.remove(&id) else { return };
-        let is_short = match self.hydrate_some(id, &mut view) {
-            Ok(is_through) => is_through && view.widens(),
-            Err(error) => {
-                self.fail(id, &mut view, error);
-                self.views.insert(id, view);
-                self.wake_waiting();
-                self.republish();
-                return;
+    /// The view whose filling is next: whichever has had least time so far, by powers of two, so that small ones and those that
+    /// somebody has just asked for do not wait for large ones, and large ones are not all filled at once.
+    fn next_hydrating(&mut self) -> Option<RelationId> {
+        let overview = self.overview();
+        let level = |id: &RelationId| match self.views.get(id).map(|view| &view.progress) {
+            Some(Progress::Hydrating(hydration)) => {
+                hydration.so_far.took.as_millis().checked_ilog2().map_or(0, |log| log + 1)
             }
+            _ => 0,
         };
-        self.views.insert(id, view);
-        if is_short {
-            self.fill_anew(BTreeSet::from([id]));
-        }
-        // It may have been drawn up while the view was out.
-        self.overview = None;
+        overview.hydrating.iter().min_by_key(|id| (level(id), **id)).copied()
     }
 
-    /// Whether all of it has gone through.
-    fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<bool, SqlError> {
+    /// One chunk of a view that is being filled, or one group of its backlog.
+    pub(super) fn hydrate(&mut self) {
+        let Some(id) = self.next_hydrating() else { return };
+        let Some(mut view) = self.views.remove(&id) else { return };
+        let began = Instant::now();
+        let became = self.hydrate_some(id, &mut view);
+        if let Progress::Hydrating(hydration) = &mut view.progress {
+            hydration.so_far.took += began.elapsed();
+        }
+        let is_short = matches!(became, Ok(Hydrated::All)) && view.widens();
+        let failed = became.as_ref().err().cloned();
+        if let Some(error) = failed {
+            self.fail(id, &mut view, error);
+        }
+        self.views.insert(id, view);
+        if matches!(became, Ok(Hydrated::Some)) {
+            return;
+        }
+        // It may have been drawn up while the view was out.
+        self.known.overview = None;
+        if is_short {
+            self.fill_anew(BTreeSet::from([id]));
+        } else {
+            self.wake_waiting();
+        }
+        self.tell_all();
+    }
+
+    fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<Hydrated, SqlError> {
+        let component = view.component;
         let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else {
-            return Ok(false);
+            return Ok(Hydrated::Some);
         };
         let fed = match hydration.under_way.take() {
             Some(fed) => Some(fed),
@@ -164,30 +200,30 @@ impl ViewWorker {
                 }
             }
         };
+        let budget_bytes = self.around.settings.view_memory.bytes();
         if let Some(mut fed) = fed {
             let started = Instant::now();
             let until = started + hydrate::PATIENCE.saturating_sub(fed.took);
-            let budget_bytes = self.around.settings.view_memory.bytes();
-            let through = flow.advance(&mut self.worker, hydrate::AIM, until, budget_bytes)?;
+            let through = flow.advance(hydrate::AIM, until, budget_bytes)?;
             fed.took += started.elapsed();
             if through {
                 hydration.has_gone_through(fed);
                 flow.take_fresh();
-                self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
+                let rows = hydration.so_far.rows;
+                self.set(component, id, ViewState::at(Stage::Hydrating { rows }));
             } else {
                 hydration.under_way = Some(fed);
             }
-            return Ok(false);
+            return Ok(Hydrated::Some);
         }
         if flow.is_cutting() {
-            flow.apply(&mut self.worker, Vec::new(), self.around.settings.view_memory.bytes())?;
+            flow.apply(Vec::new(), budget_bytes)?;
         }
         flow.take_fresh();
         if flow.is_short() {
-            return Ok(true);
+            return Ok(Hydrated::All);
         }
-        let state = flow.state(Stage::Ready);
-        let rows = hydration.rows;
+        let (state, rows, took) = (flow.state(Stage::Ready), hydration.so_far.rows, view.began.elapsed());
         view.progress = Progress::Ready;
         // Those of queries come and go.
         if view.automatic {
@@ -195,11 +231,19 @@ impl ViewWorker {
         } else {
             tracing::info!(target: "dogwood::views", view = self.name(id), rows, bytes = state.bytes(), "a view is filled");
         }
-        self.unmerged.insert(id, Unmerged::AFTER_FILLING);
-        self.overview = None;
-        self.current.set(id, state);
-        self.wake_waiting();
-        self.republish();
-        Ok(true)
+        let pace = &mut self.components.of.entry(component).or_default().pace;
+        pace.filling = pace.filling.max(took);
+        self.upkeep.unmerged.insert(id, Unmerged::AFTER_FILLING);
+        self.set(component, id, state);
+        Ok(Hydrated::All)
     }
+}
+
+/// How far a view came that is being filled.
+#[derive(Clone, Copy, Debug)]
+enum Hydrated {
+    /// A part.
+    Some,
+    /// All of it has gone through.
+    All,
 }

@@ -1,6 +1,7 @@
-//! What the view thread does while no commit comes and nothing is to be filled: views' batches become fewer.
+//! What a view worker does while no commit comes and nothing is to be filled: views' batches become fewer.
 
 use crate::maintained::Progress;
+use crate::subscription::Deltas;
 use crate::worker::ViewWorker;
 use arrangements::merging::{Extent, Merged};
 use state::view_states::Stage;
@@ -27,22 +28,23 @@ impl Unmerged {
 impl ViewWorker {
     /// A slice of the merging that one view needs. Its readers get what has become of it once that is done.
     pub(super) fn merge(&mut self) {
-        let Some(mut first) = self.unmerged.first_entry() else { return };
+        let Some(mut first) = self.upkeep.unmerged.first_entry() else { return };
         let id = *first.key();
         let view = self.views.get_mut(&id).filter(|view| matches!(view.progress, Progress::Ready));
-        let Some(flow) = view.and_then(|view| view.flow.as_mut()) else {
+        let Some((component, flow)) = view.and_then(|view| Some((view.component, view.flow.as_mut()?))) else {
             first.remove();
             return;
         };
         let unmerged = first.get_mut();
-        let Merged { some, more } = self.merging.some(&mut self.worker, unmerged.extent, || flow.consider_merging());
+        let Merged { some, more } = flow.merge(unmerged.extent);
         unmerged.some |= some;
         if more {
             return;
         }
         if first.remove().some {
-            self.current.set(id, flow.state(Stage::Ready));
-            self.republish();
+            let state = flow.state(Stage::Ready);
+            self.set(component, id, state);
+            self.tell(component, None, Deltas::default());
         }
     }
 }

@@ -1,16 +1,19 @@
-//! Prefix forms that sqlparser does not read: `TRIM(BOTH FROM x)`, and queries in parentheses where an expression stands,
+//! Prefix forms that sqlparser does not read: `TRIM(BOTH FROM x)`, `SUBSTRING(x SIMILAR y ESCAPE z)`, and queries in parentheses where an expression stands,
 //! which it knows only if they begin with SELECT or WITH.
 //!
 //! `(VALUES (1))`, `((SELECT 1) UNION SELECT 2)`: what opens here is a query if its first word is one's, and if what
 //! follows each inner parenthesis goes on with a query. Looks ahead, takes nothing it does not read.
 
+use super::POSTGRES;
+use repr::poll;
 use sqlparser::ast::{Expr, TrimWhereField};
+use sqlparser::dialect::{Dialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
 /// What goes on with a query that stands in parentheses.
-const AFTER_QUERY: [Keyword; 8] = [
+pub(in crate::parse) const AFTER_QUERY: [Keyword; 8] = [
     Keyword::UNION,
     Keyword::INTERSECT,
     Keyword::EXCEPT,
@@ -122,6 +125,48 @@ fn trimmed(parser: &mut Parser<'_>, trim_where: Option<TrimWhereField>) -> Resul
     let expr = Box::new(parser.parse_expr()?);
     parser.expect_token(&Token::RParen)?;
     Ok(Expr::Trim { trim_where, trim_what: None, expr, trim_characters: None })
+}
+
+/// `SUBSTRING(text SIMILAR pattern ESCAPE character)`: what stands between the pattern's separators.
+pub(super) fn substring(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    is_similar_substring(parser).then(|| similar(parser))
+}
+
+fn is_similar_substring(parser: &Parser<'_>) -> bool {
+    let mut tokens = ahead(parser);
+    if tokens.next().and_then(keyword) != Some(Keyword::SUBSTRING) || tokens.next() != Some(&Token::LParen) {
+        return false;
+    }
+    let mut depth = 0_usize;
+    while let Some(token) = tokens.next() {
+        poll::step_or_unwind();
+        match token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 0 => return false,
+            Token::RParen => depth -= 1,
+            Token::Comma if depth == 0 => return false,
+            other if depth == 0 => match keyword(other) {
+                Some(Keyword::FROM | Keyword::FOR) => return false,
+                Some(Keyword::SIMILAR) => return tokens.next().and_then(keyword) != Some(Keyword::TO),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    false
+}
+
+fn similar(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
+    // The word and the parenthesis.
+    (0..2).for_each(|_| parser.advance_token());
+    let expr = Box::new(parser.parse_subexpr(POSTGRES.prec_value(Precedence::Like))?);
+    parser.expect_keyword_is(Keyword::SIMILAR)?;
+    let pattern = Box::new(parser.parse_subexpr(POSTGRES.prec_value(Precedence::Like))?);
+    parser.expect_keyword_is(Keyword::ESCAPE)?;
+    let escape = Box::new(parser.parse_expr()?);
+    parser.expect_token(&Token::RParen)?;
+    let (substring_from, substring_for) = (Some(pattern), Some(escape));
+    Ok(Expr::Substring { expr, substring_from, substring_for, special: false, shorthand: false })
 }
 
 /// `(query)` as an expression.

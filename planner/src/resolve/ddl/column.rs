@@ -8,7 +8,8 @@ use crate::error::PlanError;
 use crate::parse::definition::{
     ColumnConstraint, ColumnConstraintKind, ColumnDefinition, SequenceOptions, TableConstraint, TableConstraintKind,
 };
-use crate::parse::statement::{SqlText, TypeName};
+use crate::parse::statement::{Identifier, ObjectName, SqlText, TypeName};
+use crate::resolve::scope::fold;
 use crate::resolve::types;
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
 use sqlparser::ast::DataType;
@@ -87,10 +88,7 @@ impl DefinitionChange<'_> {
         let at = |error: PlanError| Err(error.at(Some(name.position)));
         let mut say_nullable = |nullable: bool| {
             if nullability.replace(nullable).is_some_and(|said| said != nullable) {
-                return at(PlanError::new(
-                    "42601",
-                    format!("conflicting NULL/NOT NULL declarations for column \"{}\" of table \"{table}\"", name.name),
-                ));
+                return at(conflicting_nullability(table, name));
             }
             Ok(())
         };
@@ -116,10 +114,7 @@ impl DefinitionChange<'_> {
             | ColumnConstraintKind::Identity { .. }
                 if has_source =>
             {
-                return at(PlanError::new(
-                    "42601",
-                    format!("multiple default values specified for column \"{}\" of table \"{table}\"", name.name),
-                ));
+                return at(multiple_defaults(table, name));
             }
             ColumnConstraintKind::Default(text) => new.default = Some(text.clone()),
             ColumnConstraintKind::Generated(text) => new.generated = Some(text.clone()),
@@ -143,13 +138,7 @@ impl DefinitionChange<'_> {
                 let kind = TableConstraintKind::ForeignKey(vec![name.clone()], references.clone());
                 new.constraints.push(as_table(kind));
             }
-            ColumnConstraintKind::Collate(collation) => {
-                if !matches!(collation.name.as_str(), "C" | "POSIX" | "default" | "ucs_basic") {
-                    return Err(PlanError::unsupported(format!("collation \"{}\"", collation.name))
-                        .hint("text is compared by code points, as COLLATE \"C\" does")
-                        .at(Some(collation.position)));
-                }
-            }
+            ColumnConstraintKind::Collate(collation) => require_known_collation(collation)?,
         }
         Ok(())
     }
@@ -192,10 +181,11 @@ const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "cmax", "xmax", "cmin", "xmin", "
 /// smallserial, serial, bigserial and their numbered names.
 fn serial_type(data_type: &DataType) -> Option<ScalarType> {
     let DataType::Custom(name, modifiers) = data_type else { return None };
+    let [part] = name.0.as_slice() else { return None };
     if !modifiers.is_empty() {
         return None;
     }
-    match name.to_string().to_ascii_lowercase().as_str() {
+    match fold(part.as_ident()?).as_str() {
         "smallserial" | "serial2" => Some(ScalarType::Int2),
         "serial" | "serial4" => Some(ScalarType::Int4),
         "bigserial" | "serial8" => Some(ScalarType::Int8),
@@ -208,4 +198,26 @@ pub(super) fn require_identity_type(scalar: &ScalarType) -> Result<(), PlanError
         ScalarType::Int2 | ScalarType::Int4 | ScalarType::Int8 => Ok(()),
         _ => Err(PlanError::new("22023", "identity column type must be smallint, integer, or bigint")),
     }
+}
+
+fn conflicting_nullability(table: &str, column: &Identifier) -> PlanError {
+    let column = &column.name;
+    PlanError::new(
+        "42601",
+        format!("conflicting NULL/NOT NULL declarations for column \"{column}\" of table \"{table}\""),
+    )
+}
+
+fn multiple_defaults(table: &str, column: &Identifier) -> PlanError {
+    let message = format!("multiple default values specified for column \"{}\" of table \"{table}\"", column.name);
+    PlanError::new("42601", message)
+}
+
+fn require_known_collation(collation: &ObjectName) -> Result<(), PlanError> {
+    if !matches!(collation.name.as_str(), "C" | "POSIX" | "default" | "ucs_basic") {
+        return Err(PlanError::unsupported(format!("collation \"{}\"", collation.name))
+            .hint("text is compared by code points, as COLLATE \"C\" does")
+            .at(Some(collation.position)));
+    }
+    Ok(())
 }

@@ -1,11 +1,12 @@
 //! ALTER COLUMN … TYPE: the rows are rewritten, and what stands on the column is built and checked again.
 
 use super::change::DefinitionChange;
+use super::constraint::require_comparable;
 use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
-use crate::catalog::DefaultValue;
+use crate::catalog::{DefaultValue, Table};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, SqlText, TypeName};
-use repr::{ColumnType, RelationId};
+use repr::{ColumnIndex, ColumnType, RelationId};
 use std::sync::Arc;
 
 impl DefinitionChange<'_> {
@@ -46,25 +47,7 @@ impl DefinitionChange<'_> {
             None => (written, type_name.position),
         };
         let text = SqlText { text, position };
-        self.check_expression(ExpressionPurpose::Using(&new_type), &text, &table).map_err(|error| {
-            if !matches!(error.code, "42804" | "42846") {
-                return error;
-            }
-            let type_name = new_type.scalar.format_type(new_type.modifier);
-            let (what, hint) = match using {
-                Some(_) => (
-                    format!("result of USING clause for column \"{}\"", column.name),
-                    "You might need to add an explicit cast.".to_string(),
-                ),
-                None => (
-                    format!("column \"{}\"", column.name),
-                    format!("You might need to specify \"USING {}::{type_name}\".", column.name),
-                ),
-            };
-            PlanError::new("42804", format!("{what} cannot be cast automatically to type {type_name}"))
-                .hint(hint)
-                .at(Some(column.position))
-        })?;
+        self.check_conversion(&table, column, &new_type, (&text, using.is_some()))?;
         if new_type == old.column_type && using.is_none() {
             return Ok(());
         }
@@ -79,24 +62,61 @@ impl DefinitionChange<'_> {
         }
         let changed = Arc::clone(self.get(id));
         if let Some(DefaultValue::Expr(default)) = &changed.columns[index].default {
-            let default = SqlText { text: default.clone(), position: column.position };
-            self.check_expression(ExpressionPurpose::Default(&changed.columns[index]), &default, &changed).map_err(
-                |_| {
-                    PlanError::new(
-                        "42804",
-                        format!(
-                            "default for column \"{}\" cannot be cast automatically to type {}",
-                            column.name,
-                            new_type.scalar.name()
-                        ),
-                    )
-                    .at(Some(column.position))
-                },
-            )?;
+            self.check_default(&changed, (index, default), column)?;
         }
         let rewritten = RewriteColumn { column: index, value: RewriteValue::Using(text.text), column_type: new_type };
         self.effects.push(DdlEffect::RewriteTable { table: id, columns: vec![rewritten] });
         self.rebuild(id, index, column)
+    }
+
+    /// That the column's values, or what is `written` instead, can be of a new type.
+    fn check_conversion(
+        &mut self,
+        table: &Table,
+        column: &Identifier,
+        new_type: &ColumnType,
+        (text, written): (&SqlText, bool),
+    ) -> Result<(), PlanError> {
+        self.check_expression(ExpressionPurpose::Using(new_type), text, table).map_err(|error| {
+            if !matches!(error.code, "42804" | "42846") {
+                return error;
+            }
+            let type_name = new_type.scalar.format_type(new_type.modifier);
+            let (what, hint) = match written {
+                true => (
+                    format!("result of USING clause for column \"{}\"", column.name),
+                    "You might need to add an explicit cast.".to_string(),
+                ),
+                false => (
+                    format!("column \"{}\"", column.name),
+                    format!("You might need to specify \"USING {}::{type_name}\".", column.name),
+                ),
+            };
+            PlanError::new("42804", format!("{what} cannot be cast automatically to type {type_name}"))
+                .hint(hint)
+                .at(Some(column.position))
+        })
+    }
+
+    /// That a column's default can be of its new type.
+    fn check_default(
+        &mut self,
+        changed: &Table,
+        (index, default): (ColumnIndex, &str),
+        column: &Identifier,
+    ) -> Result<(), PlanError> {
+        let default = SqlText { text: default.to_owned(), position: column.position };
+        self.check_expression(ExpressionPurpose::Default(&changed.columns[index]), &default, changed).map_err(|_| {
+            PlanError::new(
+                "42804",
+                format!(
+                    "default for column \"{}\" cannot be cast automatically to type {}",
+                    column.name,
+                    changed.columns[index].column_type.scalar.name()
+                ),
+            )
+            .at(Some(column.position))
+        })
     }
 
     /// Indexes, checks and foreign keys on the column are built and validated against the new values.
@@ -127,23 +147,9 @@ impl DefinitionChange<'_> {
                     continue;
                 }
                 let target = self.get(key.target);
-                for (&from, &to) in key.columns.iter().zip(&key.target_columns) {
-                    let (from, to) = (&referencing.columns[from], &target.columns[to]);
-                    if !super::constraint::comparable(&from.column_type.scalar, &to.column_type.scalar) {
-                        return Err(PlanError::new(
-                            "42804",
-                            format!("foreign key constraint \"{}\" cannot be implemented", key.constraint.name),
-                        )
-                        .detail(format!(
-                            "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
-                            from.name,
-                            to.name,
-                            from.column_type.scalar.name(),
-                            to.column_type.scalar.name()
-                        ))
-                        .at(Some(column.position)));
-                    }
-                }
+                let columns = (key.columns.as_slice(), key.target_columns.as_slice());
+                require_comparable((referencing, target), columns, &key.constraint.name)
+                    .map_err(|error| error.at(Some(column.position)))?;
                 let effect = DdlEffect::ValidateForeignKey { table: referencing.id, foreign_key: key.constraint.id };
                 self.effects.push(effect);
             }

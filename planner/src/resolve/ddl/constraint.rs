@@ -279,13 +279,7 @@ impl DefinitionChange<'_> {
         source: Option<EdgeSource>,
     ) -> Result<Id, PlanError> {
         public_name(&references.table)?;
-        let target = self.relation(&references.table)?;
-        if !self.get(target).is_stored() {
-            return Err(PlanError::new(
-                "42809",
-                format!("referenced relation \"{}\" is not a table", references.table.name),
-            ));
-        }
+        let target = self.referenced_table(references)?;
         let table = Arc::clone(self.get(id));
         let referenced = Arc::clone(self.get(target));
         let target_columns = self.target_columns(&referenced, references)?;
@@ -301,23 +295,8 @@ impl DefinitionChange<'_> {
             Some(name) => name.name.clone(),
             None => constraint_name(&table, &column_list(&table, &columns), "fkey"),
         };
-        for (&from, &to) in columns.iter().zip(&target_columns) {
-            let (from, to) = (&table.columns[from], &referenced.columns[to]);
-            if !comparable(&from.column_type.scalar, &to.column_type.scalar) {
-                return Err(PlanError::new(
-                    "42804",
-                    format!("foreign key constraint \"{constraint_name}\" cannot be implemented"),
-                )
-                .detail(format!(
-                    "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
-                    from.name,
-                    to.name,
-                    from.column_type.scalar.name(),
-                    to.column_type.scalar.name()
-                ))
-                .at(Some(references.position)));
-            }
-        }
+        require_comparable((&table, &referenced), (&columns, &target_columns), &constraint_name)
+            .map_err(|error| error.at(Some(references.position)))?;
         let (columns, target_columns) = in_key_order(&referenced, columns, target_columns);
         if references.annotation.is_some() {
             self.require_unannotated(&table, &columns, references)?;
@@ -332,14 +311,7 @@ impl DefinitionChange<'_> {
             let edge = EdgeRef { table: id, foreign_key: existing.constraint.id };
             let stand_in = self.catalog.labelled_edges.get(&edge) == Some(&EdgeSource::LabelOnly);
             if references.annotation.is_some() || stand_in {
-                let new_name = if stand_in || name.is_some() {
-                    match name {
-                        Some(name) => name.name.clone(),
-                        None => existing.constraint.name.clone(),
-                    }
-                } else {
-                    existing.constraint.name.clone()
-                };
+                let new_name = name.map_or_else(|| existing.constraint.name.clone(), |name| name.name.clone());
                 return Ok(self.merge_foreign_key(edge, references, new_name, timing, source));
             }
         }
@@ -364,6 +336,18 @@ impl DefinitionChange<'_> {
             self.effects.push(DdlEffect::ValidateForeignKey { table: id, foreign_key });
         }
         Ok(foreign_key)
+    }
+
+    /// The table that a foreign key refers to.
+    fn referenced_table(&self, references: &References) -> Result<RelationId, PlanError> {
+        let target = self.relation(&references.table)?;
+        if !self.get(target).is_stored() {
+            return Err(PlanError::new(
+                "42809",
+                format!("referenced relation \"{}\" is not a table", references.table.name),
+            ));
+        }
+        Ok(target)
     }
 
     /// One foreign key said in two ways: its reference and its annotation.
@@ -569,4 +553,29 @@ fn unwrapped(text: &str) -> String {
         (Ok(Expr::Nested(_)), Some(inner)) => unwrapped(inner),
         _ => text.to_owned(),
     }
+}
+
+/// That the columns of a foreign key can equal those that it refers to.
+pub(super) fn require_comparable(
+    (table, target): (&Table, &Table),
+    (columns, target_columns): (&[ColumnIndex], &[ColumnIndex]),
+    constraint_name: &str,
+) -> Result<(), PlanError> {
+    for (&from, &to) in columns.iter().zip(target_columns) {
+        let (from, to) = (&table.columns[from], &target.columns[to]);
+        if !comparable(&from.column_type.scalar, &to.column_type.scalar) {
+            return Err(PlanError::new(
+                "42804",
+                format!("foreign key constraint \"{constraint_name}\" cannot be implemented"),
+            )
+            .detail(format!(
+                "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+                from.name,
+                to.name,
+                from.column_type.scalar.name(),
+                to.column_type.scalar.name()
+            )));
+        }
+    }
+    Ok(())
 }

@@ -48,17 +48,22 @@ impl DefinitionChange<'_> {
         }
     }
 
+    /// The name of what is to go; none, with a notice, if IF EXISTS stands before a schema that is not there.
+    pub(super) fn name_to_drop(&mut self, name: &ObjectName, if_exists: bool) -> Result<Option<String>, PlanError> {
+        match public_name(name) {
+            Ok(display) => Ok(Some(display)),
+            Err(error) if if_exists && error.code == "3F000" => {
+                self.notice("00000", format!("{error}, skipping"));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     fn drop_tables(&mut self, if_exists: bool, names: &[ObjectName], cascade: bool) -> Result<(), PlanError> {
         let mut dropped = BTreeSet::new();
         for name in names {
-            let display = match public_name(name) {
-                Ok(display) => display,
-                Err(error) if if_exists && error.code == "3F000" => {
-                    self.notice("00000", format!("{error}, skipping"));
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
+            let Some(display) = self.name_to_drop(name, if_exists)? else { continue };
             match self.catalog.relation_names.get(&name.name) {
                 Some(id) if self.get(*id).is_stored() => {
                     dropped.insert(*id);

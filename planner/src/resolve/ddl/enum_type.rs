@@ -80,7 +80,7 @@ impl DefinitionChange<'_> {
     }
 
     fn require_free_type(&self, name: &str) -> Result<(), PlanError> {
-        if types::by_name(name, &self.catalog).is_some() || self.catalog.relation_names.contains_key(name) {
+        if types::named_so(name, &self.catalog) || self.catalog.relation_names.contains_key(name) {
             return Err(PlanError::new("42710", format!("type \"{name}\" already exists")));
         }
         Ok(())

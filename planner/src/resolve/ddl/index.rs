@@ -37,45 +37,57 @@ fn refuse_of_hash(create: &CreateIndex) -> Result<(), PlanError> {
     Err(PlanError::new("0A000", format!("access method \"hash\" does not support {what}")))
 }
 
+/// What indexes cannot be or do.
+fn refuse_what_indexes_cannot(create: &CreateIndex) -> Result<(), PlanError> {
+    if let Some(method) = &create.method
+        && !matches!(method.as_str(), "btree" | "hash")
+    {
+        return Err(if matches!(method.as_str(), "gin" | "gist" | "spgist" | "brin") {
+            PlanError::unsupported(format!("access method \"{method}\"")).hint("use btree")
+        } else {
+            PlanError::new("42704", format!("access method \"{method}\" does not exist"))
+        });
+    }
+    if create.predicate.is_some() {
+        return Err(PlanError::unsupported("a partial index").hint("index the column without WHERE"));
+    }
+    if create.nulls_not_distinct {
+        return Err(PlanError::unsupported("NULLS NOT DISTINCT"));
+    }
+    Ok(())
+}
+
+fn indexed_columns(table: &Table, create: &CreateIndex) -> Result<Vec<ColumnIndex>, PlanError> {
+    let mut columns: Vec<ColumnIndex> = Vec::new();
+    for element in &create.elements {
+        let column = match &element.key {
+            IndexKey::Column(column) => column,
+            IndexKey::Expression(text) => {
+                return Err(PlanError::unsupported("an index on an expression")
+                    .hint("add a GENERATED ALWAYS AS (…) STORED column and index that")
+                    .at(Some(text.position)));
+            }
+        };
+        let Some((index, _)) = table.column_by_name(&column.name) else {
+            return Err(
+                PlanError::new("42703", format!("column \"{}\" does not exist", column.name)).at(Some(column.position))
+            );
+        };
+        columns.push(index);
+    }
+    Ok(columns)
+}
+
 impl DefinitionChange<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str, PlanError> {
         const TAG: &str = "CREATE INDEX";
-        if let Some(method) = &create.method
-            && !matches!(method.as_str(), "btree" | "hash")
-        {
-            return Err(if matches!(method.as_str(), "gin" | "gist" | "spgist" | "brin") {
-                PlanError::unsupported(format!("access method \"{method}\"")).hint("use btree")
-            } else {
-                PlanError::new("42704", format!("access method \"{method}\" does not exist"))
-            });
-        }
-        if create.predicate.is_some() {
-            return Err(PlanError::unsupported("a partial index").hint("index the column without WHERE"));
-        }
-        if create.nulls_not_distinct {
-            return Err(PlanError::unsupported("NULLS NOT DISTINCT"));
-        }
+        refuse_what_indexes_cannot(create)?;
         let id = self.relation(&create.table)?;
         let table = Arc::clone(self.get(id));
         if !table.is_stored() {
             refuse_index_of_view(&table, create)?;
         }
-        let mut columns: Vec<ColumnIndex> = Vec::new();
-        for element in &create.elements {
-            let column = match &element.key {
-                IndexKey::Column(column) => column,
-                IndexKey::Expression(text) => {
-                    return Err(PlanError::unsupported("an index on an expression")
-                        .hint("add a GENERATED ALWAYS AS (…) STORED column and index that")
-                        .at(Some(text.position)));
-                }
-            };
-            let Some((index, _)) = table.column_by_name(&column.name) else {
-                return Err(PlanError::new("42703", format!("column \"{}\" does not exist", column.name))
-                    .at(Some(column.position)));
-            };
-            columns.push(index);
-        }
+        let columns = indexed_columns(&table, create)?;
         let hash = create.method.as_deref() == Some("hash");
         if hash {
             refuse_of_hash(create)?;

@@ -14,7 +14,7 @@ use crate::parse::definition::{
     TableConstraint, TableConstraintKind, Timing,
 };
 use crate::parse::statement::{Identifier, LabelledObject, ObjectName, SqlText, Statement};
-use crate::system::shown::Shown;
+use crate::system::definition_text::DefinitionText;
 use repr::{ColumnIndex, RelationId, ScalarType};
 use std::sync::Arc;
 
@@ -169,7 +169,7 @@ impl DefinitionChange<'_> {
     pub(super) fn checks_like(&self, models: &[Model]) -> Vec<TableConstraint> {
         let shown = models.iter().any(|model| model.clause.parts.constraints && !model.table.checks.is_empty());
         // Written anew: a column may be qualified by the other table's name.
-        let shown = shown.then(|| Shown::of(Arc::new(self.catalog.clone())));
+        let shown = shown.then(|| DefinitionText::of(Arc::new(self.catalog.clone())));
         let with_checks = models.iter().filter(|model| model.clause.parts.constraints);
         let checks = with_checks.flat_map(|model| model.table.checks.iter().map(move |check| (model, check)));
         checks

@@ -176,14 +176,7 @@ impl DefinitionChange<'_> {
         let what = if materialized { "materialized view" } else { "view" };
         let mut dropped = BTreeSet::new();
         for name in names {
-            let display = match public_name(name) {
-                Ok(display) => display,
-                Err(error) if if_exists && error.code == "3F000" => {
-                    self.notice("00000", format!("{error}, skipping"));
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
+            let Some(display) = self.name_to_drop(name, if_exists)? else { continue };
             match self.kind_of_relation(&name.name) {
                 Some(kind) if kind == what => dropped.extend(self.catalog.relation_names.get(&name.name).copied()),
                 Some(other) => return Err(self.wrong_kind(name, what, other)),

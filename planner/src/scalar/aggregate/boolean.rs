@@ -1,91 +1,80 @@
-//! bool_and, bool_or, every; bit_and, bit_or, bit_xor.
+//! bool_and, bool_or, every; bit_and, bit_or, bit_xor: by how many rows are true, or have a bit.
 
-use super::{Accumulable, AggregateDefinition, Contribution, Rows, plain};
-use crate::scalar::EvalContext;
-use crate::scalar::func::arguments::integer;
+use super::accumulators::{Contribution, Total};
+use super::{AggregateDefinition, summed};
+use crate::scalar::func::arguments::{boolean, integer};
 use repr::{Datum, ScalarType, ValueError};
 
 type Answer = Result<Datum, ValueError>;
+type Added = Result<(), ValueError>;
 
-/// `count` counts the rows, `sum` those that are true.
-fn row(args: &[Datum]) -> Result<Contribution, ValueError> {
-    Ok(match args[0].as_bool() {
-        Some(value) => Contribution { count: 1, sum: i128::from(value) },
-        None => Contribution::default(),
+/// Rows that are true, or have the lowest bit; then those that have the next.
+const TRUE: u32 = 1;
+
+fn bool_row(args: &[Datum], contribution: &mut Contribution<'_>) -> Added {
+    let value = boolean(&args[0])?;
+    contribution.count();
+    contribution.add(TRUE, i128::from(value));
+    Ok(())
+}
+
+fn and(total: Total<'_>, _: &ScalarType) -> Answer {
+    Ok(if total.count() == 0 { Datum::Null } else { Datum::Bool(total.at(TRUE) == i128::from(total.count())) })
+}
+
+fn or(total: Total<'_>, _: &ScalarType) -> Answer {
+    Ok(if total.count() == 0 { Datum::Null } else { Datum::Bool(total.at(TRUE) > 0) })
+}
+
+fn bits_row(args: &[Datum], contribution: &mut Contribution<'_>) -> Added {
+    let mut left = integer(&args[0])? as u64;
+    contribution.count();
+    while left != 0 {
+        contribution.add(TRUE + left.trailing_zeros(), 1);
+        left &= left - 1;
+    }
+    Ok(())
+}
+
+/// The bits whose rows are as wanted of all rows.
+fn bits(total: Total<'_>, result: &ScalarType, is_set: fn(i128, i128) -> bool) -> Answer {
+    let count = i128::from(total.count());
+    if count == 0 {
+        return Ok(Datum::Null);
+    }
+    let set = total.between(TRUE, TRUE + 64).filter(|(_, rows)| is_set(*rows, count));
+    let value = set.fold(0u64, |value, (bit, _)| value | 1 << bit);
+    // Narrow integers were widened with their sign.
+    Ok(match result {
+        ScalarType::Int2 => Datum::Int2(value as i16),
+        ScalarType::Int4 => Datum::Int4(value as i32),
+        _ => Datum::Int8(value as i64),
     })
 }
 
-fn finish_and(total: Contribution, _: &ScalarType) -> Answer {
-    Ok(if total.count == 0 { Datum::Null } else { Datum::Bool(total.sum == i128::from(total.count)) })
+fn bit_and(total: Total<'_>, result: &ScalarType) -> Answer {
+    bits(total, result, |rows, count| rows == count)
 }
 
-fn finish_or(total: Contribution, _: &ScalarType) -> Answer {
-    Ok(if total.count == 0 { Datum::Null } else { Datum::Bool(total.sum > 0) })
+fn bit_or(total: Total<'_>, result: &ScalarType) -> Answer {
+    bits(total, result, |rows, _| rows > 0)
 }
 
-fn total(rows: Rows<'_, '_>) -> Result<Contribution, ValueError> {
-    let mut total = Contribution::default();
-    for (args, _) in rows {
-        let one = row(args)?;
-        total.count += one.count;
-        total.sum += one.sum;
-    }
-    Ok(total)
-}
-
-fn and(_: &EvalContext, rows: Rows<'_, '_>, result: &ScalarType) -> Answer {
-    finish_and(total(rows)?, result)
-}
-
-fn or(_: &EvalContext, rows: Rows<'_, '_>, result: &ScalarType) -> Answer {
-    finish_or(total(rows)?, result)
-}
-
-const AND: Accumulable = Accumulable { contribution: row, finish: finish_and };
-const OR: Accumulable = Accumulable { contribution: row, finish: finish_or };
-
-fn bits(rows: Rows<'_, '_>, result: &ScalarType, combine: fn(i64, i64) -> i64, by_parity: bool) -> Answer {
-    let mut total: Option<i64> = None;
-    for (args, times) in rows {
-        let value = integer(&args[0])?;
-        total = Some(match total {
-            _ if by_parity && times % 2 == 0 => total.unwrap_or(0),
-            None => value,
-            Some(total) => combine(total, value),
-        });
-    }
-    // Bit operations stay within the width they came in.
-    Ok(match (total, result) {
-        (None, _) => Datum::Null,
-        (Some(value), ScalarType::Int2) => Datum::Int2(value as i16),
-        (Some(value), ScalarType::Int4) => Datum::Int4(value as i32),
-        (Some(value), _) => Datum::Int8(value),
-    })
-}
-
-fn bit_and(_: &EvalContext, rows: Rows<'_, '_>, result: &ScalarType) -> Answer {
-    bits(rows, result, |a, b| a & b, false)
-}
-
-fn bit_or(_: &EvalContext, rows: Rows<'_, '_>, result: &ScalarType) -> Answer {
-    bits(rows, result, |a, b| a | b, false)
-}
-
-fn bit_xor(_: &EvalContext, rows: Rows<'_, '_>, result: &ScalarType) -> Answer {
-    bits(rows, result, |a, b| a ^ b, true)
+fn bit_xor(total: Total<'_>, result: &ScalarType) -> Answer {
+    bits(total, result, |rows, _| rows & 1 == 1)
 }
 
 pub(super) const AGGREGATES: &[AggregateDefinition] = &[
-    plain("bool_and(bool) bool", and).accumulable(AND),
-    plain("every(bool) bool", and).accumulable(AND),
-    plain("bool_or(bool) bool", or).accumulable(OR),
-    plain("bit_and(int2) int2", bit_and),
-    plain("bit_and(int4) int4", bit_and),
-    plain("bit_and(int8) int8", bit_and),
-    plain("bit_or(int2) int2", bit_or),
-    plain("bit_or(int4) int4", bit_or),
-    plain("bit_or(int8) int8", bit_or),
-    plain("bit_xor(int2) int2", bit_xor),
-    plain("bit_xor(int4) int4", bit_xor),
-    plain("bit_xor(int8) int8", bit_xor),
+    summed("bool_and(bool) bool", bool_row, and),
+    summed("every(bool) bool", bool_row, and),
+    summed("bool_or(bool) bool", bool_row, or),
+    summed("bit_and(int2) int2", bits_row, bit_and),
+    summed("bit_and(int4) int4", bits_row, bit_and),
+    summed("bit_and(int8) int8", bits_row, bit_and),
+    summed("bit_or(int2) int2", bits_row, bit_or),
+    summed("bit_or(int4) int4", bits_row, bit_or),
+    summed("bit_or(int8) int8", bits_row, bit_or),
+    summed("bit_xor(int2) int2", bits_row, bit_xor),
+    summed("bit_xor(int4) int4", bits_row, bit_xor),
+    summed("bit_xor(int8) int8", bits_row, bit_xor),
 ];

@@ -1,6 +1,6 @@
 //! string_agg, array_agg, json_agg and json_object_agg: aggregates whose value holds all rows.
 
-use super::{AggregateDefinition, Rows, plain};
+use super::{AggregateDefinition, Rows, listed};
 use crate::scalar::eval::stack_arrays;
 use crate::scalar::func::append_json_string;
 use crate::scalar::func::arguments::{bytea, jsonb, string, text, vector};
@@ -79,7 +79,8 @@ fn all_values(rows: Rows<'_, '_>) -> Result<Vec<Datum>, ValueError> {
     Ok(values)
 }
 
-fn json_agg(rows: Rows<'_, '_>) -> Answer {
+/// What stands between elements: rows and arrays have a line of their own.
+fn json_agg(rows: Rows<'_, '_>, have_lines: bool) -> Answer {
     let mut shown: Option<String> = None;
     for (args, times) in rows {
         for _ in 0..times {
@@ -88,7 +89,7 @@ fn json_agg(rows: Rows<'_, '_>) -> Answer {
             match &mut shown {
                 None => shown = Some(format!("[{element}")),
                 Some(shown) => {
-                    shown.push_str(", ");
+                    shown.push_str(if have_lines && !args[0].is_null() { ", \n " } else { ", " });
                     shown.push_str(element);
                     if shown.len() > BYTES_MAX {
                         return Err(too_large());
@@ -151,25 +152,24 @@ fn jsonb_object_agg(rows: Rows<'_, '_>) -> Answer {
 }
 
 pub(super) const AGGREGATES: &[AggregateDefinition] = &[
-    plain("string_agg(text, text) text", |_, rows, _| string_agg(rows)).ordered().sees_nulls(),
-    plain("string_agg(bytea, bytea) bytea", |_, rows, _| bytes_agg(rows)).ordered().sees_nulls(),
-    plain("array_agg(anynonarray) anyarray", |_, rows, _| {
+    listed("string_agg(text, text) text", |_, rows, _| string_agg(rows)).sees_nulls(),
+    listed("string_agg(bytea, bytea) bytea", |_, rows, _| bytes_agg(rows)).sees_nulls(),
+    listed("array_agg(anynonarray) anyarray", |_, rows, _| {
         let values = all_values(rows)?;
         if values.is_empty() { Ok(Datum::Null) } else { vector(values) }
     })
-    .ordered()
     .sees_nulls(),
-    plain("array_agg(anyarray) anyarray", |_, rows, _| {
+    listed("array_agg(anyarray) anyarray", |_, rows, _| {
         let values = all_values(rows)?;
         if values.iter().any(Datum::is_null) {
             return Err(ValueError::new("22004", "cannot accumulate null arrays"));
         }
         if values.is_empty() { Ok(Datum::Null) } else { stack_arrays(values) }
     })
-    .ordered()
     .sees_nulls(),
-    plain("json_agg(anyjson) json", |_, rows, _| json_agg(rows)).ordered().sees_nulls(),
-    plain("jsonb_agg(anyjsonb) jsonb", |_, rows, _| jsonb_agg(rows)).ordered().sees_nulls(),
-    plain("json_object_agg(anytext, anyjson) json", |_, rows, _| json_object_agg(rows)).ordered().sees_nulls(),
-    plain("jsonb_object_agg(anytext, anyjsonb) jsonb", |_, rows, _| jsonb_object_agg(rows)).ordered().sees_nulls(),
+    listed("json_agg(anyjson) json", |_, rows, _| json_agg(rows, false)).sees_nulls(),
+    listed("JSON_AGG OF ROWS(anyjson) json", |_, rows, _| json_agg(rows, true)).sees_nulls(),
+    listed("jsonb_agg(anyjsonb) jsonb", |_, rows, _| jsonb_agg(rows)).sees_nulls(),
+    listed("json_object_agg(anytext, anyjson) json", |_, rows, _| json_object_agg(rows)).sees_nulls(),
+    listed("jsonb_object_agg(anytext, anyjsonb) jsonb", |_, rows, _| jsonb_object_agg(rows)).sees_nulls(),
 ];

@@ -1,38 +1,22 @@
 //! min and max, by SQL order.
 
-use super::{AggregateDefinition, Rows, plain};
-use crate::scalar::EvalContext;
-use repr::{Datum, ScalarType, ValueError};
+use super::{AggregateDefinition, AggregateKind, definition};
+use repr::Datum;
 use std::cmp::Ordering;
 
-fn extreme(rows: Rows<'_, '_>, wanted: Ordering) -> Datum {
-    let mut best: Option<&Datum> = None;
-    for (args, _) in rows {
-        if best.is_none_or(|best| args[0].sql_cmp(best) == wanted) {
-            best = Some(&args[0]);
-        }
-    }
-    best.cloned().unwrap_or(Datum::Null)
-}
-
-fn min(_: &EvalContext, rows: Rows<'_, '_>, _: &ScalarType) -> Result<Datum, ValueError> {
-    Ok(extreme(rows, Ordering::Less))
-}
-
-fn max(_: &EvalContext, rows: Rows<'_, '_>, _: &ScalarType) -> Result<Datum, ValueError> {
-    Ok(extreme(rows, Ordering::Greater))
+/// The least of some values, or the greatest.
+pub(super) fn extreme<'a>(values: impl Iterator<Item = &'a Datum>, greatest: bool) -> Datum {
+    let wanted = if greatest { Ordering::Greater } else { Ordering::Less };
+    let better = |best: &'a Datum, value: &'a Datum| if value.sql_cmp(best) == wanted { value } else { best };
+    values.reduce(better).cloned().unwrap_or(Datum::Null)
 }
 
 const fn least(signature: &'static str) -> AggregateDefinition {
-    let mut definition = plain(signature, min);
-    definition.prefers_greater = Some(false);
-    definition
+    definition(signature, AggregateKind::Extreme { greatest: false })
 }
 
 const fn greatest(signature: &'static str) -> AggregateDefinition {
-    let mut definition = plain(signature, max);
-    definition.prefers_greater = Some(true);
-    definition
+    definition(signature, AggregateKind::Extreme { greatest: true })
 }
 
 pub(super) const AGGREGATES: &[AggregateDefinition] = &[

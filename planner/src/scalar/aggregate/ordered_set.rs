@@ -1,46 +1,36 @@
 //! mode and percentiles: WITHIN GROUP (ORDER BY …). The last argument is the sort expression's value; rows come sorted.
 
-use super::{AggregateDefinition, Rows, plain};
+use super::{AggregateDefinition, AggregateKind, EvaluatePlaces, Places, Rows, definition, placed};
 use crate::scalar::func::arguments::{array, float, vector};
 use repr::{Datum, Interval, ValueError};
 
 type Answer = Result<Datum, ValueError>;
 
-/// The sorted values with multiplicities, and the direct argument.
-struct Sorted {
-    values: Vec<(Datum, u64)>,
-    count: u64,
-    fraction: Datum,
-}
-
-fn sorted(rows: Rows<'_, '_>) -> Sorted {
-    let mut sorted = Sorted { values: Vec::new(), count: 0, fraction: Datum::Null };
+/// Evaluates over rows that come in their order.
+pub(super) fn placed_among(evaluate: EvaluatePlaces, rows: Rows<'_, '_>) -> Answer {
+    let mut count = 0;
+    // Each with the place of the row after it.
+    let mut ends: Vec<(u64, &[Datum])> = Vec::new();
     for (args, times) in rows {
-        if let [fraction, value] = args {
-            sorted.fraction = fraction.clone();
-            sorted.values.push((value.clone(), times));
-            sorted.count += times;
-        }
+        count += times;
+        ends.push((count, args));
     }
-    sorted
+    let row = |place: u64| ends[ends.partition_point(|(end, _)| *end <= place)].1.to_vec();
+    evaluate(&Places { count, row: &row })
 }
 
-impl Sorted {
-    /// The value of the row with that number, from 0.
-    fn row(&self, mut number: u64) -> &Datum {
-        for (value, times) in &self.values {
-            if number < *times {
-                return value;
-            }
-            number -= times;
-        }
-        &Datum::Null
+impl Places<'_> {
+    /// The value at a place.
+    fn value(&self, place: u64) -> Datum {
+        (self.row)(place).pop().unwrap_or(Datum::Null)
     }
 
     /// Applies `pick` to the fraction, or to each of an array of fractions.
-    fn each(&self, pick: impl Fn(&Sorted, f64) -> Answer) -> Answer {
+    fn each(&self, pick: impl Fn(&Places<'_>, f64) -> Answer) -> Answer {
+        // All rows name the same.
+        let fraction = if self.count == 0 { Datum::Null } else { (self.row)(0).swap_remove(0) };
         let one = |fraction: &Datum| {
-            if fraction.is_null() || self.count == 0 {
+            if fraction.is_null() {
                 return Ok(Datum::Null);
             }
             let fraction = float(fraction)?;
@@ -49,21 +39,21 @@ impl Sorted {
             }
             pick(self, fraction)
         };
-        match &self.fraction {
-            Datum::Array(_) => vector(array(&self.fraction)?.elements.iter().map(one).collect::<Result<_, _>>()?),
+        match &fraction {
+            Datum::Array(_) => vector(array(&fraction)?.elements.iter().map(one).collect::<Result<_, _>>()?),
             fraction => one(fraction),
         }
     }
 }
 
-fn discrete(sorted: &Sorted, fraction: f64) -> Answer {
-    let number = (fraction * sorted.count as f64).ceil() as u64;
-    Ok(sorted.row(number.saturating_sub(1)).clone())
+fn discrete(places: &Places<'_>, fraction: f64) -> Answer {
+    let number = (fraction * places.count as f64).ceil() as u64;
+    Ok(places.value(number.saturating_sub(1)))
 }
 
-fn continuous(sorted: &Sorted, fraction: f64) -> Answer {
-    let place = fraction * (sorted.count - 1) as f64;
-    let (low, high) = (sorted.row(place.floor() as u64), sorted.row(place.ceil() as u64));
+fn continuous(places: &Places<'_>, fraction: f64) -> Answer {
+    let place = fraction * (places.count - 1) as f64;
+    let (low, high) = (places.value(place.floor() as u64), places.value(place.ceil() as u64));
     let share = place - place.floor();
     match (low, high) {
         (Datum::Float8(low), Datum::Float8(high)) => Ok(Datum::Float8(low + share * (high - low))),
@@ -80,11 +70,12 @@ fn continuous(sorted: &Sorted, fraction: f64) -> Answer {
                 micros: low.micros.wrapping_add(part.micros),
             }))
         }
-        (low, _) => Ok(low.clone()),
+        (low, _) => Ok(low),
     }
 }
 
-fn mode(rows: Rows<'_, '_>) -> Answer {
+/// The argument that comes most often, of rows in their order.
+pub(super) fn mode(rows: Rows<'_, '_>) -> Datum {
     let mut best: (Datum, u64) = (Datum::Null, 0);
     let mut current: (Datum, u64) = (Datum::Null, 0);
     for (args, times) in rows {
@@ -97,15 +88,15 @@ fn mode(rows: Rows<'_, '_>) -> Answer {
             best = current.clone();
         }
     }
-    Ok(best.0)
+    best.0
 }
 
 pub(super) const AGGREGATES: &[AggregateDefinition] = &[
-    plain("mode(anyelement) anyelement", |_, rows, _| mode(rows)).ordered(),
-    plain("percentile_disc(float8, anyelement) anyelement", |_, rows, _| sorted(rows).each(discrete)).ordered(),
-    plain("percentile_disc(float8[], anyelement) anyarray", |_, rows, _| sorted(rows).each(discrete)).ordered(),
-    plain("percentile_cont(float8, float8) float8", |_, rows, _| sorted(rows).each(continuous)).ordered(),
-    plain("percentile_cont(float8[], float8) float8[]", |_, rows, _| sorted(rows).each(continuous)).ordered(),
-    plain("percentile_cont(float8, interval) interval", |_, rows, _| sorted(rows).each(continuous)).ordered(),
-    plain("percentile_cont(float8[], interval) interval[]", |_, rows, _| sorted(rows).each(continuous)).ordered(),
+    definition("mode(anyelement) anyelement", AggregateKind::MostFrequent),
+    placed("percentile_disc(float8, anyelement) anyelement", |places| places.each(discrete)),
+    placed("percentile_disc(float8[], anyelement) anyarray", |places| places.each(discrete)),
+    placed("percentile_cont(float8, float8) float8", |places| places.each(continuous)),
+    placed("percentile_cont(float8[], float8) float8[]", |places| places.each(continuous)),
+    placed("percentile_cont(float8, interval) interval", |places| places.each(continuous)),
+    placed("percentile_cont(float8[], interval) interval[]", |places| places.each(continuous)),
 ];

@@ -79,7 +79,7 @@ impl Cast {
             CastMethod::Relabel => self.relabel(value, to),
             CastMethod::Number => self.number(&value, to),
             CastMethod::DateTime => date_time(&value, to, ctx),
-            CastMethod::Input => self.input(&value, to, ctx),
+            CastMethod::Input => with_context(&to.scalar, ctx, |context| self.input(&value, to, context)),
             CastMethod::Output => {
                 let shown = with_context(&self.from, ctx, |context| match (&value, &to.scalar) {
                     // Only casts print booleans as words.
@@ -101,6 +101,18 @@ impl Cast {
                     nullable: true,
                 };
                 let mut elements = Vec::with_capacity(array.elements.len());
+                if cast.method == CastMethod::Input && element.scalar.reads_settings() {
+                    // Gathered once for all.
+                    let context = ctx.text_context();
+                    for item in &array.elements {
+                        poll::step()?;
+                        elements.push(match item {
+                            Datum::Null => Datum::Null,
+                            item => cast.input(item, &element, &context)?,
+                        });
+                    }
+                    return Ok(Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements))));
+                }
                 for item in &array.elements {
                     poll::step()?;
                     elements.push(cast.evaluate(item.clone(), &element, ctx)?);
@@ -155,7 +167,7 @@ impl Cast {
         }
     }
 
-    fn input(&self, value: &Datum, to: &ColumnType, ctx: &EvalContext) -> Answer {
+    fn input(&self, value: &Datum, to: &ColumnType, context: &TextContext) -> Answer {
         let shown = match value {
             Datum::Text(shown) => shown,
             Datum::Bpchar(shown) => shown.trim_end_matches(' '),
@@ -164,7 +176,7 @@ impl Cast {
         if self.explicit && matches!(to.scalar, ScalarType::Varchar | ScalarType::Bpchar) {
             return Ok(text::cast_length(&to.scalar, to.modifier, shown));
         }
-        with_context(&to.scalar, ctx, |context| text::parse(&to.scalar, to.modifier, shown, context))
+        text::parse(&to.scalar, to.modifier, shown, context)
     }
 
     /// Among integers, oids, floats, numeric and boolean.

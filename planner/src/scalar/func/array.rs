@@ -6,7 +6,7 @@ mod subscript;
 use super::arguments::{array, int4, integer, string, truth, vector};
 use super::{Comparison, Function, FunctionDefinition, lenient, strict};
 use crate::scalar::EvalContext;
-use repr::array::Membership;
+use repr::array::{Membership, find_row};
 use repr::{Array, Datum, ScalarType, ValueError, poll};
 use std::sync::Arc;
 
@@ -224,6 +224,13 @@ pub(super) fn quantified(
         }
     }
     Ok(if unknown { Datum::Null } else { Datum::Bool(!any) })
+}
+
+/// Whether a row, the first half of the arguments, equals one of those whose fields stand in the arrays of the second.
+pub(super) fn among_rows(args: &[Datum]) -> Result<Datum, ValueError> {
+    let (row, fields) = args.split_at(args.len() / 2);
+    let arrays = fields.iter().map(|field| array(field).map(|array| &**array)).collect::<Result<Vec<_>, _>>()?;
+    Ok(find_row(&arrays, row)?.map_or(Datum::Null, Datum::Bool))
 }
 
 /// A variadic function whose last argument is an array of the variadic arguments.

@@ -199,6 +199,11 @@ fn rows_with_ties(count: &Datum) -> Answer {
     }
 }
 
+/// The limit that a bound on a rank is: no row has one that is at most NULL.
+fn rows_up_to(rank: &Datum) -> Answer {
+    Ok(Datum::Int8(rank.as_i64().unwrap_or(0).max(0)))
+}
+
 /// The value of an OFFSET that is a condition; NULL skips nothing.
 fn rows_skipped(count: &Datum) -> Answer {
     match count {
@@ -210,6 +215,9 @@ fn rows_skipped(count: &Datum) -> Answer {
 
 pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     lenient("rows_skipped(int8) int8", |_, a, _| rows_skipped(&a[0])),
+    lenient("rows_up_to(int2) int8", |_, a, _| rows_up_to(&a[0])),
+    lenient("rows_up_to(int4) int8", |_, a, _| rows_up_to(&a[0])),
+    lenient("rows_up_to(int8) int8", |_, a, _| rows_up_to(&a[0])),
     lenient("rows_with_ties(int8) int8", |_, a, _| rows_with_ties(&a[0])),
     strict("abs(float4) float4", |_, a, _| match a[0] {
         Datum::Float4(value) => Ok(Datum::Float4(value.abs())),

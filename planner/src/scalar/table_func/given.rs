@@ -1,5 +1,5 @@
 //! Rows that the engine has put into the context, in the place where a query reads them: those that a subquery has locked
-//! (`resolve::row_lock`), and those that a write has at hand (`resolve::beside`).
+//! (`resolve::row_lock`), and those that a write has at hand (`resolve::write_subquery`).
 //!
 //! No SQL name leads here.
 

@@ -2,7 +2,8 @@
 
 use super::WindowFunctionKind;
 use super::frame::Peers;
-use crate::scalar::aggregate::{Accumulable, Contribution};
+use crate::scalar::aggregate::accumulators::Accumulators;
+use crate::scalar::aggregate::{AggregateKind, Summed};
 use crate::scalar::{Aggregate, EvalContext, Order, WindowCall, WindowKind};
 use repr::{Datum, ValueError, poll};
 use std::ops::Range;
@@ -58,16 +59,7 @@ fn proper(
         WindowFunctionKind::CumeDist => each(&|row| Ok(share(group(row).end, count))),
         WindowFunctionKind::Ntile => {
             let buckets = if count == 0 { Datum::Null } else { arg(0, 0)? };
-            let Some(buckets) = buckets.as_i64() else { return Ok(vec![Datum::Null; count]) };
-            let Some(buckets) = usize::try_from(buckets).ok().filter(|buckets| *buckets > 0) else {
-                return Err(ValueError::new("22014", "argument of ntile must be greater than zero"));
-            };
-            let (size, larger) = (count / buckets, count % buckets);
-            each(&|row| {
-                let in_larger = larger * (size + 1);
-                let bucket = if row < in_larger { row / (size + 1) } else { larger + (row - in_larger) / size.max(1) };
-                Ok(Datum::Int4(i32::try_from(bucket + 1).unwrap_or(i32::MAX)))
-            })
+            ntile(count, &buckets)
         }
         WindowFunctionKind::Lag | WindowFunctionKind::Lead => each(&|row| {
             let offset = if call.args.len() > 1 { arg(1, row)?.as_i64() } else { Some(1) };
@@ -109,6 +101,23 @@ fn proper(
     }
 }
 
+/// The rows in so many buckets of nearly the same size, the larger first.
+fn ntile(count: usize, buckets: &Datum) -> Result<Vec<Datum>, ValueError> {
+    let Some(buckets) = buckets.as_i64() else { return Ok(vec![Datum::Null; count]) };
+    let Some(buckets) = usize::try_from(buckets).ok().filter(|buckets| *buckets > 0) else {
+        return Err(ValueError::new("22014", "argument of ntile must be greater than zero"));
+    };
+    let (size, larger) = (count / buckets, count % buckets);
+    (0..count)
+        .map(|row| {
+            poll::step()?;
+            let in_larger = larger * (size + 1);
+            let bucket = if row < in_larger { row / (size + 1) } else { larger + (row - in_larger) / size.max(1) };
+            Ok(Datum::Int4(i32::try_from(bucket + 1).unwrap_or(i32::MAX)))
+        })
+        .collect()
+}
+
 /// An aggregate over each row's frame.
 fn over_frames(
     aggregate: &'static Aggregate,
@@ -126,8 +135,8 @@ fn over_frames(
         let left_out = !passes || (aggregate.skips_nulls && args.iter().any(Datum::is_null));
         inputs.push((!left_out).then_some(args));
     }
-    if let Some(accumulable) = aggregate.accumulable {
-        return by_prefix_sums(accumulable, &inputs, peers, call);
+    if let AggregateKind::Summed(summed) = aggregate.kind {
+        return by_prefix_sums(summed, &inputs, peers, call);
     }
     let over = |frame: &[Range<usize>]| {
         let mut items = frame
@@ -165,41 +174,37 @@ fn over_frames(
     Ok(values)
 }
 
-/// Whether the aggregate of partial aggregates is the aggregate of all (those that are not accumulable have
-/// one type for input and result).
+/// Whether the aggregate of partial aggregates is the aggregate of all.
 fn composes(aggregate: &Aggregate) -> bool {
-    matches!(aggregate.name, "min" | "max" | "sum" | "bit_and" | "bit_or")
+    matches!(aggregate.kind, AggregateKind::Extreme { .. })
 }
 
 /// Sums of differences: any frame is the difference of two prefixes.
 fn by_prefix_sums(
-    accumulable: Accumulable,
+    summed: Summed,
     inputs: &[Option<Vec<Datum>>],
     peers: &Peers<'_>,
     call: &WindowCall,
 ) -> Result<Vec<Datum>, ValueError> {
     let mut prefixes = Vec::with_capacity(inputs.len() + 1);
-    let mut total = Contribution::default();
-    prefixes.push(total);
+    let mut total = Accumulators::default();
+    prefixes.push(total.clone());
     for input in inputs {
-        poll::step()?;
         if let Some(args) = input {
-            let one = (accumulable.contribution)(args)?;
-            total.count += one.count;
-            total.sum += one.sum;
+            (summed.add)(args, &mut total.contribution(0, 1))?;
         }
-        prefixes.push(total);
+        poll::bytes(size_of::<Accumulators>() + total.heap_bytes())?;
+        prefixes.push(total.clone());
     }
     (0..inputs.len())
         .map(|row| {
             poll::step()?;
-            let mut sum = Contribution::default();
+            let mut sums = Accumulators::default();
             for range in peers.frame(&call.frame, row)? {
-                let (low, high) = (prefixes[range.start], prefixes[range.end]);
-                sum.count += high.count - low.count;
-                sum.sum += high.sum - low.sum;
+                sums.add(&prefixes[range.end], 1);
+                sums.add(&prefixes[range.start], -1);
             }
-            (accumulable.finish)(sum, &call.result)
+            (summed.value)(sums.total(0), &call.result)
         })
         .collect()
 }

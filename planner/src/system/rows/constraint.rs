@@ -4,7 +4,7 @@ use super::{PUBLIC, Rows, Source, array, flag, small, text};
 use crate::catalog::{ConstraintName, ReferentialAction, Table};
 use crate::ownership::quote_identifier;
 use crate::resolve::ddl::security_labels;
-use crate::system::shown::Shown;
+use crate::system::definition_text::DefinitionText;
 use repr::{ColumnIndex, Datum};
 
 fn action(action: ReferentialAction) -> &'static str {
@@ -41,7 +41,7 @@ fn base(table: &Table, constraint: &ConstraintName, kind: &str) -> Vec<(&'static
 
 impl Source<'_> {
     pub(super) fn constraints(&self, rows: &mut Rows) {
-        let shown = Shown::new(self.environment);
+        let shown = DefinitionText::new(self.environment);
         for table in self.catalog.relations.values() {
             for index in &table.indexes {
                 let Some(constraint) = &index.constraint else { continue };

@@ -1,9 +1,9 @@
 //! information_schema: tables, columns, constraints, schemata, sequences.
 
 use super::{Rows, Source, optional, text};
-use crate::catalog::{Check, Column, DefaultValue, ReferentialAction, Table};
+use crate::catalog::{Column, ConstraintName, DefaultValue, ForeignKey, ReferentialAction, Table};
 use crate::ownership::blanking;
-use crate::system::shown::Shown;
+use crate::system::definition_text::DefinitionText;
 use repr::{Datum, ScalarType};
 
 fn yes(value: bool) -> Datum {
@@ -41,7 +41,7 @@ impl Source<'_> {
             "tables" => self.information_tables(&database, rows),
             "columns" => {
                 let blanked = blanking::all_blanked(self.catalog);
-                let shown = Shown::new(self.environment);
+                let shown = DefinitionText::new(self.environment);
                 for table in self.catalog.relations.values().filter(|table| !table.is_maintained()) {
                     for (ordinal, (place, column)) in table.live_columns().enumerate() {
                         let nullable = column.column_type.nullable || blanked.contains(&(table.id, place));
@@ -152,22 +152,7 @@ impl Source<'_> {
     ) {
         let scalar = &column.column_type.scalar;
         let modifier = column.column_type.modifier;
-        let (data_type, schema, udt) = match scalar {
-            ScalarType::Array(element) => {
-                let name = match &**element {
-                    ScalarType::Enum(id) => {
-                        self.catalog.enums.get(id).map_or_else(String::new, |found| format!("_{}", found.name))
-                    }
-                    _ => scalar.type_name(),
-                };
-                ("ARRAY".to_owned(), "pg_catalog", name)
-            }
-            ScalarType::Enum(id) => {
-                let name = self.catalog.enums.get(id).map_or_else(String::new, |found| found.name.clone());
-                ("USER-DEFINED".to_owned(), "public", name)
-            }
-            other => (other.format_type(-1), "pg_catalog", other.type_name()),
-        };
+        let (data_type, schema, udt) = self.information_type(scalar);
         let (default, generated) = match &column.default {
             Some(DefaultValue::Generated(_)) => (None, default),
             Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Identity { .. }) | None => {
@@ -216,119 +201,133 @@ impl Source<'_> {
         ]);
     }
 
-    /// The constraint views share their first columns; each keeps those that it has.
-    fn information_constraints(&self, database: &str, table: &Table, rows: &mut Rows) {
-        let view = rows.relation.name;
-        let row = |rows: &mut Rows, name: &str, more: &[(&str, Datum)]| {
-            let mut values = vec![
-                ("constraint_catalog", text(database)),
-                ("constraint_schema", text("public")),
-                ("constraint_name", text(name)),
-                ("table_catalog", text(database)),
-                ("table_schema", text("public")),
-            ];
-            values.extend(more.iter().cloned());
-            rows.add(&values);
-        };
-        let in_table = |kind: &str, deferrable: bool, deferred: bool| {
-            [
-                ("table_name", text(&table.name)),
-                ("constraint_type", text(kind)),
-                ("is_deferrable", yes(deferrable)),
-                ("initially_deferred", yes(deferred)),
-                ("enforced", yes(true)),
-            ]
-        };
-        let columns = |rows: &mut Rows, name: &str, owner: &Table, columns: &[usize], positions: Option<&[usize]>| {
-            for (place, &column) in columns.iter().enumerate() {
-                let position = positions.map_or(Datum::Null, |positions| number(positions[place]));
-                row(
-                    rows,
-                    name,
-                    &[
-                        ("table_name", text(&owner.name)),
-                        ("column_name", text(&owner.columns[column].name)),
-                        ("ordinal_position", number(place + 1)),
-                        ("position_in_unique_constraint", position),
-                    ],
-                );
+    /// The name of a type, the schema that it stands in, and its name there.
+    fn information_type(&self, scalar: &ScalarType) -> (String, &'static str, String) {
+        match scalar {
+            ScalarType::Array(element) => {
+                let name = match &**element {
+                    ScalarType::Enum(id) => {
+                        self.catalog.enums.get(id).map_or_else(String::new, |found| format!("_{}", found.name))
+                    }
+                    _ => scalar.type_name(),
+                };
+                ("ARRAY".to_owned(), "pg_catalog", name)
             }
-        };
+            ScalarType::Enum(id) => {
+                let name = self.catalog.enums.get(id).map_or_else(String::new, |found| found.name.clone());
+                ("USER-DEFINED".to_owned(), "public", name)
+            }
+            other => (other.format_type(-1), "pg_catalog", other.type_name()),
+        }
+    }
+
+    /// Every constraint of a table.
+    fn information_constraints(&self, database: &str, table: &Table, rows: &mut Rows) {
+        let mut rows = ConstraintRows { view: rows.relation.name, database, table, rows };
         for index in &table.indexes {
             let Some(constraint) = &index.constraint else { continue };
             let kind = if table.primary_key == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
-            match view {
-                "table_constraints" => {
-                    row(rows, &constraint.name, &in_table(kind, constraint.deferrable, constraint.initially_deferred));
-                }
+            match rows.view {
+                "table_constraints" => rows.of_table(constraint, kind),
                 "key_column_usage" | "constraint_column_usage" => {
-                    columns(rows, &constraint.name, table, &index.columns, None);
+                    rows.columns(&constraint.name, table, &index.columns, None);
                 }
                 _ => {}
             }
         }
-        let shown = Shown::new(self.environment);
-        let shown_check =
-            |table: &Table, check: &Check| format!("({})", shown.expression(table, &check.expression, false));
+        let shown = DefinitionText::new(self.environment);
         for check in &table.checks {
-            match view {
-                "table_constraints" => row(rows, &check.constraint.name, &in_table("CHECK", false, false)),
+            match rows.view {
+                "table_constraints" => rows.of_table(&check.constraint, "CHECK"),
                 "check_constraints" => {
-                    row(rows, &check.constraint.name, &[("check_clause", text(&shown_check(table, check)))]);
+                    let clause = format!("({})", shown.expression(table, &check.expression, false));
+                    rows.add(&check.constraint.name, &[("check_clause", text(&clause))]);
                 }
                 _ => {}
             }
         }
         for key in &table.foreign_keys {
-            let constraint = &key.constraint;
-            let Some(target) = self.catalog.table(key.target) else { continue };
-            let unique = target.indexes.iter().find(|index| {
-                index.unique
-                    && index.columns.len() == key.target_columns.len()
-                    && key.target_columns.iter().all(|column| index.columns.contains(column))
-            });
-            match view {
-                "table_constraints" => {
-                    row(
-                        rows,
-                        &constraint.name,
-                        &in_table("FOREIGN KEY", constraint.deferrable, constraint.initially_deferred),
-                    );
-                }
-                "key_column_usage" => {
-                    let positions: Vec<usize> = key
-                        .target_columns
-                        .iter()
-                        .map(|column| {
-                            unique
-                                .and_then(|index| index.columns.iter().position(|other| other == column))
-                                .map_or(1, |place| place + 1)
-                        })
-                        .collect();
-                    columns(rows, &constraint.name, table, &key.columns, Some(&positions));
-                }
-                "constraint_column_usage" => columns(rows, &constraint.name, target, &key.target_columns, None),
-                "referential_constraints" => row(
-                    rows,
-                    &constraint.name,
-                    &[
-                        ("unique_constraint_catalog", text(database)),
-                        ("unique_constraint_schema", text("public")),
-                        (
-                            "unique_constraint_name",
-                            optional(
-                                unique
-                                    .and_then(|index| index.constraint.as_ref())
-                                    .map(|constraint| constraint.name.as_str()),
-                            ),
-                        ),
-                        ("match_option", text("NONE")),
-                        ("update_rule", text(rule(key.on_update))),
-                        ("delete_rule", text(rule(key.on_delete))),
-                    ],
-                ),
-                _ => {}
+            if let Some(target) = self.catalog.table(key.target) {
+                rows.foreign_key(key, target);
             }
+        }
+    }
+}
+
+/// The constraint views share their first columns; each keeps those that it has.
+struct ConstraintRows<'r> {
+    view: &'static str,
+    database: &'r str,
+    table: &'r Table,
+    rows: &'r mut Rows,
+}
+
+impl ConstraintRows<'_> {
+    fn add(&mut self, name: &str, more: &[(&str, Datum)]) {
+        let mut values = vec![
+            ("constraint_catalog", text(self.database)),
+            ("constraint_schema", text("public")),
+            ("constraint_name", text(name)),
+            ("table_catalog", text(self.database)),
+            ("table_schema", text("public")),
+        ];
+        values.extend(more.iter().cloned());
+        self.rows.add(&values);
+    }
+
+    fn of_table(&mut self, constraint: &ConstraintName, kind: &str) {
+        let values = [
+            ("table_name", text(&self.table.name)),
+            ("constraint_type", text(kind)),
+            ("is_deferrable", yes(constraint.deferrable)),
+            ("initially_deferred", yes(constraint.initially_deferred)),
+            ("enforced", yes(true)),
+        ];
+        self.add(&constraint.name, &values);
+    }
+
+    fn columns(&mut self, name: &str, owner: &Table, columns: &[usize], positions: Option<&[usize]>) {
+        for (place, &column) in columns.iter().enumerate() {
+            let position = positions.map_or(Datum::Null, |positions| number(positions[place]));
+            let values = [
+                ("table_name", text(&owner.name)),
+                ("column_name", text(&owner.columns[column].name)),
+                ("ordinal_position", number(place + 1)),
+                ("position_in_unique_constraint", position),
+            ];
+            self.add(name, &values);
+        }
+    }
+
+    fn foreign_key(&mut self, key: &ForeignKey, target: &Table) {
+        let constraint = &key.constraint;
+        let unique = target.indexes.iter().find(|index| {
+            index.unique
+                && index.columns.len() == key.target_columns.len()
+                && key.target_columns.iter().all(|column| index.columns.contains(column))
+        });
+        match self.view {
+            "table_constraints" => self.of_table(constraint, "FOREIGN KEY"),
+            "key_column_usage" => {
+                let place = |column: &usize| unique?.columns.iter().position(|other| other == column);
+                let positions = key.target_columns.iter().map(|column| place(column).map_or(1, |place| place + 1));
+                let positions: Vec<usize> = positions.collect();
+                self.columns(&constraint.name, self.table, &key.columns, Some(&positions));
+            }
+            "constraint_column_usage" => self.columns(&constraint.name, target, &key.target_columns, None),
+            "referential_constraints" => {
+                let unique = unique.and_then(|index| index.constraint.as_ref());
+                let values = [
+                    ("unique_constraint_catalog", text(self.database)),
+                    ("unique_constraint_schema", text("public")),
+                    ("unique_constraint_name", optional(unique.map(|constraint| constraint.name.as_str()))),
+                    ("match_option", text("NONE")),
+                    ("update_rule", text(rule(key.on_update))),
+                    ("delete_rule", text(rule(key.on_delete))),
+                ];
+                self.add(&constraint.name, &values);
+            }
+            _ => {}
         }
     }
 }

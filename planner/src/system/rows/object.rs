@@ -5,7 +5,7 @@ use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
 use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, small, text, vector};
 use crate::catalog::{Column, DefaultValue, Index, Table};
 use crate::ownership::blanking;
-use crate::system::shown::Shown;
+use crate::system::definition_text::DefinitionText;
 use crate::system::{SystemRelation, opclass, relations};
 use repr::{ColumnType, Datum, ScalarType};
 
@@ -118,7 +118,7 @@ impl Source<'_> {
     }
 
     pub(super) fn attributes(&self, rows: &mut Rows) {
-        let shown = Shown::new(self.environment);
+        let shown = DefinitionText::new(self.environment);
         for relation in relations() {
             for (place, column) in relation.columns.iter().enumerate() {
                 attribute(rows, relation.id.0, place, column.name, &ColumnType::nullable(column.scalar.clone()), &[]);
@@ -156,7 +156,7 @@ impl Source<'_> {
     }
 
     pub(super) fn defaults(&self, rows: &mut Rows) {
-        let shown = Shown::new(self.environment);
+        let shown = DefinitionText::new(self.environment);
         for table in self.catalog.relations.values() {
             for (place, column) in table.live_columns() {
                 if let Some(expression) = shown.default(table, column) {
@@ -334,7 +334,7 @@ impl Source<'_> {
 impl Source<'_> {
     /// A default hangs on its column, and needs its sequence: pg_dump makes the three in that order.
     fn default_dependencies(&self, rows: &mut Rows) {
-        let shown = Shown::new(self.environment);
+        let shown = DefinitionText::new(self.environment);
         for table in self.catalog.relations.values() {
             for (place, column) in table.columns.iter().enumerate() {
                 if shown.default(table, column).is_none() {

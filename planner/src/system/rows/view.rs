@@ -2,7 +2,7 @@
 
 use super::object::shown_indexes;
 use super::{Rows, Source, flag, text};
-use crate::system::shown::Shown;
+use crate::system::definition_text::DefinitionText;
 use repr::Datum;
 
 impl Source<'_> {
@@ -63,7 +63,7 @@ impl Source<'_> {
     }
 
     pub(super) fn indexes_view(&self, rows: &mut Rows) {
-        let shown = Shown::new(self.environment);
+        let shown = DefinitionText::new(self.environment);
         for table in self.catalog.relations.values() {
             for index in shown_indexes(table) {
                 rows.add(&[

@@ -497,3 +497,15 @@ DEALLOCATE ALL;
 DROP TABLE sel, ser CASCADE;
 SELECT NULL IS DISTINCT FROM '{"a": 1}'::json, '1'::json IS NOT DISTINCT FROM NULL, NULL::json IS DISTINCT FROM NULL;
 SELECT NULL IN ('9', ARRAY['a'::varchar]), ARRAY['a'] IN ('{a}', '{b}'), ARRAY[1] IN (ARRAY[2], NULL);
+
+-- Rows and arrays have lines of their own in json_agg's text.
+CREATE TABLE jl(id int, n int[]);
+INSERT INTO jl VALUES (1, '{1,2}'), (2, NULL), (3, '{}');
+SELECT json_agg(jl ORDER BY id), json_agg(n ORDER BY id), json_agg(id ORDER BY id) FROM jl;
+SELECT json_agg(r), json_agg(to_json(r)), jsonb_agg(r) FROM (SELECT id, n FROM jl ORDER BY id DESC) r;
+SELECT a.id, json_agg(b.* ORDER BY b.id) FROM jl a LEFT JOIN jl b ON b.id >= a.id AND a.id < 3 GROUP BY a.id ORDER BY a.id;
+SELECT json_agg(ROW(id, 'x') ORDER BY id) OVER (ORDER BY id) FROM jl;
+SELECT id, json_agg(n) OVER (ORDER BY id) FROM jl;
+SELECT json_object_agg(id, n ORDER BY id), json_build_array(n, n) FROM jl WHERE id = 1 GROUP BY n;
+CREATE VIEW jv AS SELECT json_agg(jl ORDER BY id) AS j FROM jl;
+SELECT * FROM jv;

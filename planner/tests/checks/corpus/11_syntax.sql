@@ -645,3 +645,37 @@ SELECT x FROM (VALUES (-1), (0), (1)) v(x) WHERE x>=-1 AND x<+1 ORDER BY-x;
 SELECT |/4, ||/27, @-3.5, ~1, 5!=3, 'a'~*'A';
 SELECT interval '1 day'*-1, -interval '1 day', date '2024-01-01'-1;
 SELECT - 9223372036854775808, -9223372036854775807-1, -2147483648;
+
+-- SQL's words for types are no types' names: quoted, they name what the catalog has by that name.
+SELECT '5'::"int4", 'abc'::"varchar"(2), 'abc'::"char", '{1}'::"_int4";
+SELECT '5'::"integer";
+SELECT CAST('1' AS "character varying");
+SELECT CAST('1' AS "decimal");
+SELECT '1'::pg_catalog.int4, 'a'::"pg_catalog"."text";
+SELECT '1'::pg_catalog.integer;
+CREATE TABLE quoted_type(a "int");
+CREATE TABLE quoted_type(a "serial", b "serial4");
+INSERT INTO quoted_type DEFAULT VALUES RETURNING *;
+CREATE TYPE "integer" AS ENUM ('b');
+CREATE TABLE quoted_enum(a "integer", b integer);
+INSERT INTO quoted_enum VALUES ('b', 1) RETURNING *;
+DROP TABLE quoted_enum;
+DROP TYPE "integer";
+
+-- Between the separators of a pattern.
+SELECT SUBSTRING('foobar' SIMILAR '%#"o_b#"%' ESCAPE '#'), SUBSTRING('foobar' FROM '%#"o_b#"%' FOR '#');
+SELECT substring('foobar' similar '#"(f|o)+#"%' escape '#'), SUBSTRING('a' || 'b' SIMILAR '#"a#"' || '_' ESCAPE '#'), SUBSTRING(('ab' SIMILAR TO 'a_')::text, 1, 1);
+SELECT SUBSTRING('foobar' SIMILAR 'o' ESCAPE);
+
+-- What stands where it may not.
+SELECT DEFAULT;
+INSERT INTO quoted_type SELECT DEFAULT, 1;
+SELECT count(DISTINCT *) FROM quoted_type;
+
+-- What pgjdbc asks of keys and indexes.
+SELECT (information_schema._pg_expandarray(ARRAY['a', 'b'])).n, (information_schema._pg_expandarray(ARRAY['a', 'b'])).x;
+SELECT * FROM information_schema._pg_expandarray(ARRAY[7, 8]);
+SELECT result.relname, result.key_seq, a.attname FROM (SELECT c.relname, c.oid, (information_schema._pg_expandarray(i.indkey)).n AS key_seq, i.indkey AS keys FROM pg_catalog.pg_class c JOIN pg_catalog.pg_index i ON c.oid = i.indrelid WHERE i.indisprimary AND c.relname = 'quoted_keys') result JOIN pg_catalog.pg_attribute a ON a.attrelid = result.oid AND a.attnum = (information_schema._pg_expandarray(result.keys)).x;
+CREATE TABLE quoted_keys(a int, b text, c int, PRIMARY KEY (c, a));
+SELECT r.relname, r.attname, (r.keys).n AS key_seq FROM (SELECT c.relname, a.attname, information_schema._pg_expandarray(i.indkey) AS keys, a.attnum FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON c.oid = a.attrelid JOIN pg_catalog.pg_index i ON a.attrelid = i.indrelid WHERE i.indisprimary AND c.relname = 'quoted_keys') r WHERE r.attnum = (r.keys).x ORDER BY key_seq;
+SELECT information_schema.nothing(1);

@@ -3,6 +3,7 @@
 //! Made when it is asked for the third time, of arrays that are worth it: constants and parameters meet every row, an array of
 //! a row is asked once. By PostgreSQL's `=`; what is kept beside the elements is a number for each of them.
 
+use super::rows::RowSets;
 use crate::hash::RandomState;
 use crate::{Datum, ValueError, key, poll};
 use std::hash::BuildHasher;
@@ -10,17 +11,19 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Shorter ones are gone through.
-const ELEMENTS_MIN: usize = 9;
+pub(super) const ELEMENTS_MIN: usize = 9;
 /// As often an array is gone through first.
-const SEARCHES_MIN: u32 = 2;
+pub(super) const SEARCHES_MIN: u32 = 2;
 /// A slot without an element.
-const EMPTY: u32 = u32::MAX;
+pub(super) const EMPTY: u32 = u32::MAX;
 
 /// See the module. It says nothing that the elements do not: a copy begins anew, and all are equal.
 #[derive(Default)]
 pub struct Members {
-    searches: AtomicU32,
+    pub(super) searches: AtomicU32,
     set: OnceLock<Set>,
+    /// For the first of several arrays that are a row's fields.
+    pub(super) rows: OnceLock<Box<RowSets>>,
 }
 
 /// Whether an element equals a value.
@@ -99,7 +102,7 @@ fn gone_through(elements: &[Datum], value: &Datum) -> Result<Membership, ValueEr
     Ok(Membership { found: false, has_null })
 }
 
-fn first_slot(hasher: &RandomState, code: &[u8], slots: usize) -> usize {
+pub(super) fn first_slot(hasher: &RandomState, code: &[u8], slots: usize) -> usize {
     hasher.hash_one(code) as usize % slots
 }
 

@@ -10,6 +10,19 @@ pub(super) const SIGNIFICANT_DIGITS_MIN: i64 = 16;
 /// PostgreSQL's NUMERIC_MAX_DISPLAY_SCALE: scale that a computed result has at most.
 pub(super) const DISPLAY_SCALE_MAX: i64 = 1000;
 
+/// Bits of which the divisor is found at once.
+const SMALL_BITS_MAX: u64 = 1 << 13;
+
+/// Of long numbers step by step, as there are as many steps as digits: each looks whether the statement is to end.
+fn common_divisor(mut a: BigInt, mut b: BigInt) -> Result<BigInt, ValueError> {
+    while a.bits().max(b.bits()) > SMALL_BITS_MAX && !b.is_zero() {
+        poll::steps(64)?;
+        let rest = a % &b;
+        a = std::mem::replace(&mut b, rest);
+    }
+    Ok(num_integer::Integer::gcd(&a, &b))
+}
+
 fn division_by_zero() -> ValueError {
     ValueError::new("22012", "division by zero")
 }
@@ -111,7 +124,7 @@ impl Numeric {
             return Ok(Numeric::NaN);
         }
         let (a, b, scale) = self.aligned(other);
-        Numeric::new(num_integer::Integer::gcd(&a, &b), scale)
+        Numeric::new(common_divisor(a, b)?, scale)
     }
 
     /// Least common multiple; NaN for special values.
@@ -120,7 +133,11 @@ impl Numeric {
             return Ok(Numeric::NaN);
         }
         let (a, b, scale) = self.aligned(other);
-        Numeric::new(num_integer::Integer::lcm(&a, &b), scale)
+        if a.is_zero() || b.is_zero() {
+            return Numeric::new(BigInt::ZERO, scale);
+        }
+        let shared = common_divisor(a.clone(), b.clone())?;
+        Numeric::new(BigInt::from((a / shared * b).into_parts().1), scale)
     }
 
     /// `n!`
@@ -197,4 +214,24 @@ pub(super) fn quotient(a: (&BigInt, i64), b: (&BigInt, i64), scale: i64) -> BigI
 /// `a * b` at `scale`, rounded.
 pub(super) fn product(a: (&BigInt, i64), b: (&BigInt, i64), scale: i64) -> BigInt {
     round_scaled(&(a.0 * b.0), a.1 + b.1, scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn divisors_of_long_numbers_are_those_of_short_ones() {
+        let number = |digits: usize, first: u32, factor: u32| {
+            let unscaled = (power_of_ten(digits) + first) * factor;
+            Numeric::new(unscaled, 0).expect("is in range")
+        };
+        for (digits, first, factor) in [(0, 5, 36), (30, 7, 36), (4000, 9, 36), (6000, 1, 54)] {
+            let (a, b) = (number(digits, first, factor), number(digits / 2, first + 2, 90));
+            let (Numeric::Finite { unscaled: x, .. }, Numeric::Finite { unscaled: y, .. }) = (&a, &b) else { panic!() };
+            let (gcd, lcm) = (num_integer::Integer::gcd(x, y), num_integer::Integer::lcm(x, y));
+            assert_eq!(a.gcd(&b).expect("ends"), Numeric::new(gcd, 0).expect("is in range"));
+            assert_eq!(a.lcm(&b).expect("ends"), Numeric::new(lcm, 0).expect("is in range"));
+        }
+    }
 }

@@ -35,7 +35,13 @@ impl Numeric {
         }
         let Numeric::Finite { unscaled, scale } = self else { return Ok(self.clone()) };
         let (weight, _) = leading_digit(unscaled, *scale);
-        let result_scale = display_scale(SIGNIFICANT_DIGITS_MIN - ((weight + 1) * 4 / 2 - 1), &[*scale]);
+        self.sqrt_to(display_scale(SIGNIFICANT_DIGITS_MIN - ((weight + 1) * 4 / 2 - 1), &[*scale]) as u16)
+    }
+
+    /// The square root with so many digits after the point, of what is not negative.
+    pub fn sqrt_to(&self, result_scale: u16) -> Result<Numeric, ValueError> {
+        let Numeric::Finite { unscaled, scale } = self else { return Ok(self.clone()) };
+        let result_scale = i64::from(result_scale);
         // One digit more, and a sticky one: the root of an integer never ends in exactly half.
         let exponent = 2 * (result_scale + 1) - i64::from(*scale);
         let radicand = round_scaled(unscaled, 0, exponent.max(0));

@@ -112,14 +112,20 @@ struct Moment {
     year: i64,
     month: i64,
     day: i64,
-    hour: i64,
-    minute: i64,
-    second: i64,
-    fraction: i64,
+    clock: Clock,
     /// Days from 2000-01-01; none of intervals.
     days: Option<i64>,
     /// Seconds east of UTC and the zone's abbreviation.
     zone: Option<(i32, String)>,
+}
+
+/// A time of day, or a length of time.
+struct Clock {
+    hour: i64,
+    minute: i64,
+    second: i64,
+    /// Microseconds.
+    fraction: i64,
 }
 
 /// `to_char(timestamp, template)`; none is NULL, which infinities and empty templates give.
@@ -145,7 +151,8 @@ fn moment_to_char(local: i64, zone: Option<(i32, String)>, template: &str) -> Re
     let (hour, minute, second, fraction) = civil.clock();
     let (month, day) = (i64::from(civil.month), i64::from(civil.day));
     let days = Some(local.div_euclid(DAY_MICROS));
-    write(&Moment { year: civil.year, month, day, hour, minute, second, fraction, days, zone }, template)
+    let clock = Clock { hour, minute, second, fraction };
+    write(&Moment { year: civil.year, month, day, clock, days, zone }, template)
 }
 
 /// `to_char(interval, template)`; none is NULL.
@@ -153,7 +160,8 @@ pub fn interval_to_char(interval: &Interval, template: &str) -> Result<Option<St
     let (hour, minute, second, fraction) = split_time(interval.micros);
     let (year, month) = (i64::from(interval.months / 12), i64::from(interval.months % 12));
     let day = i64::from(interval.days);
-    write(&Moment { year, month, day, hour, minute, second, fraction, days: None, zone: None }, template)
+    let clock = Clock { hour, minute, second, fraction };
+    write(&Moment { year, month, day, clock, days: None, zone: None }, template)
 }
 
 fn write(moment: &Moment, template: &str) -> Result<Option<String>, ValueError> {
@@ -197,6 +205,28 @@ fn in_case(name: &str, spelling: &str) -> String {
     }
 }
 
+/// How one pattern is written.
+#[derive(Clone, Copy)]
+struct Field<'s> {
+    spelling: &'s str,
+    is_filled: bool,
+}
+
+impl Field<'_> {
+    fn number(self, value: i64, width: usize) -> Result<String, ValueError> {
+        Ok(padded(value, width, self.is_filled))
+    }
+
+    fn with_sign(self, value: i64, width: usize) -> Result<String, ValueError> {
+        Ok(padded_with_sign(value, width, self.is_filled))
+    }
+
+    fn name(self, text: &str) -> String {
+        let text = in_case(text, self.spelling);
+        if self.is_filled { text } else { format!("{text:<9}") }
+    }
+}
+
 impl Moment {
     /// The calendar day, which spans of time do not have.
     fn calendar(&self) -> Result<i64, ValueError> {
@@ -211,88 +241,26 @@ impl Moment {
     }
 
     fn pattern(&self, spelling: &str, is_filled: bool) -> Result<String, ValueError> {
-        let number = |value: i64, width: usize| Ok(padded(value, width, is_filled));
-        let with_sign = |value: i64, width: usize| Ok(padded_with_sign(value, width, is_filled));
-        let name = |text: &str| {
-            let text = in_case(text, spelling);
-            if is_filled { text } else { format!("{text:<9}") }
-        };
-        let micros = self.fraction;
-        let year = self.shown_year(self.year);
+        let field = Field { spelling, is_filled };
         match spelling.to_ascii_uppercase().as_str() {
-            "A.M." | "P.M." => Ok(in_case(if self.hour % 24 >= 12 { "P.M." } else { "A.M." }, spelling)),
-            "AM" | "PM" => Ok(in_case(if self.hour % 24 >= 12 { "PM" } else { "AM" }, spelling)),
-            "A.D." | "B.C." => {
-                self.calendar()?;
-                Ok(in_case(if self.year <= 0 { "B.C." } else { "A.D." }, spelling))
-            }
-            "AD" | "BC" => {
-                self.calendar()?;
-                Ok(in_case(if self.year <= 0 { "BC" } else { "AD" }, spelling))
-            }
-            "HH" | "HH12" => number(if self.hour % 12 == 0 { 12 } else { self.hour % 12 }, 2),
-            "HH24" => number(self.hour, 2),
-            "MI" => number(self.minute, 2),
-            "SS" => number(self.second, 2),
-            "MS" => with_sign(micros / 1000, 3),
-            "US" => with_sign(micros, 6),
-            "FF1" => number(micros / 100_000, 1),
-            "FF2" => with_sign(micros / 10_000, 2),
-            "FF3" => with_sign(micros / 1000, 3),
-            "FF4" => with_sign(micros / 100, 4),
-            "FF5" => with_sign(micros / 10, 5),
-            "FF6" => with_sign(micros, 6),
-            "SSSS" | "SSSSS" => Ok((self.hour * 3600 + self.minute * 60 + self.second).to_string()),
-            "RM" if self.days.is_none() && self.month == 0 => Ok(String::new()),
-            "MONTH" => self.calendar().map(|_| name(MONTHS[(self.month - 1) as usize])),
-            "MON" => self.calendar().map(|_| in_case(&MONTHS[(self.month - 1) as usize][..3], spelling)),
-            "MM" => number(self.month, 2),
-            "RM" => {
-                let text = in_case(ROMAN_MONTHS[(self.month - 1).rem_euclid(12) as usize], spelling);
-                Ok(if is_filled { text } else { format!("{text:<4}") })
-            }
-            "DAY" => self.calendar().map(|days| name(DAYS[weekday(days) as usize])),
-            "DY" => self.calendar().map(|days| in_case(&DAYS[weekday(days) as usize][..3], spelling)),
-            "DDD" => match self.days {
-                Some(days) => number(days - days_from_civil(self.year, 1, 1) + 1, 3),
-                None => with_sign(self.year * 360 + self.month * 30 + self.day, 3),
-            },
-            "DD" => with_sign(self.day, 2),
-            "D" => self.calendar().map(|days| (weekday(days) + 1).to_string()),
-            "ID" => self.calendar().map(|days| ((weekday(days) + 6) % 7 + 1).to_string()),
-            "IDDD" => {
-                let days = self.calendar()?;
-                let (iso_year, _) = iso_week(days);
-                number(days - crate::datetime::arithmetic::iso_week_start(iso_year, 1) + 1, 3)
-            }
-            "WW" => {
-                let days = self.calendar()?;
-                number((days - days_from_civil(self.year, 1, 1)) / 7 + 1, 2)
-            }
-            "IW" => self.calendar().and_then(|days| number(iso_week(days).1, 2)),
-            "W" => Ok(((self.day - 1) / 7 + 1).to_string()),
-            "Q" => Ok(if self.month == 0 { String::new() } else { ((self.month - 1) / 3 + 1).to_string() }),
-            "CC" => {
-                let century = match (self.days, self.year) {
-                    (None, year) => year / 100,
-                    (Some(_), year) if year > 0 => (year - 1) / 100 + 1,
-                    (Some(_), year) => year / 100 - 1,
-                };
-                number(century, 2)
-            }
-            "J" => self.calendar().map(|days| (days + EPOCH_JULIAN_DAY).to_string()),
-            "Y,YYY" => Ok(format!("{},{:03}", year / 1000, year % 1000)),
-            "YYYY" => number(year, 4),
-            "YYY" => number(year % 1000, 3),
-            "YY" => number(year % 100, 2),
-            "Y" => number(year % 10, 1),
-            iso @ ("IYYY" | "IYY" | "IY" | "I") => {
-                let iso_year = self.shown_year(iso_week(self.calendar()?).0);
-                number(iso_year % 10i64.pow(if iso.len() == 4 { 9 } else { iso.len() as u32 }), iso.len())
-            }
+            "A.M." | "P.M." => Ok(in_case(if self.clock.hour % 24 >= 12 { "P.M." } else { "A.M." }, field.spelling)),
+            "AM" | "PM" => Ok(in_case(if self.clock.hour % 24 >= 12 { "PM" } else { "AM" }, field.spelling)),
+            "HH" | "HH12" => field.number(if self.clock.hour % 12 == 0 { 12 } else { self.clock.hour % 12 }, 2),
+            "HH24" => field.number(self.clock.hour, 2),
+            "MI" => field.number(self.clock.minute, 2),
+            "SS" => field.number(self.clock.second, 2),
+            "MS" => field.with_sign(self.clock.fraction / 1000, 3),
+            "US" => field.with_sign(self.clock.fraction, 6),
+            "FF1" => field.number(self.clock.fraction / 100_000, 1),
+            "FF2" => field.with_sign(self.clock.fraction / 10_000, 2),
+            "FF3" => field.with_sign(self.clock.fraction / 1000, 3),
+            "FF4" => field.with_sign(self.clock.fraction / 100, 4),
+            "FF5" => field.with_sign(self.clock.fraction / 10, 5),
+            "FF6" => field.with_sign(self.clock.fraction, 6),
+            "SSSS" | "SSSSS" => Ok((self.clock.hour * 3600 + self.clock.minute * 60 + self.clock.second).to_string()),
             "TZ" => {
                 self.calendar()?;
-                Ok(self.zone.as_ref().map_or(String::new(), |(_, name)| in_case(name, spelling)))
+                Ok(self.zone.as_ref().map_or(String::new(), |(_, name)| in_case(name, field.spelling)))
             }
             "TZH" => {
                 let offset = self.zone.as_ref().map_or(0, |(offset, _)| *offset);
@@ -304,7 +272,77 @@ impl Moment {
                 let sign = if offset < 0 { '-' } else { '+' };
                 let minutes = offset.abs() / 60 % 60;
                 let tail = if minutes == 0 { String::new() } else { format!(":{minutes:02}") };
-                Ok(format!("{sign}{}{tail}", padded(i64::from(offset.abs() / 3600), 2, is_filled)))
+                Ok(format!("{sign}{}{tail}", padded(i64::from(offset.abs() / 3600), 2, field.is_filled)))
+            }
+            other => self.day_pattern(other, field),
+        }
+    }
+
+    /// Of months, weeks and days.
+    fn day_pattern(&self, pattern: &str, field: Field<'_>) -> Result<String, ValueError> {
+        match pattern {
+            "RM" if self.days.is_none() && self.month == 0 => Ok(String::new()),
+            "MONTH" => self.calendar().map(|_| field.name(MONTHS[(self.month - 1) as usize])),
+            "MON" => self.calendar().map(|_| in_case(&MONTHS[(self.month - 1) as usize][..3], field.spelling)),
+            "MM" => field.number(self.month, 2),
+            "RM" => {
+                let text = in_case(ROMAN_MONTHS[(self.month - 1).rem_euclid(12) as usize], field.spelling);
+                Ok(if field.is_filled { text } else { format!("{text:<4}") })
+            }
+            "DAY" => self.calendar().map(|days| field.name(DAYS[weekday(days) as usize])),
+            "DY" => self.calendar().map(|days| in_case(&DAYS[weekday(days) as usize][..3], field.spelling)),
+            "DDD" => match self.days {
+                Some(days) => field.number(days - days_from_civil(self.year, 1, 1) + 1, 3),
+                None => field.with_sign(self.year * 360 + self.month * 30 + self.day, 3),
+            },
+            "DD" => field.with_sign(self.day, 2),
+            "D" => self.calendar().map(|days| (weekday(days) + 1).to_string()),
+            "ID" => self.calendar().map(|days| ((weekday(days) + 6) % 7 + 1).to_string()),
+            "IDDD" => {
+                let days = self.calendar()?;
+                let (iso_year, _) = iso_week(days);
+                field.number(days - crate::datetime::arithmetic::iso_week_start(iso_year, 1) + 1, 3)
+            }
+            "WW" => {
+                let days = self.calendar()?;
+                field.number((days - days_from_civil(self.year, 1, 1)) / 7 + 1, 2)
+            }
+            "IW" => self.calendar().and_then(|days| field.number(iso_week(days).1, 2)),
+            "W" => Ok(((self.day - 1) / 7 + 1).to_string()),
+            "Q" => Ok(if self.month == 0 { String::new() } else { ((self.month - 1) / 3 + 1).to_string() }),
+            other => self.year_pattern(other, field),
+        }
+    }
+
+    /// Of years and eras.
+    fn year_pattern(&self, pattern: &str, field: Field<'_>) -> Result<String, ValueError> {
+        let year = self.shown_year(self.year);
+        match pattern {
+            "A.D." | "B.C." => {
+                self.calendar()?;
+                Ok(in_case(if self.year <= 0 { "B.C." } else { "A.D." }, field.spelling))
+            }
+            "AD" | "BC" => {
+                self.calendar()?;
+                Ok(in_case(if self.year <= 0 { "BC" } else { "AD" }, field.spelling))
+            }
+            "CC" => {
+                let century = match (self.days, self.year) {
+                    (None, year) => year / 100,
+                    (Some(_), year) if year > 0 => (year - 1) / 100 + 1,
+                    (Some(_), year) => year / 100 - 1,
+                };
+                field.number(century, 2)
+            }
+            "J" => self.calendar().map(|days| (days + EPOCH_JULIAN_DAY).to_string()),
+            "Y,YYY" => Ok(format!("{},{:03}", year / 1000, year % 1000)),
+            "YYYY" => field.number(year, 4),
+            "YYY" => field.number(year % 1000, 3),
+            "YY" => field.number(year % 100, 2),
+            "Y" => field.number(year % 10, 1),
+            iso @ ("IYYY" | "IYY" | "IY" | "I") => {
+                let iso_year = self.shown_year(iso_week(self.calendar()?).0);
+                field.number(iso_year % 10i64.pow(if iso.len() == 4 { 9 } else { iso.len() as u32 }), iso.len())
             }
             // FX only changes reading.
             _ => Ok(String::new()),

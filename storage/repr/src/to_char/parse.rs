@@ -156,18 +156,14 @@ impl Read {
             "US" | "FF6" => return self.fraction(rest, 6),
             "FF1" | "FF2" | "FF4" | "FF5" => return self.fraction(rest, usize::from(pattern.as_bytes()[2] - b'0')),
             "AM" | "PM" | "A.M." | "P.M." => {
-                let lower = rest.to_ascii_lowercase();
-                let found = ["a.m.", "p.m.", "am", "pm"].into_iter().find(|word| lower.starts_with(word));
-                let word = found.ok_or_else(|| invalid_value(rest, pattern))?;
+                let (word, after) = either(&["a.m.", "p.m.", "am", "pm"], pattern, rest)?;
                 self.is_afternoon = Some(word.starts_with('p'));
-                return Ok(&rest[word.len()..]);
+                return Ok(after);
             }
             "AD" | "BC" | "A.D." | "B.C." => {
-                let lower = rest.to_ascii_lowercase();
-                let found = ["a.d.", "b.c.", "ad", "bc"].into_iter().find(|word| lower.starts_with(word));
-                let word = found.ok_or_else(|| invalid_value(rest, pattern))?;
+                let (word, after) = either(&["a.d.", "b.c.", "ad", "bc"], pattern, rest)?;
                 self.is_before_christ = word.starts_with('b');
-                return Ok(&rest[word.len()..]);
+                return Ok(after);
             }
             "MONTH" | "MON" | "RM" => {
                 let names: Vec<&str> = match pattern {
@@ -301,4 +297,11 @@ fn number<'a>(pattern: &str, rest: &'a str, width: usize, is_free: bool) -> Resu
         return Err(ValueError::new("22008", format!("value for \"{pattern}\" in source string is out of range")));
     }
     Ok((value, length, &rest[length..]))
+}
+
+/// One of some words, however it is written, and what follows.
+fn either<'a>(words: &[&'static str], pattern: &str, rest: &'a str) -> Result<(&'static str, &'a str), ValueError> {
+    let lower = rest.to_ascii_lowercase();
+    let word = *words.iter().find(|word| lower.starts_with(**word)).ok_or_else(|| invalid_value(rest, pattern))?;
+    Ok((word, &rest[word.len()..]))
 }

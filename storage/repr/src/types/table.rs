@@ -77,6 +77,8 @@ pub(super) struct More {
     pub(super) reads_settings: bool,
     /// Whether its text is a name that stands in the catalog; its values are OIDs.
     pub(super) names_things: bool,
+    /// Whether values may be equal that are written otherwise, as 1.0 and 1.00.
+    pub(super) several_writings: bool,
 }
 
 const USUAL: More = More {
@@ -89,10 +91,11 @@ const USUAL: More = More {
     modifier: Modifier::Nothing,
     reads_settings: false,
     names_things: false,
+    several_writings: false,
 };
 
 const INTEGER: More = More { equality: Equality::Integers, ..USUAL };
-const FLOAT: More = More { equality: Equality::Floats, reads_settings: true, ..USUAL };
+const FLOAT: More = More { equality: Equality::Floats, reads_settings: true, several_writings: true, ..USUAL };
 const TEXT: More = More { equality: Equality::Texts, collation: COLLATION_DEFAULT, ..USUAL };
 const MOMENT: More = More { modifier: Modifier::Fraction, reads_settings: true, ..USUAL };
 const NAMED: More = More { equality: Equality::Oids, reads_settings: true, names_things: true, ..USUAL };
@@ -171,10 +174,10 @@ types! {
     Oid: 26, 1028; "oid", "oid"; 4, 'N'; More { preferred: true, equality: Equality::Oids, ..USUAL };
     Float4: 700, 1021; "float4", "real"; 4, 'N'; FLOAT;
     Float8: 701, 1022; "float8", "double precision"; 8, 'N'; More { preferred: true, aliases: &["float"], ..FLOAT };
-    Numeric: 1700, 1231; "numeric", "numeric"; -1, 'N'; More { aliases: &["decimal", "dec"], modifier: Modifier::Digits, ..USUAL };
+    Numeric: 1700, 1231; "numeric", "numeric"; -1, 'N'; More { aliases: &["decimal", "dec"], modifier: Modifier::Digits, several_writings: true, ..USUAL };
     Text: 25, 1009; "text", "text"; -1, 'S'; More { preferred: true, ..TEXT };
     Varchar: 1043, 1015; "varchar", "character varying"; -1, 'S'; More { aliases: &["char varying"], modifier: Modifier::Length, ..TEXT };
-    Bpchar: 1042, 1014; "bpchar", "character"; -1, 'S'; More { aliases: &["char"], equality: Equality::Itself, modifier: Modifier::Length, ..TEXT };
+    Bpchar: 1042, 1014; "bpchar", "character"; -1, 'S'; More { aliases: &["char"], equality: Equality::Itself, modifier: Modifier::Length, several_writings: true, ..TEXT };
     Name: 19, 1003; "name", "name"; 64, 'S'; More { collation: COLLATION_C, ..TEXT };
     Char: 18, 1002; "char", "\"char\""; 1, 'Z'; More { equality: Equality::Texts, ..USUAL };
     Bytea: 17, 1001; "bytea", "bytea"; -1, 'U'; More { reads_settings: true, ..USUAL };
@@ -182,10 +185,10 @@ types! {
     Time: 1083, 1183; "time", "time without time zone"; 8, 'D'; MOMENT;
     Timestamp: 1114, 1115; "timestamp", "timestamp without time zone"; 8, 'D'; MOMENT;
     Timestamptz: 1184, 1185; "timestamptz", "timestamp with time zone"; 8, 'D'; More { preferred: true, ..MOMENT };
-    Interval: 1186, 1187; "interval", "interval"; 16, 'T'; More { preferred: true, modifier: Modifier::Fields, reads_settings: true, ..USUAL };
+    Interval: 1186, 1187; "interval", "interval"; 16, 'T'; More { preferred: true, modifier: Modifier::Fields, reads_settings: true, several_writings: true, ..USUAL };
     Uuid: 2950, 2951; "uuid", "uuid"; 16, 'U'; USUAL;
     Json: 114, 199; "json", "json"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
-    Jsonb: 3802, 3807; "jsonb", "jsonb"; -1, 'U'; USUAL;
+    Jsonb: 3802, 3807; "jsonb", "jsonb"; -1, 'U'; More { several_writings: true, ..USUAL };
     Regclass: 2205, 2210; "regclass", "regclass"; 4, 'N'; NAMED;
     Regtype: 2206, 2211; "regtype", "regtype"; 4, 'N'; NAMED;
     Regproc: 24, 1008; "regproc", "regproc"; 4, 'N'; NAMED;

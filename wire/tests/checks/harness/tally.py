@@ -1,6 +1,7 @@
-"""A count of what passed and failed, the run of a whole check, and small helpers for its SQL."""
+"""A count of what passed and failed, and small helpers for a check's SQL."""
+import os
 import sys
-import threading
+import time
 import traceback
 
 import psycopg
@@ -29,11 +30,14 @@ class Tally:
         return self.that(status == 0, name + ": dogwood check", output[:2000])
 
     def case(self, function, *arguments):
-        """Runs one case; an exception is a failure, not the end."""
+        """Runs one case; an exception is a failure, not the end. CHECKS_VERBOSE=1 tells how long it took."""
+        began = time.monotonic()
         try:
             function(*arguments)
         except Exception:
             self.that(False, function.__name__, traceback.format_exc(limit=6))
+        if os.environ.get("CHECKS_VERBOSE"):
+            print(f"{function.__name__}: {time.monotonic() - began:.1f} s, {self.passed} passed", flush=True)
 
     def end(self):
         print(f"{self.passed} passed, {self.failed} failed", flush=True)
@@ -51,35 +55,3 @@ def state_of(function, *arguments):
 
 def rows(connection, sql, parameters=None):
     return connection.execute(sql, parameters).fetchall()
-
-
-def start_writers(check, count, write):
-    """Threads that call `write` with a connection of its own and a number each; a failure stands in the check's
-    `unexpected`."""
-    def body(number):
-        try:
-            with check.server.connect() as connection:
-                connection.execute("SET lock_timeout = '10s'")
-                write(connection, number)
-        except Exception:
-            check.unexpected.setdefault("thread", traceback.format_exc(limit=4))
-
-    threads = [threading.Thread(target=body, args=(number,), daemon=True) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    return threads
-
-
-def run_check(check):
-    """All of a check (its `run`, over its `server`, told to its `tally`), then a clean stop. Ends the process."""
-    tally, server = check.tally, check.server
-    try:
-        server.start()
-        tally.case(check.run)
-        if tally.that(server.alive(), "the server lives", server.said()[-2000:]):
-            tally.equal(server.stop(), 0, "SIGTERM at the end")
-            tally.clean(server, "at the end")
-        tally.equal(server.said()[:2000], "", "the server's log is empty")
-    finally:
-        server.remove()
-    tally.end()

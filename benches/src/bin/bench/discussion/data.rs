@@ -75,6 +75,9 @@ pub fn confidence(upvotes: i64, downvotes: i64) -> String {
     format!("{:.12}", (upvotes + 1) as f64 / (upvotes + downvotes + 2).max(1) as f64)
 }
 
+const WORDS: &str =
+    "It is said, and often by those who ought to know, that a database should know whose each of its rows is. ";
+
 impl Data {
     /// So large a part of the paper's data, and all of it so many times: more people and stories, each with as much
     /// about it as before, so that a page is as long.
@@ -163,8 +166,6 @@ impl Data {
 
     /// All tables, in an order in which references hold.
     pub fn tables<'a>(&'a self) -> Vec<Lines<'a>> {
-        let words =
-            "It is said, and often by those who ought to know, that a database should know whose each of its rows is. ";
         let mut all: Vec<Lines<'a>> = Vec::new();
         let mut add =
             |table, keys, lines: Box<dyn Iterator<Item = String> + 'a>| all.push(Lines { table, lines, keys });
@@ -182,50 +183,16 @@ impl Data {
                 .map(|what| format!("user:{id}:{what}\t{}", id % 7))
         });
         add("keystores", None, Box::new(counters));
-        let stories = (1..=self.stories).map(move |id| {
-            let (up, down) = self.story_votes[id as usize];
-            let hotness = hotness(i64::from(up), i64::from(down), self.age_part(id as i64));
-            let merged = if id % 97 == 0 { (id / 97).to_string() } else { "\\N".into() };
-            format!(
-                "{id}\t{}\t{}\thttps://example.org/{id}\tStory of the number {id}\t{words}\t{}\t{up}\t{down}\t{hotness}\t{}\t{merged}",
-                day(id, self.stories),
-                self.authors[id as usize - 1],
-                short("s", id),
-                self.comments_of[id as usize],
-            )
-        });
         let columns = "stories (id, created_at, user_id, url, title, description, short_id, upvotes, downvotes, hotness, comments_count, merged_story_id)";
-        add(columns, Some(self.stories), Box::new(stories));
-        let comments = self.comments.iter().zip(1_u64..).map(move |(comment, id)| {
-            let (up, down) = self.comment_votes[id as usize];
-            let parent = if comment.parent == 0 { "\\N".into() } else { comment.parent.to_string() };
-            format!(
-                "{id}\t{}\t{}\t{}\t{}\t{parent}\t{}\tComment {id}: {words}\t{up}\t{down}\t{}",
-                day(id, self.comments()),
-                short("c", id),
-                comment.story,
-                comment.user,
-                comment.thread,
-                confidence(i64::from(up), i64::from(down)),
-            )
-        });
+        add(columns, Some(self.stories), Box::new(self.story_lines()));
         let columns = "comments (id, created_at, short_id, story_id, user_id, parent_comment_id, thread_id, comment, upvotes, downvotes, confidence)";
-        add(columns, Some(self.comments()), Box::new(comments));
+        add(columns, Some(self.comments()), Box::new(self.comment_lines()));
         let votes = self.votes.iter().zip(1_u64..).map(|(vote, id)| {
             let comment = if vote.comment == 0 { "\\N".into() } else { vote.comment.to_string() };
             format!("{id}\t{}\t{}\t{comment}\t{}", vote.user, vote.story, if vote.up { 1 } else { -1 })
         });
         add("votes (id, user_id, story_id, comment_id, vote)", Some(self.votes()), Box::new(votes));
-        let mut random = Random::new(self.seed + 31);
-        let tags = Zipf::new(TAGS, EXPONENT);
-        let taggings: Vec<String> = (1..=self.stories)
-            .flat_map(|story| {
-                let first = tags.draw(&mut random) + 1;
-                let second = (random.below(2) == 0).then(|| (first % TAGS) + 1);
-                [Some(first), second].into_iter().flatten().map(move |tag| format!("{story}\t{tag}"))
-            })
-            .collect();
-        add("taggings (story_id, tag_id)", None, Box::new(taggings.into_iter()));
+        add("taggings (story_id, tag_id)", None, Box::new(self.tagging_lines().into_iter()));
         let pairs = |table, paper: f64, seed, values: fn(u64) -> String| {
             let lines = self.pairs(((paper * self.scale) as u64 + 1) * self.times, seed).into_iter().zip(1_u64..);
             Lines {
@@ -251,6 +218,50 @@ impl Data {
         let hats = (1..=self.users / 50).map(|user| format!("{}\t1\tDeveloper", user * 50));
         all.push(Lines { table: "hats (user_id, granted_by_user_id, hat)", lines: Box::new(hats), keys: None });
         all
+    }
+
+    fn story_lines(&self) -> impl Iterator<Item = String> {
+        (1..=self.stories).map(move |id| {
+            let (up, down) = self.story_votes[id as usize];
+            let hotness = hotness(i64::from(up), i64::from(down), self.age_part(id as i64));
+            let merged = if id % 97 == 0 { (id / 97).to_string() } else { "\\N".into() };
+            format!(
+                "{id}\t{}\t{}\thttps://example.org/{id}\tStory of the number {id}\t{WORDS}\t{}\t{up}\t{down}\t{hotness}\t{}\t{merged}",
+                day(id, self.stories),
+                self.authors[id as usize - 1],
+                short("s", id),
+                self.comments_of[id as usize],
+            )
+        })
+    }
+
+    fn comment_lines(&self) -> impl Iterator<Item = String> {
+        self.comments.iter().zip(1_u64..).map(move |(comment, id)| {
+            let (up, down) = self.comment_votes[id as usize];
+            let parent = if comment.parent == 0 { "\\N".into() } else { comment.parent.to_string() };
+            format!(
+                "{id}\t{}\t{}\t{}\t{}\t{parent}\t{}\tComment {id}: {WORDS}\t{up}\t{down}\t{}",
+                day(id, self.comments()),
+                short("c", id),
+                comment.story,
+                comment.user,
+                comment.thread,
+                confidence(i64::from(up), i64::from(down)),
+            )
+        })
+    }
+
+    /// One or two for each story.
+    fn tagging_lines(&self) -> Vec<String> {
+        let mut random = Random::new(self.seed + 31);
+        let tags = Zipf::new(TAGS, EXPONENT);
+        (1..=self.stories)
+            .flat_map(|story| {
+                let first = tags.draw(&mut random) + 1;
+                let second = (random.below(2) == 0).then(|| (first % TAGS) + 1);
+                [Some(first), second].into_iter().flatten().map(move |tag| format!("{story}\t{tag}"))
+            })
+            .collect()
     }
 
     /// Different pairs of a user and a story.

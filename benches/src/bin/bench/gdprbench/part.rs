@@ -247,11 +247,7 @@ impl<'a> Asking<'a> {
                 self.reads(query, &decision, |record| record.decision == decision)?
             }
             Query::Logs => self.logs()?,
-            Query::VerifyDeletion => {
-                let at = random.below(self.part.deleted.len().max(1) as u64) as usize;
-                let key = self.part.deleted.get(at).cloned().unwrap_or_else(|| "never".into());
-                self.rows(query, &[&key])?.is_empty()
-            }
+            Query::VerifyDeletion => self.verify_deletion(random)?,
         };
         Ok((self.took.as_secs_f64() * 1e6, right))
     }
@@ -264,6 +260,12 @@ impl<'a> Asking<'a> {
             self.execute(Query::Create, &[key, data, user, purpose, deadline, objection, decision, sharing])?;
         self.part.records.push(one);
         Ok(created == 1)
+    }
+
+    fn verify_deletion(&mut self, random: &mut Random) -> Result<bool, Failure> {
+        let at = random.below(self.part.deleted.len().max(1) as u64) as usize;
+        let key = self.part.deleted.get(at).cloned().unwrap_or_else(|| "never".into());
+        Ok(self.rows(Query::VerifyDeletion, &[&key])?.is_empty())
     }
 
     /// All of a user: by us an erasure, elsewhere the same rows deleted.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Bench, servers};
+use super::setup::Bench;
 use crate::articles::VOTE;
 use crate::maintained::{filled, number};
 use crate::measure::{Random, Samples};
@@ -20,7 +20,7 @@ pub fn run(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
         all.push((Phase::default(), Phase::default(), Vec::new()));
     }
     for round in 0..bench.options.rounds {
-        for (server, (before, during, took)) in servers(bench).into_iter().zip(&mut all) {
+        for (server, (before, during, took)) in bench.servers().into_iter().zip(&mut all) {
             let seconds = round_of(bench, server, round, before, during)?;
             took.push(seconds * 1e3);
         }
@@ -28,13 +28,13 @@ pub fn run(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let mut quiet = Vec::new();
     let mut busy = Vec::new();
     let mut times = Vec::new();
-    for (server, (before, during, mut took)) in servers(bench).into_iter().zip(all) {
+    for (server, (before, during, mut took)) in bench.servers().into_iter().zip(all) {
         took.sort_by(f64::total_cmp);
         times.push(took[took.len() / 2]);
         quiet.push(before.samples(server));
         busy.push(during.samples(server));
     }
-    for server in servers(bench) {
+    for server in bench.servers() {
         // What comes after begins with the same rows on both.
         let mut client = server.connect()?;
         client.execute("DELETE FROM votes WHERE id >= $1", &[&bench.articles.votes()])?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use postgres::Client;
 use postgres::types::ToSql;
 
-use super::{Bench, CACHE, Memory, cached_bytes, servers};
+use super::setup::{Bench, CACHE, Memory};
 use crate::articles::{Articles, COUNT, VOTES_EACH};
 use crate::cache::Cache;
 use crate::file_sharing::{self, Access, Files, Shown};
@@ -18,7 +18,7 @@ use crate::server::{CacheServer, Failure, Kind};
 pub fn by_key(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let memory = Memory::now(&bench.ours)?;
     let base = number_of_votes();
-    for server in servers(bench) {
+    for server in bench.servers() {
         let mut client = server.connect()?;
         let begun = Instant::now();
         client.batch_execute(
@@ -41,10 +41,10 @@ pub fn by_key(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let point =
         ByKey { articles: &bench.articles, base, sql: "SELECT id, title, votes FROM article_votes WHERE id = $1" };
     for connections in [1, 8, 32] {
-        let samples = measure(&servers(bench), bench.options.plan(connections), &point)?;
+        let samples = measure(&bench.servers(), bench.options.plan(connections), &point)?;
         report.samples(&format!("SELECT from a materialized view by key, {connections} conn."), &samples)?;
     }
-    for server in servers(bench) {
+    for server in bench.servers() {
         server.connect()?.batch_execute("DROP MATERIALIZED VIEW article_votes")?;
     }
     Ok(())
@@ -55,14 +55,14 @@ pub fn counts(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let memory = Memory::now(&bench.ours)?;
     let count = ByKey { articles: &bench.articles, base: number_of_votes(), sql: COUNT };
     warm(bench, report, "the count of an article's votes", &count)?;
-    let before = cached_bytes(bench)?;
+    let before = bench.cached_bytes()?;
     let mut cache = Cache::connect(&bench.cache)?;
     let values: Vec<(String, Vec<u8>)> =
         (0..bench.articles.people).map(|article| (key(article), value(article).into_bytes())).collect();
     for (key, value) in &values {
         cache.set(key, value)?;
     }
-    let cached = cached_bytes(bench)? - before;
+    let cached = bench.cached_bytes()? - before;
     memory.report(bench, report, "the view of the counts", Some(cached))?;
     for connections in [1, 8] {
         let ours = crate::measure::lane(&bench.ours, &count);
@@ -77,21 +77,21 @@ pub fn counts(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
 /// The files that a person sees: shared with them or with a group of theirs, with their paths and storages.
 pub fn files(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let files = Files::new((bench.options.people / 5).max(500), bench.options.seed);
-    for server in servers(bench) {
+    for server in bench.servers() {
         eprintln!("sharing files on {}", server.kind.name());
         files.fill(server, Access::Accessors)?;
     }
     let memory = Memory::now(&bench.ours)?;
     let visible = Visible { files: &files };
     warm(bench, report, "the files that a person sees", &visible)?;
-    let before = cached_bytes(bench)?;
+    let before = bench.cached_bytes()?;
     let mut cache = Cache::connect(&bench.cache)?;
     let values: Vec<(String, Vec<u8>)> =
         (0..files.users).map(|user| (file_sharing::cache_key(user), files.cached(user).into_bytes())).collect();
     for (key, value) in &values {
         cache.set(key, value)?;
     }
-    let cached = cached_bytes(bench)? - before;
+    let cached = bench.cached_bytes()? - before;
     memory.report(bench, report, "the view of the files that each person sees", Some(cached))?;
     for connections in [1, 8] {
         let ours = crate::measure::lane(&bench.ours, &visible);

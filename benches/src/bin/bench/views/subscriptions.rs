@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Bench, OURS};
+use super::setup::{Bench, OURS};
 use crate::maintained::{copy, filled};
 use crate::measure::{Random, Samples};
 use crate::report::Report;
 use crate::server::{Failure, Server};
-use crate::subscriber::Subscriber;
+use crate::subscriber::{self, Subscriber};
 
 const CHANGES: u64 = 300;
 const CHANGES_OF_ALL: u64 = 5;
@@ -20,17 +20,18 @@ const OTHERS: u64 = 20;
 /// On a server of its own, which takes as many connections as it can.
 pub fn run(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let wanted = bench.options.subscribers;
-    let server = Server::dogwood_for(bench.place, "subscribed", wanted + OTHERS)?;
-    let count = wanted.min(server.connections_max - OTHERS);
+    let possible = subscriber::allow(wanted + OTHERS).saturating_sub(OTHERS);
+    let server = Server::dogwood_for(bench.place, "subscribed", possible + OTHERS)?;
+    let count = possible.min(server.connections_max - OTHERS);
     if count < wanted {
         report.note(&format!(
-            "This server takes {} connections: {count} subscriptions instead of {wanted}",
+            "{count} subscriptions instead of {wanted}: file descriptors (ulimit -Hn) last for {possible}, the server takes {} connections",
             server.connections_max
         ))?;
     }
     fill(&server, count)?;
     let mut subscribers = Vec::new();
-    for step in [1, 100, 1_000, count] {
+    for step in [1, 100, 1_000, 10_000, count] {
         let total = step.min(count);
         if subscribers.len() as u64 == total {
             continue;
@@ -52,7 +53,7 @@ fn open(report: &mut Report, server: &Server, subscribers: &mut Vec<Subscriber>,
     let mut refused = None;
     while (subscribers.len() as u64) < total {
         let query = format!("SELECT id, body, headline FROM posts_shown WHERE id = {}", subscribers.len());
-        match Subscriber::open(server, &query) {
+        match Subscriber::open_as(server, &query, subscribers.len() as u64) {
             Ok(subscriber) => subscribers.push(subscriber),
             Err(failure) => {
                 refused = Some(failure);

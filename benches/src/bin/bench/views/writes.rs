@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::{Bench, OURS, PEER, servers};
+use super::setup::{Bench, OURS, PEER};
 use crate::maintained::{filled, number, views};
 use crate::measure::{Lane, Operation, Samples, race};
 use crate::report::Report;
@@ -15,7 +15,7 @@ const KINDS: u64 = 100;
 /// All of it.
 pub fn run(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let fresh = AtomicI64::new(0);
-    for server in servers(bench) {
+    for server in bench.servers() {
         for affected in AFFECTED {
             table(server, affected)?;
         }

@@ -250,10 +250,33 @@ impl Regular {
             poll::step()?;
             let found = search::match_at(&self.part, text, begin, self.groups, self.references, self.insensitive)?;
             if found.is_some() {
-                return Ok(found);
+                let is_tried = begin < text.length() || begin == from || !self.references;
+                return Ok(if is_tried || self.tries_end(text, from)? { found } else { None });
             }
             begin += 1;
         }
+    }
+
+    /// Whether PostgreSQL tries the very end of a text, where nothing before it matches. Of an expression with back references it
+    /// first looks for the earliest end of what might match, tries all that begin before that, and goes on behind it, unless the
+    /// text ends there.
+    fn tries_end(&self, text: &Text<'_>, from: usize) -> Result<bool, ValueError> {
+        let automaton = self.part.automaton()?;
+        let mut tried = from;
+        while tried < text.length() {
+            let mut end = text.length();
+            let mut begin = tried;
+            while begin < end {
+                poll::step()?;
+                end = automaton.shortest(text, begin, begin, end)?.unwrap_or(end);
+                begin += 1;
+            }
+            if end == text.length() {
+                return Ok(true);
+            }
+            tried = end + 1;
+        }
+        Ok(false)
     }
 }
 

@@ -7,7 +7,7 @@ use super::spelling::spelled;
 use super::{Answer, EvalContext};
 use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
 use crate::resolve::qualified_definition;
-use crate::system::shown::Shown;
+use crate::system::definition_text::DefinitionText;
 use repr::{ColumnIndex, Datum, IndexId, RelationId, SequenceId, ValueError};
 
 fn column_list(table: &Table, columns: &[ColumnIndex]) -> String {
@@ -63,7 +63,7 @@ fn constraint(ctx: &EvalContext, id: u32, pretty: bool) -> Option<String> {
             }
         }
         if let Some(check) = table.checks.iter().find(|check| check.constraint.id == id) {
-            let shown = Shown::new(&*ctx.environment);
+            let shown = DefinitionText::new(&*ctx.environment);
             return Some(format!("CHECK ({})", shown.expression(table, &check.expression, pretty)));
         }
         if let Some(key) = table.foreign_keys.iter().find(|key| key.constraint.id == id) {
@@ -91,7 +91,7 @@ fn index(ctx: &EvalContext, args: &[Datum]) -> Answer {
             None => string(String::new()),
         };
     }
-    string(Shown::new(&*ctx.environment).index(table, index, is_pretty(args.get(2))))
+    string(DefinitionText::new(&*ctx.environment).index(table, index, is_pretty(args.get(2))))
 }
 
 /// The form of `\d`, rather than that of dumps.
@@ -103,7 +103,7 @@ fn is_pretty(arg: Option<&Datum>) -> bool {
 fn expression(ctx: &EvalContext, args: &[Datum]) -> Answer {
     let shown = text(&args[0])?;
     match is_pretty(args.get(2)) {
-        true => string(Shown::new(&*ctx.environment).again(RelationId(oid(&args[1])?), shown)),
+        true => string(DefinitionText::new(&*ctx.environment).again(RelationId(oid(&args[1])?), shown)),
         false => string(shown.to_owned()),
     }
 }

@@ -52,6 +52,36 @@ fn specifier<'a>(
         place = Some(number);
         rest = after;
     }
+    let (left, width, rest) = alignment(rest, values, next)?;
+    let kind = rest.chars().next().ok_or_else(unterminated)?;
+    if !matches!(kind, 's' | 'I' | 'L') {
+        return Err(ValueError {
+            hint: Some("For a single \"%\" use \"%%\".".to_owned()),
+            ..bad(format!("unrecognized format() type specifier \"{kind}\""))
+        });
+    }
+    let place = place.unwrap_or(*next + 1);
+    *next = place;
+    let value = values.get(place - 1).ok_or_else(|| bad("too few arguments for format()"))?;
+    let shown = shown(kind, value)?;
+    let fill = width.saturating_sub(shown.chars().count());
+    if fill > super::BYTES_MAX {
+        return Err(super::too_long());
+    }
+    poll::room(2 * (fill + shown.len()))?;
+    if result.len() + fill + shown.len() > super::BYTES_MAX {
+        return Err(super::too_long());
+    }
+    let (before, after) = if left { (0, fill) } else { (fill, 0) };
+    super::push_repeated(result, " ", before)?;
+    result.push_str(&shown);
+    super::push_repeated(result, " ", after)?;
+    Ok(&rest[1..])
+}
+
+/// Reads `[-][width]`: whether to the left, how wide, and what follows.
+fn alignment<'a>(source: &'a str, values: &[Datum], next: &mut usize) -> Result<(bool, usize, &'a str), ValueError> {
+    let mut rest = source;
     let mut left = false;
     while let Some(after) = rest.strip_prefix('-') {
         left = true;
@@ -81,37 +111,19 @@ fn specifier<'a>(
         width = number;
         rest = after;
     }
-    let kind = rest.chars().next().ok_or_else(unterminated)?;
-    if !matches!(kind, 's' | 'I' | 'L') {
-        return Err(ValueError {
-            hint: Some("For a single \"%\" use \"%%\".".to_owned()),
-            ..bad(format!("unrecognized format() type specifier \"{kind}\""))
-        });
-    }
-    let place = place.unwrap_or(*next + 1);
-    *next = place;
-    let value = values.get(place - 1).ok_or_else(|| bad("too few arguments for format()"))?;
-    let shown = match (kind, value.is_null()) {
+    Ok((left, width, rest))
+}
+
+/// An argument as a specifier shows it.
+fn shown(kind: char, value: &Datum) -> Result<String, ValueError> {
+    Ok(match (kind, value.is_null()) {
         ('I', true) => return Err(ValueError::new("22004", "null values cannot be formatted as an SQL identifier")),
         ('L', true) => "NULL".to_owned(),
         (_, true) => String::new(),
         ('I', false) => quote_identifier(text(value)?),
         ('L', false) => quote_literal(text(value)?),
         (_, false) => text(value)?.to_owned(),
-    };
-    let fill = width.saturating_sub(shown.chars().count());
-    if fill > super::BYTES_MAX {
-        return Err(super::too_long());
-    }
-    poll::room(2 * (fill + shown.len()))?;
-    if result.len() + fill + shown.len() > super::BYTES_MAX {
-        return Err(super::too_long());
-    }
-    let (before, after) = if left { (0, fill) } else { (fill, 0) };
-    super::push_repeated(result, " ", before)?;
-    result.push_str(&shown);
-    super::push_repeated(result, " ", after)?;
-    Ok(&rest[1..])
+    })
 }
 
 fn leading_number(source: &str) -> Result<(Option<usize>, &str), ValueError> {

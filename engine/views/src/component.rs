@@ -1,0 +1,193 @@
+//! Views that are tied by views over views, and the commits that they have still to go through, together.
+//!
+//! ```text
+//! groups ─▶ queue ─▶ folded up to a boundary ─▶ passage: view after view, each of them in slices ─▶ published
+//! ```
+//! What lags goes through all that waits as one group: each view looks at two states only, before it and after it. An
+//! erasure, TRUNCATE and DDL are boundaries, and go through alone. Where somebody watches, each group does: what is told
+//! has the time at which it became so.
+
+use crate::publication::{ComponentId, Pace};
+use crate::sources::table_changes;
+use crate::subscription::Deltas;
+use repr::{CommitTime, RelationId, Row};
+use state::SqlError;
+use state::overlay::Overlay;
+use state::published::Published;
+use state::reader::Reader;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// Changed rows of a relation, with their differences.
+pub type ChangedRows = Arc<Vec<(Row, isize)>>;
+
+/// So many groups are folded into one at most.
+const FOLDED_MAX: usize = 1_024;
+
+/// Commits that were written together.
+#[derive(Clone)]
+pub struct CommitGroup {
+    /// The state before them; its views are not looked at.
+    pub before: Arc<Published>,
+    /// The state after them; likewise.
+    pub after: Arc<Published>,
+    /// The changes, in order.
+    pub layers: Vec<Arc<Overlay>>,
+    /// Whoever wrote them waits for these.
+    pub awaited: BTreeSet<ComponentId>,
+    /// What was found of a table's changes: many views may read it.
+    memo: Arc<OnceLock<BTreeMap<RelationId, ChangedRows>>>,
+}
+
+impl CommitGroup {
+    /// One group, or several that follow each other. Only one by itself is a boundary.
+    pub fn new(before: Arc<Published>, after: Arc<Published>, layers: Vec<Arc<Overlay>>) -> Self {
+        CommitGroup { before, after, layers, awaited: BTreeSet::new(), memo: Arc::default() }
+    }
+
+    /// The tables that they write.
+    pub fn tables(&self) -> impl Iterator<Item = RelationId> {
+        self.layers.iter().flat_map(|layer| layer.tables().map(|(relation, _)| relation))
+    }
+
+    /// Whether people are forgotten.
+    pub fn erases(&self) -> bool {
+        self.layers.iter().any(|layer| erases(layer))
+    }
+
+    /// Whether the catalog is another after it.
+    pub fn changes_schema(&self) -> bool {
+        !Arc::ptr_eq(&self.before.schema, &self.after.schema)
+    }
+
+    fn is_boundary(&self) -> bool {
+        self.changes_schema() || self.layers.iter().any(|layer| is_boundary(layer))
+    }
+
+    /// The changed rows of a table that was not truncated.
+    pub(crate) fn changes(&self, before: &dyn Reader, relation: RelationId) -> ChangedRows {
+        let of = |relation| Arc::new(table_changes(before, &self.layers, relation, 0).unwrap_or_default());
+        let memo = self.memo.get_or_init(|| {
+            let tables: BTreeSet<RelationId> = self.tables().collect();
+            // Those that are written by more than is worth keeping are looked through by each who reads them.
+            let few = |relation: &RelationId| self.rows(*relation) <= MEMO_ROWS_MAX;
+            tables.into_iter().filter(few).map(|relation| (relation, of(relation))).collect()
+        });
+        memo.get(&relation).cloned().unwrap_or_else(|| of(relation))
+    }
+
+    fn rows(&self, relation: RelationId) -> usize {
+        let changes = self.layers.iter().filter_map(|layer| layer.table(relation));
+        changes.map(|changes| if changes.truncated { usize::MAX / 2 } else { changes.rows.len() }).sum()
+    }
+}
+
+/// A table's changes up to this are put together once for all views.
+const MEMO_ROWS_MAX: usize = 10_000;
+
+/// Whether people are forgotten by a commit.
+pub fn erases(layer: &Overlay) -> bool {
+    layer.subjects().any(|(_, microdb)| microdb.is_none())
+}
+
+/// Whether a commit's changes go through views alone: it erases people or truncates a table.
+pub fn is_boundary(layer: &Overlay) -> bool {
+    erases(layer) || layer.tables().any(|(_, changes)| changes.truncated)
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Component {
+    queue: VecDeque<CommitGroup>,
+    /// What it is going through.
+    pub passage: Option<Box<Passage>>,
+    /// How long things take it.
+    pub pace: Pace,
+}
+
+impl Component {
+    /// Whether it has something to go through.
+    pub fn is_pending(&self) -> bool {
+        self.passage.is_some() || !self.queue.is_empty()
+    }
+
+    /// One more, after all before.
+    pub fn push(&mut self, group: CommitGroup) {
+        self.queue.push_back(group);
+    }
+
+    /// Nothing is left of what waits.
+    pub fn clear(&mut self) {
+        self.queue.clear();
+        self.passage = None;
+    }
+
+    /// The state from which it goes on: that which its passage leads to, else that of its last one.
+    pub fn position(&self) -> Option<&Arc<Published>> {
+        match &self.passage {
+            Some(passage) => Some(&passage.after),
+            None => self.queue.front().map(|group| &group.before),
+        }
+    }
+
+    /// Whether several groups wait.
+    pub fn is_behind(&self) -> bool {
+        self.queue.len() > 1
+    }
+
+    /// What it goes through next: one group, or what waits as one.
+    pub fn next_group(&mut self, folds: bool) -> Option<CommitGroup> {
+        let first = self.queue.pop_front()?;
+        if !folds || first.is_boundary() || self.queue.front().is_none_or(CommitGroup::is_boundary) {
+            return Some(first);
+        }
+        let (mut layers, mut after) = (first.layers, first.after);
+        while layers.len() < FOLDED_MAX
+            && let Some(next) = self.queue.pop_front_if(|next| !next.is_boundary())
+        {
+            layers.extend(next.layers);
+            after = next.after;
+        }
+        Some(CommitGroup::new(first.before, after, layers))
+    }
+}
+
+/// Going through a group.
+pub struct Passage {
+    /// The state before it, with the views as they were.
+    pub before: Arc<dyn Reader>,
+    /// The state after it.
+    pub after: Arc<Published>,
+    /// Views that have still to go through it.
+    pub affected: BTreeSet<RelationId>,
+    /// What changed in tables, and in the views that are through.
+    pub changes: BTreeMap<RelationId, ChangedRows>,
+    /// The view that has been fed, and is not through yet.
+    pub under_way: Option<RelationId>,
+    /// What became of those that are through.
+    pub found: Found,
+    /// When it began.
+    pub began: Instant,
+}
+
+/// What a passage has found out.
+#[derive(Default)]
+pub struct Found {
+    /// What changed in views that are watched.
+    pub deltas: Deltas,
+    /// Views that have no rows any more.
+    pub failing: BTreeMap<RelationId, SqlError>,
+    /// Views of which other rows fail than before, or may.
+    pub doubtful: BTreeSet<RelationId>,
+    /// Views that have to be filled anew.
+    pub left_behind: BTreeSet<RelationId>,
+}
+
+impl Passage {
+    /// The time of the last of its groups.
+    pub fn time(&self) -> CommitTime {
+        self.after.time
+    }
+}

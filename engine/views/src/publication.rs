@@ -1,0 +1,483 @@
+//! Where states of the database are published: tables when they are durable, views when they have followed.
+//!
+//! ```text
+//! flush thread ── publish: the leaves as of T ─────────▶ ┌─────────────┐ ─▶ readers
+//!                                                        │ one pointer │
+//! view worker  ── pass: a component is through to T' ──▶ └─────────────┘ ─▶ subscribers, whoever waits for the component
+//! ```
+//!
+//! Views that are tied by views over views are a *component*, which goes through commits as one, by a frontier of its own.
+//! A commit that a component has not gone through yet is published all the same; then its views are *behind*: not wrong
+//! there, but absent. Whoever committed is answered when the views of what it wrote are through, and nobody else's weight
+//! is felt. Of a component that is behind the last state that it has come through to is kept, too, for readers who wait.
+//!
+//! The other way it carries which relations which components read, of all view workers. Only structural messages make them
+//! read more, so whoever has told a worker some waits until they are heard.
+
+use crate::subscription::{Deltas, Subscriptions};
+use arc_swap::ArcSwap;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use repr::{CommitTime, RelationId};
+use state::SqlError;
+use state::published::Published;
+use state::view_states::{ViewState, Views};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A component: views that are tied by views over views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ComponentId {
+    /// The view worker that keeps it.
+    pub worker: usize,
+    number: u64,
+}
+
+impl ComponentId {
+    /// The ordered indexes, which go through every commit at once.
+    pub const ORDERED: ComponentId = ComponentId { worker: 0, number: 0 };
+
+    /// The one after so many others of a worker.
+    pub fn new(worker: usize, others: u64) -> Self {
+        ComponentId { worker, number: others + 1 }
+    }
+}
+
+/// A component, and a commit that it has to be through.
+pub type Waits = BTreeMap<ComponentId, CommitTime>;
+
+/// Called once what was waited for is there.
+pub type Answer = Box<dyn FnOnce() + Send>;
+
+/// A reader who waits for a view looks again after so long whether it may wait on.
+const LOOK: Duration = Duration::from_millis(10);
+/// It waits as long as it took to fill the view, but within these.
+const PATIENCE_MIN: Duration = Duration::from_millis(2);
+const PATIENCE_MAX: Duration = Duration::from_secs(1);
+
+/// See the module.
+pub struct Publication {
+    published: Arc<ArcSwap<Published>>,
+    subscriptions: Arc<Subscriptions>,
+    frontiers: Mutex<Frontiers>,
+    news: News,
+    /// By worker, structural messages that it is done with.
+    heard: Vec<AtomicU64>,
+    routes: ArcSwap<Routes>,
+    /// An erasure that views hold up no longer.
+    given_up: AtomicU64,
+}
+
+/// Where one waits for what. Whoever waits is woken for what it waits for, and for nothing else: each time costs as much as
+/// taking a small view through a commit.
+#[derive(Default)]
+struct News {
+    /// Another state is published.
+    published: Condvar,
+    /// What `Waiting::quick` asks for is there.
+    quick: Condvar,
+    /// A worker has settled.
+    settled: Condvar,
+    /// A worker has heard a structural message.
+    heard: Condvar,
+}
+
+/// Who reads what.
+#[derive(Clone, Default)]
+pub struct Routes {
+    /// By relation, the components that read it.
+    pub readers: BTreeMap<RelationId, Vec<ComponentId>>,
+    /// The views of each.
+    pub members: BTreeMap<ComponentId, Vec<RelationId>>,
+}
+
+/// What views became.
+pub struct Passed {
+    /// As of this commit.
+    pub time: CommitTime,
+    /// The component that is through all groups up to there; none where only something else has changed.
+    pub component: Option<ComponentId>,
+    /// The leaves at that time, if it went through groups.
+    pub after: Option<Arc<Published>>,
+    /// What it took.
+    pub pace: Pace,
+    /// It has no views any more.
+    pub retired: bool,
+    /// Its views that have become others; none are gone.
+    pub views: Vec<(RelationId, Option<Arc<ViewState>>)>,
+    /// What changed in views that are watched.
+    pub deltas: Deltas,
+}
+
+/// How long things take a component.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pace {
+    /// To be filled.
+    pub filling: Duration,
+    /// To go through what came last.
+    pub group: Duration,
+}
+
+/// Who keeps a view, and how far it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Standing {
+    /// The worker that keeps it.
+    pub worker: Option<usize>,
+    /// How long it has been behind.
+    pub lag: Option<Duration>,
+}
+
+/// How far all have come.
+#[derive(Default)]
+struct Frontiers {
+    /// Of commits that are not published yet.
+    ahead: Vec<Passed>,
+    /// How far each component is, as far as it was told of commits.
+    reached: BTreeMap<ComponentId, CommitTime>,
+    /// By worker, all of its components are through all groups up to there that it was told of.
+    settled: Vec<CommitTime>,
+    /// An erasure that not all workers have settled.
+    erasure: Option<CommitTime>,
+    /// By worker, who reads what there.
+    routes: Vec<Routes>,
+    /// Components that published commits have to go through.
+    lags: BTreeMap<ComponentId, Lag>,
+    waiting: Waiting,
+    paces: BTreeMap<ComponentId, Pace>,
+}
+
+/// Who waits for components.
+#[derive(Default)]
+struct Waiting {
+    /// What is waited for before it is published.
+    quick: Option<Waits>,
+    /// Answers to commits that are published.
+    parked: Vec<(Waits, Answer)>,
+}
+
+/// How far a component is behind.
+struct Lag {
+    /// It is through all up to here …
+    since: CommitTime,
+    /// … and has to be through this.
+    until: CommitTime,
+    /// Since when it has been behind.
+    began: Instant,
+    /// Its views.
+    views: BTreeSet<RelationId>,
+    /// Its views and the leaves as of `since`, once it has come through something while it was behind.
+    last: Option<Arc<Published>>,
+}
+
+impl Publication {
+    /// Publishes by this pointer what so many workers make of it.
+    pub fn new(published: Arc<ArcSwap<Published>>, subscriptions: Arc<Subscriptions>, workers: usize) -> Self {
+        let (settled, routes) = (vec![CommitTime::default(); workers], vec![Routes::default(); workers]);
+        Publication {
+            published,
+            subscriptions,
+            frontiers: Mutex::new(Frontiers { settled, routes, ..Frontiers::default() }),
+            news: News::default(),
+            heard: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+            routes: ArcSwap::default(),
+            given_up: AtomicU64::new(0),
+        }
+    }
+
+    /// A worker is done with so many structural messages; who reads what there, if that may have changed.
+    pub fn hear(&self, worker: usize, messages: u64, routes: Option<Routes>) {
+        if let Some(routes) = routes {
+            let mut frontiers = self.frontiers.lock();
+            frontiers.routes[worker] = routes;
+            self.routes.store(Arc::new(Routes::of_all(&frontiers.routes)));
+        }
+        if self.heard[worker].swap(messages, Ordering::AcqRel) != messages {
+            // Under the lock, so that nobody begins to wait in between.
+            let _frontiers = self.frontiers.lock();
+            self.news.heard.notify_all();
+        }
+    }
+
+    /// Who reads what, for someone who has told each worker so many structural messages: waits until they are heard.
+    pub fn routes(&self, told: &[u64]) -> Arc<Routes> {
+        let is_heard = || self.heard.iter().zip(told).all(|(heard, told)| heard.load(Ordering::Acquire) >= *told);
+        if !is_heard() {
+            let mut frontiers = self.frontiers.lock();
+            while !is_heard() {
+                self.news.heard.wait(&mut frontiers);
+            }
+        }
+        self.routes.load_full()
+    }
+
+    /// What views became. It is published at once if its commit is, else with it.
+    pub fn pass(&self, passed: Passed) {
+        let mut frontiers = self.frontiers.lock();
+        if let Some(component) = passed.component {
+            frontiers.reached.insert(component, passed.time);
+            frontiers.paces.insert(component, passed.pace);
+        }
+        self.pass_to(frontiers, passed);
+    }
+
+    fn pass_to(&self, mut frontiers: MutexGuard<'_, Frontiers>, passed: Passed) {
+        let published = self.published.load_full();
+        if passed.time > published.time {
+            frontiers.ahead.push(passed);
+            if frontiers.waiting.quick.as_ref().is_some_and(|waits| frontiers.are_quick(waits)) {
+                self.news.quick.notify_all();
+            }
+            return;
+        }
+        let mut views = published.views.clone();
+        let told = Self::apply(&mut frontiers, &mut views, passed);
+        views.set_behind(frontiers.behind());
+        // Under the lock, so that no group is published in between.
+        self.published.store(Arc::new(Published { views, ..Published::clone(&published) }));
+        self.finish(frontiers, vec![told], published.time);
+    }
+
+    /// All components of a worker are through all groups up to there that it was told of.
+    pub fn settle(&self, worker: usize, time: CommitTime) {
+        let mut frontiers = self.frontiers.lock();
+        frontiers.settled[worker] = frontiers.settled[worker].max(time);
+        let settled = frontiers.settled();
+        self.news.settled.notify_all();
+        if frontiers.erasure.take_if(|erasure| *erasure <= settled).is_some() {
+            // What subscribers were told of the erasure stands before it. Whoever waits for it sees it after this.
+            let mut deltas = Deltas::default();
+            deltas.forget();
+            self.pass_to(frontiers, Passed::only(settled, deltas));
+        }
+    }
+
+    /// Waits until these components are through, but those that were behind before and no longer than that.
+    pub fn await_quick(&self, waits: &Waits, patience: Duration) {
+        let mut frontiers = self.frontiers.lock();
+        let until = Instant::now() + patience;
+        while !frontiers.are_quick(waits) {
+            frontiers.waiting.quick = Some(waits.clone());
+            if self.news.quick.wait_until(&mut frontiers, until).timed_out() {
+                break;
+            }
+        }
+        frontiers.waiting.quick = None;
+    }
+
+    /// All workers are about to be told of an erasure.
+    pub fn expect_erasure(&self, time: CommitTime) {
+        self.frontiers.lock().erasure = Some(time);
+    }
+
+    /// Waits until all components are through an erasure. Those that take longer than this are filled anew.
+    pub fn await_settled(&self, time: CommitTime, patience: Duration) {
+        let mut frontiers = self.frontiers.lock();
+        let until = Instant::now() + patience;
+        while frontiers.settled() < time {
+            if self.given_up.load(Ordering::Relaxed) >= time.0 {
+                self.news.settled.wait(&mut frontiers);
+            } else if self.news.settled.wait_until(&mut frontiers, until).timed_out() {
+                self.given_up.store(time.0, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The last erasure that views have held up for too long.
+    pub fn given_up(&self) -> CommitTime {
+        CommitTime(self.given_up.load(Ordering::Relaxed))
+    }
+
+    /// Publishes a state that is durable. The views of these components are behind, unless they are through.
+    pub fn publish(&self, state: &Published, waits: &Waits) {
+        let mut frontiers = self.frontiers.lock();
+        let published = self.published.load_full();
+        let (mut views, mut told) = (published.views.clone(), Vec::new());
+        let (routes, mut shown) = (self.routes.load(), BTreeMap::new());
+        // A component may be further than another that came after it.
+        let (due, ahead): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut frontiers.ahead).into_iter().partition(|passed| passed.time <= state.time);
+        frontiers.ahead = ahead;
+        for passed in due {
+            shown.extend(passed.component.map(|component| (component, passed.time)));
+            told.push(Self::apply(&mut frontiers, &mut views, passed));
+        }
+        for (component, time) in waits {
+            let shown: Option<CommitTime> = shown.get(component).copied();
+            if shown.is_some_and(|shown| shown >= *time) {
+                continue;
+            }
+            let since = shown.unwrap_or(published.time);
+            let members = routes.members.get(component).into_iter().flatten().copied();
+            let lag = Lag { since, until: *time, began: Instant::now(), views: BTreeSet::new(), last: None };
+            let lag = frontiers.lags.entry(*component).or_insert(lag);
+            lag.until = *time;
+            lag.views.extend(members);
+        }
+        views.set_behind(frontiers.behind());
+        self.published.store(Arc::new(Published { views, ..Published::clone(state) }));
+        self.finish(frontiers, told, state.time);
+    }
+
+    /// Who keeps which view, and which are behind.
+    pub fn standing(&self) -> BTreeMap<RelationId, Standing> {
+        let routes = self.routes.load();
+        let mut standing = BTreeMap::new();
+        for (component, views) in &routes.members {
+            let worker = Some(component.worker);
+            standing.extend(views.iter().map(|view| (*view, Standing { worker, lag: None })));
+        }
+        for lag in self.frontiers.lock().lags.values() {
+            for view in &lag.views {
+                standing.entry(*view).or_default().lag = Some(lag.began.elapsed());
+            }
+        }
+        standing
+    }
+
+    /// Answers once these components are through, which may be at once.
+    pub fn park(&self, waits: Waits, answer: Answer) {
+        let mut frontiers = self.frontiers.lock();
+        if frontiers.are_through(&waits) {
+            drop(frontiers);
+            return answer();
+        }
+        frontiers.waiting.parked.push((waits, answer));
+    }
+
+    /// A state of now or later in which these views are not behind, if there is one soon; none if they are not behind.
+    /// `check` says whether to wait on. Waits no longer than computing them would take.
+    pub fn with_views(
+        &self,
+        views: &[RelationId],
+        check: &dyn Fn() -> Result<(), SqlError>,
+    ) -> Result<Option<Arc<Published>>, SqlError> {
+        let is_behind = |published: &Published| views.iter().any(|view| published.views.is_behind(*view));
+        let asked_at = {
+            let published = self.published.load();
+            // Most often: without a lock.
+            if !is_behind(&published) {
+                return Ok(None);
+            }
+            published.time
+        };
+        let (mut frontiers, began) = (self.frontiers.lock(), Instant::now());
+        loop {
+            if !is_behind(&self.published.load()) {
+                return Ok(None);
+            }
+            let concerns = |lag: &Lag| views.iter().any(|view| lag.views.contains(view));
+            let lags: Vec<(&ComponentId, &Lag)> = frontiers.lags.iter().filter(|(_, lag)| concerns(lag)).collect();
+            if let [(_, Lag { last: Some(last), .. })] = lags.as_slice()
+                && last.time >= asked_at
+                && views.iter().all(|view| last.views.ready(*view).is_some())
+            {
+                return Ok(Some(last.clone()));
+            }
+            let paces = lags.iter().filter_map(|(id, _)| frontiers.paces.get(id));
+            let (patience, expected) = paces.fold((PATIENCE_MIN, Duration::ZERO), |(patience, expected), pace| {
+                (patience.max(pace.filling.min(PATIENCE_MAX)), expected.max(pace.group))
+            });
+            let waited = began.elapsed();
+            if waited >= patience || expected > patience {
+                return Ok(None);
+            }
+            self.news.published.wait_for(&mut frontiers, LOOK.min(patience.saturating_sub(waited)));
+            check()?;
+        }
+    }
+
+    /// What came out of it stands in these views from now on. What subscribers are told of it.
+    fn apply(frontiers: &mut Frontiers, views: &mut Views, passed: Passed) -> (CommitTime, Deltas) {
+        let Passed { time, component, after, views: became, deltas, retired, .. } = passed;
+        let ids: Vec<RelationId> = became.iter().map(|(id, _)| *id).collect();
+        for (id, state) in became {
+            match state {
+                Some(state) => views.set(id, state),
+                None => views.remove(id),
+            }
+        }
+        let Some(component) = component else { return (time, deltas) };
+        if retired {
+            frontiers.reached.remove(&component);
+            frontiers.paces.remove(&component);
+            frontiers.lags.remove(&component);
+        } else if let Some(lag) = frontiers.lags.get_mut(&component) {
+            lag.since = time;
+            lag.views.extend(ids);
+            if time >= lag.until {
+                frontiers.lags.remove(&component);
+            } else if let Some(after) = after {
+                let mut own = Views::default();
+                let states = lag.views.iter().filter_map(|view| Some((*view, views.get(*view)?.clone())));
+                states.for_each(|(view, state)| own.set(view, state));
+                lag.last = Some(Arc::new(Published { views: own, ..Published::clone(&after) }));
+            }
+        }
+        (time, deltas)
+    }
+
+    /// Tells what was published, to subscribers before those who wait.
+    fn finish(&self, mut frontiers: MutexGuard<'_, Frontiers>, told: Vec<(CommitTime, Deltas)>, time: CommitTime) {
+        let frontier = frontiers.lags.values().map(|lag| lag.since).min().unwrap_or(time);
+        self.subscriptions.tell(told, frontier);
+        let mut answers = Vec::new();
+        if !frontiers.waiting.parked.is_empty() {
+            let parked = std::mem::take(&mut frontiers.waiting.parked);
+            for (waits, answer) in parked {
+                if frontiers.are_through(&waits) {
+                    answers.push(answer);
+                } else {
+                    frontiers.waiting.parked.push((waits, answer));
+                }
+            }
+        }
+        self.news.published.notify_all();
+        drop(frontiers);
+        answers.into_iter().for_each(|answer| answer());
+    }
+}
+
+impl Passed {
+    /// Subscribers are told, of no component.
+    pub fn only(time: CommitTime, deltas: Deltas) -> Self {
+        let (pace, views) = (Pace::default(), Vec::new());
+        Passed { time, component: None, after: None, pace, retired: false, views, deltas }
+    }
+}
+
+impl Routes {
+    fn of_all(workers: &[Routes]) -> Routes {
+        let mut all = Routes::default();
+        for Routes { readers, members } in workers {
+            readers.iter().for_each(|(relation, components)| {
+                all.readers.entry(*relation).or_default().extend(components);
+            });
+            all.members.extend(members.iter().map(|(component, views)| (*component, views.clone())));
+        }
+        all
+    }
+}
+
+impl Frontiers {
+    /// All components of all workers are through all groups up to there.
+    fn settled(&self) -> CommitTime {
+        self.settled.iter().min().copied().unwrap_or_default()
+    }
+
+    fn behind(&self) -> BTreeSet<RelationId> {
+        self.lags.values().flat_map(|lag| lag.views.iter().copied()).collect()
+    }
+
+    /// Whether these are through, but for those that were behind before.
+    fn are_quick(&self, waits: &Waits) -> bool {
+        waits.iter().all(|(component, time)| {
+            self.lags.contains_key(component) || self.reached.get(component).is_some_and(|reached| reached >= time)
+        })
+    }
+
+    /// Whether whoever waits so sees what it waits for in what is published.
+    fn are_through(&self, waits: &Waits) -> bool {
+        waits.iter().all(|(component, time)| self.lags.get(component).is_none_or(|lag| lag.since >= *time))
+    }
+}
