@@ -294,15 +294,25 @@ pub struct Sequence {
     pub max_value: i64,
     /// CYCLE.
     pub cycle: bool,
+    /// CACHE: shown only, since values are reserved by blocks of our own.
+    #[serde(default = "one")]
+    pub cache: i64,
     /// OWNED BY: dropped with that column.
     pub owned_by: Option<(RelationId, ColumnIndex)>,
-    /// Which counter it counts by: each making and each restart has a new one, so that a rollback finds the one before as it
-    /// was. 0 in folders that are older than this.
+    /// Which counter it counts by: each making, restart and change has a new one, so that a rollback finds the one before as
+    /// it was. 0 in folders that are older than this.
     #[serde(default)]
     pub generation: u64,
     /// The first value of this generation; none is START's.
     #[serde(default)]
     pub first: Option<i64>,
+    /// The generation that this one goes on from, as long as it has counted nothing itself.
+    #[serde(default)]
+    pub continues: Option<u64>,
+}
+
+fn one() -> i64 {
+    1
 }
 
 /// CREATE TYPE … AS ENUM.

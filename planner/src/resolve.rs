@@ -30,6 +30,7 @@ mod operator;
 mod outputs;
 mod position;
 mod query;
+mod recursion;
 mod row_literals;
 mod row_lock;
 mod scope;
@@ -146,8 +147,8 @@ struct CteBinding {
     used: bool,
     /// The first and the next number of the subqueries in it that lock rows.
     locking: (usize, usize),
-    /// While its own recursive term is resolved: the subqueries around that.
-    recursing: Option<usize>,
+    /// While it is resolved itself.
+    recursing: Option<recursion::Recursing>,
 }
 
 /// Resolves one statement.

@@ -269,7 +269,9 @@ fn effects_say_what_becomes_of_rows() {
     assert_eq!(kinds("CREATE INDEX mine ON stories (author); DROP INDEX mine"), [""; 0], "and loses it");
     assert_eq!(kinds("ALTER TABLE plain RENAME n TO m"), [""; 0]);
     assert_eq!(kinds("TRUNCATE users CASCADE"), ["Truncate"]);
-    assert_eq!(kinds("ALTER SEQUENCE s RESTART WITH 7"), ["ResetSequence"]);
+    assert_eq!(kinds("ALTER SEQUENCE s RESTART WITH 7"), ["RenewSequence"]);
+    assert_eq!(kinds("ALTER SEQUENCE s CACHE 3"), ["RenewSequence"]);
+    assert_eq!(kinds("ALTER SEQUENCE s OWNED BY NONE"), [""; 0]);
     let plan = run(&base, "DROP TABLE users CASCADE").expect("cascades");
     assert_eq!(plan.notices[0].message, "drop cascades to constraint stories_author_fkey on table stories");
     assert_eq!(plan.tag, "DROP TABLE");

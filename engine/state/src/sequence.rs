@@ -1,15 +1,23 @@
 //! Sequences and hidden row ids: counters outside transactions, never going back.
 //!
 //! Values are handed out from a block that is reserved durably beforehand: a crash leaves a gap, never a
-//! value twice. A sequence that is made or restarted counts by a new counter, whose number stands in the catalog: while
-//! that is not committed nobody else counts by it, and when it is rolled back the one before goes on. A number is never
-//! given twice, so that what a rolled-back or lost transaction has counted is nobody's.
+//! value twice. A sequence that is made, restarted or changed counts by a new counter, whose number stands in the catalog:
+//! while that is not committed nobody else counts by it, and when it is rolled back the one before goes on. A number is
+//! never given twice, so that what a rolled-back or lost transaction has counted is nobody's.
+//!
+//! ```text
+//! ALTER SEQUENCE s INCREMENT 5     generation 8 goes on from where 7 stands
+//!     its own nextval              8 counts; others go on with 7
+//!     ROLLBACK                     7 stands as it did
+//!     COMMIT (`settle`)            8 is put behind what 7 gave meanwhile; who comes with 7 counts by 8 from now on
+//! ```
 
 use crate::SqlError;
-use parking_lot::Mutex;
-use planner::catalog::Sequence;
+use parking_lot::{Mutex, MutexGuard};
+use planner::catalog::{Catalog, Sequence};
 use repr::SequenceId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use storage::{Batch, Store};
 
 // A block costs one flush.
@@ -20,8 +28,15 @@ const META_ROW_ID: &[u8] = b"row_id";
 /// All counters.
 pub struct Sequences {
     store: Store,
-    counters: Mutex<BTreeMap<CounterId, Counter>>,
+    counters: Mutex<Counters>,
     row_id: Mutex<RowId>,
+}
+
+#[derive(Default)]
+struct Counters {
+    by_id: BTreeMap<CounterId, Counter>,
+    /// Sequences that were changed since the server began, as they are committed: a statement may know an older generation.
+    changed: BTreeMap<SequenceId, Arc<Sequence>>,
 }
 
 /// A sequence and its generation.
@@ -37,6 +52,8 @@ struct Counter {
     called: bool,
     /// Values on the way to this one may be given without another reservation.
     ahead: Option<i64>,
+    /// By setval: what its generation goes on from does not matter any more.
+    placed: bool,
 }
 
 impl Counter {
@@ -44,6 +61,12 @@ impl Counter {
     fn covers(&self, value: i64, increment: i64) -> bool {
         let Some(ahead) = self.ahead.filter(|_| self.called) else { return false };
         if increment > 0 { self.value < value && value <= ahead } else { ahead <= value && value < self.value }
+    }
+
+    /// Whether it has gone farther than another one.
+    fn is_beyond(&self, other: &Counter, increment: i64) -> bool {
+        let (value, than) = if increment > 0 { (self.value, other.value) } else { (other.value, self.value) };
+        (value, self.called) > (than, other.called)
     }
 }
 
@@ -87,8 +110,9 @@ impl Sequences {
     }
 
     /// `nextval`.
-    pub fn next_value(&self, sequence: &Sequence) -> Result<i64, SqlError> {
+    pub fn next_value(&self, sequence: &Arc<Sequence>) -> Result<i64, SqlError> {
         let mut counters = self.counters.lock();
+        let sequence = &*counters.newest(sequence);
         let counter = self.counter(&mut counters, sequence)?;
         let value = if counter.called { following(sequence, counter.value)? } else { counter.value };
         let mut ahead = counter.ahead;
@@ -99,12 +123,14 @@ impl Sequences {
             self.store_counter(counter_id(sequence), block, true)?;
             ahead = Some(block);
         }
-        counters.insert(counter_id(sequence), Counter { value, called: true, ahead });
+        counters.keep(counter_id(sequence), Counter { value, called: true, ahead, placed: counter.placed });
         Ok(value)
     }
 
     /// `setval`.
-    pub fn set_value(&self, sequence: &Sequence, value: i64, called: bool) -> Result<(), SqlError> {
+    pub fn set_value(&self, sequence: &Arc<Sequence>, value: i64, called: bool) -> Result<(), SqlError> {
+        let mut counters = self.counters.lock();
+        let sequence = &*counters.newest(sequence);
         if value < sequence.min_value || value > sequence.max_value {
             return Err(SqlError::new(
                 "22003",
@@ -114,40 +140,101 @@ impl Sequences {
                 ),
             ));
         }
-        let mut counters = self.counters.lock();
         self.store_counter(counter_id(sequence), value, called)?;
-        keep(&mut counters, counter_id(sequence), Counter { value, called, ahead: None });
+        counters.keep(counter_id(sequence), Counter { value, called, ahead: None, placed: true });
         Ok(())
     }
 
+    /// A generation will go on from where a sequence stands, which is written down: the last value given. What is committed
+    /// may count meanwhile.
+    pub fn continue_by(&self, generation: u64, sequence: &Sequence, committed: bool) -> Result<i64, SqlError> {
+        let mut counters = self.counters.lock();
+        let counter = self.counter(&mut counters, sequence)?;
+        if !committed {
+            let id = (sequence.id, generation);
+            self.store_counter(id, counter.value, counter.called)?;
+            counters.keep(id, Counter { ahead: None, ..counter });
+        } else if self.stored(counter_id(sequence))?.is_none() {
+            self.store_counter(counter_id(sequence), counter.value, counter.called)?;
+        }
+        Ok(counter.value)
+    }
+
+    /// A catalog is to be committed behind another, by this batch: sequences that were changed are put behind what was given
+    /// meanwhile. Nothing counts until the answer is dropped.
+    pub fn settle<'s>(&'s self, old: &Catalog, new: &Catalog, batch: &mut Batch) -> Result<Settling<'s>, SqlError> {
+        let mut counters = self.counters.lock();
+        let mut settled = Vec::new();
+        for (id, sequence) in &new.sequences {
+            let Some(before) = old.sequences.get(id).filter(|before| before.generation != sequence.generation) else {
+                continue;
+            };
+            let goes_on = sequence.first.is_none() && sequence.continues.is_some();
+            if goes_on && self.has_counted(&mut counters, sequence)? {
+                let given = self.counter(&mut counters, before)?;
+                let counter = self.counter(&mut counters, sequence)?;
+                if !counter.placed && given.is_beyond(&counter, sequence.increment) {
+                    let counter = Counter { ahead: None, ..given };
+                    batch.put_meta(&self.store, &meta_key(counter_id(sequence)), &counter_bytes(counter.value, counter.called));
+                    counters.keep(counter_id(sequence), counter);
+                }
+            }
+            settled.push(sequence.clone());
+        }
+        Ok(Settling { counters, settled })
+    }
+
     /// The last value given, or the first to come; and which of the two.
-    pub fn state(&self, sequence: &Sequence) -> Result<(i64, bool), SqlError> {
-        let counter = self.counter(&mut self.counters.lock(), sequence)?;
+    pub fn state(&self, sequence: &Arc<Sequence>) -> Result<(i64, bool), SqlError> {
+        let mut counters = self.counters.lock();
+        let sequence = &*counters.newest(sequence);
+        let counter = self.counter(&mut counters, sequence)?;
         Ok((counter.value, counter.called))
     }
 
-    fn counter(&self, counters: &mut BTreeMap<CounterId, Counter>, sequence: &Sequence) -> Result<Counter, SqlError> {
+    fn counter(&self, counters: &mut Counters, sequence: &Sequence) -> Result<Counter, SqlError> {
         let id = counter_id(sequence);
-        if let Some(counter) = counters.get(&id) {
-            return Ok(*counter);
+        if let Some(counter) = self.known(counters, id)? {
+            return Ok(counter);
         }
-        let stored = self.store.snapshot().meta(&meta_key(id))?;
-        let counter = match stored.as_deref() {
-            Some([called, value @ ..]) if value.len() == 8 => Counter {
-                value: i64::from_be_bytes(value.try_into().expect("eight bytes")),
-                called: *called == 1,
-                ahead: None,
-            },
-            _ => Counter { value: sequence.first.unwrap_or(sequence.start), called: false, ahead: None },
+        let continued = match sequence.continues {
+            Some(generation) => self.known(counters, (sequence.id, generation))?,
+            None => None,
         };
-        keep(counters, id, counter);
-        Ok(counter)
+        // Not kept where it goes on: the one before may still count.
+        Ok(match continued {
+            Some(before) => Counter { ahead: None, placed: false, ..before },
+            None => {
+                let value = sequence.first.unwrap_or(sequence.start);
+                Counter { value, called: false, ahead: None, placed: false }
+            }
+        })
+    }
+
+    fn known(&self, counters: &mut Counters, id: CounterId) -> Result<Option<Counter>, SqlError> {
+        if let Some(counter) = counters.by_id.get(&id) {
+            return Ok(Some(*counter));
+        }
+        let stored = self.stored(id)?;
+        if let Some(counter) = stored {
+            counters.keep(id, counter);
+        }
+        Ok(stored)
+    }
+
+    fn has_counted(&self, counters: &mut Counters, sequence: &Sequence) -> Result<bool, SqlError> {
+        Ok(self.known(counters, counter_id(sequence))?.is_some())
+    }
+
+    fn stored(&self, id: CounterId) -> Result<Option<Counter>, SqlError> {
+        let stored = self.store.snapshot().meta(&meta_key(id))?;
+        let Some((called, value)) = stored.as_deref().and_then(|bytes| bytes.split_first()) else { return Ok(None) };
+        let value = value.try_into().map(i64::from_be_bytes).ok();
+        Ok(value.map(|value| Counter { value, called: *called == 1, ahead: None, placed: false }))
     }
 
     fn store_counter(&self, counter: CounterId, value: i64, called: bool) -> Result<(), SqlError> {
-        let mut bytes = vec![u8::from(called)];
-        bytes.extend(value.to_be_bytes());
-        self.persist(&meta_key(counter), &bytes)
+        self.persist(&meta_key(counter), &counter_bytes(value, called))
     }
 
     fn persist(&self, key: &[u8], value: &[u8]) -> Result<(), SqlError> {
@@ -158,13 +245,44 @@ impl Sequences {
     }
 }
 
-/// Keeps a counter in memory, and few older ones of its sequence: one that is asked for again is read again, a block later.
-fn keep(counters: &mut BTreeMap<CounterId, Counter>, id: CounterId, counter: Counter) {
-    counters.insert(id, counter);
-    while counters.range((id.0, 0)..=(id.0, u64::MAX)).count() > COUNTERS_MAX {
-        let oldest = counters.range((id.0, 0)..=(id.0, u64::MAX)).map(|(oldest, _)| *oldest).find(|other| *other != id);
-        oldest.map(|oldest| counters.remove(&oldest));
+impl Counters {
+    /// Keeps a counter in memory, and few older ones of its sequence: one that is asked for again is read again, a block later.
+    fn keep(&mut self, id: CounterId, counter: Counter) {
+        if self.by_id.insert(id, counter).is_some() {
+            return;
+        }
+        let all = (id.0, 0)..=(id.0, u64::MAX);
+        while self.by_id.range(all.clone()).count() > COUNTERS_MAX {
+            let oldest = self.by_id.range(all.clone()).map(|(oldest, _)| *oldest).find(|other| *other != id);
+            oldest.map(|oldest| self.by_id.remove(&oldest));
+        }
     }
+
+    /// The sequence as it is committed, if that is newer than what a statement knows.
+    fn newest(&self, sequence: &Arc<Sequence>) -> Arc<Sequence> {
+        let newer = self.changed.get(&sequence.id).filter(|changed| changed.generation > sequence.generation);
+        newer.unwrap_or(sequence).clone()
+    }
+}
+
+/// Changed sequences whose commit is being written.
+pub struct Settling<'s> {
+    counters: MutexGuard<'s, Counters>,
+    settled: Vec<Arc<Sequence>>,
+}
+
+impl Settling<'_> {
+    /// It is written: everybody counts by them now.
+    pub fn written(mut self) {
+        let settled = std::mem::take(&mut self.settled);
+        self.counters.changed.extend(settled.into_iter().map(|sequence| (sequence.id, sequence)));
+    }
+}
+
+fn counter_bytes(value: i64, called: bool) -> Vec<u8> {
+    let mut bytes = vec![u8::from(called)];
+    bytes.extend(value.to_be_bytes());
+    bytes
 }
 
 fn following(sequence: &Sequence, value: i64) -> Result<i64, SqlError> {

@@ -7,15 +7,100 @@ import os
 import random
 import threading
 
+import psycopg
 from harness import Check, rows, run_check, state_of
 
 HISTORIES = int(os.environ.get("DEFINITIONS_HISTORIES", "60"))
 SEED = int(os.environ.get("DEFINITIONS_SEED", "20261123"))
 
 
+class SequenceModel:
+    """What a sequence is (taken back by ROLLBACK) and the file that it counts in (not). Each step is a statement and its answer."""
+
+    def __init__(self):
+        self.shape = {"start": 1, "increment": 1, "low": 1, "high": 2**63 - 1, "cycle": False}
+        self.counter = {"value": 1, "called": False}
+        self.saved, self.failed = None, False
+
+    def end(self, keep):
+        if self.saved and not keep:
+            self.shape, self.counter = self.saved[0]
+        self.saved, self.failed = None, False
+
+    def step(self, draw):
+        if self.failed and len(self.saved) > 1:
+            self.failed, (self.shape, self.counter) = False, self.saved[-1]
+            return "ROLLBACK TO p", "done"
+        if self.failed:
+            self.end(False)
+            return "ROLLBACK", "done"
+        kind = draw.choices(("next", "set", "change", "begin", "savepoint", "back", "end"), (8, 1, 4, 2, 1, 2, 1))[0]
+        if kind == "next":
+            return "SELECT nextval('s')", self.next()
+        if kind == "set":
+            value, called = draw.randint(self.shape["low"], min(self.shape["high"], self.shape["low"] + 50)), draw.random() < 0.5
+            self.counter.update(value=value, called=called)
+            return f"SELECT setval('s', {value}, {called})", value
+        if kind == "change":
+            return self.change(draw)
+        if kind == "begin" or self.saved is None:
+            statement = "BEGIN" if self.saved is None else "SAVEPOINT p"
+            self.saved = (self.saved or []) + [(self.shape, self.counter)]
+            return statement, "done"
+        if kind == "savepoint":
+            self.saved = [self.saved[0], (self.shape, self.counter)]
+            return "SAVEPOINT p", "done"
+        if kind == "back" and len(self.saved) > 1:
+            self.shape, self.counter = self.saved[-1]
+            return "ROLLBACK TO p", "done"
+        keep = draw.random() < 0.5
+        self.end(keep)
+        return "COMMIT" if keep else "ROLLBACK", "done"
+
+    def next(self):
+        shape, counter = self.shape, self.counter
+        value = counter["value"] + shape["increment"] if counter["called"] else counter["value"]
+        if not shape["low"] <= value <= shape["high"]:
+            if not shape["cycle"]:
+                return self.fail("2200H")
+            value = shape["low"] if shape["increment"] > 0 else shape["high"]
+        counter.update(value=value, called=True)
+        return value
+
+    def fail(self, code):
+        self.failed = self.saved is not None
+        return code
+
+    def change(self, draw):
+        shape, words = dict(self.shape), []
+        if draw.random() < 0.5:
+            shape["increment"] = draw.choice((1, 2, 5, -1, -3))
+            words.append(f"INCREMENT {shape['increment']}")
+        if draw.random() < 0.3:
+            shape["low"] = draw.randint(-20, 1)
+            words.append(f"MINVALUE {shape['low']}")
+        if draw.random() < 0.3:
+            shape["high"] = draw.randint(100, 200)
+            words.append(f"MAXVALUE {shape['high']}")
+        if draw.random() < 0.3:
+            shape["cycle"] = draw.random() < 0.5
+            words.append("CYCLE" if shape["cycle"] else "NO CYCLE")
+        counter = dict(self.counter)
+        if draw.random() < 0.3:
+            counter = {"value": draw.randint(shape["low"], 90), "called": False}
+            words.append(f"RESTART {counter['value']}")
+        words = words or ["CACHE 3"]
+        statement = f"ALTER SEQUENCE s {' '.join(words)}"
+        if not shape["low"] <= shape["start"] <= shape["high"] or not shape["low"] <= counter["value"] <= shape["high"]:
+            return statement, self.fail("22023")
+        self.shape, self.counter = shape, counter
+        return statement, "done"
+
+
 class Definitions(Check):
     def run(self):
-        for case in (self.rolled_back, self.savepoints, self.made_anew, self.session_values, self.beside_others, self.columns, self.added_columns,
+        for case in (self.rolled_back, self.savepoints, self.made_anew, self.session_values, self.beside_others, self.changed_beside_others, self.columns,
+                     self.sequences_at_random, self.added_columns,
                      self.after_a_crash, self.graphs_by_hand, self.graphs_at_random):
             self.tally.case(case)
 
@@ -180,6 +265,80 @@ class Definitions(Check):
             self.tally.equal((len(taken), len(set(taken))), (2000, 2000), "values beside restarts that are rolled back")
             one.execute("DROP TABLE t")
             one.execute("DROP SEQUENCE s")
+
+    def changed_beside_others(self):
+        """A change that is committed goes on behind what others took meanwhile, who go on by it; also where it took values itself."""
+        with self.server.connect() as one, self.server.connect() as two:
+            for own, first in ((0, 40), (2, 40), (8, 90)):
+                one.execute("CREATE SEQUENCE s")
+                one.execute("SELECT setval('s', 10)")
+                one.execute("BEGIN")
+                one.execute("ALTER SEQUENCE s INCREMENT 10")
+                self.tally.equal([rows(one, "SELECT nextval('s')")[0][0] for _ in range(own)], [20 + 10 * at for at in range(own)], "one's own")
+                taken = [rows(two, "SELECT nextval('s')")[0][0] for _ in range(20)]
+                self.tally.equal(taken, list(range(11, 31)), "the other's")
+                one.execute("COMMIT")
+                after = max([30, *(20 + 10 * at for at in range(own))]) + 10
+                self.tally.equal((after <= first + 10, rows(two, "SELECT nextval('s')"), rows(one, "SELECT nextval('s')")), (True, [(after,)], [(after + 10,)]),
+                                 f"after COMMIT, {own} of its own")
+                one.execute("DROP SEQUENCE s")
+            one.execute("CREATE SEQUENCE s")
+            one.execute("BEGIN")
+            one.execute("ALTER SEQUENCE s MAXVALUE 100")
+            one.execute("SELECT setval('s', 50)")
+            one.execute("ALTER SEQUENCE s CACHE 7")
+            two.execute("SELECT nextval('s') FROM generate_series(1, 60)")
+            one.execute("COMMIT")
+            self.tally.equal(rows(two, "SELECT nextval('s'), (SELECT cache_size FROM pg_sequences)"), [(51, 7)], "setval within the transaction stands")
+            one.execute("DROP SEQUENCE s")
+            # A statement that began before goes on by the new one; no value twice, kill -9 or not.
+            one.execute("CREATE SEQUENCE s")
+            taken = []
+
+            def take():
+                with self.server.connect() as connection:
+                    for _ in range(10):
+                        taken.extend(value for (value,) in rows(connection, "SELECT nextval('s') FROM generate_series(1, 2000)"))
+
+            threads = [threading.Thread(target=take) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for change in range(20):
+                one.execute("BEGIN")
+                one.execute(f"ALTER SEQUENCE s INCREMENT {1 + change % 3} CACHE {1 + change}")
+                one.execute("COMMIT" if change % 4 else "ROLLBACK")
+            for thread in threads:
+                thread.join(60)
+            self.tally.equal((len(taken), len(set(taken))), (60_000, 60_000), "values beside changes")
+            one.execute("BEGIN")
+            one.execute("ALTER SEQUENCE s INCREMENT 2")
+            one.execute("COMMIT")
+        self.server.kill()
+        self.server.start()
+        with self.server.connect() as one:
+            self.tally.that(rows(one, "SELECT nextval('s')")[0][0] > max(taken), "a change that took nothing, after kill -9")
+            one.execute("DROP SEQUENCE s")
+
+    def sequences_at_random(self):
+        """Random changes, values and savepoints: as a model of PostgreSQL's sequences has it, in which each change is a new file."""
+        draw = random.Random(SEED + 1)
+        with self.server.connect() as one:
+            for number in range(HISTORIES):
+                one.execute("CREATE SEQUENCE s")
+                model = SequenceModel()
+                for _ in range(draw.randint(5, 40)):
+                    statement, expected = model.step(draw)
+                    try:
+                        cursor = one.execute(statement)
+                        found = cursor.fetchone()[0] if statement.startswith("SELECT") else "done"
+                    except psycopg.Error as error:
+                        found = error.sqlstate
+                    if not self.tally.equal(found, expected, f"history {number}: {statement}"):
+                        break
+                one.execute("ROLLBACK")
+                model.end(False)
+                self.tally.equal(rows(one, "SELECT last_value, is_called FROM s"), [(model.counter["value"], model.counter["called"])], f"history {number}")
+                one.execute("DROP SEQUENCE s")
 
     def columns(self):
         """Changes other than a restart go on with what was counted."""

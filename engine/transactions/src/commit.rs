@@ -27,6 +27,7 @@ use state::layered_snapshot::LayeredSnapshot;
 use state::overlay::{Overlay, Owners};
 use state::parallel;
 use state::published::Published;
+use state::sequence::Sequences;
 use state::settings::server::ServerSettings;
 use state::shape::Schema;
 use state::statistics::Statistics;
@@ -188,7 +189,7 @@ fn spawn(name: &str, body: Box<dyn FnOnce() + Send>) -> JoinHandle<()> {
 impl CommitPipeline {
     /// Starts the threads over what is published. `forgotten_at` learns the time of each erasure.
     pub fn start(
-        store: Store,
+        (store, sequences): (Store, Arc<Sequences>),
         published: Arc<ArcSwap<Published>>,
         forgotten_at: Arc<AtomicU64>,
         views: ViewWorkers,
@@ -208,6 +209,7 @@ impl CommitPipeline {
         let under_way = Arc::<AtomicUsize>::default();
         let committer = Committer {
             store,
+            sequences,
             views: ViewsToFollow { maintained: follows(&state), automatic: false },
             current: state.clone(),
             recent: RecentWrites::default(),
@@ -353,6 +355,7 @@ impl Drop for CommitPipeline {
 
 struct Committer {
     store: Store,
+    sequences: Arc<Sequences>,
     /// What is written, published or not.
     current: Arc<Published>,
     recent: RecentWrites,
@@ -419,11 +422,8 @@ impl Committer {
         let DecidedGroup { layer, mut batch, replies, destroyed, only } = group;
         let schema = layer.schema().clone();
         batch.put_commit_time(&self.store, time.0);
-        if layer.changes_schema() {
-            batch.put_meta(&self.store, META_CATALOG, &schema.catalog().encode());
-        }
-        if let Err(error) = self.store.write(batch) {
-            return self.refuse_all(replies, &destroyed, error.into());
+        if let Err(error) = self.write(batch, &schema, layer.changes_schema()) {
+            return self.refuse_all(replies, &destroyed, error);
         }
         // Nobody else writes to the same page meanwhile: what is done until the flush takes nothing of it.
         if self.under_way.load(Ordering::Relaxed) == 1 {
@@ -457,6 +457,17 @@ impl Committer {
             replies,
             waits: Waits::new(),
         }));
+    }
+
+    fn write(&self, mut batch: Batch, schema: &Schema, changes_schema: bool) -> Result<(), SqlError> {
+        if !changes_schema {
+            return Ok(self.store.write(batch)?);
+        }
+        batch.put_meta(&self.store, META_CATALOG, &schema.catalog().encode());
+        let settling = self.sequences.settle(self.current.catalog(), schema.catalog(), &mut batch)?;
+        self.store.write(batch)?;
+        settling.written();
+        Ok(())
     }
 
     /// What becomes of each transaction of a group, in order. None if none of them stands.

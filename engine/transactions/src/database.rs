@@ -35,7 +35,7 @@ pub struct Database {
     /// What readers start from.
     pub published: Arc<ArcSwap<Published>>,
     /// Counters outside transactions.
-    pub sequences: Sequences,
+    pub sequences: Arc<Sequences>,
     /// The way to durability.
     pub pipeline: CommitPipeline,
     /// What sessions have in common.
@@ -176,10 +176,15 @@ impl Database {
             subscriptions: subscriptions.clone(),
             automatic: automatic.clone(),
         };
-        let sequences = Sequences::open(store.clone())?;
+        let sequences = Arc::new(Sequences::open(store.clone())?);
         Ok(Arc::new_cyclic(|database: &Weak<Database>| Database {
+            pipeline: CommitPipeline::start(
+                (store.clone(), sequences.clone()),
+                published.clone(),
+                forgotten_at.clone(),
+                views,
+            ),
             sequences,
-            pipeline: CommitPipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
             sessions: Sessions {
                 locks: Locks::default(),
                 holders: Holders::default(),

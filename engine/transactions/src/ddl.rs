@@ -81,7 +81,7 @@ fn carry_out(
     patience: &Patience,
 ) -> Result<(Done, BTreeSet<RelationId>), SqlError> {
     let DdlPlan { mut catalog, mut effects, tag, notices } = plan;
-    begin_sequences(transaction, &mut catalog, &effects)?;
+    renew_sequences(transaction, &old_schema, &mut catalog, &effects)?;
     fill_in(&old_schema, &mut catalog, &mut effects, &context)?;
     let new_schema = Arc::new(Schema::new(Arc::new(catalog)));
     let laid_anew = laid_anew(&old_schema, &new_schema, &effects);
@@ -119,19 +119,35 @@ fn carry_out(
     Ok((Done { tag, notices: notices.collect() }, laid_anew))
 }
 
-/// New sequences and those that are restarted begin by a new counter.
-fn begin_sequences(transaction: &Transaction, catalog: &mut Catalog, effects: &[DdlEffect]) -> Result<(), SqlError> {
+/// New sequences and those that are changed or restarted count by a new counter.
+fn renew_sequences(
+    transaction: &Transaction,
+    old: &Schema,
+    catalog: &mut Catalog,
+    effects: &[DdlEffect],
+) -> Result<(), SqlError> {
+    let counters = &transaction.database().sequences;
+    let committed = transaction.database().latest();
     for effect in effects {
-        let (id, first) = match effect {
+        let (id, next) = match effect {
             DdlEffect::CreateSequence(id) => (id, None),
-            DdlEffect::ResetSequence { sequence, next } => (sequence, Some(*next)),
+            DdlEffect::RenewSequence { sequence, next } => (sequence, *next),
             _ => continue,
         };
-        if let Some(sequence) = catalog.sequences.get_mut(id) {
-            let sequence = Arc::make_mut(sequence);
-            sequence.generation = transaction.database().sequences.next_generation()?;
-            sequence.first = first;
+        let Some(sequence) = catalog.sequences.get_mut(id) else { continue };
+        let sequence = Arc::make_mut(sequence);
+        let generation = counters.next_generation()?;
+        let continued = old.catalog().sequences.get(id).filter(|_| next.is_none());
+        (sequence.first, sequence.continues) = (next, None);
+        if let Some(before) = continued {
+            let stands = committed.catalog().sequences.get(id);
+            let stands = stands.is_some_and(|committed| committed.generation == before.generation);
+            let value = counters.continue_by(generation, before, stands)?;
+            planner::resolve::ddl::check_sequence_position(sequence, value)?;
+            sequence.first = before.first.filter(|_| !stands);
+            sequence.continues = Some(before.generation);
         }
+        sequence.generation = generation;
     }
     Ok(())
 }
@@ -273,7 +289,7 @@ impl SchemaChange<'_> {
             DdlEffect::CreateTable(_)
             | DdlEffect::CreateSequence(_)
             | DdlEffect::DropSequence(_)
-            | DdlEffect::ResetSequence { .. }
+            | DdlEffect::RenewSequence { .. }
             | DdlEffect::Replace(_) => Ok(()),
             DdlEffect::DropTable(relation) => self.drop_table(*relation),
             DdlEffect::Truncate(relations) => relations.iter().try_for_each(|relation| self.truncate(*relation)),

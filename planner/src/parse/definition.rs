@@ -426,7 +426,7 @@ pub struct SequenceOptions {
     pub max_value: Option<Option<i64>>,
     /// CYCLE, NO CYCLE
     pub cycle: Option<bool>,
-    /// CACHE n: accepted, blocks are reserved as the engine sees fit.
+    /// CACHE n: shown only, blocks are reserved as the engine sees fit.
     pub cache: Option<i64>,
     /// OWNED BY table.column; `Some(None)` is OWNED BY NONE.
     pub owned_by: Option<Option<(ObjectName, Identifier)>>,
@@ -434,4 +434,12 @@ pub struct SequenceOptions {
     pub restart: Option<Option<i64>>,
     /// SEQUENCE NAME name, of identity columns.
     pub name: Option<ObjectName>,
+}
+
+impl SequenceOptions {
+    /// Whether one of them says how a sequence counts, and not only whose it is.
+    pub fn change_counting(&self) -> bool {
+        let owned_by = self.owned_by.clone();
+        *self != SequenceOptions { owned_by, ..SequenceOptions::default() }
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::levels::{outer_references, shift_hir};
 use super::outputs::{Limits, Outputs};
+use super::recursion::{Recursing, check_recursive_term, malformed, mentions};
 use super::scope::{Binding, Source, Visible, fold};
 use super::{CteBinding, Resolver, Typed};
 use crate::error::PlanError;
@@ -93,6 +94,8 @@ impl Resolver<'_> {
             let locking = self.row_locks.subqueries.len();
             let definition = if with.recursive && mentions(&cte.query, &name) {
                 Some(self.recursive(cte, &name)?)
+            } else if with.recursive {
+                self.forbidding(&name, Recursing::Malformed, |resolver| resolver.plain(cte, &name))?
             } else {
                 self.plain(cte, &name)?
             };
@@ -105,6 +108,21 @@ impl Resolver<'_> {
             names.push(name);
         }
         Ok(definitions)
+    }
+
+    /// Resolves what may not refer to a recursive query of that name. What it brings into scope stays.
+    fn forbidding<T>(
+        &mut self,
+        name: &str,
+        why: Recursing,
+        body: impl FnOnce(&mut Self) -> Result<T, PlanError>,
+    ) -> Result<T, PlanError> {
+        let place = self.ctes.in_scope.len();
+        let own = CteBinding::new(name, Vec::new(), self.fresh_cte(), None);
+        self.ctes.in_scope.push(CteBinding { recursing: Some(why), ..own });
+        let result = body(self);
+        self.ctes.in_scope.remove(place);
+        result
     }
 
     fn plain(&mut self, cte: &Cte, name: &str) -> Result<Option<CteDefinition>, PlanError> {
@@ -148,15 +166,7 @@ impl Resolver<'_> {
     /// `name AS ([WITH …] base UNION [ALL] step)`.
     fn recursive(&mut self, cte: &Cte, name: &str) -> Result<CteDefinition, PlanError> {
         let position = self.at(cte.alias.name.span);
-        let malformed = || {
-            PlanError::new(
-                "42P19",
-                format!(
-                    "recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] recursive-term"
-                ),
-            )
-            .at(position)
-        };
+        let malformed = || malformed(name).at(position);
         let query = &*cte.query;
         refuse_around_recursion(query).map_err(|error| error.at(position))?;
         if let Some(inner) = &query.with
@@ -172,23 +182,18 @@ impl Resolver<'_> {
             SetQuantifier::None | SetQuantifier::Distinct => true,
             SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName => return Err(malformed()),
         };
-        if body_mentions(left, name) {
-            return Err(PlanError::new(
-                "42P19",
-                format!("recursive reference to query \"{name}\" must not appear within its non-recursive term"),
-            )
-            .at(position));
-        }
+        check_recursive_term(right, name).map_err(|(error, span)| error.at(self.at(span)))?;
         let mark = self.ctes.in_scope.len();
         let within = match &query.with {
             Some(with) => self.with_clause(with)?,
             None => Vec::new(),
         };
-        let (mut base, outputs) = self.set_operand(left, &Outputs::Settled)?;
+        let (mut base, outputs) =
+            self.forbidding(name, Recursing::NonRecursiveTerm, |resolver| resolver.set_operand(left, &Outputs::Settled))?;
         let columns = self.cte_columns(cte, name, outputs)?;
         base.named_outputs(name, &columns);
         let id = self.fresh_cte();
-        let recursing = Some(self.nesting.sublinks);
+        let recursing = Some(Recursing::RecursiveTerm { sublinks: self.nesting.sublinks });
         let own = CteBinding::new(name, columns.clone(), id, None);
         self.ctes.in_scope.push(CteBinding { recursing, ..own });
         let wanted: Vec<ColumnType> = base.types.clone();
@@ -253,11 +258,8 @@ impl Resolver<'_> {
     pub(super) fn cte_reference(&mut self, index: usize) -> Result<(Hir, Binding), PlanError> {
         self.ctes.in_scope[index].used = true;
         let cte = self.ctes.in_scope[index].clone();
-        if cte.recursing.is_some_and(|around| self.nesting.sublinks > around) {
-            return Err(PlanError::new(
-                "42P19",
-                format!("recursive reference to query \"{}\" must not appear within a subquery", cte.name),
-            ));
+        if let Some(refusal) = cte.recursing.and_then(|recursing| recursing.refusal(&cte.name, self.nesting.sublinks)) {
+            return Err(refusal);
         }
         let types: Vec<ColumnType> = cte.columns.iter().map(|column| column.column_type.clone()).collect();
         let hir = match cte.inline {
@@ -286,49 +288,6 @@ impl Resolver<'_> {
 
 fn not_recursive(clause: &str) -> PlanError {
     PlanError::new("0A000", format!("{clause} in a recursive query is not implemented"))
-}
-
-/// Whether a query reads a relation of that name in FROM.
-fn mentions(query: &Query, name: &str) -> bool {
-    let inner = query.with.iter().flat_map(|with| &with.cte_tables);
-    for cte in inner {
-        if mentions(&cte.query, name) {
-            return true;
-        }
-        // From here on the name is another query's.
-        if fold(&cte.alias.name) == name {
-            return false;
-        }
-    }
-    body_mentions(&query.body, name)
-}
-
-fn body_mentions(body: &SetExpr, name: &str) -> bool {
-    use sqlparser::ast::{TableFactor, TableWithJoins};
-    fn factor(item: &TableFactor, name: &str) -> bool {
-        match item {
-            TableFactor::Table { name: table, .. } => {
-                matches!(table.0.as_slice(), [part] if part.as_ident().is_some_and(|ident| fold(ident) == name))
-            }
-            TableFactor::Derived { subquery, .. } => mentions(subquery, name),
-            TableFactor::NestedJoin { table_with_joins, .. } => joined(table_with_joins, name),
-            _ => false,
-        }
-    }
-    fn joined(item: &TableWithJoins, name: &str) -> bool {
-        factor(&item.relation, name) || item.joins.iter().any(|join| factor(&join.relation, name))
-    }
-    match body {
-        SetExpr::Select(select) => select.from.iter().any(|item| joined(item, name)),
-        SetExpr::Query(query) => mentions(query, name),
-        SetExpr::SetOperation { left, right, .. } => body_mentions(left, name) || body_mentions(right, name),
-        SetExpr::Values(_)
-        | SetExpr::Insert(_)
-        | SetExpr::Update(_)
-        | SetExpr::Delete(_)
-        | SetExpr::Merge(_)
-        | SetExpr::Table(_) => false,
-    }
 }
 
 /// Whether a SELECT aggregates, below what it computes from the aggregates.

@@ -25,6 +25,7 @@ mod sequence;
 mod view;
 
 pub use finish::pending_tables;
+pub use sequence::check_sequence_position;
 pub use label::{SecurityLabelRow, security_labels};
 
 use crate::catalog::{Catalog, Column, Table};
@@ -116,12 +117,12 @@ pub enum DdlEffect {
     CreateSequence(SequenceId),
     /// Its state goes.
     DropSequence(SequenceId),
-    /// The next value becomes this one.
-    ResetSequence {
+    /// It counts by a new counter.
+    RenewSequence {
         /// The sequence.
         sequence: SequenceId,
-        /// What `nextval` gives next.
-        next: i64,
+        /// What `nextval` gives next; none goes on from where it stands.
+        next: Option<i64>,
     },
     /// Ownership, or the form of keys, changes: rows of these tables are placed anew, and every row must
     /// have an owner then (DG001 else).

@@ -443,7 +443,7 @@ impl DefinitionChange<'_> {
                 .sequences
                 .values()
                 .filter(|sequence| sequence.owned_by.is_some_and(|(table, _)| tables.contains(&table)))
-                .map(|sequence| DdlEffect::ResetSequence { sequence: sequence.id, next: sequence.start })
+                .map(|sequence| DdlEffect::RenewSequence { sequence: sequence.id, next: Some(sequence.start) })
                 .collect();
             self.effects.extend(resets);
         }

@@ -112,15 +112,17 @@ impl DefinitionChange<'_> {
             max_value,
             cycle: options.cycle.unwrap_or(false),
             owned_by,
+            cache: options.cache.unwrap_or(1),
             generation: 0,
             first: None,
+            continues: None,
         };
         check_sequence(&sequence, options)?;
         self.catalog.sequence_names.insert(name, id);
         self.catalog.sequences.insert(id, Arc::new(sequence));
         self.effects.push(DdlEffect::CreateSequence(id));
         if let Some(Some(restart)) = options.restart {
-            self.effects.push(DdlEffect::ResetSequence { sequence: id, next: restart });
+            self.effects.push(DdlEffect::RenewSequence { sequence: id, next: Some(restart) });
         }
         Ok(id)
     }
@@ -159,13 +161,14 @@ impl DefinitionChange<'_> {
         }
         sequence.start = options.start.unwrap_or(sequence.start);
         sequence.cycle = options.cycle.unwrap_or(sequence.cycle);
+        sequence.cache = options.cache.unwrap_or(sequence.cache);
         if let Some(owner) = owner {
             sequence.owned_by = owner;
         }
         check_sequence(&sequence, options)?;
-        if let Some(restart) = options.restart {
-            let next = restart.unwrap_or(sequence.start);
-            self.effects.push(DdlEffect::ResetSequence { sequence: id, next });
+        if options.change_counting() {
+            let next = options.restart.map(|restart| restart.unwrap_or(sequence.start));
+            self.effects.push(DdlEffect::RenewSequence { sequence: id, next });
         }
         self.catalog.sequences.insert(id, Arc::new(sequence));
         Ok(())
@@ -250,15 +253,22 @@ fn check_sequence(sequence: &Sequence, options: &SequenceOptions) -> Result<(), 
             sequence.min_value, sequence.max_value
         ));
     }
-    let restart = options.restart.flatten();
-    for (word, value) in [("START", Some(sequence.start)), ("RESTART", restart)] {
-        let Some(value) = value else { continue };
-        if value < sequence.min_value {
-            return refuse(format!("{word} value ({value}) cannot be less than MINVALUE ({})", sequence.min_value));
-        }
-        if value > sequence.max_value {
-            return refuse(format!("{word} value ({value}) cannot be greater than MAXVALUE ({})", sequence.max_value));
-        }
+    check_position(sequence, "START", sequence.start)?;
+    options.restart.flatten().map_or(Ok(()), |restart| check_position(sequence, "RESTART", restart))
+}
+
+/// Where a sequence stands must be within its bounds.
+pub fn check_sequence_position(sequence: &Sequence, value: i64) -> Result<(), PlanError> {
+    check_position(sequence, "RESTART", value)
+}
+
+fn check_position(sequence: &Sequence, word: &str, value: i64) -> Result<(), PlanError> {
+    let refuse = |message: String| Err(PlanError::new("22023", message));
+    if value < sequence.min_value {
+        return refuse(format!("{word} value ({value}) cannot be less than MINVALUE ({})", sequence.min_value));
+    }
+    if value > sequence.max_value {
+        return refuse(format!("{word} value ({value}) cannot be greater than MAXVALUE ({})", sequence.max_value));
     }
     Ok(())
 }

@@ -242,7 +242,7 @@ impl Source<'_> {
                 ("seqincrement", Datum::Int8(sequence.increment)),
                 ("seqmax", Datum::Int8(sequence.max_value)),
                 ("seqmin", Datum::Int8(sequence.min_value)),
-                ("seqcache", Datum::Int8(1)),
+                ("seqcache", Datum::Int8(sequence.cache)),
                 ("seqcycle", flag(sequence.cycle)),
             ]);
         }

@@ -88,7 +88,7 @@ impl Source<'_> {
                 ("max_value", Datum::Int8(sequence.max_value)),
                 ("increment_by", Datum::Int8(sequence.increment)),
                 ("cycle", flag(sequence.cycle)),
-                ("cache_size", Datum::Int8(1)),
+                ("cache_size", Datum::Int8(sequence.cache)),
                 (
                     "last_value",
                     match self.environment.sequence_state(sequence.id) {
