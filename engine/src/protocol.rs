@@ -9,7 +9,7 @@ pub use crate::session::copy::{CopyFormat, CopyIn};
 pub use crate::session::path::{Path, Shape};
 pub use crate::session::plan::Prepared;
 pub use crate::session::result_columns::{ResultColumns, differ, result_changed};
-pub use crate::session::statement_shapes::{KnownText, Unlearned};
+pub use crate::session::statement_shapes::{KnownText, Sent, Unlearned};
 pub use crate::session::statements::Stored;
 pub use crate::session::subscribed::{Changed, Readiness, Subscribed, Told};
 pub use crate::session::{ConnectOptions, Session};

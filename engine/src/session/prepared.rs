@@ -40,6 +40,13 @@ impl Session {
         self.state.lock().statements.keep(name, Stored::new(prepared, false))
     }
 
+    /// Keeps one that is known as the unnamed statement, with what stands for its parameters if the client has none to give.
+    pub fn keep_unnamed(&mut self, prepared: Arc<Prepared>, literals: Option<Arc<[Datum]>>) {
+        let mut stored = Stored::new(Some(prepared), false);
+        stored.literals = literals;
+        self.state.lock().statements.keep_unnamed(stored);
+    }
+
     /// Lets go of a statement, if there is one of that name.
     pub fn close_statement(&mut self, name: &str) -> bool {
         self.state.lock().statements.remove(name)

@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use planner::hir::OutputColumn;
 use planner::parse::{Statement, literals};
 use planner::scalar::ListedStatement;
-use repr::ScalarType;
+use repr::{Datum, ScalarType};
 use state::{SqlError, clock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ const LITERAL_TEXT_BYTES: usize = 4;
 pub struct Stored {
     /// Nothing, of an empty text.
     pub prepared: Option<Arc<Prepared>>,
+    /// What stands for all of its parameters, of a statement that is known by its shape: the client has none to give.
+    pub literals: Option<Arc<[Datum]>>,
     made_at: i64,
     from_sql: bool,
     executions: AtomicU64,
@@ -45,6 +47,7 @@ impl Stored {
         Stored {
             bytes: prepared.as_ref().map_or(0, |prepared| held_bytes(prepared.source())),
             prepared,
+            literals: None,
             made_at: clock::now_micros(),
             from_sql,
             executions: AtomicU64::new(0),
@@ -52,8 +55,11 @@ impl Stored {
         }
     }
 
-    /// The types of its parameters.
+    /// The types of the parameters that a client gives.
     pub fn param_types(&self) -> &[ScalarType] {
+        if self.literals.is_some() {
+            return &[];
+        }
         self.prepared.as_ref().map_or(&[], |prepared| &prepared.param_types)
     }
 
@@ -86,8 +92,7 @@ impl Statements {
     /// Keeps one; in place of the unnamed one, if it is that.
     pub(super) fn keep(&mut self, name: &str, stored: Stored) -> Result<(), SqlError> {
         if name.is_empty() {
-            // One at a time: it costs what running it costs.
-            self.unnamed = Some(Arc::new(stored));
+            self.keep_unnamed(stored);
             return Ok(());
         }
         if self.named.contains_key(name) {
@@ -106,6 +111,11 @@ impl Statements {
         self.bytes = bytes;
         self.named.insert(name.to_string(), Arc::new(stored));
         Ok(())
+    }
+
+    /// One at a time: it costs what running it costs.
+    pub(super) fn keep_unnamed(&mut self, stored: Stored) {
+        self.unnamed = Some(Arc::new(stored));
     }
 
     pub(super) fn remove(&mut self, name: &str) -> bool {

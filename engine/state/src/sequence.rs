@@ -37,6 +37,8 @@ struct Counters {
     by_id: BTreeMap<CounterId, Counter>,
     /// Sequences that were changed since the server began, as they are committed: a statement may know an older generation.
     changed: BTreeMap<SequenceId, Arc<Sequence>>,
+    /// Where committed generations stood when a transaction went on from them.
+    left: BTreeMap<CounterId, Counter>,
 }
 
 /// A sequence and its generation.
@@ -150,12 +152,16 @@ impl Sequences {
     pub fn continue_by(&self, generation: u64, sequence: &Sequence, committed: bool) -> Result<i64, SqlError> {
         let mut counters = self.counters.lock();
         let counter = self.counter(&mut counters, sequence)?;
+        let id = counter_id(sequence);
         if !committed {
             let id = (sequence.id, generation);
             self.store_counter(id, counter.value, counter.called)?;
             counters.keep(id, Counter { ahead: None, ..counter });
-        } else if self.stored(counter_id(sequence))?.is_none() {
-            self.store_counter(counter_id(sequence), counter.value, counter.called)?;
+            return Ok(counter.value);
+        }
+        counters.left.insert(id, counter);
+        if self.stored(id)?.is_none() {
+            self.store_counter(id, counter.value, counter.called)?;
         }
         Ok(counter.value)
     }
@@ -169,11 +175,13 @@ impl Sequences {
             let Some(before) = old.sequences.get(id).filter(|before| before.generation != sequence.generation) else {
                 continue;
             };
+            let left = counters.left.remove(&counter_id(before));
             let goes_on = sequence.first.is_none() && sequence.continues.is_some();
             if goes_on && self.has_counted(&mut counters, sequence)? {
                 let given = self.counter(&mut counters, before)?;
                 let counter = self.counter(&mut counters, sequence)?;
-                if !counter.placed && given.is_beyond(&counter, sequence.increment) {
+                let moved = left.is_none_or(|left| (left.value, left.called) != (given.value, given.called));
+                if moved && !counter.placed && given.is_beyond(&counter, sequence.increment) {
                     let counter = Counter { ahead: None, ..given };
                     batch.put_meta(&self.store, &meta_key(counter_id(sequence)), &counter_bytes(counter.value, counter.called));
                     counters.keep(counter_id(sequence), counter);

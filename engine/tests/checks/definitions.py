@@ -89,7 +89,7 @@ class SequenceModel:
         if draw.random() < 0.3:
             counter = {"value": draw.randint(shape["low"], 90), "called": False}
             words.append(f"RESTART {counter['value']}")
-        words = words or ["CACHE 3"]
+        words = words or ["CACHE 1"]
         statement = f"ALTER SEQUENCE s {' '.join(words)}"
         if not shape["low"] <= shape["start"] <= shape["high"] or not shape["low"] <= counter["value"] <= shape["high"]:
             return statement, self.fail("22023")
@@ -325,9 +325,10 @@ class Definitions(Check):
         with self.server.connect() as one:
             for number in range(HISTORIES):
                 one.execute("CREATE SEQUENCE s")
-                model = SequenceModel()
+                model, steps = SequenceModel(), []
                 for _ in range(draw.randint(5, 40)):
                     statement, expected = model.step(draw)
+                    steps.append(statement)
                     try:
                         cursor = one.execute(statement)
                         found = cursor.fetchone()[0] if statement.startswith("SELECT") else "done"
@@ -337,7 +338,7 @@ class Definitions(Check):
                         break
                 one.execute("ROLLBACK")
                 model.end(False)
-                self.tally.equal(rows(one, "SELECT last_value, is_called FROM s"), [(model.counter["value"], model.counter["called"])], f"history {number}")
+                self.tally.equal(rows(one, "SELECT last_value, is_called FROM s"), [(model.counter["value"], model.counter["called"])], f"history {number}: {steps}")
                 one.execute("DROP SEQUENCE s")
 
     def columns(self):

@@ -32,7 +32,7 @@ pub struct Template {
 }
 
 /// Longer ones are not looked at.
-pub(crate) const TEXT_BYTES_MAX: usize = 4 << 10;
+pub const TEXT_BYTES_MAX: usize = 4 << 10;
 const LITERALS_MAX: usize = 256;
 
 /// Words behind which a sign is no operator between two operands.

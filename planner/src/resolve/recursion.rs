@@ -5,7 +5,7 @@
 use super::scope::fold;
 use crate::error::PlanError;
 use sqlparser::ast::{
-    Ident, JoinOperator, Query, SetExpr, SetOperator, SetQuantifier, Spanned, TableFactor, TableWithJoins,
+    Ident, JoinOperator, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins,
 };
 use sqlparser::tokenizer::Span;
 
@@ -147,6 +147,6 @@ impl References<'_> {
             ),
             None => return,
         };
-        self.refused.get_or_insert((refusal, ident.span()));
+        self.refused.get_or_insert((refusal, ident.span));
     }
 }

@@ -11,7 +11,9 @@ use crate::encode::{self, Bare, command_tag, row_description};
 use crate::error::{WireError, error_response, protocol_violation};
 use crate::types::{Format, Formats, binary, format_of, formats, text};
 use engine::SqlError;
-use engine::protocol::{Prepared, Response, ResultColumns, RowStream, TransactionStatus, differ, result_changed};
+use engine::protocol::{
+    KnownText, Prepared, Response, ResultColumns, RowStream, Sent, TransactionStatus, differ, result_changed,
+};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::ParameterDescription;
 use pgwire::messages::extendedquery::{Bind, Close, Describe, Execute, Parse};
@@ -21,10 +23,25 @@ use std::sync::Arc;
 impl Handler<'_> {
     pub(super) fn parse(&mut self, message: Parse) -> Result<(), Stop> {
         let name = message.name.unwrap_or_default();
+        let mut unlearned = None;
         if name.is_empty() {
             self.session.close_statement("");
-        }
-        if !name.is_empty() {
+            let (prepared, parameters) = match self.session.known(&message.query, Sent::ToKeep(&message.type_oids)) {
+                KnownText::Statement(prepared, parameters) => (Some(prepared), Some(parameters)),
+                KnownText::Text(prepared) => (Some(prepared), None),
+                KnownText::Unlearned(new) => {
+                    unlearned = Some(new);
+                    (None, None)
+                }
+                KnownText::Nothing => (None, None),
+            };
+            if let Some(prepared) = prepared {
+                self.watch_statement(&prepared);
+                self.session.keep_unnamed(prepared, parameters);
+                self.feed_bare(Bare::Parsed);
+                return Ok(());
+            }
+        } else {
             self.session.may_keep()?;
         }
         let mut statements = self.session.read(&message.query)?;
@@ -40,6 +57,9 @@ impl Handler<'_> {
                 let source = (!name.is_empty()).then_some(&*message.query);
                 let prepared = self.session.prepare_to_keep(statement, &types, source)?;
                 self.watch_statement(&prepared);
+                if let Some(unlearned) = unlearned {
+                    self.session.learn(&unlearned, &prepared);
+                }
                 Some(prepared)
             }
         };
@@ -117,7 +137,8 @@ impl Handler<'_> {
             None => Formats::Each(Arc::from([])),
         };
         let bytes = values.iter().flatten().map(|value| value.len()).sum();
-        let (parameters, bytes) = (parameters.into(), charge(values.len(), bytes));
+        let parameters = stored.literals.clone().unwrap_or_else(|| parameters.into());
+        let bytes = charge(parameters.len(), bytes);
         let (state, described) = (PortalState::Ready, false);
         let portal = Portal { stored, parameters, codes, formats, state, columns, described, bytes };
         self.portals.insert(&name, Box::new(portal))?;

@@ -5,8 +5,7 @@ use super::subscription::ToldAs;
 use super::{Handler, Stop};
 use crate::encode::{Bare, command_tag, row_description};
 use crate::types::{Format, Formats};
-use engine::protocol::KnownText;
-use engine::protocol::{CopyFormat, Prepared, Response, RowStream, Subscribed};
+use engine::protocol::{CopyFormat, KnownText, Prepared, Response, RowStream, Sent, Subscribed};
 use repr::Datum;
 use std::sync::Arc;
 
@@ -24,10 +23,10 @@ impl Handler<'_> {
         // As PostgreSQL: a simple query ends the unnamed statement and portal.
         self.session.close_statement("");
         self.portals.remove("");
-        let unlearned = match self.session.known(text) {
+        let unlearned = match self.session.known(text, Sent::ToRun) {
             KnownText::Statement(prepared, parameters) => return self.run(prepared, parameters, false).await,
             KnownText::Unlearned(unlearned) => Some(unlearned),
-            KnownText::Nothing => None,
+            KnownText::Text(_) | KnownText::Nothing => None,
         };
         let statements = self.session.read(text)?;
         // What is said of the text itself comes before what its statements give.
