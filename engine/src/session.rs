@@ -122,7 +122,7 @@ struct CurrentStatement {
     /// Whether it began with a message that another goes on with.
     goes_on: bool,
     started: i64,
-    deadline: Option<Instant>,
+    deadlines: Deadlines,
     /// It has been committed before its rows are read.
     stands: bool,
     /// What counts its operators, while EXPLAIN ANALYZE runs it.
@@ -130,6 +130,15 @@ struct CurrentStatement {
     /// How many EXECUTEs run within each other.
     nested: usize,
     log: StatementLog,
+}
+
+/// Until when it may run.
+#[derive(Clone, Copy, Default)]
+struct Deadlines {
+    /// The statement itself.
+    statement: Option<Instant>,
+    /// Its transaction.
+    transaction: Option<Instant>,
 }
 
 /// What is logged of a statement.
@@ -221,7 +230,7 @@ impl Session {
             begun: false,
             goes_on: false,
             started: clock::now_micros(),
-            deadline: None,
+            deadlines: Deadlines::default(),
             stands: false,
             profile: None,
             nested: 0,
@@ -417,8 +426,9 @@ impl Session {
         self.statement.log.min_duration = log_min_duration;
         let statement = statement_timeout.map(|timeout| Instant::now() + timeout);
         let transaction = transaction_timeout.map(|timeout| self.transaction_began() + timeout);
-        self.statement.deadline = statement.into_iter().chain(transaction).min();
-        self.control.account.begin(self.statement.deadline, statement_memory_bytes);
+        let statement = statement.into_iter().chain(transaction).min();
+        self.statement.deadlines = Deadlines { statement, transaction };
+        self.control.account.begin(statement, statement_memory_bytes);
     }
 
     /// Before something is kept for later statements: 53200 if all sessions together hold too much already.
@@ -484,7 +494,7 @@ impl Session {
 
     /// No statement runs any more, though its transaction may not have ended: `statement_timeout` is not for the time between.
     pub fn ends_statement(&mut self) {
-        self.statement.deadline = None;
+        self.statement.deadlines.statement = None;
     }
 
     /// Lets go of the snapshots that a FORGET has ended, so that it need not wait for a session that goes on. Who asks
@@ -617,7 +627,7 @@ impl Session {
     pub(super) fn patience(&self) -> Patience {
         Patience {
             timeout: self.state.lock().everyday().lock_timeout,
-            deadline: self.statement.deadline,
+            deadline: self.statement.deadlines.statement,
             cancel: self.control.cancel.clone(),
             insists_from: None,
         }

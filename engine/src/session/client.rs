@@ -63,13 +63,11 @@ impl Session {
         idle.into_iter().chain(whole).min_by_key(|(left, _)| *left)
     }
 
-    /// What an error means for the client: a statement that met its deadline because the transaction had none left ends the session.
+    /// What an error means for the client: a statement that met its deadline because its transaction had no time left ends the
+    /// session, be that transaction its own.
     pub fn judged(&self, error: SqlError) -> SqlError {
-        let over = || {
-            let timeout = self.state.lock().everyday().transaction_timeout;
-            timeout.is_some_and(|timeout| Instant::now() >= self.transaction_began() + timeout)
-        };
-        if error.code == "57014" && self.transaction.active.is_some() && over() { too_long() } else { error }
+        let over = || self.statement.deadlines.transaction.is_some_and(|deadline| Instant::now() >= deadline);
+        if error.code == "57014" && over() { too_long() } else { error }
     }
 
     /// When the transaction began; now if there is none.

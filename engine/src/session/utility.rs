@@ -393,7 +393,7 @@ impl Session {
                 _ => return Err(SqlError::new("55000", "subscriptions can only be fetched forward")),
             };
             let timeout = fetch.timeout.as_deref().map(timeout).transpose()?;
-            let rows = subscribed.fetch(rows_max, timeout, self.statement.deadline)?;
+            let rows = subscribed.fetch(rows_max, timeout, self.statement.deadlines.statement)?;
             if fetch.is_move {
                 return complete(&format!("MOVE {}", rows.len()));
             }

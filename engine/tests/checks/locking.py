@@ -519,6 +519,19 @@ class Locking(Check):
                     if not then:
                         self.tally.equal(state_of(one.execute, "SELECT 1"), expected, f"{setting}: the session has ended")
                     self.tally.that(one.closed or state_of(one.execute, "SELECT 1") != "", f"{setting}: the connection is closed")
+            for alone in ("SELECT pg_sleep(30)", "SELECT count(*) FROM generate_series(1, 1000000000)", "UPDATE a SET x = 5 WHERE id = 1"):
+                with self.server.connect() as holder:
+                    holder.execute("BEGIN")
+                    holder.execute("SELECT 1 FROM a WHERE id = 1 FOR UPDATE")
+                    one = self.server.connect()
+                    one.execute("SET transaction_timeout = '300ms'")
+                    self.tally.equal(state_of(one.execute, alone), "25P04", f"a transaction of its own: {alone}")
+                    self.tally.that(one.closed, f"the connection is closed: {alone}")
+                    one = self.server.connect()
+                    one.execute("SET transaction_timeout = '30s'")
+                    one.execute("SET statement_timeout = '200ms'")
+                    self.tally.equal(state_of(one.execute, alone), "57014", f"statement_timeout comes first: {alone}")
+                    one.close()
             with self.server.connect() as one:
                 one.execute("SET transaction_timeout = '5s'")
                 one.execute("BEGIN")

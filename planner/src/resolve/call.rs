@@ -97,6 +97,11 @@ impl Resolver<'_> {
         if registry::is_aggregate(name) {
             return self.aggregate_call(function, name, &written, position);
         }
+        if registry::is_window_function(name) && !function.within_group.is_empty() {
+            return Err(PlanError::unsupported(format!("the hypothetical-set aggregate {name}"))
+                .hint("count the rows that come before")
+                .at(position));
+        }
         if registry::is_window_function(name) {
             return Err(PlanError::new("42809", format!("window function {name} requires an OVER clause")));
         }
@@ -149,7 +154,12 @@ impl Resolver<'_> {
         };
         let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
         let result = found.result;
-        Ok(Typed::new(HirExpr::Call { function: found.function, args, result: result.clone() }, result))
+        // Beside what sets settings it gives what stands there just then, from left to right.
+        let function = match name {
+            "current_setting" if self.positions.names("set_config") => registry::unsettled_setting(found.function),
+            _ => found.function,
+        };
+        Ok(Typed::new(HirExpr::Call { function, args, result: result.clone() }, result))
     }
 
     /// `current_date`, `current_user` and the like: words that call a function.

@@ -95,7 +95,8 @@ impl Resolver<'_> {
             let definition = if with.recursive && mentions(&cte.query, &name) {
                 Some(self.recursive(cte, &name)?)
             } else if with.recursive {
-                self.forbidding(&name, Recursing::Malformed, |resolver| resolver.plain(cte, &name))?
+                let why = Recursing::Malformed(self.at(cte.alias.name.span));
+                self.forbidding(&name, why, |resolver| resolver.plain(cte, &name))?
             } else {
                 self.plain(cte, &name)?
             };
@@ -188,22 +189,21 @@ impl Resolver<'_> {
             Some(with) => self.with_clause(with)?,
             None => Vec::new(),
         };
+        let sublinks = self.nesting.sublinks;
+        let within_base = Recursing::Term { recursive: false, sublinks };
         let (mut base, outputs) =
-            self.forbidding(name, Recursing::NonRecursiveTerm, |resolver| resolver.set_operand(left, &Outputs::Settled))?;
+            self.forbidding(name, within_base, |resolver| resolver.set_operand(left, &Outputs::Settled))?;
         let columns = self.cte_columns(cte, name, outputs)?;
         base.named_outputs(name, &columns);
         let id = self.fresh_cte();
-        let recursing = Some(Recursing::RecursiveTerm { sublinks: self.nesting.sublinks });
+        let recursing = Some(Recursing::Term { recursive: true, sublinks });
         let own = CteBinding::new(name, columns.clone(), id, None);
         self.ctes.in_scope.push(CteBinding { recursing, ..own });
         let wanted: Vec<ColumnType> = base.types.clone();
         let (step, _) = self.set_operand(right, &Outputs::Hinted(&wanted))?;
         if aggregates(&step) && lists(right, name) {
-            return Err(PlanError::new(
-                "42P19",
-                "aggregate functions are not allowed in a recursive query's recursive term",
-            )
-            .at(position));
+            let message = "aggregate functions are not allowed in a recursive query's recursive term";
+            return Err(PlanError::new("42P19", message).at(position));
         }
         if step.arity() != base.arity() {
             return Err(PlanError::new("42601", "each UNION query must have the same number of columns").at(position));

@@ -357,7 +357,8 @@ impl Resolver<'_> {
                 Ok(self.from_item(hir, aliased(binding, alias)?))
             }
             NamedRelation::Cte(index) => {
-                let (hir, binding) = self.cte_reference(index)?;
+                let position = self.at(name.span());
+                let (hir, binding) = self.cte_reference(index).map_err(|error| error.at(position))?;
                 Ok(self.from_item(hir, aliased(binding, alias)?))
             }
             NamedRelation::Sequence(sequence) => {

@@ -15,6 +15,12 @@ impl<'a> Positions<'a> {
         Positions { text, starts: OnceCell::new() }
     }
 
+    /// Whether the text has a word in it, in small letters.
+    pub(super) fn names(&self, word: &str) -> bool {
+        let bytes = self.text.as_bytes();
+        bytes.windows(word.len()).any(|found| found.eq_ignore_ascii_case(word.as_bytes()))
+    }
+
     /// The text of a span.
     pub(super) fn text(&self, span: Span) -> &'a str {
         crate::parse::written(self.text, &span)

@@ -12,23 +12,20 @@ use sqlparser::tokenizer::Span;
 /// What a reference to a recursive query's name means while the query itself is being resolved.
 #[derive(Clone, Copy)]
 pub(super) enum Recursing {
-    /// It does not have the form of a recursive query.
-    Malformed,
-    /// It stands in the term that begins.
-    NonRecursiveTerm,
-    /// It stands in the recursive term, within so many subqueries of expressions or more.
-    RecursiveTerm { sublinks: usize },
+    /// It does not have the form of a recursive query; the name stands there.
+    Malformed(Option<u32>),
+    /// It stands in one of the terms, within so many subqueries of expressions or more.
+    Term { recursive: bool, sublinks: usize },
 }
 
 impl Recursing {
     /// Why the name may not stand within that many subqueries of expressions.
     pub(super) fn refusal(self, name: &str, sublinks: usize) -> Option<PlanError> {
         match self {
-            Recursing::Malformed => Some(malformed(name)),
-            Recursing::NonRecursiveTerm => Some(misplaced(name, "its non-recursive term")),
-            Recursing::RecursiveTerm { sublinks: around } => {
-                (sublinks > around).then(|| misplaced(name, "a subquery"))
-            }
+            Recursing::Malformed(position) => Some(malformed(name).at(position)),
+            Recursing::Term { sublinks: around, .. } if sublinks > around => Some(misplaced(name, "a subquery")),
+            Recursing::Term { recursive: false, .. } => Some(misplaced(name, "its non-recursive term")),
+            Recursing::Term { recursive: true, .. } => None,
         }
     }
 }

@@ -17,7 +17,7 @@ use candidates::{Chosen, Failure, choose};
 use repr::{ColumnType, Datum, ScalarType};
 use signature::Signature;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// The overload that a call means.
 #[derive(Clone, Debug, PartialEq)]
@@ -431,6 +431,12 @@ fn add<F>(overloads: &mut Overloads<F>, signature: Signature, make: impl FnOnce(
 }
 
 /// The registry lives as long as the process, and functions are compared by address.
+/// `current_setting` as a statement has it that sets settings.
+pub(crate) fn unsettled_setting(function: &'static Function) -> &'static Function {
+    static UNSETTLED: OnceLock<&Function> = OnceLock::new();
+    UNSETTLED.get_or_init(|| leak(Function { volatility: func::Volatility::Volatile, ..copied(function) }))
+}
+
 fn leak<F>(value: F) -> &'static F {
     Box::leak(Box::new(value))
 }

@@ -1972,3 +1972,5 @@ SELECT setting FROM pg_settings WHERE name = 'datestyle';
 RESET ALL;
 DISCARD ALL;
 DROP TABLE st;
+SELECT set_config('first.of', '1', false), current_setting('first.of'), set_config('first.of', '2', false), current_setting('first.of'), current_setting('First.Of') || '!';
+SELECT current_setting('first.of'), set_config('first.of', '3', false), upper(current_setting('first.of')), (SELECT current_setting('first.of')) IS NOT NULL;
