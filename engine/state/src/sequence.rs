@@ -183,7 +183,11 @@ impl Sequences {
                 let moved = left.is_none_or(|left| (left.value, left.called) != (given.value, given.called));
                 if moved && !counter.placed && given.is_beyond(&counter, sequence.increment) {
                     let counter = Counter { ahead: None, ..given };
-                    batch.put_meta(&self.store, &meta_key(counter_id(sequence)), &counter_bytes(counter.value, counter.called));
+                    batch.put_meta(
+                        &self.store,
+                        &meta_key(counter_id(sequence)),
+                        &counter_bytes(counter.value, counter.called),
+                    );
                     counters.keep(counter_id(sequence), counter);
                 }
             }

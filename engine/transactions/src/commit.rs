@@ -212,8 +212,7 @@ impl CommitPipeline {
             sequences,
             views: ViewsToFollow { maintained: follows(&state), automatic: false },
             current: state.clone(),
-            recent: RecentWrites::default(),
-            destroyed: HashSet::new(),
+            decided: Decided::default(),
             written: flush.clone(),
             statistics: statistics.clone(),
             under_way: under_way.clone(),
@@ -358,13 +357,20 @@ struct Committer {
     sequences: Arc<Sequences>,
     /// What is written, published or not.
     current: Arc<Published>,
-    recent: RecentWrites,
-    destroyed: HashSet<MicroDbId>,
+    decided: Decided,
     written: Arc<Stage<Flusher>>,
     statistics: Arc<Statistics>,
     /// See `CommitPipeline`.
     under_way: Arc<AtomicUsize>,
     views: ViewsToFollow,
+}
+
+/// What transactions that are prepared already have to reckon with.
+#[derive(Default)]
+struct Decided {
+    recent: RecentWrites,
+    /// µDBs that are erased.
+    destroyed: HashSet<MicroDbId>,
 }
 
 /// Why a view worker is to hear of groups.
@@ -479,7 +485,7 @@ impl Committer {
         for CommitRequest { overlay, prepared, reply } in group {
             match self.decide(prepared, &overlay, &layer) {
                 Ok(Some(prepared)) => {
-                    self.recent.record(&prepared.derivation.writes, time);
+                    self.decided.recent.record(&prepared.derivation.writes, time);
                     let rows = overlay.len();
                     batch.append(prepared.batch);
                     if several || overlay.changes_schema() {
@@ -488,7 +494,7 @@ impl Committer {
                         only = Some(overlay);
                     }
                     let keys = prepared.erasures.iter().map(|erasure| erasure.microdb);
-                    self.destroyed.extend(keys.clone());
+                    self.decided.destroyed.extend(keys.clone());
                     destroyed.extend(keys);
                     replies.push((reply, prepared.erasures));
                     parallel::discard_many(rows, || prepared.derivation);
@@ -503,7 +509,7 @@ impl Committer {
     /// Nothing of the group stands; the next one is tried anew.
     fn refuse_all(&mut self, replies: Vec<(Reply, Vec<Erasure>)>, destroyed: &[MicroDbId], mut error: SqlError) {
         destroyed.iter().for_each(|microdb| {
-            self.destroyed.remove(microdb);
+            self.decided.destroyed.remove(microdb);
         });
         if error.code == "58030" {
             error = error.hint("reads go on, and writes when the folder can be written again: it is opened anew then");
@@ -521,15 +527,13 @@ impl Committer {
         layer: &Overlay,
     ) -> Result<Option<PreparedCommit>, SqlError> {
         self.store.check_room(&prepared.batch)?;
-        if self.recent.unchanged_since(&prepared.derivation.reads, prepared.based_on) {
+        if self.decided.recent.unchanged_since(&prepared.derivation.reads, prepared.based_on) {
             return Ok(Some(prepared));
         }
-        let gives_to_forgotten = prepared
-            .derivation
-            .tables
-            .values()
-            .flat_map(|rows| rows.values())
-            .any(|row| row.after.is_some() && row.new.iter().any(|(owner, _)| self.destroyed.contains(owner)));
+        let gives_to_forgotten =
+            prepared.derivation.tables.values().flat_map(|rows| rows.values()).any(|row| {
+                row.after.is_some() && row.new.iter().any(|(owner, _)| self.decided.destroyed.contains(owner))
+            });
         if gives_to_forgotten {
             return Err(SqlError::new("DG002", "a data subject that this transaction writes for was forgotten")
                 .hint("the transaction overlapped a GDPR FORGET; nothing of it was stored"));

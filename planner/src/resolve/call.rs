@@ -97,13 +97,8 @@ impl Resolver<'_> {
         if registry::is_aggregate(name) {
             return self.aggregate_call(function, name, &written, position);
         }
-        if registry::is_window_function(name) && !function.within_group.is_empty() {
-            return Err(PlanError::unsupported(format!("the hypothetical-set aggregate {name}"))
-                .hint("count the rows that come before")
-                .at(position));
-        }
         if registry::is_window_function(name) {
-            return Err(PlanError::new("42809", format!("window function {name} requires an OVER clause")));
+            return Err(without_a_window(function, name).at(position));
         }
         if written.distinct
             || !written.order_by.is_empty()
@@ -537,4 +532,12 @@ fn compares_as_it_is(left: &ScalarType, right: &ScalarType) -> bool {
             | (Name, Text)
             | (Text, Name)
     )
+}
+
+/// Why a window function cannot be called as it is.
+fn without_a_window(function: &Function, name: &str) -> PlanError {
+    if function.within_group.is_empty() {
+        return PlanError::new("42809", format!("window function {name} requires an OVER clause"));
+    }
+    PlanError::unsupported(format!("the hypothetical-set aggregate {name}")).hint("count the rows that come before")
 }

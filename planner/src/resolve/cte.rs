@@ -119,7 +119,8 @@ impl Resolver<'_> {
         body: impl FnOnce(&mut Self) -> Result<T, PlanError>,
     ) -> Result<T, PlanError> {
         let place = self.ctes.in_scope.len();
-        let own = CteBinding::new(name, Vec::new(), self.fresh_cte(), None);
+        // Nothing refers to it, so it needs no number of its own.
+        let own = CteBinding::new(name, Vec::new(), CteId(self.ctes.next), None);
         self.ctes.in_scope.push(CteBinding { recursing: Some(why), ..own });
         let result = body(self);
         self.ctes.in_scope.remove(place);

@@ -25,8 +25,8 @@ mod sequence;
 mod view;
 
 pub use finish::pending_tables;
-pub use sequence::check_sequence_position;
 pub use label::{SecurityLabelRow, security_labels};
+pub use sequence::check_sequence_position;
 
 use crate::catalog::{Catalog, Column, Table};
 use crate::error::PlanError;

@@ -4,9 +4,7 @@
 
 use super::scope::fold;
 use crate::error::PlanError;
-use sqlparser::ast::{
-    Ident, JoinOperator, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins,
-};
+use sqlparser::ast::{Ident, JoinOperator, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins};
 use sqlparser::tokenizer::Span;
 
 /// What a reference to a recursive query's name means while the query itself is being resolved.
@@ -105,7 +103,10 @@ impl References<'_> {
         const OUTER: Around = Some("an outer join");
         // What stands left of a RIGHT or FULL join may be missing in it, all of it.
         let missing = item.joins.iter().rposition(|join| {
-            matches!(join.join_operator, JoinOperator::Right(_) | JoinOperator::RightOuter(_) | JoinOperator::FullOuter(_))
+            matches!(
+                join.join_operator,
+                JoinOperator::Right(_) | JoinOperator::RightOuter(_) | JoinOperator::FullOuter(_)
+            )
         });
         self.factor(&item.relation, if missing.is_some() { OUTER } else { around });
         for (place, join) in item.joins.iter().enumerate() {

@@ -100,9 +100,11 @@ fn sequence(id: SequenceId, name: &str) -> Sequence {
         min_value: 1,
         max_value: i64::MAX,
         cycle: false,
+        cache: 1,
         owned_by: None,
         generation: 0,
         first: None,
+        continues: None,
     }
 }
 

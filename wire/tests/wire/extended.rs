@@ -333,3 +333,67 @@ fn changed_messages_never_stop_the_server() {
     }
     assert_eq!(connect().rows("SELECT 1"), ["1"]);
 }
+
+/// All messages of a statement without a name, or with one that is new.
+fn all_of(name: &str, sql: &str, types: &[u32], values: &[Option<&[u8]>]) -> Vec<Vec<u8>> {
+    let described = [named(b'D', b'S', name), bind("", name, &[], values, &[]), named(b'D', b'P', "")];
+    let closed = if name.is_empty() { Vec::new() } else { named(b'C', b'S', name) };
+    let ran = [execute("", 0), closed].concat();
+    [vec![parse(name, sql, types)], described.to_vec(), vec![ran]].concat()
+}
+
+#[test]
+fn what_comes_again_without_a_name_is_as_it_was_and_follows_the_catalog() {
+    let mut client = connect();
+    let mut run = |sql: &str| client.query(sql);
+    run("CREATE TABLE again (id INT PRIMARY KEY, name TEXT, at TIMESTAMPTZ)");
+    run("INSERT INTO again SELECT n, 'n' || n, '2020-01-01'::timestamptz FROM generate_series(1, 9) n");
+    type Statement<'a> = (&'a str, &'a [u32], &'a [Option<&'a [u8]>]);
+    let statements: &[Statement] = &[
+        ("SELECT * FROM again WHERE id = $1", &[23], &[Some(b"3")]),
+        ("SELECT * FROM again WHERE id = $1", &[20], &[Some(b"3")]),
+        ("SELECT * FROM again WHERE id = $1", &[], &[Some(b"4")]),
+        ("SELECT $1 || 'a', $2::int + 1", &[], &[Some(b"3"), None]),
+        ("SELECT * FROM again WHERE id = 7", &[], &[]),
+        ("SELECT * FROM again WHERE id = 8 AND name = 'n8'", &[], &[]),
+        ("SELECT * FROM again WHERE id = 99999999999", &[], &[]),
+        ("SELECT * FROM again WHERE at > '2020-13-01' AND id = 1", &[], &[]),
+        ("SELECT * FROM again WHERE id = 'x'", &[], &[]),
+        ("UPDATE again SET name = 'm' WHERE id = $1 RETURNING name", &[], &[Some(b"5")]),
+        ("INSERT INTO again VALUES (3, 'twice')", &[], &[]),
+        ("SELECT nothing_there FROM again WHERE id = $1", &[], &[Some(b"5")]),
+        ("SELECT $1::int", &[], &[]),
+        (
+            "SELECT 1 AS aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggg WHERE $1",
+            &[],
+            &[Some(b"t")],
+        ),
+    ];
+    for change in [
+        "SELECT 1",
+        "ALTER TABLE again ADD COLUMN more INT DEFAULT 5",
+        "SET TimeZone = '+09'",
+        "ALTER TABLE again ALTER COLUMN id TYPE BIGINT",
+        "BEGIN; ALTER TABLE again RENAME COLUMN more TO less",
+        "ROLLBACK",
+        "BEGIN; SELECT nothing_there",
+        "ROLLBACK",
+        "DROP TABLE again",
+    ] {
+        client.query(change);
+        for (position, (sql, types, values)) in statements.iter().enumerate() {
+            if change.starts_with("BEGIN") && position > 6 {
+                continue;
+            }
+            let expected = exchange_on(&mut client, &all_of("fresh", sql, types, values));
+            let expected =
+                expected.into_iter().filter(|part| part != "3").map(|part| part.replace("\"fresh\"", "\"\""));
+            let expected: Vec<String> = expected.collect();
+            client.query("DEALLOCATE ALL");
+            for time in 1..5 {
+                let seen = exchange_on(&mut client, &all_of("", sql, types, values));
+                assert_eq!(seen, expected, "{sql}, time {time} after {change}");
+            }
+        }
+    }
+}
