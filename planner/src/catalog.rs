@@ -88,6 +88,9 @@ pub struct Table {
     /// What makes it a view; `None` for stored tables.
     #[serde(default)]
     pub view: Option<View>,
+    /// Of a maintained view: for so many milliseconds its readers and the writers of its tables bear with its lag.
+    #[serde(default)]
+    pub max_lag_ms: u64,
 }
 
 /// The definition of a view. Its columns are the table's; a maintained view's indexes are the columns that

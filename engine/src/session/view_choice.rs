@@ -190,7 +190,7 @@ impl Session {
             Ok(id) => id,
             Err(why) => return Ok(Err(why)),
         };
-        let view = match view.views().is_behind(id) {
+        let view = match view.views().is_overdue(id) {
             true => {
                 self.await_views(&[id])?;
                 self.snapshot()?

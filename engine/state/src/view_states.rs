@@ -7,8 +7,9 @@ use arrangements::ordered_row::OrderedRow;
 use arrangements::ordered_set::Entries;
 use arrangements::shared::{KeyCursor, ViewBatch, for_key, next_key};
 use repr::{IndexId, RelationId, Row, ValueError};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// All maintained views at one commit, some of one id after another in a part: a commit copies the parts of the views
 /// that it changes, and pointers to the others.
@@ -17,8 +18,8 @@ pub struct Views {
     parts: Arc<BTreeMap<u32, Arc<Part>>>,
     /// Which of them is the ordered index for an index.
     orders: Arc<BTreeMap<OrderId, RelationId>>,
-    /// Those that commits have still to go through; most often none.
-    behind: Arc<BTreeSet<RelationId>>,
+    /// Those that commits have still to go through, and until when their readers bear with it; most often none.
+    behind: Arc<BTreeMap<RelationId, Instant>>,
 }
 
 /// The order of an index, or of a primary key, by its first columns; then by the primary key.
@@ -45,11 +46,15 @@ impl Views {
     }
     /// The view, if it can be read.
     pub fn ready(&self, view: RelationId) -> Option<&Arc<ViewState>> {
-        self.get(view).filter(|state| state.is_readable() && !self.is_behind(view))
+        self.get(view).filter(|state| state.is_readable() && !self.is_overdue(view))
     }
     /// Whether commits of this state have still to go through a view: then its rows are of an earlier one.
     pub fn is_behind(&self, view: RelationId) -> bool {
-        self.behind.contains(&view)
+        self.behind.contains_key(&view)
+    }
+    /// Whether it is behind, and has been for longer than its readers bear with.
+    pub fn is_overdue(&self, view: RelationId) -> bool {
+        self.behind.get(&view).is_some_and(|until| Instant::now() >= *until)
     }
     /// How far a view is, in a word.
     pub fn stage_name(&self, view: RelationId) -> Option<&'static str> {
@@ -61,8 +66,8 @@ impl Views {
             Stage::Failed(_) => "failed",
         })
     }
-    /// From now on these are behind, and no others.
-    pub fn set_behind(&mut self, behind: BTreeSet<RelationId>) {
+    /// From now on these are behind, and no others: with each its readers bear until then.
+    pub fn set_behind(&mut self, behind: BTreeMap<RelationId, Instant>) {
         if *self.behind != behind {
             self.behind = Arc::new(behind);
         }

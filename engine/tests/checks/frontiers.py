@@ -46,7 +46,7 @@ class Check:
             with connection.cursor() as cursor:
                 cursor.executemany("INSERT INTO people VALUES (%s, %s)", [(key, f"n{key}") for key in range(PEOPLE)])
             connection.execute(f"INSERT INTO heavy SELECT n, 1, n % {PEOPLE} FROM generate_series(0, {ROWS - 1}) n")
-        for case in (self.told, self.others, self.subscribed, self.changed, self.tied, self.made_and_dropped, self.erased, self.truncated, self.killed):
+        for case in (self.told, self.others, self.borne, self.subscribed, self.changed, self.tied, self.made_and_dropped, self.erased, self.truncated, self.killed):
             began = time.monotonic()
             self.tally.case(case)
             print(f"{case.__name__}: {time.monotonic() - began:.1f} s", flush=True)
@@ -94,6 +94,49 @@ class Check:
         with self.server.connect() as reader:
             (count,), = rows(reader, "SELECT n FROM lights")
             self.tally.equal(rows(reader, "SELECT count(*) FROM light"), [(count,)], "the quick view")
+
+    def borne(self):
+        """A view that may lag: its writers and readers go on meanwhile, but no erasure does, and nobody once it may not any more."""
+        tally, count, stages = self.tally, 800, []
+        with self.server.connect() as connection, self.server.connect() as other:
+            connection.execute("CREATE TABLE piles (id INT PRIMARY KEY, g INT, person INT NOT NULL OWNED_BY people(id))")
+            connection.execute("CREATE INDEX ON piles (g)")
+            query = "SELECT a.person, count(*) AS n FROM piles a JOIN piles b ON a.g = b.g GROUP BY a.person"
+            connection.execute(f"CREATE MATERIALIZED VIEW slow WITH (max_lag = '1h') AS {query}")
+            total = "SELECT coalesce(sum(n), 0)::int FROM slow"
+            stage = "SELECT stage FROM dogwood.views WHERE name = 'slow'"
+            tally.equal(rows(connection, "SELECT reloptions FROM pg_class WHERE relname = 'slow'"), [(["max_lag=3600000"],)], "it is shown")
+
+            def pile(first):
+                """So many more rows, of which each meets all others; what the view says from then on."""
+                connection.execute(f"INSERT INTO piles SELECT n, 1, n % {PEOPLE} FROM generate_series({first}, {first + count - 1}) n")
+                stages.append(rows(other, stage)[0][0])
+                return (first + count) ** 2
+
+            whole, before = 0, {0}
+            for first in (0, count):
+                before, whole = before | {whole}, pile(first)
+                (seen,), = rows(other, total)
+                tally.that(seen in before | {whole}, "what was, or what is", (seen, whole))
+            connection.execute("ALTER MATERIALIZED VIEW slow RESET (max_lag)")
+            tally.equal(rows(other, total), [(whole,)], "no longer, for who reads")
+            tally.equal(rows(connection, "SELECT reloptions FROM pg_class WHERE relname = 'slow'"), [(None,)], "it is not shown any more")
+            whole = pile(2 * count)
+            tally.equal(rows(other, total), [(whole,)], "nor for who writes")
+            connection.execute("ALTER MATERIALIZED VIEW slow SET (max_lag = '1h')")
+            whole = pile(3 * count)
+            connection.execute("GDPR FORGET people 3")
+            tally.equal(rows(other, "SELECT * FROM slow WHERE person = 3"), [], "a person who is forgotten is not in it")
+            tally.equal(rows(other, "SELECT count(*) FROM piles WHERE person = 3"), [(0,)], "nor in the table")
+            connection.execute("INSERT INTO people VALUES (3, 'again')")
+            connection.execute("ALTER MATERIALIZED VIEW slow SET (max_lag = 0)")
+            tally.equal(rows(other, "SELECT person, n FROM slow ORDER BY person"), rows(other, query + " ORDER BY 1"), "in the end")
+            tally.that(set(stages[:2] + stages[3:]) == {"behind"} and stages[2] == "ready", "who was told while it lagged", stages)
+            for option, code in [("'never'", "22023"), ("-1", "22023"), ("'400d'", "22023"), ("''", "22023"), ("'5 s'", ""), ("250", "")]:
+                tally.equal(state_of(connection.execute, f"ALTER MATERIALIZED VIEW slow SET (max_lag = {option})"), code, f"max_lag {option}")
+            tally.equal(state_of(connection.execute, "ALTER MATERIALIZED VIEW IF EXISTS nowhere SET (max_lag = 1)"), "", "of no view, if it exists")
+            tally.equal(state_of(connection.execute, "ALTER MATERIALIZED VIEW nowhere SET (max_lag = 1)"), "42P01", "of no view")
+            connection.execute("DROP TABLE piles CASCADE")
 
     def subscribed(self):
         """Each change once, in commit order, though the view lags."""

@@ -83,7 +83,7 @@ impl Overview {
     }
 
     /// For those who publish commits; ordered indexes with the tables that they are of.
-    pub fn routes(&self, ordered: impl Iterator<Item = (RelationId, RelationId)>) -> Routes {
+    pub fn routes(&self, ordered: impl Iterator<Item = (RelationId, RelationId)>, catalog: &Catalog) -> Routes {
         let mut readers: BTreeMap<RelationId, Vec<ComponentId>> = BTreeMap::new();
         for (relation, components) in &self.components {
             readers.insert(*relation, components.iter().copied().collect());
@@ -97,7 +97,10 @@ impl Overview {
                 components.push(ComponentId::ORDERED);
             }
         }
-        Routes { readers, members }
+        let views = self.members.values().flatten();
+        let max_lags = views.filter_map(|view| Some((*view, Duration::from_millis(catalog.table(*view)?.max_lag_ms))));
+        let max_lags = max_lags.collect();
+        Routes { readers, max_lags, members, ..Routes::default() }
     }
 }
 

@@ -78,7 +78,7 @@ impl NoView {
             Stage::Waiting => Some(NoView::Waiting),
             Stage::Hydrating { rows } => Some(NoView::Hydrating { rows: *rows }),
             Stage::Failed(error) => Some(NoView::Failed(error.message.clone())),
-            Stage::Ready if views.is_behind(view) => Some(NoView::Behind),
+            Stage::Ready if views.is_overdue(view) => Some(NoView::Behind),
             Stage::Ready if state.errors > 0 => Some(NoView::RowFails),
             Stage::Ready => None,
         }

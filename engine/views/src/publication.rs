@@ -21,7 +21,7 @@ use repr::{CommitTime, RelationId};
 use state::SqlError;
 use state::published::Published;
 use state::view_states::{ViewState, Views};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -90,6 +90,10 @@ pub struct Routes {
     pub readers: BTreeMap<RelationId, Vec<ComponentId>>,
     /// The views of each.
     pub members: BTreeMap<ComponentId, Vec<RelationId>>,
+    /// With so much lag of a view of the catalog those who read it and write its tables bear.
+    pub max_lags: BTreeMap<RelationId, Duration>,
+    /// Whether there is any such view, which is seldom.
+    pub(crate) any_bears: bool,
 }
 
 /// What views became.
@@ -162,12 +166,47 @@ struct Lag {
     since: CommitTime,
     /// … and has to be through this.
     until: CommitTime,
-    /// Since when it has been behind.
-    began: Instant,
+    /// What it has to go through, and when that was published.
+    due: VecDeque<(CommitTime, Instant)>,
     /// Its views.
     views: BTreeSet<RelationId>,
     /// Its views and the leaves as of `since`, once it has come through something while it was behind.
     last: Option<Arc<Published>>,
+}
+
+/// So many commits that a component has to go through are told apart; of more the lag is that of an earlier one.
+const DUE_MAX: usize = 1_024;
+
+impl Lag {
+    fn new(since: CommitTime) -> Lag {
+        Lag { since, until: since, due: VecDeque::new(), views: BTreeSet::new(), last: None }
+    }
+
+    /// It has to go through a commit that is published now.
+    fn owe(&mut self, time: CommitTime) {
+        self.until = time;
+        let is_full = self.due.len() >= DUE_MAX;
+        match self.due.back_mut() {
+            Some((last, _)) if is_full => *last = time,
+            _ => self.due.push_back((time, Instant::now())),
+        }
+    }
+
+    /// It is through all up to there.
+    fn reach(&mut self, time: CommitTime) {
+        self.since = time;
+        while self.due.pop_front_if(|(due, _)| *due <= time).is_some() {}
+    }
+
+    /// For how long the earliest of them has been published.
+    fn duration(&self) -> Duration {
+        self.due.front().map_or(Duration::ZERO, |(_, published)| published.elapsed())
+    }
+
+    /// When readers who bear with so much lag no longer do.
+    fn borne_until(&self, max_lag: Duration) -> Instant {
+        self.due.front().map_or_else(Instant::now, |(_, published)| *published) + max_lag
+    }
 }
 
 impl Publication {
@@ -232,7 +271,7 @@ impl Publication {
         }
         let mut views = published.views.clone();
         let told = Self::apply(&mut frontiers, &mut views, passed);
-        views.set_behind(frontiers.behind());
+        views.set_behind(frontiers.behind(&self.routes.load()));
         // Under the lock, so that no group is published in between.
         self.published.store(Arc::new(Published { views, ..Published::clone(&published) }));
         self.finish(frontiers, vec![told], published.time);
@@ -250,6 +289,21 @@ impl Publication {
             deltas.forget();
             self.pass_to(frontiers, Passed::only(settled, deltas));
         }
+    }
+
+    /// Of these components those whose lag is borne with as yet: whoever writes what they read does not wait for them.
+    pub fn borne(&self, waits: &Waits) -> BTreeSet<ComponentId> {
+        let routes = self.routes.load();
+        if !routes.any_bears {
+            return BTreeSet::new();
+        }
+        let bears = |component: &ComponentId| routes.max_lag(component).filter(|max_lag| !max_lag.is_zero());
+        let bearing: Vec<_> = waits.keys().filter_map(|component| Some((*component, bears(component)?))).collect();
+        let frontiers = self.frontiers.lock();
+        let is_borne = |(component, max_lag): &(ComponentId, Duration)| {
+            frontiers.lags.get(component).is_none_or(|lag| lag.duration() < *max_lag)
+        };
+        bearing.into_iter().filter(is_borne).map(|(component, _)| component).collect()
     }
 
     /// Waits until these components are through, but those that were behind before and no longer than that.
@@ -309,12 +363,11 @@ impl Publication {
             }
             let since = shown.unwrap_or(published.time);
             let members = routes.members.get(component).into_iter().flatten().copied();
-            let lag = Lag { since, until: *time, began: Instant::now(), views: BTreeSet::new(), last: None };
-            let lag = frontiers.lags.entry(*component).or_insert(lag);
-            lag.until = *time;
+            let lag = frontiers.lags.entry(*component).or_insert_with(|| Lag::new(since));
+            lag.owe(*time);
             lag.views.extend(members);
         }
-        views.set_behind(frontiers.behind());
+        views.set_behind(frontiers.behind(&routes));
         self.published.store(Arc::new(Published { views, ..Published::clone(state) }));
         self.finish(frontiers, told, state.time);
     }
@@ -329,7 +382,7 @@ impl Publication {
         }
         for lag in self.frontiers.lock().lags.values() {
             for view in &lag.views {
-                standing.entry(*view).or_default().lag = Some(lag.began.elapsed());
+                standing.entry(*view).or_default().lag = Some(lag.duration());
             }
         }
         standing
@@ -345,25 +398,25 @@ impl Publication {
         frontiers.waiting.parked.push((waits, answer));
     }
 
-    /// A state of now or later in which these views are not behind, if there is one soon; none if they are not behind.
+    /// A state of now or later in which these views are not behind, if there is one soon; none if they can be read as they are.
     /// `check` says whether to wait on. Waits no longer than computing them would take.
     pub fn with_views(
         &self,
         views: &[RelationId],
         check: &dyn Fn() -> Result<(), SqlError>,
     ) -> Result<Option<Arc<Published>>, SqlError> {
-        let is_behind = |published: &Published| views.iter().any(|view| published.views.is_behind(*view));
+        let is_overdue = |published: &Published| views.iter().any(|view| published.views.is_overdue(*view));
         let asked_at = {
             let published = self.published.load();
             // Most often: without a lock.
-            if !is_behind(&published) {
+            if !is_overdue(&published) {
                 return Ok(None);
             }
             published.time
         };
         let (mut frontiers, began) = (self.frontiers.lock(), Instant::now());
         loop {
-            if !is_behind(&self.published.load()) {
+            if !is_overdue(&self.published.load()) {
                 return Ok(None);
             }
             let concerns = |lag: &Lag| views.iter().any(|view| lag.views.contains(view));
@@ -403,7 +456,7 @@ impl Publication {
             frontiers.paces.remove(&component);
             frontiers.lags.remove(&component);
         } else if let Some(lag) = frontiers.lags.get_mut(&component) {
-            lag.since = time;
+            lag.reach(time);
             lag.views.extend(ids);
             if time >= lag.until {
                 frontiers.lags.remove(&component);
@@ -447,9 +500,17 @@ impl Passed {
 }
 
 impl Routes {
+    /// The lag of a component with which whoever writes its tables bears: none if it has no views of the catalog.
+    fn max_lag(&self, component: &ComponentId) -> Option<Duration> {
+        let views = self.members.get(component).into_iter().flatten();
+        views.filter_map(|view| self.max_lags.get(view)).min().copied()
+    }
+
     fn of_all(workers: &[Routes]) -> Routes {
         let mut all = Routes::default();
-        for Routes { readers, members } in workers {
+        for Routes { readers, members, max_lags, .. } in workers {
+            all.any_bears |= max_lags.values().any(|max_lag| !max_lag.is_zero());
+            all.max_lags.extend(max_lags);
             readers.iter().for_each(|(relation, components)| {
                 all.readers.entry(*relation).or_default().extend(components);
             });
@@ -465,8 +526,12 @@ impl Frontiers {
         self.settled.iter().min().copied().unwrap_or_default()
     }
 
-    fn behind(&self) -> BTreeSet<RelationId> {
-        self.lags.values().flat_map(|lag| lag.views.iter().copied()).collect()
+    /// The views that are behind, and until when their readers bear with it.
+    fn behind(&self, routes: &Routes) -> BTreeMap<RelationId, Instant> {
+        let max_lag = |view: &RelationId| routes.max_lags.get(view).copied().unwrap_or_default();
+        let of =
+            |lag: &Lag| -> Vec<_> { lag.views.iter().map(|view| (*view, lag.borne_until(max_lag(view)))).collect() };
+        self.lags.values().flat_map(of).collect()
     }
 
     /// Whether these are through, but for those that were behind before.

@@ -280,7 +280,7 @@ impl ViewWorker {
         if anew {
             self.retire_all(&overview);
         }
-        let routes = anew.then(|| overview.routes(self.ordered.read()));
+        let routes = anew.then(|| overview.routes(self.ordered.read(), self.at.state.catalog()));
         self.around.publication.hear(self.place.number, heard, routes);
     }
 

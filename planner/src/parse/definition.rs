@@ -360,6 +360,8 @@ pub struct CreateView {
     pub if_not_exists: bool,
     /// TEMPORARY
     pub temporary: bool,
+    /// WITH (max_lag = …), in milliseconds.
+    pub max_lag_ms: u64,
 }
 
 /// CREATE INDEX

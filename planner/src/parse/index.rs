@@ -82,18 +82,24 @@ impl Grammar<'_, '_> {
 
     /// `(name = value, …)` storage parameters: read, and of no effect.
     pub(super) fn storage_parameters(&mut self) -> Result<(), PlanError> {
+        self.parameters().map(|_| ())
+    }
+
+    /// The same, for who knows some of them, with where they stand.
+    pub(super) fn parameters(&mut self) -> Result<Vec<(String, Option<String>, Option<u32>)>, PlanError> {
         let parameters = self.parenthesized(|grammar| {
+            let position = grammar.position();
             let mut name = grammar.any_word()?;
             if grammar.eat_token(&Token::Period) {
                 name = grammar.any_word()?;
             }
-            Ok((name, grammar.option_value()?))
+            Ok((name, grammar.option_value()?, Some(position)))
         })?;
-        for (name, value) in parameters {
-            if name == "oids" && boolean(&name, value.as_deref())? {
+        for (name, value, _) in &parameters {
+            if name == "oids" && boolean(name, value.as_deref())? {
                 return Err(PlanError::new("0A000", "tables declared WITH OIDS are not supported"));
             }
         }
-        Ok(())
+        Ok(parameters)
     }
 }

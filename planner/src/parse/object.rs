@@ -183,6 +183,9 @@ impl Grammar<'_, '_> {
                     let new_name = self.identifier()?;
                     return Ok(Some(Statement::RenameViewColumn { materialized, if_exists, name, column, new_name }));
                 }
+                if materialized && let Some(max_lag_ms) = self.alter_max_lag()? {
+                    return Ok(Some(Statement::SetMaxLag { if_exists, name, max_lag_ms }));
+                }
                 return match self.rename_or_nothing(kind, if_exists, &name)? {
                     Some(statement) => Ok(Some(statement)),
                     None => Ok(Some(self.unsupported(&format!("this form of {}", words.join(" "))))),

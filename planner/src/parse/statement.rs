@@ -121,6 +121,15 @@ pub enum Statement {
         /// Its new name.
         new_name: Identifier,
     },
+    /// ALTER MATERIALIZED VIEW … SET (max_lag = …), RESET (max_lag)
+    SetMaxLag {
+        /// IF EXISTS
+        if_exists: bool,
+        /// The view.
+        name: ObjectName,
+        /// In milliseconds.
+        max_lag_ms: u64,
+    },
     /// ALTER … OWNER TO, SET SCHEMA public and the like, on an object that must exist.
     AlterNothing {
         /// What kind of object the statement names.

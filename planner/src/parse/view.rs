@@ -5,6 +5,7 @@ use super::grammar::Grammar;
 use super::statement::{Identifier, SqlText, Statement};
 use crate::error::PlanError;
 use crate::ownership::quote_identifier;
+use sqlparser::tokenizer::Token;
 
 impl Grammar<'_, '_> {
     /// CREATE [OR REPLACE] [MATERIALIZED | RECURSIVE] VIEW; `None`, and no token taken, if it is something else.
@@ -33,9 +34,7 @@ impl Grammar<'_, '_> {
             self.take(1);
             self.identifier()?;
         }
-        if self.eat(&["WITH"]) {
-            self.view_options(materialized)?;
-        }
+        let max_lag_ms = if self.eat(&["WITH"]) { self.view_options(materialized)? } else { None };
         if materialized && self.eat(&["TABLESPACE"]) {
             self.identifier()?;
         }
@@ -55,8 +54,18 @@ impl Grammar<'_, '_> {
             self.expect(&["CHECK", "OPTION"])?;
             return Err(check_option());
         }
-        let create = CreateView { name, columns, query, materialized, with_data, or_replace, if_not_exists, temporary };
-        Ok(Some(Statement::CreateView(Box::new(create))))
+        let max_lag_ms = max_lag_ms.unwrap_or(0);
+        Ok(Some(Statement::CreateView(Box::new(CreateView {
+            name,
+            columns,
+            query,
+            materialized,
+            with_data,
+            or_replace,
+            if_not_exists,
+            temporary,
+            max_lag_ms,
+        }))))
     }
 
     /// A view's query; `TABLE t` as the SELECT that it stands for, whose columns can be written out.
@@ -70,9 +79,9 @@ impl Grammar<'_, '_> {
     }
 
     /// `(name [= value], …)`: who may look through a view is a question of roles, which there are not.
-    fn view_options(&mut self, materialized: bool) -> Result<(), PlanError> {
+    fn view_options(&mut self, materialized: bool) -> Result<Option<u64>, PlanError> {
         if materialized {
-            return self.storage_parameters();
+            return self.maintained_options();
         }
         let options = self.parenthesized(|grammar| {
             let position = grammar.position();
@@ -89,7 +98,28 @@ impl Grammar<'_, '_> {
                 }
             }
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// Of a materialized view: `max_lag`, and PostgreSQL's storage parameters, which have no effect.
+    fn maintained_options(&mut self) -> Result<Option<u64>, PlanError> {
+        let mut max_lag_ms = None;
+        for (name, value, position) in self.parameters()? {
+            if name == "max_lag" {
+                max_lag_ms = Some(max_lag(value.as_deref()).map_err(|error| error.at(position))?);
+            }
+        }
+        Ok(max_lag_ms)
+    }
+
+    /// ALTER MATERIALIZED VIEW … SET (max_lag = …), RESET (max_lag); none, and no token taken, if it is something else.
+    pub(super) fn alter_max_lag(&mut self) -> Result<Option<u64>, PlanError> {
+        let is_lag = self.parser.peek_nth_token_ref(1).token == Token::LParen && self.word_is(2, "max_lag");
+        if is_lag && self.eat(&["RESET"]) {
+            self.parenthesized(Grammar::any_word)?;
+            return Ok(Some(0));
+        }
+        if is_lag && self.eat(&["SET"]) { self.maintained_options() } else { Ok(None) }
     }
 
     /// What follows REFRESH.
@@ -107,6 +137,29 @@ impl Grammar<'_, '_> {
         Ok(Statement::RefreshView { name, with_data: !no_data })
     }
 }
+
+/// A time as settings have it: milliseconds, unless there is a unit.
+fn max_lag(value: Option<&str>) -> Result<u64, PlanError> {
+    let invalid = || {
+        PlanError::new("22023", format!("invalid value for parameter \"max_lag\": \"{}\"", value.unwrap_or("")))
+            .hint("A time: milliseconds, or a number with \"ms\", \"s\", \"min\", \"h\" or \"d\".")
+    };
+    let text = value.map(str::trim).ok_or_else(invalid)?;
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = text[..digits].parse().map_err(|_| invalid())?;
+    let unit_ms = match text[digits..].trim_start() {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(invalid()),
+    };
+    number.checked_mul(unit_ms).filter(|ms| *ms <= MAX_LAG_MS).ok_or_else(invalid)
+}
+
+/// A year.
+const MAX_LAG_MS: u64 = 366 * 86_400_000;
 
 /// CREATE RECURSIVE VIEW's query as PostgreSQL writes it out.
 fn recursion(name: &str, columns: &[Identifier], text: &str) -> String {

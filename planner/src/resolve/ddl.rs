@@ -248,6 +248,7 @@ impl DefinitionChange<'_> {
             Statement::RenameViewColumn { materialized, if_exists, name, column, new_name } => {
                 self.alter_view_column(*materialized, *if_exists, name, column, new_name)
             }
+            Statement::SetMaxLag { if_exists, name, max_lag_ms } => self.set_max_lag(*if_exists, name, *max_lag_ms),
             Statement::AlterNothing { kind, if_exists, name } => self.alter_nothing(*kind, *if_exists, name),
             Statement::Drop { kind, if_exists, names, behavior, .. } => {
                 self.drop_objects(*kind, *if_exists, names, *behavior)

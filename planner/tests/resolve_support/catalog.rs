@@ -49,6 +49,7 @@ fn table(id: u32, name: &str, columns: Vec<Column>, indexes: Vec<Index>) -> Tabl
         schema_version: 1,
         pending: None,
         view: None,
+        max_lag_ms: 0,
     }
 }
 

@@ -137,6 +137,7 @@ pub fn catalog() -> Catalog {
             schema_version: 1,
             pending: None,
             view: None,
+            max_lag_ms: 0,
         };
         catalog.relations.insert(id, Arc::new(table));
         catalog.relation_names.insert((*name).to_owned(), id);

@@ -104,6 +104,7 @@ fn table(id: RelationId, width: usize) -> Table {
         schema_version: 0,
         pending: None,
         view: None,
+        max_lag_ms: 0,
     }
 }
 

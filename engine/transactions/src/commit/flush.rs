@@ -120,7 +120,10 @@ impl Flusher {
         let mut flushed = self.store.flush();
         flushes.log = started.elapsed();
         self.statistics.flush.record(flushes.log);
-        self.publication.await_quick(&waits, GRACE);
+        let borne = self.publication.borne(&waits);
+        let awaited: Waits =
+            waits.iter().filter(|(id, _)| !borne.contains(id)).map(|(id, time)| (*id, *time)).collect();
+        self.publication.await_quick(&awaited, GRACE);
         if flushed.is_ok() && !destroyed.is_empty() {
             // Views have read what they retract.
             erased.into_iter().for_each(|time| self.publication.await_settled(time, ERASURE_PATIENCE));
@@ -144,6 +147,7 @@ impl Flusher {
         tell_erasures(&groups, destroyed.len());
         // What is held no longer goes once all have their answers.
         for WrittenGroup { replies, waits, .. } in &mut groups {
+            waits.retain(|component, _| !borne.contains(component));
             for (reply, erasures) in replies.drain(..) {
                 let answer = move || reply.answer(Outcome::Committed(Committed { erasures, flushes }));
                 if waits.is_empty() {

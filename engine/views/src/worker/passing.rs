@@ -45,6 +45,8 @@ impl ViewWorker {
             let mut deltas = Deltas::default();
             self.at.amid_group = true;
             self.follow_catalog(&mut deltas);
+            // With how much lag others bear may be another.
+            self.known.is_read_said = false;
             // What DDL ended is told with it.
             self.around.publication.pass(Passed::only(self.at.state.time, deltas));
         }

@@ -135,5 +135,6 @@ fn empty_table(id: RelationId, name: &str, data_subject: bool) -> Table {
         schema_version: 1,
         pending: None,
         view: None,
+        max_lag_ms: 0,
     }
 }

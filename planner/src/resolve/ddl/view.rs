@@ -5,7 +5,7 @@ use crate::catalog::{Catalog, Column, Index, IndexDeclaration, Table, View};
 use crate::error::PlanError;
 use crate::hir::OutputColumn;
 use crate::parse::definition::CreateView;
-use crate::parse::statement::{Identifier, ObjectName};
+use crate::parse::statement::{Identifier, ObjectKind, ObjectName};
 use crate::resolve::arrange::arrangement_columns;
 use crate::resolve::maintainable::check_maintainable;
 use crate::resolve::view::{
@@ -84,6 +84,7 @@ impl DefinitionChange<'_> {
                 reads: definition.reads,
                 primary_keys: definition.primary_keys,
             }),
+            max_lag_ms: create.max_lag_ms,
         };
         let view = table.view.as_ref().map_or("", |view| &view.query);
         check_expansion(view, &self.catalog)?;
@@ -310,6 +311,21 @@ impl DefinitionChange<'_> {
                 self.notice("00000", format!("relation \"{}\" does not exist, skipping", name.name));
             }
             Err(error) => return Err(error),
+        }
+        Ok(tag)
+    }
+
+    /// ALTER MATERIALIZED VIEW … SET (max_lag = …)
+    pub(super) fn set_max_lag(
+        &mut self,
+        if_exists: bool,
+        name: &ObjectName,
+        max_lag_ms: u64,
+    ) -> Result<&'static str, PlanError> {
+        let tag = self.alter_nothing(ObjectKind::MaterializedView, if_exists, name)?;
+        if self.kind_of_relation(&name.name).is_some() {
+            let id = self.view(name, true)?;
+            self.edit(id).max_lag_ms = max_lag_ms;
         }
         Ok(tag)
     }

@@ -2,7 +2,7 @@
 
 use super::super::comments::comments;
 use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
-use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, small, text, vector};
+use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, small, text, vector};
 use crate::catalog::{Column, DefaultValue, Index, Table};
 use crate::ownership::blanking;
 use crate::system::definition_text::DefinitionText;
@@ -60,6 +60,13 @@ pub(super) fn storage(scalar: &ScalarType) -> &'static str {
     }
 }
 
+fn max_lag(table: &Table) -> Datum {
+    match table.max_lag_ms {
+        0 => Datum::Null,
+        ms => array(vec![text(&format!("max_lag={ms}"))]),
+    }
+}
+
 impl Source<'_> {
     pub(super) fn classes(&self, rows: &mut Rows) {
         let class = |rows: &mut Rows, id: u32, name: &str, schema: u32, kind: &str, more: &[(&str, Datum)]| {
@@ -103,6 +110,7 @@ impl Source<'_> {
                 ("relhasindex", flag(shown_indexes(table).next().is_some())),
                 ("relchecks", small(table.checks.len())),
                 ("relhastriggers", flag(keys)),
+                ("reloptions", max_lag(table)),
             ];
             class(rows, table.id.0, &table.name, PUBLIC, kind, &more);
             for index in shown_indexes(table) {
