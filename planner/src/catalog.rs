@@ -5,7 +5,7 @@
 
 mod declaration;
 
-pub use declaration::{IndexColumn, IndexDeclaration};
+pub use declaration::{IndexColumn, IndexDeclaration, IndexPredicate};
 
 use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
@@ -362,9 +362,17 @@ impl Catalog {
 }
 
 impl Index {
-    /// Whether it is of that column, or has it included.
+    /// Whether it is of that column, has it included, or asks for it.
     pub fn mentions(&self, column: ColumnIndex) -> bool {
-        self.columns.contains(&column) || self.declared.include.contains(&column)
+        self.columns.contains(&column) || self.declared.include.contains(&column) || self.asks_for(column)
+    }
+    /// Whether a row's column says if the row stands in it.
+    pub fn asks_for(&self, column: ColumnIndex) -> bool {
+        self.declared.predicate.as_ref().is_some_and(|predicate| predicate.columns.contains(&column))
+    }
+    /// Whether all rows stand in it.
+    pub fn is_whole(&self) -> bool {
+        self.declared.predicate.is_none()
     }
 }
 
@@ -379,6 +387,10 @@ impl Table {
     /// The index of that id.
     pub fn index(&self, id: IndexId) -> Option<&Index> {
         self.indexes.iter().find(|index| index.id == id)
+    }
+    /// The indexes in which every row stands.
+    pub fn whole_indexes(&self) -> impl Iterator<Item = &Index> {
+        self.indexes.iter().filter(|index| index.is_whole())
     }
 
     /// Whether rows of it are stored: it is no view.

@@ -333,7 +333,7 @@ fn find_lookup(table: &Table, wanted: &[WantedValue]) -> Option<(Lookup, Vec<usi
     if let Some(key) = table.primary_key_columns().and_then(values) {
         return Some((Lookup::PrimaryKey, key));
     }
-    let candidates = table.indexes.iter().filter(|index| !index.columns.is_empty());
+    let candidates = table.whole_indexes().filter(|index| !index.columns.is_empty());
     let found = candidates.filter_map(|index| Some((index, values(&index.columns)?)));
     let (index, key) = found.max_by_key(|(index, _)| (index.unique, index.columns.len()))?;
     Some((Lookup::Index(index.id), key))

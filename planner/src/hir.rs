@@ -342,6 +342,8 @@ pub struct RowChecksHir {
     pub not_null: Vec<ColumnIndex>,
     /// CHECK: (constraint name, expression).
     pub checks: Vec<(String, HirExpr)>,
+    /// Conditions of partial indexes.
+    pub index_predicates: Vec<HirExpr>,
 }
 
 /// `plan::InsertPlan` before lowering.

@@ -31,5 +31,6 @@ pub use entry::{
     plan_definition, plan_lifted, plan_restored, plan_rewrite, plan_row_checks, plan_statement, plan_type, plan_view,
 };
 pub use parse::statement::SubscribeTerms;
+pub use resolve::index_predicate::index_predicates;
 pub use resolve::maintainable::{check_maintainable, depends_on_session};
 pub use subscribe::{KeyedColumns, SubscribePlan, ToldForm};

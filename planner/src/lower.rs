@@ -40,8 +40,8 @@ use ordered::By;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use write::plan_checks;
 pub use write::plan_write;
-pub(crate) use write::{plan_checks, plan_expr};
 
 /// Plans a SELECT: HIR → MIR → optimized MIR → physical plan.
 pub fn plan_query(hir: &HirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result<plan::Query, PlanError> {

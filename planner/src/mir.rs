@@ -4,6 +4,7 @@
 //! never fail by themselves but for `AtMostOne`; expressions may, on rows that reach them.
 
 pub mod expr;
+pub(crate) mod row_expr;
 
 use crate::names::Names;
 use crate::plan::{Counting, LocalId, MatchKind};

@@ -5,6 +5,7 @@
 //! and reserves no word that PostgreSQL leaves free.
 
 pub mod annotation;
+pub(crate) mod arbiter;
 pub mod copy;
 pub mod definition;
 pub mod dialect;
@@ -130,7 +131,7 @@ fn read_tokens<T>(
     recursion_clause::refuse(&tokens, lines)?;
     let tokens = table_command::written_out(tokens, lines)?;
     let tokens = row_lock::rewritten(row_limit::rewritten(tokens, lines)?, lines)?;
-    let (tokens, overriding) = overriding::taken_out(tokens);
+    let (tokens, overriding) = overriding::taken_out(arbiter::taken_out(tokens));
     let tokens = whole_row::in_parentheses(star::rewritten(tokens));
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)

@@ -453,6 +453,8 @@ pub struct RowChecks {
     pub not_null: Vec<ColumnIndex>,
     /// CHECK: (constraint name, expression); false refuses, NULL passes.
     pub checks: Vec<(String, ScalarExpr)>,
+    /// Conditions of partial indexes: what they give is no matter here, but an error refuses.
+    pub index_predicates: Vec<ScalarExpr>,
 }
 
 /// INSERT.

@@ -9,6 +9,7 @@ pub mod cast;
 pub mod env;
 pub mod eval;
 pub mod func;
+pub(crate) mod implication;
 pub mod registry;
 pub mod table_func;
 pub mod window;

@@ -234,7 +234,7 @@ impl Session {
                 self.client.notices.extend(done.notices);
                 if let Statement::CreateView(create) = statement
                     && create.materialized
-                    && create.with_data
+                    && create.upkeep.with_data
                 {
                     let made = self.catalog().table_by_name(&create.name.name).map(|view| view.id);
                     self.transaction.unfilled.extend(made);

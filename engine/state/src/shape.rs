@@ -6,6 +6,7 @@ use crate::locks::LockMode;
 use planner::catalog::{Catalog, EdgeKind, ForeignKey, Index, Table};
 use planner::ownership::traversal::TraversalPlan;
 use planner::ownership::{Dog, Edge, KeyForm, key_form};
+use planner::scalar::{EvalContext, ScalarExpr};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -47,6 +48,35 @@ pub struct TableShape {
     pub referrers: Vec<Referrer>,
     /// Each of its rows has one owner, by one way: the row that its one edge leads to is a person or has one owner itself.
     pub one_owner: bool,
+    partial: PartialIndexes,
+}
+
+/// Which rows stand in a table's partial indexes.
+struct PartialIndexes {
+    predicates: Vec<(IndexId, ScalarExpr)>,
+    context: EvalContext,
+}
+
+impl std::fmt::Debug for PartialIndexes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.predicates.iter().map(|(index, _)| index)).finish()
+    }
+}
+
+impl PartialIndexes {
+    fn of(catalog: &Arc<Catalog>, table: &Table) -> Self {
+        // Each was planned when it was defined, and since then whenever what it names was altered.
+        let predicates = planner::index_predicates(catalog, table).unwrap_or_default();
+        PartialIndexes { predicates, context: EvalContext::without_session(catalog.clone()) }
+    }
+
+    /// Whether a row stands in an index. One whose condition fails was refused when it was written.
+    fn hold(&self, index: &Index, row: impl Fn() -> Vec<Datum>) -> bool {
+        index.is_whole()
+            || self.predicates.iter().any(|(id, predicate)| {
+                *id == index.id && matches!(predicate.eval(&row(), &self.context), Ok(Datum::Bool(true)))
+            })
+    }
 }
 
 /// Canonical bytes of a stored row's columns, for one who asks for the same columns again and again: whatever names a row mostly does
@@ -115,6 +145,7 @@ impl Schema {
                 access_dependents: accessed,
                 referrers: referrers.remove(&table.id).unwrap_or_default(),
                 one_owner: false,
+                partial: PartialIndexes::of(&catalog, table),
             };
             shapes.insert(table.id, shape);
         }
@@ -213,6 +244,9 @@ impl TableShape {
     /// The canonical bytes under which a row stands in an index; `None` if it does not: hashed indexes leave
     /// out rows that are NULL in all of its columns, old ones in any. The primary key has no entries: it is the row key.
     pub fn index_value(&self, index: &Index, datums: &[Datum]) -> Option<Vec<u8>> {
+        if !self.partial.hold(index, || datums.to_vec()) {
+            return None;
+        }
         self.entry_value(index, |bytes, column| {
             key::encode(bytes, &datums[column]);
             datums[column].is_null()
@@ -249,6 +283,9 @@ impl TableShape {
     }
     /// As `index_value`, of a stored row.
     pub fn index_value_of(&self, index: &Index, row: &Row) -> Option<Vec<u8>> {
+        if !self.partial.hold(index, || self.unpack(row)) {
+            return None;
+        }
         self.entry_value(index, |bytes, column| {
             let datum = self.datum(row, column);
             key::encode(bytes, &datum);
@@ -292,7 +329,7 @@ impl TableShape {
     /// How strongly a row is locked of which these columns change: a key that others may refer to goes only from a row that
     /// nobody else has locked.
     pub fn update_mode(&self, columns: &[ColumnIndex]) -> LockMode {
-        let mut keys = self.table.indexes.iter().filter(|index| index.unique);
+        let mut keys = self.table.whole_indexes().filter(|index| index.unique);
         if keys.any(|index| index.columns.iter().any(|column| columns.contains(column))) {
             LockMode::Exclusive
         } else {
@@ -301,6 +338,6 @@ impl TableShape {
     }
     /// The unique index over exactly these columns, in this order.
     pub fn unique_index(&self, columns: &[ColumnIndex]) -> Option<&Index> {
-        self.table.indexes.iter().find(|index| index.unique && index.columns == columns)
+        self.table.whole_indexes().find(|index| index.unique && index.columns == columns)
     }
 }

@@ -319,7 +319,7 @@ impl Eraser<'_, '_> {
             .table()
             .indexes
             .iter()
-            .any(|index| index.unique && index.columns.iter().any(|column| columns.contains(column)));
+            .any(|index| index.unique && columns.iter().any(|column| index.mentions(*column)));
         if !exists || keyed {
             return match disposition::unnamed(shape, columns) {
                 Disposition::Blank(columns) => self.blank(shape, place, &columns),

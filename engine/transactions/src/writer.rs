@@ -111,6 +111,9 @@ impl<'a> Writer<'a> {
                 return Err(SqlError::new("23514", message).on(&table.name, Some(name)));
             }
         }
+        for predicate in &checks.index_predicates {
+            predicate.eval(row, &self.context)?;
+        }
         Ok(())
     }
 

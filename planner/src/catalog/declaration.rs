@@ -1,4 +1,4 @@
-//! What CREATE INDEX says that changes no answer: it is shown, and dumps carry it on.
+//! What CREATE INDEX says beyond columns and uniqueness: it is shown, and dumps carry it on.
 
 use repr::ColumnIndex;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,18 @@ pub struct IndexDeclaration {
     pub columns: Vec<IndexColumn>,
     /// INCLUDE
     pub include: Vec<ColumnIndex>,
+    /// WHERE: rows for which it is not true do not stand in the index.
+    #[serde(default)]
+    pub predicate: Option<IndexPredicate>,
+}
+
+/// Which rows stand in a partial index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexPredicate {
+    /// The condition as SQL text over the table's columns.
+    pub expression: String,
+    /// The columns that it names.
+    pub columns: Vec<ColumnIndex>,
 }
 
 /// What stands behind a key column.

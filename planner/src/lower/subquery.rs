@@ -208,7 +208,7 @@ impl Lowering<'_> {
         let Some(table) = self.catalog.table(*relation) else {
             return Ok(false);
         };
-        let unique = table.indexes.iter().any(|index| {
+        let unique = table.whole_indexes().any(|index| {
             let certain = index.unique && index.constraint.as_ref().is_none_or(|constraint| !constraint.deferrable);
             certain && index.columns.iter().all(|column| fixed.contains(column))
         });

@@ -2,8 +2,8 @@
 
 use crate::catalog::Catalog;
 use crate::error::PlanError;
-use crate::hir::{BesideHir, HirColumn, HirExpr, ReturningHir, RowChecksHir, WriteHir};
-use crate::mir::expr;
+use crate::hir::{BesideHir, HirExpr, ReturningHir, RowChecksHir, WriteHir};
+use crate::mir::row_expr::plan_expr;
 use crate::physical::KeyForms;
 use crate::plan::{
     Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Returning, RowChecks, UpdatePlan, WritePlan,
@@ -51,19 +51,6 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
     })
 }
 
-/// An expression over one row: DEFAULT, CHECK, SET, RETURNING. Subqueries are refused, outer columns too.
-pub(crate) fn plan_expr(hir: &HirExpr) -> Result<ScalarExpr, PlanError> {
-    let mut planned = expr::try_replace(hir, &mut |column| match column {
-        HirColumn::Column { level: 0, index } => Ok(ScalarExpr::Column(*index)),
-        HirColumn::Column { .. } => Err(PlanError::unsupported("an outer column at this place")),
-        HirColumn::Exists(_) | HirColumn::Scalar(_) | HirColumn::Any { .. } | HirColumn::ArrayOf(..) => {
-            Err(PlanError::unsupported("a subquery at this place"))
-        }
-    })?;
-    planned.fold();
-    Ok(planned)
-}
-
 fn assignments(assignments: &[(ColumnIndex, HirExpr)]) -> Result<Vec<(ColumnIndex, ScalarExpr)>, PlanError> {
     assignments.iter().map(|(column, expr)| Ok((*column, plan_expr(expr)?))).collect()
 }
@@ -78,6 +65,7 @@ pub(crate) fn plan_checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError>
             .iter()
             .map(|(name, expr)| Ok((name.clone(), plan_expr(expr)?)))
             .collect::<Result<_, PlanError>>()?,
+        index_predicates: checks.index_predicates.iter().map(plan_expr).collect::<Result<_, PlanError>>()?,
     })
 }
 

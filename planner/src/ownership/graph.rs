@@ -35,7 +35,7 @@ impl Edge {
         // DDL keeps foreign keys in the column order of the key they refer to: one value looks up either side.
         let target_index = catalog
             .table(key.target)
-            .and_then(|target| target.indexes.iter().find(|index| index.unique && index.columns == key.target_columns))
+            .and_then(|target| target.whole_indexes().find(|index| index.unique && index.columns == key.target_columns))
             .expect("a foreign key lists the columns of a unique index of its target, in order");
         let reference = EdgeRef { table: table.id, foreign_key: key.constraint.id };
         let holder = (table.id, key.columns.clone(), key.index);

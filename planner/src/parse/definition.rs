@@ -352,14 +352,21 @@ pub struct CreateView {
     pub query: SqlText,
     /// MATERIALIZED
     pub materialized: bool,
-    /// Not WITH NO DATA: whoever makes it waits until it is filled.
-    pub with_data: bool,
     /// OR REPLACE
     pub or_replace: bool,
     /// IF NOT EXISTS
     pub if_not_exists: bool,
     /// TEMPORARY
     pub temporary: bool,
+    /// What is said of its rows, if it is materialized.
+    pub upkeep: ViewUpkeep,
+}
+
+/// What CREATE MATERIALIZED VIEW says of how it is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ViewUpkeep {
+    /// Not WITH NO DATA: whoever makes it waits until it is filled.
+    pub with_data: bool,
     /// WITH (max_lag = …), in milliseconds.
     pub max_lag_ms: u64,
 }

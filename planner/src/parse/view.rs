@@ -1,6 +1,6 @@
 //! Reads CREATE VIEW, CREATE MATERIALIZED VIEW and REFRESH. The query is kept as text; sqlparser has read it once.
 
-use super::definition::CreateView;
+use super::definition::{CreateView, ViewUpkeep};
 use super::grammar::Grammar;
 use super::statement::{Identifier, SqlText, Statement};
 use crate::error::PlanError;
@@ -54,17 +54,16 @@ impl Grammar<'_, '_> {
             self.expect(&["CHECK", "OPTION"])?;
             return Err(check_option());
         }
-        let max_lag_ms = max_lag_ms.unwrap_or(0);
+        let upkeep = ViewUpkeep { with_data, max_lag_ms: max_lag_ms.unwrap_or(0) };
         Ok(Some(Statement::CreateView(Box::new(CreateView {
             name,
             columns,
             query,
             materialized,
-            with_data,
             or_replace,
             if_not_exists,
             temporary,
-            max_lag_ms,
+            upkeep,
         }))))
     }
 

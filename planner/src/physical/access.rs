@@ -5,16 +5,18 @@
 
 use super::costs::{ARRAY_KEYS, INDEX_ROWS, KEY_ROWS, KEYS_MAX, RANGE_SHARE, SMALL_KEY_REACH, TABLE_ROWS};
 use super::{Planner, through};
-use crate::catalog::Table;
+use crate::catalog::{Index, Table};
 use crate::error::PlanError;
 use crate::mir::expr;
 use crate::names::Names;
 use crate::plan::{Access, Besides, InOrder, Lookup, MatchKind, Plan};
+use crate::resolve::index_predicate::index_predicates;
 use crate::scalar::func::Comparison;
+use crate::scalar::implication::implies;
 use crate::scalar::{Mfp, ScalarExpr};
 use crate::system::{self, SystemRelation};
 use crate::transform::shape;
-use repr::{ColumnIndex, ColumnType, Datum, RelationId, Row, ScalarType};
+use repr::{ColumnIndex, ColumnType, Datum, IndexId, RelationId, Row, ScalarType};
 
 /// An access path, and what is left to check.
 pub(super) struct Found {
@@ -72,7 +74,8 @@ impl Planner<'_> {
         let ordered = self.forms.ordered(relation);
         let fixed = fixed_columns(table, predicates.iter().copied(), true);
         let mut best: Option<(Merit, Access, Vec<usize>)> = None;
-        for (lookup, columns) in lookups(table) {
+        let partial = self.partial_lookups(table, &predicates);
+        for (lookup, columns) in lookups(table).chain(partial.iter().copied()) {
             let with_nulls = ordered || holds_nulls(table, lookup);
             let Some((keys, used)) = keys(columns, &fixed, with_nulls) else { continue };
             // Rows with nothing but NULLs stand in no index of hashed keys.
@@ -136,12 +139,25 @@ impl Planner<'_> {
         }
     }
 
+    /// The partial indexes in which all rows stand that pass these predicates.
+    fn partial_lookups<'t>(&self, table: &'t Table, predicates: &[&ScalarExpr]) -> Vec<(Lookup, &'t [ColumnIndex])> {
+        if table.indexes.iter().all(Index::is_whole) || predicates.is_empty() {
+            return Vec::new();
+        }
+        // Each was planned when it was defined.
+        let conditions = index_predicates(self.catalog, table).unwrap_or_default();
+        let implied = conditions.iter().filter(|(_, condition)| implies(predicates, condition));
+        let lookup = |(id, _): &(IndexId, ScalarExpr)| Some((Lookup::Index(*id), table.index(*id)?.columns.as_slice()));
+        implied.filter_map(lookup).collect()
+    }
+
     /// Equality on the first columns of a key, then bounds on the next. Bounds stay as predicates too: where
     /// NULLs stand in an index is not for the plan to know.
     fn range(&self, table: &Table, predicates: &[&ScalarExpr], fixed: &[Fixed]) -> Option<(Merit, Access, Vec<usize>)> {
         let bounds: Vec<Bound> = predicates.iter().filter_map(|predicate| bounded_column(table, predicate)).collect();
         let mut best: Option<(f64, Merit, Access, Vec<usize>)> = None;
-        for (lookup, columns) in lookups(table) {
+        let partial = self.partial_lookups(table, predicates);
+        for (lookup, columns) in lookups(table).chain(partial.iter().copied()) {
             let mut prefix = Vec::new();
             let mut used = Vec::new();
             for column in columns {
@@ -342,11 +358,11 @@ impl Merit {
     }
 }
 
-/// The primary key and the indexes, with their columns.
+/// The primary key and the indexes of all rows, with their columns.
 pub(super) fn lookups(table: &Table) -> impl Iterator<Item = (Lookup, &[ColumnIndex])> {
     let primary = table.primary_key;
     let own = table.primary_key_columns().map(|columns| (Lookup::PrimaryKey, columns));
-    let others = table.indexes.iter().filter(move |index| Some(index.id) != primary);
+    let others = table.whole_indexes().filter(move |index| Some(index.id) != primary);
     own.into_iter().chain(others.map(|index| (Lookup::Index(index.id), index.columns.as_slice())))
 }
 

@@ -4,9 +4,11 @@ use super::dml::{Assignments, row_types};
 use super::scope::{Clause, Frame, fold};
 use super::write_subquery::computed_beside;
 use super::{Resolver, Typed};
-use crate::catalog::Table;
+use crate::catalog::{Index, Table};
 use crate::error::PlanError;
-use crate::hir::{ConflictUpdateHir, OnConflictHir};
+use crate::hir::{ConflictUpdateHir, HirExpr, OnConflictHir};
+use crate::parse::arbiter;
+use crate::scalar::implication::implies;
 use repr::{ColumnType, IndexId};
 use sqlparser::ast::{ConflictTarget, OnConflict, OnConflictAction};
 
@@ -68,8 +70,21 @@ impl Resolver<'_> {
         Ok(OnConflictHir { arbiters, update })
     }
 
+    /// Whether an index is of all rows that fulfil a condition.
+    fn holds_all_of(&mut self, table: &Table, index: &Index, condition: Option<&HirExpr>) -> Result<bool, PlanError> {
+        let Some(predicate) = &index.declared.predicate else { return Ok(true) };
+        let Some(condition) = condition else { return Ok(false) };
+        Ok(implies(&[condition], &self.index_condition(table, &predicate.expression)?))
+    }
+
+    /// A condition over a table's rows, as one of an index.
+    fn index_condition(&mut self, table: &Table, text: &str) -> Result<HirExpr, PlanError> {
+        let frame = self.row_frame(table, Clause::IndexPredicate);
+        self.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "WHERE", None))
+    }
+
     /// The unique indexes that are named; none if any counts.
-    fn arbiters(&self, table: &Table, conflict: &OnConflict) -> Result<Vec<IndexId>, PlanError> {
+    fn arbiters(&mut self, table: &Table, conflict: &OnConflict) -> Result<Vec<IndexId>, PlanError> {
         Ok(match &conflict.conflict_target {
             None => Vec::new(),
             Some(ConflictTarget::Columns(names)) => {
@@ -84,17 +99,21 @@ impl Resolver<'_> {
                         columns.push(index);
                     }
                 }
-                let found: Vec<IndexId> = table
-                    .indexes
-                    .iter()
-                    .filter(|index| {
-                        index.unique
-                            && index.columns.len() == columns.len()
-                            && columns.iter().all(|column| index.columns.contains(column))
-                            && !index.constraint.as_ref().is_some_and(|constraint| constraint.deferrable)
-                    })
-                    .map(|index| index.id)
-                    .collect();
+                let condition = match names.last().and_then(|last| arbiter::predicate(self.positions.behind(last.span)))
+                {
+                    Some(text) => Some(self.index_condition(table, &text)?),
+                    None => None,
+                };
+                let mut found: Vec<IndexId> = Vec::new();
+                for index in &table.indexes {
+                    let is_arbiter = index.unique
+                        && index.columns.len() == columns.len()
+                        && columns.iter().all(|column| index.columns.contains(column))
+                        && !index.constraint.as_ref().is_some_and(|constraint| constraint.deferrable);
+                    if is_arbiter && self.holds_all_of(table, index, condition.as_ref())? {
+                        found.push(index.id);
+                    }
+                }
                 if found.is_empty() {
                     return Err(PlanError::new(
                         "42P10",

@@ -180,6 +180,8 @@ pub enum ExpressionPurpose<'a> {
     Default(&'a Column),
     /// CHECK: boolean, over the table's columns.
     Check,
+    /// WHERE of an index: boolean and immutable, over the table's columns.
+    IndexPredicate,
     /// GENERATED … STORED of this column: immutable, over the table's columns; assignable to its type.
     Generated(&'a Column),
     /// ALTER TYPE … USING: over the table's columns as they were; assignable to the type.
@@ -195,6 +197,7 @@ pub fn resolver_hook(session: &SessionInfo) -> impl Fn(&DefinitionExpression<'_>
         let usage = match expression.purpose {
             ExpressionPurpose::Default(column) => statement::ExpressionUse::Default(column),
             ExpressionPurpose::Check => statement::ExpressionUse::Check,
+            ExpressionPurpose::IndexPredicate => statement::ExpressionUse::IndexPredicate,
             ExpressionPurpose::Generated(column) => statement::ExpressionUse::Generated(column),
             ExpressionPurpose::Using(column_type) => statement::ExpressionUse::Using(column_type),
         };

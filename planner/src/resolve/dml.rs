@@ -188,6 +188,13 @@ impl Resolver<'_> {
             })?;
             checks.checks.push((check.constraint.name.clone(), condition));
         }
+        for predicate in table.indexes.iter().filter_map(|index| index.declared.predicate.as_ref()) {
+            let frame = self.row_frame(table, Clause::IndexPredicate);
+            let condition = self.catalog_expression(&predicate.expression, frame, |resolver, typed| {
+                resolver.condition(typed, "WHERE", None)
+            })?;
+            checks.index_predicates.push(condition);
+        }
         Ok(checks)
     }
 

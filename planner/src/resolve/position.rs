@@ -21,6 +21,13 @@ impl<'a> Positions<'a> {
         bytes.windows(word.len()).any(|found| found.eq_ignore_ascii_case(word.as_bytes()))
     }
 
+    /// All that stands behind a span.
+    pub(super) fn behind(&self, span: Span) -> &'a str {
+        let own = self.text(span);
+        let end = (own.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).wrapping_add(own.len());
+        self.text.get(end..).unwrap_or("")
+    }
+
     /// The text of a span.
     pub(super) fn text(&self, span: Span) -> &'a str {
         crate::parse::written(self.text, &span)

@@ -78,6 +78,7 @@ pub(super) enum Clause {
     Returning,
     UpdateSet,
     CheckConstraint,
+    IndexPredicate,
     ColumnDefault,
     ColumnGenerated,
     Transform,
@@ -107,6 +108,7 @@ impl Clause {
             Clause::Returning => "RETURNING",
             Clause::UpdateSet => "UPDATE",
             Clause::CheckConstraint => "check constraints",
+            Clause::IndexPredicate => "index predicates",
             Clause::ColumnDefault => "DEFAULT expressions",
             Clause::ColumnGenerated => "column generation expressions",
             Clause::Transform => "transform expressions",
@@ -137,6 +139,7 @@ impl Clause {
             | Clause::Returning
             | Clause::UpdateSet
             | Clause::CheckConstraint
+            | Clause::IndexPredicate
             | Clause::ColumnDefault
             | Clause::ColumnGenerated
             | Clause::Transform

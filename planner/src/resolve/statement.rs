@@ -209,6 +209,8 @@ pub(crate) fn resolve_arguments(
 pub enum ExpressionUse<'a> {
     /// CHECK: a condition over the row.
     Check,
+    /// WHERE of an index: an immutable condition over the row.
+    IndexPredicate,
     /// DEFAULT of this column: over nothing.
     Default(&'a Column),
     /// GENERATED ALWAYS AS … STORED of this column: over the row, immutable.
@@ -238,6 +240,15 @@ pub(crate) fn check_expression(
                 resolver.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "CHECK", None))?,
                 "check constraint",
             )
+        }
+        ExpressionUse::IndexPredicate => {
+            let frame = resolver.row_frame(table, Clause::IndexPredicate);
+            let expr =
+                resolver.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "WHERE", None))?;
+            if volatility(&expr) != Volatility::Immutable {
+                return Err(PlanError::new("42P17", "functions in index predicate must be marked IMMUTABLE"));
+            }
+            (expr, "index predicate")
         }
         ExpressionUse::Default(column) => {
             let frame = Frame::default().clause(Clause::ColumnDefault);

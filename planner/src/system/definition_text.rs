@@ -125,8 +125,11 @@ impl DefinitionText {
         let keys: Vec<String> = keys.collect();
         let include: Vec<String> = index.declared.include.iter().filter_map(name).collect();
         let include = if include.is_empty() { String::new() } else { format!(" INCLUDE ({})", include.join(", ")) };
+        let predicate = index.declared.predicate.as_ref().map_or_else(String::new, |predicate| {
+            format!(" WHERE {}", self.expression(table, &predicate.expression, pretty))
+        });
         format!(
-            "CREATE {}INDEX {} ON {} USING {} ({}){include}",
+            "CREATE {}INDEX {} ON {} USING {} ({}){include}{predicate}",
             if index.unique { "UNIQUE " } else { "" },
             quote_identifier(&index.name),
             if pretty { self.names.spelled(&table.name) } else { format!("public.{}", quote_identifier(&table.name)) },

@@ -359,6 +359,9 @@ impl DefinitionChange<'_> {
         for check in &mut table.checks {
             check.expression = rename(&check.expression);
         }
+        for predicate in table.indexes.iter_mut().filter_map(|index| index.declared.predicate.as_mut()) {
+            predicate.expression = rename(&predicate.expression);
+        }
         for column in &mut table.columns {
             if let Some(DefaultValue::Generated(text)) = &mut column.default {
                 *text = rename(text);

@@ -122,7 +122,11 @@ impl DefinitionChange<'_> {
     /// Indexes, checks and foreign keys on the column are built and validated against the new values.
     fn rebuild(&mut self, id: RelationId, index: usize, column: &Identifier) -> Result<(), PlanError> {
         let table = Arc::clone(self.get(id));
-        for found in table.indexes.iter().filter(|found| found.columns.contains(&index)) {
+        for found in table.indexes.iter().filter(|found| found.columns.contains(&index) || found.asks_for(index)) {
+            if let Some(predicate) = &found.declared.predicate {
+                let text = SqlText { text: predicate.expression.clone(), position: column.position };
+                self.check_expression(ExpressionPurpose::IndexPredicate, &text, &table)?;
+            }
             super::constraint::require_indexable(&table, &found.columns)?;
             self.effects.push(DdlEffect::DropIndex { table: id, index: found.id });
             self.effects.push(DdlEffect::BuildIndex { table: id, index: found.id });

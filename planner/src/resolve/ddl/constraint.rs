@@ -436,7 +436,7 @@ impl DefinitionChange<'_> {
 
     /// An index on exactly these columns: one that exists, or a new automatic one.
     pub(super) fn equality_index(&mut self, id: RelationId, columns: &[ColumnIndex], fresh: bool) -> IndexId {
-        if let Some(index) = self.get(id).indexes.iter().find(|index| index.columns == columns) {
+        if let Some(index) = self.get(id).whole_indexes().find(|index| index.columns == columns) {
             return index.id;
         }
         let name = format!("dogwood_edge_{}", self.catalog.next_id);
@@ -484,7 +484,7 @@ pub(super) fn require_indexable(table: &Table, columns: &[ColumnIndex]) -> Resul
 
 /// The referenced columns must be a primary key or unique, in any order.
 fn require_key(target: &Table, columns: &[ColumnIndex], references: &References) -> Result<(), PlanError> {
-    let is_key = target.indexes.iter().any(|index| {
+    let is_key = target.whole_indexes().any(|index| {
         index.unique && index.columns.len() == columns.len() && index.columns.iter().all(|c| columns.contains(c))
     });
     if is_key {
@@ -503,7 +503,7 @@ fn in_key_order(
     columns: Vec<ColumnIndex>,
     target_columns: Vec<ColumnIndex>,
 ) -> (Vec<ColumnIndex>, Vec<ColumnIndex>) {
-    let key = target.indexes.iter().find(|index| {
+    let key = target.whole_indexes().find(|index| {
         index.unique
             && index.columns.len() == target_columns.len()
             && index.columns.iter().all(|column| target_columns.contains(column))
@@ -547,7 +547,7 @@ pub(super) fn describe_edge(catalog: &crate::catalog::Catalog, table: &Table, ke
 }
 
 /// An expression without the parentheses around all of it, which each dump would add to.
-fn unwrapped(text: &str) -> String {
+pub(super) fn unwrapped(text: &str) -> String {
     let text = text.trim();
     match (parse_expression(text), text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'))) {
         (Ok(Expr::Nested(_)), Some(inner)) => unwrapped(inner),

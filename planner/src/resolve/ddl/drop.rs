@@ -165,14 +165,15 @@ impl DefinitionChange<'_> {
         cascade: bool,
     ) -> Result<(), PlanError> {
         let found = Arc::clone(self.get(table));
-        let Some(entry) = found.index(index).filter(|entry| entry.unique) else { return Ok(()) };
+        let Some(entry) = found.index(index).filter(|entry| entry.unique && entry.is_whole()) else { return Ok(()) };
         let same = |columns: &[ColumnIndex], other: &[ColumnIndex]| {
             columns.len() == other.len() && columns.iter().all(|column| other.contains(column))
         };
         let views: Vec<RelationId> =
             if found.primary_key == Some(index) { self.grouped_by_key(table) } else { Vec::new() };
-        let other_key =
-            found.indexes.iter().any(|other| other.id != index && other.unique && same(&other.columns, &entry.columns));
+        let other_key = found
+            .whole_indexes()
+            .any(|other| other.id != index && other.unique && same(&other.columns, &entry.columns));
         let keys = if other_key {
             Vec::new()
         } else {

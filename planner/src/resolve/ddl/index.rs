@@ -1,9 +1,10 @@
 //! CREATE INDEX and DROP INDEX, and what becomes of indexes that edges need.
 
-use super::DdlEffect;
 use super::change::{DefinitionChange, public_name};
-use super::constraint::{column_list, require_indexable};
-use crate::catalog::{Index, IndexDeclaration, Table};
+use super::constraint::{column_list, require_indexable, unwrapped};
+use super::rewrite;
+use super::{DdlEffect, ExpressionPurpose};
+use crate::catalog::{Index, IndexDeclaration, IndexPredicate, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateIndex, IndexKey};
 use crate::parse::statement::ObjectName;
@@ -15,6 +16,10 @@ fn refuse_index_of_view(view: &Table, create: &CreateIndex) -> Result<(), PlanEr
     if !view.is_maintained() {
         return Err(PlanError::new("42809", format!("cannot create index on relation \"{}\"", view.name))
             .detail("This operation is not supported for views."));
+    }
+    if create.predicate.is_some() {
+        return Err(PlanError::unsupported("a partial index on a materialized view")
+            .hint("put the condition into the view's query, or index it without WHERE"));
     }
     if create.unique {
         return Err(PlanError::unsupported("a unique index on a materialized view")
@@ -47,9 +52,6 @@ fn refuse_what_indexes_cannot(create: &CreateIndex) -> Result<(), PlanError> {
         } else {
             PlanError::new("42704", format!("access method \"{method}\" does not exist"))
         });
-    }
-    if create.predicate.is_some() {
-        return Err(PlanError::unsupported("a partial index").hint("index the column without WHERE"));
     }
     if create.nulls_not_distinct {
         return Err(PlanError::unsupported("NULLS NOT DISTINCT"));
@@ -95,7 +97,12 @@ impl DefinitionChange<'_> {
         let include = self.included_columns(id, &columns, &create.include)?;
         let declared = columns.iter().zip(&create.elements);
         let declared = declared.map(|(&column, element)| self.index_column(&table, column, element, hash));
-        let declared = IndexDeclaration { hash, columns: declared.collect::<Result<_, _>>()?, include };
+        let declared = IndexDeclaration {
+            hash,
+            columns: declared.collect::<Result<_, _>>()?,
+            include,
+            predicate: self.index_predicate(&table, create)?,
+        };
         require_indexable(&table, &columns)?;
         let name = match &create.name {
             Some(name) => {
@@ -113,6 +120,7 @@ impl DefinitionChange<'_> {
         };
         // An automatic index on the same columns is the index asked for: it only gets a name.
         if !create.unique
+            && declared.predicate.is_none()
             && let Some(found) =
                 self.edit(id).indexes.iter_mut().find(|found| found.automatic && found.columns == columns)
         {
@@ -137,6 +145,14 @@ impl DefinitionChange<'_> {
         }
         self.add_index(id, index, false, !table.is_stored());
         Ok(TAG)
+    }
+
+    /// Which rows a partial index is of.
+    fn index_predicate(&self, table: &Table, create: &CreateIndex) -> Result<Option<IndexPredicate>, PlanError> {
+        let Some(text) = &create.predicate else { return Ok(None) };
+        self.check_expression(ExpressionPurpose::IndexPredicate, text, table)?;
+        let columns = rewrite::columns_used(&text.text, table);
+        Ok(Some(IndexPredicate { expression: unwrapped(&text.text), columns }))
     }
 
     /// DROP INDEX of one name.
@@ -183,7 +199,7 @@ impl DefinitionChange<'_> {
         let found = Arc::clone(self.get(table));
         let Some(entry) = found.index(index) else { return };
         let keys: Vec<_> = found.foreign_keys.iter().filter(|key| key.index == index).collect();
-        let stand_in = found.indexes.iter().find(|other| other.id != index && other.columns == entry.columns);
+        let stand_in = found.whole_indexes().find(|other| other.id != index && other.columns == entry.columns);
         if !keys.is_empty() && stand_in.is_none() && !entry.unique {
             // The edge still needs it: it becomes automatic again, and nothing is rebuilt.
             let name = format!("dogwood_edge_{}", index.0);

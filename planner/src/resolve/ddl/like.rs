@@ -6,7 +6,7 @@
 
 use super::change::DefinitionChange;
 use super::constraint::column_list;
-use crate::catalog::{Column, DefaultValue, Index, IndexDeclaration, Sequence, Table};
+use crate::catalog::{Column, DefaultValue, Index, IndexDeclaration, IndexPredicate, Sequence, Table};
 use crate::error::PlanError;
 use crate::ownership::{Dog, quote_identifier};
 use crate::parse::definition::{
@@ -146,7 +146,10 @@ impl DefinitionChange<'_> {
         let (named, label) = match (&index.constraint, primary) {
             (_, true) => (String::new(), "pkey"),
             (Some(_), false) => (column_list(&table, &columns), "key"),
-            (None, false) => (column_list(&table, &columns), "idx"),
+            (None, false) => {
+                let included = index.declared.include.iter().filter_map(there);
+                (column_list(&table, &columns.iter().copied().chain(included).collect::<Vec<_>>()), "idx")
+            }
         };
         let name = self.relation_name(&table.name, &named, label, &table);
         let constraint = index.constraint.as_ref().map(|constraint| {
@@ -155,7 +158,11 @@ impl DefinitionChange<'_> {
             self.constraint(name.clone(), timing)
         });
         let include = index.declared.include.iter().filter_map(there).collect();
-        let declared = IndexDeclaration { include, ..index.declared.clone() };
+        let predicate = index.declared.predicate.as_ref().map(|predicate| IndexPredicate {
+            columns: predicate.columns.iter().filter_map(there).collect(),
+            ..predicate.clone()
+        });
+        let declared = IndexDeclaration { include, predicate, ..index.declared.clone() };
         let copy = Index { name, columns, constraint, nulls: true, declared, ..index.clone() };
         let copied = self.add_index(id, copy, primary, true);
         let comment = self.catalog.comments.get(&index.id.0).filter(|_| model.clause.parts.comments).cloned();

@@ -84,7 +84,7 @@ impl DefinitionChange<'_> {
                 reads: definition.reads,
                 primary_keys: definition.primary_keys,
             }),
-            max_lag_ms: create.max_lag_ms,
+            max_lag_ms: create.upkeep.max_lag_ms,
         };
         let view = table.view.as_ref().map_or("", |view| &view.query);
         check_expansion(view, &self.catalog)?;

@@ -61,7 +61,7 @@ impl Source<'_> {
                 let mut values = base(table, &key.constraint, "f");
                 let target = self.catalog.table(key.target);
                 let index = target.and_then(|target| {
-                    target.indexes.iter().find(|index| index.unique && same(&index.columns, &key.target_columns))
+                    target.whole_indexes().find(|index| index.unique && same(&index.columns, &key.target_columns))
                 });
                 values.extend([
                     ("conindid", Datum::Oid(index.map_or(0, |index| index.id.0))),

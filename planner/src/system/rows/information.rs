@@ -301,7 +301,7 @@ impl ConstraintRows<'_> {
 
     fn foreign_key(&mut self, key: &ForeignKey, target: &Table) {
         let constraint = &key.constraint;
-        let unique = target.indexes.iter().find(|index| {
+        let unique = target.whole_indexes().find(|index| {
             index.unique
                 && index.columns.len() == key.target_columns.len()
                 && key.target_columns.iter().all(|column| index.columns.contains(column))

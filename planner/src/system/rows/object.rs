@@ -220,6 +220,7 @@ impl Source<'_> {
                     ("indcollation", by_column(&collated)),
                     ("indclass", by_column(&class)),
                     ("indoption", by_column(&option)),
+                    ("indpred", self.index_predicate(table, index)),
                 ]);
             }
         }
@@ -340,6 +341,12 @@ impl Source<'_> {
 }
 
 impl Source<'_> {
+    fn index_predicate(&self, table: &Table, index: &Index) -> Datum {
+        let shown = DefinitionText::new(self.environment);
+        let predicate = index.declared.predicate.as_ref();
+        predicate.map_or(Datum::Null, |predicate| text(&shown.expression(table, &predicate.expression, false)))
+    }
+
     /// A default hangs on its column, and needs its sequence: pg_dump makes the three in that order.
     fn default_dependencies(&self, rows: &mut Rows) {
         let shown = DefinitionText::new(self.environment);
