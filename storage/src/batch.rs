@@ -61,10 +61,11 @@ impl Batch {
         self.delete(Family::Rows, &keyspace::impersonal_row(relation, key.bytes()));
     }
 
-    /// Whether it leads to less on the disk, sooner or later: an erasure, or one that writes no rows.
+    /// Whether it leads to less on the disk, sooner or later: an erasure, or one that writes neither rows nor index entries.
     pub(crate) fn makes_room(&self) -> bool {
         let erases = self.audit.iter().any(|pending| matches!(pending, PendingAudit::Receipt { .. }));
-        erases || !self.operations().any(|operation| matches!(operation, Operation::Put(Family::Rows, ..)))
+        let fills = |operation| matches!(operation, Operation::Put(Family::Rows | Family::Index, ..));
+        erases || !self.operations().any(fills)
     }
 
     /// Adds another batch's operations and audit records after this one's.

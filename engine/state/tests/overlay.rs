@@ -15,6 +15,7 @@ mod random;
 use leaves::{Leaves, Numbers, datums, numbers};
 use planner::catalog::Index;
 use planner::ownership::graph::KeyForm;
+use planner::resolve::ddl::Labels;
 use random::Random;
 use repr::{Datum, MicroDbId, Row, RowKey, key};
 use state::layered_snapshot::LayeredSnapshot;
@@ -33,6 +34,8 @@ const DEFINITIONS: &str = "
     CREATE TABLE notes (id INT PRIMARY KEY, a INT OWNED_BY people(id), b INT);
     CREATE INDEX notes_ab ON notes (a, b);
     CREATE INDEX notes_b ON notes (b);";
+/// Made and taken back within a transaction: each time it has the same number.
+const DEFINED_LATER: &str = "CREATE INDEX cities_a ON cities (a); CREATE INDEX notes_a ON notes (a);";
 const KEYS: usize = 10;
 const VALUES: usize = 4;
 const STEPS: usize = 150;
@@ -50,6 +53,8 @@ struct Model {
 
 struct Case {
     leaves: Leaves,
+    /// With the indexes that are defined later.
+    defined: Arc<Schema>,
     tables: [Arc<TableShape>; 2],
     people: Arc<TableShape>,
     group: Overlay,
@@ -81,8 +86,10 @@ impl Case {
         let people = leaves.shape("people");
         let overlay = Overlay::new(leaves.schema.clone());
         let microdbs = (0..9).map(|_| leaves.store.allocate_microdb().expect("a key")).collect();
+        let defined = defined_over(&leaves.schema, DEFINED_LATER);
         let mut case = Case {
             leaves,
+            defined,
             tables,
             people,
             group: overlay.clone(),
@@ -122,7 +129,7 @@ impl Case {
     /// Something happens; what.
     fn step(&mut self) -> &'static str {
         let (table, key) = (self.random.below(2), self.random.below(KEYS) as i32);
-        match self.random.below(20) {
+        match self.random.below(22) {
             0..8 => {
                 let row = self.row(key);
                 self.set(table, key, Some(row));
@@ -173,12 +180,43 @@ impl Case {
                 }
                 "many changes"
             }
+            20 => self.define(),
+            21 if self.random.chance(3) => {
+                let relation = self.tables[table].id();
+                self.own.drop_table(&self.own.schema().shape(relation).expect("is there").table().clone());
+                // As it stands in a definition that lays it anew.
+                self.own.truncate(relation);
+                self.now.rows[table].clear();
+                "drop"
+            }
             _ => "nothing",
         }
     }
 
+    /// Indexes are built: every row is written.
+    fn define(&mut self) -> &'static str {
+        if self.own.schema().catalog().version != self.leaves.schema.catalog().version {
+            return "nothing";
+        }
+        self.own.set_schema(self.defined.clone());
+        for table in 0..2 {
+            let shape = self.shape(table);
+            let index = shape.table().indexes.last().expect("the new one").id;
+            self.own.reindex(shape.id(), index);
+            for row in self.now.rows[table].clone().into_values() {
+                self.set(table, row[0].expect("a key"), Some(row));
+            }
+        }
+        "define"
+    }
+
+    /// As the transaction sees it.
+    fn shape(&self, table: usize) -> Arc<TableShape> {
+        self.own.schema().shape(self.tables[table].id()).expect("the table is compiled").clone()
+    }
+
     fn set(&mut self, table: usize, key: i32, row: Option<Numbers>) {
-        let shape = self.tables[table].clone();
+        let shape = self.shape(table);
         let row_key = self.leaves.key(&shape, key);
         let below = self.below().get(shape.table(), &row_key).expect("reads");
         self.own.set(&shape, row_key, below, row.as_ref().map(|row| Row::pack(&datums(row))));
@@ -201,7 +239,7 @@ impl Case {
             }
         }
         self.group.absorb(&self.own, derived);
-        self.own = Overlay::new(self.leaves.schema.clone());
+        self.own = Overlay::new(self.group.schema().clone());
         self.savepoints.clear();
     }
 
@@ -214,7 +252,7 @@ impl Case {
         let view = self.below().under(Arc::new(self.own.clone()));
         let mut read = 0;
         for table in 0..2 {
-            let shape = self.tables[table].clone();
+            let shape = self.shape(table);
             let rows = &self.now.rows[table];
             let name = format!("{at}: {}", shape.table().name);
             for key in 0..KEYS as i32 {
@@ -256,6 +294,15 @@ impl Case {
         }
         read
     }
+}
+
+/// The catalog after more definitions.
+fn defined_over(schema: &Schema, definitions: &str) -> Arc<Schema> {
+    let mut catalog = (**schema.catalog()).clone();
+    for parsed in planner::parse::parse(definitions).expect("parses") {
+        catalog = planner::plan_definition(&parsed.statement, &catalog, Labels::TakeEffect).expect("is planned").catalog;
+    }
+    Arc::new(Schema::new(Arc::new(catalog)))
 }
 
 fn sorted(shape: &TableShape, rows: impl IntoIterator<Item = (RowKey, Row)>) -> Vec<Numbers> {

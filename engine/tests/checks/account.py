@@ -289,7 +289,8 @@ class Account(Check):
             connection.execute("CREATE TABLE many (id INT PRIMARY KEY, n INT, s TEXT)")
             connection.execute("INSERT INTO many SELECT g, g, 'row number ' || g FROM generate_series(1, 150000) g")
         before, after = ("BEGIN", "INSERT INTO many VALUES (0, 0, '')", "SAVEPOINT a"), "ROLLBACK TO a"
-        for sql in ("UPDATE many SET n = n + 1", "UPDATE many SET id = id + 1000000", "DELETE FROM many"):
+        for sql in ("UPDATE many SET n = n + 1", "UPDATE many SET id = id + 1000000", "DELETE FROM many", "CREATE INDEX many_s ON many (s)",
+                    "ALTER TABLE many ALTER COLUMN n TYPE TEXT", "CREATE TABLE many_made AS SELECT * FROM many"):
             slowest = 0
             for share in (0.2, 0.4, 0.6, 0.8):
                 took = []
