@@ -39,7 +39,7 @@ const DEFINED_LATER: &str = "CREATE INDEX cities_a ON cities (a); CREATE INDEX n
 const KEYS: usize = 10;
 const VALUES: usize = 4;
 const STEPS: usize = 150;
-const SEEDS: u64 = 6;
+const SEEDS: u64 = 12;
 
 /// What should be read.
 #[derive(Clone, Default)]
@@ -129,7 +129,7 @@ impl Case {
     /// Something happens; what.
     fn step(&mut self) -> &'static str {
         let (table, key) = (self.random.below(2), self.random.below(KEYS) as i32);
-        match self.random.below(22) {
+        match self.random.below(24) {
             0..8 => {
                 let row = self.row(key);
                 self.set(table, key, Some(row));
@@ -180,8 +180,8 @@ impl Case {
                 }
                 "many changes"
             }
-            20 => self.define(),
-            21 if self.random.chance(3) => {
+            20..23 => self.define(),
+            23 if self.random.chance(3) => {
                 let relation = self.tables[table].id();
                 self.own.drop_table(&self.own.schema().shape(relation).expect("is there").table().clone());
                 // As it stands in a definition that lays it anew.
@@ -468,4 +468,34 @@ fn rolling_back_takes_definitions_along() {
     assert_eq!(overlay.mark(), mark);
     overlay.roll_back(Overlay::new(leaves.schema.clone()).mark());
     assert!(overlay.is_empty());
+}
+
+/// An index that was made and taken back, and is made again with the same number: nothing is left of the first.
+#[test]
+fn an_index_made_again_has_no_values_of_before() {
+    for many in [1, 600] {
+        let leaves = Leaves::new(&format!("again-{many}"), DEFINITIONS);
+        let (cities, defined) = (leaves.shape("cities"), defined_over(&leaves.schema, DEFINED_LATER));
+        let anew = defined.shape(cities.id()).expect("the table is compiled");
+        let index = anew.table().indexes.last().expect("the new one");
+        let mut overlay = Overlay::new(leaves.schema.clone());
+        let row = |key, a| Some(Row::pack(&datums(&[Some(key), Some(a), None])));
+        overlay.set(&cities, leaves.key(&cities, 0), None, row(0, 1));
+        let mark = overlay.mark();
+        let mut define = |overlay: &mut Overlay, a: i32| {
+            overlay.set_schema(defined.clone());
+            overlay.reindex(cities.id(), index.id);
+            (0..many).for_each(|key| overlay.set(anew, leaves.key(anew, key), None, row(key, a)));
+        };
+        define(&mut overlay, 1);
+        overlay.roll_back(mark);
+        assert_eq!((overlay.len(), overlay.changes_schema()), (1, false));
+        overlay.set(&cities, leaves.key(&cities, 0), None, row(0, 2));
+        define(&mut overlay, 2);
+        let view = leaves.view().under(Arc::new(overlay));
+        for (value, count) in [(1, 0), (2, many as usize)] {
+            let found = view.index(anew.table(), index, &[Datum::Int4(value)]).expect("reads");
+            assert_eq!(found.len(), count, "{many} rows, value {value}");
+        }
+    }
 }
