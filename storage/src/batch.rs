@@ -240,3 +240,20 @@ fn take_part<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     *rest = after;
     part
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Batch;
+    use crate::rocks::Family;
+
+    #[test]
+    fn rows_and_index_entries_make_no_room() {
+        for (family, makes_room) in [(Family::Rows, false), (Family::Index, false), (Family::Meta, true)] {
+            let mut batch = Batch::default();
+            batch.delete(Family::Rows, b"key");
+            assert!(batch.makes_room());
+            batch.put(family, b"key", b"value");
+            assert_eq!(batch.makes_room(), makes_room, "{family:?}");
+        }
+    }
+}

@@ -302,7 +302,9 @@ impl Overlay {
                 let rows = self.tables.get_mut(relation).map(|changes| &mut changes.rows);
                 match (rows, previous) {
                     (Some(rows), None) => _ = rows.remove(key),
-                    (Some(rows), Some(previous)) => rows.get_mut(key).into_iter().for_each(|row| *row = previous.clone()),
+                    (Some(rows), Some(previous)) => {
+                        rows.get_mut(key).into_iter().for_each(|row| *row = previous.clone())
+                    }
                     (None, _) => {}
                 }
             }

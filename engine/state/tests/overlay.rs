@@ -300,7 +300,8 @@ impl Case {
 fn defined_over(schema: &Schema, definitions: &str) -> Arc<Schema> {
     let mut catalog = (**schema.catalog()).clone();
     for parsed in planner::parse::parse(definitions).expect("parses") {
-        catalog = planner::plan_definition(&parsed.statement, &catalog, Labels::TakeEffect).expect("is planned").catalog;
+        catalog =
+            planner::plan_definition(&parsed.statement, &catalog, Labels::TakeEffect).expect("is planned").catalog;
     }
     Arc::new(Schema::new(Arc::new(catalog)))
 }
