@@ -299,26 +299,18 @@ impl Overlay {
     fn take_back(&mut self, undo: &Undo, stands: impl Fn(&RelationId) -> bool) {
         match undo {
             Undo::Row { relation, key, previous } if stands(relation) => {
-                let rows = self.tables.get_mut(relation).map(|changes| &mut changes.rows);
-                match (rows, previous) {
-                    (Some(rows), None) => _ = rows.remove(key),
-                    (Some(rows), Some(previous)) => {
-                        rows.get_mut(key).into_iter().for_each(|row| *row = previous.clone())
-                    }
-                    (None, _) => {}
+                if let Some(changes) = self.tables.get_mut(relation) {
+                    set_back(changes.rows.entry(key.clone()), previous.as_ref());
                 }
             }
             Undo::Reindexed { relation, index } if stands(relation) => {
-                let changes = self.tables.get_mut(relation);
-                changes.into_iter().for_each(|changes| _ = changes.reindexed.remove(index));
-            }
-            Undo::Subject { relation, key, previous } => match previous {
-                Some(previous) => {
-                    let own = self.subjects.get_mut(&(*relation, key.clone()));
-                    own.into_iter().for_each(|microdb| *microdb = *previous);
+                if let Some(changes) = self.tables.get_mut(relation) {
+                    changes.reindexed.remove(index);
                 }
-                None => _ = self.subjects.remove(&(*relation, key.clone())),
-            },
+            }
+            Undo::Subject { relation, key, previous } => {
+                set_back(self.subjects.entry((*relation, key.clone())), previous.as_ref());
+            }
             Undo::Schema { previous } => self.schema = previous.clone(),
             Undo::DroppedTable => _ = self.dropped_tables.pop(),
             Undo::DroppedIndex => _ = self.dropped_indexes.pop(),
@@ -418,6 +410,15 @@ impl Overlay {
             self.subjects.insert(subject.clone(), *microdb);
         }
         self.owners.extend(owners);
+    }
+}
+
+/// What is kept becomes what it was; what is not was not there.
+fn set_back<K: Ord, V: Clone>(kept: Entry<'_, K, V>, previous: Option<&V>) {
+    match (kept, previous) {
+        (Entry::Occupied(mut kept), Some(previous)) => _ = kept.insert(previous.clone()),
+        (Entry::Occupied(kept), None) => _ = kept.remove(),
+        (Entry::Vacant(_), _) => {}
     }
 }
 
