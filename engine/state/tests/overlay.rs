@@ -483,7 +483,7 @@ fn an_index_made_again_has_no_values_of_before() {
         let row = |key, a| Some(Row::pack(&datums(&[Some(key), Some(a), None])));
         overlay.set(&cities, leaves.key(&cities, 0), None, row(0, 1));
         let mark = overlay.mark();
-        let mut define = |overlay: &mut Overlay, a: i32| {
+        let define = |overlay: &mut Overlay, a: i32| {
             overlay.set_schema(defined.clone());
             overlay.reindex(cities.id(), index.id);
             (0..many).for_each(|key| overlay.set(anew, leaves.key(anew, key), None, row(key, a)));
