@@ -300,7 +300,7 @@ impl Overlay {
         match undo {
             Undo::Row { relation, key, previous } if stands(relation) => {
                 if let Some(changes) = self.tables.get_mut(relation) {
-                    set_back(changes.rows.entry(key.clone()), previous.as_ref());
+                    set_back(&mut changes.rows, key, previous.as_ref());
                 }
             }
             Undo::Reindexed { relation, index } if stands(relation) => {
@@ -308,13 +308,13 @@ impl Overlay {
                     changes.reindexed.remove(index);
                 }
             }
-            Undo::Subject { relation, key, previous } => {
-                set_back(self.subjects.entry((*relation, key.clone())), previous.as_ref());
+            Undo::Subject { relation, key, previous } if !self.subjects.is_empty() => {
+                set_back(&mut self.subjects, &(*relation, key.clone()), previous.as_ref());
             }
             Undo::Schema { previous } => self.schema = previous.clone(),
             Undo::DroppedTable => _ = self.dropped_tables.pop(),
             Undo::DroppedIndex => _ = self.dropped_indexes.pop(),
-            Undo::Row { .. } | Undo::Reindexed { .. } | Undo::Table { .. } => {}
+            Undo::Row { .. } | Undo::Subject { .. } | Undo::Reindexed { .. } | Undo::Table { .. } => {}
         }
     }
 
@@ -414,11 +414,14 @@ impl Overlay {
 }
 
 /// What is kept becomes what it was; what is not was not there.
-fn set_back<K: Ord, V: Clone>(kept: Entry<'_, K, V>, previous: Option<&V>) {
-    match (kept, previous) {
-        (Entry::Occupied(mut kept), Some(previous)) => _ = kept.insert(previous.clone()),
-        (Entry::Occupied(kept), None) => _ = kept.remove(),
-        (Entry::Vacant(_), _) => {}
+fn set_back<K: Ord, V: Clone>(kept: &mut BTreeMap<K, V>, key: &K, previous: Option<&V>) {
+    match previous {
+        Some(previous) => {
+            if let Some(value) = kept.get_mut(key) {
+                value.clone_from(previous);
+            }
+        }
+        None => _ = kept.remove(key),
     }
 }
 
