@@ -282,7 +282,10 @@ impl Overlay {
                 _ => {}
             }
         }
-        for (place, undo) in since.iter().enumerate().rev() {
+        // What came new since is not among what is kept, unless its table had been taken away before it.
+        let may_be_kept = before.iter().any(|undo| matches!(undo, Undo::Table { .. }));
+        let is_new = |undo: &Undo| matches!(undo, Undo::Row { previous: None, .. });
+        for (place, undo) in since.iter().enumerate().rev().filter(|(_, undo)| may_be_kept || !is_new(undo)) {
             let stands = |relation: &RelationId| replaced.get(relation).is_none_or(|(until, _)| place < *until);
             kept.take_back(undo, stands);
         }
