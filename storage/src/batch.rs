@@ -61,10 +61,11 @@ impl Batch {
         self.delete(Family::Rows, &keyspace::impersonal_row(relation, key.bytes()));
     }
 
-    /// Whether it leads to less on the disk, sooner or later: an erasure, or one that writes no rows.
+    /// Whether it leads to less on the disk, sooner or later: an erasure, or one that writes neither rows nor index entries.
     pub(crate) fn makes_room(&self) -> bool {
         let erases = self.audit.iter().any(|pending| matches!(pending, PendingAudit::Receipt { .. }));
-        erases || !self.operations().any(|operation| matches!(operation, Operation::Put(Family::Rows, ..)))
+        let fills = |operation| matches!(operation, Operation::Put(Family::Rows | Family::Index, ..));
+        erases || !self.operations().any(fills)
     }
 
     /// Adds another batch's operations and audit records after this one's.
@@ -238,4 +239,21 @@ fn take_part<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     let (part, after) = after.split_at(u32::from_le_bytes(*length) as usize);
     *rest = after;
     part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Batch;
+    use crate::rocks::Family;
+
+    #[test]
+    fn rows_and_index_entries_make_no_room() {
+        for (family, makes_room) in [(Family::Rows, false), (Family::Index, false), (Family::Meta, true)] {
+            let mut batch = Batch::default();
+            batch.delete(Family::Rows, b"key");
+            assert!(batch.makes_room());
+            batch.put(family, b"key", b"value");
+            assert_eq!(batch.makes_room(), makes_room, "{family:?}");
+        }
+    }
 }

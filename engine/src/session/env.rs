@@ -96,6 +96,7 @@ impl Everyday {
 }
 
 /// The environment of one statement.
+#[derive(Clone)]
 pub struct StatementEnvironment {
     /// The database.
     pub database: Arc<Database>,
@@ -114,6 +115,7 @@ pub struct StatementEnvironment {
 }
 
 /// When a statement began.
+#[derive(Clone, Copy)]
 pub struct Started {
     /// `now()`
     pub transaction: i64,
@@ -122,6 +124,7 @@ pub struct Started {
 }
 
 /// Who a client is, and to what it has connected.
+#[derive(Clone)]
 pub struct ClientNames {
     /// The login.
     pub user: Arc<str>,
@@ -174,6 +177,9 @@ impl Environment for StatementEnvironment {
     }
     fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
+    }
+    fn over(&self, catalog: Arc<Catalog>) -> Option<Arc<dyn Environment>> {
+        Some(Arc::new(StatementEnvironment { catalog, ..self.clone() }))
     }
     fn session_user(&self) -> String {
         self.client.user.to_string()

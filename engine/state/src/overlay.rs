@@ -235,78 +235,102 @@ impl Overlay {
             });
             return Some(Overlay::new(first_schema.unwrap_or_else(|| self.schema.clone())));
         }
-        (undone > mark.0 && self.changes_rows_since(mark)).then(|| self.kept_until(mark))
+        (undone > mark.0).then(|| self.kept_until(mark))
     }
 
-    /// Whether there are no changes but of rows since `mark`, and those before it were not taken away as a whole.
-    fn changes_rows_since(&self, mark: Mark) -> bool {
-        let (before, since) = self.undo.split_at(mark.0);
-        let is_row = |undo: &Undo| matches!(undo, Undo::Row { .. } | Undo::Subject { .. });
-        since.iter().all(is_row) && !before.iter().any(|undo| matches!(undo, Undo::Table { .. }))
-    }
-
-    /// This overlay as it was at `mark`. What was changed before and is changed since stands in the log as it was.
+    /// This overlay as it was at `mark`: what was changed before it, as it was changed then.
     fn kept_until(&self, mark: Mark) -> Overlay {
         let (before, since) = self.undo.split_at(mark.0);
-        let mut rows: BTreeMap<RelationId, BTreeMap<RowKey, Change>> = BTreeMap::new();
-        let mut subjects = BTreeMap::new();
-        for undo in before {
-            match undo {
-                Undo::Row { relation, key, .. } => {
-                    let change = self.tables.get(relation).and_then(|table| table.rows.get(key));
-                    let own = rows.entry(*relation).or_default();
-                    own.extend(change.map(|change| (key.clone(), change.clone())));
-                }
-                Undo::Subject { relation, key, .. } => {
-                    let subject = (*relation, key.clone());
-                    subjects.extend(self.subjects.get(&subject).map(|microdb| (subject, *microdb)));
-                }
-                _ => {}
-            }
-        }
-        for undo in since.iter().rev() {
-            match undo {
-                Undo::Row { relation, key, previous: Some(previous) } => {
-                    let own = rows.get_mut(relation).and_then(|own| own.get_mut(key));
-                    own.into_iter().for_each(|change| *change = previous.clone());
-                }
-                Undo::Subject { relation, key, previous: Some(previous) } => {
-                    let own = subjects.get_mut(&(*relation, key.clone()));
-                    own.into_iter().for_each(|microdb| *microdb = *previous);
-                }
-                _ => {}
-            }
-        }
-        let mut tables: BTreeMap<RelationId, TableChanges> = BTreeMap::new();
-        for (relation, changes) in &self.tables {
-            let (truncated, reindexed) = (changes.truncated, changes.reindexed.clone());
-            let mut kept = TableChanges { truncated, reindexed, ..TableChanges::default() };
-            let own = rows.remove(relation).unwrap_or_default();
-            if let Some(shape) = self.schema.shape(*relation) {
-                own.iter().for_each(|(key, change)| kept.index.enter(shape, key, change.after.as_ref()));
-            }
-            kept.rows = own;
-            if !kept.rows.is_empty() || kept.truncated || !kept.reindexed.is_empty() {
-                tables.insert(*relation, kept);
-            }
-        }
-        Overlay {
+        let mut kept = Overlay {
             schema: self.schema.clone(),
-            schema_changed: self.schema_changed,
-            tables,
-            subjects,
+            schema_changed: before.iter().any(|undo| matches!(undo, Undo::Schema { .. })),
+            tables: BTreeMap::new(),
+            subjects: BTreeMap::new(),
             owners: self.owners.clone(),
             dropped_tables: self.dropped_tables.clone(),
             dropped_indexes: self.dropped_indexes.clone(),
             undo: before.to_vec(),
+        };
+        // Tables that were taken away as a whole: what stood in them, and what in the log is later than that.
+        let mut replaced: BTreeMap<RelationId, (usize, &TableChanges)> = BTreeMap::new();
+        for (place, undo) in since.iter().enumerate() {
+            if let Undo::Table { relation, previous } = undo {
+                replaced.entry(*relation).or_insert((place, previous));
+            }
+        }
+        let standing = |relation: &RelationId| match replaced.get(relation) {
+            Some((_, previous)) => Some(*previous),
+            None => self.tables.get(relation),
+        };
+        for relation in self.tables.keys().chain(replaced.keys()) {
+            if let Some(changes) = standing(relation) {
+                let (truncated, reindexed) = (changes.truncated, changes.reindexed.clone());
+                kept.tables.insert(*relation, TableChanges { truncated, reindexed, ..TableChanges::default() });
+            }
+        }
+        for undo in before {
+            match undo {
+                Undo::Row { relation, key, .. } => {
+                    let change = standing(relation).and_then(|table| table.rows.get(key));
+                    let own = kept.tables.get_mut(relation).zip(change);
+                    own.into_iter().for_each(|(own, change)| _ = own.rows.insert(key.clone(), change.clone()));
+                }
+                Undo::Subject { relation, key, .. } => {
+                    let subject = (*relation, key.clone());
+                    kept.subjects.extend(self.subjects.get(&subject).map(|microdb| (subject, *microdb)));
+                }
+                _ => {}
+            }
+        }
+        // What came new since is not among what is kept, unless its table had been taken away before it.
+        let may_be_kept = before.iter().any(|undo| matches!(undo, Undo::Table { .. }));
+        let is_new = |undo: &Undo| matches!(undo, Undo::Row { previous: None, .. });
+        for (place, undo) in since.iter().enumerate().rev().filter(|(_, undo)| may_be_kept || !is_new(undo)) {
+            let stands = |relation: &RelationId| replaced.get(relation).is_none_or(|(until, _)| place < *until);
+            kept.take_back(undo, stands);
+        }
+        kept.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
+        for (relation, changes) in &mut kept.tables {
+            let Some(shape) = kept.schema.shape(*relation) else { continue };
+            changes.enter_all(shape);
+        }
+        kept
+    }
+
+    /// Takes one change back of what is kept; index values are entered at the end. `stands` tells whether what the change
+    /// was made to was not taken away as a whole before it.
+    fn take_back(&mut self, undo: &Undo, stands: impl Fn(&RelationId) -> bool) {
+        match undo {
+            Undo::Row { relation, key, previous } if stands(relation) => {
+                if let Some(changes) = self.tables.get_mut(relation) {
+                    set_back(&mut changes.rows, key, previous.as_ref());
+                }
+            }
+            Undo::Reindexed { relation, index } if stands(relation) => {
+                if let Some(changes) = self.tables.get_mut(relation) {
+                    changes.reindexed.remove(index);
+                }
+            }
+            Undo::Subject { relation, key, previous } if !self.subjects.is_empty() => {
+                set_back(&mut self.subjects, &(*relation, key.clone()), previous.as_ref());
+            }
+            Undo::Schema { previous } => self.schema = previous.clone(),
+            Undo::DroppedTable => _ = self.dropped_tables.pop(),
+            Undo::DroppedIndex => _ = self.dropped_indexes.pop(),
+            Undo::Row { .. } | Undo::Subject { .. } | Undo::Reindexed { .. } | Undo::Table { .. } => {}
         }
     }
 
     /// Takes back one change after another.
     fn undo_since(&mut self, mark: Mark) {
+        let mut rewritten = BTreeSet::new();
+        let mut defined = false;
         while self.undo.len() > mark.0 {
             match self.undo.pop().expect("the log is longer than the mark") {
-                Undo::Row { relation, key, previous } => self.restore_row(relation, key, previous),
+                Undo::Row { relation, key, previous } => {
+                    rewritten.insert(relation);
+                    self.restore_row(relation, key, previous);
+                }
                 Undo::Subject { relation, key, previous } => {
                     match previous {
                         Some(previous) => self.subjects.insert((relation, key), previous),
@@ -316,7 +340,10 @@ impl Overlay {
                 Undo::Table { relation, previous } => {
                     self.tables.insert(relation, previous);
                 }
-                Undo::Schema { previous } => self.schema = previous,
+                Undo::Schema { previous } => {
+                    defined = true;
+                    self.schema = previous;
+                }
                 Undo::DroppedTable => {
                     self.dropped_tables.pop();
                 }
@@ -332,6 +359,12 @@ impl Overlay {
         }
         self.schema_changed = self.undo.iter().any(|undo| matches!(undo, Undo::Schema { .. }));
         self.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
+        // Under a definition that is taken back rows had other values in indexes, and an index's number comes again.
+        for relation in rewritten.iter().filter(|_| defined) {
+            if let (Some(changes), Some(shape)) = (self.tables.get_mut(relation), self.schema.shape(*relation)) {
+                changes.enter_all(shape);
+            }
+        }
     }
 
     fn restore_row(&mut self, relation: RelationId, key: RowKey, previous: Option<Change>) {
@@ -383,7 +416,25 @@ impl Overlay {
     }
 }
 
+/// What is kept becomes what it was; what is not was not there.
+fn set_back<K: Ord, V: Clone>(kept: &mut BTreeMap<K, V>, key: &K, previous: Option<&V>) {
+    match previous {
+        Some(previous) => {
+            if let Some(value) = kept.get_mut(key) {
+                value.clone_from(previous);
+            }
+        }
+        None => _ = kept.remove(key),
+    }
+}
+
 impl TableChanges {
+    /// Makes its index values anew.
+    fn enter_all(&mut self, shape: &TableShape) {
+        self.index = ChangedValues::default();
+        self.rows.iter().for_each(|(key, change)| self.index.enter(shape, key, change.after.as_ref()));
+    }
+
     /// Keys of changed rows whose indexed columns have this canonical value now.
     pub fn index_keys(&self, index: IndexId, value: &[u8]) -> impl Iterator<Item = &RowKey> {
         self.index.0.get(&index).and_then(|values| values.get(value)).into_iter().flatten()

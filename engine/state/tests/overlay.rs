@@ -15,6 +15,7 @@ mod random;
 use leaves::{Leaves, Numbers, datums, numbers};
 use planner::catalog::Index;
 use planner::ownership::graph::KeyForm;
+use planner::resolve::ddl::Labels;
 use random::Random;
 use repr::{Datum, MicroDbId, Row, RowKey, key};
 use state::layered_snapshot::LayeredSnapshot;
@@ -33,10 +34,12 @@ const DEFINITIONS: &str = "
     CREATE TABLE notes (id INT PRIMARY KEY, a INT OWNED_BY people(id), b INT);
     CREATE INDEX notes_ab ON notes (a, b);
     CREATE INDEX notes_b ON notes (b);";
+/// Made and taken back within a transaction: each time it has the same number.
+const DEFINED_LATER: &str = "CREATE INDEX cities_a ON cities (a); CREATE INDEX notes_a ON notes (a);";
 const KEYS: usize = 10;
 const VALUES: usize = 4;
 const STEPS: usize = 150;
-const SEEDS: u64 = 6;
+const SEEDS: u64 = 12;
 
 /// What should be read.
 #[derive(Clone, Default)]
@@ -50,6 +53,8 @@ struct Model {
 
 struct Case {
     leaves: Leaves,
+    /// With the indexes that are defined later.
+    defined: Arc<Schema>,
     tables: [Arc<TableShape>; 2],
     people: Arc<TableShape>,
     group: Overlay,
@@ -81,8 +86,10 @@ impl Case {
         let people = leaves.shape("people");
         let overlay = Overlay::new(leaves.schema.clone());
         let microdbs = (0..9).map(|_| leaves.store.allocate_microdb().expect("a key")).collect();
+        let defined = defined_over(&leaves.schema, DEFINED_LATER);
         let mut case = Case {
             leaves,
+            defined,
             tables,
             people,
             group: overlay.clone(),
@@ -122,7 +129,7 @@ impl Case {
     /// Something happens; what.
     fn step(&mut self) -> &'static str {
         let (table, key) = (self.random.below(2), self.random.below(KEYS) as i32);
-        match self.random.below(20) {
+        match self.random.below(24) {
             0..8 => {
                 let row = self.row(key);
                 self.set(table, key, Some(row));
@@ -173,12 +180,43 @@ impl Case {
                 }
                 "many changes"
             }
+            20..23 => self.define(),
+            23 if self.random.chance(3) => {
+                let relation = self.tables[table].id();
+                self.own.drop_table(&self.own.schema().shape(relation).expect("is there").table().clone());
+                // As it stands in a definition that lays it anew.
+                self.own.truncate(relation);
+                self.now.rows[table].clear();
+                "drop"
+            }
             _ => "nothing",
         }
     }
 
+    /// Indexes are built: every row is written.
+    fn define(&mut self) -> &'static str {
+        if self.own.schema().catalog().version != self.leaves.schema.catalog().version {
+            return "nothing";
+        }
+        self.own.set_schema(self.defined.clone());
+        for table in 0..2 {
+            let shape = self.shape(table);
+            let index = shape.table().indexes.last().expect("the new one").id;
+            self.own.reindex(shape.id(), index);
+            for row in self.now.rows[table].clone().into_values() {
+                self.set(table, row[0].expect("a key"), Some(row));
+            }
+        }
+        "define"
+    }
+
+    /// As the transaction sees it.
+    fn shape(&self, table: usize) -> Arc<TableShape> {
+        self.own.schema().shape(self.tables[table].id()).expect("the table is compiled").clone()
+    }
+
     fn set(&mut self, table: usize, key: i32, row: Option<Numbers>) {
-        let shape = self.tables[table].clone();
+        let shape = self.shape(table);
         let row_key = self.leaves.key(&shape, key);
         let below = self.below().get(shape.table(), &row_key).expect("reads");
         self.own.set(&shape, row_key, below, row.as_ref().map(|row| Row::pack(&datums(row))));
@@ -201,7 +239,7 @@ impl Case {
             }
         }
         self.group.absorb(&self.own, derived);
-        self.own = Overlay::new(self.leaves.schema.clone());
+        self.own = Overlay::new(self.group.schema().clone());
         self.savepoints.clear();
     }
 
@@ -214,7 +252,7 @@ impl Case {
         let view = self.below().under(Arc::new(self.own.clone()));
         let mut read = 0;
         for table in 0..2 {
-            let shape = self.tables[table].clone();
+            let shape = self.shape(table);
             let rows = &self.now.rows[table];
             let name = format!("{at}: {}", shape.table().name);
             for key in 0..KEYS as i32 {
@@ -256,6 +294,16 @@ impl Case {
         }
         read
     }
+}
+
+/// The catalog after more definitions.
+fn defined_over(schema: &Schema, definitions: &str) -> Arc<Schema> {
+    let mut catalog = (**schema.catalog()).clone();
+    for parsed in planner::parse::parse(definitions).expect("parses") {
+        catalog =
+            planner::plan_definition(&parsed.statement, &catalog, Labels::TakeEffect).expect("is planned").catalog;
+    }
+    Arc::new(Schema::new(Arc::new(catalog)))
 }
 
 fn sorted(shape: &TableShape, rows: impl IntoIterator<Item = (RowKey, Row)>) -> Vec<Numbers> {
@@ -421,4 +469,34 @@ fn rolling_back_takes_definitions_along() {
     assert_eq!(overlay.mark(), mark);
     overlay.roll_back(Overlay::new(leaves.schema.clone()).mark());
     assert!(overlay.is_empty());
+}
+
+/// An index that was made and taken back, and is made again with the same number: nothing is left of the first.
+#[test]
+fn an_index_made_again_has_no_values_of_before() {
+    for many in [1, 600] {
+        let leaves = Leaves::new(&format!("again-{many}"), DEFINITIONS);
+        let (cities, defined) = (leaves.shape("cities"), defined_over(&leaves.schema, DEFINED_LATER));
+        let anew = defined.shape(cities.id()).expect("the table is compiled");
+        let index = anew.table().indexes.last().expect("the new one");
+        let mut overlay = Overlay::new(leaves.schema.clone());
+        let row = |key, a| Some(Row::pack(&datums(&[Some(key), Some(a), None])));
+        overlay.set(&cities, leaves.key(&cities, 0), None, row(0, 1));
+        let mark = overlay.mark();
+        let define = |overlay: &mut Overlay, a: i32| {
+            overlay.set_schema(defined.clone());
+            overlay.reindex(cities.id(), index.id);
+            (0..many).for_each(|key| overlay.set(anew, leaves.key(anew, key), None, row(key, a)));
+        };
+        define(&mut overlay, 1);
+        overlay.roll_back(mark);
+        assert_eq!((overlay.len(), overlay.changes_schema()), (1, false));
+        overlay.set(&cities, leaves.key(&cities, 0), None, row(0, 2));
+        define(&mut overlay, 2);
+        let view = leaves.view().under(Arc::new(overlay));
+        for (value, count) in [(1, 0), (2, many as usize)] {
+            let found = view.index(anew.table(), index, &[Datum::Int4(value)]).expect("reads");
+            assert_eq!(found.len(), count, "{many} rows, value {value}");
+        }
+    }
 }

@@ -365,13 +365,21 @@ class Definitions(Check):
             one.execute("CREATE TABLE notes (id INT PRIMARY KEY, owner INT OWNED_BY people(id), body TEXT)")
             one.execute("INSERT INTO people SELECT g, 'p' || g FROM generate_series(1, 100) g")
             one.execute(f"INSERT INTO notes SELECT g, g % 100 + 1, repeat('b', 50) FROM generate_series(1, {count}) g")
-            for column, rewrites in (("level INT NOT NULL DEFAULT 3", False), ("seen TIMESTAMPTZ DEFAULT now()", False), ("dice FLOAT8 DEFAULT random()", True)):
+            for column, rewrites in (("level INT NOT NULL DEFAULT 3", False), ("seen TIMESTAMPTZ DEFAULT now()", False), ("dice FLOAT8 DEFAULT random()", True),
+                                     ("number SERIAL UNIQUE", True), ("place INT GENERATED ALWAYS AS IDENTITY (START 7)", True)):
                 before = self.written()
                 one.execute(f"ALTER TABLE notes ADD COLUMN {column}")
                 tally.equal(self.written() - before > count * 50, rewrites, f"rows are written for {column}")
             found = rows(one, "SELECT count(*), sum(level), count(DISTINCT seen), count(DISTINCT dice) > 1000 FROM notes")
             tally.equal(found, [(count, 3 * count, 1, True)], "all rows have it")
+            found = rows(one, "SELECT min(number), max(number), count(DISTINCT number), min(place), max(place), count(DISTINCT place) FROM notes")
+            tally.equal(found, [(1, count, count, 7, count + 6, count)], "each has a number of its own sequence")
             seen = rows(one, "SELECT DISTINCT seen FROM notes")
+            one.execute("BEGIN")
+            one.execute("ALTER TABLE notes ADD COLUMN lost SERIAL")
+            tally.equal(rows(one, "SELECT nextval('notes_lost_seq')"), [(count + 1,)], "the sequence goes on behind the rows")
+            one.execute("ROLLBACK")
+            tally.equal(state_of(one.execute, "SELECT nextval('notes_lost_seq')"), "42P01", "the sequence is rolled back")
             one.execute("BEGIN")
             one.execute("ALTER TABLE notes ADD COLUMN gone INT DEFAULT 1")
             one.execute("ROLLBACK")
@@ -381,6 +389,7 @@ class Definitions(Check):
         with self.server.connect() as one:
             tally.equal(rows(one, "SELECT count(*), sum(level) FROM notes"), [(count, 3 * count)], "after a crash")
             tally.equal(rows(one, "SELECT DISTINCT seen FROM notes"), seen, "the same moment after a crash")
+            tally.equal(rows(one, "SELECT id FROM notes WHERE number = 77"), rows(one, "SELECT id FROM notes WHERE place = 83"), "the same numbers after a crash")
             told = [row for row in rows(one, "GDPR GET people 7") if "notes" in str(row)]
             tally.that(len(told) == count // 100 and all("level" in str(row) for row in told), "a person is shown it", told[:1])
             one.execute("GDPR FORGET people 7")

@@ -77,13 +77,17 @@ fn carry_out(
     transaction: &mut Transaction,
     old_schema: Arc<Schema>,
     plan: DdlPlan,
-    context: EvalContext,
+    mut context: EvalContext,
     patience: &Patience,
 ) -> Result<(Done, BTreeSet<RelationId>), SqlError> {
     let DdlPlan { mut catalog, mut effects, tag, notices } = plan;
     renew_sequences(transaction, &old_schema, &mut catalog, &effects)?;
     fill_in(&old_schema, &mut catalog, &mut effects, &context)?;
     let new_schema = Arc::new(Schema::new(Arc::new(catalog)));
+    // A new column may count by a sequence that is made with it.
+    if let Some(environment) = context.environment.over(new_schema.catalog().clone()) {
+        context.environment = environment;
+    }
     let laid_anew = laid_anew(&old_schema, &new_schema, &effects);
     for relation in touched(&old_schema, &new_schema).union(&laid_anew) {
         transaction.lock(LockKey::Table(*relation), LockMode::Exclusive, patience)?;

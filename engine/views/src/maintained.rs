@@ -100,7 +100,7 @@ impl Overview {
         let views = self.members.values().flatten();
         let max_lags = views.filter_map(|view| Some((*view, Duration::from_millis(catalog.table(*view)?.max_lag_ms))));
         let max_lags = max_lags.collect();
-        Routes { readers, max_lags, members, ..Routes::default() }
+        Routes { readers, members, max_lags, ..Routes::default() }
     }
 }
 

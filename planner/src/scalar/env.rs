@@ -27,6 +27,11 @@ pub trait Environment: Send + Sync {
     fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<(), ValueError>;
     /// The catalog that the statement was planned against.
     fn catalog(&self) -> &Arc<Catalog>;
+    /// The same over a catalog that a definition makes: what it fills in may ask for what it makes. `None` where nothing
+    /// is defined.
+    fn over(&self, _catalog: Arc<Catalog>) -> Option<Arc<dyn Environment>> {
+        None
+    }
     /// The login.
     fn session_user(&self) -> String;
     /// The database's name.

@@ -127,16 +127,16 @@ STARTUP_BODY = struct.pack("!I", 196608) + b"user\0controller\0database\0dogwood
 STARTUP = struct.pack("!I", len(STARTUP_BODY) + 4) + STARTUP_BODY
 
 
-def plain(server, *said):
-    stranger = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+def plain(server, *said, source="127.0.0.1"):
+    stranger = socket.create_connection(("127.0.0.1", server.port), timeout=30, source_address=(source, 0))
     for part in said:
         with contextlib.suppress(OSError):
             stranger.sendall(part)
     return stranger
 
 
-def encrypted(server, *said):
-    stranger = plain(server, SSL_REQUEST)
+def encrypted(server, *said, source="127.0.0.1"):
+    stranger = plain(server, SSL_REQUEST, source=source)
     if stranger.recv(1) != b"S":
         raise OSError("no TLS")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -164,17 +164,29 @@ class Client:
     """A logged-in connection that may send anything."""
 
     def __init__(self, server, receives=None):
-        self.socket = encrypted(server, STARTUP)
+        self.begin(server)
         if receives:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
-        self.held = b""
-        bare = "n=,r=" + base64.b64encode(os.urandom(18)).decode()
-        self.receive()
-        said = f"n,,{bare}".encode()
-        self.send(message(b"p", b"SCRAM-SHA-256\0" + struct.pack("!I", len(said)) + said))
-        first = self.receive()[1][4:].decode()
-        self.send(message(b"p", scram(server.password, bare, first)))
+        if refused := self.log_in(server.password):
+            raise OSError(refused)
         self.until(b"Z")
+
+    def begin(self, server, source="127.0.0.1"):
+        self.socket = encrypted(server, STARTUP, source=source)
+        self.held = b""
+
+    def log_in(self, password):
+        """The SQLSTATE that it is refused with."""
+        bare = "n=,r=" + base64.b64encode(os.urandom(18)).decode()
+        said = f"n,,{bare}".encode()
+        told = self.receive()
+        if told[0] == b"R":
+            self.send(message(b"p", b"SCRAM-SHA-256\0" + struct.pack("!I", len(said)) + said))
+            told = self.receive()
+        if told[0] == b"R":
+            self.send(message(b"p", scram(password, bare, told[1][4:].decode())))
+            told = self.receive()
+        return sqlstate(told[1]) if told[0] == b"E" else ""
 
     def send(self, *parts):
         self.socket.sendall(b"".join(parts))
@@ -196,7 +208,7 @@ class Client:
         while True:
             found, body = self.receive()
             if found == b"E":
-                states += [field[1:].decode() for field in body.split(b"\0") if field[:1] == b"C"]
+                states.append(sqlstate(body))
             if found == kind:
                 return states
 
@@ -206,6 +218,19 @@ class Client:
 
     def close(self):
         self.socket.close()
+
+
+class Guess(Client):
+    """One that tries a wrong password from another address."""
+
+    def __init__(self, server):
+        self.begin(server, source="127.0.0.2")
+        self.refused = self.log_in("a guess")
+        self.close()
+
+
+def sqlstate(error):
+    return next(field[1:].decode() for field in error.split(b"\0") if field[:1] == b"C")
 
 
 def query(sql):
@@ -268,6 +293,7 @@ class Check:
         self.failed_logins()
         self.messages()
         self.transactions()
+        self.guesses()
 
     def before_the_login(self):
         silent = []
@@ -418,6 +444,23 @@ class Check:
             free("reads nothing")
             return [client]
         self.phase("reads nothing in a transaction", reads_nothing)
+
+    def guesses(self):
+        """Passwords that are guessed from another address: most are not looked at, and who knows the password comes in."""
+        states = []
+
+        def guess_all():
+            def several(until=time.monotonic() + 5):
+                while time.monotonic() < until:
+                    states.append(Guess(self.server).refused)
+            threads = [threading.Thread(target=several) for _ in range(16)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(60)
+        self.phase("passwords that are guessed from another address", guess_all)
+        self.tally.equal(set(states), {"28P01", "53300"}, "guesses are refused")
+        self.tally.that(states.count("28P01") < 80, "and most are not looked at", (states.count("28P01"), len(states)))
 
 
 if __name__ == "__main__":
