@@ -17,3 +17,5 @@ pub use planner::hir::OutputColumn;
 pub use state::answer::{AnswerRow, QueryRows};
 pub use state::cancel::CancelFlag;
 pub use state::notice::Notice;
+pub use state::notifications::{Caller, Notification};
+pub use state::snapshot_holders::Signals;

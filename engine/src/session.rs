@@ -3,6 +3,7 @@
 //! Station on the trip: `wire` above, the planner and the transaction below. One session is used by one
 //! thread; everything here blocks.
 
+mod acts;
 pub mod async_commit;
 mod client;
 pub mod copy;
@@ -14,6 +15,7 @@ mod explain;
 mod gdpr;
 mod locking;
 pub mod long_text;
+mod notifications;
 mod ordered_indexes;
 pub mod path;
 pub mod plan;
@@ -47,6 +49,7 @@ use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
 use state::account::Account;
+use state::activity::Owner;
 use state::cancel::CancelFlag;
 use state::interrupt::QueryLimits;
 use state::locks::{LockKey, LockMode, Patience};
@@ -211,9 +214,10 @@ impl Session {
         let account = Account::of_session(&database.sessions.accounts, cancel.clone());
         let name = if options.database.is_empty() { options.user.clone() } else { options.database };
         let backend = database.next_backend();
+        let owner = Owner { user: options.user.into(), database: name.into() };
         let client = Client {
-            user: options.user.into(),
-            database: name.into(),
+            user: owner.user.clone(),
+            database: owner.database.clone(),
             backend,
             notices: Vec::new(),
             reported: state.settings.reported().into_iter().collect(),
@@ -223,7 +227,7 @@ impl Session {
             cancel,
             overseer: account.clone(),
             account,
-            holder: database.sessions.holders.register(backend),
+            holder: database.sessions.holders.register(backend, database.next_transaction(), owner),
             released_at: database.forgotten_at(),
         };
         let statement = CurrentStatement {
@@ -236,6 +240,7 @@ impl Session {
             nested: 0,
             log: StatementLog { min_duration: None, path: Path::Other },
         };
+        control.holder.activity.is_called(state.settings.get("application_name").unwrap_or_default());
         Ok(Session {
             database: database.clone(),
             templates: templates.clone(),
@@ -265,13 +270,11 @@ impl Session {
         };
         let changed: Vec<_> =
             now.into_iter().filter(|(name, value)| self.client.reported.get(name) != Some(value)).collect();
+        if let Some((_, application)) = changed.iter().find(|(name, _)| name == "application_name") {
+            self.control.holder.activity.is_called(application);
+        }
         self.client.reported.extend(changed.iter().cloned());
         changed
-    }
-
-    /// Notices since the last call.
-    pub fn take_notices(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.client.notices)
     }
 
     /// Raised by a CancelRequest.
@@ -386,6 +389,8 @@ impl Session {
             self.begin_on_account();
         }
         self.statement.started = clock::now_micros();
+        let transaction_at = self.transaction.active.as_ref().map(|active| active.transaction.begun.at);
+        self.control.holder.activity.runs(&prepared.text, self.statement.started, transaction_at);
         self.execute_again(prepared, params, in_script)
     }
 
@@ -457,6 +462,7 @@ impl Session {
     pub fn take_back(&mut self, error: &SqlError) {
         self.fail(error);
         self.client.notices.clear();
+        self.state.lock().notices.clear();
     }
 
     /// As `execute`, for one that was taken back: what it was given to begin with, a cancel and its deadline among it, holds on.
@@ -523,7 +529,7 @@ impl Session {
             Some(active) => poll::unwinds_to(|| self.end(active, true)).map(|_| ()),
             None => {
                 // What SET has done stands, though no transaction began.
-                self.state.lock().settings.end_transaction(true);
+                self.state.lock().end_transaction(true);
                 Ok(())
             }
         }
@@ -545,7 +551,7 @@ impl Session {
             Some(active) => {
                 let _nothing_written = self.end(active, false);
             }
-            None => self.state.lock().settings.end_transaction(false),
+            None => self.state.lock().end_transaction(false),
         }
     }
 
@@ -562,13 +568,13 @@ impl Session {
                 self.state.lock().forget_dropped_sequences(&catalog);
             }
             self.close_cursors(false);
-            self.state.lock().settings.end_transaction(false);
+            self.state.lock().end_transaction(false);
             return Ok(false);
         }
         let patience = self.patience();
-        let outcome = self.hold_cursors().and_then(|()| active.transaction.commit(&patience));
+        let outcome = self.hold_cursors().and_then(|()| self.commit_and_tell(active.transaction, &patience));
         self.close_cursors(outcome.is_ok());
-        self.state.lock().settings.end_transaction(outcome.is_ok());
+        self.state.lock().end_transaction(outcome.is_ok());
         self.transaction.committed = outcome?;
         unfilled.into_iter().for_each(|view| self.await_created(view));
         self.control.account.stand();
@@ -590,12 +596,12 @@ impl Session {
 
     /// At COMMIT, holdable cursors take their rows with them.
     fn hold_cursors(&mut self) -> Result<(), SqlError> {
-        self.cursors.open.values_mut().filter(|cursor| cursor.hold).try_for_each(Cursor::hold_rows)
+        self.cursors.open.values_mut().filter(|cursor| cursor.declared.hold).try_for_each(Cursor::hold_rows)
     }
 
     /// The end of a transaction closes its cursors, but those held over a commit.
     fn close_cursors(&mut self, committed: bool) {
-        self.cursors.open.retain(|_, cursor| committed && cursor.hold);
+        self.cursors.open.retain(|_, cursor| committed && cursor.declared.hold);
         self.cursors.subscribed.clear();
     }
 
@@ -660,6 +666,7 @@ impl Session {
                 },
                 account: self.control.account.clone(),
                 modes: self.modes(),
+                acting: self.acting(),
             }),
         }
     }

@@ -28,12 +28,13 @@ mod write;
 
 use crate::catalog::Catalog;
 use crate::error::PlanError;
+use crate::hir::walk::Visitor;
 use crate::hir::{CteId, Hir, HirExpr, HirQuery};
 use crate::mir::{Mir, Types};
 use crate::names::Names;
 use crate::physical::{self, KeyForms};
 use crate::plan::{self, LocalId};
-use crate::scalar::ScalarExpr;
+use crate::scalar::{ScalarExpr, func};
 use crate::transform;
 use env::{Env, OuterColumn};
 use ordered::By;
@@ -49,10 +50,19 @@ pub fn plan_query(hir: &HirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Re
     let optimized = transform::optimize(lowered, catalog)?;
     refuse_absent(&optimized)?;
     let mut planned = physical::query(optimized, catalog, forms)?;
+    planned.acts = acts_in_transaction(hir);
     for (number, locking) in &hir.locking {
         planned.locking.push((*number, Arc::new(plan_query(locking, catalog, forms)?)));
     }
     Ok(planned)
+}
+
+fn acts_in_transaction(query: &HirQuery) -> bool {
+    let mut acts = false;
+    let calls =
+        |expr: &HirExpr| matches!(expr, HirExpr::Call { function, .. } if func::acts_in_transaction(function.name));
+    Visitor { operator: &mut |_| {}, expression: &mut |expr| acts |= calls(expr) }.query(query);
+    acts
 }
 
 /// 0A000 where a row that is to be locked may be none: of an outer join that is still one.

@@ -377,9 +377,16 @@ pub struct Query {
     pub locks: Vec<RowLock>,
     /// Subqueries that lock rows, by number, to be run before it in this order: `table_func::LOCKED_ROWS` reads what they give.
     pub locking: Vec<(usize, Arc<Query>)>,
+    /// It calls functions whose doing lasts until the transaction's end.
+    pub acts: bool,
 }
 
 impl Query {
+    /// Whether it is of a transaction, though it only reads: there is something for its end to do.
+    pub fn needs_transaction(&self) -> bool {
+        self.acts || self.locks_rows()
+    }
+
     /// Whether it locks rows, by itself or in a subquery.
     pub fn locks_rows(&self) -> bool {
         !self.locks.is_empty() || !self.locking.is_empty()

@@ -15,6 +15,9 @@ pub mod table_func;
 pub mod window;
 
 pub use aggregate::Aggregate;
+pub use env::acts::{
+    AdvisoryKey, AdvisoryLock, AdvisoryScope, ListedCursor, ListedLock, ListedLockKey, ListedSession, SessionActs,
+};
 pub use env::{Environment, EvalContext, ListedSetting, ListedStatement};
 pub use func::{Comparison, Function, FunctionKind, Volatility, quote_identifier};
 pub use table_func::TableFunction;

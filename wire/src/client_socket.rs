@@ -4,7 +4,7 @@
 //! outside, its reading side is closed: a thread that waits for the client wakes up, and last words can still be sent.
 
 use crate::busy_wait::{BusyWait, Watcher};
-use crate::error::{admin_shutdown, crowded_out, snapshot_held};
+use crate::error::{admin_shutdown, crowded_out, snapshot_held, unread};
 use crate::parking::Place;
 use engine::SqlError;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
@@ -31,6 +31,8 @@ pub struct ClientSocket {
     /// Why it was ended, if it was, and whether something is being written.
     state: AtomicU8,
     busy: AtomicBool,
+    /// Something waits for the client, which its conversation is to tell it.
+    called: AtomicBool,
     /// Where the conversation runs.
     pub place: Place,
     busy_wait: Arc<BusyWait>,
@@ -45,15 +47,20 @@ pub enum End {
     Evicted = 2,
     /// It had not logged in when others came.
     Crowded = 3,
+    /// It has not read what it was told.
+    Unread = 4,
+    /// Another session has ended it.
+    Terminated = 5,
 }
 
 impl End {
     /// What the client is told.
     pub fn error(self) -> SqlError {
         match self {
-            End::Shutdown => admin_shutdown(),
+            End::Shutdown | End::Terminated => admin_shutdown(),
             End::Evicted => snapshot_held(),
             End::Crowded => crowded_out(),
+            End::Unread => unread(),
         }
     }
 }
@@ -73,6 +80,7 @@ impl ClientSocket {
             socket,
             state: AtomicU8::new(0),
             busy: AtomicBool::new(false),
+            called: AtomicBool::new(false),
             place: Place::default(),
             busy_wait,
         })
@@ -98,7 +106,9 @@ impl ClientSocket {
             0 => None,
             1 => Some(End::Shutdown),
             2 => Some(End::Evicted),
-            _ => Some(End::Crowded),
+            3 => Some(End::Crowded),
+            4 => Some(End::Unread),
+            _ => Some(End::Terminated),
         }
     }
 
@@ -123,6 +133,22 @@ impl ClientSocket {
     /// See `writes`.
     pub(crate) fn has_written(&self) {
         self.state.fetch_and(!WRITING, Ordering::AcqRel);
+    }
+
+    /// Has the conversation look for what waits for its client, as soon as it waits for it.
+    pub(crate) fn call(&self) {
+        self.called.store(true, Ordering::Release);
+        self.place.wake();
+    }
+
+    /// Whether it was called since it was last asked.
+    pub(crate) fn take_call(&self) -> bool {
+        self.called.load(Ordering::Acquire) && self.called.swap(false, Ordering::AcqRel)
+    }
+
+    /// Whether it was called and was not asked since.
+    pub(crate) fn is_called(&self) -> bool {
+        self.called.load(Ordering::Acquire)
     }
 
     /// Marks that a statement runs or has ended.

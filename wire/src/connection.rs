@@ -24,7 +24,7 @@ pub(crate) const FLUSH_BYTES: usize = 32 << 10;
 // A buffer that one large message has blown up beyond this is given back.
 const KEEP_BYTES_MAX: usize = 1 << 20;
 /// A client that is silent for so long gives its thread back until it speaks again.
-const AWAKE: Duration = Duration::from_secs(5);
+pub(crate) const AWAKE: Duration = Duration::from_secs(5);
 /// How long a closing connection tries to get its last words out.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -35,6 +35,26 @@ pub struct Connection {
     outgoing: Outgoing,
     /// The reactor's eye on the socket, while the conversation is parked.
     watch: Option<AsyncFd<Arc<ClientSocket>>>,
+}
+
+/// How long a client may say nothing.
+pub(crate) struct Silence {
+    /// Altogether; for ever if nothing is said.
+    pub limit: Option<Duration>,
+    /// Before its thread is given back.
+    pub awake: Duration,
+    /// When it is over, once the thread was given back.
+    pub until: Option<Instant>,
+}
+
+/// What ends the wait for a client.
+pub(crate) enum Heard {
+    /// Its next message.
+    Frame(Frame),
+    /// It has said nothing for too long.
+    Silence,
+    /// Something waits for it.
+    Call,
 }
 
 /// What comes from the client.
@@ -125,24 +145,45 @@ impl Connection {
     /// The next message of at most this length, or none if the client says nothing for longer than the limit. Ends with 57P01 when the
     /// server stops, with 40001 when it is evicted.
     pub async fn frame(&mut self, body_bytes_max: usize, limit: Option<Duration>) -> Result<Option<Frame>, WireError> {
-        let mut until = None;
+        let mut silence = Silence { limit, awake: AWAKE, until: None };
+        loop {
+            match self.heard(body_bytes_max, &mut silence).await? {
+                Heard::Frame(frame) => return Ok(Some(frame)),
+                Heard::Silence => return Ok(None),
+                // Nothing waits for who has not logged in.
+                Heard::Call => {}
+            }
+        }
+    }
+
+    /// The same, or that the conversation is called: it may be parked then, and need not leave for what only sends.
+    pub(crate) async fn heard(&mut self, body_bytes_max: usize, silence: &mut Silence) -> Result<Heard, WireError> {
         loop {
             if let Some(frame) = self.arrived(body_bytes_max)? {
-                return Ok(Some(frame));
+                self.leave().await;
+                return Ok(Heard::Frame(frame));
             }
-            // The same at each message: another patience is another system call.
-            if self.read(limit.map_or(AWAKE, |limit| limit.min(AWAKE)))? {
-                continue;
+            if self.socket().take_call() {
+                return Ok(Heard::Call);
             }
-            if let Some(limit) = limit {
-                let until = *until.get_or_insert_with(|| Instant::now() + limit.saturating_sub(AWAKE));
+            if self.watch.is_none() {
+                // The same at each message: another patience is another system call.
+                if self.read(silence.limit.map_or(silence.awake, |limit| limit.min(silence.awake)))? {
+                    continue;
+                }
+            }
+            if let Some(limit) = silence.limit {
+                let until = *silence.until.get_or_insert_with(|| Instant::now() + limit.saturating_sub(silence.awake));
                 if Instant::now() >= until {
-                    return Ok(None);
+                    self.leave().await;
+                    return Ok(Heard::Silence);
                 }
             }
             self.park().await?;
-            let spoken = self.until_spoken(until).await;
-            self.leave().await;
+            let spoken = self.until_spoken(silence.until).await;
+            if !self.socket().is_called() || spoken.is_err() {
+                self.leave().await;
+            }
             spoken?;
         }
     }
@@ -201,7 +242,7 @@ impl Connection {
         self.socket().place.leave().await;
     }
 
-    /// Parked: waits until the client says something, or says that it has nothing more to say, or until then.
+    /// Parked: waits until the client says something, or says that it has nothing more to say, or it is called, or until then.
     async fn until_spoken(&self, until: Option<Instant>) -> Result<(), WireError> {
         let Some(watch) = &self.watch else { return Ok(()) };
         let spoken = async {
@@ -209,10 +250,12 @@ impl Connection {
             watch.readable().await.map(drop)
         };
         let ended = poll_fn(|_| if self.socket().ended().is_some() { Poll::Ready(()) } else { Poll::Pending });
+        let called = poll_fn(|_| if self.socket().is_called() { Poll::Ready(()) } else { Poll::Pending });
         tokio::select! {
             biased;
             () = ended => Err(self.gone()),
             spoken = spoken => Ok(spoken?),
+            () = called => Ok(()),
             () = at(until) => Ok(()),
         }
     }

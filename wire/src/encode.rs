@@ -5,7 +5,7 @@
 use crate::types::text::{self, TextContext};
 use crate::types::{Format, Formats, binary};
 use engine::SqlError;
-use engine::protocol::{AnswerRow, OutputColumn, RowTag, TransactionStatus};
+use engine::protocol::{AnswerRow, Notification, OutputColumn, RowTag, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{FieldDescription, RowDescription};
 use repr::Value;
@@ -150,6 +150,20 @@ pub fn ready(status: TransactionStatus, out: &mut Vec<u8>) {
         TransactionStatus::Failed => b'E',
     };
     out.extend_from_slice(&[b'Z', 0, 0, 0, 5, status]);
+}
+
+/// Appends NotificationResponse.
+pub fn notification(notification: &Notification, out: &mut Vec<u8>) {
+    let (channel, payload) = (notification.channel.as_bytes(), notification.payload.as_bytes());
+    // Both are bounded where they are made.
+    let length = u32::try_from(4 + 4 + channel.len() + 1 + payload.len() + 1).unwrap_or(u32::MAX);
+    out.push(b'A');
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(&notification.backend.to_be_bytes());
+    for text in [channel, payload] {
+        out.extend_from_slice(text);
+        out.push(0);
+    }
 }
 
 /// Appends CommandComplete.

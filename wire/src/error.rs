@@ -81,6 +81,14 @@ pub(crate) fn crowded_out() -> SqlError {
     SqlError::new("53300", "too many clients are logging in").hint("Try again.").fatal()
 }
 
+/// 53400, to a listener that has left too much unread.
+pub(crate) fn unread() -> SqlError {
+    SqlError::new("53400", "terminating connection because its notifications were not read")
+        .detail("What waits for all listeners together is bounded, and most of it waited for this one.")
+        .hint("Reconnect, LISTEN again, and look for what was missed.")
+        .fatal()
+}
+
 /// XX000, when an evaluation panicked.
 pub(crate) fn internal_error() -> SqlError {
     SqlError::new("XX000", "internal error; this connection is closed")

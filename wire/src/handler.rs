@@ -14,7 +14,8 @@ mod subscription;
 mod watch;
 
 use crate::cancel::Registration;
-use crate::connection::Connection;
+use crate::client_socket::End;
+use crate::connection::{AWAKE, Connection, Heard, Silence};
 use crate::decode::{Frame, MESSAGE_BYTES_MAX};
 use crate::encode::{self, Bare};
 use crate::error::{WireError, error_response, notice_response};
@@ -24,6 +25,7 @@ use engine::session::Session;
 use pgwire::messages::startup::ParameterStatus;
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use portals::Portals;
+use std::time::Duration;
 use watch::StatementWatch;
 
 /// See the module.
@@ -37,6 +39,9 @@ pub struct Handler<'a> {
     // The statement that runs, if it is to be logged when it takes long.
     watched: Option<StatementWatch>,
 }
+
+/// A listener that is silent for so long gives its thread back.
+const AWAKE_LISTENING: Duration = Duration::from_millis(1);
 
 /// Why a statement stopped: by its own error, or with the connection.
 enum Stop {
@@ -94,10 +99,18 @@ impl<'a> Handler<'a> {
             TransactionStatus::InTransaction | TransactionStatus::Failed => self.session.patience_in_transaction(),
         };
         let limit = patience.as_ref().map(|(limit, _)| *limit);
-        match (self.connection.frame(MESSAGE_BYTES_MAX, limit).await?, patience) {
-            (Some(frame), _) => Ok(frame),
-            (None, Some((_, error))) => Err(WireError::fatal(error())),
-            (None, None) => Err(WireError::Gone),
+        // Who listens is told at once, for which its thread must not be asleep.
+        let awake = if self.session.is_listening() { AWAKE_LISTENING } else { AWAKE };
+        let mut silence = Silence { limit, awake, until: None };
+        loop {
+            match self.connection.heard(MESSAGE_BYTES_MAX, &mut silence).await? {
+                Heard::Frame(frame) => return Ok(frame),
+                Heard::Call => {
+                    self.feed_notifications().await?;
+                    self.flush().await?;
+                }
+                Heard::Silence => return Err(patience.map_or(WireError::Gone, |(_, error)| WireError::fatal(error()))),
+            }
         }
     }
 
@@ -200,7 +213,10 @@ impl<'a> Handler<'a> {
 
     /// Tells the session and the client of a statement's error.
     fn report(&mut self, error: SqlError) -> Result<(), WireError> {
-        let error = self.session.judged(error);
+        let mut error = self.session.judged(error);
+        if error.code == "57014" && self.connection.socket().ended() == Some(End::Terminated) {
+            error = End::Terminated.error();
+        }
         self.watch_fails(&error);
         self.session.fail(&error);
         // The transaction that the portals stood in is over or failed.
@@ -218,9 +234,27 @@ impl<'a> Handler<'a> {
         for (name, value) in self.session.take_parameter_changes() {
             self.connection.feed(PgWireBackendMessage::ParameterStatus(ParameterStatus::new(name, value)))?;
         }
+        self.feed_notifications().await?;
         let status = self.session.status();
+        self.session.rests(status);
         self.connection.append(|out| encode::ready(status, out));
         self.flush().await
+    }
+
+    /// What others have told the channels that the client listens to.
+    async fn feed_notifications(&mut self) -> Result<(), WireError> {
+        loop {
+            let told = self.session.take_notifications();
+            if told.is_empty() {
+                return Ok(());
+            }
+            for notification in told {
+                self.connection.append(|out| encode::notification(&notification, out));
+                if self.connection.wants_flush() {
+                    self.flush().await?;
+                }
+            }
+        }
     }
 
     /// Sends what waits. A client that takes nothing while its transaction stands in others' way is one that is silent in it.

@@ -18,6 +18,7 @@ use crate::parking::{Conversation, Lot, until_readable};
 use crate::shutdown::{self, Shutdown, ShutdownSwitch};
 use crate::startup::{Arrival, Login, arrive};
 use crate::tls::{self, Tls, TlsError};
+use engine::protocol::{Caller, Signals};
 use engine::session::ConnectOptions;
 use engine::{Engine, SqlError};
 use futures::FutureExt;
@@ -358,6 +359,20 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
         cancel.cancel();
         socket.end(End::Evicted);
     }));
+    let (caller, cut) = (Arc::clone(connection.socket()), Arc::clone(connection.socket()));
+    session.set_caller(Caller { call: Box::new(move || caller.call()), cut: Box::new(move || cut.end(End::Unread)) });
+    let (cancelled, terminated) = (Arc::clone(connection.socket()), Arc::clone(connection.socket()));
+    let [cancel, terminate] = [session.cancel_flag(), session.cancel_flag()];
+    session.set_signals(Signals {
+        cancel: Box::new(move || {
+            cancel.cancel();
+            cancelled.place.wake();
+        }),
+        terminate: Box::new(move || {
+            terminated.end(End::Terminated);
+            terminate.cancel();
+        }),
+    });
     let pid = session.backend_id();
     let (secret, key) = match secret(long_secret) {
         Ok(secret) => secret,

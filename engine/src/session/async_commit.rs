@@ -59,12 +59,16 @@ impl Session {
     pub fn complete_apart(&mut self) -> Result<Option<Apart<'_>>, SqlError> {
         let _overseen = self.oversee();
         let quiet = self.client.notices.is_empty()
+            && !self.is_listening()
             && self.cursors.open.is_empty()
             && self.cursors.subscribed.is_empty()
             && self.transaction.unfilled.is_empty()
             && {
                 let state = self.state.lock();
-                !state.settings.awaits_end() && state.settings.version() == self.client.reported_version
+                !state.settings.awaits_end()
+                    && state.pending.is_empty()
+                    && state.notices.is_empty()
+                    && state.settings.version() == self.client.reported_version
             };
         let patience = self.patience();
         match self.transaction.active.take() {
@@ -94,5 +98,8 @@ impl Drop for Session {
     fn drop(&mut self) {
         // The transaction holds the database, which must not end on a thread of its own pipeline.
         self.settle();
+        self.database.sessions.locks.unlock_all_advisory(self.control.holder.session);
+        self.listen_to_nothing();
+        self.control.holder.activity.end();
     }
 }

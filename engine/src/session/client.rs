@@ -1,10 +1,14 @@
 //! What `wire` asks of a session beside statements: types by number, cursors as portals, and patience with a client that says nothing.
 
+use crate::response::TransactionStatus;
 use crate::session::Session;
-use crate::session::env::Everyday;
+use crate::session::env::{Acting, Everyday};
 use planner::hir::OutputColumn;
 use repr::ScalarType;
 use state::SqlError;
+use state::activity::Doing;
+use state::notice::Notice;
+use state::snapshot_holders::Signals;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,6 +44,41 @@ impl Session {
             // An enum's array type has the OID after the enum's own.
             enumeration(oid).or_else(|| enumeration(oid.checked_sub(1)?).map(|element| element.array()))
         })
+    }
+
+    /// Says how others cancel and end this session.
+    pub fn set_signals(&self, signals: Signals) {
+        self.control.holder.set_signals(signals);
+    }
+
+    /// It waits for its client from now on, as `pg_stat_activity` shows.
+    pub fn rests(&self, status: TransactionStatus) {
+        self.control.holder.activity.rests(match status {
+            TransactionStatus::Idle => Doing::Idle,
+            TransactionStatus::InTransaction => Doing::IdleInTransaction,
+            TransactionStatus::Failed => Doing::IdleInFailedTransaction,
+        });
+    }
+
+    /// In whose name functions act.
+    pub(super) fn acting(&self) -> Acting {
+        let transaction = self.transaction.active.as_ref().map(|active| &active.transaction);
+        Acting {
+            holder: self.control.holder.clone(),
+            transaction: transaction.map(|transaction| transaction.id()),
+            has_written: transaction.is_some_and(|transaction| !transaction.overlay().is_empty()),
+            deadline: self.statement.deadlines.statement,
+            cancel: self.control.cancel.clone(),
+            // Nothing is made for the many statements beside which there is none.
+            cursors: self.cursors.open.iter().map(|(name, cursor)| cursor.listed(name)).collect(),
+        }
+    }
+
+    /// Notices since the last call.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        let mut notices = std::mem::take(&mut self.client.notices);
+        notices.append(&mut self.state.lock().notices);
+        notices
     }
 
     /// How long the client may be silent outside a transaction.

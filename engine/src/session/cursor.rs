@@ -5,10 +5,26 @@
 
 use planner::hir::OutputColumn;
 use planner::parse::utility::FetchDirection;
+use planner::scalar::ListedCursor;
 use repr::{CommitTime, Datum};
 use state::SqlError;
 use state::answer::QueryRows;
 use std::sync::Arc;
+
+/// How a cursor was declared.
+#[derive(Clone, Default)]
+pub struct Declared {
+    /// The statement.
+    pub text: Arc<str>,
+    /// SCROLL
+    pub scroll: bool,
+    /// WITH HOLD
+    pub hold: bool,
+    /// BINARY
+    pub binary: bool,
+    /// In microseconds since 2000-01-01.
+    pub at: i64,
+}
 
 /// An open cursor.
 pub struct Cursor {
@@ -16,9 +32,8 @@ pub struct Cursor {
     rows: QueryRows,
     /// The rows given so far, of a SCROLL cursor.
     seen: Vec<Vec<Datum>>,
-    scroll: bool,
-    /// WITH HOLD: outlives its transaction.
-    pub hold: bool,
+    /// How it was declared: WITH HOLD outlives its transaction.
+    pub declared: Declared,
     /// No older than its snapshot: a FORGET after it ends the cursor.
     pub opened_at: CommitTime,
     /// 0 before the first row, n on the nth, `end` + 1 after the last.
@@ -29,14 +44,14 @@ pub struct Cursor {
 
 impl Cursor {
     /// Before the first row.
-    pub fn new(
-        columns: Arc<[OutputColumn]>,
-        rows: QueryRows,
-        scroll: bool,
-        hold: bool,
-        opened_at: CommitTime,
-    ) -> Cursor {
-        Cursor { columns, rows, seen: Vec::new(), scroll, hold, opened_at, position: 0, end: None }
+    pub fn new(columns: Arc<[OutputColumn]>, rows: QueryRows, declared: Declared, opened_at: CommitTime) -> Cursor {
+        Cursor { columns, rows, seen: Vec::new(), declared, opened_at, position: 0, end: None }
+    }
+
+    /// As `pg_cursors` shows it.
+    pub(crate) fn listed(&self, name: &str) -> ListedCursor {
+        let Declared { text, scroll, hold, binary, at } = self.declared.clone();
+        ListedCursor { name: name.to_owned(), text: text.to_string(), hold, binary, scroll, made_at: at }
     }
 
     /// The columns of its rows.
@@ -127,7 +142,7 @@ impl Cursor {
                     self.rows = QueryRows::none();
                     return Ok(());
                 };
-                match (&mut taken, self.scroll) {
+                match (&mut taken, self.declared.scroll) {
                     (Some(taken), true) => {
                         taken.push(row.clone());
                         self.seen.push(row);
@@ -156,7 +171,7 @@ impl Cursor {
     }
 
     fn check_scroll(&self) -> Result<(), SqlError> {
-        if self.scroll {
+        if self.declared.scroll {
             return Ok(());
         }
         Err(SqlError::new("55000", "cursor can only scan forward")
@@ -166,7 +181,7 @@ impl Cursor {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cursor, FetchDirection};
+    use super::{Cursor, Declared, FetchDirection};
     use FetchDirection::{Absolute, BackwardAll, Forward, ForwardAll, Relative};
     use repr::{CommitTime, Datum};
     use state::answer::QueryRows;
@@ -174,7 +189,7 @@ mod tests {
 
     fn cursor(rows: i32, scroll: bool) -> Cursor {
         let rows = (1..=rows).map(|number| Ok(vec![Datum::Int4(number)]));
-        Cursor::new(Arc::new([]), QueryRows::new(rows), scroll, false, CommitTime(1))
+        Cursor::new(Arc::new([]), QueryRows::new(rows), Declared { scroll, ..Declared::default() }, CommitTime(1))
     }
 
     fn fetch(cursor: &mut Cursor, direction: FetchDirection) -> Result<Vec<i32>, &'static str> {

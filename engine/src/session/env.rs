@@ -3,12 +3,17 @@
 use crate::session::statements::Statements;
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Sequence};
-use planner::scalar::{Environment, ListedSetting, ListedStatement};
+use planner::scalar::{Environment, ListedCursor, ListedSetting, ListedStatement, SessionActs};
 use repr::poll::Overseer;
 use repr::text::TextContext;
 use repr::{RelationId, SequenceId, ValueError};
 use state::account::Account;
+use state::cancel::CancelFlag;
+use state::locks::TransactionId;
+use state::notice::Notice;
+use state::notifications::Pending;
 use state::settings::Settings;
+use state::snapshot_holders::Holder;
 use state::{SqlError, clock};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,12 +30,24 @@ pub struct SessionState {
     /// Settings.
     pub settings: Settings,
     pub(super) statements: Statements,
-    taken: HashMap<SequenceId, i64>,
-    last: Option<SequenceId>,
+    /// What the transaction will have said to other sessions.
+    pub(super) pending: Pending,
+    /// The transaction's number, once it was asked for.
+    pub(super) transaction_number: Option<u64>,
+    /// What functions have to say to the client.
+    pub(super) notices: Vec<Notice>,
+    taken: TakenValues,
     /// How values are written, as of a version of the settings and a catalog.
     pub(super) text: Option<(u64, Arc<Catalog>, TextContext)>,
     /// What every statement asks of the settings, as of a version of them.
     everyday: Option<(u64, Everyday)>,
+}
+
+/// The values of sequences that a session has taken.
+#[derive(Default)]
+struct TakenValues {
+    of: HashMap<SequenceId, i64>,
+    last: Option<SequenceId>,
 }
 
 /// Settings that every statement asks for.
@@ -55,13 +72,37 @@ pub(super) struct Everyday {
 impl SessionState {
     /// Forgets the values of sequences that are not there: their ids may be those of others one day.
     pub(super) fn forget_dropped_sequences(&mut self, catalog: &Catalog) {
-        self.taken.retain(|sequence, _| catalog.sequences.contains_key(sequence));
+        self.taken.of.retain(|sequence, _| catalog.sequences.contains_key(sequence));
+    }
+
+    /// SAVEPOINT
+    pub(super) fn savepoint(&mut self) {
+        self.settings.savepoint();
+        self.pending.savepoint();
+    }
+
+    /// RELEASE SAVEPOINT of the transaction's n-th.
+    pub(super) fn release_savepoint(&mut self, position: usize) {
+        self.settings.release_savepoint(position);
+        self.pending.release_savepoint(position);
+    }
+
+    /// ROLLBACK TO SAVEPOINT, the transaction's n-th.
+    pub(super) fn roll_back_to_savepoint(&mut self, position: usize) {
+        self.settings.roll_back_to_savepoint(position);
+        self.pending.roll_back_to_savepoint(position);
+    }
+
+    /// A transaction has ended. What it had to say is said already, or never.
+    pub(super) fn end_transaction(&mut self, committed: bool) {
+        self.settings.end_transaction(committed);
+        self.pending = Pending::default();
+        self.transaction_number = None;
     }
 
     /// DISCARD SEQUENCES: `currval` and `lastval` have nothing to say again.
     pub(super) fn forget_sequences(&mut self) {
-        self.taken.clear();
-        self.last = None;
+        self.taken = TakenValues::default();
     }
 
     /// Read again only after a setting has changed.
@@ -112,6 +153,24 @@ pub struct StatementEnvironment {
     pub account: Arc<Account>,
     /// `transaction_isolation`, `transaction_read_only`
     pub modes: Modes,
+    /// For what it does, rather than asks.
+    pub acting: Acting,
+}
+
+/// In whose name functions act.
+pub struct Acting {
+    /// The session.
+    pub holder: Arc<Holder>,
+    /// Its transaction, if there is one.
+    pub transaction: Option<TransactionId>,
+    /// Whether that has written.
+    pub has_written: bool,
+    /// `statement_timeout`
+    pub deadline: Option<Instant>,
+    /// Raised to cancel the statement.
+    pub cancel: Arc<CancelFlag>,
+    /// The session's cursors.
+    pub cursors: Vec<ListedCursor>,
 }
 
 /// When a statement began.
@@ -143,7 +202,7 @@ impl StatementEnvironment {
     }
 }
 
-fn value_error(error: SqlError) -> ValueError {
+pub(super) fn value_error(error: SqlError) -> ValueError {
     ValueError { code: error.code, message: error.message, detail: error.detail, hint: error.hint }
 }
 
@@ -193,29 +252,29 @@ impl Environment for StatementEnvironment {
     fn next_value(&self, sequence: SequenceId) -> Result<i64, ValueError> {
         let value = self.database.sequences.next_value(self.sequence(sequence)?).map_err(value_error)?;
         let mut state = self.state.lock();
-        state.taken.insert(sequence, value);
-        state.last = Some(sequence);
+        state.taken.of.insert(sequence, value);
+        state.taken.last = Some(sequence);
         Ok(value)
     }
     fn current_value(&self, sequence: SequenceId) -> Result<i64, ValueError> {
         let name = &self.sequence(sequence)?.name;
-        let taken = self.state.lock().taken.get(&sequence).copied();
+        let taken = self.state.lock().taken.of.get(&sequence).copied();
         taken.ok_or_else(|| {
             ValueError::new("55000", format!("currval of sequence \"{name}\" is not yet defined in this session"))
         })
     }
     fn last_value(&self) -> Result<i64, ValueError> {
         let state = self.state.lock();
-        let last = state.last.filter(|last| self.catalog.sequences.contains_key(last));
-        let taken = last.and_then(|last| state.taken.get(&last).copied());
+        let last = state.taken.last.filter(|last| self.catalog.sequences.contains_key(last));
+        let taken = last.and_then(|last| state.taken.of.get(&last).copied());
         taken.ok_or_else(|| ValueError::new("55000", "lastval is not yet defined in this session"))
     }
     fn set_value(&self, sequence: SequenceId, value: i64, is_called: bool) -> Result<(), ValueError> {
         self.database.sequences.set_value(self.sequence(sequence)?, value, is_called).map_err(value_error)?;
         if is_called {
             let mut state = self.state.lock();
-            state.taken.insert(sequence, value);
-            state.last = Some(sequence);
+            state.taken.of.insert(sequence, value);
+            state.taken.last = Some(sequence);
         }
         Ok(())
     }
@@ -237,6 +296,9 @@ impl Environment for StatementEnvironment {
             }
             std::thread::sleep(left.min(SLEEP_POLL));
         }
+    }
+    fn acts(&self) -> Result<&dyn SessionActs, ValueError> {
+        Ok(self)
     }
     fn settings(&self) -> Vec<ListedSetting> {
         let mut listed = self.state.lock().settings.listed();

@@ -215,7 +215,7 @@ fn lock_keys(
         let row_key = RowKey::new(key);
         let mode = LockMode::from(lock.strength);
         let name = LockKey::Row(lock.table, row_key.clone());
-        if !transaction.database().sessions.locks.try_lock(transaction.id(), &name, mode) {
+        if !transaction.database().sessions.locks.try_lock(transaction.asker(), &name, mode) {
             return match lock.wait {
                 LockWait::Wait => Ok(RowLockOutcome::Taken(name, mode)),
                 LockWait::NoWait => {

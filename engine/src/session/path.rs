@@ -76,6 +76,11 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Of a statement's text.
+    pub(super) fn of(text: &Arc<str>, catalog: &Arc<Catalog>) -> Shape {
+        Shape { text: text.clone(), catalog: catalog.clone() }
+    }
+
     /// The shape.
     pub fn written(&self) -> String {
         shape(&self.text, &self.catalog, settings::is_known)
@@ -95,7 +100,7 @@ impl Session {
 
     /// A statement without its literals and without words of the client's own, to be written when that is wanted.
     pub fn shape_of(&self, prepared: &Prepared) -> Shape {
-        Shape { text: prepared.text.clone(), catalog: self.catalog() }
+        Shape::of(&prepared.text, &self.catalog())
     }
 
     /// Whether the session's begin and end are logged.

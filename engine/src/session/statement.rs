@@ -4,7 +4,7 @@ use crate::response::{Response, RowStream, RowTag};
 use crate::session::Session;
 use crate::session::copy;
 use crate::session::copy::{CopyFormat, CopyIn};
-use crate::session::cursor::Cursor;
+use crate::session::cursor::{Cursor, Declared};
 use crate::session::path::Path;
 use crate::session::plan::{CachedPlan, Prepared};
 use crate::session::result_columns::{ResultColumns, differ, result_changed, result_columns, returning};
@@ -57,7 +57,7 @@ impl Session {
         match &cached.planned {
             Planned::Query(query) => {
                 // A lone read needs no transaction: one snapshot, no locks.
-                if in_script || query.locks_rows() {
+                if in_script || query.needs_transaction() {
                     self.transaction();
                 }
                 let rows = match self.rows_by_view(prepared, &cached, query, &params)? {
@@ -93,7 +93,7 @@ impl Session {
             Planned::CreateTableAs(create, query) => self.create_table_as(create, query, params),
             Planned::Cursor(declare, query) => {
                 self.ask_for_orders(&cached);
-                self.declare(declare, query, params)
+                self.declare(declare, query, params, prepared.source())
             }
             Planned::Subscribe(plan) => Ok(Response::Subscribed(Box::new(self.subscribe(plan, params)?), None)),
             Planned::SubscribeCursor(declare, plan) => self.declare_subscription(declare, plan, params),
@@ -166,8 +166,10 @@ impl Session {
     }
 
     pub(super) fn query_rows(&mut self, query: &Arc<Query>, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {
-        if query.locks_rows() {
+        if query.needs_transaction() {
             self.transaction();
+        }
+        if query.locks_rows() {
             return self.locked_rows(query, &params);
         }
         let view = self.snapshot()?;
@@ -250,6 +252,7 @@ impl Session {
         declare: &DeclareCursor,
         query: &Arc<Query>,
         params: Arc<[Datum]>,
+        text: &str,
     ) -> Result<Response, SqlError> {
         let in_block = self.transaction.active.as_ref().is_some_and(|active| active.block);
         if !in_block && !declare.hold {
@@ -270,7 +273,14 @@ impl Session {
         let opened_at = self.database.published.load().time;
         let rows = self.query_rows(query, params)?;
         let columns = query.columns.as_slice().into();
-        let cursor = Cursor::new(columns, rows, declare.scroll == Some(true), declare.hold, opened_at);
+        let declared = Declared {
+            text: text.into(),
+            scroll: declare.scroll == Some(true),
+            hold: declare.hold,
+            binary: declare.binary,
+            at: self.statement.started,
+        };
+        let cursor = Cursor::new(columns, rows, declared, opened_at);
         self.transaction().pending.cursors.push(declare.name.clone());
         self.cursors.open.insert(declare.name.clone(), cursor);
         Ok(Response::Complete("DECLARE CURSOR".into()))

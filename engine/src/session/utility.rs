@@ -14,6 +14,7 @@ use repr::Datum;
 use state::SqlError;
 use state::answer::QueryRows;
 use state::locks::{LockKey, LockMode};
+use state::notifications::Listening;
 use state::settings::{Settings, spelled};
 use std::sync::Arc;
 use transactions::ddl;
@@ -85,9 +86,10 @@ impl Session {
             Statement::Reindex { .. } => complete("REINDEX"),
             Statement::RefreshView { name, with_data } => self.refresh(name, *with_data),
             Statement::Cluster { .. } => complete("CLUSTER"),
-            Statement::Listen(_) => Err(SqlError::unsupported("LISTEN")),
-            Statement::Unlisten(_) => complete("UNLISTEN"),
-            Statement::Notify { .. } => Err(SqlError::unsupported("NOTIFY")),
+            Statement::Listen(channel) => self.listen(Listening::To(channel.as_str().into()), "LISTEN"),
+            Statement::Unlisten(Some(channel)) => self.listen(Listening::NoMoreTo(channel.as_str().into()), "UNLISTEN"),
+            Statement::Unlisten(None) => self.listen(Listening::ToNothing, "UNLISTEN"),
+            Statement::Notify { channel, payload } => self.notify(channel, payload),
             Statement::Unsupported { command } => Err(SqlError::unsupported(command)),
             statement => self.ddl(statement),
         }
@@ -95,13 +97,13 @@ impl Session {
 
     fn savepoint(&mut self, name: &str) -> Result<Response, SqlError> {
         self.block("SAVEPOINT")?.savepoint(name.to_owned());
-        self.state.lock().settings.savepoint();
+        self.state.lock().savepoint();
         complete("SAVEPOINT")
     }
 
     fn release_savepoint(&mut self, name: &str) -> Result<Response, SqlError> {
         let position = self.block("RELEASE SAVEPOINT")?.release_savepoint(name)?;
-        self.state.lock().settings.release_savepoint(position);
+        self.state.lock().release_savepoint(position);
         complete("RELEASE")
     }
 
@@ -111,7 +113,7 @@ impl Session {
             self.cursors.open.remove(&cursor);
             self.cursors.subscribed.remove(&cursor);
         }
-        self.state.lock().settings.roll_back_to_savepoint(position);
+        self.state.lock().roll_back_to_savepoint(position);
         if let Some(active) = &mut self.transaction.active {
             active.failed = false;
         }
@@ -322,7 +324,7 @@ impl Session {
                 let key = LockKey::Table(relation);
                 if !lock.no_wait {
                     transaction.lock(key, mode, &patience)?;
-                } else if !transaction.database().sessions.locks.try_lock(transaction.id(), &key, mode) {
+                } else if !transaction.database().sessions.locks.try_lock(transaction.asker(), &key, mode) {
                     let message = format!("could not obtain lock on relation \"{}\"", name.name);
                     return Err(SqlError::new("55P03", message));
                 }
@@ -369,6 +371,8 @@ impl Session {
                     state.statements.remove_all();
                     state.forget_sequences();
                 }
+                self.database.sessions.locks.unlock_all_advisory(self.control.holder.session);
+                self.listen_to_nothing();
                 self.set(|settings| {
                     settings.reset_all();
                     settings.set("role", None, false)?;

@@ -13,6 +13,7 @@
 //! Runs no operator, and writes nothing.
 
 pub mod account;
+pub mod activity;
 pub mod answer;
 pub mod cancel;
 pub mod clock;
@@ -22,6 +23,7 @@ pub mod interrupt;
 pub mod layered_snapshot;
 pub mod locks;
 pub mod notice;
+pub mod notifications;
 pub mod order_entries;
 pub mod overlay;
 pub mod ownership_hints;

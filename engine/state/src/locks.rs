@@ -2,11 +2,20 @@
 //!
 //! Waiting happens on the connection's own thread, never on the commit thread. One mutex guards the whole
 //! table: it is held for a hash-map operation only, and the waits-for graph needs a consistent picture.
+//!
+//! Advisory locks stand in the same table. What a session holds beyond its transactions, and how often, is kept in `advisory`.
 
-use crate::SqlError;
+mod advisory;
+mod listing;
+
+pub use listing::{Listed, ListedKey};
+
 use crate::cancel::CancelFlag;
+use crate::{SqlError, clock};
+use advisory::AdvisoryBook;
 use parking_lot::{Condvar, Mutex};
 use planner::hir::LockStrength;
+use planner::scalar::AdvisoryKey;
 use repr::hash::{HashMap, HashSet, RandomState};
 use repr::{IndexId, RelationId, RowKey};
 use std::collections::hash_map::Entry;
@@ -14,9 +23,43 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A transaction, for locks: numbered from process start.
+/// A transaction, for locks: numbered from process start. Sessions have such numbers too, for what they hold beyond a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TransactionId(pub u64);
+
+/// Who asks for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// Whose it becomes.
+    taker: TransactionId,
+    /// Of a session and its transaction the other: what it holds does not stand in the way, and who waits for it waits for both.
+    kin: Option<TransactionId>,
+    /// Until the session gives it back, rather than until the transaction ends.
+    keeps: bool,
+}
+
+impl Asker {
+    /// A transaction of a session.
+    pub fn transaction(transaction: TransactionId, session: TransactionId) -> Asker {
+        Asker { taker: transaction, kin: Some(session), keeps: false }
+    }
+
+    /// A session, with the transaction that it is in: only for advisory locks.
+    pub fn session(session: TransactionId, transaction: Option<TransactionId>) -> Asker {
+        Asker { taker: session, kin: transaction, keeps: true }
+    }
+
+    fn is(self, other: TransactionId) -> bool {
+        self.taker == other || self.kin == Some(other)
+    }
+}
+
+/// A transaction without a session.
+impl From<TransactionId> for Asker {
+    fn from(taker: TransactionId) -> Asker {
+        Asker { taker, kin: None, keeps: false }
+    }
+}
 
 /// What can be locked.
 #[derive(Clone, Hash)]
@@ -29,6 +72,8 @@ pub enum LockKey {
     Table(RelationId),
     /// The catalog: one DDL transaction at a time.
     Catalog,
+    /// What applications say it is.
+    Advisory(AdvisoryKey),
 }
 
 /// How strongly. Each mode conflicts with all that the one before conflicts with, so that the strongest that a transaction has
@@ -143,9 +188,9 @@ impl Holders {
     fn is_empty(&self) -> bool {
         self.first.is_none()
     }
-    /// Those that keep a transaction from taking the lock in a mode.
-    fn against(&self, transaction: TransactionId, mode: LockMode) -> impl Iterator<Item = TransactionId> {
-        let against = move |(holder, held): &(TransactionId, LockMode)| *holder != transaction && held.conflicts(mode);
+    /// Those that keep somebody from taking the lock in a mode.
+    fn against(&self, asker: Asker, mode: LockMode) -> impl Iterator<Item = TransactionId> {
+        let against = move |(holder, held): &(TransactionId, LockMode)| !asker.is(*holder) && held.conflicts(mode);
         self.iter().filter(against).map(|(holder, _)| holder)
     }
     /// Makes what a transaction holds this; none is nothing.
@@ -203,7 +248,19 @@ pub struct LockMark(usize);
 struct LockState {
     entries: HashMap<Name, LockEntry>,
     held: HashMap<TransactionId, Vec<TakenLock>>,
-    waits: HashMap<TransactionId, (Name, LockMode)>,
+    waits: HashMap<TransactionId, Wait>,
+    advisory: AdvisoryBook,
+}
+
+/// What somebody waits for. A session and its transaction wait for the same.
+#[derive(Clone)]
+struct Wait {
+    asker: Asker,
+    name: Name,
+    mode: LockMode,
+    key: ListedKey,
+    /// In microseconds since 2000-01-01.
+    since: i64,
 }
 
 /// All locks of the database.
@@ -217,22 +274,23 @@ pub struct Locks {
 const POLL: Duration = Duration::from_millis(20);
 
 impl Locks {
-    /// Takes a lock, waiting if need be. 40P01 if that would close a cycle. `ended` says why a transaction that
-    /// waits has nothing to wait for any more.
+    /// Takes a lock, waiting if need be. 40P01 if that would close a cycle, 53200 for one advisory lock too many. `ended` says
+    /// why a transaction that waits has nothing to wait for any more.
     pub fn lock(
         &self,
-        transaction: TransactionId,
+        asker: impl Into<Asker>,
         key: LockKey,
         mode: LockMode,
         patience: &Patience,
         ended: &dyn Fn() -> Option<SqlError>,
     ) -> Result<Granted, SqlError> {
-        let name = self.name(&key);
+        let (name, asker) = (self.name(&key), asker.into());
         let mut state = self.state.lock();
-        if state.try_grant(transaction, name, mode, Turn::BehindWaiters) {
+        state.advisory.enters(name, &key)?;
+        if state.try_grant(asker, name, mode, Turn::BehindWaiters) {
             return Ok(Granted::AtOnce);
         }
-        if state.closes_cycle(transaction, name, mode) {
+        if state.closes_cycle(asker, name, mode) {
             return Err(SqlError::new("40P01", "deadlock detected")
                 .hint("another transaction waits for this one; retry the transaction"));
         }
@@ -242,7 +300,7 @@ impl Locks {
             entry.waiters[mode as usize] += 1;
             entry.changed.get_or_insert_default().clone()
         };
-        state.waits.insert(transaction, (name, mode));
+        state.begin_wait(Wait { asker, name, mode, key: ListedKey::of(&key), since: clock::now_micros() });
         let outcome = loop {
             changed.wait_for(&mut state, POLL);
             if let Err(over) = patience.check() {
@@ -251,14 +309,14 @@ impl Locks {
             if let Some(error) = ended() {
                 break Err(error);
             }
-            if state.try_grant(transaction, name, mode, Turn::Any) {
+            if state.try_grant(asker, name, mode, Turn::Any) {
                 break Ok(Granted::AfterWait);
             }
             if give_up.is_some_and(|give_up| Instant::now() >= give_up) {
                 break Err(SqlError::new("55P03", "canceling statement due to lock timeout"));
             }
         };
-        state.waits.remove(&transaction);
+        state.end_wait(asker);
         if let Entry::Occupied(mut place) = state.entries.entry(name) {
             let entry = place.get_mut();
             entry.waiters[mode as usize] -= 1;
@@ -268,15 +326,16 @@ impl Locks {
             }
             if entry.is_idle() {
                 place.remove();
+                state.advisory.leaves(name);
             }
         }
         outcome
     }
 
     /// Takes a lock if it is free at once (NOWAIT, SKIP LOCKED).
-    pub fn try_lock(&self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> bool {
+    pub fn try_lock(&self, asker: impl Into<Asker>, key: &LockKey, mode: LockMode) -> bool {
         let name = self.name(key);
-        self.state.lock().try_grant(transaction, name, mode, Turn::Any)
+        self.state.lock().try_grant(asker.into(), name, mode, Turn::Any)
     }
 
     /// What a transaction has taken so far.
@@ -292,10 +351,10 @@ impl Locks {
     }
 
     /// Those whose locks keep a transaction from taking this one.
-    pub fn holders_against(&self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> Vec<TransactionId> {
+    pub fn holders_against(&self, asker: impl Into<Asker>, key: &LockKey, mode: LockMode) -> Vec<TransactionId> {
         let state = self.state.lock();
         let Some(entry) = state.entries.get(&self.name(key)) else { return Vec::new() };
-        entry.holders.against(transaction, mode).collect()
+        entry.holders.against(asker.into(), mode).collect()
     }
 
     /// Ends a transaction: all its locks are free.
@@ -320,53 +379,78 @@ enum Turn {
 }
 
 impl LockState {
-    fn try_grant(&mut self, transaction: TransactionId, name: Name, mode: LockMode, turn: Turn) -> bool {
+    fn try_grant(&mut self, asker: Asker, name: Name, mode: LockMode, turn: Turn) -> bool {
         let entry = self.entries.entry(name).or_default();
-        let held = entry.holders.mode_of(transaction);
-        if held >= Some(mode) {
-            return true;
+        let held = entry.holders.mode_of(asker.taker);
+        if held < Some(mode) {
+            // Whoever has the lock in some mode is waited for already.
+            let has_some = held.is_some() || asker.kin.is_some_and(|kin| entry.holders.mode_of(kin).is_some());
+            let waits_its_turn = turn == Turn::BehindWaiters && !has_some && !mode.is_for_one();
+            let is_held_against = entry.holders.against(asker, mode).next().is_some();
+            if is_held_against || (waits_its_turn && entry.is_wanted_against(mode)) {
+                return false;
+            }
+            entry.holders.set(asker.taker, Some(mode));
+            if !asker.keeps {
+                self.held.entry(asker.taker).or_default().push(TakenLock(name, held));
+            }
         }
-        // Whoever has the lock in some mode is waited for already.
-        let waits_its_turn = turn == Turn::BehindWaiters && held.is_none() && !mode.is_for_one();
-        let is_held_against = entry.holders.against(transaction, mode).next().is_some();
-        if is_held_against || (waits_its_turn && entry.is_wanted_against(mode)) {
-            return false;
+        if asker.keeps {
+            self.advisory.count(asker.taker, name, mode);
         }
-        entry.holders.set(transaction, Some(mode));
-        self.held.entry(transaction).or_default().push(TakenLock(name, held));
         true
     }
 
     /// The last taken first.
     fn give_back(&mut self, transaction: TransactionId, taken: Vec<TakenLock>) {
         for TakenLock(name, before) in taken.into_iter().rev() {
-            if let Entry::Occupied(mut place) = self.entries.entry(name) {
-                let entry = place.get_mut();
-                entry.holders.set(transaction, before);
-                entry.wake();
-                if entry.is_idle() {
-                    place.remove();
-                }
+            self.turn(transaction, name, before);
+        }
+    }
+
+    /// Makes what somebody holds of a lock this; none is nothing.
+    fn turn(&mut self, holder: TransactionId, name: Name, mode: Option<LockMode>) {
+        if let Entry::Occupied(mut place) = self.entries.entry(name) {
+            let entry = place.get_mut();
+            entry.holders.set(holder, mode);
+            entry.wake();
+            if entry.is_idle() {
+                place.remove();
+                self.advisory.leaves(name);
             }
         }
     }
 
-    // Who waits behind waiters is not among those whom they wait for: it takes its turn in the next round.
-    fn blockers(&self, transaction: TransactionId, name: Name, mode: LockMode) -> Vec<TransactionId> {
-        self.entries.get(&name).map_or_else(Vec::new, |entry| entry.holders.against(transaction, mode).collect())
+    fn begin_wait(&mut self, wait: Wait) {
+        if let Some(kin) = wait.asker.kin {
+            self.waits.insert(kin, wait.clone());
+        }
+        self.waits.insert(wait.asker.taker, wait);
     }
 
-    fn closes_cycle(&self, transaction: TransactionId, name: Name, mode: LockMode) -> bool {
-        let mut open = self.blockers(transaction, name, mode);
+    fn end_wait(&mut self, asker: Asker) {
+        self.waits.remove(&asker.taker);
+        if let Some(kin) = asker.kin {
+            self.waits.remove(&kin);
+        }
+    }
+
+    // Who waits behind waiters is not among those whom they wait for: it takes its turn in the next round.
+    fn blockers(&self, asker: Asker, name: Name, mode: LockMode) -> Vec<TransactionId> {
+        self.entries.get(&name).map_or_else(Vec::new, |entry| entry.holders.against(asker, mode).collect())
+    }
+
+    fn closes_cycle(&self, asker: Asker, name: Name, mode: LockMode) -> bool {
+        let mut open = self.blockers(asker, name, mode);
         let mut seen: HashSet<TransactionId> = HashSet::default();
         while let Some(next) = open.pop() {
-            if next == transaction {
+            if asker.is(next) {
                 return true;
             }
             if seen.insert(next)
-                && let Some((name, mode)) = self.waits.get(&next)
+                && let Some(wait) = self.waits.get(&next)
             {
-                open.extend(self.blockers(next, *name, *mode));
+                open.extend(self.blockers(wait.asker, wait.name, wait.mode));
             }
         }
         false

@@ -171,11 +171,7 @@ impl Settings {
             category: known.category,
             description: known.description,
             further: known.further,
-            context: match known {
-                KnownSetting { is_fixed: true, .. } => "internal",
-                KnownSetting { is_of_start: true, .. } => "backend",
-                KnownSetting { .. } => "user",
-            },
+            context: known.context.name(),
             kind: match known.kind {
                 SettingKind::Bool => "bool",
                 SettingKind::Integer(..) => "integer",
@@ -279,7 +275,7 @@ impl Settings {
             shared.set(bytes);
             return Ok(());
         }
-        if known::find(&lower(name)).is_some_and(|known| known.is_of_start) {
+        if known::find(&lower(name)).is_some_and(|known| known.context.is_of_start()) {
             return Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be set after connection start")));
         }
         let value = match value {
@@ -459,7 +455,8 @@ fn unrecognized(name: &str) -> SqlError {
 }
 
 fn refuse_fixed(known: &KnownSetting, name: &str) -> Result<(), SqlError> {
-    if known.is_fixed { Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be changed"))) } else { Ok(()) }
+    let refused = |refusal: &str| Err(SqlError::new("55P02", format!("parameter \"{name}\" {refusal}")));
+    known.context.refusal().map_or(Ok(()), refused)
 }
 
 /// Whether there is a setting of that name, in lower case.
@@ -510,6 +507,11 @@ mod tests {
             ("role", "none", "none"),
             ("session_authorization", "ada", "ada"),
             ("default_text_search_config", "English", "pg_catalog.english"),
+            ("log_parameter_max_length", "2048", "2kB"),
+            ("tcp_keepalives_idle", "120", "2min"),
+            ("wal_compression", "yes", "on"),
+            ("log_min_messages", "Debug", "debug2"),
+            ("exit_on_error", "no", "off"),
             ("my.own", "Anything", "Anything"),
             ("My.Own.too", "Anything", "Anything"),
         ] {
@@ -551,6 +553,13 @@ mod tests {
             ("default_tablespace", "x", "22023"),
             ("temp_tablespaces", "x", "42704"),
             ("lc_time", "xx", "22023"),
+            ("port", "1", "55P02"),
+            ("log_rotation_age", "1", "55P02"),
+            ("ignore_system_indexes", "on", "55P02"),
+            ("exit_on_error", "on", "0A000"),
+            ("timezone_abbreviations", "India", "0A000"),
+            ("log_statement", "some", "22023"),
+            ("tcp_user_timeout", "1 fortnight", "22023"),
             ("role", "bob", "22023"),
             ("session_authorization", "bob", "22023"),
         ] {

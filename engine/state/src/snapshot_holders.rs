@@ -4,15 +4,25 @@
 //! held until the last reader over it is gone, on whichever thread. Never says what may be read: that a snapshot
 //! has ended is for its readers to find.
 
+use crate::activity::{Activity, Owner};
 use crate::locks::TransactionId;
+use crate::notifications::Listener;
 use crate::transaction_fate::Fate;
 use parking_lot::Mutex;
 use repr::CommitTime;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 /// Closes a session's connection, from another thread and without waiting.
 pub type Closer = Box<dyn Fn() + Send + Sync>;
+
+/// How others cancel a session's statement, or end it: from another thread, and without waiting.
+pub struct Signals {
+    /// 57014
+    pub cancel: Closer,
+    /// 57P01
+    pub terminate: Closer,
+}
 
 /// All sessions of a database.
 #[derive(Default)]
@@ -26,7 +36,14 @@ pub struct Holder {
     /// Its transaction's.
     pub fate: Fate,
     /// The session's number.
-    backend: i32,
+    pub backend: i32,
+    /// Under which it holds locks beyond its transactions.
+    pub session: TransactionId,
+    /// What it listens to.
+    pub listener: Arc<Listener>,
+    /// What it is doing.
+    pub activity: Activity,
+    signals: OnceLock<Signals>,
     closer: Mutex<Option<Closer>>,
 }
 
@@ -41,10 +58,18 @@ const POLL_MIN: Duration = Duration::from_micros(50);
 const POLL_MAX: Duration = Duration::from_millis(2);
 
 impl Holders {
-    /// A new session, by its number.
-    pub fn register(&self, backend: i32) -> Arc<Holder> {
-        let holder =
-            Arc::new(Holder { times: Mutex::default(), fate: Fate::default(), backend, closer: Mutex::default() });
+    /// A new session, by its number and that under which it holds locks.
+    pub fn register(&self, backend: i32, session: TransactionId, owner: Owner) -> Arc<Holder> {
+        let holder = Arc::new(Holder {
+            times: Mutex::default(),
+            fate: Fate::default(),
+            backend,
+            session,
+            listener: Arc::default(),
+            activity: Activity::new(owner),
+            signals: OnceLock::new(),
+            closer: Mutex::default(),
+        });
         let mut sessions = self.sessions.lock();
         // Not at every session: they come by thousands.
         if sessions.len() == sessions.capacity() {
@@ -56,13 +81,30 @@ impl Holders {
 
     /// All that is held, the oldest first: by which session, of which time, and since when.
     pub fn held(&self) -> Vec<(i32, CommitTime, Instant)> {
-        let sessions: Vec<_> = self.sessions.lock().iter().filter_map(Weak::upgrade).collect();
+        let sessions = self.all();
         let of = |session: &Arc<Holder>| {
             session.times.lock().iter().map(|(time, since)| (session.backend, *time, *since)).collect::<Vec<_>>()
         };
         let mut held: Vec<_> = sessions.iter().flat_map(of).collect();
         held.sort_by_key(|(backend, time, since)| (*time, *since, *backend));
         held
+    }
+
+    /// All that are there, and some that have ended.
+    fn all(&self) -> Vec<Arc<Holder>> {
+        self.sessions.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// All that have not ended.
+    pub fn living(&self) -> Vec<Arc<Holder>> {
+        let mut living = self.all();
+        living.retain(|session| !session.activity.is_ended());
+        living
+    }
+
+    /// The session of this number, if it has not ended.
+    pub fn of_backend(&self, backend: i32) -> Option<Arc<Holder>> {
+        self.living().into_iter().find(|session| session.backend == backend)
     }
 
     /// Ends a transaction, if it may be ended.
@@ -78,7 +120,7 @@ impl Holders {
         let deadline = Instant::now() + wait;
         let mut pause = POLL_MIN;
         loop {
-            let sessions: Vec<_> = self.sessions.lock().iter().filter_map(Weak::upgrade).collect();
+            let sessions = self.all();
             let older = |session: &&Arc<Holder>| !Arc::ptr_eq(session, own) && session.holds_older(time);
             let mut older = sessions.iter().filter(older).peekable();
             let late = Instant::now() >= deadline;
@@ -111,6 +153,22 @@ impl Holder {
         Hold { holder: self.clone(), time }
     }
 
+    /// Says how others cancel and end it.
+    pub fn set_signals(&self, signals: Signals) {
+        // The first stay.
+        let _first = self.signals.set(signals);
+    }
+
+    /// How others cancel and end it, once that is known.
+    pub fn signals(&self) -> Option<&Signals> {
+        self.signals.get()
+    }
+
+    /// Whether it holds or waits under this number, as itself or as its transaction.
+    pub fn is(&self, id: TransactionId) -> bool {
+        self.session == id || self.fate.is_of(id)
+    }
+
     /// Says how the session's connection is closed.
     pub fn set_closer(&self, closer: Closer) {
         *self.closer.lock() = Some(closer);
@@ -138,6 +196,8 @@ impl Drop for Hold {
 #[cfg(test)]
 mod tests {
     use super::Holders;
+    use crate::activity::Owner;
+    use crate::locks::TransactionId;
     use repr::CommitTime;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -148,7 +208,8 @@ mod tests {
     #[test]
     fn only_older_snapshots_of_others_are_waited_for_and_closed() {
         let holders = Holders::default();
-        let (own, old, fresh) = (holders.register(1), holders.register(2), holders.register(3));
+        let register = |backend: i32| holders.register(backend, TransactionId(backend as u64), Owner::default());
+        let (own, old, fresh) = (register(1), register(2), register(3));
         let closed = Arc::new(AtomicUsize::new(0));
         for session in [&own, &old, &fresh] {
             let closed = closed.clone();

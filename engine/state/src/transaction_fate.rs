@@ -65,6 +65,12 @@ impl Fate {
         self.word.load(Ordering::SeqCst) >> STEP_BITS == transaction.0
     }
 
+    /// The session's transaction, if there is one.
+    pub fn current(&self) -> Option<TransactionId> {
+        let word = self.word.load(Ordering::SeqCst) >> STEP_BITS;
+        (word != 0).then_some(TransactionId(word))
+    }
+
     /// There is nothing left of it.
     pub fn leave(&self, transaction: TransactionId) {
         let left = |found: u64| (found >> STEP_BITS == transaction.0).then_some(0);

@@ -24,6 +24,7 @@ use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use stage::{Stage, Worker};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
+use state::notifications::Announcement;
 use state::overlay::{Overlay, Owners};
 use state::parallel;
 use state::published::Published;
@@ -228,8 +229,21 @@ impl CommitPipeline {
 
     /// Hands a transaction over and waits for its outcome.
     pub fn commit(&self, overlay: Arc<Overlay>, prepared: PreparedCommit) -> Result<Outcome, SqlError> {
+        self.commit_announcing(overlay, prepared, None)
+    }
+
+    /// The same; what it announces is told as it is answered, so in the same order as all others.
+    pub fn commit_announcing(
+        &self,
+        overlay: Arc<Overlay>,
+        prepared: PreparedCommit,
+        announcement: Option<Arc<Announcement>>,
+    ) -> Result<Outcome, SqlError> {
         let (reply, outcome) = sync_channel(1);
         let hear = move |outcome| {
+            if let (Outcome::Committed(_), Some(announcement)) = (&outcome, &announcement) {
+                announcement.deliver();
+            }
             // A connection that is gone does not hear its outcome; the commit stands.
             let _heard = reply.send(outcome);
         };

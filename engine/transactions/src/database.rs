@@ -9,6 +9,7 @@ use state::SqlError;
 use state::account::{Accounts, Gauges};
 use state::config::Config;
 use state::locks::{Locks, TransactionId};
+use state::notifications::Notifications;
 use state::published::Published;
 use state::sequence::Sequences;
 use state::settings::Settings;
@@ -53,6 +54,8 @@ pub struct Sessions {
     pub holders: Holders,
     /// Settings that all share.
     pub settings: Arc<ServerSettings>,
+    /// Who listens to what.
+    pub notifications: Arc<Notifications>,
     /// What their statements hold.
     pub accounts: Arc<Accounts>,
     /// The number of the next transaction.
@@ -188,6 +191,7 @@ impl Database {
             sessions: Sessions {
                 locks: Locks::default(),
                 holders: Holders::default(),
+                notifications: Arc::default(),
                 accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
                 settings,
                 transactions: AtomicU64::new(1),
@@ -206,8 +210,8 @@ impl Database {
         self.pipeline.view(request);
     }
 
-    /// A number for a new transaction.
-    pub(crate) fn next_transaction(&self) -> TransactionId {
+    /// A number for a new transaction, or a new session.
+    pub fn next_transaction(&self) -> TransactionId {
         TransactionId(self.sessions.transactions.fetch_add(1, Ordering::Relaxed))
     }
 

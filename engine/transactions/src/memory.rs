@@ -5,6 +5,7 @@
 
 use crate::database::Database;
 pub use state::config::{Allocated, installed_bytes};
+use state::notifications::QUEUE_BYTES_MAX;
 use state::view_states::ViewState;
 
 /// One part.
@@ -98,6 +99,7 @@ fn holding(database: &Database) -> Vec<(&'static str, usize, Option<usize>)> {
             Some(database.sessions.settings.subscription_memory.bytes()),
         ),
         ("subscription histories", database.views.subscriptions.history_bytes(), None),
+        ("notifications", database.sessions.notifications.waiting_bytes(), Some(QUEUE_BYTES_MAX)),
     ]
 }
 

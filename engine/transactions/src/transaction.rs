@@ -12,7 +12,8 @@ use planner::catalog::ConstraintName;
 use repr::{CommitTime, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
-use state::locks::{Granted, LockKey, LockMark, LockMode, Patience, TransactionId};
+use state::locks::{Asker, Granted, LockKey, LockMark, LockMode, Patience, TransactionId};
+use state::notifications::Announcement;
 use state::overlay::{Mark, Overlay};
 use state::ownership_hints::{KeptParents, ObservedOwners, OwnershipHints};
 use state::parallel;
@@ -123,6 +124,8 @@ struct AtCommit {
     derived: Option<Derived>,
     /// What COMMIT hands over, if it was prepared and is waited for.
     prepared: Option<PreparedCommit>,
+    /// What is told to those who listen.
+    announcement: Option<Arc<Announcement>>,
     /// The last definition was made while `dogwood.restoring` was on: the graph may be incomplete.
     restoring: bool,
 }
@@ -166,6 +169,10 @@ impl Transaction {
     pub fn id(&self) -> TransactionId {
         self.begun.id
     }
+    /// The same, with its session.
+    pub fn asker(&self) -> Asker {
+        Asker::transaction(self.begun.id, self.holder.session)
+    }
     /// Its changes.
     pub fn overlay(&self) -> &Overlay {
         &self.overlay
@@ -191,6 +198,11 @@ impl Transaction {
     /// The owners of the changes as they are now, if they were kept.
     pub fn take_derived(&mut self) -> Option<Derived> {
         self.at_commit.derived.take().filter(|derived| Arc::ptr_eq(&derived.overlay, &self.overlay))
+    }
+
+    /// Has COMMIT tell this to those who listen.
+    pub fn announce(&mut self, announcement: Option<Announcement>) {
+        self.at_commit.announcement = announcement.map(Arc::new);
     }
 
     /// Whether `dogwood.restoring` is on while it defines.
@@ -332,20 +344,20 @@ impl Transaction {
             OneSnapshot::Open | OneSnapshot::Ended => None,
         };
         let ended = || self.check_not_ended().err().or_else(ended);
-        let locks = &self.database.sessions.locks;
+        let (locks, asker) = (&self.database.sessions.locks, self.asker());
         let Some(insists_from) = patience.insists_from else {
-            return locks.lock(self.begun.id, key, mode, patience, &ended);
+            return locks.lock(asker, key, mode, patience, &ended);
         };
         let until = patience.timeout.map(|timeout| Instant::now() + timeout);
         loop {
             let round = insists_from.saturating_duration_since(Instant::now()).max(INSISTENCE);
             let round = until.map_or(round, |until| round.min(until.saturating_duration_since(Instant::now())));
             let round = Patience { timeout: Some(round), ..patience.clone() };
-            match locks.lock(self.begun.id, key.clone(), mode, &round, &ended) {
+            match locks.lock(asker, key.clone(), mode, &round, &ended) {
                 Err(error) if error.code == "55P03" && until.is_none_or(|until| Instant::now() < until) => {}
                 outcome => return outcome,
             }
-            for holder in locks.holders_against(self.begun.id, &key, mode) {
+            for holder in locks.holders_against(asker, &key, mode) {
                 // It cannot be committed any more, whatever it does.
                 if self.database.sessions.holders.end_transaction(holder) {
                     locks.release(holder);
@@ -444,7 +456,11 @@ impl Transaction {
         // Who commits lets go of its locks soon by itself.
         self.shield();
         let mut prepared = self.at_commit.prepared.take();
+        let announcement = self.at_commit.announcement.take();
         if prepared.is_none() && !self.is_to_be_committed(patience)? {
+            if let Some(announcement) = announcement {
+                announcement.deliver();
+            }
             return Ok(Committed::default());
         }
         for _ in 0..PREPARE_ATTEMPTS_MAX {
@@ -461,7 +477,7 @@ impl Transaction {
             }
             // Whatever ends a statement comes too late from here on: only the outcome is to be told.
             let _alone = poll::alone();
-            match self.database.pipeline.commit(self.overlay.clone(), prepared)? {
+            match self.database.pipeline.commit_announcing(self.overlay.clone(), prepared, announcement.clone())? {
                 Outcome::Committed(committed) => return Ok(committed),
                 Outcome::Refused(error) => return Err(error),
                 Outcome::Again => {}

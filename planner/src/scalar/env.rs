@@ -1,9 +1,11 @@
 //! What an expression may ask of the world: parameters, clock, settings, catalog, sequences.
 
+pub mod acts;
 pub(crate) mod names;
 
 use super::table_func::GivenRows;
 use crate::catalog::Catalog;
+use acts::SessionActs;
 use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
 use repr::interval::IntervalStyle;
@@ -54,6 +56,10 @@ pub trait Environment: Send + Sync {
     fn sleep(&self, duration: Duration) -> Result<(), ValueError>;
     /// Approximate bytes of a relation for `pg_relation_size`.
     fn relation_size(&self, relation: repr::RelationId) -> i64;
+    /// What functions do in the session.
+    fn acts(&self) -> Result<&dyn SessionActs, ValueError> {
+        nothing_to_ask()
+    }
     /// The session's settings, where there is a session.
     fn settings(&self) -> Vec<ListedSetting> {
         Vec::new()

@@ -15,6 +15,7 @@ mod jsonb;
 mod math;
 mod pattern;
 mod sequence;
+mod session;
 mod system;
 mod text;
 mod to_char;
@@ -175,6 +176,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         math::FUNCTIONS,
         pattern::FUNCTIONS,
         sequence::FUNCTIONS,
+        session::FUNCTIONS,
         system::FUNCTIONS,
         system::DEFINITIONS,
         system::PRIVILEGES,
@@ -207,6 +209,7 @@ pub(crate) use date::shift_by;
 pub(crate) use json::{append_json, append_json_string, document, to_jsonb};
 pub(crate) use pattern::{all_groups, options, split_pieces};
 pub(crate) use sequence::sequence as find_sequence;
+pub(crate) use session::acts_in_transaction;
 pub use text::quote_identifier;
 pub(crate) use text::{parse_identifier, split};
 

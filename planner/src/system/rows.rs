@@ -62,6 +62,8 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_proc") => source.functions(&mut table),
         ("pg_catalog", "pg_prepared_statements") => source.prepared_statements(&mut table),
         ("pg_catalog", "pg_stat_activity") => source.activity(&mut table),
+        ("pg_catalog", "pg_locks") => source.locks(&mut table),
+        ("pg_catalog", "pg_cursors") => source.cursors(&mut table),
         ("pg_catalog", "pg_tables") => source.tables_view(&mut table),
         ("pg_catalog", "pg_indexes") => source.indexes_view(&mut table),
         ("pg_catalog", "pg_sequences") => source.sequences_view(&mut table),

@@ -357,6 +357,7 @@ impl Handler<'_> {
                         answer.append(|out| encode::ready(TransactionStatus::Idle, out));
                         answer.send(move || drop(answered));
                     });
+                    self.session.rests(TransactionStatus::Idle);
                     return Ok(());
                 }
                 Ok(None) => {}

@@ -1,8 +1,10 @@
 //! The settings that there are: what each takes, what it is at first, and what `pg_settings` says of it.
 //!
-//! The tables are `known::session` (what sessions see and do) and `known::tuning` (what would tune PostgreSQL's planner and its
-//! resources: taken, checked and shown, without an effect here). What a value must be like is checked in `value` and `text`.
+//! The tables are `known::session` (what sessions see and do), `known::tuning` (what would tune PostgreSQL's planner and its
+//! resources: taken, checked and shown, without an effect here) and `known::inert` (all the rest that PostgreSQL knows). What a value
+//! must be like is checked in `value` and `text`.
 
+mod inert;
 mod session;
 mod tuning;
 
@@ -24,14 +26,73 @@ pub struct KnownSetting {
     pub description: &'static str,
     /// More about it.
     pub further: Option<&'static str>,
-    /// Whether SET is refused.
-    pub is_fixed: bool,
-    /// Whether it is decided when a session starts: SET is refused later.
-    pub is_of_start: bool,
+    /// When it may be set.
+    pub context: Context,
     /// Which of its values have a meaning here.
     pub supported: Supported,
     /// Whether SHOW ALL and `pg_settings` leave it out, and RESET ALL leaves it as it is.
     pub is_hidden: bool,
+}
+
+/// When a setting may be set, in PostgreSQL's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// Never.
+    Internal,
+    /// When the server starts.
+    Postmaster,
+    /// When the server reads its configuration.
+    Sighup,
+    /// When a session starts.
+    Backend,
+    /// The same, by a superuser: whoever logs in may.
+    SuperuserBackend,
+    /// At any time, by a superuser: whoever is logged in may.
+    Superuser,
+    /// At any time.
+    User,
+}
+
+impl Context {
+    /// As `pg_settings` names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Context::Internal => "internal",
+            Context::Postmaster => "postmaster",
+            Context::Sighup => "sighup",
+            Context::Backend => "backend",
+            Context::SuperuserBackend => "superuser-backend",
+            Context::Superuser => "superuser",
+            Context::User => "user",
+        }
+    }
+
+    fn named(name: &str) -> Context {
+        match name {
+            "postmaster" => Context::Postmaster,
+            "sighup" => Context::Sighup,
+            "backend" => Context::Backend,
+            "superuser-backend" => Context::SuperuserBackend,
+            "superuser" => Context::Superuser,
+            "user" => Context::User,
+            _ => Context::Internal,
+        }
+    }
+
+    /// Why no session may set it, not even when it starts.
+    pub fn refusal(self) -> Option<&'static str> {
+        match self {
+            Context::Internal => Some("cannot be changed"),
+            Context::Postmaster => Some("cannot be changed without restarting the server"),
+            Context::Sighup => Some("cannot be changed now"),
+            Context::Backend | Context::SuperuserBackend | Context::Superuser | Context::User => None,
+        }
+    }
+
+    /// Whether it is decided when a session starts.
+    pub fn is_of_start(self) -> bool {
+        matches!(self, Context::Backend | Context::SuperuserBackend)
+    }
 }
 
 /// Which of a setting's values have a meaning here; the others are understood and refused.
@@ -144,8 +205,7 @@ impl KnownSetting {
             category,
             description,
             further: None,
-            is_fixed: false,
-            is_of_start: false,
+            context: Context::User,
             supported: Supported::All,
             is_hidden: false,
         }
@@ -167,7 +227,7 @@ impl KnownSetting {
     }
 
     const fn of_start(mut self) -> KnownSetting {
-        self.is_of_start = true;
+        self.context = Context::Backend;
         self
     }
 
@@ -185,7 +245,7 @@ const fn fixed(
     about: &'static str,
 ) -> KnownSetting {
     let mut known = KnownSetting::new(shown, value, kind, (category, about));
-    known.is_fixed = true;
+    known.context = Context::Internal;
     known
 }
 
@@ -251,9 +311,14 @@ const fn words_with_switch(shown: &'static [&'static str]) -> Words {
     Words { shown, others }
 }
 
-/// Both tables, each sorted by name.
-fn tables() -> [&'static [KnownSetting]; 2] {
-    [session::KNOWN, tuning::KNOWN]
+/// The tables, each sorted by name.
+fn tables() -> [&'static [KnownSetting]; 3] {
+    [session::KNOWN, tuning::KNOWN, &inert::KNOWN]
+}
+
+/// Whether a setting stands in a table of our own, where it may have an effect.
+fn is_in_own_table(name: &str) -> bool {
+    [session::KNOWN, tuning::KNOWN].into_iter().any(|table| find_in(table, name).is_some())
 }
 
 /// Names are compared as PostgreSQL compares them: ASCII letters in any case.
@@ -263,10 +328,12 @@ pub fn compare(left: &str, right: &str) -> Ordering {
 
 /// The setting of this name, in any case.
 pub fn find(name: &str) -> Option<&'static KnownSetting> {
-    tables().into_iter().find_map(|table| {
-        let place = table.binary_search_by(|known| compare(known.shown, name)).ok()?;
-        Some(&table[place])
-    })
+    tables().into_iter().find_map(|table| find_in(table, name))
+}
+
+fn find_in(table: &'static [KnownSetting], name: &str) -> Option<&'static KnownSetting> {
+    let place = table.binary_search_by(|known| compare(known.shown, name)).ok()?;
+    Some(&table[place])
 }
 
 /// Every setting, by name.
@@ -289,7 +356,7 @@ mod tests {
         let settings = Settings::default();
         for known in all() {
             assert!(find(known.shown).is_some_and(|found| std::ptr::eq(found, known)), "{}", known.shown);
-            if !known.is_fixed && !known.is_hidden {
+            if known.context.refusal().is_none() && !known.is_hidden {
                 assert_eq!(settings.checked(known, known.shown, known.default).expect(known.shown), known.default);
             }
             if let SettingKind::OneOf(words) = known.kind {

@@ -5,13 +5,30 @@
 pub enum Unit {
     /// Nothing: a number without a unit.
     None,
+    /// Bytes.
+    Bytes,
     /// Kilobytes.
     Kilobytes,
     /// Blocks of 8 kB.
     Blocks,
+    /// Megabytes.
+    Megabytes,
     /// Milliseconds.
     Milliseconds,
+    /// Seconds.
+    Seconds,
+    /// Minutes.
+    Minutes,
 }
+
+const BYTES: &[(&str, f64)] =
+    &[("TB", 1_099_511_627_776.0), ("GB", 1_073_741_824.0), ("MB", 1_048_576.0), ("kB", 1024.0), ("B", 1.0)];
+const MEGABYTES: &[(&str, f64)] =
+    &[("TB", 1_048_576.0), ("GB", 1024.0), ("MB", 1.0), ("kB", 1.0 / 1024.0), ("B", 1.0 / 1_048_576.0)];
+const SECONDS: &[(&str, f64)] =
+    &[("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 0.001), ("us", 0.000_001)];
+const MINUTES: &[(&str, f64)] =
+    &[("d", 1440.0), ("h", 60.0), ("min", 1.0), ("s", 1.0 / 60.0), ("ms", 1.0 / 60_000.0), ("us", 1.0 / 60_000_000.0)];
 
 const KILOBYTES: &[(&str, f64)] =
     &[("TB", 1_073_741_824.0), ("GB", 1_048_576.0), ("MB", 1024.0), ("kB", 1.0), ("B", 1.0 / 1024.0)];
@@ -28,9 +45,13 @@ impl Unit {
     fn conversions(self) -> &'static [(&'static str, f64)] {
         match self {
             Unit::None => &[],
+            Unit::Bytes => BYTES,
             Unit::Kilobytes => KILOBYTES,
             Unit::Blocks => BLOCKS,
+            Unit::Megabytes => MEGABYTES,
             Unit::Milliseconds => MILLISECONDS,
+            Unit::Seconds => SECONDS,
+            Unit::Minutes => MINUTES,
         }
     }
 
@@ -38,18 +59,36 @@ impl Unit {
     pub fn name(self) -> Option<&'static str> {
         match self {
             Unit::None => None,
+            Unit::Bytes => Some("B"),
             Unit::Kilobytes => Some("kB"),
             Unit::Blocks => Some("8kB"),
+            Unit::Megabytes => Some("MB"),
             Unit::Milliseconds => Some("ms"),
+            Unit::Seconds => Some("s"),
+            Unit::Minutes => Some("min"),
         }
+    }
+
+    /// By that name; anything else is none.
+    pub(crate) fn named(name: &str) -> Unit {
+        let all = [
+            Unit::Bytes,
+            Unit::Kilobytes,
+            Unit::Blocks,
+            Unit::Megabytes,
+            Unit::Milliseconds,
+            Unit::Seconds,
+            Unit::Minutes,
+        ];
+        all.into_iter().find(|unit| unit.name() == Some(name)).unwrap_or(Unit::None)
     }
 
     /// What to do when a value's unit is none of them.
     pub fn hint(self) -> Option<&'static str> {
         match self {
             Unit::None => None,
-            Unit::Kilobytes | Unit::Blocks => Some(MEMORY_HINT),
-            Unit::Milliseconds => Some(TIME_HINT),
+            Unit::Bytes | Unit::Kilobytes | Unit::Blocks | Unit::Megabytes => Some(MEMORY_HINT),
+            Unit::Milliseconds | Unit::Seconds | Unit::Minutes => Some(TIME_HINT),
         }
     }
 

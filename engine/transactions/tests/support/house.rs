@@ -9,6 +9,7 @@ use planner::scalar::EvalContext;
 use repr::{Datum, RelationId, Row, RowKey};
 use state::SqlError;
 use state::account::Account;
+use state::activity::Owner;
 use state::config::Config;
 use state::interrupt::QueryLimits;
 use state::layered_snapshot::LayeredSnapshot;
@@ -61,7 +62,8 @@ impl House {
 
     /// A transaction of a session of its own.
     pub fn begin(&self, isolation: Isolation) -> Transaction {
-        let holder = self.database.sessions.holders.register(self.database.next_backend());
+        let (backend, session) = (self.database.next_backend(), self.database.next_transaction());
+        let holder = self.database.sessions.holders.register(backend, session, Owner::default());
         Transaction::begin(&self.database, &holder, Modes { isolation, read_only: false }, 0)
     }
 

@@ -228,8 +228,6 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
         sleep(ctx, until.saturating_sub(ctx.environment.clock_timestamp()) as f64 / 1e6)
     })
     .volatile(),
-    // No function takes advisory locks, so there are none to release.
-    strict("pg_advisory_unlock_all() void", |_, _, _| string("")).volatile(),
     strict("row_security_active(oid) bool", |_, _, _| truth(false)).stable(),
     strict("pg_relation_is_publishable(regclass) bool", |ctx, a, _| {
         truth(ctx.environment.catalog().table(RelationId(oid(&a[0])?)).is_some())

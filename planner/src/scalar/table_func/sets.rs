@@ -61,6 +61,9 @@ pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     ("_pg_expandarray(anyarray) (x anyelement, n int4)", |_, args, _| strict(args, expand_array)),
     ("pg_options_to_table(text[]) (option_name text, option_value text)", |_, args, _| strict(args, options_to_table)),
     ("pg_get_keywords() (word text, catcode char, barelabel bool, catdesc text, baredesc text)", |_, _, _| keywords()),
+    ("pg_listening_channels() text", |ctx, _, _| {
+        column(ctx.environment.acts()?.listening().into_iter().map(Datum::text).collect())
+    }),
     // What a sequence is as a relation; no value is logged ahead that would have to be counted.
     ("pg_sequence_row(regclass) (last_value int8, log_cnt int8, is_called bool)", |ctx, args, _| {
         strict(args, |args| {

@@ -3,7 +3,7 @@
 use super::super::schemas::{DOGWOOD, EXTENSION};
 use super::{BTREE, DATABASE, HASH, HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, optional, small, text};
 use crate::scalar::env::names::SCHEMAS;
-use crate::scalar::registry;
+use crate::scalar::{ListedLockKey, registry};
 use repr::{Array, Datum, ScalarType};
 use std::sync::Arc;
 
@@ -179,19 +179,81 @@ impl Source<'_> {
         }
     }
 
-    /// This session alone: others are not this one's to see.
+    /// All sessions. Of what others run the literals are left out: they may be of anyone.
     pub(super) fn activity(&self, rows: &mut Rows) {
-        rows.add(&[
-            ("datid", Datum::Oid(DATABASE)),
-            ("datname", text(&self.environment.database())),
-            ("pid", Datum::Int4(self.environment.backend_pid())),
-            ("usesysid", Datum::Oid(OWNER)),
-            ("usename", text(&self.environment.session_user())),
-            ("application_name", optional(self.environment.setting("application_name").as_deref())),
-            ("xact_start", Datum::Timestamptz(self.environment.transaction_timestamp())),
-            ("query_start", Datum::Timestamptz(self.environment.statement_timestamp())),
-            ("state", text("active")),
-            ("backend_type", text("client backend")),
-        ]);
+        let Ok(acts) = self.environment.acts() else { return };
+        let time = |at: Option<i64>| at.map_or(Datum::Null, Datum::Timestamptz);
+        for listed in acts.sessions() {
+            let (wait_kind, wait) = listed.waits.unzip();
+            rows.add(&[
+                ("datid", Datum::Oid(DATABASE)),
+                ("datname", text(&listed.database)),
+                ("pid", Datum::Int4(listed.backend)),
+                ("usesysid", Datum::Oid(OWNER)),
+                ("usename", text(&listed.user)),
+                ("application_name", text(&listed.application)),
+                ("backend_start", Datum::Timestamptz(listed.began_at)),
+                ("xact_start", time(listed.transaction_at)),
+                ("query_start", time(listed.query_at)),
+                ("state_change", Datum::Timestamptz(listed.changed_at)),
+                ("wait_event_type", optional(wait_kind)),
+                ("wait_event", optional(wait)),
+                ("state", text(listed.state)),
+                ("query", text(&listed.query)),
+                ("backend_type", text("client backend")),
+            ]);
+        }
+    }
+
+    /// Tables, advisory locks, and what is waited for.
+    pub(super) fn locks(&self, rows: &mut Rows) {
+        let Ok(acts) = self.environment.acts() else { return };
+        for listed in acts.locks() {
+            let place = format!("{}/{}", listed.backend, listed.holder);
+            let mut row = vec![
+                ("virtualtransaction", text(&place)),
+                ("pid", Datum::Int4(listed.backend)),
+                ("mode", text(listed.mode)),
+                ("granted", flag(listed.waits_since.is_none())),
+                ("fastpath", flag(false)),
+                ("waitstart", listed.waits_since.map_or(Datum::Null, Datum::Timestamptz)),
+            ];
+            match listed.key {
+                ListedLockKey::Relation(id) => row.extend([
+                    ("locktype", text("relation")),
+                    ("database", Datum::Oid(DATABASE)),
+                    ("relation", Datum::Oid(id)),
+                ]),
+                ListedLockKey::Row(id) => row.extend([
+                    ("locktype", text("tuple")),
+                    ("database", Datum::Oid(DATABASE)),
+                    ("relation", Datum::Oid(id)),
+                ]),
+                ListedLockKey::Session => row.extend([("locktype", text("virtualxid")), ("virtualxid", text(&place))]),
+                ListedLockKey::Advisory(key) => row.extend([
+                    ("locktype", text("advisory")),
+                    ("database", Datum::Oid(DATABASE)),
+                    ("classid", Datum::Oid(key.class)),
+                    ("objid", Datum::Oid(key.object)),
+                    ("objsubid", Datum::Int2(key.form)),
+                ]),
+            }
+            rows.add(&row);
+        }
+    }
+
+    /// This session's.
+    pub(super) fn cursors(&self, rows: &mut Rows) {
+        let Ok(acts) = self.environment.acts() else { return };
+        for listed in acts.cursors() {
+            rows.add(&[
+                ("name", text(&listed.name)),
+                ("statement", text(&listed.text)),
+                ("is_holdable", flag(listed.hold)),
+                ("is_binary", flag(listed.binary)),
+                ("is_scrollable", flag(listed.scroll)),
+                ("creation_time", Datum::Timestamptz(listed.made_at)),
+            ]);
+        }
     }
 }
