@@ -158,6 +158,7 @@ pub struct StatementEnvironment {
 }
 
 /// In whose name functions act.
+#[derive(Clone)]
 pub struct Acting {
     /// The session.
     pub holder: Arc<Holder>,

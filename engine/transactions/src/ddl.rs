@@ -366,9 +366,18 @@ impl SchemaChange<'_> {
         self.writer.transaction.overlay_mut().reindex(relation, index);
         let index = shape.index(index);
         let rows = self.rows(relation)?;
+        let checks = self.writer.row_checks(&shape)?;
         let mut seen: BTreeSet<Vec<u8>> = BTreeSet::new();
         for (row_key, row) in rows {
             poll::step()?;
+            if !index.is_whole() {
+                for predicate in &checks.index_predicates {
+                    predicate.eval(&row, &self.writer.context)?;
+                }
+                if shape.index_value(index, &row).is_none() {
+                    continue;
+                }
+            }
             if index.unique
                 && shape.values(&index.columns, &row).is_some()
                 && let Some(value) = shape.index_value(index, &row)

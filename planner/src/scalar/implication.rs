@@ -114,8 +114,8 @@ mod tests {
     use repr::{ColumnType, ScalarType};
 
     fn compare(operator: &str, column: usize, value: i32) -> ScalarExpr {
-        let types = [ScalarType::Int4, ScalarType::Int4];
-        let found = registry::resolve_operator(operator, &types).expect("integers are compared");
+        let int4 = ScalarType::Int4;
+        let found = registry::resolve_operator(operator, Some(&int4), &int4).expect("integers are compared");
         let literal = ScalarExpr::Literal(Datum::Int4(value), ColumnType::nullable(ScalarType::Int4));
         ScalarExpr::Call {
             function: found.function,
