@@ -78,7 +78,7 @@ impl Resolver<'_> {
     }
 
     /// A condition over a table's rows, as one of an index.
-    fn index_condition(&mut self, table: &Table, text: &str) -> Result<HirExpr, PlanError> {
+    pub(super) fn index_condition(&mut self, table: &Table, text: &str) -> Result<HirExpr, PlanError> {
         let frame = self.row_frame(table, Clause::IndexPredicate);
         self.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "WHERE", None))
     }

@@ -242,9 +242,7 @@ pub(crate) fn check_expression(
             )
         }
         ExpressionUse::IndexPredicate => {
-            let frame = resolver.row_frame(table, Clause::IndexPredicate);
-            let expr =
-                resolver.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "WHERE", None))?;
+            let expr = resolver.index_condition(table, text)?;
             if volatility(&expr) != Volatility::Immutable {
                 return Err(PlanError::new("42P17", "functions in index predicate must be marked IMMUTABLE"));
             }
