@@ -37,6 +37,9 @@ pub struct Catalog {
     pub labelled_edges: BTreeMap<EdgeRef, EdgeSource>,
     /// COMMENT ON of objects other than tables and columns, by their OID.
     pub comments: BTreeMap<Id, String>,
+    /// What CREATE EXTENSION made: the OIDs of their `pg_extension` rows, by name.
+    #[serde(default)]
+    pub extensions: BTreeMap<String, Id>,
 }
 
 /// An annotation that waits for what it names.

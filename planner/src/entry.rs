@@ -223,8 +223,13 @@ fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog
             _ => Err(PlanError::unsupported("EXPLAIN of this statement")),
         };
     }
-    if options.analyze || options.format == ExplainFormat::Json {
-        let what = if options.analyze { "ANALYZE" } else { "FORMAT JSON" };
+    if options.analyze || options.format != ExplainFormat::Text {
+        let what = match options.format {
+            _ if options.analyze => "ANALYZE",
+            ExplainFormat::Xml => "FORMAT XML",
+            ExplainFormat::Yaml => "FORMAT YAML",
+            ExplainFormat::Json | ExplainFormat::Text => "FORMAT JSON",
+        };
         return Err(PlanError::unsupported(format!("EXPLAIN ({what}) of an inner rung"))
             .hint("RESOLVED, LOWERED and OPTIMIZED are shown as text and never run"));
     }

@@ -7,6 +7,7 @@
 
 mod column;
 mod conflict;
+mod document;
 mod expression;
 mod hir;
 mod mir;

@@ -3,8 +3,10 @@
 //! Read by `resolve` like any table; the engine asks for their rows, which are computed from the catalog
 //! when a query reads them. Never stored, never written.
 
+pub(crate) mod builtin;
 pub(crate) mod comments;
 pub(crate) mod definition_text;
+pub(crate) mod extension;
 mod information_schema;
 pub(crate) mod opclass;
 mod pg_catalog;

@@ -70,6 +70,8 @@ impl Session {
         let lines = match options.format {
             ExplainFormat::Text => report.text(),
             ExplainFormat::Json => vec![report.json()],
+            ExplainFormat::Xml => vec![report.xml()],
+            ExplainFormat::Yaml => vec![report.yaml()],
         };
         let rows = lines.into_iter().map(|line| Ok(vec![Datum::Text(line.into())])).collect::<Vec<_>>();
         Ok(Response::Rows(RowStream {

@@ -3,12 +3,12 @@
 
 use crate::response::{Response, RowStream, RowTag, text_rows};
 use crate::session::env::RESTORING;
-use crate::session::plan::Prepared;
+use crate::session::plan::{self, Prepared};
 use crate::session::result_columns::text_columns;
 use crate::session::statements::deallocated;
 use crate::session::{Active, Company, Session};
 use planner::catalog::Catalog;
-use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement};
+use planner::parse::statement::{CtxCommand, DiscardTarget, Guard, Guarded, ObjectName, Statement};
 use planner::parse::utility::{Fetch, FetchDirection, LockTable, Set, Show, TableLockMode, TransactionModes};
 use repr::Datum;
 use state::SqlError;
@@ -91,7 +91,30 @@ impl Session {
             Statement::Unlisten(None) => self.listen(Listening::ToNothing, "UNLISTEN"),
             Statement::Notify { channel, payload } => self.notify(channel, payload),
             Statement::Unsupported { command } => Err(SqlError::unsupported(command)),
+            Statement::Guarded(guarded) => self.guarded(guarded),
             statement => self.ddl(statement),
+        }
+    }
+
+    /// A definition of a DO block, unless its guard has it that it is there.
+    fn guarded(&mut self, guarded: &Guarded) -> Result<Response, SqlError> {
+        let codes = match &guarded.guard {
+            Guard::Conditions(codes) => codes.as_slice(),
+            Guard::UnlessExists(query) => {
+                let query = Arc::new(plan::prepare(query.clone(), &self.catalog(), &[])?);
+                let Response::Rows(mut answer) = self.nested(|session| session.run(&query, Arc::from([]), true))?
+                else {
+                    return Err(SqlError::new("XX000", "a condition without an answer"));
+                };
+                if answer.rows.next().transpose()?.is_some_and(|row| row == [Datum::Bool(true)]) {
+                    return complete("DO");
+                }
+                &[]
+            }
+        };
+        match self.ddl(&guarded.definition.statement) {
+            Err(error) if !codes.contains(&error.code) => Err(SqlError { position: None, ..error }),
+            Ok(_) | Err(_) => complete("DO"),
         }
     }
 

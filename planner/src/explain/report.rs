@@ -3,6 +3,7 @@
 //! As text, in PostgreSQL's manner, one operator a line; or as JSON with PostgreSQL's field names, so that tools
 //! which draw plans draw these. Knows nothing of how the numbers were found.
 
+use super::document;
 use crate::plan::Way;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -208,6 +209,20 @@ impl Report {
 
     /// One document, as PostgreSQL's: an array of one object.
     pub fn json(&self) -> String {
+        serde_json::to_string_pretty(&Value::Array(vec![Value::Object(self.fields())])).unwrap_or_default()
+    }
+
+    /// The same as XML.
+    pub fn xml(&self) -> String {
+        document::xml(&self.fields())
+    }
+
+    /// The same as YAML.
+    pub fn yaml(&self) -> String {
+        document::yaml(&self.fields())
+    }
+
+    fn fields(&self) -> Map<String, Value> {
         let mut fields = Map::new();
         if let Some(plan) = tree(&mut self.operators.iter().peekable(), 0).pop() {
             fields.insert("Plan".into(), plan);
@@ -221,7 +236,7 @@ impl Report {
         for (name, time) in [("Planning Time", self.planning), ("Execution Time", self.execution)] {
             fields.extend(time.map(|time| (name.to_string(), json!(milliseconds(time)))));
         }
-        serde_json::to_string_pretty(&Value::Array(vec![Value::Object(fields)])).unwrap_or_default()
+        fields
     }
 }
 

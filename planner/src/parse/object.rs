@@ -34,7 +34,10 @@ impl Grammar<'_, '_> {
         if self.word_is(0, "REFRESH") {
             return self.refresh().map(Some);
         }
-        const REFUSED: [&str; 5] = ["DO", "CALL", "LOAD", "IMPORT", "REASSIGN"];
+        if self.eat(&["DO"]) {
+            return self.anonymous_block().map(Some);
+        }
+        const REFUSED: [&str; 4] = ["CALL", "LOAD", "IMPORT", "REASSIGN"];
         if let Some(word) = REFUSED.iter().find(|word| self.word_is(0, word)) {
             return Ok(Some(self.unsupported(word)));
         }
@@ -42,12 +45,10 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow CREATE in PostgreSQL, and is refused by name.
-    const REFUSED_OF_CREATE: [&'static str; 26] = [
+    const REFUSED_OF_CREATE: [&'static str; 24] = [
         "FUNCTION",
         "PROCEDURE",
         "TRIGGER",
-        "EXTENSION",
-        "SCHEMA",
         "DATABASE",
         "DOMAIN",
         "RULE",
@@ -107,6 +108,12 @@ impl Grammar<'_, '_> {
             let labels = if self.next_is(&Token::RParen) { Vec::new() } else { self.list(Self::string)? };
             self.expect_token(&Token::RParen)?;
             return Ok(Some(Statement::CreateEnum { name, labels }));
+        }
+        if self.eat(&["CREATE", "EXTENSION"]) {
+            return self.create_extension().map(Some);
+        }
+        if self.eat(&["CREATE", "SCHEMA"]) {
+            return self.create_schema().map(Some);
         }
         let or_replace = if self.words_are(&["CREATE", "OR", "REPLACE"]) { 3 } else { skip };
         if self.word_is(or_replace, "ROLE") || self.word_is(or_replace, "USER") {
@@ -254,17 +261,14 @@ impl Grammar<'_, '_> {
             if let Some(role) = ["ROLE", "USER"].iter().find(|word| self.word_is(0, word)) {
                 return Ok(self.unsupported(&format!("DROP {role}")));
             }
-            const REFUSED: [&str; 21] = [
-                "FUNCTION",
-                "PROCEDURE",
-                "ROUTINE",
-                "TRIGGER",
-                "EXTENSION",
+            if let Some(statement) = self.drop_routine()? {
+                return Ok(statement);
+            }
+            const REFUSED: [&str; 15] = [
                 "DATABASE",
                 "DOMAIN",
                 "RULE",
                 "POLICY",
-                "AGGREGATE",
                 "OPERATOR",
                 "CAST",
                 "COLLATION",

@@ -80,6 +80,51 @@ pub enum Statement {
         command: String,
     },
 
+    /// DROP FUNCTION, PROCEDURE, ROUTINE, AGGREGATE
+    DropRoutines {
+        /// Which of them.
+        kind: RoutineKind,
+        /// IF EXISTS
+        if_exists: bool,
+        /// What is dropped.
+        routines: Vec<RoutineName>,
+    },
+    /// DROP TRIGGER name ON table
+    DropTrigger {
+        /// IF EXISTS
+        if_exists: bool,
+        /// The trigger.
+        name: Identifier,
+        /// Its table.
+        table: ObjectName,
+    },
+    /// CREATE EXTENSION
+    CreateExtension {
+        /// IF NOT EXISTS
+        if_not_exists: bool,
+        /// Its name.
+        name: Identifier,
+        /// SCHEMA
+        schema: Option<Identifier>,
+        /// VERSION
+        version: Option<String>,
+    },
+    /// DROP EXTENSION
+    DropExtension {
+        /// IF EXISTS
+        if_exists: bool,
+        /// The extensions.
+        names: Vec<Identifier>,
+    },
+    /// CREATE SCHEMA
+    CreateSchema {
+        /// IF NOT EXISTS
+        if_not_exists: bool,
+        /// Its name.
+        name: Identifier,
+    },
+    /// DO, of one definition that is guarded against being there.
+    Guarded(Box<Guarded>),
     /// CREATE [DATA_SUBJECT] TABLE
     CreateTable(Box<CreateTable>),
     /// CREATE TABLE … AS query
@@ -405,6 +450,46 @@ pub enum ObjectKind {
     Schema,
 }
 
+/// Kinds of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutineKind {
+    /// FUNCTION
+    Function,
+    /// PROCEDURE
+    Procedure,
+    /// ROUTINE: either.
+    Routine,
+    /// AGGREGATE
+    Aggregate,
+}
+
+/// A function, by its name and perhaps the types of its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoutineName {
+    /// Its name.
+    pub name: ObjectName,
+    /// The types of what goes in; none if there are no parentheses.
+    pub arguments: Option<Vec<TypeName>>,
+}
+
+/// A definition in a `DO` block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Guarded {
+    /// What is defined.
+    pub definition: ParsedStatement,
+    /// When it need not be.
+    pub guard: Guard,
+}
+
+/// What a definition is guarded by.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Guard {
+    /// EXCEPTION WHEN: these SQLSTATEs end it in silence.
+    Conditions(Vec<&'static str>),
+    /// IF NOT EXISTS (query), as `SELECT EXISTS (query)`.
+    UnlessExists(ParsedStatement),
+}
+
 /// What COMMENT ON and SECURITY LABEL ON name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LabelledObject {
@@ -416,6 +501,8 @@ pub enum LabelledObject {
     Constraint(Identifier, ObjectName),
     /// DATABASE name
     Database(String),
+    /// EXTENSION name
+    Extension(Identifier),
     /// Anything else, by its kind: refused, except where nothing hangs on it.
     Other(String),
 }
@@ -547,6 +634,10 @@ pub enum ExplainFormat {
     Text,
     /// JSON.
     Json,
+    /// One XML document.
+    Xml,
+    /// One YAML document.
+    Yaml,
 }
 
 /// DISCARD's targets.

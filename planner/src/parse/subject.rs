@@ -94,7 +94,7 @@ impl Grammar<'_, '_> {
             written.options.analyze = self.eat(&["ANALYZE"]) || self.eat(&["ANALYSE"]);
             written.options.verbose = self.eat(&["VERBOSE"]);
         }
-        let WrittenExplain { mut options, timing, summary, compliance_format, dot } = written;
+        let WrittenExplain { mut options, timing, summary, compliance_format, dot, plans_only } = written;
         if let Some((on, position)) = timing {
             if on && !options.analyze {
                 return Err(PlanError::new("22023", "EXPLAIN option TIMING requires ANALYZE").at(Some(position)));
@@ -102,6 +102,11 @@ impl Grammar<'_, '_> {
             options.timing = on;
         }
         options.summary = summary.unwrap_or(options.analyze);
+        if plans_only.is_some() && (self.word_is(0, "COMPLIANCE") || self.word_is(0, "DATAFLOW")) {
+            return Err(PlanError::unsupported("EXPLAIN (FORMAT XML|YAML) of the graph")
+                .hint("use FORMAT TEXT, FORMAT JSON or FORMAT DOT")
+                .at(plans_only));
+        }
         if self.eat(&["COMPLIANCE"]) {
             return Ok(Statement::ExplainCompliance { format: compliance_format });
         }
@@ -197,13 +202,16 @@ impl Grammar<'_, '_> {
             }
             return Ok(LabelledObject::Constraint(name, self.object_name()?));
         }
+        if self.eat(&["EXTENSION"]) {
+            return Ok(LabelledObject::Extension(self.identifier()?));
+        }
         if self.eat(&["DATABASE"]) {
             return Ok(LabelledObject::Database(self.identifier()?.name));
         }
         if let Some(kind) = self.object_kind() {
             return Ok(LabelledObject::Object(kind, self.object_name()?));
         }
-        // EXTENSION, ROLE, LANGUAGE, …: `kind name` up to IS.
+        // ROLE, LANGUAGE, …: `kind name` up to IS.
         let kind = self.any_word()?;
         while !self.word_is(0, "IS") {
             if self.at_end() {
@@ -252,6 +260,8 @@ struct WrittenExplain {
     compliance_format: ComplianceFormat,
     /// Where FORMAT DOT stands.
     dot: Option<u32>,
+    /// Where FORMAT XML or FORMAT YAML stands.
+    plans_only: Option<u32>,
 }
 
 impl WrittenExplain {
@@ -265,7 +275,13 @@ impl WrittenExplain {
             format: ExplainFormat::Text,
         };
         let compliance_format = ComplianceFormat::Text;
-        WrittenExplain { options, timing: None, summary: None, compliance_format, dot: None }
+        WrittenExplain { options, timing: None, summary: None, compliance_format, dot: None, plans_only: None }
+    }
+
+    /// A form that plans alone are shown in.
+    fn document(&mut self, format: ExplainFormat, position: u32) {
+        self.options.format = format;
+        self.plans_only = Some(position);
     }
 
     /// One option in parentheses.
@@ -293,11 +309,8 @@ impl WrittenExplain {
                     self.compliance_format = ComplianceFormat::Dot;
                     self.dot = Some(position);
                 }
-                Some("xml" | "yaml") => {
-                    return Err(PlanError::unsupported("EXPLAIN (FORMAT XML|YAML)")
-                        .hint("use FORMAT TEXT or FORMAT JSON")
-                        .at(Some(position)));
-                }
+                Some("xml") => self.document(ExplainFormat::Xml, position),
+                Some("yaml") => self.document(ExplainFormat::Yaml, position),
                 other => {
                     return Err(PlanError::new(
                         "22023",

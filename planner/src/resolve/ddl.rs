@@ -21,6 +21,7 @@ mod like;
 mod names;
 mod opclass;
 mod rewrite;
+mod routine;
 mod sequence;
 mod view;
 
@@ -243,6 +244,13 @@ pub fn plan_restored(catalog: &Catalog, hook: &ExpressionHook<'_>) -> Result<Ddl
 impl DefinitionChange<'_> {
     fn apply(&mut self, statement: &Statement) -> Result<&'static str, PlanError> {
         match statement {
+            Statement::DropRoutines { kind, if_exists, routines } => self.drop_routines(*kind, *if_exists, routines),
+            Statement::DropTrigger { if_exists, name, table } => self.drop_trigger(*if_exists, name, table),
+            Statement::CreateExtension { if_not_exists, name, schema, version } => {
+                self.create_extension(*if_not_exists, name, schema.as_ref(), version.as_deref())
+            }
+            Statement::DropExtension { if_exists, names } => self.drop_extension(*if_exists, names),
+            Statement::CreateSchema { if_not_exists, name } => self.create_schema(*if_not_exists, name),
             Statement::CreateTable(create) => self.create_table(create),
             Statement::AlterTable(alter) => self.alter_table(alter),
             Statement::CreateIndex(create) => self.create_index(create),

@@ -198,7 +198,7 @@ impl EvalContext {
     /// Names of the catalog's objects.
     pub(crate) fn names(&self) -> CatalogNames {
         let path = self.environment.setting("search_path");
-        CatalogNames::new(Arc::clone(self.environment.catalog()), path.as_deref())
+        CatalogNames::new(Arc::clone(self.environment.catalog()), path.as_deref()).of_session(&self.environment)
     }
 }
 

@@ -9,6 +9,7 @@ mod array;
 mod bytes;
 mod clock;
 mod compare;
+mod crypto;
 mod date;
 mod json;
 mod jsonb;
@@ -21,6 +22,7 @@ mod text;
 mod to_char;
 
 pub use compare::Comparison;
+pub(super) use system::identity::identity;
 
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError, poll};
@@ -170,6 +172,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         clock::FUNCTIONS,
         compare::FUNCTIONS,
         compare::TESTS,
+        crypto::FUNCTIONS,
         date::FUNCTIONS,
         json::FUNCTIONS,
         jsonb::FUNCTIONS,
@@ -179,7 +182,11 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         session::FUNCTIONS,
         system::FUNCTIONS,
         system::DEFINITIONS,
+        system::IDENTITIES,
         system::PRIVILEGES,
+        system::ROUTINES,
+        system::STATISTICS,
+        system::VISIBLE,
         text::FUNCTIONS,
         to_char::FUNCTIONS,
     ];

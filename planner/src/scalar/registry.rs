@@ -4,10 +4,15 @@
 //! argument types and builds the call with `Match::call`; after that nothing is looked up by name.
 
 mod candidates;
+mod listed;
 mod names;
 mod signature;
 
 pub use names::type_name;
+
+#[cfg(test)]
+pub(crate) use listed::callable_names;
+pub(crate) use listed::{has_cast, has_operator, is_callable, signatures};
 
 use super::func::{self, FunctionDefinition, FunctionKind};
 use super::{Aggregate, Function, ScalarExpr, TableFunction, WindowFunction};
@@ -216,14 +221,6 @@ pub(crate) fn resolve_table_function(name: &str, arg_types: &[ScalarType]) -> Re
         }
         Err(failure) => Err(function_error(name, arg_types, failure)),
     }
-}
-
-/// Every function's signature, for `pg_proc` and `\df`: (name, argument types as written, result).
-pub(crate) fn function_signatures() -> impl Iterator<Item = (&'static str, String, String)> {
-    let named = REGISTRY.functions.iter().filter(|(name, _)| !FORMS.iter().any(|(form, _)| form == *name));
-    named.flat_map(|(_, overloads)| overloads).map(|overload| {
-        (overload.signature.name, overload.signature.written_args(), overload.signature.written_result())
-    })
 }
 
 fn resolve_in<F>(overloads: &Overloads<F>, name: &str, arg_types: &[ScalarType]) -> Result<Match<F>, PlanError> {

@@ -1,5 +1,6 @@
 //! Set-returning functions.
 
+mod catalog;
 mod documents;
 mod given;
 mod series;
@@ -30,7 +31,7 @@ pub(crate) type TableFunctionDefinition = (&'static str, EvaluateRows);
 
 /// All set-returning functions with their signatures.
 pub(crate) fn definitions() -> Vec<TableFunctionDefinition> {
-    [documents::FUNCTIONS, series::FUNCTIONS, sets::FUNCTIONS].concat()
+    [catalog::FUNCTIONS, documents::FUNCTIONS, series::FUNCTIONS, sets::FUNCTIONS].concat()
 }
 
 /// Rows that are known at once.

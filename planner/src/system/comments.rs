@@ -1,5 +1,6 @@
 //! Comments, by what they are about: the rows of pg_description, and what obj_description finds.
 
+use super::extension;
 use super::schemas::PUBLIC;
 use crate::catalog::Catalog;
 use repr::{Id, IndexId, SequenceId};
@@ -8,6 +9,7 @@ const PG_TYPE: Id = 1247;
 const PG_CLASS: Id = 1259;
 const PG_CONSTRAINT: Id = 2606;
 const PG_NAMESPACE: Id = 2615;
+const PG_EXTENSION: Id = 3079;
 
 /// One comment.
 pub(crate) struct Comment<'a> {
@@ -37,6 +39,11 @@ pub(crate) fn comments(catalog: &Catalog) -> Vec<Comment<'_>> {
         number: 0,
         text,
     }));
+    for (id, extension) in extension::installed(catalog) {
+        if !catalog.comments.contains_key(&id) {
+            found.push(Comment { class: PG_EXTENSION, object: id, number: 0, text: extension.comment });
+        }
+    }
     if !catalog.comments.contains_key(&PUBLIC) {
         found.push(Comment { class: PG_NAMESPACE, object: PUBLIC, number: 0, text: "standard public schema" });
     }
@@ -48,6 +55,8 @@ fn class(catalog: &Catalog, object: Id) -> Id {
     let is_index = || catalog.relations.values().any(|table| table.index(IndexId(object)).is_some());
     if object == PUBLIC {
         PG_NAMESPACE
+    } else if extension::installed(catalog).any(|(id, _)| id == object) {
+        PG_EXTENSION
     } else if catalog.enums.contains_key(&object) {
         PG_TYPE
     } else if catalog.sequences.contains_key(&SequenceId(object)) || is_index() {

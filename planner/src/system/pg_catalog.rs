@@ -44,6 +44,12 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      rolcreatedb bool, rolcanlogin bool, rolreplication bool, rolbypassrls bool, \
      rolconnlimit int4, rolpassword text, rolvaliduntil timestamptz",
     ),
+    (
+        "pg_available_extension_versions",
+        12085,
+        "name name, version text, installed bool, superuser bool, trusted bool, relocatable bool, \
+     schema name, requires _name, comment text",
+    ),
     ("pg_available_extensions", 12081, "name name, default_version text, installed_version text, comment text"),
     ("pg_cast", 2605, "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char"),
     (
@@ -327,6 +333,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      idle_in_transaction_time float8, sessions int8, sessions_abandoned int8, \
      sessions_fatal int8, sessions_killed int8, stats_reset timestamptz",
     ),
+    ("pg_stat_gssapi", 12253, "pid int4, gss_authenticated bool, principal text, encrypted bool"),
     (
         "pg_stat_replication",
         12227,

@@ -6,6 +6,7 @@
 mod constraint;
 mod information;
 mod object;
+mod recorded;
 mod server;
 mod types;
 mod view;
@@ -39,6 +40,9 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_attrdef") => source.defaults(&mut table),
         ("pg_catalog", "pg_index") => source.indexes(&mut table),
         ("pg_catalog", "pg_opclass") => source.operator_classes(&mut table),
+        ("pg_catalog", "pg_operator" | "pg_cast" | "pg_aggregate" | "pg_opfamily" | "pg_amop" | "pg_amproc") => {
+            recorded::recorded(&mut table)
+        }
         ("pg_catalog", "pg_sequence") => source.sequences(&mut table),
         ("pg_catalog", "pg_description") => source.descriptions(&mut table),
         ("pg_catalog", "pg_depend") => source.dependencies(&mut table),
@@ -51,6 +55,10 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_enum") => source.enum_labels(&mut table),
         ("pg_catalog", "pg_namespace") => source.namespaces(&mut table),
         ("pg_catalog", "pg_extension") => source.extensions(&mut table),
+        ("pg_catalog", "pg_available_extensions" | "pg_available_extension_versions") => {
+            source.available_extensions(&mut table);
+        }
+        ("pg_catalog", "pg_stat_gssapi") => source.gssapi(&mut table),
         ("pg_catalog", "pg_am") => source.access_methods(&mut table),
         ("pg_catalog", "pg_collation") => source.collations(&mut table),
         ("pg_catalog", "pg_database") => source.databases(&mut table),
@@ -59,7 +67,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_user" | "pg_shadow") => source.users(&mut table),
         ("pg_catalog", "pg_language") => source.languages(&mut table),
         ("pg_catalog", "pg_settings") => source.settings(&mut table),
-        ("pg_catalog", "pg_proc") => source.functions(&mut table),
+        ("pg_catalog", "pg_proc") => recorded::functions(&mut table),
         ("pg_catalog", "pg_prepared_statements") => source.prepared_statements(&mut table),
         ("pg_catalog", "pg_stat_activity") => source.activity(&mut table),
         ("pg_catalog", "pg_locks") => source.locks(&mut table),

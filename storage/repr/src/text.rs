@@ -32,7 +32,10 @@ pub trait TextCatalog: Send + Sync {
     /// The name behind a reg* value, spelled as PostgreSQL prints it.
     fn object_name(&self, kind: &ScalarType, oid: Id) -> Option<String>;
     /// The object that a reg* literal names.
-    fn object_oid(&self, kind: &ScalarType, name: &str) -> Option<Id>;
+    ///
+    /// # Errors
+    /// 42725 for a name that several have, 42601 and its like for what is no name.
+    fn object_oid(&self, kind: &ScalarType, name: &str) -> Result<Option<Id>, ValueError>;
 }
 
 /// The `bytea_output` setting.
@@ -94,9 +97,15 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::Int8 => Datum::Int8(parse_int(text, "bigint")?),
         ScalarType::Oid => Datum::Oid(scalar::parse_oid(text, "oid")?),
         ScalarType::Xid => Datum::Oid(scalar::parse_oid(text, "xid")?),
-        ScalarType::Regclass | ScalarType::Regtype | ScalarType::Regproc | ScalarType::Regnamespace => {
-            Datum::Oid(scalar::parse_object(scalar, text, context)?)
-        }
+        ScalarType::Regclass
+        | ScalarType::Regtype
+        | ScalarType::Regproc
+        | ScalarType::Regprocedure
+        | ScalarType::Regoper
+        | ScalarType::Regoperator
+        | ScalarType::Regrole
+        | ScalarType::Regcollation
+        | ScalarType::Regnamespace => Datum::Oid(scalar::parse_object(scalar, text, context)?),
         ScalarType::Float4 => Datum::Float4(parse_float4(text)?),
         ScalarType::Float8 => Datum::Float8(parse_float8(text)?),
         ScalarType::Numeric => Datum::Numeric(text.parse::<Numeric>()?.apply_modifier(modifier)?),

@@ -157,6 +157,11 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         | ScalarType::Regclass
         | ScalarType::Regtype
         | ScalarType::Regproc
+        | ScalarType::Regprocedure
+        | ScalarType::Regoper
+        | ScalarType::Regoperator
+        | ScalarType::Regrole
+        | ScalarType::Regcollation
         | ScalarType::Regnamespace => Datum::Oid(u32::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Float4 => Datum::Float4(f32::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Float8 => Datum::Float8(f64::from_be_bytes(fixed(&mut body)?)),

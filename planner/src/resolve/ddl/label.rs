@@ -10,6 +10,7 @@ use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, RuleAction, Table};
 use crate::error::PlanError;
 use crate::parse::annotation::{Annotation, parse_comment_tags, parse_label};
 use crate::parse::statement::{LabelledObject, ObjectKind};
+use crate::system::extension;
 use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;
 
@@ -132,6 +133,7 @@ impl DefinitionChange<'_> {
             LabelledObject::Object(..)
             | LabelledObject::Constraint(..)
             | LabelledObject::Database(_)
+            | LabelledObject::Extension(_)
             | LabelledObject::Other(_) => {
                 return Err(
                     PlanError::unsupported("a security label on this kind of object").hint("label tables and columns")
@@ -251,8 +253,12 @@ impl DefinitionChange<'_> {
                 self.set_comment(oid, text_owned);
             }
             LabelledObject::Database(_) => {}
-            // pg_dump comments on the extensions that every PostgreSQL has.
-            LabelledObject::Other(kind) if kind == "extension" || kind == "role" || kind == "tablespace" => {}
+            LabelledObject::Extension(name) => {
+                let missing = || PlanError::new("42704", format!("extension \"{}\" does not exist", name.name));
+                let oid = extension::id(&self.catalog, &name.name).ok_or_else(missing)?;
+                self.set_comment(oid, text_owned);
+            }
+            LabelledObject::Other(kind) if kind == "role" || kind == "tablespace" => {}
             LabelledObject::Other(kind) => {
                 return Err(PlanError::unsupported(format!("COMMENT ON {}", kind.to_uppercase())));
             }

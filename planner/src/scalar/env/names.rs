@@ -1,11 +1,16 @@
 //! Names of catalog objects as reg* values, enums and error texts need them.
 
+mod routine;
+
+pub(crate) use routine::COLLATIONS;
+
+use super::Environment;
 use crate::catalog::Catalog;
 use crate::scalar::func::{parse_identifier, quote_identifier};
-use crate::system;
 use crate::system::schemas::{DOGWOOD, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC};
+use crate::system::{self, builtin};
 use repr::text::TextCatalog;
-use repr::{Id, RelationId, ScalarType, SequenceId};
+use repr::{Id, RelationId, ScalarType, SequenceId, ValueError};
 use std::sync::Arc;
 
 /// OIDs of the schemas.
@@ -21,7 +26,12 @@ pub(crate) const SCHEMAS: [(&str, Id); 5] = [
 pub(crate) struct CatalogNames {
     catalog: Arc<Catalog>,
     public_is_searched: bool,
+    /// Knows the one login role and the one database, where there is a session.
+    session: Option<Arc<dyn Environment>>,
 }
+
+/// OID of the one login role, as in PostgreSQL.
+const OWNER: Id = 10;
 
 impl CatalogNames {
     /// As a session with this search path sees it; without a session, the usual one.
@@ -29,7 +39,13 @@ impl CatalogNames {
         CatalogNames {
             catalog,
             public_is_searched: search_path.is_none_or(|path| searched(path).any(|name| name == "public")),
+            session: None,
         }
+    }
+
+    /// As that session knows its login and its database.
+    pub(crate) fn of_session(self, session: &Arc<dyn Environment>) -> CatalogNames {
+        CatalogNames { session: Some(Arc::clone(session)), ..self }
     }
 
     /// Whether names of `public` are found without their schema.
@@ -69,6 +85,9 @@ impl CatalogNames {
         let (schema, name) = match parts.as_slice() {
             [name] => (None, name.as_str()),
             [schema, name] => (Some(schema.as_str()), name.as_str()),
+            [database, schema, name] if self.session.as_ref().is_none_or(|session| session.database() == *database) => {
+                (Some(schema.as_str()), name.as_str())
+            }
             _ => return None,
         };
         let system = |schema: &str| system::find(schema, name).map(|relation| relation.id.0);
@@ -126,30 +145,41 @@ impl CatalogNames {
             return Some(self.spelled(&found.name));
         }
         // An enum's array type has the next OID.
-        let element = self.catalog.enums.get(&oid.checked_sub(1)?)?;
-        Some(format!("{}[]", self.spelled(&element.name)))
+        match self.catalog.enums.get(&oid.checked_sub(1)?) {
+            Some(element) => Some(format!("{}[]", self.spelled(&element.name))),
+            None => builtin::type_name(oid),
+        }
     }
 
     /// The OID of a type named as in SQL.
     pub(crate) fn type_oid(&self, name: &str) -> Option<Id> {
         let name = name.trim();
         let (bare, is_array) = name.strip_suffix("[]").map_or((name, false), |bare| (bare.trim_end(), true));
-        let bare = bare.strip_prefix("pg_catalog.").unwrap_or(bare);
-        let unmodified = match (bare.find('('), bare.find(')')) {
-            (Some(open), Some(close)) if open < close => format!("{}{}", bare[..open].trim_end(), &bare[close + 1..]),
-            _ => bare.to_owned(),
+        let unqualified = bare.strip_prefix("pg_catalog.").unwrap_or(bare);
+        let unmodified = match (unqualified.find('('), unqualified.find(')')) {
+            (Some(open), Some(close)) if open < close => {
+                format!("{}{}", unqualified[..open].trim_end(), &unqualified[close + 1..])
+            }
+            _ => unqualified.to_owned(),
         };
         let scalar = ScalarType::from_name(&unmodified.to_lowercase()).or_else(|| {
-            let parts = parse_identifier(&unmodified, true).ok()?;
-            let wanted = match parts.as_slice() {
-                [name] => name,
-                [schema, name] if schema == "public" => name,
-                _ => return None,
-            };
-            let found = self.catalog.enums.values().find(|candidate| candidate.name == *wanted)?;
-            Some(ScalarType::Enum(found.id))
-        })?;
-        Some(if is_array { scalar.array_oid() } else { scalar.oid() })
+            let parts = parse_identifier(bare, true).ok()?;
+            match parts.as_slice() {
+                [name] => ScalarType::from_type_name(name).or_else(|| self.enum_named(name)),
+                [schema, name] if schema == "pg_catalog" => ScalarType::from_type_name(name),
+                [schema, name] if schema == "public" => self.enum_named(name),
+                _ => None,
+            }
+        });
+        match scalar {
+            Some(scalar) => Some(if is_array { scalar.array_oid() } else { scalar.oid() }),
+            None if is_array => None,
+            None => builtin::pseudo_type(unqualified.trim_matches('"')),
+        }
+    }
+
+    fn enum_named(&self, name: &str) -> Option<ScalarType> {
+        self.catalog.enums.values().find(|candidate| candidate.name == name).map(|found| ScalarType::Enum(found.id))
     }
 }
 
@@ -175,20 +205,31 @@ impl TextCatalog for CatalogNames {
             ScalarType::Regnamespace => {
                 SCHEMAS.iter().find(|(_, known)| *known == oid).map(|(name, _)| (*name).to_owned())
             }
-            _ => None,
+            ScalarType::Regrole => {
+                let session = self.session.as_ref().filter(|_| oid == OWNER)?;
+                Some(quote_identifier(&session.session_user()))
+            }
+            _ => routine::name(kind, oid),
         }
     }
 
-    fn object_oid(&self, kind: &ScalarType, name: &str) -> Option<Id> {
-        match kind {
+    fn object_oid(&self, kind: &ScalarType, name: &str) -> Result<Option<Id>, ValueError> {
+        let lone = || match parse_identifier(name, true).ok()?.as_slice() {
+            [name] => Some(name.clone()),
+            _ => None,
+        };
+        Ok(match kind {
             ScalarType::Regclass => self.class_oid(name),
             ScalarType::Regtype => self.type_oid(name),
             ScalarType::Regnamespace => {
-                let parts = parse_identifier(name, true).ok()?;
-                let [wanted] = parts.as_slice() else { return None };
-                SCHEMAS.iter().find(|(known, _)| known == wanted).map(|(_, oid)| *oid)
+                let wanted = lone();
+                SCHEMAS.iter().find(|(known, _)| wanted.as_deref() == Some(*known)).map(|(_, oid)| *oid)
             }
-            _ => None,
-        }
+            ScalarType::Regrole => {
+                let is_own = |session: &Arc<dyn Environment>| lone().as_ref() == Some(&session.session_user());
+                self.session.as_ref().filter(|session| is_own(session)).map(|_| OWNER)
+            }
+            _ => routine::oid(kind, name, &|name| self.type_oid(name))?,
+        })
     }
 }

@@ -1,19 +1,28 @@
 //! What a session asks about itself, its settings, and the objects of the catalog.
 
 mod definition;
+pub(in crate::scalar) mod identity;
 mod privilege;
+mod routine;
 mod spelling;
+mod statistics;
+mod visible;
 
 use super::arguments::{boolean, float, integer, interval, numeric, oid, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
 use crate::scalar::EvalContext;
 use crate::scalar::env::names::{SCHEMAS, searched};
+use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE};
 use crate::system::{self, comments::comments};
 use repr::{Datum, RelationId, ScalarType, ValueError};
 use std::time::Duration;
 
 pub(super) use definition::DEFINITIONS;
+pub(super) use identity::IDENTITIES;
 pub(super) use privilege::PRIVILEGES;
+pub(super) use routine::ROUTINES;
+pub(super) use statistics::STATISTICS;
+pub(super) use visible::VISIBLE;
 
 type Answer = Result<Datum, ValueError>;
 
@@ -99,24 +108,16 @@ fn database_size(ctx: &EvalContext) -> Answer {
     Ok(Datum::Int8(sizes.fold(0, i64::saturating_add)))
 }
 
-/// Whether a relation is found by its name alone.
-fn visible(ctx: &EvalContext, arg: &Datum) -> Answer {
-    let (id, names) = (oid(arg)?, ctx.names());
-    Ok(match system::find_by_id(RelationId(id)) {
-        Some(relation) => Datum::Bool(search_path(ctx, true).iter().any(|schema| schema == relation.schema)),
-        None => names.class_name(id).map_or(Datum::Null, |_| Datum::Bool(names.public_is_searched())),
-    })
-}
-
-fn type_visible(ctx: &EvalContext, arg: &Datum) -> Answer {
-    let (id, names) = (oid(arg)?, ctx.names());
-    let built_in = ScalarType::from_oid(id).is_some();
-    Ok(names.type_name(id, -1).map_or(Datum::Null, |_| Datum::Bool(built_in || names.public_is_searched())))
-}
-
 fn object_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {
     let id = oid(&args[0])?;
     let class = args.get(1).map(text).transpose()?;
+    for (name, class_id) in [("pg_proc", PG_PROC), ("pg_operator", PG_OPERATOR), ("pg_type", PG_TYPE)] {
+        if class.is_none_or(|class| class == name)
+            && let Some(found) = builtin::description(class_id, id)
+        {
+            return string(found);
+        }
+    }
     let is_meant = |found: u32| {
         class.is_none_or(|class| system::find_by_id(RelationId(found)).is_some_and(|relation| relation.name == class))
     };
@@ -149,7 +150,7 @@ fn found(id: Option<u32>) -> Answer {
 
 fn to_object(ctx: &EvalContext, kind: &ScalarType, name: &Datum) -> Answer {
     use repr::text::TextCatalog;
-    found(ctx.names().object_oid(kind, text(name)?))
+    found(ctx.names().object_oid(kind, text(name)?)?)
 }
 
 /// OID of the one login role, as in PostgreSQL.
@@ -189,15 +190,6 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("getdatabaseencoding() name", |_, _, _| string("UTF8")).stable(),
     strict("pg_my_temp_schema() oid", |_, _, _| Ok(Datum::Oid(0))).stable(),
     strict("pg_is_other_temp_schema(oid) bool", |_, _, _| truth(false)).stable(),
-    strict("pg_table_is_visible(oid) bool", |ctx, a, _| visible(ctx, &a[0])).stable(),
-    strict("pg_type_is_visible(oid) bool", |ctx, a, _| type_visible(ctx, &a[0])).stable(),
-    // All functions, operators and collations are in pg_catalog, which is always searched.
-    strict("pg_function_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
-    strict("pg_operator_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
-    strict("pg_opclass_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
-    strict("pg_collation_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
-    strict("pg_conversion_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
-    strict("pg_statistics_obj_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
     strict("obj_description(oid, name?) text", |ctx, a, _| object_comment(ctx, a)).stable(),
     strict("col_description(oid, int4) text", |ctx, a, _| column_comment(ctx, a)).stable(),
     strict("shobj_description(oid, name) text", |_, _, _| Ok(Datum::Null)).stable(),

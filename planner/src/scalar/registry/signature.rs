@@ -4,8 +4,11 @@
 //! (anything, given as its text form), `anyjson`/`anyjsonb` (anything, as `to_json` makes it), `pairs`
 //! (keys as text and values as JSON in turns) and `anytype` (anything, given as the OID of its type).
 
-use repr::ScalarType;
+use repr::{Id, ScalarType};
 use std::sync::Arc;
+
+/// OID of `record`.
+const RECORD: Id = 2249;
 
 /// What a parameter accepts.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,13 +136,25 @@ impl Signature {
             .collect()
     }
 
-    pub(super) fn written_args(&self) -> String {
-        let args: Vec<String> = self.args.iter().map(Pattern::written).collect();
-        args.join(", ")
+    /// Whether PostgreSQL's function of these arguments is this one; those that are left out may be.
+    pub(super) fn is_declared(&self, types: &[Id]) -> bool {
+        let (given, declared) = (types.len(), self.args.len());
+        given <= declared
+            && given + self.optional >= declared
+            && self.args.iter().zip(types).all(|(arg, id)| arg.is_declared(*id))
     }
 
-    pub(super) fn written_result(&self) -> String {
-        self.results[0].1.written()
+    /// The types of all parameters.
+    pub(super) fn declared_arguments(&self) -> Vec<Id> {
+        self.args.iter().map(Pattern::declared).collect()
+    }
+
+    /// The result's type; `record` for several columns.
+    pub(super) fn declared_result(&self) -> Id {
+        match self.results.as_slice() {
+            [(_, pattern)] => pattern.declared(),
+            _ => RECORD,
+        }
     }
 }
 
@@ -162,23 +177,32 @@ impl Pattern {
         }
     }
 
-    fn written(&self) -> String {
+    /// The type by which `pg_proc` says it.
+    fn declared(&self) -> Id {
         match self {
-            Pattern::Exact(exact) => super::type_name(exact),
-            Pattern::AnyElement => "anyelement".to_owned(),
-            Pattern::AnyArray | Pattern::AnyArrayText => "anyarray".to_owned(),
-            Pattern::AnyNonArray | Pattern::AnyNonArrayText => "anynonarray".to_owned(),
-            Pattern::AnyEnum => "anyenum".to_owned(),
-            Pattern::AnyCompatible => "anycompatible".to_owned(),
-            Pattern::AnyCompatibleArray => "anycompatiblearray".to_owned(),
-            Pattern::Record => "record".to_owned(),
+            Pattern::Exact(exact) => exact.oid(),
+            Pattern::AnyElement => 2283,
+            Pattern::AnyArray | Pattern::AnyArrayText => 2277,
+            Pattern::AnyNonArray | Pattern::AnyNonArrayText => 2776,
+            Pattern::AnyEnum => 3500,
+            Pattern::AnyCompatible => 5077,
+            Pattern::AnyCompatibleArray => 5078,
+            Pattern::Record => RECORD,
             Pattern::Any
             | Pattern::AnyText
             | Pattern::AnyJson
             | Pattern::AnyJsonb
             | Pattern::JsonPairs
             | Pattern::JsonbPairs
-            | Pattern::AnyType => "\"any\"".to_owned(),
+            | Pattern::AnyType => 2276,
+        }
+    }
+
+    /// Whether PostgreSQL may say it so: our families of polymorphic types are more than PostgreSQL's.
+    fn is_declared(&self, id: Id) -> bool {
+        match self {
+            Pattern::Exact(exact) => exact.oid() == id,
+            _ => ScalarType::from_oid(id).is_none(),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, f
 use crate::catalog::{Column, DefaultValue, Index, Table};
 use crate::ownership::blanking;
 use crate::system::definition_text::DefinitionText;
-use crate::system::{SystemRelation, opclass, relations};
+use crate::system::{SystemRelation, builtin, opclass, relations};
 use repr::{ColumnType, Datum, ScalarType};
 
 /// OID of the relation pg_class, of things that hang on tables.
@@ -264,6 +264,13 @@ impl Source<'_> {
                 ("classoid", Datum::Oid(comment.class)),
                 ("objsubid", Datum::Int4(i32::try_from(comment.number).unwrap_or(i32::MAX))),
                 ("description", text(comment.text)),
+            ]);
+        }
+        for (class, object, description) in builtin::descriptions() {
+            rows.add(&[
+                ("objoid", Datum::Oid(object)),
+                ("classoid", Datum::Oid(class)),
+                ("description", text(description)),
             ]);
         }
     }

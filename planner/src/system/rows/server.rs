@@ -1,9 +1,10 @@
 //! What the server has without anyone creating it: schemas, roles, the database, settings, functions.
 
+use super::super::extension;
 use super::super::schemas::{DOGWOOD, EXTENSION};
-use super::{BTREE, DATABASE, HASH, HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, optional, small, text};
+use super::{BTREE, DATABASE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
 use crate::scalar::env::names::SCHEMAS;
-use crate::scalar::{ListedLockKey, registry};
+use crate::scalar::ListedLockKey;
 use repr::{Array, Datum, ScalarType};
 use std::sync::Arc;
 
@@ -15,12 +16,48 @@ impl Source<'_> {
     }
 
     pub(super) fn extensions(&self, rows: &mut Rows) {
+        let mut row = |oid: u32, name: &str, schema: u32, relocatable: bool, version: &str| {
+            rows.add(&[
+                ("oid", Datum::Oid(oid)),
+                ("extname", text(name)),
+                ("extowner", Datum::Oid(OWNER)),
+                ("extnamespace", Datum::Oid(schema)),
+                ("extrelocatable", flag(relocatable)),
+                ("extversion", text(version)),
+            ]);
+        };
+        row(EXTENSION, "dogwood", DOGWOOD, false, env!("CARGO_PKG_VERSION"));
+        for (oid, found) in extension::installed(self.catalog) {
+            row(oid, found.name, found.schema, found.schema == PUBLIC, found.version);
+        }
+    }
+
+    /// pg_available_extensions and pg_available_extension_versions: there is one version of each.
+    pub(super) fn available_extensions(&self, rows: &mut Rows) {
+        for found in extension::KNOWN {
+            let installed = extension::id(self.catalog, found.name).is_some();
+            let schema = (found.schema == PG_CATALOG).then_some("pg_catalog");
+            rows.add(&[
+                ("name", text(found.name)),
+                ("default_version", text(found.version)),
+                ("installed_version", optional(installed.then_some(found.version))),
+                ("version", text(found.version)),
+                ("installed", flag(installed)),
+                ("superuser", flag(true)),
+                ("trusted", flag(true)),
+                ("relocatable", flag(found.schema == PUBLIC)),
+                ("schema", optional(schema)),
+                ("comment", text(found.comment)),
+            ]);
+        }
+    }
+
+    /// No client speaks GSSAPI.
+    pub(super) fn gssapi(&self, rows: &mut Rows) {
         rows.add(&[
-            ("oid", Datum::Oid(EXTENSION)),
-            ("extname", text("dogwood")),
-            ("extowner", Datum::Oid(OWNER)),
-            ("extnamespace", Datum::Oid(DOGWOOD)),
-            ("extversion", text(env!("CARGO_PKG_VERSION"))),
+            ("pid", Datum::Int4(self.environment.backend_pid())),
+            ("gss_authenticated", flag(false)),
+            ("encrypted", flag(false)),
         ]);
     }
 
@@ -134,27 +171,6 @@ impl Source<'_> {
                 ("boot_val", text(&listed.default)),
                 ("reset_val", text(&listed.reset)),
                 ("pending_restart", flag(false)),
-            ]);
-        }
-    }
-
-    /// One row per overload; OIDs are ours, by position.
-    pub(super) fn functions(&self, rows: &mut Rows) {
-        const FIRST: usize = 8_000;
-        for (place, (name, _, _)) in registry::function_signatures().enumerate() {
-            rows.add(&[
-                ("oid", Datum::Oid((FIRST + place) as u32)),
-                ("proname", text(name)),
-                ("pronamespace", Datum::Oid(PG_CATALOG)),
-                ("proowner", Datum::Oid(OWNER)),
-                ("prolang", Datum::Oid(12)),
-                ("procost", Datum::Float4(1.0)),
-                ("prokind", text("f")),
-                ("provolatile", text("i")),
-                ("proparallel", text("s")),
-                ("pronargs", small(0)),
-                ("proargtypes", super::vector(Vec::new())),
-                ("prosrc", text(name)),
             ]);
         }
     }

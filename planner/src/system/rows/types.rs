@@ -1,26 +1,17 @@
 //! pg_type and pg_enum.
 
+use super::super::builtin::function;
 use super::object::storage;
-use super::{OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, text};
+use super::{OWNER, PUBLIC, Rows, Source, flag, recorded, text};
 use repr::{Datum, ScalarType};
-
-/// `array_in`, by which clients tell arrays.
-const ARRAY_IN: u32 = 750;
 
 impl Source<'_> {
     pub(super) fn types(&self, rows: &mut Rows) {
-        for scalar in ScalarType::all_built_in() {
-            let name = scalar.type_name();
-            let kind = if scalar.is_pseudo() { "p" } else { "b" };
-            one(rows, &scalar, &name, PG_CATALOG, kind);
-            if scalar.array_oid() != 0 && !matches!(scalar, ScalarType::Array(_)) {
-                one(rows, &scalar.array(), &format!("_{name}"), PG_CATALOG, "b");
-            }
-        }
+        recorded::recorded(rows);
         for found in self.catalog.enums.values() {
             let scalar = ScalarType::Enum(found.id);
-            one(rows, &scalar, &found.name, PUBLIC, "e");
-            one(rows, &scalar.array(), &format!("_{}", found.name), PUBLIC, "b");
+            one(rows, &scalar, &found.name);
+            one(rows, &scalar.array(), &format!("_{}", found.name));
         }
     }
 
@@ -40,30 +31,35 @@ impl Source<'_> {
     }
 }
 
-fn one(rows: &mut Rows, scalar: &ScalarType, name: &str, schema: u32, kind: &str) {
+/// An enumeration, or its array.
+fn one(rows: &mut Rows, scalar: &ScalarType, name: &str) {
     let element = scalar.element();
-    let is_array = matches!(scalar, ScalarType::Array(_));
-    let id = scalar.oid();
+    let is_array = element.is_some();
+    let function = |of_enum: &str, of_array: &str| {
+        let name = if is_array { of_array } else { of_enum };
+        Datum::Oid(function::by_name(name).next().map_or(0, |function| function.oid))
+    };
     let length = scalar.length();
     rows.add(&[
-        ("oid", Datum::Oid(id)),
+        ("oid", Datum::Oid(scalar.oid())),
         ("typname", text(name)),
-        ("typnamespace", Datum::Oid(schema)),
+        ("typnamespace", Datum::Oid(PUBLIC)),
         ("typowner", Datum::Oid(OWNER)),
         ("typlen", Datum::Int2(length)),
         ("typbyval", flag((1..=8).contains(&length))),
-        ("typtype", text(kind)),
+        ("typtype", text(if is_array { "b" } else { "e" })),
         ("typcategory", text(&scalar.category().to_string())),
         ("typispreferred", flag(scalar.is_preferred())),
         ("typisdefined", flag(true)),
         ("typdelim", text(",")),
+        ("typsubscript", function("", "array_subscript_handler")),
         ("typelem", Datum::Oid(element.map_or(0, |element| element.oid()))),
         ("typarray", Datum::Oid(if is_array { 0 } else { scalar.array_oid() })),
-        // Clients only look whether there are binary functions, and whether a type is an array.
-        ("typinput", Datum::Oid(if is_array { ARRAY_IN } else { id })),
-        ("typoutput", Datum::Oid(id)),
-        ("typreceive", Datum::Oid(id)),
-        ("typsend", Datum::Oid(id)),
+        ("typinput", function("enum_in", "array_in")),
+        ("typoutput", function("enum_out", "array_out")),
+        ("typreceive", function("enum_recv", "array_recv")),
+        ("typsend", function("enum_send", "array_send")),
+        ("typanalyze", function("", "array_typanalyze")),
         ("typalign", text("i")),
         ("typstorage", text(storage(scalar))),
         ("typtypmod", Datum::Int4(-1)),

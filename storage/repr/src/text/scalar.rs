@@ -57,14 +57,23 @@ pub(super) fn parse_object(kind: &ScalarType, text: &str, context: &TextContext)
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return parse_oid(text, &kind.name());
     }
-    let found = context.catalog.as_ref().and_then(|catalog| catalog.object_oid(kind, text));
+    let found = context.catalog.as_ref().map_or(Ok(None), |catalog| catalog.object_oid(kind, text))?;
     let found = found.or_else(|| {
         let built_in = ScalarType::from_name(&text.to_ascii_lowercase());
         built_in.filter(|_| *kind == ScalarType::Regtype).map(|scalar| scalar.oid())
     });
     found.ok_or_else(|| match kind {
         ScalarType::Regclass => ValueError::new("42P01", format!("relation \"{text}\" does not exist")),
-        ScalarType::Regproc => ValueError::new("42883", format!("function \"{text}\" does not exist")),
+        ScalarType::Regproc | ScalarType::Regprocedure => {
+            ValueError::new("42883", format!("function \"{text}\" does not exist"))
+        }
+        ScalarType::Regoper | ScalarType::Regoperator => {
+            ValueError::new("42883", format!("operator does not exist: {text}"))
+        }
+        ScalarType::Regrole => ValueError::new("42704", format!("role \"{text}\" does not exist")),
+        ScalarType::Regcollation => {
+            ValueError::new("42704", format!("collation \"{text}\" for encoding \"UTF8\" does not exist"))
+        }
         ScalarType::Regnamespace => ValueError::new("3F000", format!("schema \"{text}\" does not exist")),
         _ => ValueError::new("42704", format!("type \"{text}\" does not exist")),
     })

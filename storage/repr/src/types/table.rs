@@ -192,6 +192,11 @@ types! {
     Regclass: 2205, 2210; "regclass", "regclass"; 4, 'N'; NAMED;
     Regtype: 2206, 2211; "regtype", "regtype"; 4, 'N'; NAMED;
     Regproc: 24, 1008; "regproc", "regproc"; 4, 'N'; NAMED;
+    Regprocedure: 2202, 2207; "regprocedure", "regprocedure"; 4, 'N'; NAMED;
+    Regoper: 2203, 2208; "regoper", "regoper"; 4, 'N'; NAMED;
+    Regoperator: 2204, 2209; "regoperator", "regoperator"; 4, 'N'; NAMED;
+    Regrole: 4096, 4097; "regrole", "regrole"; 4, 'N'; NAMED;
+    Regcollation: 4191, 4192; "regcollation", "regcollation"; 4, 'N'; NAMED;
     Regnamespace: 4089, 4090; "regnamespace", "regnamespace"; 4, 'N'; NAMED;
     Int2Vector: 22, 1006; "int2vector", "int2vector"; -1, 'A'; More { element: 21, ..USUAL };
     OidVector: 30, 1013; "oidvector", "oidvector"; -1, 'A'; More { element: 26, ..USUAL };

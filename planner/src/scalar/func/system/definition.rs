@@ -1,13 +1,13 @@
 //! pg_get_*: objects of the catalog as the SQL that makes them. Unknown OIDs give NULL, as in PostgreSQL.
 
 use super::super::arguments::{integer, oid, string, text};
-use super::super::text::{parse_identifier, quote_identifier};
+use super::super::text::quote_identifier;
 use super::super::{FunctionDefinition, strict};
 use super::spelling::spelled;
 use super::{Answer, EvalContext};
 use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
 use crate::resolve::qualified_definition;
-use crate::system::definition_text::DefinitionText;
+use crate::system::{self, definition_text::DefinitionText};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, SequenceId, ValueError};
 
 fn column_list(table: &Table, columns: &[ColumnIndex]) -> String {
@@ -108,16 +108,23 @@ fn expression(ctx: &EvalContext, args: &[Datum]) -> Answer {
     }
 }
 
-/// The sequence behind a serial or identity column.
+/// The sequence behind a serial or identity column, of any relation that the catalog lists.
 fn serial_sequence(ctx: &EvalContext, args: &[Datum]) -> Answer {
     let (table_name, column_name) = (text(&args[0])?, text(&args[1])?);
     let catalog = ctx.environment.catalog();
     let missing = || ValueError::new("42P01", format!("relation \"{table_name}\" does not exist"));
-    let parts = parse_identifier(table_name, true)?;
-    let table = parts.last().and_then(|name| catalog.table_by_name(name)).ok_or_else(missing)?;
-    let (place, column) = table.column_by_name(column_name).ok_or_else(|| {
-        ValueError::new("42703", format!("column \"{column_name}\" of relation \"{}\" does not exist", table.name))
-    })?;
+    let id = ctx.names().class_oid(table_name).ok_or_else(missing)?;
+    let no_column = |name: &str| {
+        ValueError::new("42703", format!("column \"{column_name}\" of relation \"{name}\" does not exist"))
+    };
+    let Some(table) = catalog.table(RelationId(id)) else {
+        let columns = system::find_by_id(RelationId(id)).map_or(&[][..], |relation| &relation.columns);
+        return match columns.iter().any(|column| column.name == column_name) {
+            true => Ok(Datum::Null),
+            false => Err(no_column(&ctx.names().class_name(id).unwrap_or_default())),
+        };
+    };
+    let (place, column) = table.column_by_name(column_name).ok_or_else(|| no_column(&table.name))?;
     let from_default: Option<SequenceId> = match &column.default {
         Some(DefaultValue::Serial(sequence) | DefaultValue::Identity { sequence, .. }) => Some(*sequence),
         Some(DefaultValue::Expr(_) | DefaultValue::Generated(_)) | None => None,
@@ -165,16 +172,13 @@ pub(in super::super) const DEFINITIONS: &[FunctionDefinition] = &[
     strict("pg_get_viewdef(oid, bool?) text", |ctx, a, _| view(ctx, oid(&a[0])?)).stable(),
     strict("pg_get_viewdef(oid, int4) text", |ctx, a, _| view(ctx, oid(&a[0])?)).stable(),
     strict("pg_get_viewdef(text, bool?) text", |ctx, a, _| view_by_name(ctx, text(&a[0])?)).stable(),
-    // There are no triggers, rules of users, partitions, extended statistics or user functions whose OID could be given.
+    strict("pg_get_function_arg_default(oid, int4) text", nothing).stable(),
+    // There are no triggers, rules of users, partitions or extended statistics whose OID could be given.
     strict("pg_get_triggerdef(oid, bool?) text", nothing).stable(),
     strict("pg_get_ruledef(oid, bool?) text", nothing).stable(),
     strict("pg_get_partkeydef(oid) text", nothing).stable(),
     strict("pg_get_partition_constraintdef(oid) text", nothing).stable(),
     strict("pg_get_statisticsobjdef(oid) text", nothing).stable(),
     strict("pg_get_statisticsobjdef_columns(oid) text", nothing).stable(),
-    strict("pg_get_functiondef(oid) text", nothing).stable(),
-    strict("pg_get_function_arguments(oid) text", nothing).stable(),
-    strict("pg_get_function_identity_arguments(oid) text", nothing).stable(),
-    strict("pg_get_function_result(oid) text", nothing).stable(),
     strict("pg_tablespace_location(oid) text", |_, _, _| string("")).stable(),
 ];

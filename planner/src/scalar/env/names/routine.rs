@@ -1,0 +1,152 @@
+//! Names of functions, operators and collations: regproc, regprocedure, regoper, regoperator, regcollation.
+//!
+//! All of them are in pg_catalog, which is always searched.
+
+use crate::scalar::func::{parse_identifier, quote_identifier};
+use crate::system::builtin::{self, Record, function, type_name};
+use repr::{Id, ScalarType, ValueError};
+
+/// The collations, by OID.
+pub(crate) const COLLATIONS: [(Id, &str); 3] = [(100, "default"), (950, "C"), (951, "POSIX")];
+
+/// How such a type writes the object with that OID.
+pub(super) fn name(kind: &ScalarType, oid: Id) -> Option<String> {
+    match kind {
+        ScalarType::Regproc => {
+            let found = function::by_id(oid)?;
+            let name = quote_identifier(found.name);
+            Some(if function::by_name(found.name).count() == 1 { name } else { format!("pg_catalog.{name}") })
+        }
+        ScalarType::Regprocedure => function::by_id(oid).map(function::Function::signature),
+        ScalarType::Regoper => {
+            let name = builtin::operators().get(&oid)?.text("oprname");
+            Some(if operators_named(name).count() == 1 { name.to_owned() } else { format!("pg_catalog.{name}") })
+        }
+        ScalarType::Regoperator => {
+            let operator = builtin::operators().get(&oid)?;
+            let operand = |column| match operator.id(column) {
+                0 => Some("NONE".to_owned()),
+                id => type_name(id),
+            };
+            Some(format!("{}({},{})", operator.text("oprname"), operand("oprleft")?, operand("oprright")?))
+        }
+        ScalarType::Regcollation => {
+            COLLATIONS.iter().find(|(id, _)| *id == oid).map(|(_, name)| quote_identifier(name))
+        }
+        _ => None,
+    }
+}
+
+/// The object that such a type reads by that name; `type_oid` finds the types of arguments.
+///
+/// # Errors
+/// 42725 for a name that several have, 22P02 where arguments are missing.
+pub(super) fn oid(
+    kind: &ScalarType,
+    name: &str,
+    type_oid: &dyn Fn(&str) -> Option<Id>,
+) -> Result<Option<Id>, ValueError> {
+    match kind {
+        ScalarType::Regproc => {
+            let Some(name) = unqualified(name) else { return Ok(None) };
+            let found = function::by_name(&name).map(|function| function.oid);
+            only(found, || format!("more than one function named \"{name}\""))
+        }
+        ScalarType::Regprocedure => {
+            let (name, types) = with_types(name, type_oid)?;
+            let Some(name) = unqualified(name) else { return Ok(None) };
+            Ok(function::by_name(&name).find(|function| function.arguments == types).map(|function| function.oid))
+        }
+        ScalarType::Regoper => {
+            let name = unqualified_operator(name);
+            let found = operators_named(name).map(|operator| operator.id("oid"));
+            only(found, || format!("more than one operator named {name}"))
+        }
+        ScalarType::Regoperator => {
+            let (name, types) = with_types(name, type_oid)?;
+            let name = unqualified_operator(name);
+            let [left, right] = types.as_slice() else {
+                return Err(match types.len() {
+                    0 | 1 => ValueError {
+                        hint: Some("Use NONE to denote the missing argument of a unary operator.".to_owned()),
+                        ..ValueError::new("42P02", "missing argument")
+                    },
+                    _ => ValueError {
+                        hint: Some("Provide two argument types for operator.".to_owned()),
+                        ..ValueError::new("54023", "too many arguments")
+                    },
+                });
+            };
+            let is_meant = |operator: &Record| (operator.id("oprleft"), operator.id("oprright")) == (*left, *right);
+            Ok(operators_named(name).find(is_meant).map(|operator| operator.id("oid")))
+        }
+        ScalarType::Regcollation => {
+            let wanted = unqualified(name);
+            Ok(COLLATIONS.iter().find(|(_, name)| wanted.as_deref() == Some(*name)).map(|(id, _)| *id))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn operators_named(name: &str) -> impl Iterator<Item = Record> {
+    let (name, all) = (name.to_owned(), builtin::operators().values().copied());
+    all.filter(move |operator| operator.text("oprname") == name)
+}
+
+fn only(mut found: impl Iterator<Item = Id>, several: impl FnOnce() -> String) -> Result<Option<Id>, ValueError> {
+    let first = found.next();
+    if found.next().is_some() { Err(ValueError::new("42725", several())) } else { Ok(first) }
+}
+
+/// The name without its schema; none if it is another schema's.
+fn unqualified(name: &str) -> Option<String> {
+    let mut parts = parse_identifier(name, true).ok()?;
+    let last = parts.pop()?;
+    match parts.as_slice() {
+        [] => Some(last),
+        [schema] if schema == "pg_catalog" => Some(last),
+        _ => None,
+    }
+}
+
+fn unqualified_operator(name: &str) -> &str {
+    let name = name.trim();
+    name.strip_prefix("pg_catalog.").unwrap_or(name)
+}
+
+/// `name(types)` as its name and types.
+fn with_types<'a>(text: &'a str, type_oid: &dyn Fn(&str) -> Option<Id>) -> Result<(&'a str, Vec<Id>), ValueError> {
+    let Some((name, rest)) = text.split_once('(') else {
+        return Err(ValueError::new("22P02", "expected a left parenthesis"));
+    };
+    let Some(inner) = rest.trim_end().strip_suffix(')') else {
+        return Err(ValueError::new("22P02", "expected a right parenthesis"));
+    };
+    let mut types = Vec::new();
+    for written in split_types(inner) {
+        types.push(match written.to_ascii_lowercase().as_str() {
+            "none" => 0,
+            _ => type_oid(written)
+                .ok_or_else(|| ValueError::new("42704", format!("type \"{written}\" does not exist")))?,
+        });
+    }
+    Ok((name, types))
+}
+
+/// Between commas that are in no parentheses: `numeric(4,1)` is one type.
+fn split_types(inner: &str) -> Vec<&str> {
+    let (mut types, mut depth, mut start) = (Vec::new(), 0_u32, 0);
+    for (place, character) in inner.char_indices() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                types.push(inner[start..place].trim());
+                start = place + 1;
+            }
+            _ => {}
+        }
+    }
+    types.push(inner[start..].trim());
+    if types == [""] { Vec::new() } else { types }
+}

@@ -1,0 +1,61 @@
+//! pg_…_is_visible: whether an object is found by its name alone. Unknown OIDs give NULL, as in PostgreSQL.
+
+use super::super::arguments::oid;
+use super::super::{FunctionDefinition, strict};
+use super::{Answer, EvalContext, search_path};
+use crate::scalar::env::names::COLLATIONS;
+use crate::system::{self, builtin, builtin::function, opclass};
+use repr::{Datum, RelationId, ScalarType};
+
+fn relation(ctx: &EvalContext, arg: &Datum) -> Answer {
+    let (id, names) = (oid(arg)?, ctx.names());
+    Ok(match system::find_by_id(RelationId(id)) {
+        Some(relation) => Datum::Bool(search_path(ctx, true).iter().any(|schema| schema == relation.schema)),
+        None => names.class_name(id).map_or(Datum::Null, |_| Datum::Bool(names.public_is_searched())),
+    })
+}
+
+fn data_type(ctx: &EvalContext, arg: &Datum) -> Answer {
+    let (id, names) = (oid(arg)?, ctx.names());
+    let built_in = ScalarType::from_oid(id).is_some() || builtin::type_by_id(id).is_some();
+    Ok(names.type_name(id, -1).map_or(Datum::Null, |_| Datum::Bool(built_in || names.public_is_searched())))
+}
+
+/// Of what stands in pg_catalog, which is always searched.
+fn known(exists: bool) -> Answer {
+    Ok(if exists { Datum::Bool(true) } else { Datum::Null })
+}
+
+fn family_exists(id: u32) -> bool {
+    builtin::listed("pg_opfamily").any(|family| family.id("oid") == id)
+}
+
+/// Of kinds of which there is none.
+fn nothing(_: &EvalContext, _: &[Datum], _: &ScalarType) -> Answer {
+    Ok(Datum::Null)
+}
+
+pub(in super::super) const VISIBLE: &[FunctionDefinition] = &[
+    strict("pg_table_is_visible(oid) bool", |ctx, a, _| relation(ctx, &a[0])).stable(),
+    strict("pg_type_is_visible(oid) bool", |ctx, a, _| data_type(ctx, &a[0])).stable(),
+    strict("pg_function_is_visible(oid) bool", |_, a, _| known(function::by_id(oid(&a[0])?).is_some())).stable(),
+    strict("pg_operator_is_visible(oid) bool", |_, a, _| known(builtin::operators().contains_key(&oid(&a[0])?)))
+        .stable(),
+    strict("pg_opclass_is_visible(oid) bool", |_, a, _| {
+        let id = oid(&a[0])?;
+        known(opclass::CLASSES.iter().any(|class| class.oid == id))
+    })
+    .stable(),
+    strict("pg_opfamily_is_visible(oid) bool", |_, a, _| known(family_exists(oid(&a[0])?))).stable(),
+    strict("pg_collation_is_visible(oid) bool", |_, a, _| {
+        let id = oid(&a[0])?;
+        known(COLLATIONS.iter().any(|(known, _)| *known == id))
+    })
+    .stable(),
+    strict("pg_conversion_is_visible(oid) bool", nothing).stable(),
+    strict("pg_statistics_obj_is_visible(oid) bool", nothing).stable(),
+    strict("pg_ts_config_is_visible(oid) bool", nothing).stable(),
+    strict("pg_ts_dict_is_visible(oid) bool", nothing).stable(),
+    strict("pg_ts_parser_is_visible(oid) bool", nothing).stable(),
+    strict("pg_ts_template_is_visible(oid) bool", nothing).stable(),
+];

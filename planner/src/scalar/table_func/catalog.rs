@@ -1,0 +1,34 @@
+//! Rows about objects of the catalog, and the settings.
+
+use super::{TableFunctionDefinition, TableRows, known, strict};
+use crate::scalar::EvalContext;
+use crate::scalar::func::identity;
+use crate::system;
+use repr::{Datum, ScalarType, ValueError};
+
+type Rows = Result<TableRows, ValueError>;
+
+fn identify(ctx: &EvalContext, args: &[Datum]) -> Rows {
+    let found = identity(ctx, args)?;
+    let optional = |text: Option<String>| text.map_or(Datum::Null, Datum::text);
+    known(vec![vec![Datum::text(found.kind), optional(found.schema), optional(found.name), optional(found.identity)]])
+}
+
+/// The rows of pg_settings.
+fn settings(ctx: &EvalContext, types: &[ScalarType]) -> Rows {
+    let Some(relation) = system::find("pg_catalog", "pg_settings") else { return known(Vec::new()) };
+    let rows = system::rows(relation.id, ctx.environment.catalog(), &*ctx.environment);
+    known(rows.iter().map(|row| row.unpack().into_iter().take(types.len()).collect()).collect())
+}
+
+pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
+    ("pg_identify_object(oid, oid, int4) (type text, schema text, name text, identity text)", |ctx, args, _| {
+        strict(args, |args| identify(ctx, args))
+    }),
+    (
+        "pg_show_all_settings() (name text, setting text, unit text, category text, short_desc text, extra_desc text, \
+         context text, vartype text, source text, min_val text, max_val text, enumvals text[], boot_val text, \
+         reset_val text, sourcefile text, sourceline int4, pending_restart bool)",
+        |ctx, _, types| settings(ctx, types),
+    ),
+];

@@ -1,0 +1,51 @@
+//! Extensions: what CREATE EXTENSION knows, what is there without it, and what was created.
+
+use crate::catalog::Catalog;
+use repr::Id;
+
+/// An extension that there can be.
+pub(crate) struct Extension {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its version, as PostgreSQL 15's.
+    pub(crate) version: &'static str,
+    /// The schema that its objects are in.
+    pub(crate) schema: Id,
+    /// What it is.
+    pub(crate) comment: &'static str,
+}
+
+/// What CREATE EXTENSION knows.
+pub(crate) const KNOWN: &[Extension] = &[
+    Extension {
+        name: "plpgsql",
+        version: "1.0",
+        schema: super::schemas::PG_CATALOG,
+        comment: "PL/pgSQL procedural language",
+    },
+    Extension { name: "pgcrypto", version: "1.3", schema: super::schemas::PUBLIC, comment: "cryptographic functions" },
+    Extension {
+        name: "uuid-ossp",
+        version: "1.1",
+        schema: super::schemas::PUBLIC,
+        comment: "generate universally unique identifiers (UUIDs)",
+    },
+];
+
+/// What is there without being created, and its OID. Nothing is written in the language yet.
+const ALWAYS: (&str, Id) = ("plpgsql", 13_568);
+
+/// The extension of that name.
+pub(crate) fn named(name: &str) -> Option<&'static Extension> {
+    KNOWN.iter().find(|extension| extension.name == name)
+}
+
+/// Those that are there, and the OIDs of their `pg_extension` rows.
+pub(crate) fn installed(catalog: &Catalog) -> impl Iterator<Item = (Id, &'static Extension)> {
+    KNOWN.iter().filter_map(|extension| Some((id(catalog, extension.name)?, extension)))
+}
+
+/// The OID of an extension that is there.
+pub(crate) fn id(catalog: &Catalog, name: &str) -> Option<Id> {
+    if name == ALWAYS.0 { Some(ALWAYS.1) } else { catalog.extensions.get(name).copied() }
+}

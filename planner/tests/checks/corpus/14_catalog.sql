@@ -1,0 +1,142 @@
+-- Functions by their names, and what types, operators and casts say of them.
+SELECT 'array_in'::regproc, 'pg_catalog.array_in'::regproc, 'array_in'::regproc::oid, 'abs(integer)'::regprocedure, 'pg_catalog.abs(int4)'::regprocedure;
+SELECT 'abs'::regproc;
+SELECT 'nowhere'::regproc;
+SELECT 'nowhere(int)'::regprocedure;
+SELECT 'abs'::regprocedure;
+SELECT 'abs(nowhere)'::regprocedure;
+SELECT 0::regprocedure, 1397::regprocedure, 1::regprocedure, 'lower(text)'::regprocedure::regproc::oid, 'concat("any")'::regprocedure;
+SELECT '+(int4,int4)'::regoperator, '-(NONE,int4)'::regoperator, 551::regoperator, 551::regoper, '=(anyarray,anyarray)'::regoperator;
+SELECT '+(int4)'::regoperator;
+SELECT '+'::regoper;
+SELECT '"C"'::regcollation, 100::regcollation, 950::regcollation::oid;
+SELECT 'nowhere'::regrole;
+SELECT typname, typinput, typoutput, typreceive, typsend, typmodin, typmodout, typanalyze, typsubscript, typalign, typstorage, typbyval, typdelim FROM pg_type WHERE typname IN ('bool', 'int4', '_int4', 'text', 'varchar', 'bpchar', 'numeric', 'timestamptz', 'jsonb', 'uuid', 'name', 'oidvector', 'any', 'anyelement', 'record', 'void', 'cstring', 'regprocedure') ORDER BY 1;
+SELECT count(*) FROM pg_type WHERE typinput = 'array_in'::regproc AND typname IN ('_int4', '_text', '_name');
+SELECT t.typname FROM pg_type t WHERE t.typinput = 'array_in(cstring,oid,integer)'::regprocedure AND t.typname LIKE '_int%' AND t.typname NOT LIKE '%range' ORDER BY 1;
+CREATE TYPE catalog_mood AS ENUM ('a', 'b');
+SELECT typname, typinput, typoutput, typreceive, typsend, typtype, typcategory, typanalyze, typsubscript FROM pg_type WHERE typname IN ('catalog_mood', '_catalog_mood') ORDER BY 1;
+SELECT oid, proname, prolang, prokind, proisstrict, proretset, provolatile, proparallel, pronargs, pronargdefaults, prorettype, proargtypes, prosrc FROM pg_proc WHERE proname IN ('abs', 'now', 'count', 'row_number', 'generate_series', 'concat', 'concat_ws', 'json_each', 'percentile_cont', 'gen_random_uuid', 'set_config', 'array_in', 'int4pl') AND oid <> 3228 ORDER BY 1;
+SELECT proname, proallargtypes, proargmodes, proargnames, provariadic FROM pg_proc WHERE proname IN ('json_each', 'concat', 'pg_get_keywords', 'make_date') ORDER BY 1;
+SELECT oprname, oprkind, oprcanmerge, oprcanhash, oprleft, oprright, oprresult, oprcode, oprrest, oprjoin FROM pg_operator WHERE oid IN (96, 551, 98, 15, 3246) ORDER BY oid;
+SELECT o.oid, c.oid, n.oid FROM pg_operator o JOIN pg_operator c ON c.oid = o.oprcom JOIN pg_operator n ON n.oid = o.oprnegate WHERE o.oprname = '=' AND o.oprleft IN (20, 21, 23, 25) AND o.oprright = o.oprleft ORDER BY 1;
+SELECT castsource::regtype, casttarget::regtype, castfunc::regproc = 0::regproc, castcontext, castmethod FROM pg_cast WHERE castsource IN (23, 25, 1082) AND casttarget IN (20, 21, 700, 701, 1700, 1043, 19, 1114, 1184, 2205, 2202) ORDER BY 1::oid, castsource, casttarget;
+SELECT opfname, opfmethod FROM pg_opfamily WHERE oid IN (1976, 1994, 434, 397) ORDER BY 1, 2;
+SELECT amopstrategy, amopopr::regoperator FROM pg_amop WHERE amopfamily = 1976 AND amoplefttype = 23 AND amoprighttype = 23 ORDER BY 1;
+SELECT amprocnum, amproc FROM pg_amproc WHERE amprocfamily = 1976 AND amproclefttype = 23 AND amprocrighttype = 23 AND amproc::oid <> 4132 ORDER BY 1;
+SELECT aggfnoid::oid, aggkind, aggnumdirectargs, aggtransfn, aggfinalfn, aggtranstype::regtype FROM pg_aggregate WHERE aggfnoid IN ('sum(integer)'::regprocedure, 'avg(numeric)'::regprocedure, 'count("any")'::regprocedure) ORDER BY 1;
+SELECT oidvectortypes(proargtypes) FROM pg_proc WHERE oid IN (1397, 1299, 1215) ORDER BY 1;
+SELECT oidvectortypes(''), oidvectortypes('23 25 1043'), oidvectortypes('2276 2283 1007 1');
+
+-- Functions as SQL writes them.
+SELECT oid, pg_get_function_arguments(oid), pg_get_function_identity_arguments(oid), pg_get_function_result(oid) FROM pg_proc WHERE oid IN (1397, 3058, 3208, 3970, 2108, 1066, 3846, 1574) ORDER BY 1;
+SELECT pg_get_functiondef('upper(text)'::regprocedure);
+SELECT pg_get_functiondef('row_number()'::regprocedure);
+SELECT pg_get_functiondef('now()'::regprocedure);
+SELECT pg_get_functiondef('sum(integer)'::regprocedure);
+SELECT pg_get_functiondef(1), pg_get_function_result(1), pg_get_function_sqlbody(1397), pg_get_function_arg_default(1397, 1);
+SELECT obj_description('abs(integer)'::regprocedure, 'pg_proc'), obj_description('int4'::regtype, 'pg_type'), obj_description(96, 'pg_operator');
+
+-- Names of relations and types in more words.
+CREATE TABLE catalog_t(id serial PRIMARY KEY, "Mixed" int);
+SELECT 'public.catalog_t'::regclass, '"catalog_t"'::regclass, '"int4"'::regtype, 'pg_catalog."int4"'::regtype, 'character varying'::regtype, 'public.catalog_mood'::regtype, '"catalog_mood"[]'::regtype, 'anyelement'::regtype, '"any"'::regtype, 'record'::regtype, 'cstring'::regtype::oid;
+SELECT pg_get_serial_sequence('catalog_t', 'id'), pg_get_serial_sequence('catalog_t', 'Mixed'), pg_get_serial_sequence('pg_class', 'oid'), pg_get_serial_sequence('pg_catalog.pg_type', 'typname');
+SELECT pg_get_serial_sequence('pg_class', 'nowhere');
+SELECT pg_get_serial_sequence('nowhere', 'id');
+SELECT * FROM pg_identify_object('pg_class'::regclass, 'catalog_t'::regclass, 0);
+SELECT * FROM pg_identify_object('pg_class'::regclass, 'catalog_t'::regclass, 2);
+SELECT * FROM pg_identify_object('pg_class'::regclass, 'catalog_t_id_seq'::regclass, 0);
+SELECT * FROM pg_identify_object('pg_class'::regclass, 'catalog_t_pkey'::regclass, 0);
+SELECT * FROM pg_identify_object('pg_class'::regclass, 'pg_class'::regclass, 0);
+SELECT * FROM pg_identify_object('pg_type'::regclass, 'int4'::regtype, 0);
+SELECT * FROM pg_identify_object('pg_type'::regclass, 'catalog_mood'::regtype, 0);
+SELECT * FROM pg_identify_object('pg_proc'::regclass, 'abs(integer)'::regprocedure, 0);
+SELECT * FROM pg_identify_object('pg_proc'::regclass, 'sum(integer)'::regprocedure, 0);
+SELECT * FROM pg_identify_object('pg_operator'::regclass, 96, 0);
+SELECT * FROM pg_identify_object('pg_namespace'::regclass, 'public'::regnamespace, 0);
+SELECT i.* FROM pg_constraint c, pg_identify_object('pg_constraint'::regclass, c.oid, 0) i WHERE conrelid = 'catalog_t'::regclass;
+SELECT pg_describe_object('pg_class'::regclass, 'catalog_t'::regclass, 0), pg_describe_object('pg_class'::regclass, 'catalog_t'::regclass, 2), pg_describe_object('pg_type'::regclass, 'int4'::regtype, 0), pg_describe_object('pg_proc'::regclass, 'abs(integer)'::regprocedure, 0), pg_describe_object('pg_namespace'::regclass, 'public'::regnamespace, 0);
+
+-- What is visible; unknown ones are neither.
+SELECT pg_function_is_visible('abs(integer)'::regprocedure), pg_function_is_visible(1), pg_operator_is_visible(96), pg_operator_is_visible(1), pg_opclass_is_visible(1978), pg_opclass_is_visible(1), pg_opfamily_is_visible(1976), pg_opfamily_is_visible(1), pg_collation_is_visible(100), pg_collation_is_visible(1), pg_type_is_visible('anyelement'::regtype), pg_type_is_visible(1);
+SELECT pg_ts_config_is_visible(1), pg_ts_dict_is_visible(1), pg_ts_parser_is_visible(1), pg_ts_template_is_visible(1), pg_conversion_is_visible(1), pg_statistics_obj_is_visible(1);
+SELECT pg_stat_get_numscans(1), pg_stat_get_live_tuples(1), pg_stat_get_last_vacuum_time(1), pg_stat_get_db_numbackends(0), pg_stat_get_db_xact_commit(0);
+SELECT gss_authenticated, principal, encrypted FROM pg_stat_gssapi WHERE pid = pg_backend_pid();
+SELECT name, setting FROM pg_show_all_settings() WHERE name IN ('server_encoding', 'max_identifier_length') ORDER BY 1;
+
+-- What applications drop whether or not it is there.
+DROP FUNCTION IF EXISTS nowhere();
+DROP FUNCTION IF EXISTS nowhere(int, a text, OUT x int, double precision, varchar(3), numeric[], "any"), nowhere, public.other(text) CASCADE;
+DROP FUNCTION IF EXISTS nowhere(no_type);
+DROP FUNCTION IF EXISTS no_schema.nowhere(int);
+DROP FUNCTION nowhere;
+DROP FUNCTION nowhere(int, text);
+DROP FUNCTION no_schema.nowhere(int);
+DROP FUNCTION nowhere(no_type);
+DROP FUNCTION lower(text);
+DROP FUNCTION abs;
+DROP FUNCTION IF EXISTS abs(int);
+DROP FUNCTION IF EXISTS abs(text);
+DROP PROCEDURE IF EXISTS nowhere(int);
+DROP PROCEDURE nowhere(int);
+DROP PROCEDURE nowhere;
+DROP PROCEDURE lower(text);
+DROP ROUTINE IF EXISTS nowhere(int);
+DROP ROUTINE nowhere(int);
+DROP AGGREGATE IF EXISTS nowhere(*);
+DROP AGGREGATE nowhere(*);
+DROP AGGREGATE nowhere(int);
+DROP AGGREGATE sum(int);
+DROP AGGREGATE lower(text);
+DROP FUNCTION sum(int);
+DROP TRIGGER IF EXISTS nowhere ON catalog_t;
+DROP TRIGGER IF EXISTS nowhere ON no_table;
+DROP TRIGGER IF EXISTS nowhere ON no_schema.no_table;
+DROP TRIGGER nowhere ON catalog_t;
+DROP TRIGGER nowhere ON no_table;
+
+-- Extensions.
+CREATE EXTENSION IF NOT EXISTS plpgsql;
+CREATE EXTENSION plpgsql;
+CREATE EXTENSION IF NOT EXISTS pgcrypto WITH SCHEMA public;
+CREATE EXTENSION IF NOT EXISTS pgcrypto;
+CREATE EXTENSION pgcrypto;
+CREATE EXTENSION "uuid-ossp" VERSION '1.1' CASCADE;
+CREATE EXTENSION nowhere;
+CREATE EXTENSION IF NOT EXISTS nowhere;
+COMMENT ON EXTENSION pgcrypto IS 'ours';
+COMMENT ON EXTENSION nowhere IS 'ours';
+SELECT extname, extversion, extnamespace::regnamespace, extrelocatable, obj_description(oid, 'pg_extension') FROM pg_extension WHERE extname IN ('plpgsql', 'pgcrypto', 'uuid-ossp') ORDER BY 1;
+SELECT name, default_version, installed_version, comment FROM pg_available_extensions WHERE name IN ('plpgsql', 'pgcrypto', 'uuid-ossp') ORDER BY 1;
+SELECT * FROM pg_available_extension_versions WHERE name IN ('pgcrypto', 'uuid-ossp') AND installed ORDER BY 1;
+SELECT digest('a', 'md5'), digest('a', 'SHA1'), digest('\x00ff'::bytea, 'sha224'), digest('a', 'sha256'), digest('', 'sha384'), digest('a', 'sha512');
+SELECT digest('a', 'nonsense');
+SELECT hmac('a', 'key', 'sha1'), hmac('\x00'::bytea, '\x0102'::bytea, 'sha256'), hmac('a', repeat('k', 200), 'md5'), hmac('a', '', 'sha512'), hmac('a', 'key', 'sha224'), hmac('a', 'key', 'sha384');
+SELECT digest(NULL, 'md5'), hmac('a', NULL, 'md5');
+SELECT length(gen_random_bytes(16)), gen_random_bytes(1) IS NULL;
+SELECT gen_random_bytes(0);
+SELECT uuid_nil(), uuid_ns_dns(), uuid_ns_url(), uuid_ns_oid(), uuid_ns_x500(), uuid_generate_v3(uuid_ns_url(), 'http://www.postgresql.org'), uuid_generate_v5(uuid_ns_dns(), 'a.example');
+SELECT substr(uuid_generate_v1()::text, 15, 1), substr(uuid_generate_v1mc()::text, 15, 1), substr(uuid_generate_v4()::text, 15, 1), uuid_generate_v4() = uuid_generate_v4();
+DROP EXTENSION pgcrypto;
+DROP EXTENSION IF EXISTS pgcrypto, "uuid-ossp" CASCADE;
+DROP EXTENSION nowhere;
+
+-- Definitions that may be there already.
+CREATE SCHEMA IF NOT EXISTS public;
+CREATE SCHEMA public;
+CREATE SCHEMA pg_nowhere;
+DO $$ BEGIN CREATE TYPE catalog_guarded AS ENUM ('a', 'b'); EXCEPTION WHEN duplicate_object THEN null; END $$;
+DO $$ BEGIN CREATE TYPE catalog_guarded AS ENUM ('c'); EXCEPTION WHEN duplicate_object THEN NULL; END; $$ LANGUAGE plpgsql;
+DO LANGUAGE plpgsql $body$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_type WHERE typname = 'catalog_other') THEN CREATE TYPE catalog_other AS ENUM ('x: (y'); END IF; END $body$;
+DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_type WHERE typname = 'catalog_other') THEN CREATE TYPE catalog_other AS ENUM ('z'); END IF; END $$;
+SELECT typname, enumlabel FROM pg_enum JOIN pg_type t ON t.oid = enumtypid WHERE typname LIKE 'catalog%' ORDER BY typname, enumsortorder;
+DO $$ BEGIN ALTER TABLE catalog_t ADD CONSTRAINT catalog_c CHECK (id > 0); EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+DO $$ BEGIN ALTER TABLE catalog_t ADD CONSTRAINT catalog_c CHECK (id > 0); EXCEPTION WHEN duplicate_object OR duplicate_table THEN NULL; END $$;
+DO $$ BEGIN ALTER TABLE catalog_t ADD COLUMN id int; EXCEPTION WHEN duplicate_column THEN NULL; END $$;
+DO $$ BEGIN ALTER TABLE catalog_t ADD COLUMN id int; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+DO $$ BEGIN CREATE TYPE catalog_guarded AS ENUM ('d'); EXCEPTION WHEN undefined_object THEN NULL; END $$;
+BEGIN;
+DO $$ BEGIN CREATE TYPE catalog_guarded AS ENUM ('d'); EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+INSERT INTO catalog_t VALUES (7) RETURNING id;
+COMMIT;
+SELECT id FROM catalog_t;
