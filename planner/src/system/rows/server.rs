@@ -3,8 +3,8 @@
 use super::super::extension;
 use super::super::schemas::{DOGWOOD, EXTENSION};
 use super::{BTREE, DATABASE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
-use crate::scalar::env::names::SCHEMAS;
 use crate::scalar::ListedLockKey;
+use crate::scalar::env::names::SCHEMAS;
 use repr::{Array, Datum, ScalarType};
 use std::sync::Arc;
 
