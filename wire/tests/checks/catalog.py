@@ -4,6 +4,7 @@
     defaults    every literal over every type that it fits, keywords, casts, functions, sequences
     checks      expressions of every kind, in the form of dumps and the pretty one of `\\d`
     indexes     orders, NULLS, operator classes, collations, INCLUDE, hash, of keys too
+    commands    psql's \\d family, of functions, operators, casts, operator classes, extensions
 
 Compared: `\\d` of each table, information_schema.columns, pg_attrdef, pg_constraint, pg_index, pg_indexes, pg_get_expr and its
 like. Then Dogwood's own words are given to a second Dogwood, which must say the same. DOGWOOD names the binary.
@@ -14,6 +15,7 @@ like. Then Dogwood's own words are given to a second Dogwood, which must say the
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -82,6 +84,12 @@ ASKED = {
     "check_constraints": "SELECT constraint_name, check_clause FROM information_schema.check_constraints "
                          "WHERE constraint_schema = 'public' AND check_clause NOT LIKE '%IS NOT NULL' ORDER BY 1",
 }
+
+# Of what both have: patterns that name nothing of ranges, full text and the other types that are not here.
+COMMANDS = ["\\df ltrim", "\\df abs", "\\df+ now", "\\df jsonb_each*", "\\df percentile_*", "\\da bool_*", "\\da string_agg", "\\sf now", "\\sf pg_catalog.lower(text)",
+            "\\sf abs", "\\sf nowhere", "\\do !~", "\\do ^", "\\do+ %", "\\dC date", "\\dC uuid", "\\dA btree", "\\dAc btree int*", "\\dAf btree uuid", "\\dAo btree uuid_ops", "\\dAp hash uuid_ops",
+            "\\dx plpgsql", "\\dx pgcrypto", "\\dT uuid", "\\dT+ jsonb", "\\dF nowhere", "\\dFd nowhere", "\\dFp nowhere", "\\dFt nowhere", "\\dc", "\\dy", "\\dX", "\\dRp", "\\dRs", "\\des",
+            "\\dew", "\\det", "\\deu", "\\dP", "\\ddp", "\\dD", "\\dE", "\\dm", "\\dv", "\\drds"]
 
 
 class Check:
@@ -157,12 +165,25 @@ def make(check):
     return [*tables, "ix"]
 
 
+def psql(dsn, *arguments, **more):
+    done = subprocess.run([postgres_program("psql"), "-X", "-q", dsn, *arguments], capture_output=True, text=True, env={**os.environ, "PGCLIENTENCODING": "UTF8"}, **more)
+    return done.stdout + done.stderr
+
+
 def described(dsn, tables):
     """psql's `\\d` of each table."""
-    commands = "".join(f"\\echo ### {table}\n\\d {table}\n" for table in tables)
-    done = subprocess.run([postgres_program("psql"), "-X", "-q", dsn], input=commands, capture_output=True, text=True, env={**os.environ, "PGCLIENTENCODING": "UTF8"})
-    parts = (done.stdout + done.stderr).split("### ")[1:]
+    parts = psql(dsn, input="".join(f"\\echo ### {table}\n\\d {table}\n" for table in tables)).split("### ")[1:]
     return {part.split("\n", 1)[0]: part.split("\n", 1)[1] for part in parts}
+
+
+def commands(check, ours, theirs):
+    """psql's other commands. An owner is who is logged in, and makes a column as wide as the name."""
+    check.both("CREATE EXTENSION pgcrypto")
+    owner = lambda dsn: re.search(r"user=(\S+)", dsn)[1]  # noqa: E731
+    shown = lambda dsn, command: re.sub(r"\s+|-{3,}", " ", psql(dsn, "-c", command).replace(owner(dsn), "owner"))  # noqa: E731
+    for command in COMMANDS:
+        mine, its = shown(ours, command), shown(theirs, command)
+        check.say(mine == its, command, mine, its)
 
 
 def said_again(check):
@@ -212,8 +233,9 @@ def main():
                     check.say(False, f"\\d {table}", *(lines[0] if lines else (len(ours.get(table, "")), len(theirs.get(table, "")))))
                 else:
                     check.passed += 1
+            commands(check, dogwood.dsn, postgres.dsn)
         else:
-            left_out("psql's \\d of each table")
+            left_out("psql's \\d of each table and its other commands")
         said_again(check)
         print(f"{check.passed} passed, {check.failed} failed")
         return 1 if check.failed else 0
