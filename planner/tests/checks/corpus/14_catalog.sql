@@ -60,7 +60,7 @@ SELECT pg_describe_object('pg_class'::regclass, 'catalog_t'::regclass, 0), pg_de
 -- What is visible; unknown ones are neither.
 SELECT pg_function_is_visible('abs(integer)'::regprocedure), pg_function_is_visible(1), pg_operator_is_visible(96), pg_operator_is_visible(1), pg_opclass_is_visible(1978), pg_opclass_is_visible(1), pg_opfamily_is_visible(1976), pg_opfamily_is_visible(1), pg_collation_is_visible(100), pg_collation_is_visible(1), pg_type_is_visible('anyelement'::regtype), pg_type_is_visible(1);
 SELECT pg_ts_config_is_visible(1), pg_ts_dict_is_visible(1), pg_ts_parser_is_visible(1), pg_ts_template_is_visible(1), pg_conversion_is_visible(1), pg_statistics_obj_is_visible(1);
-SELECT pg_stat_get_numscans(1), pg_stat_get_live_tuples(1), pg_stat_get_last_vacuum_time(1), pg_stat_get_db_numbackends(0), pg_stat_get_db_xact_commit(0);
+SELECT pg_stat_get_numscans(1), pg_stat_get_live_tuples(1), pg_stat_get_last_vacuum_time(1), pg_stat_get_db_numbackends(77), pg_stat_get_db_xact_commit(77);
 SELECT gss_authenticated, principal, encrypted FROM pg_stat_gssapi WHERE pid = pg_backend_pid();
 SELECT name, setting FROM pg_show_all_settings() WHERE name IN ('server_encoding', 'max_identifier_length') ORDER BY 1;
 
