@@ -41,7 +41,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_index") => source.indexes(&mut table),
         ("pg_catalog", "pg_opclass") => source.operator_classes(&mut table),
         ("pg_catalog", "pg_operator" | "pg_cast" | "pg_aggregate" | "pg_opfamily" | "pg_amop" | "pg_amproc") => {
-            recorded::recorded(&mut table)
+            recorded::recorded(&mut table);
         }
         ("pg_catalog", "pg_sequence") => source.sequences(&mut table),
         ("pg_catalog", "pg_description") => source.descriptions(&mut table),

@@ -86,7 +86,7 @@ ASKED = {
 }
 
 # Of what both have: patterns that name nothing of ranges, full text and the other types that are not here.
-COMMANDS = ["\\df ltrim", "\\df abs", "\\df+ now", "\\df jsonb_each*", "\\df percentile_*", "\\da bool_*", "\\da string_agg", "\\sf now", "\\sf pg_catalog.lower(text)",
+COMMANDS = ["\\df initcap", "\\df abs", "\\df+ now", "\\df jsonb_each*", "\\df percentile_*", "\\da bool_*", "\\da string_agg", "\\sf now", "\\sf pg_catalog.lower(text)",
             "\\sf abs", "\\sf nowhere", "\\do !~", "\\do ^", "\\do+ %", "\\dC date", "\\dC uuid", "\\dA btree", "\\dAc btree int*", "\\dAf btree uuid", "\\dAo btree uuid_ops", "\\dAp hash uuid_ops",
             "\\dx plpgsql", "\\dx pgcrypto", "\\dT uuid", "\\dT+ jsonb", "\\dF nowhere", "\\dFd nowhere", "\\dFp nowhere", "\\dFt nowhere", "\\dc", "\\dy", "\\dX", "\\dRp", "\\dRs", "\\des",
             "\\dew", "\\det", "\\deu", "\\dP", "\\ddp", "\\dD", "\\dE", "\\dm", "\\dv", "\\drds"]
