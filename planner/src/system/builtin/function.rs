@@ -11,6 +11,26 @@ use std::sync::LazyLock;
 /// The first OID of functions that PostgreSQL does not have.
 const FIRST_OWN: Id = 8_000;
 
+/// What expressions become, and what SQL's own syntax is evaluated by: nobody calls it by such a name.
+const FORMS: [&str; 16] = [
+    "_pg_expandarray",
+    "array_slice",
+    "array_subscript",
+    "current_date",
+    "current_timestamp",
+    "greatest",
+    "least",
+    "localtime",
+    "localtimestamp",
+    "name_subscript",
+    "pg_sequence_row",
+    "record_field",
+    "rows_skipped",
+    "rows_up_to",
+    "rows_with_ties",
+    "trim",
+];
+
 /// A function, an aggregate or a window function.
 pub(crate) struct Function {
     /// `pg_proc.oid`
@@ -42,9 +62,12 @@ static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| {
         })
         .collect();
     let known: std::collections::BTreeSet<&str> = all.iter().map(|function| function.name).collect();
-    for (place, (name, arguments, result)) in
-        registry::signatures().filter(|(name, ..)| !known.contains(name)).enumerate()
-    {
+    let is_own = |name: &str| {
+        let is_called = !FORMS.contains(&name)
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte));
+        is_called && !known.contains(name)
+    };
+    for (place, (name, arguments, result)) in registry::signatures().filter(|(name, ..)| is_own(name)).enumerate() {
         all.push(Function { oid: FIRST_OWN + place as Id, name, arguments, result, record: None });
     }
     let mut functions = Functions { all, by_id: BTreeMap::new(), by_name: BTreeMap::new() };
