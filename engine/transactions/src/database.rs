@@ -160,6 +160,7 @@ impl Database {
         }
         let catalog = stored_catalog(&snapshot)?;
         let published = Arc::new(ArcSwap::from_pointee(Published {
+            clock: state::clock::now_micros(),
             time: CommitTime(time),
             schema: Arc::new(Schema::new(Arc::new(catalog))),
             kept: snapshot.keeping(),

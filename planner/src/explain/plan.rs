@@ -82,6 +82,11 @@ impl Text<'_> {
             }
             Plan::Negate(input) => (Phrase::of("Negate"), self.below(input)),
             Plan::Threshold(input) => (Phrase::of("Threshold"), self.below(input)),
+            Plan::Temporal { input, conditions } => {
+                let columns = self.below(input);
+                let conditions: Vec<ScalarExpr> = conditions.iter().map(|own| own.condition.clone()).collect();
+                (Phrase::of("Temporal filter ").piece(Piece::All(all_over(&conditions, &columns))), columns)
+            }
             Plan::Let { id, value, body } => {
                 self.bind(*id, |text| text.below(value));
                 (Phrase::of(format!("Let l{}", id.0)), self.below(body))

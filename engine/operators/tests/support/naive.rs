@@ -147,6 +147,7 @@ impl Naive<'_> {
             }
             Plan::AtMostOne { input, .. } => self.rows(input, locals),
             Plan::Union(inputs, _) => inputs.iter().flat_map(|input| self.rows(input, locals)).collect(),
+            Plan::Temporal { .. } => panic!("plans that run once have no temporal filters"),
             Plan::Negate(_) => panic!("negation stands below a threshold only"),
             Plan::Threshold(input) => {
                 let Plan::Union(inputs, _) = input.as_ref() else { panic!("threshold of a union") };
