@@ -261,6 +261,21 @@ impl Database {
         }
     }
 
+    /// Waits until the clock of these views has come to a reader's `now()`, which may want a tick; no longer than computing
+    /// them would take.
+    pub fn await_clock(
+        &self,
+        views: &[RelationId],
+        moment: i64,
+        check: &dyn Fn() -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        if !self.published.load().views.are_before(views, moment) {
+            return Ok(());
+        }
+        self.pipeline.tick(moment);
+        self.pipeline.publication.await_clock(views, moment, check)
+    }
+
     /// The time of the last erasure: snapshots from before it have ended.
     pub fn forgotten_at(&self) -> CommitTime {
         CommitTime(self.forgotten_at.load(Ordering::SeqCst))
