@@ -383,3 +383,135 @@ pub fn render<'s, T: RenderTime>(
     });
     Bundle { oks: oks.as_collection(), errs: both(Some(errs.as_collection()), input.errs) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use planner::catalog::Catalog;
+    use planner::parse::parse;
+    use planner::plan::Plan;
+    use planner::resolve::ddl::Labels;
+    use planner::{plan_definition, plan_view};
+    use state::account::Account;
+    use state::interrupt::QueryLimits;
+
+    const WIDTH: usize = 4;
+
+    /// A temporal filter over (id, starts, ends, day), and its conditions.
+    fn filter(condition: &str) -> (TemporalFilter, Vec<ClockCondition>) {
+        let sql = format!(
+            "CREATE TABLE t (id int PRIMARY KEY, starts timestamptz, ends timestamptz, day date);
+             CREATE MATERIALIZED VIEW v AS SELECT id, starts, ends, day FROM t WHERE {condition}"
+        );
+        let mut catalog = Catalog::default();
+        for parsed in parse(&sql).expect("it parses") {
+            catalog = plan_definition(&parsed.statement, &catalog, Labels::TakeEffect).expect("it is one").catalog;
+        }
+        let view = catalog.table_by_name("v").expect("it was made").id;
+        let Plan::Temporal { conditions, .. } = plan_view(&catalog, view).expect("it is planned").plan else {
+            panic!("no temporal filter: {condition}")
+        };
+        let limits = QueryLimits { account: Account::new(Arc::default(), None, usize::MAX), ended: Arc::new(|| None) };
+        let lives = Lives::new(conditions.clone(), &EvalContext::without_session(Arc::new(catalog)));
+        let watch = Arc::new(Watch::new(limits));
+        (TemporalFilter { due: Rc::default(), lives, watch, ticker: Ticker::default() }, conditions)
+    }
+
+    struct Dice(u64);
+
+    impl Dice {
+        fn roll(&mut self, sides: i64) -> i64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((self.0 >> 33) % sides.unsigned_abs()) as i64
+        }
+
+        fn row(&mut self, around: i64) -> Row {
+            let mut moment = |dice: &mut Dice| match dice.roll(12) {
+                0 => Datum::Null,
+                1 => Datum::Timestamptz(i64::MAX),
+                2 => Datum::Timestamptz(around - around % DAY_MICROS),
+                _ => Datum::Timestamptz(around + dice.roll(8 * DAY_MICROS) - 4 * DAY_MICROS),
+            };
+            let (starts, ends) = (moment(self), moment(self));
+            let day = i32::try_from(around / DAY_MICROS + self.roll(9) - 4).expect("a day of this century");
+            let row: [Datum; WIDTH] = [Datum::Int4(self.roll(3) as i32), starts, ends, Datum::Date(day)];
+            Row::pack(&row)
+        }
+    }
+
+    /// The rows for which all conditions hold at a moment.
+    fn at(
+        moment: i64,
+        rows: &BTreeMap<Row, isize>,
+        conditions: &[ClockCondition],
+        lives: &mut Lives,
+    ) -> BTreeMap<Row, isize> {
+        let mut found = BTreeMap::new();
+        for (row, count) in rows {
+            row.unpack_into(&mut lives.row);
+            if conditions.iter().all(|condition| lives.holds(condition, moment).expect("it can be evaluated")) {
+                found.insert(row.clone(), *count);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn what_came_out_is_what_holds_for_the_whole_span() {
+        let conditions = [
+            "starts <= now() AND now() < ends",
+            "ends IS NULL OR ends > now() - interval '5 hours'",
+            "day = current_date",
+            "day > current_date - interval '1 month' AND NOT starts > now()",
+            "starts >= date_trunc('day', now() - interval '90 minutes') - interval '1 day'",
+            "(starts < now() OR id = 1) AND (id = 2 OR now()::date - day <= 2)",
+            "extract(epoch FROM now()) < extract(epoch FROM ends) + 3600",
+            "now() BETWEEN starts AND starts + interval '2 days' AND coalesce(ends, 'infinity') >= now()",
+        ];
+        for (seed, condition) in (1..).zip(conditions) {
+            let (mut dice, (mut filter, conditions)) = (Dice(seed), filter(condition));
+            let (mut rows, mut out) = (BTreeMap::<Row, isize>::new(), BTreeMap::<Row, isize>::new());
+            let mut clock = 9_800 * DAY_MICROS;
+            filter.advance(clock, &mut Changes::default());
+            for turn in 0..400 {
+                let mut changes = Changes::default();
+                match dice.roll(4) {
+                    0 => {
+                        // Set back at times: then nothing happens.
+                        let to = clock + dice.roll(DAY_MICROS) - DAY_MICROS / 4;
+                        filter.advance(to, &mut changes);
+                        assert!(to > clock || changes.oks.is_empty(), "{condition}: the clock went back");
+                        clock = clock.max(to);
+                    }
+                    1 if !rows.is_empty() => {
+                        let which = dice.roll(rows.len() as i64) as usize;
+                        let row = rows.keys().nth(which).expect("there are so many").clone();
+                        let count = rows.remove(&row).expect("it is there");
+                        filter.arrive(row, -count, &mut changes);
+                    }
+                    _ => {
+                        let row = dice.row(clock);
+                        *rows.entry(row.clone()).or_default() += 1;
+                        filter.arrive(row, 1, &mut changes);
+                    }
+                }
+                assert!(changes.errs.is_empty(), "{condition}");
+                for (row, diff) in changes.oks {
+                    *out.entry(row).or_default() += diff;
+                }
+                out.retain(|_, count| *count != 0);
+                let ClockSpan { from, until } = filter.due.span();
+                assert!(from <= clock && clock < until, "{condition}: {from} <= {clock} < {until}");
+                for moment in [from.max(0), clock, until.min(LAST) - 1] {
+                    assert_eq!(out, at(moment, &rows, &conditions, &mut filter.lives), "{condition} {turn} {moment}");
+                }
+            }
+            // Without rows nothing waits, and nothing is held.
+            let mut changes = Changes::default();
+            for (row, count) in rows {
+                filter.arrive(row, -count, &mut changes);
+            }
+            assert_eq!((filter.due.len(), filter.due.bytes()), (0, 0), "{condition}");
+        }
+    }
+}
