@@ -146,10 +146,7 @@ fn clock_below(mir: &Mir) -> Option<&'static str> {
 ///
 /// # Errors
 /// 0A000 for what is none.
-pub(crate) fn conditions(
-    predicates: &[ScalarExpr],
-    types: &[ColumnType],
-) -> Result<Vec<ClockCondition>, PlanError> {
+pub(crate) fn conditions(predicates: &[ScalarExpr], types: &[ColumnType]) -> Result<Vec<ClockCondition>, PlanError> {
     let mut found = Vec::with_capacity(predicates.len());
     for predicate in predicates {
         match shape::compared(predicate) {
@@ -164,12 +161,7 @@ pub(crate) fn conditions(
     Ok(found)
 }
 
-fn compare(
-    symbol: &str,
-    left: &ScalarExpr,
-    right: &ScalarExpr,
-    types: &[ColumnType],
-) -> Result<ScalarExpr, PlanError> {
+fn compare(symbol: &str, left: &ScalarExpr, right: &ScalarExpr, types: &[ColumnType]) -> Result<ScalarExpr, PlanError> {
     let scalars = [left, right].map(|side| expr::scalar_type(side, types));
     let found = registry::resolve_operator(symbol, Some(&scalars[0]), &scalars[1])?;
     let args = vec![left.clone(), right.clone()];
@@ -221,12 +213,16 @@ fn turning(predicate: &ScalarExpr, types: &[ColumnType]) -> Result<Turning, Plan
     let over = Slope::difference(&left, &right)
         .ok_or_else(|| refused(function).detail("The clock moves both sides of a comparison."))?;
     let turn = match comparison {
-        Comparison::Less | Comparison::LessOrEqual => over.rises().map(|rises| if rises { Turn::Ends } else { Turn::Begins }),
+        Comparison::Less | Comparison::LessOrEqual => {
+            over.rises().map(|rises| if rises { Turn::Ends } else { Turn::Begins })
+        }
         Comparison::Greater | Comparison::GreaterOrEqual => {
             over.rises().map(|rises| if rises { Turn::Begins } else { Turn::Ends })
         }
         Comparison::Equal | Comparison::NotEqual | Comparison::Distinct | Comparison::NotDistinct => {
-            return Err(refused(function).detail("The clock is compared by <, <=, > and >=, or by = as a condition of WHERE."));
+            return Err(
+                refused(function).detail("The clock is compared by <, <=, > and >=, or by = as a condition of WHERE.")
+            );
         }
     };
     Ok(Turning { turn, daily: over.daily })
@@ -235,9 +231,8 @@ fn turning(predicate: &ScalarExpr, types: &[ColumnType]) -> Result<Turning, Plan
 /// The sides of a comparison of two moments, the clock's without columns first.
 fn sides(predicate: &ScalarExpr, types: &[ColumnType]) -> Option<(ScalarExpr, ScalarExpr)> {
     let (_, left, right) = shape::compared(predicate)?;
-    let is_moment = |side: &ScalarExpr| {
-        matches!(expr::scalar_type(side, types), ScalarType::Timestamptz | ScalarType::Timestamp)
-    };
+    let is_moment =
+        |side: &ScalarExpr| matches!(expr::scalar_type(side, types), ScalarType::Timestamptz | ScalarType::Timestamp);
     let is_clocks = |side: &ScalarExpr| reads_clock(side) && side.columns().is_empty();
     match (left, right) {
         _ if !is_moment(left) || !is_moment(right) => None,

@@ -13,8 +13,8 @@ use planner::plan::{Finishing, Plan, Query};
 use planner::resolve::ddl::Labels;
 use planner::resolve::{Resolved, SessionInfo, resolve};
 use planner::{
-    MaintainedViews, Planned, check_maintainable, depends_on_session, explain, plan_definition, plan_lifted, plan_statement,
-    plan_view,
+    MaintainedViews, Planned, check_maintainable, depends_on_session, explain, plan_definition, plan_lifted,
+    plan_statement, plan_view,
 };
 use std::fmt::Write;
 

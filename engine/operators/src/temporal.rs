@@ -293,7 +293,8 @@ impl Lives {
     fn guess(&self, ClockCondition { sides, .. }: &ClockCondition) -> Result<Option<i64>, ValueError> {
         let Some((clock, row)) = sides else { return Ok(None) };
         self.moment.store(0, Ordering::Relaxed);
-        let (Some(ahead), Some(at)) = (micros(&clock.eval(&self.row, &self.eval)?), micros(&row.eval(&self.row, &self.eval)?))
+        let (Some(ahead), Some(at)) =
+            (micros(&clock.eval(&self.row, &self.eval)?), micros(&row.eval(&self.row, &self.eval)?))
         else {
             return Ok(None);
         };

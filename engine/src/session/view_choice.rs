@@ -207,7 +207,8 @@ impl Session {
         let below = || shape.below.get_or_init(|| maintained(catalog, &lifted.reads));
         let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready_at(*id, now).is_some());
         let surely = !view.has_changes() && catalog.version == cached.version && all_ready(below());
-        if !surely && let Some(why) = changed(&view, &lifted.reads).or_else(|| unreadable((&view, now), &lifted.reads)) {
+        if !surely && let Some(why) = changed(&view, &lifted.reads).or_else(|| unreadable((&view, now), &lifted.reads))
+        {
             return Ok(Err(why));
         }
         Ok(Ok(OwnView { id, lifted: lifted.clone(), state, view }))

@@ -165,7 +165,15 @@ pub struct Order {
 impl ViewState {
     /// Without rows.
     pub fn at(stage: Stage) -> Self {
-        ViewState { stage, arrangements: Vec::new(), errors: 0, error: None, dataflow_bytes: 0, order: None, span: None }
+        ViewState {
+            stage,
+            arrangements: Vec::new(),
+            errors: 0,
+            error: None,
+            dataflow_bytes: 0,
+            order: None,
+            span: None,
+        }
     }
     /// Whether its rows are those of the commit. While a row fails, readers compute for themselves, so that
     /// the error is only theirs whose rows it concerns.

@@ -232,8 +232,7 @@ impl CommitPipeline {
         let stage = flush.clone();
         let flushing = spawn("flush", Box::new(move || stage.run(|| ())));
         let stopped = Arc::<AtomicBool>::default();
-        let clock =
-            ClockThread { commit: commit.clone(), publication: publication.clone(), stopped: stopped.clone() };
+        let clock = ClockThread { commit: commit.clone(), publication: publication.clone(), stopped: stopped.clone() };
         let ticking = Some(spawn("clock", Box::new(move || clock.run())));
         let threads = Threads { clock: ticking, commit: Some(committing), flush: Some(flushing), views: viewing };
         CommitPipeline { commit, flush, views: messages, publication, under_way, stopped, threads }
@@ -503,8 +502,7 @@ impl Committer {
         }
         let layer = Arc::new(Overlay::new(schema.clone()));
         let before = self.go_on(time, schema, moment);
-        let changes =
-            self.is_followed().then_some(GroupChanges { before, layer, changes_schema: false, ticks: true });
+        let changes = self.is_followed().then_some(GroupChanges { before, layer, changes_schema: false, ticks: true });
         self.written.put(Work::Group(WrittenGroup {
             state: self.current.clone(),
             changes,

@@ -125,9 +125,7 @@ impl Planner<'_> {
                 let input = self.estimate(input);
                 Estimate { rows: input.rows * RANGE_SHARE, cost: input.cost + input.rows }
             }
-            Mir::Get { .. } | Mir::Map { .. } | Mir::Project { .. } => {
-                Estimate { rows: TABLE_ROWS, cost: TABLE_ROWS }
-            }
+            Mir::Get { .. } | Mir::Map { .. } | Mir::Project { .. } => Estimate { rows: TABLE_ROWS, cost: TABLE_ROWS },
         }
     }
 

@@ -406,7 +406,8 @@ impl<'a> Pending<'a> {
 
     /// The input to start from; if maintained, a table, so that others can be looked up from it.
     fn smallest(&self, maintained: bool) -> Option<usize> {
-        let derived = |index: &usize| maintained && !matches!(Chain::of(&self.inputs[*index], maintained).core, Mir::Get { .. });
+        let derived =
+            |index: &usize| maintained && !matches!(Chain::of(&self.inputs[*index], maintained).core, Mir::Get { .. });
         let size = |index: &usize| (derived(index), self.estimates[*index].rows, self.estimates[*index].cost);
         self.left.iter().copied().min_by(|a, b| {
             let ((a_derived, a_rows, a_cost), (b_derived, b_rows, b_cost)) = (size(a), size(b));

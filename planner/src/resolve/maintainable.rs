@@ -111,9 +111,7 @@ fn is_maintainable(function: &Function, arguments: usize) -> bool {
         // age() of one argument counts from today.
         // Where a clock may stand is known once conditions have moved to where they belong: `temporal`.
         Volatility::Stable => {
-            ZONED.contains(&function.name)
-                || (function.name == "age" && arguments == 2)
-                || temporal::is_clock(function)
+            ZONED.contains(&function.name) || (function.name == "age" && arguments == 2) || temporal::is_clock(function)
         }
     }
 }

@@ -6,8 +6,8 @@
 use super::{clock_in, is_clock, refused};
 use crate::error::PlanError;
 use crate::mir::expr;
-use crate::scalar::cast::{Cast, CastMethod};
 use crate::scalar::ScalarExpr;
+use crate::scalar::cast::{Cast, CastMethod};
 use repr::datetime::DAY_MICROS;
 use repr::interval::Interval;
 use repr::{ColumnType, Datum, ScalarType};
@@ -85,9 +85,8 @@ pub(super) fn slope(value: &ScalarExpr, types: &[ColumnType]) -> Result<Slope, P
         | ScalarExpr::Operand(_) => None,
     };
     found.ok_or_else(|| match months_of(value) {
-        true => refused(clock).detail(
-            "Months are not of one length: add them to the columns, or to current_date, instead of the clock.",
-        ),
+        true => refused(clock)
+            .detail("Months are not of one length: add them to the columns, or to current_date, instead of the clock."),
         false => refused(clock),
     })
 }
@@ -124,7 +123,7 @@ fn of_call(name: &str, args: &[ScalarExpr], types: &[ColumnType]) -> Result<Opti
                 _ => None,
             }
         }
-        ("*", [value, factor]) | ("*", [factor, value]) if is_positive(factor) && is_number(&scalar(value)) => {
+        ("*", [value, factor] | [factor, value]) if is_positive(factor) && is_number(&scalar(value)) => {
             Some(anywhere(slope(value, types)?))
         }
         ("/", [value, divisor]) if is_positive(divisor) && is_number(&scalar(value)) => {
@@ -214,7 +213,9 @@ fn of_cast(slope: Slope, cast: &Cast, to: &ScalarType) -> Option<Slope> {
 fn is_positive(expr: &ScalarExpr) -> bool {
     match expr.as_literal() {
         Some(Datum::Numeric(number)) => !number.is_nan() && !number.is_negative() && !number.is_zero(),
-        Some(number) => number.as_f64().or_else(|| number.as_i64().map(|whole| whole as f64)).is_some_and(|number| number > 0.0),
+        Some(number) => {
+            number.as_f64().or_else(|| number.as_i64().map(|whole| whole as f64)).is_some_and(|number| number > 0.0)
+        }
         None => false,
     }
 }

@@ -256,7 +256,13 @@ impl ViewWorker {
             let Some(mut view) = self.views.remove(&view_id) else { continue };
             let group = changes.map(|changes| {
                 let time = after.time;
-                Arc::new(Group { before, after: self.reader(&after, &self.at.current), changes, time, clock: after.clock })
+                Arc::new(Group {
+                    before,
+                    after: self.reader(&after, &self.at.current),
+                    changes,
+                    time,
+                    clock: after.clock,
+                })
             });
             let readers = overview.readers.get(&view_id);
             let followed = self.follow(view_id, &mut view, group, readers.is_some(), until);

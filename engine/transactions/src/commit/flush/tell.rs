@@ -160,7 +160,9 @@ impl ViewsToTell {
         let readers = |(relation, _)| routes.readers.get(&relation).into_iter().flatten().copied();
         group.waits = layer.tables().flat_map(readers).map(|component| (component, after.time)).collect();
         if ticks {
-            group.waits.extend(self.publication.due_by(after.clock).into_iter().map(|component| (component, after.time)));
+            group
+                .waits
+                .extend(self.publication.due_by(after.clock).into_iter().map(|component| (component, after.time)));
         }
         let concerned: BTreeSet<usize> = group.waits.keys().map(|component| component.worker).collect();
         for (number, worker) in self.workers.iter_mut().enumerate() {
