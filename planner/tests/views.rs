@@ -85,7 +85,8 @@ fn rung(catalog: &Catalog, sql: &str, views: MaintainedViews, out: &mut String) 
 fn show_kept(plan: Plan, columns: usize, catalog: &Catalog, out: &mut String) {
     let project = (0..columns).collect();
     let finishing = Finishing { order_by: Vec::new(), limit: None, offset: None, late: Vec::new(), project };
-    let query = Query { plan, finishing, columns: Vec::new(), locks: Vec::new(), locking: Vec::new() };
+    let (columns, locks, locking) = (Vec::new(), Vec::new(), Vec::new());
+    let query = Query { plan, finishing, columns, locks, locking, acts: false };
     out.push_str(&explain::plan(&query, catalog));
 }
 

@@ -427,7 +427,7 @@ mod tests {
         }
 
         fn row(&mut self, around: i64) -> Row {
-            let mut moment = |dice: &mut Dice| match dice.roll(12) {
+            let moment = |dice: &mut Dice| match dice.roll(12) {
                 0 => Datum::Null,
                 1 => Datum::Timestamptz(i64::MAX),
                 2 => Datum::Timestamptz(around - around % DAY_MICROS),
