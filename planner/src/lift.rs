@@ -32,6 +32,7 @@ use std::sync::Arc;
 pub const RANKS_HELD: [i64; 5] = [16, 64, 256, 1_024, 4_096];
 
 const PARAMETER: &str = "a parameter is used other than by equality with a column";
+const OF_SESSION: &str = "it depends on the session, the clock or chance";
 const APART: &str = "branches of a UNION ask for different keys";
 
 /// A query as a view that is asked by key.
@@ -226,8 +227,8 @@ fn lift_relation(
     let (kept, key) = kept(&relation, own, arity, distinct);
     let inner = Finishing { order_by: finishing.order_by, limit: None, offset: None, late: Vec::new(), project: kept };
     let optimized = transform::optimize(MirQuery { relation, finishing: inner, columns, locks, next_local }, catalog)?;
-    if let Err(refused) = temporal::set_apart(&mut optimized.relation.clone()) {
-        return Ok(Err(format!("{}; {}", refused.message, refused.hint.unwrap_or_default())));
+    if temporal::set_apart(&mut optimized.relation.clone()).is_err() {
+        return Ok(Err(OF_SESSION.into()));
     }
     // Plans have no statistics or clocks in them: equal text is an equal view.
     let identity = format!("{:?} by {:?}, {key:?}", optimized.relation, optimized.finishing);
@@ -294,7 +295,7 @@ fn maintainable(mir: &Mir, catalog: &Catalog, absent: AbsentKeys) -> Result<(), 
                 AbsentKeys::Avoided => temporal::is_of_utc(own),
             };
         if own.volatility() != Volatility::Immutable && !is_temporal {
-            return Err("it depends on the session, the clock or chance".into());
+            return Err(OF_SESSION.into());
         }
     }
     mir.children().into_iter().try_for_each(|child| maintainable(child, catalog, absent))

@@ -28,7 +28,7 @@ use crate::temporal;
 pub(crate) use access::same_class;
 use chain::Chain;
 use late_materialization::First;
-use repr::{RelationId, Row, poll};
+use repr::{Datum, RelationId, Row, poll};
 use std::collections::BTreeMap;
 
 /// Whether a relation's keys and indexes stand in SQL order (`ownership::graph::key_form`).
@@ -149,13 +149,7 @@ impl Planner<'_> {
                 return self.matching((left, right), *kind, on, same, mfp);
             }
             Mir::Constant { rows, types, names } => {
-                let mut packed = Vec::with_capacity(rows.len());
-                for row in rows {
-                    poll::steps(row.len())?;
-                    packed.push(Row::pack(row));
-                }
-                let rows = packed;
-                Plan::Constant { rows, arity: types.len(), names: names.clone() }
+                Plan::Constant { rows: packed(rows)?, arity: types.len(), names: names.clone() }
             }
             Mir::GetLocal { id, types, names } => Plan::GetLocal { id: *id, arity: types.len(), names: names.clone() },
             Mir::TableFunction { input, functions, ordinality, names } => Plan::TableFunction {
@@ -224,6 +218,15 @@ impl Planner<'_> {
         self.recursions -= 1;
         Ok((base, Box::new(step?)))
     }
+}
+
+fn packed(rows: &[Vec<Datum>]) -> Result<Vec<Row>, PlanError> {
+    let mut packed = Vec::with_capacity(rows.len());
+    for row in rows {
+        poll::steps(row.len())?;
+        packed.push(Row::pack(row));
+    }
+    Ok(packed)
 }
 
 /// A plan through a map, filter, project, unless that changes nothing.

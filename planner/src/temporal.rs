@@ -27,8 +27,9 @@ const CLOCK: [&str; 5] = ["now", "current_timestamp", "transaction_timestamp", "
 /// Those of them that give another value in another time zone.
 const ZONED: [&str; 2] = ["localtimestamp", "current_date"];
 
-/// What else may be called with a clock and columns.
-const HINT: &str = "compare it with columns: WHERE happened > now() - interval '1 hour', WHERE valid_until IS NULL OR valid_until > now()";
+/// What may be done with a clock.
+const HINT: &str =
+    "compare it with columns, as in WHERE happened > now() - interval '1 hour'; or compute it where the view is read";
 
 /// Which way the truth of a condition turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +86,7 @@ fn clock_in(expr: &ScalarExpr) -> Option<&'static str> {
 
 /// The clock is not where a temporal filter has it.
 pub(crate) fn refused(function: &str) -> PlanError {
-    PlanError::unsupported(format!("function {function}() in a materialized view")).hint(format!(
-        "{HINT}; anything else of the clock changes without any row changing: compute it where the view is read"
-    ))
+    PlanError::unsupported(format!("function {function}() in a materialized view")).hint(HINT)
 }
 
 /// Temporal filters become filters of their own, from which nothing is moved any more.
@@ -243,8 +242,11 @@ fn sides(predicate: &ScalarExpr, types: &[ColumnType]) -> Option<(ScalarExpr, Sc
 
 /// Whether a condition is the same whatever the session's time zone.
 pub(crate) fn is_of_no_zone(predicate: &ScalarExpr) -> bool {
+    // Intervals that were written are constants.
+    let mut folded = predicate.clone();
+    folded.fold();
     let mut free = true;
-    predicate.visit(&mut |part| {
+    folded.visit(&mut |part| {
         free &= match part {
             ScalarExpr::Call { function, .. } if is_clock(function) => !ZONED.contains(&function.name),
             // An hour is as long everywhere; a day is not.

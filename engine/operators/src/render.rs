@@ -33,11 +33,7 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
         Plan::Get { relation, .. } => {
             Err(SqlError::new("XX000", format!("relation {relation} has no source in this dataflow")))
         }
-        Plan::GetLocal { id, .. } => context
-            .locals
-            .get(id)
-            .cloned()
-            .ok_or_else(|| SqlError::new("XX000", format!("local relation {} is used outside its scope", id.0))),
+        Plan::GetLocal { id, .. } => local(context, *id),
         Plan::Mfp(input, mfp) => {
             let input = render(context, input)?;
             Ok(mfp::render(context, input, mfp))
@@ -108,6 +104,11 @@ fn followed<'s, T: RenderTime>(
     let followed =
         follow.and_then(|Follow { feeds, catalog, .. }| Some((feeds, planner::delta::join_step(plan, &catalog)?)));
     followed.ok_or_else(|| SqlError::new("XX000", "a maintained plan has a lookup that cannot be followed"))
+}
+
+fn local<'s, T: RenderTime>(context: &Context<'s, T>, id: LocalId) -> Result<Bundle<'s, T>, SqlError> {
+    let outside = || SqlError::new("XX000", format!("local relation {} is used outside its scope", id.0));
+    context.locals.get(&id).cloned().ok_or_else(outside)
 }
 
 /// What a temporal filter follows: the clock; and where its rows wait.
