@@ -53,8 +53,7 @@ pub(super) fn defer_volatile(mut query: Query) -> Query {
             | Plan::AtMostOne { .. }
             | Plan::Union(..)
             | Plan::Negate(_)
-            | Plan::Threshold(_)
-            | Plan::Temporal { .. } => return query,
+            | Plan::Threshold(_) => return query,
         }
     };
     let finishing = &mut query.finishing;
