@@ -26,8 +26,13 @@ pub(crate) const SCHEMAS: [(&str, Id); 5] = [
 pub(crate) struct CatalogNames {
     catalog: Arc<Catalog>,
     public_is_searched: bool,
-    /// Knows the one login role and the one database, where there is a session.
-    session: Option<Arc<dyn Environment>>,
+    /// Where there is a session, its login and its database. By name only: sessions keep this, so it must keep none of them.
+    session: Option<SessionNames>,
+}
+
+struct SessionNames {
+    login: String,
+    database: String,
 }
 
 /// OID of the one login role, as in PostgreSQL.
@@ -45,7 +50,8 @@ impl CatalogNames {
 
     /// As that session knows its login and its database.
     pub(crate) fn of_session(self, session: &Arc<dyn Environment>) -> CatalogNames {
-        CatalogNames { session: Some(Arc::clone(session)), ..self }
+        let (login, database) = (session.session_user(), session.database());
+        CatalogNames { session: Some(SessionNames { login, database }), ..self }
     }
 
     /// Whether names of `public` are found without their schema.
@@ -85,7 +91,7 @@ impl CatalogNames {
         let (schema, name) = match parts.as_slice() {
             [name] => (None, name.as_str()),
             [schema, name] => (Some(schema.as_str()), name.as_str()),
-            [database, schema, name] if self.session.as_ref().is_none_or(|session| session.database() == *database) => {
+            [database, schema, name] if self.session.as_ref().is_none_or(|session| session.database == *database) => {
                 (Some(schema.as_str()), name.as_str())
             }
             _ => return None,
@@ -207,7 +213,7 @@ impl TextCatalog for CatalogNames {
             }
             ScalarType::Regrole => {
                 let session = self.session.as_ref().filter(|_| oid == OWNER)?;
-                Some(quote_identifier(&session.session_user()))
+                Some(quote_identifier(&session.login))
             }
             _ => routine::name(kind, oid),
         }
@@ -226,7 +232,7 @@ impl TextCatalog for CatalogNames {
                 SCHEMAS.iter().find(|(known, _)| wanted.as_deref() == Some(*known)).map(|(_, oid)| *oid)
             }
             ScalarType::Regrole => {
-                let is_own = |session: &Arc<dyn Environment>| lone().as_ref() == Some(&session.session_user());
+                let is_own = |session: &&SessionNames| lone().as_ref() == Some(&session.login);
                 self.session.as_ref().filter(|session| is_own(session)).map(|_| OWNER)
             }
             _ => routine::oid(kind, name, &|name| self.type_oid(name))?,
