@@ -10,6 +10,7 @@ pub mod costs;
 mod estimate;
 mod finish;
 mod join;
+mod kept;
 mod late_materialization;
 mod matching;
 mod order;

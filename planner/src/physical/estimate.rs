@@ -28,6 +28,7 @@ impl Planner<'_> {
         let Chain { core, mfp } = Chain::of(mir);
         let (mut estimate, filtered) = match core {
             Mir::Get { relation, .. } => {
+                let mfp = self.with_kept(*relation, mfp);
                 let found = self.access(*relation, &mfp);
                 // What may have to read all rows is planned as if it had to.
                 let estimate = if self.reads_all(*relation, &found.access) {

@@ -211,6 +211,8 @@ pub enum ExpressionUse<'a> {
     Check,
     /// WHERE of an index: an immutable condition over the row.
     IndexPredicate,
+    /// A key of an index: an immutable expression over the row.
+    IndexKey,
     /// DEFAULT of this column: over nothing.
     Default(&'a Column),
     /// GENERATED ALWAYS AS … STORED of this column: over the row, immutable.
@@ -247,6 +249,14 @@ pub(crate) fn check_expression(
                 return Err(PlanError::new("42P17", "functions in index predicate must be marked IMMUTABLE"));
             }
             (expr, "index predicate")
+        }
+        ExpressionUse::IndexKey => {
+            let frame = resolver.row_frame(table, Clause::IndexExpression);
+            let key = resolver.catalog_expression(text, frame, |resolver, typed| resolver.settle(typed))?;
+            if volatility(&key.expr) != Volatility::Immutable {
+                return Err(PlanError::new("42P17", "functions in index expression must be marked IMMUTABLE"));
+            }
+            (key.expr, "index expression")
         }
         ExpressionUse::Default(column) => {
             let frame = Frame::default().clause(Clause::ColumnDefault);

@@ -11,6 +11,7 @@ fn column(name: &str, scalar: ScalarType, nullable: bool) -> Column {
         default: None,
         missing: None,
         dropped: false,
+        hidden: false,
         comment: None,
     }
 }
