@@ -249,10 +249,19 @@ fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog
 /// Plans a definition over the resolver's hook.
 ///
 /// # Errors
-/// Those of `plan_ddl`.
+/// Those of `plan_ddl`; 0A000 for a materialized view that the clock changes in another way than by temporal filters.
 pub fn plan_definition(statement: &Statement, catalog: &Catalog, labels: Labels) -> Result<DdlPlan, PlanError> {
     let session = SessionInfo::default();
-    plan_ddl(statement, catalog, labels, &resolver_hook(&session))
+    let plan = plan_ddl(statement, catalog, labels, &resolver_hook(&session))?;
+    // Where conditions of the clock come to stand in a view is found out by planning it.
+    if let Statement::CreateView(create) = statement
+        && create.materialized
+        && let Some(made) = plan.catalog.table_by_name(&create.name.name).map(|table| table.id)
+        && catalog.table(made).is_none()
+    {
+        plan_view(&plan.catalog, made)?;
+    }
+    Ok(plan)
 }
 
 /// Plans the end of a restore over the resolver's hook.
