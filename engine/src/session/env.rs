@@ -118,7 +118,8 @@ impl SessionState {
 impl Everyday {
     fn of(settings: &Settings) -> Everyday {
         let isolation = match settings.get("default_transaction_isolation") {
-            Some("repeatable read" | "serializable") => Isolation::RepeatableRead,
+            Some("repeatable read") => Isolation::RepeatableRead,
+            Some("serializable") => Isolation::Serializable,
             Some(_) | None => Isolation::ReadCommitted,
         };
         Everyday {

@@ -21,7 +21,6 @@ use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode};
 use state::reader::Reader;
 use std::sync::Arc;
-use transactions::modes::Isolation;
 use transactions::transaction::Transaction;
 
 // How many times as many rows are asked for when too many of them were skipped.
@@ -86,7 +85,7 @@ impl Session {
                 let (context, rows) = found;
                 return Ok(Settled { view, context, rows });
             }
-            if transaction.modes.isolation == Isolation::RepeatableRead {
+            if transaction.modes.isolation.is_of_one_snapshot() {
                 return Err(SqlError::new("40001", "could not serialize access due to concurrent update")
                     .hint("retry the transaction"));
             }

@@ -17,7 +17,7 @@ impl Session {
 
     pub(super) fn set_transaction(&mut self, said: TransactionModes, session: bool) -> Result<Response, SqlError> {
         if session {
-            let modes = self.default_modes().with(said)?;
+            let modes = self.default_modes().with(said);
             let mut state = self.state.lock();
             for (setting, mode) in [
                 ("default_transaction_isolation", "transaction_isolation"),
@@ -26,7 +26,7 @@ impl Session {
                 state.settings.set(setting, modes.shown(mode), false)?;
             }
         } else if self.in_block() {
-            self.change_modes(self.modes().with(said)?)?;
+            self.change_modes(self.modes().with(said))?;
         } else {
             self.notice("WARNING", "25P01", "SET TRANSACTION can only be used in transaction blocks");
         }
@@ -69,7 +69,7 @@ impl Session {
             None if is_isolation => Modes { isolation: self.default_modes().isolation, ..self.modes() },
             None => Modes { read_only: self.default_modes().read_only, ..self.modes() },
         };
-        let modes = base.with(said)?;
+        let modes = base.with(said);
         if self.transaction.active.is_some() {
             self.change_modes(modes)?;
         }

@@ -37,7 +37,7 @@ impl Session {
             self.refuse_company(command, in_script)?;
         }
         match &prepared.statement {
-            Statement::Begin(begin) => self.begin("BEGIN", begin.modes),
+            Statement::Begin(begin) => self.begin(begin.tag, begin.modes),
             Statement::Ctx(CtxCommand::Start) => self.begin("CTX START", TransactionModes::default()),
             Statement::Commit { chain } => self.finish_block(true, *chain, "COMMIT"),
             Statement::Ctx(CtxCommand::Commit) => self.finish_block(true, false, "CTX COMMIT"),
@@ -278,7 +278,7 @@ impl Session {
             self.notice("WARNING", "25001", "there is already a transaction in progress");
             return complete(tag);
         }
-        let modes = self.default_modes().with(said)?;
+        let modes = self.default_modes().with(said);
         let transaction = self.transaction();
         // Statements of the same query string before BEGIN belong to the block.
         transaction.modes = modes;

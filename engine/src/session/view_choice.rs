@@ -20,6 +20,7 @@ use state::layered_snapshot::LayeredSnapshot;
 use state::reader::Reader;
 use state::view_states::ViewState;
 use std::sync::Arc;
+use transactions::modes::Isolation;
 use transactions::transaction::HeldState;
 use views::bound::{greatest_rank, rows_shown, suffices};
 use views::no_view::NoView;
@@ -289,7 +290,13 @@ impl Session {
     }
 
     pub(super) fn auto_views(&self) -> bool {
-        self.state.lock().everyday().auto_views
+        self.state.lock().everyday().auto_views && !self.is_serializable()
+    }
+
+    /// What a SERIALIZABLE transaction reads is told by tables: views of queries and orders in memory are not read.
+    fn is_serializable(&self) -> bool {
+        let active = self.transaction.active.as_ref();
+        active.is_some_and(|active| active.transaction.modes.isolation == Isolation::Serializable)
     }
 
     /// Whether a query may be a view by its parameters; found out once a plan.

@@ -160,6 +160,14 @@ impl SqlError {
     }
 }
 
+/// 40001: others wrote what a SERIALIZABLE transaction has read.
+pub fn not_serializable() -> SqlError {
+    let message = "could not serialize access due to read/write dependencies among transactions";
+    SqlError::new("40001", message)
+        .detail("Reason code: Canceled on identification as a pivot, during commit attempt.")
+        .hint("The transaction might succeed if retried.")
+}
+
 /// 40001: a data subject was forgotten since the snapshot was taken.
 pub fn snapshot_ended() -> SqlError {
     SqlError::new("40001", "the snapshot has ended").hint("a data subject was forgotten; retry the transaction")

@@ -17,6 +17,7 @@ pub use crate::reader::Located;
 use crate::reader::{KeyRange, RangeRows, Reader, RowIterator, find_one};
 use crate::shape::{Schema, TableShape};
 use crate::snapshot_holders::Hold;
+use crate::validation::ReadSet;
 use crate::view_states::{Arrangement, Stage, Views};
 use planner::catalog::{Catalog, Index, Table};
 use planner::ownership::graph::KeyForm;
@@ -53,6 +54,8 @@ pub struct LayeredSnapshot {
     keeps: bool,
     /// Views are read though a row of them fails.
     amid_errors: bool,
+    /// Where a SERIALIZABLE transaction notes what it reads.
+    reads: Option<Arc<ReadSet>>,
 }
 
 impl LayeredSnapshot {
@@ -71,6 +74,7 @@ impl LayeredSnapshot {
             known: None,
             keeps: false,
             amid_errors: false,
+            reads: None,
         }
     }
 
@@ -107,6 +111,37 @@ impl LayeredSnapshot {
     pub fn noting(mut self, seen: Arc<ObservedOwners>) -> Self {
         self.seen = Some(seen);
         self
+    }
+
+    /// For the statements of a SERIALIZABLE transaction: what they read is noted.
+    #[must_use]
+    pub fn noting_reads(mut self, reads: Option<Arc<ReadSet>>) -> Self {
+        self.reads = reads;
+        self
+    }
+
+    /// A table is read, or what a view is made of.
+    fn note_table(&self, table: &Table) {
+        let Some(reads) = &self.reads else { return };
+        match &table.view {
+            None => reads.table(table.id),
+            Some(view) => {
+                view.reads
+                    .keys()
+                    .filter_map(|id| self.schema.catalog().table(*id))
+                    .for_each(|below| self.note_table(below));
+            }
+        }
+    }
+
+    /// A value of an index is looked up: all of it, or first columns.
+    fn note_value(&self, table: &Table, index: &Index, values: &[Datum]) {
+        let Some(reads) = &self.reads else { return };
+        if table.is_stored() && values.len() == index.columns.len() && table.primary_key != Some(index.id) {
+            reads.value(table.id, index.id, &key::encode_all(values));
+        } else {
+            self.note_table(table);
+        }
     }
 
     /// For a derivation: what the transaction knows of the snapshot is not looked up.
@@ -500,6 +535,9 @@ impl Reader for LayeredSnapshot {
 
     fn get(&self, table: &Table, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
         assert!(table.is_stored(), "rows of views have no keys to be asked for by");
+        if let Some(reads) = &self.reads {
+            reads.row(table.id, row_key);
+        }
         if let Some(version) = self.layered(table.id, row_key) {
             return Ok(version.cloned());
         }
@@ -507,6 +545,7 @@ impl Reader for LayeredSnapshot {
     }
 
     fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        self.note_value(table, index, values);
         if !table.is_stored() {
             let arrangement = self.arrangement(table, Some(index.id))?;
             let mut rows = Vec::new();
@@ -526,6 +565,9 @@ impl Reader for LayeredSnapshot {
     }
 
     fn arranged(&self, table: &Table, index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
+        if !table.is_stored() {
+            self.note_table(table);
+        }
         match index.filter(|_| !table.is_stored()) {
             Some(index) => self.arrangement(table, Some(index.id)).cloned().map(Some),
             None => Ok(None),
@@ -539,6 +581,7 @@ impl Reader for LayeredSnapshot {
         keys: &[Vec<Datum>],
         tell: &mut dyn FnMut(usize),
     ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        self.note_table(table);
         let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
         if let Some(shape) = shape.filter(|shape| index.is_none() || shape.key_form == KeyForm::Hashed) {
             return self.stored_first(shape, index, keys, tell);
@@ -553,6 +596,7 @@ impl Reader for LayeredSnapshot {
         values: &[Datum],
         at_most: usize,
     ) -> Result<Option<Vec<Located>>, SqlError> {
+        self.note_value(table, index, values);
         let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
         let has_entries = shape.is_some_and(|shape| shape.key_form == KeyForm::Hashed)
             && table.primary_key != Some(index.id)
@@ -571,6 +615,7 @@ impl Reader for LayeredSnapshot {
     }
 
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
+        self.note_value(table, index, values);
         if !table.is_stored() || !self.layers.is_empty() {
             return Ok(!self.index(table, index, values)?.is_empty());
         }
@@ -580,6 +625,7 @@ impl Reader for LayeredSnapshot {
     }
 
     fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<Option<RangeRows>, SqlError> {
+        self.note_table(table);
         let shape = self.shape(table.id)?;
         match shape.key_form {
             KeyForm::Ordered => {
@@ -591,6 +637,7 @@ impl Reader for LayeredSnapshot {
     }
 
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError> {
+        self.note_table(table);
         if !table.is_stored() {
             let rows = self.arrangement(table, None)?.rows();
             return Ok(Box::new(rows.map(|row| Ok((view_row_key(), row)))));
@@ -620,6 +667,7 @@ impl Reader for LayeredSnapshot {
     }
 
     fn scan_once(&self, table: &Table) -> Result<RowIterator, SqlError> {
+        self.note_table(table);
         if !table.is_stored() || !self.layers.is_empty() {
             return self.scan(table);
         }

@@ -323,7 +323,6 @@ impl Settings {
         let is_supported = match known.supported {
             Supported::All => true,
             Supported::Default => kept == known.default,
-            Supported::AllBut(refused) => kept != refused,
         };
         if is_supported {
             return Ok(kept);

@@ -1,11 +1,18 @@
-//! Optimistic validation: what a derivation read, and what recent commits wrote, as 64-bit marks.
+//! Optimistic validation: what a derivation or a SERIALIZABLE transaction read, and what recent commits wrote, as 64-bit marks.
 //!
+//! ```text
+//! derivation ───────────▶ Marks ───┐                       read before a commit since? derived again
+//!                                  ├─▶ RecentWrites ◀── commits
+//! statements ─▶ ReadSet ─▶ Marks ──┘                       read before a commit since? 40001
+//! ```
 //! A connection derives placements against a snapshot and notes a mark for each thing that it looked at.
 //! The commit thread compares them with the marks of commits since. A collision of hashes costs one more
-//! derivation and nothing else.
+//! derivation, or one more attempt of the client, and nothing else.
 
+use parking_lot::Mutex;
 use repr::hash::{HashMap, RandomState};
 use repr::{CommitTime, IndexId, RelationId, RowKey};
+use std::collections::HashSet;
 use std::hash::{BuildHasher, Hash};
 use std::sync::LazyLock;
 
@@ -22,6 +29,16 @@ pub enum Mark<'a> {
     Subject(RelationId, &'a RowKey),
     /// The catalog.
     Catalog,
+    /// Anything in a table.
+    Table(RelationId),
+    /// For statements: a row of a table, there or not.
+    RowOf(RelationId, &'a RowKey),
+    /// For statements: the rows with this value in an index.
+    ValueOf(IndexId, &'a [u8]),
+    /// For statements: what a commit changed in a table is not told by rows and values.
+    Untold(RelationId),
+    /// Anything at all.
+    Anything,
 }
 
 /// The same for all, and another one at each start.
@@ -35,6 +52,41 @@ impl Marks {
     /// Notes one.
     pub fn note(&mut self, mark: &Mark<'_>) {
         self.0.push(HASHES.hash_one(mark));
+    }
+}
+
+/// What the statements of a SERIALIZABLE transaction have read, as far as others may write it.
+#[derive(Default)]
+pub struct ReadSet(Mutex<HashSet<u64>>);
+
+/// Who has read more is held against any commit.
+const READS_MAX: usize = 1 << 16;
+
+impl ReadSet {
+    /// One row, there or not.
+    pub fn row(&self, relation: RelationId, row_key: &RowKey) {
+        self.note(&[Mark::RowOf(relation, row_key), Mark::Untold(relation)]);
+    }
+    /// The rows that have a canonical value in an index.
+    pub fn value(&self, relation: RelationId, index: IndexId, value: &[u8]) {
+        self.note(&[Mark::ValueOf(index, value), Mark::Untold(relation)]);
+    }
+    /// A table.
+    pub fn table(&self, relation: RelationId) {
+        self.note(&[Mark::Table(relation)]);
+    }
+    /// All that was read.
+    pub fn marks(&self) -> Marks {
+        Marks(self.0.lock().iter().copied().collect())
+    }
+
+    fn note(&self, marks: &[Mark<'_>]) {
+        let mut noted = self.0.lock();
+        if noted.len() >= READS_MAX {
+            noted.clear();
+            noted.insert(HASHES.hash_one(&Mark::Anything));
+        }
+        noted.extend(marks.iter().map(|mark| HASHES.hash_one(mark)));
     }
 }
 

@@ -1,6 +1,6 @@
 """Histories of lists and registers, looked through for what their isolation level forbids (after Elle: Kingsbury and Alvaro, VLDB 2020).
 
-Threads append to lists, write registers and read both, in READ COMMITTED and REPEATABLE READ, with savepoints, rollbacks,
+Threads append to lists, write registers and read both, in READ COMMITTED, REPEATABLE READ and SERIALIZABLE, with savepoints, rollbacks,
 conflicts, and a server that is killed in between. Every element is written once, so that what a list holds says in which
 order its writers came, and a register counts its versions. From that follow the dependencies between transactions:
 
@@ -8,7 +8,8 @@ order its writers came, and a register counts its versions. From that follow the
 
 Forbidden to all: reads of what was rolled back or was not the writer's last, lost writes, circles of ww and wr, reading not one's
 own writes, reading less than had been acknowledged before. To REPEATABLE READ besides: two snapshots in one transaction, and
-circles with one rw, which is its own (lost update among them; write skew has two). The checker proves on planted anomalies
+circles with one rw, which is its own (lost update among them; write skew has two). To SERIALIZABLE all circles whose rw are of
+such transactions, write skew among them. The checker proves on planted anomalies
 that it finds each. HISTORIES_TRANSACTIONS (3000), HISTORIES_KILLS (3), HISTORIES_SEED.
 """
 import bisect
@@ -38,8 +39,9 @@ COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
 class Transaction:
     """What one transaction did, as its client saw it: `operations` are (kind, key, value, statement began)."""
 
-    def __init__(self, repeatable):
-        self.repeatable = repeatable
+    def __init__(self, repeatable, serializable=False):
+        self.repeatable = repeatable or serializable
+        self.serializable = serializable
         self.began = None
         self.operations = []
         # Elements of savepoints that were rolled back.
@@ -93,7 +95,7 @@ class Clients:
                     connection = None
                     time.sleep(0.02)
                     continue
-            transaction = Transaction(dice.random() < 0.5)
+            transaction = Transaction(dice.random() < 0.5, dice.random() < 0.35)
             try:
                 self.transact(connection, transaction, dice)
             except psycopg.Error as error:
@@ -112,7 +114,7 @@ class Clients:
             connection.close()
 
     def transact(self, connection, transaction, dice):
-        level = "REPEATABLE READ" if transaction.repeatable else "READ COMMITTED"
+        level = "SERIALIZABLE" if transaction.serializable else "REPEATABLE READ" if transaction.repeatable else "READ COMMITTED"
         transaction.began = time.monotonic()
         connection.execute(f"BEGIN ISOLATION LEVEL {level}")
         for _ in range(dice.randint(1, 5)):
@@ -370,8 +372,14 @@ class Checker:
         return all(self.history[number].state == COMMITTED for number in numbers)
 
     def circles(self):
-        """Circles of ww and wr; and for REPEATABLE READ those that one rw of its own closes."""
-        rank = self.ranked()
+        """Circles of ww and wr; for REPEATABLE READ those that one rw of its own closes, for SERIALIZABLE all with rw of theirs."""
+        rank = self.ranked(self.edges, "circle of ww and wr")
+        if len(rank) == sum(transaction.state == COMMITTED for transaction in self.history):
+            both = defaultdict(set, {number: set(followers) for number, followers in self.edges.items()})
+            for number, followers in self.against.items():
+                if self.history[number].serializable:
+                    both[number] |= followers
+            self.ranked(both, "circle with rw of SERIALIZABLE")
         for number, followers in self.against.items():
             if not self.history[number].repeatable or rank.get(number) is None:
                 continue
@@ -379,22 +387,22 @@ class Checker:
                 if rank.get(follower) is not None and self.leads(follower, number, rank):
                     self.says("circle with one rw", number, follower)
 
-    def ranked(self):
+    def ranked(self, edges, name):
         """A place for each transaction behind those that it follows; those that follow each other have none."""
-        degree = Counter(follower for followers in self.edges.values() for follower in followers)
+        degree = Counter(follower for followers in edges.values() for follower in followers)
         ready = [number for number, transaction in enumerate(self.history) if transaction.state == COMMITTED and not degree[number]]
         heapq.heapify(ready)
         rank = {}
         while ready:
             number = heapq.heappop(ready)
             rank[number] = len(rank)
-            for follower in self.edges.get(number, ()):
+            for follower in edges.get(number, ()):
                 degree[follower] -= 1
                 if not degree[follower]:
                     heapq.heappush(ready, follower)
         stuck = [number for number, transaction in enumerate(self.history) if transaction.state == COMMITTED and number not in rank]
         if stuck:
-            self.says("circle of ww and wr", stuck[0], len(stuck))
+            self.says(name, stuck[0], len(stuck))
         return rank
 
     def leads(self, start, goal, rank):
@@ -413,8 +421,8 @@ class Checker:
 
 def planted():
     """Histories with one anomaly each, and what the checker must call it."""
-    def transaction(*operations, repeatable=True, state=COMMITTED, began=0.0, acknowledged=None, undone=()):
-        made = Transaction(repeatable)
+    def transaction(*operations, repeatable=True, serializable=False, state=COMMITTED, began=0.0, acknowledged=None, undone=()):
+        made = Transaction(repeatable, serializable)
         made.began, made.state, made.acknowledged = began, state, acknowledged
         made.operations = [(kind, key, value, began) for kind, key, value in operations]
         made.undone = set(undone)
@@ -443,6 +451,9 @@ def planted():
         ("circle with one rw", [transaction(look(-1, 0, 0), write(-1, 1, 5)), transaction(look(-1, 0, 0), write(-1, 2, 6))], {}, {-1: (6, 2)}),
         # Allowed: write skew in REPEATABLE READ, the rest in READ COMMITTED.
         (None, [transaction(read(1), append(2, 2)), transaction(read(2), append(1, 1))], {1: [1], 2: [2]}, {}),
+        (None, [transaction(read(1), append(2, 2), serializable=True), transaction(read(2), append(1, 1))], {1: [1], 2: [2]}, {}),
+        ("circle with rw of SERIALIZABLE",
+         [transaction(read(1), append(2, 2), serializable=True), transaction(read(2), append(1, 1), serializable=True)], {1: [1], 2: [2]}, {}),
         (None, [transaction(append(1, 1)), transaction(read(1), read(1, 1), repeatable=False)], {1: [1]}, {}),
         (None, [transaction(read(1), append(1, 1), repeatable=False), transaction(read(1), append(1, 2), repeatable=False)], {1: [1, 2]}, {}),
         (None, [transaction(append(1, 1), state=UNKNOWN), transaction(append(1, 2), state=UNKNOWN)], {1: [1]}, {}),
@@ -484,6 +495,7 @@ class Histories(Check):
             lists = dict(connection.execute("SELECT k, v FROM lists").fetchall())
             registers = {key: (value, version) for key, value, version in connection.execute("SELECT k, v, version FROM registers").fetchall()}
         states = Counter((step.repeatable, step.state) for step in clients.history)
+        serializable = sum(step.serializable and step.state == COMMITTED for step in clients.history)
         checker = Checker(clients.history, lists, registers)
         anomalies = checker.check()
         self.tally.equal(anomalies[:5], [], f"anomalies ({len(anomalies)}) with HISTORIES_SEED={SEED}")
@@ -493,7 +505,7 @@ class Histories(Check):
         edges = sum(map(len, checker.edges.values())), sum(map(len, checker.against.values()))
         self.tally.that(min(edges) > TRANSACTIONS // 10, "transactions depend on each other", edges)
         print(f"{len(clients.history)} transactions in {took:.0f} s with {KILLS} kills and seed {SEED}: {committed} committed, "
-              f"{states[True, COMMITTED]} of them REPEATABLE READ; {edges[0]} ww and wr, {edges[1]} rw, {len(anomalies)} anomalies", flush=True)
+              f"{states[True, COMMITTED] - serializable} of them REPEATABLE READ, {serializable} SERIALIZABLE; {edges[0]} ww and wr, {edges[1]} rw, {len(anomalies)} anomalies", flush=True)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ use state::sequence::Sequences;
 use state::settings::server::ServerSettings;
 use state::shape::Schema;
 use state::statistics::Statistics;
-use state::validation::RecentWrites;
+use state::validation::{Marks, RecentWrites};
 use state::view_states::Views;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -108,6 +108,8 @@ pub struct PreparedCommit {
     pub batch: Batch,
     /// The erasures in it.
     pub erasures: Vec<Erasure>,
+    /// What a SERIALIZABLE transaction has read, and as of when: nobody may have written it since.
+    pub seen: Option<(Marks, CommitTime)>,
 }
 
 /// What became of a transaction.
@@ -163,7 +165,7 @@ pub fn seal(
     let mut batch = placement::build(old, &new, overlay, &derivation)?;
     let erasures = receipt::issue(&between, &derivation, &mut batch)?;
     let derivation = Arc::into_inner(derivation).expect("whoever helped to place its rows has let go of it");
-    Ok(PreparedCommit { based_on, derivation, batch, erasures })
+    Ok(PreparedCommit { based_on, derivation, batch, erasures, seen: None })
 }
 
 /// The running pipeline.
@@ -295,7 +297,8 @@ impl CommitPipeline {
         batch.append_audit(store, entry)?;
         // Nothing was read: no commit that comes first can make it another.
         let based_on = CommitTime(u64::MAX);
-        let prepared = PreparedCommit { based_on, derivation: Derivation::default(), batch, erasures: Vec::new() };
+        let (derivation, erasures) = (Derivation::default(), Vec::new());
+        let prepared = PreparedCommit { based_on, derivation, batch, erasures, seen: None };
         match self.commit(Arc::new(Overlay::new(schema.clone())), prepared)? {
             Outcome::Committed(..) => Ok(()),
             Outcome::Refused(error) => Err(error),
@@ -588,6 +591,11 @@ impl Committer {
         layer: &Overlay,
     ) -> Result<Option<PreparedCommit>, SqlError> {
         self.store.check_room(&prepared.batch)?;
+        if let Some((marks, since)) = &prepared.seen
+            && !self.decided.recent.unchanged_since(marks, *since)
+        {
+            return Err(state::error::not_serializable());
+        }
         if self.decided.recent.unchanged_since(&prepared.derivation.reads, prepared.based_on) {
             return Ok(Some(prepared));
         }

@@ -1,7 +1,6 @@
 //! How a transaction was begun, and what it sees of others.
 
 use planner::parse::utility::{IsolationLevel, TransactionModes};
-use state::SqlError;
 
 /// What a transaction sees of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +9,18 @@ pub enum Isolation {
     ReadCommitted,
     /// All statements see what was committed before the first; first committer wins.
     RepeatableRead,
+    /// The same, and as if nobody else had been there: whoever writes, after others wrote what it has read, is refused.
+    Serializable,
+}
+
+impl Isolation {
+    /// Whether all statements see one snapshot.
+    pub fn is_of_one_snapshot(self) -> bool {
+        match self {
+            Isolation::ReadCommitted => false,
+            Isolation::RepeatableRead | Isolation::Serializable => true,
+        }
+    }
 }
 
 /// How a transaction was begun.
@@ -28,22 +39,21 @@ impl Modes {
             return Some(match self.isolation {
                 Isolation::ReadCommitted => "read committed",
                 Isolation::RepeatableRead => "repeatable read",
+                Isolation::Serializable => "serializable",
             });
         }
         setting.eq_ignore_ascii_case("transaction_read_only").then_some(if self.read_only { "on" } else { "off" })
     }
 
-    /// With what was said, elsewhere as they are. 0A000 for SERIALIZABLE.
-    pub fn with(self, said: TransactionModes) -> Result<Modes, SqlError> {
+    /// With what was said, elsewhere as they are.
+    #[must_use]
+    pub fn with(self, said: TransactionModes) -> Modes {
         let isolation = match said.isolation {
             None => self.isolation,
             Some(IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted) => Isolation::ReadCommitted,
             Some(IsolationLevel::RepeatableRead) => Isolation::RepeatableRead,
-            Some(IsolationLevel::Serializable) => {
-                return Err(SqlError::unsupported("ISOLATION LEVEL SERIALIZABLE")
-                    .hint("use REPEATABLE READ, and SELECT … FOR UPDATE for what must not change"));
-            }
+            Some(IsolationLevel::Serializable) => Isolation::Serializable,
         };
-        Ok(Modes { isolation, read_only: said.read_only.unwrap_or(self.read_only) })
+        Modes { isolation, read_only: said.read_only.unwrap_or(self.read_only) }
     }
 }

@@ -469,7 +469,40 @@ fn note_writes(between: &Between<'_>, derivation: &mut Derivation) -> Result<(),
     if between.overlay.changes_schema() {
         writes.note(&Mark::Catalog);
     }
+    note_for_statements(between, &mut writes)?;
     derivation.writes = writes;
+    Ok(())
+}
+
+/// Whoever changes more rows tells of tables only.
+const TOLD_ROWS_MAX: usize = 1_024;
+
+/// Marks for whatever a SERIALIZABLE transaction may have read of what this one changes.
+fn note_for_statements(between: &Between<'_>, writes: &mut Marks) -> Result<(), SqlError> {
+    writes.note(&Mark::Anything);
+    let told = between.overlay.len() <= TOLD_ROWS_MAX && !between.overlay.changes_schema();
+    for table in between.overlay.dropped_tables() {
+        writes.note(&Mark::Table(table.id));
+        writes.note(&Mark::Untold(table.id));
+    }
+    for (relation, changes) in between.overlay.tables() {
+        writes.note(&Mark::Table(relation));
+        if !told || changes.truncated {
+            writes.note(&Mark::Untold(relation));
+            continue;
+        }
+        let shape = between.new.shape(relation)?;
+        for (row_key, change) in &changes.rows {
+            writes.note(&Mark::RowOf(relation, row_key));
+            for index in &shape.table().indexes {
+                let value = |row: &Option<Row>| row.as_ref().and_then(|row| shape.index_value_of(index, row));
+                // A row of a value that stays may have become another.
+                for value in [value(&change.before), value(&change.after)].into_iter().flatten() {
+                    writes.note(&Mark::ValueOf(index.id, &value));
+                }
+            }
+        }
+    }
     Ok(())
 }
 

@@ -21,6 +21,7 @@ use state::published::Published;
 use state::read_memo::ReadMemo;
 use state::reader::Reader;
 use state::snapshot_holders::{Hold, Holder};
+use state::validation::ReadSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -96,6 +97,8 @@ pub(crate) struct Reads {
     pinned: Option<HeldState>,
     /// A statement has taken a snapshot.
     has_looked: bool,
+    /// What a SERIALIZABLE one has read.
+    set: Arc<ReadSet>,
     /// What was read of what is committed, while that is kept.
     recalling: Option<MemoOfReads>,
     /// Whose copies the rows were read from that it has changed.
@@ -145,6 +148,7 @@ impl Transaction {
             pinned: None,
             snapshot: OneSnapshot::Open,
             has_looked: false,
+            set: Arc::default(),
             recalling: None,
             owners_seen: Arc::default(),
             parents: KeptParents::default(),
@@ -227,13 +231,23 @@ impl Transaction {
                         (base, Arc::new(hold))
                     }
                 };
-                if isolation == Isolation::RepeatableRead {
+                if isolation.is_of_one_snapshot() {
                     self.reads.snapshot = OneSnapshot::Taken(base.clone(), hold.clone());
                 }
                 (base, hold)
             }
         };
-        Ok(self.over(base).held(hold))
+        let reads = (self.modes.isolation == Isolation::Serializable).then(|| self.reads.set.clone());
+        Ok(self.over(base).held(hold).noting_reads(reads))
+    }
+
+    /// What it has read must not have been written since, if it is SERIALIZABLE.
+    fn validated(&self, prepared: PreparedCommit) -> PreparedCommit {
+        let seen = match (&self.reads.snapshot, self.modes.isolation) {
+            (OneSnapshot::Taken(base, _), Isolation::Serializable) => Some((self.reads.set.marks(), base.time)),
+            _ => None,
+        };
+        PreparedCommit { seen, ..prepared }
     }
 
     /// Whether all its statements read one snapshot, which is taken.
@@ -568,7 +582,7 @@ impl Transaction {
         };
         match prepared {
             Err(error) if error.code == "40001" && self.database.check_not_ended(time).is_err() => Ok(None),
-            prepared => prepared.map(Some),
+            prepared => Ok(Some(self.validated(prepared?))),
         }
     }
 }

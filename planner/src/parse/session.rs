@@ -96,10 +96,10 @@ impl Grammar<'_, '_> {
     fn transaction_statement(&mut self) -> Result<Option<Statement>, PlanError> {
         if self.eat(&["BEGIN"]) {
             self.work_or_transaction();
-            return Ok(Some(Statement::Begin(Begin { modes: self.transaction_modes()? })));
+            return Ok(Some(Statement::Begin(Begin { tag: "BEGIN", modes: self.transaction_modes()? })));
         }
         if self.eat(&["START", "TRANSACTION"]) {
-            return Ok(Some(Statement::Begin(Begin { modes: self.transaction_modes()? })));
+            return Ok(Some(Statement::Begin(Begin { tag: "START TRANSACTION", modes: self.transaction_modes()? })));
         }
         if self.words_are(&["PREPARE", "TRANSACTION"])
             || self.words_are(&["COMMIT", "PREPARED"])

@@ -8,6 +8,8 @@ use sqlparser::ast;
 /// BEGIN, START TRANSACTION
 #[derive(Clone, Debug, PartialEq)]
 pub struct Begin {
+    /// How it was said, as the client is told: BEGIN or START TRANSACTION.
+    pub tag: &'static str,
     /// The modes.
     pub modes: TransactionModes,
 }

@@ -53,6 +53,9 @@ impl LayeredSnapshot {
 
     /// A person's rows as they are stored.
     pub fn microdb(&self, id: MicroDbId) -> MicroDb {
+        if let Some(reads) = &self.reads {
+            self.schema.order().iter().for_each(|relation| reads.table(*relation));
+        }
         MicroDb { probe: self.base.snapshot.microdb_probe(), id }
     }
 

@@ -102,8 +102,6 @@ pub enum Supported {
     All,
     /// The default alone.
     Default,
-    /// All but this.
-    AllBut(&'static str),
 }
 
 /// What values a setting takes.
@@ -218,11 +216,6 @@ impl KnownSetting {
 
     const fn only_default(mut self) -> KnownSetting {
         self.supported = Supported::Default;
-        self
-    }
-
-    const fn all_but(mut self, value: &'static str) -> KnownSetting {
-        self.supported = Supported::AllBut(value);
         self
     }
 

@@ -4,7 +4,6 @@
 //! changed one meanwhile, READ COMMITTED computes the statement anew over a fresh snapshot (nothing was
 //! written yet, the locks stay), REPEATABLE READ gives 40001.
 
-use crate::modes::Isolation;
 use crate::writer::{RowUpdate, Writer};
 use operators::once::SystemRows;
 use operators::profile::Profile;
@@ -285,7 +284,7 @@ fn require_seen(
     on_conflict: &OnConflict,
     row_key: &RowKey,
 ) -> Result<(), SqlError> {
-    if writer.transaction.modes.isolation != Isolation::RepeatableRead {
+    if !writer.transaction.modes.isolation.is_of_one_snapshot() {
         return Ok(());
     }
     let seen = writer.transaction.statement_snapshot()?.get(shape.table(), row_key)?;
@@ -459,7 +458,7 @@ fn target_rows(
         if !changed {
             return Ok(targets);
         }
-        if writer.transaction.modes.isolation == Isolation::RepeatableRead {
+        if writer.transaction.modes.isolation.is_of_one_snapshot() {
             return Err(concurrent_update());
         }
     }

@@ -49,7 +49,7 @@ pub(super) static KNOWN: &[KnownSetting] = &[
     text("default_text_search_config", "pg_catalog.simple", TextKind::SearchConfiguration, LOCALE, "Sets default text search configuration."),
     one_of("default_toast_compression", "pglz", &COMPRESSIONS, STATEMENT, "Sets the default compression method for compressible values."),
     boolean("default_transaction_deferrable", "off", STATEMENT, "Sets the default deferrable status of new transactions."),
-    one_of("default_transaction_isolation", "read committed", &ISOLATION_LEVELS, STATEMENT, "Sets the transaction isolation level of each new transaction.").all_but("serializable"),
+    one_of("default_transaction_isolation", "read committed", &ISOLATION_LEVELS, STATEMENT, "Sets the transaction isolation level of each new transaction."),
     boolean("default_transaction_read_only", "off", STATEMENT, "Sets the default read-only status of new transactions."),
     boolean("dogwood.auto_views", "on", DOGWOOD, "Lets queries that come again be answered by views that are kept for them."),
     integer("dogwood.forget_wait", "1000", Unit::Milliseconds, (0, i32::MAX), DOGWOOD, "Sets how long an erasure waits for others to end by themselves."),
