@@ -22,6 +22,7 @@ mod identity;
 pub(crate) mod index_key;
 pub(crate) mod index_predicate;
 mod insert;
+pub(crate) mod kept_text;
 mod levels;
 mod limit;
 mod literals;
@@ -57,9 +58,9 @@ pub(crate) use dml::{default_expression, next_value_expression};
 pub(crate) use statement::check_expression;
 pub(crate) use statement::resolve_reads;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, resolve};
-pub(crate) use view::{qualified_definition, view_query};
+pub(crate) use view::{shown_definition, view_query};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Scope, SearchPath};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirQuery, OutputColumn};
 use position::Positions;
@@ -73,8 +74,8 @@ use view_names::Trace;
 /// What resolving must know of the session.
 #[derive(Clone, Debug)]
 pub struct SessionInfo {
-    /// Schemas in which unqualified names are looked for, after `pg_catalog`.
-    pub search_path: Vec<String>,
+    /// Where bare names are looked for.
+    pub path: SearchPath,
     /// What a view in FROM becomes.
     pub views: ViewUse,
 }
@@ -90,9 +91,10 @@ pub enum ViewUse {
     Opaque,
 }
 
+/// Nobody's: as kept texts are read.
 impl Default for SessionInfo {
     fn default() -> Self {
-        SessionInfo { search_path: vec!["$user".to_owned(), "public".to_owned()], views: ViewUse::Read }
+        SessionInfo { path: SearchPath::kept().clone(), views: ViewUse::Read }
     }
 }
 
@@ -170,6 +172,8 @@ pub(crate) struct Resolver<'a> {
     trace: Option<Trace>,
     /// Whether expressions become what PostgreSQL shows of them, rather than what is planned best.
     as_shown: bool,
+    /// Whether the text is kept, or about to be: it names relations, rather than what is called so when it is evaluated.
+    keeps: bool,
 }
 
 /// Common table expressions.
@@ -240,6 +244,7 @@ impl<'a> Resolver<'a> {
             views: ViewsUsed::default(),
             trace: None,
             as_shown: false,
+            keeps: session.path.is_of_kept_texts(),
         }
     }
 
@@ -258,6 +263,11 @@ impl<'a> Resolver<'a> {
             }
         }
         Ok(types)
+    }
+
+    /// What names mean here.
+    fn scope(&self) -> Scope<'a> {
+        Scope { catalog: self.catalog, path: &self.session.path }
     }
 
     fn at(&self, span: Span) -> Option<u32> {

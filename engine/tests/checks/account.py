@@ -12,6 +12,7 @@ import time
 import psycopg
 
 from harness import Check, rows, run_check
+from harness.protocol import SYNC, Raw, bind, message, parse, query, state
 
 MEMORY = 64 << 20
 # Beside the statement's own: caches, what threads keep, a look's worth of large values.
@@ -148,7 +149,7 @@ class Account(Check):
         self.done = threading.Event()
         self.bystander.start()
         try:
-            for case in (self.settings, self.within_memory, self.cancelled, self.cancelled_late, self.cancelled_writes, self.timed_out, self.hoards, self.cursors):
+            for case in (self.settings, self.within_memory, self.cancelled, self.cancelled_late, self.cancelled_writes, self.timed_out, self.hoards, self.hoarded, self.cursors):
                 self.tally.case(case)
         finally:
             self.done.set()
@@ -355,6 +356,55 @@ class Account(Check):
                 self.tally.equal(self.outcome(connection, "PREPARE again AS SELECT 1"), "", "given back")
             finally:
                 other.execute("RESET server_memory")
+
+    def hoarded(self):
+        """The same of all else that a session may keep, by SQL and by the protocol; with the session it goes."""
+        if self.options.only:
+            return
+        rows_of_a_kilobyte = "SELECT g, repeat('x', 1000) FROM generate_series(1, 2000) g"
+        kinds = {
+            "cursors WITH HOLD": (None, lambda turn: f"DECLARE c{turn} CURSOR WITH HOLD FOR {rows_of_a_kilobyte}"),
+            "settings": (None, lambda turn: f"SELECT set_config('my.v{turn}', repeat('x', 1000000), false)"),
+            "sorted cursors": ("BEGIN", lambda turn: f"DECLARE c{turn} CURSOR FOR {rows_of_a_kilobyte} ORDER BY g DESC; FETCH 1 FROM c{turn}"),
+            "savepoints": ("BEGIN", lambda turn: ";".join(f"SAVEPOINT s{turn}_{number}; UPDATE t SET n = n WHERE id = 1" for number in range(500))),
+            "advisory locks": (None, lambda turn: f"SELECT count(*) FROM (SELECT pg_advisory_lock(g) FROM generate_series({turn * 5_000}, {turn * 5_000 + 4_999}) g OFFSET 0) x"),
+        }
+        with self.server.connect() as other:
+            held = rows(other, "SELECT bytes FROM dogwood.memory WHERE part = 'everything else'")[0][0]
+            other.execute(f"SET server_memory = '{(held >> 20) + 96}MB'")
+            most = self.resident() + (96 << 20) + SLACK
+            try:
+                for name, (begin, statement) in kinds.items():
+                    with self.server.connect() as connection:
+                        connection.execute(begin or "SELECT 1")
+                        self.hoard(name, other, lambda turn: self.outcome(connection, statement(turn)))
+                for name, send in (("portals", self.bind_much), ("statements of the protocol", self.parse_much)):
+                    raw = Raw(self.server)
+                    raw.states(parse(b"SELECT $1::text", b"s"), SYNC)
+                    raw.states(query(b"BEGIN"))
+                    self.hoard(name, other, lambda turn: send(raw, turn))
+                    raw.close()
+            finally:
+                other.execute("RESET server_memory")
+            self.tally.that(self.resident() <= most, "what all sessions keep is bounded", f"{self.resident() >> 20} MB, at most {most >> 20}")
+
+    def hoard(self, name, other, keep):
+        """Until it is refused, which it is soon."""
+        state = next(filter(None, map(keep, range(500))), "")
+        self.tally.equal(state, "53200", f"{name} that a client hoards")
+        self.tally.equal(rows(other, "SELECT count(*) FROM t WHERE n = 1"), [(ROWS // 1000,)], f"others go on beside {name}")
+
+    def bind_much(self, raw, turn):
+        raw.send(bind([b"x" * 1_000_000], portal=b"p%d" % turn, name=b"s"), message(b"H"))
+        return self.refusal(raw)
+
+    def parse_much(self, raw, turn):
+        raw.send(parse(b"SELECT '" + b"x" * 1_000_000 + b"'", b"s%d" % turn), message(b"H"))
+        return self.refusal(raw)
+
+    def refusal(self, raw):
+        kind, body = raw.receive()
+        return state(body) if kind == b"E" else ""
 
     def cursors(self):
         """A cursor is bounded by the statement that fetches from it."""

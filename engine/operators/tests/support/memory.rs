@@ -94,6 +94,7 @@ fn table(id: RelationId, width: usize) -> Table {
     Table {
         id,
         name: format!("t{id}"),
+        namespace: planner::catalog::NamespaceId::PUBLIC,
         columns: (0..width).map(column).collect(),
         primary_key: Some(index_id(id.0, 0)),
         indexes: (0..width).map(index).collect(),

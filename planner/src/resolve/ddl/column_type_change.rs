@@ -63,8 +63,8 @@ impl DefinitionChange<'_> {
         if let Some(DefaultValue::Expr(default)) = &changed.columns[index].default {
             self.check_default(&changed, (index, default), column)?;
         }
-        let mut columns =
-            vec![RewriteColumn { column: index, value: RewriteValue::Using(text.text), column_type: new_type }];
+        let value = RewriteValue::Using(self.kept(&text.text));
+        let mut columns = vec![RewriteColumn { column: index, value, column_type: new_type }];
         columns.extend(self.retype_expressions(id, index, column.position)?);
         self.effects.push(DdlEffect::RewriteTable { table: id, columns });
         self.rebuild(id, index, column)

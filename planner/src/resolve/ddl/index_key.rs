@@ -40,7 +40,7 @@ impl DefinitionChange<'_> {
                     Some(name) => (name, text.position),
                     None => {
                         self.check_expression(ExpressionPurpose::IndexKey, text, table)?;
-                        return Ok(Key::Expression(unwrapped(&text.text)));
+                        return Ok(Key::Expression(unwrapped(&self.kept(&text.text))));
                     }
                 },
             };
@@ -136,7 +136,7 @@ impl DefinitionChange<'_> {
         let table = Arc::clone(self.get(id));
         let mut rewritten = Vec::new();
         for (column, _, text) in expressions_over(&table, changed) {
-            let written = SqlText { text: text.to_owned(), position };
+            let written = SqlText { text: self.written(text), position };
             self.check_expression(ExpressionPurpose::IndexKey, &written, &table)?;
             let column_type = ColumnType { nullable: true, ..key_type(&self.catalog, &table, text)? };
             self.edit(id).columns[column].column_type = column_type.clone();
