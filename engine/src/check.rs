@@ -46,6 +46,7 @@ pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
     let view = LayeredSnapshot::new(
         store,
         Arc::new(Published {
+            clock: state::clock::now_micros(),
             time,
             schema: schema.clone(),
             // What stands on disk is wanted.

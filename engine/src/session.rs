@@ -296,8 +296,7 @@ impl Session {
     /// How values are written as text.
     pub fn text_context(&self) -> TextContext {
         let catalog = self.catalog();
-        let started =
-            self.transaction.active.as_ref().map_or(self.statement.started, |active| active.transaction.begun.at);
+        let started = self.transaction_moment();
         let version = {
             let state = self.state.lock();
             let version = state.settings.version();
@@ -648,9 +647,13 @@ impl Session {
         QueryLimits { account: self.control.account.clone(), ended }
     }
 
+    /// What `now()` is: when the transaction began, or else the statement.
+    fn transaction_moment(&self) -> i64 {
+        self.transaction.active.as_ref().map_or(self.statement.started, |active| active.transaction.begun.at)
+    }
+
     pub(super) fn eval_context(&self, params: Arc<[Datum]>, catalog: &Arc<Catalog>) -> EvalContext {
-        let started =
-            self.transaction.active.as_ref().map_or(self.statement.started, |active| active.transaction.begun.at);
+        let started = self.transaction_moment();
         EvalContext {
             params,
             given: GivenRows::default(),

@@ -134,6 +134,10 @@ pub struct Column {
     pub missing: Option<Datum>,
     /// Dropped: its values are never shown.
     pub dropped: bool,
+    /// A key of indexes that is no column but an expression: computed as generated columns are, named as it is written, and
+    /// never shown.
+    #[serde(default)]
+    pub hidden: bool,
     /// COMMENT ON COLUMN.
     pub comment: Option<String>,
 }
@@ -456,9 +460,22 @@ impl Table {
         Some(&self.index(self.primary_key?)?.columns)
     }
 
-    /// Columns that are not dropped, with their physical positions.
+    /// Columns that whoever names the table sees, with their physical positions.
     pub fn live_columns(&self) -> impl Iterator<Item = (ColumnIndex, &Column)> {
-        self.columns.iter().enumerate().filter(|(_, column)| !column.dropped)
+        self.columns.iter().enumerate().filter(|(_, column)| !column.dropped && !column.hidden)
+    }
+
+    /// Columns that are computed from the others of their row, with how: generated ones, and keys of indexes on expressions.
+    pub fn computed_columns(&self) -> impl Iterator<Item = (ColumnIndex, &Column, &str)> {
+        self.columns.iter().enumerate().filter_map(|(index, column)| match &column.default {
+            Some(DefaultValue::Generated(text)) if !column.dropped => Some((index, column, text.as_str())),
+            _ => None,
+        })
+    }
+
+    /// Of `computed_columns` the keys of indexes.
+    pub fn expression_keys(&self) -> impl Iterator<Item = (ColumnIndex, &Column, &str)> {
+        self.computed_columns().filter(|(_, column, _)| column.hidden)
     }
 
     /// The live column of that name.

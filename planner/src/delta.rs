@@ -166,6 +166,7 @@ pub fn pipelines(plan: &Plan, catalog: &Catalog) -> Option<Vec<Pipeline>> {
         | Plan::Window { .. }
         | Plan::AtMostOne { .. }
         | Plan::Threshold(_)
+        | Plan::Temporal { .. }
         | Plan::Let { .. }
         | Plan::LetRec { .. } => None,
     }

@@ -250,14 +250,22 @@ fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog
 /// Plans a definition over the resolver's hook.
 ///
 /// # Errors
-/// Those of `plan_ddl`.
+/// Those of `plan_ddl`; 0A000 for a materialized view that the clock changes in another way than by temporal filters.
 pub fn plan_definition<'a>(
     statement: &Statement,
     scope: impl Into<Scope<'a>>,
     labels: Labels,
 ) -> Result<DdlPlan, PlanError> {
-    let session = SessionInfo::default();
-    plan_ddl(statement, scope, labels, &resolver_hook(&session))
+    let (session, scope) = (SessionInfo::default(), scope.into());
+    let plan = plan_ddl(statement, scope, labels, &resolver_hook(&session))?;
+    // Where conditions of the clock come to stand in a view is found out by planning it.
+    let made = |table: &&Arc<Table>| table.is_maintained() && scope.catalog.table(table.id).is_none();
+    if let Statement::CreateView(_) | Statement::CreateSchema(_) = statement {
+        for view in plan.catalog.relations.values().filter(made) {
+            plan_view(&plan.catalog, view.id)?;
+        }
+    }
+    Ok(plan)
 }
 
 /// Plans the end of a restore over the resolver's hook.

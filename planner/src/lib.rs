@@ -24,6 +24,7 @@ pub mod scalar;
 pub mod statement_shape;
 pub mod subscribe;
 pub mod system;
+pub mod temporal;
 pub mod transform;
 
 pub use entry::{

@@ -20,6 +20,7 @@ use crate::names::Names;
 use crate::physical::{self, MaintainedPlan};
 use crate::plan::{Finishing, Query};
 use crate::scalar::{EvalContext, Order, ScalarExpr, Volatility};
+use crate::temporal;
 use crate::transform::{self, reuse};
 use lifting::Lifting;
 use repr::{RelationId, ValueError};
@@ -31,6 +32,7 @@ use std::sync::Arc;
 pub const RANKS_HELD: [i64; 5] = [16, 64, 256, 1_024, 4_096];
 
 const PARAMETER: &str = "a parameter is used other than by equality with a column";
+const OF_SESSION: &str = "it depends on the session, the clock or chance";
 const APART: &str = "branches of a UNION ask for different keys";
 
 /// A query as a view that is asked by key.
@@ -166,11 +168,11 @@ pub fn lift(
         AbsentKeys::Computed => union_without_distinct(&query),
         AbsentKeys::Avoided => None,
     };
-    let lifted = lift_relation(query, catalog, Lifting::new(absent, ranks_held), false)?;
+    let lifted = lift_relation(query, catalog, (Lifting::new(absent, ranks_held), absent), false)?;
     let has_key = |lifted: &Result<Lifted, String>| lifted.as_ref().is_ok_and(|lifted| !lifted.key.is_empty());
     let Some(union) = union.filter(|_| !has_key(&lifted)) else { return Ok(lifted) };
     // Its branches are asked for different keys: readers make the rows distinct.
-    let apart = lift_relation(union, catalog, Lifting::new(absent, ranks_held), true)?;
+    let apart = lift_relation(union, catalog, (Lifting::new(absent, ranks_held), absent), true)?;
     Ok(if has_key(&apart) { apart } else { lifted })
 }
 
@@ -185,7 +187,7 @@ fn union_without_distinct(query: &MirQuery) -> Option<MirQuery> {
 fn lift_relation(
     query: MirQuery,
     catalog: &Catalog,
-    mut lifting: Lifting,
+    (mut lifting, absent_keys): (Lifting, AbsentKeys),
     distinct: bool,
 ) -> Result<Result<Lifted, String>, PlanError> {
     lifting.literals = !mentions_parameters(&query.relation);
@@ -193,7 +195,7 @@ fn lift_relation(
     let arity = relation.arity();
     let without_rows = over_no_rows(&relation);
     let relation = lifting.lift(relation);
-    match maintainable(&relation, catalog) {
+    match maintainable(&relation, catalog, absent_keys) {
         Ok(()) => {}
         Err(reason) if lifting.apart && reason == PARAMETER => return Ok(Err(APART.into())),
         Err(reason) => return Ok(Err(reason)),
@@ -225,6 +227,9 @@ fn lift_relation(
     let (kept, key) = kept(&relation, own, arity, distinct);
     let inner = Finishing { order_by: finishing.order_by, limit: None, offset: None, late: Vec::new(), project: kept };
     let optimized = transform::optimize(MirQuery { relation, finishing: inner, columns, locks, next_local }, catalog)?;
+    if temporal::set_apart(&mut optimized.relation.clone()).is_err() {
+        return Ok(Err(OF_SESSION.into()));
+    }
     // Plans have no statistics or clocks in them: equal text is an equal view.
     let identity = format!("{:?} by {:?}, {key:?}", optimized.relation, optimized.finishing);
     let view = physical::maintained(optimized, catalog)?;
@@ -270,7 +275,7 @@ fn has_scalar_group(mir: &Mir) -> bool {
 }
 
 /// Why a relation cannot be maintained, if it cannot.
-fn maintainable(mir: &Mir, catalog: &Catalog) -> Result<(), String> {
+fn maintainable(mir: &Mir, catalog: &Catalog, absent: AbsentKeys) -> Result<(), String> {
     if let Mir::Get { relation, with_key, .. } = mir {
         return match catalog.table(*relation) {
             _ if *with_key => Err("it locks or names stored rows".into()),
@@ -282,11 +287,18 @@ fn maintainable(mir: &Mir, catalog: &Catalog) -> Result<(), String> {
         if mentions_parameter(own) {
             return Err(PARAMETER.into());
         }
-        if own.volatility() != Volatility::Immutable {
-            return Err("it depends on the session, the clock or chance".into());
+        // Where it stands is looked at once predicates have moved.
+        let is_temporal = temporal::reads_clock(own)
+            && match absent {
+                // Whoever asks has a time zone of its own.
+                AbsentKeys::Computed => temporal::is_of_no_zone(own),
+                AbsentKeys::Avoided => temporal::is_of_utc(own),
+            };
+        if own.volatility() != Volatility::Immutable && !is_temporal {
+            return Err(OF_SESSION.into());
         }
     }
-    mir.children().into_iter().try_for_each(|child| maintainable(child, catalog))
+    mir.children().into_iter().try_for_each(|child| maintainable(child, catalog, absent))
 }
 
 /// The stored relations in a relation.

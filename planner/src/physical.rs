@@ -10,6 +10,7 @@ pub mod costs;
 mod estimate;
 mod finish;
 mod join;
+mod kept;
 mod late_materialization;
 mod matching;
 mod order;
@@ -24,10 +25,11 @@ use crate::mir::Mir;
 use crate::ownership::{KeyForm, key_form};
 use crate::plan::{Counting, Finishing, LocalId, MatchKind, Plan, Query};
 use crate::scalar::{Mfp, Order, ScalarExpr};
+use crate::temporal;
 pub(crate) use access::same_class;
 use chain::Chain;
 use late_materialization::First;
-use repr::{RelationId, Row, poll};
+use repr::{Datum, RelationId, Row, poll};
 use std::collections::BTreeMap;
 
 /// Whether a relation's keys and indexes stand in SQL order (`ownership::graph::key_form`).
@@ -86,13 +88,14 @@ pub fn maintained(query: MirQuery, catalog: &Catalog) -> Result<MaintainedPlan, 
     let Finishing { order_by, limit, offset, late: _, project } = query.finishing;
     let place = |column: usize| project.iter().position(|projected| *projected == column);
     let order = order_by.iter().map_while(|order| Some(Order { column: place(order.column)?, ..*order })).collect();
-    let relation = match (&limit, &offset) {
+    let mut relation = match (&limit, &offset) {
         (None, None) => query.relation,
         _ => {
             let (input, counting) = (Box::new(query.relation), Counting::Rows);
             Mir::TopK { input, keys: Vec::new(), order: order_by, limit, offset, counting }
         }
     };
+    temporal::set_apart(&mut relation)?;
     let plan = planner.plan(&relation.project(project))?;
     Ok(MaintainedPlan { plan, order })
 }
@@ -135,7 +138,7 @@ impl Planner<'_> {
 
     /// Plans a relation.
     fn plan(&mut self, mir: &Mir) -> Result<Plan, PlanError> {
-        self.chain(Chain::of(mir))
+        self.chain(Chain::of(mir, self.maintained))
     }
 
     /// Plans an operator and the map, filter, project over it.
@@ -147,13 +150,7 @@ impl Planner<'_> {
                 return self.matching((left, right), *kind, on, same, mfp);
             }
             Mir::Constant { rows, types, names } => {
-                let mut packed = Vec::with_capacity(rows.len());
-                for row in rows {
-                    poll::steps(row.len())?;
-                    packed.push(Row::pack(row));
-                }
-                let rows = packed;
-                Plan::Constant { rows, arity: types.len(), names: names.clone() }
+                Plan::Constant { rows: packed(rows)?, arity: types.len(), names: names.clone() }
             }
             Mir::GetLocal { id, types, names } => Plan::GetLocal { id: *id, arity: types.len(), names: names.clone() },
             Mir::TableFunction { input, functions, ordinality, names } => Plan::TableFunction {
@@ -201,7 +198,11 @@ impl Planner<'_> {
                 let (base, step) = self.recursion(*id, base, step)?;
                 Plan::LetRec { id: *id, base, step, distinct: *distinct, body: Box::new(self.plan(body)?) }
             }
-            Mir::Map { .. } | Mir::Filter { .. } | Mir::Project { .. } => {
+            Mir::Filter { input, predicates } => Plan::Temporal {
+                conditions: temporal::conditions(predicates, &input.types())?,
+                input: Box::new(self.plan(input)?),
+            },
+            Mir::Map { .. } | Mir::Project { .. } => {
                 return Err(PlanError::new("XX000", "a chain of projections has no end"));
             }
         };
@@ -218,6 +219,15 @@ impl Planner<'_> {
         self.recursions -= 1;
         Ok((base, Box::new(step?)))
     }
+}
+
+fn packed(rows: &[Vec<Datum>]) -> Result<Vec<Row>, PlanError> {
+    let mut packed = Vec::with_capacity(rows.len());
+    for row in rows {
+        poll::steps(row.len())?;
+        packed.push(Row::pack(row));
+    }
+    Ok(packed)
 }
 
 /// A plan through a map, filter, project, unless that changes nothing.
@@ -247,6 +257,7 @@ fn through(plan: Plan, mfp: Mfp) -> Plan {
         | Plan::Union(..)
         | Plan::Negate(_)
         | Plan::Threshold(_)
+        | Plan::Temporal { .. }
         | Plan::Let { .. }
         | Plan::LetRec { .. }) => Plan::Mfp(Box::new(other), mfp),
     }

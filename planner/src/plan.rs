@@ -6,6 +6,7 @@
 use crate::hir::{OutputColumn, RowLock};
 use crate::names::Names;
 use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr, TableFunction, WindowCall};
+use crate::temporal::ClockCondition;
 use repr::{Array, ColumnIndex, ColumnType, IndexId, RelationId, Row, ScalarType};
 use std::sync::Arc;
 
@@ -151,6 +152,13 @@ pub enum Plan {
     Negate(Box<Plan>),
     /// Rows whose multiplicity is positive, by that multiplicity; rows are told apart by SQL equality.
     Threshold(Box<Plan>),
+    /// Rows as long as conditions hold that turn with the clock: in plans that are maintained.
+    Temporal {
+        /// Where they come from.
+        input: Box<Plan>,
+        /// All of them hold.
+        conditions: Vec<ClockCondition>,
+    },
     /// Computes `value` once for all uses in `body`.
     Let {
         /// Its name in `body`.

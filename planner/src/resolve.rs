@@ -19,6 +19,7 @@ mod from;
 mod from_function;
 mod group;
 mod identity;
+pub(crate) mod index_key;
 pub(crate) mod index_predicate;
 mod insert;
 pub(crate) mod kept_text;

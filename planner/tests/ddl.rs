@@ -39,7 +39,7 @@ const BASE: &str = "CREATE DATA_SUBJECT TABLE users (id int PRIMARY KEY, name te
 
 /// (statements over the base, SQLSTATE, message).
 #[rustfmt::skip]
-const DECLARATION_ERRORS: [(&str, &str, &str); 73] = [
+const DECLARATION_ERRORS: [(&str, &str, &str); 72] = [
     // Targets, keys, types.
     ("CREATE TABLE t (a int OWNED_BY nowhere(id))", "42P01", "relation \"nowhere\" does not exist"),
     ("CREATE TABLE t (a int OWNED_BY users(missing))", "42703", "column \"missing\" referenced in foreign key constraint does not exist"),
@@ -94,7 +94,6 @@ const DECLARATION_ERRORS: [(&str, &str, &str); 73] = [
     ("CREATE TABLE t (LIKE nowhere)", "42P01", "relation \"nowhere\" does not exist"),
     ("CREATE TABLE t (LIKE users INCLUDING ALL)", "0A000", "LIKE of table \"users\", whose rows belong to people, without an owner is not supported"),
     ("CREATE FUNCTION f() RETURNS int AS 'x' LANGUAGE sql", "0A000", "CREATE FUNCTION is not supported"),
-    ("CREATE INDEX ON plain (lower(t))", "0A000", "an index on an expression is not supported"),
     ("CREATE INDEX ON plain (zz)", "42703", "column \"zz\" does not exist"),
     ("CREATE INDEX plain ON plain (n)", "42P07", "relation \"plain\" already exists"),
     ("DROP TABLE nowhere", "42P01", "table \"nowhere\" does not exist"),
@@ -157,7 +156,8 @@ fn names_are_postgresqls() {
     assert_eq!(table.foreign_keys[0].constraint.name, "t_a_fkey");
     let checks: Vec<&str> = table.checks.iter().map(|check| check.constraint.name.as_str()).collect();
     assert_eq!(checks, ["t_b_check", "t_check", "t_a_check"]);
-    let sequences: Vec<&String> = catalog.sequences.values().map(|sequence| &sequence.name).collect();
+    let mut sequences: Vec<&String> = catalog.sequences.values().map(|sequence| &sequence.name).collect();
+    sequences.sort();
     assert_eq!(sequences, ["t_id_seq", "u_id_seq"]);
     assert!(matches!(table.columns[0].default, Some(DefaultValue::Identity { always: true, .. })));
     assert!(!table.columns[0].column_type.nullable);

@@ -2,15 +2,20 @@
 //! `UPDATE_GOLDEN=1` writes them anew.
 //!
 //! Blocks are separated by empty lines; statements stand before `----`, each on lines of its own, and run in order over
-//! one catalog that begins as `BASE`. `\view v` shows what is kept of a view, `\plan` and
-//! `\expand` the plan of a query that reads or expands maintained views, `\session` what the query depends on.
+//! one catalog that begins as `BASE`. `\view v` shows what is kept of a view, `\kept v` how it is maintained, `\plan` and
+//! `\expand` the plan of a query that reads or expands maintained views, `\session` what the query depends on, `\lifted` what is
+//! kept for a query that is asked often.
 
 use planner::catalog::Catalog;
 use planner::error::PlanError;
 use planner::parse::parse;
-use planner::resolve::ddl::{Labels, plan_ddl, resolver_hook};
+use planner::plan::{Finishing, Plan, Query};
+use planner::resolve::ddl::Labels;
 use planner::resolve::{Resolved, SessionInfo, resolve};
-use planner::{MaintainedViews, Planned, check_maintainable, depends_on_session, explain, plan_statement};
+use planner::{
+    MaintainedViews, Planned, check_maintainable, depends_on_session, explain, plan_definition, plan_lifted,
+    plan_statement, plan_view,
+};
 use std::fmt::Write;
 
 const BASE: &str = "CREATE DATA_SUBJECT TABLE users (id int PRIMARY KEY, name text);
@@ -19,10 +24,8 @@ const BASE: &str = "CREATE DATA_SUBJECT TABLE users (id int PRIMARY KEY, name te
     CREATE TABLE plain (a int, b text, c numeric(8, 2));";
 
 fn define(catalog: &mut Catalog, sql: &str, out: &mut String) -> Result<(), PlanError> {
-    let session = SessionInfo::default();
-    let hook = resolver_hook(&session);
     for parsed in parse(sql)? {
-        let plan = plan_ddl(&parsed.statement, catalog, Labels::TakeEffect, &hook)?;
+        let plan = plan_definition(&parsed.statement, &*catalog, Labels::TakeEffect)?;
         planner::ownership::check(&plan.catalog, false)?;
         for notice in &plan.notices {
             let detail =
@@ -78,6 +81,31 @@ fn rung(catalog: &Catalog, sql: &str, views: MaintainedViews, out: &mut String) 
     Ok(())
 }
 
+/// A plan that is maintained.
+fn show_kept(plan: Plan, columns: usize, catalog: &Catalog, out: &mut String) {
+    let project = (0..columns).collect();
+    let finishing = Finishing { order_by: Vec::new(), limit: None, offset: None, late: Vec::new(), project };
+    let (columns, locks, locking) = (Vec::new(), Vec::new(), Vec::new());
+    let query = Query { plan, finishing, columns, locks, locking, acts: false };
+    out.push_str(&explain::plan(&query, catalog));
+}
+
+fn kept(catalog: &Catalog, name: &str, out: &mut String) -> Result<(), PlanError> {
+    let (table, _) = catalog.table_by_name(name).and_then(|table| Some((table, table.view.as_ref()?))).expect("a view");
+    show_kept(plan_view(catalog, table.id)?.plan, table.columns.len(), catalog, out);
+    Ok(())
+}
+
+fn lifted(catalog: &Catalog, sql: &str, out: &mut String) -> Result<(), PlanError> {
+    match plan_lifted(&parse(sql)?[0], catalog, &[], 16)?.expect("a query") {
+        Ok(lifted) => show_kept(lifted.view.plan, 1, catalog, out),
+        Err(reason) => {
+            let _ = writeln!(out, "none: {reason}");
+        }
+    }
+    Ok(())
+}
+
 /// Whether a query depends on the session at all, and whether a dataflow can maintain it.
 fn session(catalog: &Catalog, sql: &str, out: &mut String) -> Result<(), PlanError> {
     let (resolved, _) = resolve(&parse(sql)?[0], catalog, &SessionInfo::default(), &[])?;
@@ -102,6 +130,8 @@ fn run(statements: &str) -> String {
                 show_view(&catalog, name, &mut out);
                 Ok(())
             }
+            Some(("\\kept", name)) => kept(&catalog, name, &mut out),
+            Some(("\\lifted", sql)) => lifted(&catalog, sql, &mut out),
             Some(("\\plan", sql)) => rung(&catalog, sql, MaintainedViews::Read, &mut out),
             Some(("\\session", sql)) => session(&catalog, sql, &mut out),
             Some(("\\expand", sql)) => rung(&catalog, sql, MaintainedViews::Expand, &mut out),
@@ -149,6 +179,11 @@ fn changes_underneath() {
 #[test]
 fn refusals() {
     script("refusals");
+}
+
+#[test]
+fn temporal_filters() {
+    script("temporal");
 }
 
 #[test]

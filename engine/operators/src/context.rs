@@ -6,6 +6,7 @@
 use crate::delta::Feed;
 use crate::plan::Recursion;
 use crate::rendered::Rendered;
+use crate::temporal::DueRows;
 use arrangements::meter::Meter;
 use arrangements::time::ArrangeTime;
 use differential_dataflow::{AsCollection, VecCollection};
@@ -15,6 +16,7 @@ use planner::scalar::EvalContext;
 use repr::{Row, ValueError};
 use state::SqlError;
 use state::interrupt::Watch;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -117,6 +119,8 @@ pub struct Follow<'s, T: RenderTime> {
     pub feeds: Stream<'s, T, Vec<Feed>>,
     /// Its tables.
     pub catalog: Arc<Catalog>,
+    /// What waits in its temporal filters.
+    pub due: Rc<RefCell<Vec<Rc<DueRows>>>>,
 }
 
 /// A stateless operator: `logic` drains a batch of updates into updates of rows and of errors.

@@ -13,7 +13,7 @@ mod changed;
 pub mod derived;
 mod match_counts;
 mod run;
-mod slices;
+pub(crate) mod slices;
 
 use crate::context::{Bundle, Context, RenderTime};
 use crate::lookup_join::evaluate;
@@ -47,6 +47,8 @@ pub struct Group {
     pub changes: BTreeMap<RelationId, Arc<Vec<(Row, isize)>>>,
     /// That of the state after it.
     pub time: CommitTime,
+    /// And the clock's moment then.
+    pub clock: i64,
 }
 
 /// What enters a view's dataflow.
@@ -59,6 +61,14 @@ pub enum Feed {
 }
 
 impl Feed {
+    /// The clock's moment when it is fed.
+    pub fn clock(&self) -> i64 {
+        match self {
+            Feed::Group(group) => group.clock,
+            Feed::Rows(chunk) => chunk.clock,
+        }
+    }
+
     /// How many rows it brings.
     pub fn rows(&self) -> usize {
         match self {
@@ -78,6 +88,8 @@ pub struct Chunk {
     pub rows: Vec<Row>,
     /// The state that is hydrated from.
     pub reader: Arc<dyn Reader>,
+    /// The clock's moment for which it is hydrated.
+    pub clock: i64,
 }
 
 /// Rows and errors with their differences, in the order they came.
@@ -89,6 +101,14 @@ pub struct Changes {
     pub errs: Vec<(ValueError, isize)>,
     /// Bytes of the rows.
     bytes: usize,
+}
+
+impl Changes {
+    /// One more row.
+    pub(crate) fn push(&mut self, row: Row, diff: isize) {
+        self.bytes += row.bytes().len() + size_of::<(Row, isize)>();
+        self.oks.push((row, diff));
+    }
 }
 
 /// A chain being followed.

@@ -11,6 +11,7 @@
 //! bags      bags join                                                      the same
 //! groups    reduce top_k window                                           the same, over groups and ordered_groups
 //! loops     recursion                                                     the same
+//! the clock                                                               temporal
 //! people    traversal ─▶ edge_join ─▶ witness                              what derives owners: transactions::ownership
 //! measured  profile request_profile                                       rendered
 //! ```
@@ -45,6 +46,7 @@ pub mod rendered;
 pub mod request_profile;
 mod sweep;
 pub mod table_function;
+pub mod temporal;
 pub mod top_k;
 pub mod traversal;
 pub mod window;

@@ -18,6 +18,7 @@ use crate::plan::{arity, negates, uses};
 use crate::recursion::Rounds;
 use crate::reduce::GroupRows;
 use crate::table_function::TableFunctionRows;
+use crate::temporal::TemporalRows;
 use crate::top_k::{AtMostOneRows, FirstRows, TopKRows};
 use crate::window::WindowRows;
 use planner::plan::{Counting, LocalId, MatchKind, Plan};
@@ -77,6 +78,9 @@ fn operator<'p>(plan: &'p Plan, shot: &OneShot, scope: &Arc<Scope<'p>>) -> Resul
         Plan::Reduce { input, keys, aggregates, scalar } => {
             let input = open(input, shot, scope)?;
             Ok(Box::new(Whole::new(GroupRows::new(input, keys, aggregates, *scalar, shot))))
+        }
+        Plan::Temporal { input, conditions } => {
+            Ok(Box::new(TemporalRows::new(open(input, shot, scope)?, conditions, shot)))
         }
         Plan::Window { input, partition, order, calls } => {
             let input = open(input, shot, scope)?;

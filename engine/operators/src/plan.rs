@@ -26,6 +26,7 @@ pub fn children(plan: &Plan) -> Vec<&Plan> {
         | Plan::TopK { input, .. }
         | Plan::Window { input, .. }
         | Plan::AtMostOne { input, .. }
+        | Plan::Temporal { input, .. }
         | Plan::Negate(input)
         | Plan::Threshold(input) => vec![input],
         Plan::Join { left, right, .. } => vec![left, right],
@@ -47,9 +48,11 @@ pub fn arity(plan: &Plan) -> usize {
         }
         Plan::Reduce { keys, aggregates, .. } => keys.len() + aggregates.len(),
         Plan::Window { input, calls, .. } => arity(input) + calls.len(),
-        Plan::TopK { input, .. } | Plan::AtMostOne { input, .. } | Plan::Negate(input) | Plan::Threshold(input) => {
-            arity(input)
-        }
+        Plan::TopK { input, .. }
+        | Plan::AtMostOne { input, .. }
+        | Plan::Temporal { input, .. }
+        | Plan::Negate(input)
+        | Plan::Threshold(input) => arity(input),
         Plan::Union(inputs, _) => inputs.first().map_or(0, arity),
         Plan::Let { body, .. } | Plan::LetRec { body, .. } => arity(body),
     }
@@ -107,6 +110,7 @@ fn adds(step: &Plan, id: LocalId) -> bool {
         | Plan::Window { .. }
         | Plan::AtMostOne { .. }
         | Plan::Threshold(_)
+        | Plan::Temporal { .. }
         | Plan::LetRec { .. } => !mentions(step, id),
     }
 }

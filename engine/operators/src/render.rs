@@ -10,9 +10,10 @@
 use crate::context::{Bundle, Context, Follow, NodeId, RenderTime};
 use crate::plan::{Recursion, arity};
 use crate::top_k::First;
-use crate::{bags, delta, join, mfp, reduce, table_function, top_k, window};
+use crate::{bags, delta, join, mfp, reduce, table_function, temporal, top_k, window};
 use planner::plan::{LocalId, Plan};
 use state::SqlError;
+use std::rc::Rc;
 use timely::dataflow::Stream;
 
 /// Renders a plan.
@@ -32,11 +33,7 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
         Plan::Get { relation, .. } => {
             Err(SqlError::new("XX000", format!("relation {relation} has no source in this dataflow")))
         }
-        Plan::GetLocal { id, .. } => context
-            .locals
-            .get(id)
-            .cloned()
-            .ok_or_else(|| SqlError::new("XX000", format!("local relation {} is used outside its scope", id.0))),
+        Plan::GetLocal { id, .. } => local(context, *id),
         Plan::Mfp(input, mfp) => {
             let input = render(context, input)?;
             Ok(mfp::render(context, input, mfp))
@@ -81,6 +78,10 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
             let input = render(context, input)?;
             Ok(bags::threshold(context, input))
         }
+        Plan::Temporal { input, conditions } => {
+            let input = render(context, input)?;
+            Ok(temporal::render(context, clocked(context)?, input, conditions))
+        }
         Plan::Let { id, value, body } => {
             let value = render(context, value)?;
             bound(context, *id, value, body)
@@ -101,8 +102,25 @@ fn followed<'s, T: RenderTime>(
 ) -> Result<(Stream<'s, T, Vec<delta::Feed>>, planner::delta::JoinStep), SqlError> {
     let follow = context.follow.clone();
     let followed =
-        follow.and_then(|Follow { feeds, catalog }| Some((feeds, planner::delta::join_step(plan, &catalog)?)));
+        follow.and_then(|Follow { feeds, catalog, .. }| Some((feeds, planner::delta::join_step(plan, &catalog)?)));
     followed.ok_or_else(|| SqlError::new("XX000", "a maintained plan has a lookup that cannot be followed"))
+}
+
+fn local<'s, T: RenderTime>(context: &Context<'s, T>, id: LocalId) -> Result<Bundle<'s, T>, SqlError> {
+    let outside = || SqlError::new("XX000", format!("local relation {} is used outside its scope", id.0));
+    context.locals.get(&id).cloned().ok_or_else(outside)
+}
+
+/// What a temporal filter follows: the clock; and where its rows wait.
+fn clocked<'s, T: RenderTime>(
+    context: &Context<'s, T>,
+) -> Result<(Stream<'s, T, Vec<delta::Feed>>, Rc<temporal::DueRows>), SqlError> {
+    let Some(Follow { feeds, due, .. }) = &context.follow else {
+        return Err(SqlError::new("XX000", "a temporal filter stands where there is no clock"));
+    };
+    let own = Rc::<temporal::DueRows>::default();
+    due.borrow_mut().push(own.clone());
+    Ok((feeds.clone(), own))
 }
 
 /// A plan over a local, with the local's errors.

@@ -62,7 +62,8 @@ impl Session {
         let below = known.unwrap_or_else(|| maintained(&self.catalog(), &cached.views));
         self.await_views(&below)?;
         let view = self.snapshot()?;
-        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready(*id).is_some());
+        let now = self.transaction_moment();
+        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready_at(*id, now).is_some());
         if !view.has_changes() && cached.maintained.get().is_some_and(all_ready) {
             return Ok(None);
         }
@@ -70,7 +71,7 @@ impl Session {
         if catalog.version == cached.made_for.version {
             cached.maintained.get_or_init(|| maintained(catalog, &cached.views));
         }
-        Ok(unreadable(&view, &cached.views).or_else(|| changed(&view, &cached.views)))
+        Ok(unreadable((&view, now), &cached.views).or_else(|| changed(&view, &cached.views)))
     }
 
     /// The plan, or the one that computes the views which cannot be read now.
@@ -190,22 +191,24 @@ impl Session {
             Ok(id) => id,
             Err(why) => return Ok(Err(why)),
         };
-        let view = match view.views().is_overdue(id) {
+        let now = self.transaction_moment();
+        let view = match view.views().is_overdue(id) || view.views().are_before(&[id], now) {
             true => {
                 self.await_views(&[id])?;
                 self.snapshot()?
             }
             false => view,
         };
-        let state = match view.views().ready(id) {
+        let state = match view.views().ready_at(id, now) {
             Some(state) => state.clone(),
-            None => return Ok(Err(NoView::of(view.views(), id).unwrap_or(NoView::NotThere))),
+            None => return Ok(Err(NoView::of(view.views(), id).unwrap_or(NoView::OtherMoment))),
         };
         let catalog = view.schema().catalog();
         let below = || shape.below.get_or_init(|| maintained(catalog, &lifted.reads));
-        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready(*id).is_some());
+        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready_at(*id, now).is_some());
         let surely = !view.has_changes() && catalog.version == cached.made_for.version && all_ready(below());
-        if !surely && let Some(why) = changed(&view, &lifted.reads).or_else(|| unreadable(&view, &lifted.reads)) {
+        if !surely && let Some(why) = changed(&view, &lifted.reads).or_else(|| unreadable((&view, now), &lifted.reads))
+        {
             return Ok(Err(why));
         }
         Ok(Ok(OwnView { id, lifted: lifted.clone(), state, view }))
@@ -264,11 +267,15 @@ impl Session {
         Ok(planner::plan_lifted(&prepared.parsed, scope, &known, ranks_held)?)
     }
 
-    /// The statement reads a state in which these views are not behind, if one comes before computing them would be quicker:
-    /// from here on it reads no other.
+    /// The statement reads a state in which these views are not behind, nor the clock of any of them, if one comes before
+    /// computing them would be quicker: from here on it reads no other.
     fn await_views(&mut self, views: &[RelationId]) -> Result<(), SqlError> {
         let account = self.control.account.clone();
         let check = || account.check();
+        // Who reads one snapshot throughout finds the clock in it where it is.
+        if !self.transaction.active.as_ref().is_some_and(|active| active.transaction.has_snapshot()) {
+            self.database.await_clock(views, self.transaction_moment(), &check)?;
+        }
         let (base, hold) = self.database.held_with_views(&self.control.holder, views, &check)?;
         self.pin(Some((base, Arc::new(hold))));
         Ok(())
@@ -307,11 +314,14 @@ impl Session {
 }
 
 /// Why one of the maintained views among these relations, or of those that they are made of, cannot be read: a row
-/// that fails in one is missing in those above it.
-fn unreadable<'r>(view: &LayeredSnapshot, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
+/// that fails in one is missing in those above it. `now` is the reader's.
+fn unreadable<'r>(
+    (view, now): (&LayeredSnapshot, i64),
+    relations: impl IntoIterator<Item = &'r RelationId>,
+) -> Option<NoView> {
     let below = maintained(view.schema().catalog(), relations);
-    let id = below.into_iter().find(|id| view.views().ready(*id).is_none())?;
-    Some(NoView::Below(id, Box::new(NoView::of(view.views(), id).unwrap_or(NoView::NotThere))))
+    let id = below.into_iter().find(|id| view.views().ready_at(*id, now).is_none())?;
+    Some(NoView::Below(id, Box::new(NoView::of(view.views(), id).unwrap_or(NoView::OtherMoment))))
 }
 
 /// The maintained views among relations and those that they are made of.

@@ -14,6 +14,8 @@ use storage::{IndexProbe, OwnerProbe, Snapshot, StorageError, ValueHash};
 pub struct Published {
     /// The last commit in it.
     pub time: CommitTime,
+    /// The clock's moment at that commit, never before an earlier commit's: microseconds since 2000-01-01 UTC.
+    pub clock: i64,
     /// The catalog, compiled.
     pub schema: Arc<Schema>,
     /// The leaves.

@@ -3,6 +3,7 @@
 //! Cheap to make anew: a commit changes the entries of affected views only. Never changes once published.
 
 use crate::SqlError;
+use crate::clock::ClockSpan;
 use arrangements::ordered_row::OrderedRow;
 use arrangements::ordered_set::Entries;
 use arrangements::shared::{KeyCursor, ViewBatch, for_key, next_key};
@@ -47,6 +48,20 @@ impl Views {
     /// The view, if it can be read.
     pub fn ready(&self, view: RelationId) -> Option<&Arc<ViewState>> {
         self.get(view).filter(|state| state.is_readable() && !self.is_overdue(view))
+    }
+    /// The view, if it can be read by whoever's `now()` is that moment.
+    pub fn ready_at(&self, view: RelationId, moment: i64) -> Option<&Arc<ViewState>> {
+        self.ready(view).filter(|_| self.holds_at(view, moment))
+    }
+    /// Whether the clock is where a view has it; whoever bears with its lag bears with that, too.
+    pub fn holds_at(&self, view: RelationId, moment: i64) -> bool {
+        let span = self.get(view).and_then(|state| state.span);
+        span.is_none_or(|span| span.holds(moment)) || self.is_behind(view)
+    }
+    /// Whether the clock of one of these views has still to come to a moment: a tick has to go through it.
+    pub fn are_before(&self, views: &[RelationId], moment: i64) -> bool {
+        let span = |view: &RelationId| self.ready(*view).and_then(|state| state.span);
+        views.iter().filter(|view| !self.is_behind(**view)).filter_map(span).any(|span| span.until <= moment)
     }
     /// Whether commits of this state have still to go through a view: then its rows are of an earlier one.
     pub fn is_behind(&self, view: RelationId) -> bool {
@@ -134,6 +149,8 @@ pub struct ViewState {
     pub dataflow_bytes: usize,
     /// Its entries, if it is an ordered index.
     pub order: Option<Order>,
+    /// If it has temporal filters: for whose `now()` these are its rows.
+    pub span: Option<ClockSpan>,
 }
 
 /// An ordered index as of one commit.
@@ -148,7 +165,15 @@ pub struct Order {
 impl ViewState {
     /// Without rows.
     pub fn at(stage: Stage) -> Self {
-        ViewState { stage, arrangements: Vec::new(), errors: 0, error: None, dataflow_bytes: 0, order: None }
+        ViewState {
+            stage,
+            arrangements: Vec::new(),
+            errors: 0,
+            error: None,
+            dataflow_bytes: 0,
+            order: None,
+            span: None,
+        }
     }
     /// Whether its rows are those of the commit. While a row fails, readers compute for themselves, so that
     /// the error is only theirs whose rows it concerns.

@@ -12,17 +12,20 @@
 //! written, clients read what is published. After the WriteBatch nothing can refuse a transaction. A failed flush
 //! stops the server: what was acknowledged must be on disk, and a second fsync would lie.
 
+mod clock;
 mod flush;
 mod stage;
 
 use crate::ownership::{self, Between, Derivation, orphan, placement};
 use crate::receipt::{self, Erasure};
 use arc_swap::ArcSwap;
+use clock::{ClockThread, TickRequest};
 use flush::tell::ViewsToTell;
 use flush::{Flusher, GroupChanges, Work, WrittenGroup};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use stage::{Stage, Worker};
 use state::SqlError;
+use state::clock::now_micros;
 use state::layered_snapshot::LayeredSnapshot;
 use state::notifications::Announcement;
 use state::overlay::{Overlay, Owners};
@@ -36,7 +39,7 @@ use state::validation::RecentWrites;
 use state::view_states::Views;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -91,6 +94,8 @@ enum Request {
     Commit(CommitRequest),
     /// A view for queries is wanted, or no longer.
     View(ViewRequest),
+    /// The clock goes on.
+    Tick(TickRequest),
 }
 
 /// Owners and storage operations, valid as long as what was read stands.
@@ -170,11 +175,14 @@ pub struct CommitPipeline {
     pub publication: Arc<Publication>,
     /// Transactions that wait for their outcome.
     under_way: Arc<AtomicUsize>,
+    /// No tick is wanted any more.
+    stopped: Arc<AtomicBool>,
     threads: Threads,
 }
 
 /// In the order in which they end.
 struct Threads {
+    clock: Option<JoinHandle<()>>,
     commit: Option<JoinHandle<()>>,
     flush: Option<JoinHandle<()>>,
     views: Vec<JoinHandle<()>>,
@@ -223,8 +231,11 @@ impl CommitPipeline {
         let committing = spawn("commit", Box::new(move || stage.run(|| next.rouse())));
         let stage = flush.clone();
         let flushing = spawn("flush", Box::new(move || stage.run(|| ())));
-        let threads = Threads { commit: Some(committing), flush: Some(flushing), views: viewing };
-        CommitPipeline { commit, flush, views: messages, publication, under_way, threads }
+        let stopped = Arc::<AtomicBool>::default();
+        let clock = ClockThread { commit: commit.clone(), publication: publication.clone(), stopped: stopped.clone() };
+        let ticking = Some(spawn("clock", Box::new(move || clock.run())));
+        let threads = Threads { clock: ticking, commit: Some(committing), flush: Some(flushing), views: viewing };
+        CommitPipeline { commit, flush, views: messages, publication, under_way, stopped, threads }
     }
 
     /// Hands a transaction over and waits for its outcome.
@@ -269,6 +280,12 @@ impl CommitPipeline {
     pub fn view(&self, request: ViewRequest) {
         self.commit.put(Request::View(request));
         // Who asks may hold what a view worker waits for.
+        self.commit.rouse();
+    }
+
+    /// Asks for the clock to go on to a moment, in the order of commits. Whoever reads waits for what is published.
+    pub fn tick(&self, moment: i64) {
+        self.commit.put(Request::Tick(TickRequest { moment, hear: Box::new(|_outcome| ()) }));
         self.commit.rouse();
     }
 
@@ -350,9 +367,12 @@ fn follows(state: &Published) -> bool {
 
 impl Drop for CommitPipeline {
     fn drop(&mut self) {
-        let Threads { commit, flush, views } = &mut self.threads;
+        let Threads { clock, commit, flush, views } = &mut self.threads;
         // A thread that panicked has aborted the process.
         let join = |thread: &mut Option<JoinHandle<()>>| thread.take().map(JoinHandle::join);
+        self.stopped.store(true, Ordering::Relaxed);
+        self.publication.wake_due();
+        let _ticked = join(clock);
         self.commit.close();
         let _committed = join(commit);
         self.flush.close();
@@ -407,6 +427,10 @@ impl Worker for Committer {
                     self.commit(std::mem::take(&mut group));
                     self.view(request);
                 }
+                Request::Tick(request) => {
+                    self.commit(std::mem::take(&mut group));
+                    self.tick(request);
+                }
             }
         }
         self.commit(group);
@@ -451,32 +475,55 @@ impl Committer {
         }
         self.statistics.write.record(started.elapsed());
         let changes_schema = layer.changes_schema();
-        let snapshot = self.store.snapshot();
-        let before = std::mem::replace(
-            &mut self.current,
-            Arc::new(Published {
-                time,
-                schema,
-                kept: snapshot.keeping(),
-                snapshot,
-                probes: Arc::default(),
-                views: Views::default(),
-            }),
-        );
+        let before = self.go_on(time, schema, now_micros());
         if changes_schema {
             // View workers hear of the group that drops the last view, too.
             self.views.maintained |= follows(&self.current);
         }
-        let followed = self.views.maintained || self.views.automatic;
-        let changes =
-            followed.then(|| GroupChanges { before, layer: only.unwrap_or_else(|| Arc::new(layer)), changes_schema });
+        let layer = only.unwrap_or_else(|| Arc::new(layer));
+        let changes = self.is_followed().then(|| GroupChanges { before, layer, changes_schema, ticks: false });
         self.written.put(Work::Group(WrittenGroup {
             state: self.current.clone(),
             changes,
             destroyed,
             replies,
             waits: Waits::new(),
+            ticks: Vec::new(),
         }));
+    }
+
+    /// A commit that writes nothing but its time: the clock's moment is in the order.
+    fn tick(&mut self, TickRequest { moment, hear }: TickRequest) {
+        let (time, schema) = (CommitTime(self.current.time.0 + 1), self.current.schema.clone());
+        let mut batch = Batch::default();
+        batch.put_commit_time(&self.store, time.0);
+        if let Err(error) = self.write(batch, &schema, false) {
+            return hear(Outcome::Refused(error));
+        }
+        let layer = Arc::new(Overlay::new(schema.clone()));
+        let before = self.go_on(time, schema, moment);
+        let changes = self.is_followed().then_some(GroupChanges { before, layer, changes_schema: false, ticks: true });
+        self.written.put(Work::Group(WrittenGroup {
+            state: self.current.clone(),
+            changes,
+            destroyed: Vec::new(),
+            replies: Vec::new(),
+            waits: Waits::new(),
+            ticks: vec![hear],
+        }));
+    }
+
+    fn is_followed(&self) -> bool {
+        self.views.maintained || self.views.automatic
+    }
+
+    /// What is written now is the current state, at this moment of the clock if that is not back. What was it before.
+    fn go_on(&mut self, time: CommitTime, schema: Arc<Schema>, moment: i64) -> Arc<Published> {
+        let snapshot = self.store.snapshot();
+        let clock = self.current.clock.max(moment);
+        let (kept, probes, views) = (snapshot.keeping(), Arc::default(), Views::default());
+        let state = Published { time, clock, schema, kept, snapshot, probes, views };
+        std::mem::replace(&mut self.current, Arc::new(state))
     }
 
     fn write(&self, mut batch: Batch, schema: &Schema, changes_schema: bool) -> Result<(), SqlError> {

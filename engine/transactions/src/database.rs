@@ -160,6 +160,7 @@ impl Database {
         }
         let catalog = stored_catalog(&snapshot)?;
         let published = Arc::new(ArcSwap::from_pointee(Published {
+            clock: state::clock::now_micros(),
             time: CommitTime(time),
             schema: Arc::new(Schema::new(Arc::new(catalog))),
             kept: snapshot.keeping(),
@@ -258,6 +259,21 @@ impl Database {
                 return Ok((base, hold));
             }
         }
+    }
+
+    /// Waits until the clock of these views has come to a reader's `now()`, which may want a tick; no longer than computing
+    /// them would take.
+    pub fn await_clock(
+        &self,
+        views: &[RelationId],
+        moment: i64,
+        check: &dyn Fn() -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        if !self.published.load().views.are_before(views, moment) {
+            return Ok(());
+        }
+        self.pipeline.tick(moment);
+        self.pipeline.publication.await_clock(views, moment, check)
     }
 
     /// The time of the last erasure: snapshots from before it have ended.

@@ -236,6 +236,11 @@ impl Transaction {
         Ok(self.over(base).held(hold))
     }
 
+    /// Whether all its statements read one snapshot, which is taken.
+    pub fn has_snapshot(&self) -> bool {
+        matches!(self.reads.snapshot, OneSnapshot::Taken(..))
+    }
+
     /// The statement under way reads this state, or again what is newest.
     pub fn pin(&mut self, pinned: Option<HeldState>) {
         self.reads.pinned = pinned;

@@ -37,6 +37,8 @@ pub struct CommitGroup {
     pub layers: Vec<Arc<Overlay>>,
     /// Whoever wrote them waits for these.
     pub awaited: BTreeSet<ComponentId>,
+    /// A tick of the clock is among them.
+    pub ticks: bool,
     /// What was found of a table's changes: many views may read it.
     memo: Arc<OnceLock<BTreeMap<RelationId, ChangedRows>>>,
 }
@@ -44,7 +46,7 @@ pub struct CommitGroup {
 impl CommitGroup {
     /// One group, or several that follow each other. Only one by itself is a boundary.
     pub fn new(before: Arc<Published>, after: Arc<Published>, layers: Vec<Arc<Overlay>>) -> Self {
-        CommitGroup { before, after, layers, awaited: BTreeSet::new(), memo: Arc::default() }
+        CommitGroup { before, after, layers, awaited: BTreeSet::new(), ticks: false, memo: Arc::default() }
     }
 
     /// The tables that they write.
@@ -143,14 +145,15 @@ impl Component {
         if !folds || first.is_boundary() || self.queue.front().is_none_or(CommitGroup::is_boundary) {
             return Some(first);
         }
-        let (mut layers, mut after) = (first.layers, first.after);
+        let (mut layers, mut after, mut ticks) = (first.layers, first.after, first.ticks);
         while layers.len() < FOLDED_MAX
             && let Some(next) = self.queue.pop_front_if(|next| !next.is_boundary())
         {
             layers.extend(next.layers);
             after = next.after;
+            ticks |= next.ticks;
         }
-        Some(CommitGroup::new(first.before, after, layers))
+        Some(CommitGroup { ticks, ..CommitGroup::new(first.before, after, layers) })
     }
 }
 

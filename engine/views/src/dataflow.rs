@@ -24,6 +24,7 @@ use operators::delta::{self, Feed};
 use operators::plan::children;
 use operators::render::render;
 use operators::rendered::Rendered;
+use operators::temporal::DueRows;
 use planner::catalog::{Catalog, Table};
 use planner::delta::{Pipeline, PipelineEntry, pipelines};
 use planner::plan::Plan;
@@ -31,6 +32,7 @@ use planner::scalar::{EvalContext, Order};
 use repr::{IndexId, RelationId, Row, ValueError};
 use state::SqlError;
 use state::account::Account;
+use state::clock::ClockSpan;
 use state::interrupt::QueryLimits;
 use state::interrupt::{Ticker, Watch};
 use state::time_budget::TimeBudget;
@@ -48,6 +50,9 @@ use timely::dataflow::operators::Input;
 use timely::dataflow::operators::generic::Operator;
 use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
 use timely::progress::Antichain;
+
+/// What a view reads that has temporal filters, beside tables and views: no relation has this id.
+pub const CLOCK: RelationId = RelationId(u32::MAX);
 
 /// A tick that makes no more than this is not looked after before its end.
 const SMALL_TICK_BYTES: usize = 1 << 20;
@@ -111,6 +116,8 @@ struct Fed {
     rows: usize,
     /// What had been made when it was last fed.
     made_before_bytes: usize,
+    /// What waits for the clock in its temporal filters.
+    due: Vec<Rc<DueRows>>,
 }
 
 /// Where a view stands in its worker.
@@ -177,6 +184,7 @@ impl ViewDataflow {
         let chains: Vec<Vec<Pipeline>> = found.iter().map(|(_, pipelines)| pipelines.clone()).collect();
         let name = format!("View {}", definition.name);
         let rendered = Rc::new(Rendered::default());
+        let due = Rc::<RefCell<Vec<Rc<DueRows>>>>::default();
         let (dataflow, first) = (worker.next_dataflow_index(), worker.peek_identifier());
         let built = worker.dataflow_named::<u64, _, _>(&name, |scope| -> Result<_, SqlError> {
             let (feeds, stream) = scope.new_input::<Vec<Feed>>();
@@ -187,7 +195,7 @@ impl ViewDataflow {
                 eval,
                 watch: watch.clone(),
                 meter: meter.clone(),
-                follow: Some(Follow { feeds: stream.clone(), catalog: catalog.clone() }),
+                follow: Some(Follow { feeds: stream.clone(), catalog: catalog.clone(), due: due.clone() }),
                 rendered: Some(rendered.clone()),
             };
             for (chain, (node, pipelines)) in found.into_iter().enumerate() {
@@ -210,7 +218,10 @@ impl ViewDataflow {
         });
         operators.listen_no_more(worker);
         let (feeds, arrangements) = built?;
-        let input = Fed { feeds, tick: 0, rows: 0, made_before_bytes: 0 };
+        if !due.borrow().is_empty() {
+            reads.insert(CLOCK);
+        }
+        let input = Fed { feeds, tick: 0, rows: 0, made_before_bytes: 0, due: due.take() };
         let placed = Placed { dataflow, operators: first..worker.peek_identifier(), rendered, driver };
         let output = Output { arrangements, fresh, errors };
         Ok(ViewDataflow { definition, chains, reads, input, placed, output, watch, meter })
@@ -227,7 +238,8 @@ impl ViewDataflow {
     pub fn feed(&mut self, feeds: impl IntoIterator<Item = Feed>) {
         self.input.rows = 0;
         for feed in feeds {
-            self.input.rows += feed.rows();
+            let clock = feed.clock();
+            self.input.rows += feed.rows() + self.input.due.iter().map(|due| due.due_by(clock)).sum::<usize>();
             self.input.feeds.send(feed);
         }
         self.input.tick += 1;
@@ -291,6 +303,11 @@ impl ViewDataflow {
         })
     }
 
+    /// The moments for which its rows are right; none if it has no temporal filter.
+    pub(crate) fn span(&self) -> Option<ClockSpan> {
+        self.input.due.iter().map(|due| due.span()).reduce(ClockSpan::and)
+    }
+
     /// Whether the last tick has gone through.
     fn is_done(&mut self) -> bool {
         let tick = self.input.tick;
@@ -319,7 +336,8 @@ impl ViewDataflow {
         let arranged = self.meter.arranged();
         let all = self.placed.driver.arrangements.records(self.placed.operators.clone());
         let rest = all.saturating_sub(published.updates + arranged.updates);
-        (published.bytes, arranged.bytes + self.meter.bytes(rest))
+        let waiting: usize = self.input.due.iter().map(|due| due.bytes()).sum();
+        (published.bytes, arranged.bytes + self.meter.bytes(rest) + waiting)
     }
 
     fn check_budget(&self, budget_bytes: usize) -> Result<(), SqlError> {
@@ -386,6 +404,7 @@ impl ViewDataflow {
             error: self.error(),
             dataflow_bytes: self.bytes().1,
             order: None,
+            span: self.span(),
         }
     }
 }

@@ -60,6 +60,8 @@ struct Leaves {
     /// The same, for what is looked up.
     remembered: Arc<dyn Reader>,
     time: CommitTime,
+    /// The clock's moment for which it is filled.
+    clock: i64,
     scans: Rc<SharedScans>,
 }
 
@@ -165,8 +167,13 @@ impl Pace {
 }
 
 impl Hydration {
-    /// From a state.
-    pub fn new(reader: Arc<dyn Reader>, time: CommitTime, chains: &[Vec<Pipeline>], scans: Rc<SharedScans>) -> Self {
+    /// From a state, for a moment of the clock.
+    pub fn new(
+        reader: Arc<dyn Reader>,
+        (time, clock): (CommitTime, i64),
+        chains: &[Vec<Pipeline>],
+        scans: Rc<SharedScans>,
+    ) -> Self {
         let mut left = Vec::new();
         for (chain, pipelines) in chains.iter().enumerate() {
             for (position, pipeline) in pipelines.iter().enumerate() {
@@ -184,7 +191,7 @@ impl Hydration {
         left.push((0, usize::MAX, None));
         left.reverse();
         Hydration {
-            leaves: Leaves { state: reader.clone(), remembered: Remembered::over(reader), time, scans },
+            leaves: Leaves { state: reader.clone(), remembered: Remembered::over(reader), time, clock, scans },
             left,
             current: None,
             paces: Paces {
@@ -251,7 +258,8 @@ impl Hydration {
     }
 
     fn feed(&self, chain: usize, pipeline: usize, rows: Vec<repr::Row>) -> Feed {
-        Feed::Rows(Arc::new(Chunk { chain, pipeline, rows, reader: self.leaves.remembered.clone() }))
+        let Leaves { remembered, clock, .. } = &self.leaves;
+        Feed::Rows(Arc::new(Chunk { chain, pipeline, rows, reader: remembered.clone(), clock: *clock }))
     }
 }
 

@@ -151,7 +151,13 @@ impl Maintained {
         true
     }
 
-    /// The tables and views that it reads; none after it failed.
+    /// Whether rows of it come or go by a moment of the clock.
+    pub(crate) fn is_due(&self, clock: i64) -> bool {
+        let span = self.flow.as_ref().and_then(ViewDataflow::span);
+        matches!(self.progress, Progress::Ready) && span.is_some_and(|span| span.until <= clock)
+    }
+
+    /// The tables and views that it reads, and whether the clock; none after it failed.
     pub fn reads(&self) -> impl Iterator<Item = RelationId> {
         self.flow.iter().flat_map(|flow| flow.reads.iter().copied())
     }

@@ -49,6 +49,8 @@ pub enum NoView {
     },
     /// Commits have still to go through it.
     Behind,
+    /// The clock has moved rows in or out of it since the transaction began, or has still to.
+    OtherMoment,
     /// It gave up.
     Failed(String),
     /// A row of it cannot be evaluated: whom it concerns is told by computing.
@@ -107,6 +109,7 @@ impl NoView {
             NoView::Waiting => "it waits for a view that it reads".into(),
             NoView::Hydrating { rows } => format!("it is being filled: {rows} rows read so far"),
             NoView::Behind => "commits have still to go through it".into(),
+            NoView::OtherMoment => "its temporal filters are at another moment than the transaction".into(),
             NoView::Failed(message) => format!("it failed: {message}"),
             NoView::RowFails => "a row of it cannot be evaluated".into(),
             NoView::Below(view, why) => format!("view {}: {}", name(view), why.text(catalog)),

@@ -14,16 +14,18 @@
 //! The other way it carries which relations which components read, of all view workers. Only structural messages make them
 //! read more, so whoever has told a worker some waits until they are heard.
 
+use crate::dataflow::CLOCK;
 use crate::subscription::{Deltas, Subscriptions};
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use repr::{CommitTime, RelationId};
 use state::SqlError;
+use state::clock::now_micros;
 use state::published::Published;
 use state::view_states::{ViewState, Views};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A component: views that are tied by views over views.
@@ -55,6 +57,10 @@ const LOOK: Duration = Duration::from_millis(10);
 /// It waits as long as it took to fill the view, but within these.
 const PATIENCE_MIN: Duration = Duration::from_millis(2);
 const PATIENCE_MAX: Duration = Duration::from_secs(1);
+/// A reader waits for a tick as long as it took to fill the view, but so long at least: it is made durable like a commit.
+const CLOCK_PATIENCE_MIN: Duration = Duration::from_millis(20);
+/// While a row is due the clock is looked at again after so long, as it may have been set.
+const CLOCK_LOOK: Duration = Duration::from_secs(10);
 
 /// See the module.
 pub struct Publication {
@@ -81,6 +87,8 @@ struct News {
     settled: Condvar,
     /// A worker has heard a structural message.
     heard: Condvar,
+    /// Something may be due earlier than it was; or nobody is to wait for that any more.
+    due: Condvar,
 }
 
 /// Who reads what.
@@ -151,13 +159,17 @@ struct Frontiers {
     paces: BTreeMap<ComponentId, Pace>,
 }
 
-/// Who waits for components.
+/// Who waits for components; and the views that wait for the clock.
 #[derive(Default)]
 struct Waiting {
     /// What is waited for before it is published.
     quick: Option<Waits>,
     /// Answers to commits that are published.
     parked: Vec<(Waits, Answer)>,
+    /// Of views with temporal filters, when the clock next changes them.
+    due: BTreeMap<RelationId, i64>,
+    /// For which of these moments the clock's thread waits, if for one.
+    woken_at: Option<i64>,
 }
 
 /// How far a component is behind.
@@ -388,6 +400,69 @@ impl Publication {
         standing
     }
 
+    /// The components that a tick of the clock concerns: those with views that have rows due by then.
+    pub fn due_by(&self, clock: i64) -> BTreeSet<ComponentId> {
+        let due: BTreeSet<RelationId> =
+            self.frontiers.lock().waiting.due.iter().filter(|(_, due)| **due <= clock).map(|(view, _)| *view).collect();
+        let routes = self.routes.load();
+        let readers = routes.readers.get(&CLOCK).into_iter().flatten().copied();
+        let concerned = |component: &ComponentId| {
+            routes.members.get(component).is_some_and(|views| views.iter().any(|view| due.contains(view)))
+        };
+        readers.filter(concerned).collect()
+    }
+
+    /// Waits until a row is due in a view that has nothing else to go through; or until it is stopped.
+    pub fn await_due(&self, stopped: &AtomicBool) {
+        let mut frontiers = self.frontiers.lock();
+        while !stopped.load(Ordering::Relaxed) {
+            frontiers.waiting.woken_at = frontiers.next_due();
+            let Some(due) = frontiers.waiting.woken_at else {
+                self.news.due.wait(&mut frontiers);
+                continue;
+            };
+            let Ok(left) = u64::try_from(due - now_micros()) else { return };
+            if left == 0 {
+                return;
+            }
+            // The clock may be set while somebody waits.
+            self.news.due.wait_for(&mut frontiers, Duration::from_micros(left).min(CLOCK_LOOK));
+        }
+    }
+
+    /// Nobody is to wait for what is due any more.
+    pub fn wake_due(&self) {
+        // Under the lock, so that nobody begins to wait in between.
+        let _frontiers = self.frontiers.lock();
+        self.news.due.notify_all();
+    }
+
+    /// Waits until the clock of these views has reached a moment, no longer than computing them would take. `check` says
+    /// whether to wait on.
+    pub fn await_clock(
+        &self,
+        views: &[RelationId],
+        moment: i64,
+        check: &dyn Fn() -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        let (mut frontiers, began) = (self.frontiers.lock(), Instant::now());
+        let components = self.routes.load();
+        let of = |(component, _): &(&ComponentId, &Pace)| {
+            components.members.get(*component).is_some_and(|members| members.iter().any(|view| views.contains(view)))
+        };
+        let filling = frontiers.paces.iter().filter(of).map(|(_, pace)| pace.filling).max().unwrap_or_default();
+        let patience = filling.clamp(CLOCK_PATIENCE_MIN, PATIENCE_MAX);
+        while self.published.load().views.are_before(views, moment) {
+            let waited = began.elapsed();
+            if waited >= patience {
+                break;
+            }
+            self.news.published.wait_for(&mut frontiers, LOOK.min(patience.saturating_sub(waited)));
+            check()?;
+        }
+        Ok(())
+    }
+
     /// Answers once these components are through, which may be at once.
     pub fn park(&self, waits: Waits, answer: Answer) {
         let mut frontiers = self.frontiers.lock();
@@ -445,6 +520,10 @@ impl Publication {
         let Passed { time, component, after, views: became, deltas, retired, .. } = passed;
         let ids: Vec<RelationId> = became.iter().map(|(id, _)| *id).collect();
         for (id, state) in became {
+            match state.as_ref().and_then(|state| state.span).filter(|span| span.until < i64::MAX) {
+                Some(span) => frontiers.waiting.due.insert(id, span.until),
+                None => frontiers.waiting.due.remove(&id),
+            };
             match state {
                 Some(state) => views.set(id, state),
                 None => views.remove(id),
@@ -486,6 +565,11 @@ impl Publication {
             }
         }
         self.news.published.notify_all();
+        if let Some(due) = frontiers.next_due()
+            && frontiers.waiting.woken_at.is_none_or(|woken_at| due < woken_at)
+        {
+            self.news.due.notify_all();
+        }
         drop(frontiers);
         answers.into_iter().for_each(|answer| answer());
     }
@@ -524,6 +608,12 @@ impl Frontiers {
     /// All components of all workers are through all groups up to there.
     fn settled(&self) -> CommitTime {
         self.settled.iter().min().copied().unwrap_or_default()
+    }
+
+    /// When the clock next changes a view that has nothing to go through.
+    fn next_due(&self) -> Option<i64> {
+        let is_behind = |view: &RelationId| self.lags.values().any(|lag| lag.views.contains(view));
+        self.waiting.due.iter().filter(|(view, _)| !is_behind(view)).map(|(_, due)| *due).min()
     }
 
     /// The views that are behind, and until when their readers bear with it.

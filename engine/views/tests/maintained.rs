@@ -106,6 +106,7 @@ fn make_followable(plan: &mut Plan, catalog: &Catalog, recursing: bool) {
         | Plan::TopK { input, .. }
         | Plan::Window { input, .. }
         | Plan::AtMostOne { input, .. }
+        | Plan::Temporal { input, .. }
         | Plan::Negate(input)
         | Plan::Threshold(input) => make_followable(input, catalog, recursing),
         Plan::Join { left: one, right: other, .. } | Plan::Let { value: one, body: other, .. } => {
@@ -169,7 +170,7 @@ impl Maintained {
         let flow = ViewDataflow::build(definition, &catalog, context(Vec::new()), Arc::new(|| None)).ok()?;
         let mut maintained = Maintained { flow, tables };
         let mut hydration =
-            Hydration::new(maintained.tables.memory(), CommitTime(1), &maintained.flow.chains, Rc::default());
+            Hydration::new(maintained.tables.memory(), (CommitTime(1), 0), &maintained.flow.chains, Rc::default());
         while let Some(feed) = hydration.next_chunk().expect("memory can be read") {
             maintained.feed(vec![feed]);
         }
@@ -192,6 +193,7 @@ impl Maintained {
             let before = self.tables.clone();
             self.tables.change(random);
             let group = Group {
+                clock: 0,
                 before: before.memory() as Arc<dyn Reader>,
                 after: self.tables.memory(),
                 changes: self.tables.changes_since(&before),

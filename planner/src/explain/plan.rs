@@ -8,6 +8,7 @@ use crate::names::Names;
 use crate::physical::KeyForms;
 use crate::plan::{Access, Besides, JoinRange, Lookup, MatchKind, Plan, PlanFunctionCall};
 use crate::scalar::{Mfp, ScalarExpr};
+use crate::temporal::ClockCondition;
 use repr::{ColumnIndex, RelationId, ScalarType};
 
 /// More keys than this are counted.
@@ -82,6 +83,7 @@ impl Text<'_> {
             }
             Plan::Negate(input) => (Phrase::of("Negate"), self.below(input)),
             Plan::Threshold(input) => (Phrase::of("Threshold"), self.below(input)),
+            Plan::Temporal { input, conditions } => self.temporal(input, conditions),
             Plan::Let { id, value, body } => {
                 self.bind(*id, |text| text.below(value));
                 (Phrase::of(format!("Let l{}", id.0)), self.below(body))
@@ -92,6 +94,12 @@ impl Text<'_> {
                 (recursive(*id, *distinct), self.below(body))
             }
         }
+    }
+
+    fn temporal(&mut self, input: &Plan, conditions: &[ClockCondition]) -> (Phrase, Vec<Leaf>) {
+        let columns = self.below(input);
+        let conditions: Vec<ScalarExpr> = conditions.iter().map(|own| own.condition.clone()).collect();
+        (Phrase::of("Temporal filter ").piece(Piece::All(all_over(&conditions, &columns))), columns)
     }
 
     fn below(&mut self, plan: &Plan) -> Vec<Leaf> {

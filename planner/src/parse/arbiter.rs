@@ -1,11 +1,12 @@
-//! `ON CONFLICT (columns) WHERE predicate DO …`, which sqlparser reads without its WHERE.
+//! `ON CONFLICT (keys) WHERE predicate DO …`, which sqlparser reads without its WHERE, and with names of columns only.
 //!
 //! The tokens of the WHERE are taken out before the parser sees them. Whoever looks for the arbiters reads it again, from the
-//! text behind the columns.
+//! text behind the keys. A key that is more than a name becomes one quoted name, whose value is the expression's text.
 
 use super::is_blank;
 use crate::parse::dialect;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 /// The tokens without such clauses.
 pub(super) fn taken_out(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
@@ -22,8 +23,42 @@ pub(super) fn taken_out(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         if let Some((start, end)) = clause(&tokens, close + 1) {
             tokens.drain(start..end);
         }
+        let named: Vec<TokenWithSpan> =
+            keys(&tokens[open + 1..close]).flat_map(|key| [as_name(key), comma(key)]).flatten().collect();
+        tokens.splice(open + 1..close, named);
     }
     tokens
+}
+
+/// The keys, each with the comma behind it.
+fn keys(tokens: &[TokenWithSpan]) -> impl Iterator<Item = &[TokenWithSpan]> {
+    let mut depth = 0_usize;
+    tokens.split_inclusive(move |token| {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && token.token == Token::Comma
+    })
+}
+
+fn comma(key: &[TokenWithSpan]) -> Option<TokenWithSpan> {
+    key.last().filter(|last| last.token == Token::Comma).cloned()
+}
+
+/// A key as one token, if it has any.
+fn as_name(key: &[TokenWithSpan]) -> Option<TokenWithSpan> {
+    let key = key.strip_suffix(comma(key).as_slice()).unwrap_or(key);
+    let first = key.iter().position(|token| !is_blank(token))?;
+    let last = key.iter().rposition(|token| !is_blank(token))?;
+    if first == last && matches!(key[first].token, Token::Word(_)) {
+        return Some(key[first].clone());
+    }
+    let value = key[first..=last].iter().map(|token| token.token.to_string()).collect();
+    let span = sqlparser::tokenizer::Span { start: key[first].span.start, end: key[last].span.end };
+    let word = Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword };
+    Some(TokenWithSpan { token: Token::Word(word), span })
 }
 
 /// What stands between the parenthesis that ends the columns, with which this text begins but for blanks, and DO.

@@ -51,6 +51,7 @@ impl Planner<'_> {
         names: &Names,
         mfp: Mfp,
     ) -> Result<Plan, PlanError> {
+        let mfp = self.with_kept(relation, mfp);
         let found = self.access(relation, &mfp);
         if !self.maintained
             && let Some(plan) = self.keys_from_arrays(relation, (with_key, names), &mfp, &found.access)?

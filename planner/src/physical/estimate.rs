@@ -25,9 +25,10 @@ pub(super) struct Estimate {
 impl Planner<'_> {
     /// The size of a relation.
     pub(super) fn estimate(&self, mir: &Mir) -> Estimate {
-        let Chain { core, mfp } = Chain::of(mir);
+        let Chain { core, mfp } = Chain::of(mir, self.maintained);
         let (mut estimate, filtered) = match core {
             Mir::Get { relation, .. } => {
+                let mfp = self.with_kept(*relation, mfp);
                 let found = self.access(*relation, &mfp);
                 // What may have to read all rows is planned as if it had to.
                 let estimate = if self.reads_all(*relation, &found.access) {
@@ -121,9 +122,11 @@ impl Planner<'_> {
                 let (base, body) = (self.estimate(base), self.estimate(body));
                 Estimate { rows: body.rows, cost: base.cost * RECURSION_GROWTH + body.cost }
             }
-            Mir::Get { .. } | Mir::Map { .. } | Mir::Filter { .. } | Mir::Project { .. } => {
-                Estimate { rows: TABLE_ROWS, cost: TABLE_ROWS }
+            Mir::Filter { input, .. } => {
+                let input = self.estimate(input);
+                Estimate { rows: input.rows * RANGE_SHARE, cost: input.cost + input.rows }
             }
+            Mir::Get { .. } | Mir::Map { .. } | Mir::Project { .. } => Estimate { rows: TABLE_ROWS, cost: TABLE_ROWS },
         }
     }
 

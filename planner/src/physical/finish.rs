@@ -53,7 +53,8 @@ pub(super) fn defer_volatile(mut query: Query) -> Query {
             | Plan::AtMostOne { .. }
             | Plan::Union(..)
             | Plan::Negate(_)
-            | Plan::Threshold(_) => return query,
+            | Plan::Threshold(_)
+            | Plan::Temporal { .. } => return query,
         }
     };
     let finishing = &mut query.finishing;

@@ -287,7 +287,7 @@ impl Planner<'_> {
 
     /// Whether a relation is a table that can be looked up by the links.
     pub(super) fn look_up(&self, mir: &Mir, links: &Links, types: &[ColumnType]) -> Option<LookedUp> {
-        let Chain { core, mfp } = Chain::of(mir);
+        let Chain { core, mfp } = Chain::of(mir, self.maintained);
         let Mir::Get { relation, with_key, types: columns, names } = core else { return None };
         let table = self.catalog.table(*relation)?;
         let mut best: Option<LookedUp> = None;
@@ -406,7 +406,8 @@ impl<'a> Pending<'a> {
 
     /// The input to start from; if maintained, a table, so that others can be looked up from it.
     fn smallest(&self, maintained: bool) -> Option<usize> {
-        let derived = |index: &usize| maintained && !matches!(Chain::of(&self.inputs[*index]).core, Mir::Get { .. });
+        let derived =
+            |index: &usize| maintained && !matches!(Chain::of(&self.inputs[*index], maintained).core, Mir::Get { .. });
         let size = |index: &usize| (derived(index), self.estimates[*index].rows, self.estimates[*index].cost);
         self.left.iter().copied().min_by(|a, b| {
             let ((a_derived, a_rows, a_cost), (b_derived, b_rows, b_cost)) = (size(a), size(b));

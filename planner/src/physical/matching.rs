@@ -34,7 +34,7 @@ impl Planner<'_> {
             others.cloned().partition(|condition| on_left(condition) && !expr::is_volatile(condition));
         if same.is_empty()
             && let Some(looked_up) = self.look_up(right, &links, &types)
-            && (kind != MatchKind::Left || Chain::of(right).mfp.map.is_empty())
+            && (kind != MatchKind::Left || Chain::of(right, self.maintained).mfp.map.is_empty())
         {
             let (left_size, right_size) = (self.estimate(left), self.estimate(right));
             if self.maintained {
@@ -105,7 +105,7 @@ impl Planner<'_> {
         let arity = left.arity();
         // Everything over the left's columns, then the table's own.
         let raw = over_table(&looked_up.mfp, arity);
-        let whole = Chain::of(right).mfp.project.len();
+        let whole = Chain::of(right, self.maintained).mfp.project.len();
         let column = |column: usize| {
             if column < arity { ScalarExpr::Column(column) } else { raw[looked_up.mfp.project[column - arity]].clone() }
         };

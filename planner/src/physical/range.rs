@@ -164,7 +164,7 @@ impl Planner<'_> {
 
     /// The join whose one side has the group's keys and whose other side has its value within bounds of the first's.
     fn nearest(&mut self, input: &Mir, keys: &[ScalarExpr], wanted: Wanted) -> Result<Option<Plan>, PlanError> {
-        let Chain { core, mut mfp } = Chain::of(input);
+        let Chain { core, mut mfp } = Chain::of(input, self.maintained);
         let Mir::Join { inputs, on, same } = core else { return Ok(None) };
         if inputs.len() < 2 || mfp.map.iter().any(expr::is_volatile) {
             return Ok(None);

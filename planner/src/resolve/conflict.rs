@@ -6,11 +6,11 @@ use super::write_subquery::computed_beside;
 use super::{Resolver, Typed};
 use crate::catalog::{Index, Table};
 use crate::error::PlanError;
-use crate::hir::{ConflictUpdateHir, HirExpr, OnConflictHir};
+use crate::hir::{ConflictUpdateHir, HirColumn, HirExpr, OnConflictHir};
 use crate::parse::arbiter;
 use crate::scalar::implication::implies;
-use repr::{ColumnType, IndexId};
-use sqlparser::ast::{ConflictTarget, OnConflict, OnConflictAction};
+use repr::{ColumnIndex, ColumnType, IndexId};
+use sqlparser::ast::{ConflictTarget, Ident, OnConflict, OnConflictAction};
 
 impl Resolver<'_> {
     /// What becomes of a new row that another is in the way of.
@@ -87,6 +87,39 @@ impl Resolver<'_> {
         self.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "WHERE", None))
     }
 
+    /// The column that holds a key: one of that name, or an expression's.
+    fn conflict_key(&mut self, table: &Table, name: &Ident) -> Result<ColumnIndex, PlanError> {
+        let (position, folded) = (self.at(name.span), fold(name));
+        if let Some((index, _)) = table.column_by_name(&folded) {
+            return Ok(index);
+        }
+        if name.quote_style.is_none() || self.positions.text(name.span).starts_with('"') {
+            return Err(PlanError::new("42703", format!("column \"{folded}\" does not exist")).at(position));
+        }
+        let wanted = self.index_key(table, &folded).map_err(|mut error| {
+            error.position = match (error.position, position) {
+                (Some(within), Some(position)) => Some(position + within - 1),
+                (None, position) | (position, None) => position,
+            };
+            error
+        })?;
+        if let HirExpr::Column(HirColumn::Column { index, .. }) = wanted {
+            return Ok(index);
+        }
+        for (column, _, text) in table.expression_keys() {
+            let frame = self.row_frame(table, Clause::IndexExpression);
+            if self.kept_expression(text, frame, |resolver, typed| resolver.settle(typed))?.expr == wanted {
+                return Ok(column);
+            }
+        }
+        Err(no_arbiter())
+    }
+
+    fn index_key(&mut self, table: &Table, text: &str) -> Result<HirExpr, PlanError> {
+        let frame = self.row_frame(table, Clause::IndexExpression);
+        Ok(self.catalog_expression(text, frame, |resolver, typed| resolver.settle(typed))?.expr)
+    }
+
     /// The unique indexes that are named; none if any counts.
     fn arbiters(&mut self, table: &Table, conflict: &OnConflict) -> Result<Vec<IndexId>, PlanError> {
         Ok(match &conflict.conflict_target {
@@ -94,11 +127,7 @@ impl Resolver<'_> {
             Some(ConflictTarget::Columns(names)) => {
                 let mut columns = Vec::with_capacity(names.len());
                 for name in names {
-                    let position = self.at(name.span);
-                    let folded = fold(name);
-                    let (index, _) = table.column_by_name(&folded).ok_or_else(|| {
-                        PlanError::new("42703", format!("column \"{folded}\" does not exist")).at(position)
-                    })?;
+                    let index = self.conflict_key(table, name)?;
                     if !columns.contains(&index) {
                         columns.push(index);
                     }
@@ -119,10 +148,7 @@ impl Resolver<'_> {
                     }
                 }
                 if found.is_empty() {
-                    return Err(PlanError::new(
-                        "42P10",
-                        "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-                    ));
+                    return Err(no_arbiter());
                 }
                 found
             }
@@ -148,4 +174,8 @@ impl Resolver<'_> {
             }
         })
     }
+}
+
+fn no_arbiter() -> PlanError {
+    PlanError::new("42P10", "there is no unique or exclusion constraint matching the ON CONFLICT specification")
 }

@@ -16,6 +16,7 @@ mod drop;
 mod enum_type;
 mod finish;
 mod index;
+pub(crate) mod index_key;
 mod label;
 mod like;
 mod names;
@@ -186,6 +187,8 @@ pub enum ExpressionPurpose<'a> {
     Check,
     /// WHERE of an index: boolean and immutable, over the table's columns.
     IndexPredicate,
+    /// A key of an index: immutable, over the table's columns.
+    IndexKey,
     /// GENERATED … STORED of this column: immutable, over the table's columns; assignable to its type.
     Generated(&'a Column),
     /// ALTER TYPE … USING: over the table's columns as they were; assignable to the type.
@@ -202,6 +205,7 @@ pub fn resolver_hook(session: &SessionInfo) -> impl Fn(&DefinitionExpression<'_>
             ExpressionPurpose::Default(column) => statement::ExpressionUse::Default(column),
             ExpressionPurpose::Check => statement::ExpressionUse::Check,
             ExpressionPurpose::IndexPredicate => statement::ExpressionUse::IndexPredicate,
+            ExpressionPurpose::IndexKey => statement::ExpressionUse::IndexKey,
             ExpressionPurpose::Generated(column) => statement::ExpressionUse::Generated(column),
             ExpressionPurpose::Using(column_type) => statement::ExpressionUse::Using(column_type),
         };

@@ -190,18 +190,15 @@ impl Resolver<'_> {
 
     /// What stored rows of the table must pass.
     pub(super) fn row_checks(&mut self, table: &Table) -> Result<RowChecksHir, PlanError> {
-        let mut checks = RowChecksHir::default();
-        for (index, column) in table.live_columns() {
-            if !column.column_type.nullable {
-                checks.not_null.push(index);
-            }
-            if let Some(DefaultValue::Generated(text)) = &column.default {
-                let frame = self.row_frame(table, Clause::ColumnGenerated);
-                let value = self.kept_expression(text, frame, |resolver, typed| {
-                    resolver.assign(typed, &column.column_type, &column.name, None)
-                })?;
-                checks.generated.push((index, value.expr));
-            }
+        let required = table.live_columns().filter(|(_, column)| !column.column_type.nullable);
+        let not_null = required.map(|(index, _)| index).collect();
+        let mut checks = RowChecksHir { not_null, ..RowChecksHir::default() };
+        for (index, column, text) in table.computed_columns() {
+            let frame = self.row_frame(table, Clause::ColumnGenerated);
+            let value = self.kept_expression(text, frame, |resolver, typed| {
+                resolver.assign(typed, &column.column_type, &column.name, None)
+            })?;
+            checks.generated.push((index, value.expr));
         }
         for check in &table.checks {
             let frame = self.row_frame(table, Clause::CheckConstraint);

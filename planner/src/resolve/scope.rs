@@ -79,6 +79,7 @@ pub(super) enum Clause {
     UpdateSet,
     CheckConstraint,
     IndexPredicate,
+    IndexExpression,
     ColumnDefault,
     ColumnGenerated,
     Transform,
@@ -109,6 +110,7 @@ impl Clause {
             Clause::UpdateSet => "UPDATE",
             Clause::CheckConstraint => "check constraints",
             Clause::IndexPredicate => "index predicates",
+            Clause::IndexExpression => "index expressions",
             Clause::ColumnDefault => "DEFAULT expressions",
             Clause::ColumnGenerated => "column generation expressions",
             Clause::Transform => "transform expressions",
@@ -140,6 +142,7 @@ impl Clause {
             | Clause::UpdateSet
             | Clause::CheckConstraint
             | Clause::IndexPredicate
+            | Clause::IndexExpression
             | Clause::ColumnDefault
             | Clause::ColumnGenerated
             | Clause::Transform

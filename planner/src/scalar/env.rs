@@ -12,6 +12,7 @@ use repr::interval::IntervalStyle;
 use repr::text::{ByteaOutput, TextContext};
 use repr::{Array, ColumnType, Datum, ScalarType, SequenceId, ValueError};
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -226,9 +227,11 @@ pub(crate) fn styles(environment: &dyn Environment) -> TextContext {
     }
 }
 
-/// The environment of functions that ask for nothing but the catalog: UTC, ISO dates.
+/// The environment of functions that ask for nothing but the catalog: UTC, ISO dates. And of temporal filters, which ask for
+/// a moment besides.
 struct NoEnvironment {
     catalog: Arc<Catalog>,
+    moment: Arc<AtomicI64>,
 }
 
 impl EvalContext {
@@ -243,10 +246,15 @@ impl EvalContext {
     /// For what is the same for every session, such as the rows of a maintained view: this catalog, default
     /// settings, and no clock, user or sequence (planning has refused what asks for one).
     pub fn without_session(catalog: Arc<Catalog>) -> EvalContext {
+        EvalContext::at_moments(catalog, Arc::default())
+    }
+
+    /// The same, with the clock at whatever moment `moment` is set to: for conditions of temporal filters.
+    pub fn at_moments(catalog: Arc<Catalog>, moment: Arc<AtomicI64>) -> EvalContext {
         EvalContext {
             params: Arc::from([]),
             given: GivenRows::default(),
-            environment: Arc::new(NoEnvironment { catalog }),
+            environment: Arc::new(NoEnvironment { catalog, moment }),
             lists: CastLists::default(),
         }
     }
@@ -258,7 +266,7 @@ fn nothing_to_ask<T>() -> Result<T, ValueError> {
 
 impl Environment for NoEnvironment {
     fn transaction_timestamp(&self) -> i64 {
-        0
+        self.moment.load(Ordering::Relaxed)
     }
     fn statement_timestamp(&self) -> i64 {
         0

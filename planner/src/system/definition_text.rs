@@ -8,6 +8,7 @@ use crate::deparse::literal::quoted;
 use crate::deparse::simple::is_operation;
 use crate::deparse::{Spelling, deparsed};
 use crate::hir::{HirColumn, HirExpr};
+use crate::resolve::ddl::index_key::delimited;
 use crate::resolve::shown_expression;
 use crate::scalar::Environment;
 use crate::scalar::cast::{CastContext, CastMethod, plan_cast};
@@ -50,6 +51,9 @@ impl DefinitionText {
 
     /// A column's default or generation expression; none where PostgreSQL keeps none.
     pub(crate) fn default(&self, table: &Table, column: &Column) -> Option<String> {
+        if column.hidden {
+            return None;
+        }
         match &column.default {
             Some(DefaultValue::Expr(text)) => {
                 let Ok(expr) = shown_expression(&self.catalog, table, text, Some(&column.column_type)) else {
@@ -104,12 +108,23 @@ impl DefinitionText {
         pretty
     }
 
+    /// A key of an index, a column or an expression.
+    pub(crate) fn index_key(&self, table: &Table, key: ColumnIndex, pretty: bool) -> String {
+        match table.columns.get(key) {
+            Some(Column { hidden: true, default: Some(DefaultValue::Generated(text)), .. }) => {
+                delimited(self.expression(table, text, pretty))
+            }
+            Some(column) => quote_identifier(&column.name),
+            None => String::new(),
+        }
+    }
+
     /// What makes an index; `pretty` leaves out a schema that is searched.
     pub(crate) fn index(&self, table: &Table, index: &Index, pretty: bool) -> String {
         let name = |column: &ColumnIndex| table.columns.get(*column).map(|column| quote_identifier(&column.name));
         let keys = index.columns.iter().enumerate().map(|(place, column)| {
             let declared = index.declared.column(place);
-            let mut text = name(column).unwrap_or_default();
+            let mut text = self.index_key(table, *column, pretty);
             if let Some(collation) = &declared.collation {
                 text.push_str(&format!(" COLLATE {}", quote_identifier(collation)));
             }

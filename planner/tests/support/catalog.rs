@@ -93,6 +93,7 @@ pub fn catalog() -> Catalog {
             default: None,
             missing: None,
             dropped: false,
+            hidden: false,
             comment: None,
         };
         let constraint =

@@ -162,6 +162,7 @@ impl Run<'_> {
             }
             Plan::Negate(input) => self.plan(input)?.into_iter().map(|(row, count)| (row, -count)).collect(),
             Plan::Threshold(input) => above_zero(self.plan(input)?),
+            Plan::Temporal { .. } => panic!("plans that run once have no temporal filters"),
             Plan::Let { id, value, body } => {
                 let value = self.plan(value)?;
                 self.locals.insert(*id, value);

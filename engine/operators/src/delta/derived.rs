@@ -195,7 +195,8 @@ fn fed(feeds: &[Feed], relation: RelationId) -> Option<(Arc<dyn Reader>, Option<
     let changes = feeds.iter().filter_map(group).filter_map(|group| group.changes.get(&relation).cloned());
     let changes: Vec<(Row, isize)> = changes.flat_map(|rows| rows.as_ref().clone()).collect();
     let changes = BTreeMap::from([(relation, Arc::new(changes))]);
-    let all = Group { before: first.before.clone(), after: last.after.clone(), changes, time: last.time };
+    let all =
+        Group { before: first.before.clone(), after: last.after.clone(), changes, time: last.time, clock: last.clock };
     Some((last.after.clone(), Some(Arc::new(all))))
 }
 

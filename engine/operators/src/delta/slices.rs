@@ -12,10 +12,10 @@ use timely::dataflow::operators::Capability;
 use timely::scheduling::Activator;
 
 /// Rows that are given at a time.
-pub(super) const SLICE_ROWS: usize = 8_192;
+pub(crate) const SLICE_ROWS: usize = 8_192;
 
 /// See the module.
-pub(super) struct Slices<T: RenderTime> {
+pub(crate) struct Slices<T: RenderTime> {
     waiting: VecDeque<Waiting<T>>,
     activator: Activator,
     watch: Arc<Watch>,
@@ -32,12 +32,12 @@ struct Waiting<T: RenderTime> {
 
 impl<T: RenderTime> Slices<T> {
     /// Nothing yet. The activator is the operator's own.
-    pub(super) fn new(activator: Activator, watch: Arc<Watch>) -> Self {
+    pub(crate) fn new(activator: Activator, watch: Arc<Watch>) -> Self {
         Slices { waiting: VecDeque::new(), activator, watch, waiting_bytes: 0 }
     }
 
     /// To be given from now on. What waits counts as held, and ends the dataflow if that is too much.
-    pub(super) fn push(&mut self, changes: Changes, capabilities: [Capability<T>; 2]) {
+    pub(crate) fn push(&mut self, changes: Changes, capabilities: [Capability<T>; 2]) {
         let Changes { oks, errs, bytes } = changes;
         if !oks.is_empty() || !errs.is_empty() {
             // Whoever steps the worker hears of it.
@@ -50,7 +50,7 @@ impl<T: RenderTime> Slices<T> {
     }
 
     /// Gives the next slice; the operator runs again if that was not the last.
-    pub(super) fn give(
+    pub(crate) fn give(
         &mut self,
         mut give_rows: impl FnMut(&Capability<T>, &mut Vec<(Row, T, isize)>),
         mut give_errors: impl FnMut(&Capability<T>, &mut Vec<(ValueError, T, isize)>),

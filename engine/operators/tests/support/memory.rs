@@ -78,6 +78,7 @@ fn table(id: RelationId, width: usize) -> Table {
         default: None,
         missing: (position == width - 1).then_some(Datum::Int4(-7)),
         dropped: false,
+        hidden: false,
         comment: None,
     };
     let index = |column: usize| Index {

@@ -147,7 +147,7 @@ impl Naive<'_> {
             }
             Plan::AtMostOne { input, .. } => self.rows(input, locals),
             Plan::Union(inputs, _) => inputs.iter().flat_map(|input| self.rows(input, locals)).collect(),
-            Plan::Negate(_) => panic!("negation stands below a threshold only"),
+            Plan::Temporal { .. } | Plan::Negate(_) => panic!("not in what runs once, or below a threshold only"),
             Plan::Threshold(input) => {
                 let Plan::Union(inputs, _) = input.as_ref() else { panic!("threshold of a union") };
                 let [left, Plan::Negate(right)] = inputs.as_slice() else { panic!("of a plan and a negated one") };

@@ -108,6 +108,7 @@ impl Leaves {
 fn published(store: &Store, schema: &Arc<Schema>) -> Arc<Published> {
     let snapshot = store.snapshot();
     Arc::new(Published {
+        clock: 0,
         time: CommitTime(snapshot.sequence()),
         schema: schema.clone(),
         kept: snapshot.keeping(),

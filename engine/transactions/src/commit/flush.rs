@@ -12,7 +12,7 @@
 pub(super) mod tell;
 
 use crate::commit::stage::Worker;
-use crate::commit::{Committed, Flushes, Outcome, Reply};
+use crate::commit::{Committed, Flushes, Hear, Outcome, Reply};
 use crate::receipt::Erasure;
 use repr::MicroDbId;
 use state::overlay::Overlay;
@@ -49,8 +49,10 @@ pub(super) struct WrittenGroup {
     pub(super) destroyed: Vec<MicroDbId>,
     /// Who waits.
     pub(super) replies: Vec<(Reply, Vec<Erasure>)>,
-    /// What views they wait for.
+    /// What views they wait for; nobody does after a tick.
     pub(super) waits: Waits,
+    /// Who hears of a tick.
+    pub(super) ticks: Vec<Hear>,
 }
 
 /// What a group changed.
@@ -61,6 +63,8 @@ pub(super) struct GroupChanges {
     pub(super) layer: Arc<Overlay>,
     /// The catalog is among them.
     pub(super) changes_schema: bool,
+    /// Only the clock goes on.
+    pub(super) ticks: bool,
 }
 
 /// See the module.
@@ -121,8 +125,10 @@ impl Flusher {
         flushes.log = started.elapsed();
         self.statistics.flush.record(flushes.log);
         let borne = self.publication.borne(&waits);
+        let mut written = Waits::new();
+        groups.iter().filter(|group| group.ticks.is_empty()).for_each(|group| written.extend(&group.waits));
         let awaited: Waits =
-            waits.iter().filter(|(id, _)| !borne.contains(id)).map(|(id, time)| (*id, *time)).collect();
+            written.iter().filter(|(id, _)| !borne.contains(id)).map(|(id, time)| (*id, *time)).collect();
         self.publication.await_quick(&awaited, GRACE);
         if flushed.is_ok() && !destroyed.is_empty() {
             // Views have read what they retract.
@@ -146,7 +152,8 @@ impl Flusher {
         self.publication.publish(&last, &waits);
         tell_erasures(&groups, destroyed.len());
         // What is held no longer goes once all have their answers.
-        for WrittenGroup { replies, waits, .. } in &mut groups {
+        for WrittenGroup { replies, waits, ticks, .. } in &mut groups {
+            ticks.drain(..).for_each(|hear| hear(Outcome::Committed(Committed::default())));
             waits.retain(|component, _| !borne.contains(component));
             for (reply, erasures) in replies.drain(..) {
                 let answer = move || reply.answer(Outcome::Committed(Committed { erasures, flushes }));

@@ -9,6 +9,7 @@ use crate::worker::merge::Unmerged;
 use operators::delta::Feed;
 use repr::RelationId;
 use state::SqlError;
+use state::clock::now_micros;
 use state::view_states::{Stage, ViewState};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -122,7 +123,9 @@ impl ViewWorker {
         }
         let state = self.position(view.component);
         let reader = self.reader(&state, &self.at.current);
-        let hydration = Hydration::new(reader, state.time, &flow.chains, self.upkeep.scans.clone());
+        // The last commit may be long ago.
+        let clock = state.clock.max(now_micros());
+        let hydration = Hydration::new(reader, (state.time, clock), &flow.chains, self.upkeep.scans.clone());
         view.progress = Progress::Hydrating(Box::new(hydration));
         tracing::debug!(target: "dogwood::views", view = self.name(id), "filling a view");
         (view.since, view.began) = (state.time, Instant::now());

@@ -5,6 +5,7 @@
 //! long is filled anew.
 
 use crate::component::{CommitGroup, Component, Found, Passage};
+use crate::dataflow::CLOCK;
 use crate::maintained::{Maintained, Progress};
 use crate::publication::{ComponentId, Passed};
 use crate::sources::{is_truncated, table_changes};
@@ -216,6 +217,10 @@ impl ViewWorker {
                 }
             }
         }
+        if group.ticks {
+            let due = |view: &RelationId| self.views.get(view).is_some_and(|view| view.is_due(group.after.clock));
+            affected.extend(overview.readers.get(&CLOCK).into_iter().flatten().filter(|view| own(view) && due(view)));
+        }
         let hydrating: BTreeSet<RelationId> = match group.erases() {
             true => overview.hydrating.iter().filter(|view| own(view)).copied().collect(),
             false => BTreeSet::new(),
@@ -251,7 +256,13 @@ impl ViewWorker {
             let Some(mut view) = self.views.remove(&view_id) else { continue };
             let group = changes.map(|changes| {
                 let time = after.time;
-                Arc::new(Group { before, after: self.reader(&after, &self.at.current), changes, time })
+                Arc::new(Group {
+                    before,
+                    after: self.reader(&after, &self.at.current),
+                    changes,
+                    time,
+                    clock: after.clock,
+                })
             });
             let readers = overview.readers.get(&view_id);
             let followed = self.follow(view_id, &mut view, group, readers.is_some(), until);

@@ -378,6 +378,7 @@ impl DefinitionChange<'_> {
                 *text = rename(text);
             }
         }
+        self.name_expressions(id);
         Ok(())
     }
 

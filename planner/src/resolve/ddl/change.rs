@@ -201,6 +201,10 @@ impl<'a> DefinitionChange<'a> {
         let (catalog, path) = (&self.catalog, &self.path);
         let expression_use = DefinitionExpression { purpose, text: &expression.text, table, catalog, path };
         (self.hook)(&expression_use).map_err(|mut error| {
+            // That something is not immutable is said of no place.
+            if error.code == "42P17" && error.position.is_none() {
+                return error;
+            }
             // The hook counts from the expression's own beginning.
             error.position =
                 Some(error.position.map_or(expression.position, |at| at + expression.position.saturating_sub(1)));

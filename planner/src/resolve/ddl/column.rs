@@ -55,6 +55,7 @@ impl DefinitionChange<'_> {
                 default: None,
                 missing: None,
                 dropped: false,
+                hidden: false,
                 comment: None,
             },
             constraints: Vec::new(),

@@ -2,8 +2,9 @@
 
 use super::change::DefinitionChange;
 use super::constraint::require_comparable;
+use super::index_key::is_of_expression_over;
 use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
-use crate::catalog::{DefaultValue, Table};
+use crate::catalog::{DefaultValue, Index, Table};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, SqlText, TypeName};
 use repr::{ColumnIndex, ColumnType, RelationId};
@@ -32,10 +33,8 @@ impl DefinitionChange<'_> {
         let old = &table.columns[index];
         let new_type = ColumnType { nullable: old.column_type.nullable, ..self.column_type(type_name)? };
         let uses_column = |text: &str| rewrite::columns_used(text, &table).contains(&index);
-        for other in table.columns.iter().filter(|other| !other.dropped) {
-            if let Some(DefaultValue::Generated(text)) = &other.default
-                && uses_column(text)
-            {
+        for (_, other, text) in table.computed_columns().filter(|(_, other, _)| !other.hidden) {
+            if uses_column(text) {
                 return Err(PlanError::new("0A000", "cannot alter type of a column used by a generated column")
                     .detail(format!("Column \"{}\" is used by generated column \"{}\".", column.name, other.name))
                     .at(Some(column.position)));
@@ -64,9 +63,10 @@ impl DefinitionChange<'_> {
         if let Some(DefaultValue::Expr(default)) = &changed.columns[index].default {
             self.check_default(&changed, (index, default), column)?;
         }
-        let rewritten =
-            RewriteColumn { column: index, value: RewriteValue::Using(self.kept(&text.text)), column_type: new_type };
-        self.effects.push(DdlEffect::RewriteTable { table: id, columns: vec![rewritten] });
+        let value = RewriteValue::Using(self.kept(&text.text));
+        let mut columns = vec![RewriteColumn { column: index, value, column_type: new_type }];
+        columns.extend(self.retype_expressions(id, index, column.position)?);
+        self.effects.push(DdlEffect::RewriteTable { table: id, columns });
         self.rebuild(id, index, column)
     }
 
@@ -106,7 +106,7 @@ impl DefinitionChange<'_> {
         (index, default): (ColumnIndex, &str),
         column: &Identifier,
     ) -> Result<(), PlanError> {
-        let default = SqlText { text: default.to_owned(), position: column.position };
+        let default = SqlText { text: self.written(default), position: column.position };
         self.check_expression(ExpressionPurpose::Default(&changed.columns[index]), &default, changed).map_err(|_| {
             PlanError::new(
                 "42804",
@@ -123,9 +123,12 @@ impl DefinitionChange<'_> {
     /// Indexes, checks and foreign keys on the column are built and validated against the new values.
     fn rebuild(&mut self, id: RelationId, index: usize, column: &Identifier) -> Result<(), PlanError> {
         let table = Arc::clone(self.get(id));
-        for found in table.indexes.iter().filter(|found| found.columns.contains(&index) || found.asks_for(index)) {
+        let stands_on_values = |found: &&Index| {
+            found.columns.contains(&index) || found.asks_for(index) || is_of_expression_over(&table, found, index)
+        };
+        for found in table.indexes.iter().filter(stands_on_values) {
             if let Some(predicate) = &found.declared.predicate {
-                let text = SqlText { text: predicate.expression.clone(), position: column.position };
+                let text = SqlText { text: self.written(&predicate.expression), position: column.position };
                 self.check_expression(ExpressionPurpose::IndexPredicate, &text, &table)?;
             }
             super::constraint::require_indexable(&table, &found.columns)?;
@@ -134,7 +137,7 @@ impl DefinitionChange<'_> {
         }
         for check in &table.checks {
             if rewrite::columns_used(&check.expression, &table).contains(&index) {
-                let text = SqlText { text: check.expression.clone(), position: column.position };
+                let text = SqlText { text: self.written(&check.expression), position: column.position };
                 self.check_expression(ExpressionPurpose::Check, &text, &table)?;
                 self.effects.push(DdlEffect::ValidateCheck {
                     table: id,

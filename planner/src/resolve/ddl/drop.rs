@@ -2,6 +2,7 @@
 
 use super::alter::no_constraint;
 use super::change::DefinitionChange;
+use super::index_key::stands_on;
 use super::{DdlEffect, rewrite};
 use crate::catalog::{Class, DefaultValue, EdgeRef, ForeignKey, RuleAction, Table};
 use crate::error::PlanError;
@@ -311,7 +312,7 @@ impl DefinitionChange<'_> {
         self.drop_generated_from(id, index, &what, cascade)?;
         self.drop_dependents(&what, Vec::new(), self.readers(id, Some(index)), &BTreeSet::new(), cascade)?;
         // Keys go with any of their columns; keys elsewhere that lead here depend on them.
-        for entry in table.indexes.iter().filter(|entry| entry.mentions(index)) {
+        for entry in table.indexes.iter().filter(|entry| stands_on(&table, entry, index)) {
             self.drop_keys_that_need(id, entry.id, &what, cascade)?;
         }
         for key in table.foreign_keys.iter().filter(|key| key.columns.contains(&index)) {
@@ -325,7 +326,7 @@ impl DefinitionChange<'_> {
                 .hint("drop the rule first: ALTER TABLE … DROP ON GET|DEL …"));
         }
         let entries: Vec<IndexId> =
-            self.get(id).indexes.iter().filter(|entry| entry.mentions(index)).map(|entry| entry.id).collect();
+            table.indexes.iter().filter(|entry| stands_on(&table, entry, index)).map(|entry| entry.id).collect();
         entries.into_iter().for_each(|entry| self.remove_index(id, entry));
         let expressions = Arc::clone(self.get(id));
         self.edit(id).checks.retain(|check| !rewrite::columns_used(&check.expression, &expressions).contains(&index));

@@ -1,15 +1,16 @@
 //! CREATE INDEX and DROP INDEX, and what becomes of indexes that edges need.
 
 use super::change::{DefinitionChange, no_relation};
-use super::constraint::{column_list, require_indexable, unwrapped};
+use super::constraint::{require_indexable, unwrapped};
 use super::drop::wrong_kind;
+use super::index_key::key_names;
 use super::rewrite;
 use super::{DdlEffect, ExpressionPurpose};
 use crate::catalog::{Class, Index, IndexDeclaration, IndexPredicate, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateIndex, IndexKey};
 use crate::parse::statement::ObjectName;
-use repr::{ColumnIndex, IndexId, RelationId};
+use repr::{IndexId, RelationId};
 use std::sync::Arc;
 
 /// A maintained view's index is one more order of its rows in memory.
@@ -17,6 +18,10 @@ fn refuse_index_of_view(view: &Table, create: &CreateIndex) -> Result<(), PlanEr
     if !view.is_maintained() {
         return Err(PlanError::new("42809", format!("cannot create index on relation \"{}\"", view.name))
             .detail("This operation is not supported for views."));
+    }
+    if create.elements.iter().any(|element| matches!(element.key, IndexKey::Expression(_))) {
+        return Err(PlanError::unsupported("an index on an expression over a materialized view")
+            .hint("have the view's query compute it, and index that column"));
     }
     if create.predicate.is_some() {
         return Err(PlanError::unsupported("a partial index on a materialized view")
@@ -60,27 +65,6 @@ fn refuse_what_indexes_cannot(create: &CreateIndex) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn indexed_columns(table: &Table, create: &CreateIndex) -> Result<Vec<ColumnIndex>, PlanError> {
-    let mut columns: Vec<ColumnIndex> = Vec::new();
-    for element in &create.elements {
-        let column = match &element.key {
-            IndexKey::Column(column) => column,
-            IndexKey::Expression(text) => {
-                return Err(PlanError::unsupported("an index on an expression")
-                    .hint("add a GENERATED ALWAYS AS (…) STORED column and index that")
-                    .at(Some(text.position)));
-            }
-        };
-        let Some((index, _)) = table.column_by_name(&column.name) else {
-            return Err(
-                PlanError::new("42703", format!("column \"{}\" does not exist", column.name)).at(Some(column.position))
-            );
-        };
-        columns.push(index);
-    }
-    Ok(columns)
-}
-
 impl DefinitionChange<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str, PlanError> {
         const TAG: &str = "CREATE INDEX";
@@ -90,11 +74,20 @@ impl DefinitionChange<'_> {
         if !table.is_stored() {
             refuse_index_of_view(&table, create)?;
         }
-        let columns = indexed_columns(&table, create)?;
+        let keys = self.index_keys(&table, create)?;
         let hash = create.method.as_deref() == Some("hash");
         if hash {
             refuse_of_hash(create)?;
         }
+        if let Some(name) = &create.name {
+            if create.if_not_exists && self.kind_in(table.namespace, &name.name).is_some() {
+                self.notice("42P07", format!("relation \"{}\" already exists, skipping", name.name));
+                return Ok(TAG);
+            }
+            self.require_free(table.namespace, &name.name)?;
+        }
+        let columns = self.columns_of_keys(id, &keys, false)?;
+        let table = Arc::clone(self.get(id));
         let include = self.included_columns(id, &columns, &create.include)?;
         let declared = columns.iter().zip(&create.elements);
         let declared = declared.map(|(&column, element)| self.index_column(&table, column, element, hash));
@@ -106,16 +99,9 @@ impl DefinitionChange<'_> {
         };
         require_indexable(&table, &columns)?;
         let name = match &create.name {
-            Some(name) => {
-                if create.if_not_exists && self.kind_in(table.namespace, &name.name).is_some() {
-                    self.notice("42P07", format!("relation \"{}\" already exists, skipping", name.name));
-                    return Ok(TAG);
-                }
-                self.require_free(table.namespace, &name.name)?;
-                name.name.clone()
-            }
+            Some(name) => name.name.clone(),
             None => {
-                let named = column_list(&table, &declared.all_columns(&columns));
+                let named = key_names(&table, &declared.all_columns(&columns)).join("_");
                 self.relation_name(&table.name, &named, "idx", &table)
             }
         };
@@ -218,6 +204,7 @@ impl DefinitionChange<'_> {
         }
         if found.is_stored() {
             self.effects.push(DdlEffect::DropIndex { table, index });
+            self.drop_unused_expressions(table, &columns);
         }
         if !keys.is_empty() {
             let other = self.equality_index(table, &columns, false);

@@ -6,6 +6,7 @@
 
 use super::change::DefinitionChange;
 use super::constraint::column_list;
+use super::index_key::{Key, key_names};
 use crate::catalog::{Column, DefaultValue, Index, IndexDeclaration, IndexPredicate, Sequence, Table};
 use crate::error::PlanError;
 use crate::ownership::{Dog, quote_identifier};
@@ -131,11 +132,21 @@ impl DefinitionChange<'_> {
         Ok(())
     }
 
+    /// What is of the model's column there.
+    fn key_like(&self, id: RelationId, model: &Model, column: ColumnIndex) -> Option<Key> {
+        let column = &model.table.columns[column];
+        match &column.default {
+            Some(DefaultValue::Generated(text)) if column.hidden => Some(Key::Expression(text.clone())),
+            _ => self.get(id).column_by_name(&column.name).map(|(place, _)| Key::Column(place)),
+        }
+    }
+
     fn copy_index(&mut self, id: RelationId, model: &Model, index: &Index) -> Result<(), PlanError> {
+        let keys: Vec<Key> = index.columns.iter().filter_map(|column| self.key_like(id, model, *column)).collect();
+        let columns = self.columns_of_keys(id, &keys, true)?;
         let table = Arc::clone(self.get(id));
         let there =
             |column: &ColumnIndex| table.column_by_name(&model.table.columns[*column].name).map(|(place, _)| place);
-        let columns: Vec<ColumnIndex> = index.columns.iter().filter_map(there).collect();
         let primary = model.table.primary_key == Some(index.id);
         if primary && table.primary_key.is_some() {
             return Err(PlanError::new(
@@ -148,7 +159,7 @@ impl DefinitionChange<'_> {
             (Some(_), false) => (column_list(&table, &columns), "key"),
             (None, false) => {
                 let included = index.declared.include.iter().filter_map(there);
-                (column_list(&table, &columns.iter().copied().chain(included).collect::<Vec<_>>()), "idx")
+                (key_names(&table, &columns.iter().copied().chain(included).collect::<Vec<_>>()).join("_"), "idx")
             }
         };
         let name = self.relation_name(&table.name, &named, label, &table);

@@ -340,6 +340,7 @@ fn column(output: &OutputColumn) -> Column {
         default: None,
         missing: None,
         dropped: false,
+        hidden: false,
         comment: None,
     }
 }

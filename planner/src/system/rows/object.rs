@@ -5,9 +5,10 @@ use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
 use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, small, text, vector};
 use crate::catalog::{Column, DefaultValue, Index, Table};
 use crate::ownership::blanking;
+use crate::resolve::ddl::index_key::key_names;
 use crate::system::definition_text::DefinitionText;
 use crate::system::{SystemRelation, builtin, opclass, relations};
-use repr::{ColumnType, Datum, ScalarType};
+use repr::{ColumnIndex, ColumnType, Datum, ScalarType};
 
 /// OID of the relation pg_class, of things that hang on tables.
 const PG_CLASS: u32 = 1259;
@@ -136,13 +137,20 @@ impl Source<'_> {
         for table in self.catalog.relations.values() {
             for (place, column) in table.columns.iter().enumerate() {
                 let nullable = column.column_type.nullable || blanked.contains(&(table.id, place));
+                // Nobody knows of the keys of indexes on expressions, and the numbers have no gaps.
+                let dropped = column.dropped || column.hidden;
                 let mut more = vec![
-                    ("attnotnull", flag(!nullable && !column.dropped)),
-                    ("attisdropped", flag(column.dropped)),
+                    ("attnotnull", flag(!nullable && !dropped)),
+                    ("attisdropped", flag(dropped)),
                     ("atthasmissing", flag(column.missing.is_some())),
                 ];
-                if column.dropped {
+                if dropped {
                     more.push(("atttypid", Datum::Oid(0)));
+                }
+                if column.hidden {
+                    let name = format!("........pg.dropped.{}........", place + 1);
+                    attribute(rows, table.id.0, place, &name, &column.column_type, &more);
+                    continue;
                 }
                 match &column.default {
                     Some(DefaultValue::Identity { always, .. }) => {
@@ -155,9 +163,9 @@ impl Source<'_> {
                 attribute(rows, table.id.0, place, &column.name, &column.column_type, &more);
             }
             for index in shown_indexes(table) {
-                for (place, &column) in index.declared.all_columns(&index.columns).iter().enumerate() {
-                    let column = &table.columns[column];
-                    attribute(rows, index.id.0, place, &column.name, &column.column_type, &[]);
+                let keys = index.declared.all_columns(&index.columns);
+                for (place, (&column, name)) in keys.iter().zip(key_names(table, &keys)).enumerate() {
+                    attribute(rows, index.id.0, place, &name, &table.columns[column].column_type, &[]);
                 }
             }
         }
@@ -185,6 +193,8 @@ impl Source<'_> {
                 let primary = table.primary_key == Some(index.id);
                 let columns: Vec<&Column> = index.columns.iter().map(|&column| &table.columns[column]).collect();
                 let all = index.declared.all_columns(&index.columns);
+                // An expression has no number.
+                let number = |column: ColumnIndex| if table.columns[column].hidden { 0 } else { column + 1 };
                 let by_column = |value: &dyn Fn(usize, &Column) -> Datum| {
                     vector(columns.iter().enumerate().map(|(place, column)| value(place, column)).collect())
                 };
@@ -216,10 +226,11 @@ impl Source<'_> {
                     ("indisvalid", flag(true)),
                     ("indisready", flag(true)),
                     ("indislive", flag(true)),
-                    ("indkey", vector(all.iter().map(|&column| small(column + 1)).collect())),
+                    ("indkey", vector(all.iter().map(|&column| small(number(column))).collect())),
                     ("indcollation", by_column(&collated)),
                     ("indclass", by_column(&class)),
                     ("indoption", by_column(&option)),
+                    ("indexprs", self.index_expressions(table, index)),
                     ("indpred", self.index_predicate(table, index)),
                 ]);
             }
@@ -352,6 +363,13 @@ impl Source<'_> {
         let shown = DefinitionText::new(self.environment);
         let predicate = index.declared.predicate.as_ref();
         predicate.map_or(Datum::Null, |predicate| text(&shown.expression(table, &predicate.expression, false)))
+    }
+
+    fn index_expressions(&self, table: &Table, index: &Index) -> Datum {
+        let shown = DefinitionText::new(self.environment);
+        let expressions = table.expression_keys().filter(|(column, ..)| index.columns.contains(column));
+        let expressions: Vec<String> = expressions.map(|(_, _, text)| shown.expression(table, text, false)).collect();
+        if expressions.is_empty() { Datum::Null } else { text(&expressions.join(", ")) }
     }
 
     /// A default hangs on its column, and needs its sequence: pg_dump makes the three in that order.

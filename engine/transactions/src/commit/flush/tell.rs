@@ -154,24 +154,26 @@ impl ViewsToTell {
 
     /// One more for the workers that it concerns; a boundary concerns all.
     fn add(&mut self, group: &mut WrittenGroup, position: usize, changes: GroupChanges, alone: bool) {
-        let GroupChanges { before, layer, .. } = changes;
+        let GroupChanges { before, layer, ticks, .. } = changes;
         let after = group.state.clone();
         let routes = self.publication.routes(&self.told);
         let readers = |(relation, _)| routes.readers.get(&relation).into_iter().flatten().copied();
         group.waits = layer.tables().flat_map(readers).map(|component| (component, after.time)).collect();
+        if ticks {
+            group
+                .waits
+                .extend(self.publication.due_by(after.clock).into_iter().map(|component| (component, after.time)));
+        }
         let concerned: BTreeSet<usize> = group.waits.keys().map(|component| component.worker).collect();
         for (number, worker) in self.workers.iter_mut().enumerate() {
             if !alone && worker.untold < UNTOLD_MAX && !concerned.contains(&number) {
                 worker.untold += 1;
                 continue;
             }
-            match &mut worker.together {
-                Some((_, group)) => group.layers.push(layer.clone()),
-                None => {
-                    let group = CommitGroup::new(before.clone(), after.clone(), vec![layer.clone()]);
-                    worker.together = Some((position, group));
-                }
-            }
+            let first = || (position, CommitGroup::new(before.clone(), after.clone(), Vec::new()));
+            let (_, group) = worker.together.get_or_insert_with(first);
+            group.layers.push(layer.clone());
+            group.ticks |= ticks;
         }
     }
 

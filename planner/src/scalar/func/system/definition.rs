@@ -85,10 +85,9 @@ fn index(ctx: &EvalContext, args: &[Datum]) -> Answer {
     if column != 0 {
         let columns = index.declared.all_columns(&index.columns);
         let place = usize::try_from(column - 1).ok().and_then(|place| columns.get(place).copied());
-        return match place.and_then(|column| table.columns.get(column)) {
-            Some(column) => string(quote_identifier(&column.name)),
-            None => string(String::new()),
-        };
+        let shown = DefinitionText::new(&*ctx.environment);
+        let pretty = is_pretty(args.get(2));
+        return string(place.map(|column| shown.index_key(table, column, pretty)).unwrap_or_default());
     }
     string(DefinitionText::new(&*ctx.environment).index(table, index, is_pretty(args.get(2))))
 }
