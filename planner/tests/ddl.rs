@@ -156,7 +156,8 @@ fn names_are_postgresqls() {
     assert_eq!(table.foreign_keys[0].constraint.name, "t_a_fkey");
     let checks: Vec<&str> = table.checks.iter().map(|check| check.constraint.name.as_str()).collect();
     assert_eq!(checks, ["t_b_check", "t_check", "t_a_check"]);
-    let sequences: Vec<&String> = catalog.sequences.values().map(|sequence| &sequence.name).collect();
+    let mut sequences: Vec<&String> = catalog.sequences.values().map(|sequence| &sequence.name).collect();
+    sequences.sort();
     assert_eq!(sequences, ["t_id_seq", "u_id_seq"]);
     assert!(matches!(table.columns[0].default, Some(DefaultValue::Identity { always: true, .. })));
     assert!(!table.columns[0].column_type.nullable);

@@ -25,7 +25,7 @@ const BASE: &str = "CREATE DATA_SUBJECT TABLE users (id int PRIMARY KEY, name te
 
 fn define(catalog: &mut Catalog, sql: &str, out: &mut String) -> Result<(), PlanError> {
     for parsed in parse(sql)? {
-        let plan = plan_definition(&parsed.statement, catalog, Labels::TakeEffect)?;
+        let plan = plan_definition(&parsed.statement, &*catalog, Labels::TakeEffect)?;
         planner::ownership::check(&plan.catalog, false)?;
         for notice in &plan.notices {
             let detail =

@@ -142,7 +142,9 @@ class Schemas(Check):
         """What test runners do: `public` is dropped and made again. It is another schema then, and its texts say so."""
         equal = self.tally.equal
         with self.server.connect() as one:
-            one.execute("DROP SCHEMA public CASCADE")
+            refused = state_of(one.execute, "DROP SCHEMA public CASCADE")
+            equal(refused, "DG001", "people elsewhere would be left without an owner")
+            one.execute("DROP SCHEMA moved, public CASCADE")
             equal(state_of(one.execute, "CREATE TABLE t (i INT)"), "3F000", "nowhere to create in")
             one.execute("CREATE SCHEMA public")
             one.execute("CREATE TABLE t (i INT); INSERT INTO t VALUES (1); CREATE VIEW v AS SELECT * FROM t")

@@ -258,30 +258,7 @@ pub(crate) fn check_expression(
             }
             (key.expr, "index expression")
         }
-        ExpressionUse::Default(column) => {
-            let frame = Frame::default().clause(Clause::ColumnDefault);
-            let expr = resolver
-                .catalog_expression(text, frame, |resolver, typed| {
-                    let given = resolver.type_label(typed.scalar());
-                    resolver.assign(typed, &column.column_type, &column.name, None).map_err(|error| match error.code {
-                        "42804" => PlanError::new(
-                            "42804",
-                            format!(
-                                "column \"{}\" is of type {} but default expression is of type {given}",
-                                column.name,
-                                resolver.type_label(&column.column_type.scalar)
-                            ),
-                        )
-                        .hint("You will need to rewrite or cast the expression."),
-                        _ => error,
-                    })
-                })
-                .map_err(|error| match error.code {
-                    "42703" | "42P01" => PlanError::new("0A000", "cannot use column reference in DEFAULT expression"),
-                    _ => error,
-                })?;
-            (expr.expr, "DEFAULT expression")
-        }
+        ExpressionUse::Default(column) => (default_of_column(&mut resolver, text, column)?, "DEFAULT expression"),
         ExpressionUse::Generated(column) => {
             let frame = resolver.row_frame(table, Clause::ColumnGenerated);
             let expr = resolver.catalog_expression(text, frame, |resolver, typed| {
@@ -303,6 +280,30 @@ pub(crate) fn check_expression(
         return Err(PlanError::new("0A000", format!("cannot use subquery in {clause}")));
     }
     Ok(expr)
+}
+
+fn default_of_column(resolver: &mut Resolver<'_>, text: &str, column: &Column) -> Result<HirExpr, PlanError> {
+    let frame = Frame::default().clause(Clause::ColumnDefault);
+    let assigned = resolver.catalog_expression(text, frame, |resolver, typed| {
+        let given = resolver.type_label(typed.scalar());
+        resolver.assign(typed, &column.column_type, &column.name, None).map_err(|error| match error.code {
+            "42804" => PlanError::new(
+                "42804",
+                format!(
+                    "column \"{}\" is of type {} but default expression is of type {given}",
+                    column.name,
+                    resolver.type_label(&column.column_type.scalar)
+                ),
+            )
+            .hint("You will need to rewrite or cast the expression."),
+            _ => error,
+        })
+    });
+    let named = assigned.map_err(|error| match error.code {
+        "42703" | "42P01" => PlanError::new("0A000", "cannot use column reference in DEFAULT expression"),
+        _ => error,
+    })?;
+    Ok(named.expr)
 }
 
 /// COPY names tables only.

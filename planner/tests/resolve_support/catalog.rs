@@ -9,7 +9,6 @@ use std::sync::Arc;
 fn column(name: &str, scalar: ScalarType, nullable: bool) -> Column {
     Column {
         name: name.to_owned(),
-        namespace: NamespaceId::PUBLIC,
         column_type: ColumnType { scalar, modifier: -1, nullable },
         default: None,
         missing: None,

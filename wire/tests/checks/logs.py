@@ -97,6 +97,8 @@ def plant(server):
         for statement in STATEMENTS:
             ignoring(connection.pgconn.exec_, statement.replace("W", WORD).encode())
             ignoring(connection.pgconn.exec_, b"ROLLBACK")
+        # One of them is a search path that leads nowhere.
+        connection.execute("RESET search_path")
         # The extended protocol: as parameters, in text and in binary, right and wrong ones, and as the names of statements.
         for statement, value in [
             ("SELECT * FROM people WHERE name = %s", WORD), ("SELECT %s::int", WORD), ("SELECT %s::text", WORD), ("INSERT INTO people (id, name) VALUES (%s, 'x')", WORD),

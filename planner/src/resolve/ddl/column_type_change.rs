@@ -106,7 +106,7 @@ impl DefinitionChange<'_> {
         (index, default): (ColumnIndex, &str),
         column: &Identifier,
     ) -> Result<(), PlanError> {
-        let default = SqlText { text: default.to_owned(), position: column.position };
+        let default = SqlText { text: self.written(default), position: column.position };
         self.check_expression(ExpressionPurpose::Default(&changed.columns[index]), &default, changed).map_err(|_| {
             PlanError::new(
                 "42804",
@@ -128,7 +128,7 @@ impl DefinitionChange<'_> {
         };
         for found in table.indexes.iter().filter(stands_on_values) {
             if let Some(predicate) = &found.declared.predicate {
-                let text = SqlText { text: predicate.expression.clone(), position: column.position };
+                let text = SqlText { text: self.written(&predicate.expression), position: column.position };
                 self.check_expression(ExpressionPurpose::IndexPredicate, &text, &table)?;
             }
             super::constraint::require_indexable(&table, &found.columns)?;
@@ -137,7 +137,7 @@ impl DefinitionChange<'_> {
         }
         for check in &table.checks {
             if rewrite::columns_used(&check.expression, &table).contains(&index) {
-                let text = SqlText { text: check.expression.clone(), position: column.position };
+                let text = SqlText { text: self.written(&check.expression), position: column.position };
                 self.check_expression(ExpressionPurpose::Check, &text, &table)?;
                 self.effects.push(DdlEffect::ValidateCheck {
                     table: id,

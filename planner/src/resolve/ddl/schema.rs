@@ -209,6 +209,7 @@ impl DefinitionChange<'_> {
         for id in ids {
             if let Some(table) = respelled_table(self.get(id), &before, &self.catalog) {
                 *self.edit(id) = table;
+                self.name_expressions(id);
             }
         }
     }
