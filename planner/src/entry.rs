@@ -92,6 +92,8 @@ pub struct CopyInPlan {
     pub width: usize,
     /// Defaults of the columns that the data does not have, over nothing.
     pub defaults: Vec<(ColumnIndex, ScalarExpr)>,
+    /// What a row, with its defaults, must meet.
+    pub condition: Option<ScalarExpr>,
     /// What is done with each row.
     pub insert: InsertPlan,
 }
@@ -155,14 +157,16 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
         Resolved::CreateTableAs { create, query } => {
             Planned::CreateTableAs(create, Arc::new(plan_query(&query, catalog, &forms)?))
         }
-        Resolved::CopyFrom { insert, columns, table, options } => {
+        Resolved::CopyFrom { insert, columns, condition, table, options } => {
             let relation = insert.table;
             let plan = plan_write(&crate::hir::WriteHir::Insert(*insert), catalog, &forms)?;
             let WritePlan::Insert(insert) = plan else {
                 return Err(PlanError::new("XX000", "COPY FROM is planned as an INSERT"));
             };
             let target = catalog.table(relation).ok_or_else(|| PlanError::new("42P01", "the table is gone"))?;
-            Planned::CopyIn(Arc::new(copy_in(catalog, target, table, columns, insert)?), options)
+            let condition = condition.as_ref().map(plan_expr).transpose()?;
+            let plan = copy_in(catalog, target, table, columns, insert)?;
+            Planned::CopyIn(Arc::new(CopyInPlan { condition, ..plan }), options)
         }
         Resolved::CopyTo { what, options } => Planned::CopyOut(Box::new(plan_resolved(*what, catalog)?), options),
         Resolved::DeclareCursor { cursor, what } => match plan_resolved(*what, catalog)? {
@@ -201,7 +205,7 @@ fn copy_in(
             defaults.push((position, plan_default(catalog, table, position)?));
         }
     }
-    Ok(CopyInPlan { table_name, columns, positions, width: table.columns.len(), defaults, insert })
+    Ok(CopyInPlan { table_name, columns, positions, width: table.columns.len(), defaults, condition: None, insert })
 }
 
 fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog) -> Result<Explained, PlanError> {
