@@ -178,7 +178,7 @@ class Ordered(Check):
         self.set_up(SCHEMA)
         with self.server.connect() as connection:
             self.fill(connection)
-        for case in (self.asked_for, self.rounds, self.own_writes, self.writes_by_range, self.older_snapshots, self.amid_erasures,
+        for case in (self.asked_for, self.rounds, self.read_again, self.own_writes, self.writes_by_range, self.older_snapshots, self.amid_erasures,
                      self.schema_changes, self.truncated, self.budget, self.kill):
             self.tally.case(case)
         self.tally.equal(self.unexpected, {}, "what writers were refused for")
@@ -329,6 +329,38 @@ class Ordered(Check):
                 locked = rows(connection, f"SELECT key FROM records WHERE ttl > {low} ORDER BY ttl, key LIMIT 3 FOR UPDATE SKIP LOCKED")
                 self.tally.equal(locked, rows(plain, f"SELECT key FROM records WHERE ttl > {low} ORDER BY ttl, key LIMIT 3"), "FOR UPDATE in order")
             self.compare(connection, "after writes by range", 60)
+
+    def read_again(self):
+        """Whoever was told of a write reads it by an ordered index, while others write and the index is behind."""
+        with self.server.connect() as connection:
+            connection.execute("CREATE TABLE counted (id INT PRIMARY KEY, owner INT NOT NULL OWNED_BY people(id), n INT)")
+            connection.execute("CREATE INDEX counted_n ON counted (n)")
+            connection.execute("INSERT INTO counted SELECT g, (SELECT min(id) FROM people), g FROM generate_series(0, 3999) g")
+            self.earn(connection, [("counted", ["n"], False)])
+            stop = time.monotonic() + 4
+
+            def write(session, number):
+                first, last, turn = 1000 * number, 1000 * number + 999, 0
+                while time.monotonic() < stop:
+                    turn += 1
+                    wide = 150 if turn % 3 == 0 else 4
+                    session.execute("UPDATE counted SET n = n + %s WHERE id BETWEEN %s AND %s", (10_000 if turn % 2 else -10_000, first, first + wide - 1))
+                    state = state_of(session.execute, "DELETE FROM counted WHERE id = %s", (last - turn % 500,))
+                    found = state_of(lambda: self.read_own(session, first, last, wide, turn))
+                    if (state, found) != ("", ""):
+                        self.unexpected.setdefault(found or state, number)
+                    session.execute("UPDATE counted SET n = id WHERE id BETWEEN %s AND %s", (first, first + wide - 1))
+
+            for thread in start_writers(self, 4, write):
+                thread.join(60)
+            connection.execute("DROP TABLE counted")
+
+    def read_own(self, session, first, last, wide, turn):
+        moved = 10_000 if turn % 2 else -10_000
+        found = rows(session, "SELECT n FROM counted WHERE n BETWEEN %s AND %s ORDER BY n", (first + moved, first + wide - 1 + moved))
+        self.tally.equal([n for n, in found], list(range(first + moved, first + wide + moved)), "what was written is read by its order")
+        left = rows(session, "SELECT n FROM counted WHERE n BETWEEN %s AND %s AND n % 1 = 0".replace("% 1", "%% 1"), (last - turn % 500, last - turn % 500))
+        self.tally.equal(left, [], "what was deleted is not")
 
     def older_snapshots(self):
         with self.server.connect() as connection:

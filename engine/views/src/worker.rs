@@ -261,7 +261,10 @@ impl ViewWorker {
         }
         let component = view.as_ref().map_or(ComponentId::ORDERED, |view| view.component);
         self.at.current.remove(id);
-        self.at.untold.insert((component, id), None);
+        // Of the ordered indexes nobody speaks but the worker that keeps them.
+        if component.worker == self.place.number {
+            self.at.untold.insert((component, id), None);
+        }
         self.around.statistics.dropped(id);
         view
     }
@@ -381,6 +384,10 @@ impl ViewWorker {
             tracing::info!(target: "dogwood::views", view = name, sqlstate = error.code, why, "a view of a query fails");
         } else {
             tracing::warn!(target: "dogwood::views", view = name, sqlstate = error.code, why, "a view fails");
+        }
+        if view.component == ComponentId::ORDERED {
+            // It fails before it could be tied to others.
+            view.component = self.new_component();
         }
         self.set(view.component, id, ViewState::at(Stage::Failed(error)));
     }

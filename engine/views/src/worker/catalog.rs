@@ -103,11 +103,7 @@ impl ViewWorker {
     }
 
     /// A view stands where it was put.
-    fn place(&mut self, id: RelationId, mut view: Maintained) {
-        if view.component == ComponentId::ORDERED {
-            // It failed before it could be tied to others.
-            view.component = self.new_component();
-        }
+    fn place(&mut self, id: RelationId, view: Maintained) {
         self.views.insert(id, view);
     }
 
@@ -162,7 +158,7 @@ impl ViewWorker {
         });
     }
 
-    fn new_component(&mut self) -> ComponentId {
+    pub(super) fn new_component(&mut self) -> ComponentId {
         self.components.made += 1;
         ComponentId::new(self.place.number, self.components.made)
     }
