@@ -5,7 +5,7 @@
 
 pub use crate::response::{Response, RowStream, RowTag, TransactionStatus};
 pub use crate::session::async_commit::{Answered, Apart};
-pub use crate::session::copy::{CopyFormat, CopyIn};
+pub use crate::session::copy::{CopyFormat, CopyIn, Forced};
 pub use crate::session::path::{Path, Shape};
 pub use crate::session::plan::Prepared;
 pub use crate::session::result_columns::{ResultColumns, differ, result_changed};
@@ -14,6 +14,7 @@ pub use crate::session::statements::Stored;
 pub use crate::session::subscribed::{Changed, Readiness, Subscribed, Told};
 pub use crate::session::{ConnectOptions, Session};
 pub use planner::hir::OutputColumn;
+pub use planner::parse::utility::{CopyFormat as CopyLayout, CopyHeader};
 pub use state::answer::{AnswerRow, QueryRows};
 pub use state::cancel::CancelFlag;
 pub use state::notice::Notice;

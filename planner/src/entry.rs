@@ -92,6 +92,8 @@ pub struct CopyInPlan {
     pub width: usize,
     /// Defaults of the columns that the data does not have, over nothing.
     pub defaults: Vec<(ColumnIndex, ScalarExpr)>,
+    /// What a row, with its defaults, must meet.
+    pub condition: Option<ScalarExpr>,
     /// What is done with each row.
     pub insert: InsertPlan,
 }
@@ -156,14 +158,16 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
         Resolved::CreateTableAs { create, query } => {
             Planned::CreateTableAs(create, Arc::new(plan_query(&query, catalog, &forms)?))
         }
-        Resolved::CopyFrom { insert, columns, table, options } => {
+        Resolved::CopyFrom { insert, columns, condition, table, options } => {
             let relation = insert.table;
             let plan = plan_write(&crate::hir::WriteHir::Insert(*insert), catalog, &forms)?;
             let WritePlan::Insert(insert) = plan else {
                 return Err(PlanError::new("XX000", "COPY FROM is planned as an INSERT"));
             };
             let target = catalog.table(relation).ok_or_else(|| PlanError::new("42P01", "the table is gone"))?;
-            Planned::CopyIn(Arc::new(copy_in(catalog, target, table, columns, insert)?), options)
+            let condition = condition.as_ref().map(plan_expr).transpose()?;
+            let plan = copy_in(catalog, target, table, columns, insert)?;
+            Planned::CopyIn(Arc::new(CopyInPlan { condition, ..plan }), options)
         }
         Resolved::CopyTo { what, options } => Planned::CopyOut(Box::new(plan_resolved(*what, catalog)?), options),
         Resolved::DeclareCursor { cursor, what } => match plan_resolved(*what, catalog)? {
@@ -202,7 +206,7 @@ fn copy_in(
             defaults.push((position, plan_default(catalog, table, position)?));
         }
     }
-    Ok(CopyInPlan { table_name, columns, positions, width: table.columns.len(), defaults, insert })
+    Ok(CopyInPlan { table_name, columns, positions, width: table.columns.len(), defaults, condition: None, insert })
 }
 
 fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog) -> Result<Explained, PlanError> {
@@ -259,12 +263,11 @@ pub fn plan_definition<'a>(
     let (scope, session) = (scope.into(), SessionInfo::default());
     let plan = plan_ddl(statement, scope, labels, &resolver_hook(&session))?;
     // Where conditions of the clock come to stand in a view is found out by planning it.
-    if let Statement::CreateView(create) = statement
-        && create.materialized
-    {
-        let relations = plan.catalog.relations.values();
-        let made = relations.filter(|table| table.is_maintained() && scope.catalog.table(table.id).is_none());
-        made.map(|table| table.id).try_for_each(|made| plan_view(&plan.catalog, made).map(|_| ()))?;
+    let made = |table: &&Arc<Table>| table.is_maintained() && scope.catalog.table(table.id).is_none();
+    if let Statement::CreateView(_) | Statement::CreateSchema(_) = statement {
+        for view in plan.catalog.relations.values().filter(made) {
+            plan_view(&plan.catalog, view.id)?;
+        }
     }
     Ok(plan)
 }

@@ -10,6 +10,7 @@ mod calls;
 mod catalog_expr;
 mod coerce;
 mod conflict;
+mod copy_terms;
 mod cte;
 pub mod ddl;
 mod direction;

@@ -5,41 +5,68 @@
 use planner::CopyInPlan;
 use planner::hir::OutputColumn;
 use planner::parse::utility::{self, CopyHeader, CopyOptions};
-use repr::{Datum, ScalarType};
+use planner::scalar::EvalContext;
+use repr::Datum;
 use state::SqlError;
 use std::sync::Arc;
 
-/// The text formats of COPY (binary is refused by name).
+/// How COPY's rows are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyFormat {
-    /// CSV rather than text.
-    pub csv: bool,
+    /// FORMAT.
+    pub layout: utility::CopyFormat,
     /// DELIMITER; tab for text, comma for CSV.
     pub delimiter: u8,
     /// NULL; `\N` for text, empty for CSV.
     pub null: String,
     /// HEADER.
-    pub header: bool,
+    pub header: CopyHeader,
     /// QUOTE (CSV).
     pub quote: u8,
     /// ESCAPE (CSV).
     pub escape: u8,
-    /// FORCE_QUOTE columns (positions in the column list); `None` entry list means only where needed.
-    pub force_quote: Vec<usize>,
+    /// What is written or read otherwise in some columns (CSV).
+    pub forced: Forced,
     /// The one column is a document of its own: each value is sent as it is, one a line, without quoting.
     pub raw: bool,
 }
 
+/// Columns, by their positions in the column list, for which CSV has rules of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forced {
+    /// FORCE_QUOTE: written in quotes, needed or not.
+    pub quote: Vec<usize>,
+    /// FORCE_NOT_NULL: the NULL string without quotes is a value.
+    pub not_null: Vec<usize>,
+    /// FORCE_NULL: the NULL string within quotes is NULL.
+    pub null: Vec<usize>,
+}
+
+impl CopyFormat {
+    /// Whether values stand in quotes and between commas.
+    pub fn is_csv(&self) -> bool {
+        self.layout == utility::CopyFormat::Csv
+    }
+}
+
+/// Which way the rows go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CopyWay {
+    In,
+    Out,
+}
+
 /// The format that the options describe, refused with PostgreSQL's errors where they contradict each other.
-pub(super) fn format(options: &CopyOptions) -> Result<CopyFormat, SqlError> {
-    let csv = match options.format {
-        utility::CopyFormat::Text => false,
-        utility::CopyFormat::Csv => true,
-        utility::CopyFormat::Binary => {
-            return Err(SqlError::unsupported("COPY with format \"binary\"").hint("Use format \"text\" or \"csv\"."));
-        }
-    };
+pub(super) fn format(options: &CopyOptions, way: CopyWay) -> Result<CopyFormat, SqlError> {
+    let layout = options.format;
+    let csv = layout == utility::CopyFormat::Csv;
     refuse_unsupported(options)?;
+    if way == CopyWay::Out && options.header == CopyHeader::Match {
+        return Err(SqlError::new("0A000", "cannot use \"match\" with HEADER in COPY TO"));
+    }
+    if layout == utility::CopyFormat::Binary {
+        refuse_for_binary(options)?;
+    }
     let delimiter = one_byte(options.delimiter.as_deref(), "delimiter", if csv { b',' } else { b'\t' })?;
     let null = options.null.clone().unwrap_or_else(|| if csv { String::new() } else { "\\N".to_string() });
     if matches!(delimiter, b'\r' | b'\n') {
@@ -51,17 +78,7 @@ pub(super) fn format(options: &CopyOptions) -> Result<CopyFormat, SqlError> {
     if !csv && matches!(delimiter, b'\\' | b'.' | b'a'..=b'z' | b'0'..=b'9') {
         return Err(invalid(&format!("COPY delimiter cannot be \"{}\"", char::from(delimiter))));
     }
-    if !csv {
-        let csv_only = [
-            ("quote", options.quote.is_some()),
-            ("escape", options.escape.is_some()),
-            ("force quote", options.force_quote.is_some()),
-            ("force not null", !options.force_not_null.is_empty()),
-        ];
-        if let Some((name, _)) = csv_only.iter().find(|(_, given)| *given) {
-            return Err(SqlError::new("0A000", format!("COPY {name} available only in CSV mode")));
-        }
-    }
+    refuse_forced(options, way)?;
     let quote = one_byte(options.quote.as_deref(), "quote", b'"')?;
     if csv && delimiter == quote {
         return Err(invalid("COPY delimiter and quote must be different"));
@@ -73,22 +90,49 @@ pub(super) fn format(options: &CopyOptions) -> Result<CopyFormat, SqlError> {
     if csv && null.as_bytes().contains(&quote) {
         return Err(SqlError::new("0A000", "CSV quote character must not appear in the NULL specification"));
     }
-    let header = options.header != CopyHeader::Absent;
-    Ok(CopyFormat { csv, delimiter, null, header, quote, escape, force_quote: Vec::new(), raw: false })
+    let header = options.header;
+    Ok(CopyFormat { layout, delimiter, null, header, quote, escape, forced: Forced::default(), raw: false })
+}
+
+/// Options that have no meaning without text.
+fn refuse_for_binary(options: &CopyOptions) -> Result<(), SqlError> {
+    if options.delimiter.is_some() {
+        return Err(SqlError::new("42601", "cannot specify DELIMITER in BINARY mode"));
+    }
+    if options.null.is_some() {
+        return Err(SqlError::new("42601", "cannot specify NULL in BINARY mode"));
+    }
+    if options.header != CopyHeader::Absent {
+        return Err(SqlError::new("0A000", "cannot specify HEADER in BINARY mode"));
+    }
+    Ok(())
+}
+
+/// Options of CSV with another format, and those of one way with the other.
+fn refuse_forced(options: &CopyOptions, way: CopyWay) -> Result<(), SqlError> {
+    let csv = options.format == utility::CopyFormat::Csv;
+    let of_one_way = [
+        ("quote", options.quote.is_some(), None),
+        ("escape", options.escape.is_some(), None),
+        ("force quote", options.force_quote.is_some(), Some((CopyWay::Out, "TO"))),
+        ("force not null", !options.force_not_null.is_empty(), Some((CopyWay::In, "FROM"))),
+        ("force null", !options.force_null.is_empty(), Some((CopyWay::In, "FROM"))),
+    ];
+    for (name, given, only) in of_one_way {
+        if given && !csv {
+            return Err(SqlError::new("0A000", format!("COPY {name} available only in CSV mode")));
+        }
+        if let Some((_, words)) = only.filter(|(only, _)| given && *only != way) {
+            return Err(SqlError::new("0A000", format!("COPY {name} only available using COPY {words}")));
+        }
+    }
+    Ok(())
 }
 
 fn refuse_unsupported(options: &CopyOptions) -> Result<(), SqlError> {
     if options.default.is_some() {
         return Err(SqlError::unsupported("COPY option DEFAULT")
             .hint("Leave the column out of COPY's column list: it then takes its default in every row."));
-    }
-    if !options.force_null.is_empty() {
-        return Err(SqlError::unsupported("COPY option FORCE_NULL")
-            .hint("Leave NULL values unquoted, or set them with UPDATE after the COPY."));
-    }
-    if options.header == CopyHeader::Match {
-        return Err(SqlError::unsupported("COPY option HEADER MATCH")
-            .hint("Use HEADER, and list the columns in the order of the data."));
     }
     if let Some(encoding) = &options.encoding
         && !state::settings::is_utf8(encoding)
@@ -114,9 +158,6 @@ fn one_byte(given: Option<&str>, name: &str, default: u8) -> Result<u8, SqlError
 
 /// COPY TO's FORCE_QUOTE as positions among the copied columns.
 pub(super) fn force_quote(options: &CopyOptions, columns: &[OutputColumn]) -> Result<Vec<usize>, SqlError> {
-    if !options.force_not_null.is_empty() {
-        return Err(SqlError::new("0A000", "COPY force not null only available using COPY FROM"));
-    }
     match &options.force_quote {
         None => Ok(Vec::new()),
         Some(names) if names.is_empty() => Ok((0..columns.len()).collect()),
@@ -125,26 +166,16 @@ pub(super) fn force_quote(options: &CopyOptions, columns: &[OutputColumn]) -> Re
 }
 
 fn positions(names: &[String], columns: &[OutputColumn], option: &str) -> Result<Vec<usize>, SqlError> {
-    let position = |name: &String| {
-        columns
+    let mut positions = Vec::with_capacity(names.len());
+    for name in names {
+        let position = columns
             .iter()
             .position(|column| column.name == *name)
-            .ok_or_else(|| SqlError::new("42P10", format!("{option} column \"{name}\" not referenced by COPY")))
-    };
-    names.iter().map(position).collect()
-}
-
-/// COPY FROM's FORCE_NOT_NULL. Only strings can be the null string itself.
-fn force_not_null(options: &CopyOptions, columns: &[OutputColumn]) -> Result<Vec<usize>, SqlError> {
-    let positions = positions(&options.force_not_null, columns, "FORCE_NOT_NULL")?;
-    for position in &positions {
-        let column = &columns[*position];
-        let limited = column.column_type.modifier >= 0;
-        if limited || !matches!(column.column_type.scalar, ScalarType::Text | ScalarType::Varchar) {
-            return Err(SqlError::unsupported(format!("COPY option FORCE_NOT_NULL for column \"{}\"", column.name))
-                .detail("It is supported for columns of type text and of type character varying without length.")
-                .hint("Leave the option out, or quote the column's empty values in the data."));
+            .ok_or_else(|| SqlError::new("42P10", format!("{option} column \"{name}\" not referenced by COPY")))?;
+        if positions.contains(&position) {
+            return Err(SqlError::new("42701", format!("column \"{name}\" specified more than once")));
         }
+        positions.push(position);
     }
     Ok(positions)
 }
@@ -153,21 +184,20 @@ fn force_not_null(options: &CopyOptions, columns: &[OutputColumn]) -> Result<Vec
 pub struct CopyIn {
     pub(super) plan: Arc<CopyInPlan>,
     pub(super) format: CopyFormat,
-    /// Positions in the column list whose NULLs are the null string.
-    pub(super) not_null: Vec<usize>,
+    /// Full rows of the table that are not written yet.
     pub(super) rows: Vec<Vec<Datum>>,
+    /// In what those are evaluated and written.
+    pub(super) context: Option<EvalContext>,
     pub(super) copied: usize,
 }
 
 impl CopyIn {
     /// Ready for rows.
     pub(super) fn new(plan: Arc<CopyInPlan>, options: &CopyOptions) -> Result<CopyIn, SqlError> {
-        let format = format(options)?;
-        if options.force_quote.is_some() {
-            return Err(SqlError::new("0A000", "COPY force quote only available using COPY TO"));
-        }
-        let not_null = force_not_null(options, &plan.columns)?;
-        Ok(CopyIn { plan, format, not_null, rows: Vec::new(), copied: 0 })
+        let mut format = format(options, CopyWay::In)?;
+        format.forced.not_null = positions(&options.force_not_null, &plan.columns, "FORCE_NOT_NULL")?;
+        format.forced.null = positions(&options.force_null, &plan.columns, "FORCE_NULL")?;
+        Ok(CopyIn { plan, format, rows: Vec::new(), context: None, copied: 0 })
     }
 
     /// The table's name, for the context of errors: "COPY t, line 3".
@@ -188,8 +218,9 @@ impl CopyIn {
 
 #[cfg(test)]
 mod tests {
-    use super::{force_quote, format};
+    use super::{CopyWay, force_quote};
     use planner::hir::OutputColumn;
+    use planner::parse::utility::{CopyFormat, CopyHeader};
     use planner::parse::{Statement, utility::CopyOptions};
     use repr::{ColumnType, ScalarType};
 
@@ -202,12 +233,19 @@ mod tests {
         }
     }
 
+    fn format(options: &CopyOptions) -> Result<super::CopyFormat, state::SqlError> {
+        super::format(options, CopyWay::Out)
+    }
+
     #[test]
     fn formats_have_their_own_defaults() {
         let text = format(&options("")).unwrap();
-        assert_eq!((text.csv, text.delimiter, text.null.as_str(), text.header), (false, b'\t', "\\N", false));
+        assert_eq!((text.layout, text.delimiter, text.null.as_str()), (CopyFormat::Text, b'\t', "\\N"));
+        assert_eq!(text.header, CopyHeader::Absent);
         let csv = format(&options("(FORMAT csv, HEADER, QUOTE '''')")).unwrap();
-        assert_eq!((csv.csv, csv.delimiter, csv.null.as_str(), csv.header), (true, b',', "", true));
+        assert_eq!((csv.layout, csv.delimiter, csv.null.as_str()), (CopyFormat::Csv, b',', ""));
+        assert_eq!(csv.header, CopyHeader::Present);
+        assert_eq!(format(&options("(FORMAT binary)")).unwrap().layout, CopyFormat::Binary);
         assert_eq!((csv.quote, csv.escape), (b'\'', b'\''));
         assert!(format(&options("(ENCODING 'utf-8')")).is_ok());
     }
@@ -215,7 +253,11 @@ mod tests {
     #[test]
     fn contradictions_are_refused_as_in_postgresql() {
         for (written, code, message) in [
-            ("(FORMAT binary)", "0A000", "COPY with format \"binary\" is not supported"),
+            ("(FORMAT binary, DELIMITER ',')", "42601", "cannot specify DELIMITER in BINARY mode"),
+            ("(FORMAT binary, NULL '')", "42601", "cannot specify NULL in BINARY mode"),
+            ("(FORMAT binary, HEADER)", "0A000", "cannot specify HEADER in BINARY mode"),
+            ("(FORMAT binary, QUOTE 'x')", "0A000", "COPY quote available only in CSV mode"),
+            ("(FORCE_NULL (a))", "0A000", "COPY force null available only in CSV mode"),
             ("(DELIMITER 'ab')", "0A000", "COPY delimiter must be a single one-byte character"),
             ("(DELIMITER 'é')", "0A000", "COPY delimiter must be a single one-byte character"),
             ("(DELIMITER 'a')", "22023", "COPY delimiter cannot be \"a\""),
@@ -229,9 +271,9 @@ mod tests {
             ("(FORMAT csv, ESCAPE '')", "0A000", "COPY escape must be a single one-byte character"),
             ("(DELIMITER '|', NULL 'a|')", "0A000", "COPY delimiter must not appear in the NULL specification"),
             ("(FORMAT csv, NULL '\"')", "0A000", "CSV quote character must not appear in the NULL specification"),
-            ("(HEADER match)", "0A000", "COPY option HEADER MATCH is not supported"),
+            ("(HEADER match)", "0A000", "cannot use \"match\" with HEADER in COPY TO"),
             ("(DEFAULT 'x')", "0A000", "COPY option DEFAULT is not supported"),
-            ("(FORMAT csv, FORCE_NULL (a))", "0A000", "COPY option FORCE_NULL is not supported"),
+            ("(FORMAT csv, FORCE_NULL (a))", "0A000", "COPY force null only available using COPY FROM"),
             ("(ENCODING 'latin1')", "0A000", "COPY with encoding \"latin1\" is not supported"),
         ] {
             let error = format(&options(written)).unwrap_err();

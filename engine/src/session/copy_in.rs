@@ -1,6 +1,6 @@
 //! The rows of COPY FROM STDIN on their way into the table.
 //!
-//! `wire` decodes the client's data into rows; here they become full rows of the table and go through the same
+//! `wire` decodes the client's data into rows; here they become full rows of the table, and those that meet COPY's condition go through the same
 //! write path as INSERT, a thousand at a time. Never ends the transaction.
 
 use crate::session::Session;
@@ -15,13 +15,23 @@ const CHUNK_ROWS: usize = 1_000;
 
 impl Session {
     /// One row of a COPY, parsed.
-    pub fn copy_row(&mut self, copy: &mut CopyIn, mut row: Vec<Datum>) -> Result<(), SqlError> {
-        for position in &copy.not_null {
-            if matches!(row[*position], Datum::Null) {
-                row[*position] = Datum::Text(copy.format.null.as_str().into());
-            }
+    pub fn copy_row(&mut self, copy: &mut CopyIn, row: Vec<Datum>) -> Result<(), SqlError> {
+        let context = copy.context.get_or_insert_with(|| self.eval_context(Arc::from([]), &self.catalog()));
+        let plan = &copy.plan;
+        let mut complete = vec![Datum::Null; plan.width];
+        for (position, value) in plan.positions.iter().zip(row) {
+            complete[*position] = value;
         }
-        copy.rows.push(row);
+        for (column, default) in &plan.defaults {
+            // A default sees no columns.
+            complete[*column] = default.eval(&[], context)?;
+        }
+        if let Some(condition) = &plan.condition
+            && !condition.holds(&complete, context)?
+        {
+            return Ok(());
+        }
+        copy.rows.push(complete);
         if copy.rows.len() >= CHUNK_ROWS { self.write_copied(copy) } else { Ok(()) }
     }
 
@@ -35,26 +45,10 @@ impl Session {
     /// Writes the buffered rows.
     fn write_copied(&mut self, copy: &mut CopyIn) -> Result<(), SqlError> {
         let rows = std::mem::take(&mut copy.rows);
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let context = self.eval_context(Arc::from([]), &self.catalog());
+        let Some(context) = copy.context.take().filter(|_| !rows.is_empty()) else { return Ok(()) };
         let patience = self.patience();
-        let mut full = Vec::with_capacity(rows.len());
-        for row in rows {
-            poll::step()?;
-            let mut complete = vec![Datum::Null; copy.plan.width];
-            for (position, value) in copy.plan.positions.iter().zip(row) {
-                complete[*position] = value;
-            }
-            for (column, default) in &copy.plan.defaults {
-                // A default sees no columns.
-                complete[*column] = default.eval(&[], &context)?;
-            }
-            full.push(complete);
-        }
         let mut writer = Writer::new(self.transaction(), context, patience);
-        let written = dml::insert_rows(&mut writer, &copy.plan.insert, full)?;
+        let written = dml::insert_rows(&mut writer, &copy.plan.insert, rows)?;
         writer.finish()?;
         copy.copied += written.rows;
         Ok(())

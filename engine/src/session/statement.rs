@@ -86,7 +86,7 @@ impl Session {
                 Ok(Response::CopyIn(Box::new(CopyIn::new(plan.clone(), options)?)))
             }
             Planned::CopyOut(what, options) => {
-                let format = copy::format(options)?;
+                let format = copy::format(options, copy::CopyWay::Out)?;
                 self.ask_for_orders(&cached);
                 self.copy_out(what, options, format, params)
             }
@@ -333,12 +333,12 @@ impl Session {
             }
             Planned::Subscribe(plan) => {
                 let subscribed = self.subscribe(plan, params)?;
-                format.force_quote = copy::force_quote(options, subscribed.columns())?;
+                format.forced.quote = copy::force_quote(options, subscribed.columns())?;
                 return Ok(Response::Subscribed(Box::new(subscribed), Some(format)));
             }
             _ => return Err(SqlError::unsupported("COPY of this statement")),
         };
-        format.force_quote = copy::force_quote(options, &columns)?;
+        format.forced.quote = copy::force_quote(options, &columns)?;
         let stream = RowStream { columns, rows, tag: RowTag::Counted("COPY") };
         Ok(Response::CopyOut(stream, format))
     }

@@ -19,6 +19,8 @@ WITH_TIES = [
     "rank() OVER ({})", "dense_rank() OVER ({})", "sum(s) OVER ({})", "count(*) OVER ({})", "max(s) OVER ({})", "avg(n) OVER ({})", "percent_rank() OVER ({})", "cume_dist() OVER ({})",
     "count(s) OVER ({} RANGE BETWEEN CURRENT ROW AND CURRENT ROW)", "sum(s) OVER ({} GROUPS 1 PRECEDING)", "count(*) OVER ({} RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)",
     "sum(n) OVER ({} GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING)", "min(f) OVER ({})", "count(*) FILTER (WHERE s > 3) OVER ({})", "bool_or(s > 6) OVER ({})",
+    "sum(s) OVER ({} RANGE UNBOUNDED PRECEDING EXCLUDE CURRENT ROW)", "count(*) OVER ({} GROUPS 1 PRECEDING EXCLUDE GROUP)", "sum(n) OVER ({} RANGE UNBOUNDED PRECEDING EXCLUDE TIES)",
+    "max(s) OVER ({} GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE GROUP)",
 ]
 BY_ROWS = [
     "row_number() OVER ({})", "lag(s) OVER ({})", "lead(s) OVER ({})", "lag(w, 3, 'none') OVER ({})", "lead(n, 2) OVER ({})", "lag(s, 0) OVER ({})", "lag(s, -2) OVER ({})", "lag(s, s) OVER ({})",
@@ -27,6 +29,8 @@ BY_ROWS = [
     "count(*) OVER ({} ROWS BETWEEN 2 FOLLOWING AND 3 FOLLOWING)", "max(s) OVER ({} ROWS UNBOUNDED PRECEDING)", "string_agg(w, '') OVER ({} ROWS 3 PRECEDING)", "array_agg(id) OVER ({} ROWS UNBOUNDED PRECEDING)",
     "sum(f) OVER ({} ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)", "first_value(w) OVER ({} ROWS 1 PRECEDING)",
     "sum(s) OVER ({} ROWS BETWEEN 2000 PRECEDING AND CURRENT ROW)", "nth_value(s, 3) OVER ({} ROWS 4 PRECEDING)",
+    "sum(s) OVER ({} ROWS 2 PRECEDING EXCLUDE CURRENT ROW)", "first_value(id) OVER ({} ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW)", "max(s) OVER ({} ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW)",
+    "array_agg(id) OVER ({} ROWS 2 PRECEDING EXCLUDE GROUP)", "sum(n) OVER ({} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE TIES)",
 ]
 FAILING = ["lag(12 / s) OVER ({})", "sum(12 / s) OVER ({} ROWS 2 PRECEDING)", "sum(12 / s) OVER ({})", "lead(12 / (s - 1), 2) OVER ({})", "first_value(12 / s) OVER ({})", "count(*) FILTER (WHERE 12 / s > 2) OVER ({} ROWS 1 PRECEDING)"]
 RANGES = ["sum(s) OVER ({}s RANGE 2 PRECEDING)", "count(*) OVER ({}s RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING)", "count(*) OVER ({}s DESC RANGE BETWEEN 3 PRECEDING AND 1 PRECEDING)", "sum(n) OVER ({}n RANGE 1.5 PRECEDING)"]

@@ -2,7 +2,7 @@
 
 use super::grammar::Grammar;
 use super::statement::Statement;
-use super::subject::{boolean, unknown_option};
+use super::subject::boolean;
 use super::utility::{Copy, CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
@@ -24,8 +24,10 @@ impl Grammar<'_, '_> {
             default: None,
             condition: None,
         };
+        let mut given = Given::default();
         if self.eat(&["BINARY"]) {
             options.format = CopyFormat::Binary;
+            given.once("format", self.position())?;
         }
         let source = self.copy_source()?;
         let position = self.position();
@@ -37,17 +39,24 @@ impl Grammar<'_, '_> {
             return Err(PlanError::new("42601", "syntax error at or near \"FROM\"").at(Some(position)));
         }
         let direction = self.copy_direction(from)?;
+        if self.words_are(&["DELIMITERS"]) || self.words_are(&["USING", "DELIMITERS"]) {
+            given.once("delimiter", self.position())?;
+        }
         if self.eat(&["DELIMITERS"]) || self.words_are(&["USING", "DELIMITERS"]) {
             self.eat(&["USING", "DELIMITERS"]);
             options.delimiter = Some(self.string()?);
         }
         self.eat(&["WITH"]);
         if self.next_is(&Token::LParen) {
-            self.copy_option_list(&mut options)?;
+            self.copy_option_list(&mut options, given)?;
         } else {
-            self.copy_legacy_options(&mut options)?;
+            self.copy_legacy_options(&mut options, given)?;
         }
-        if from && self.eat(&["WHERE"]) {
+        let position = self.position();
+        if self.eat(&["WHERE"]) {
+            if !from {
+                return Err(PlanError::new("42601", "WHERE clause not allowed with COPY TO").at(Some(position)));
+            }
             options.condition = Some(self.run(|parser| parser.parse_expr())?);
         }
         Ok(Statement::Copy(Box::new(Copy { source, direction, options })))
@@ -93,11 +102,12 @@ impl Grammar<'_, '_> {
         })
     }
 
-    fn copy_option_list(&mut self, options: &mut CopyOptions) -> Result<(), PlanError> {
+    fn copy_option_list(&mut self, options: &mut CopyOptions, mut given: Given) -> Result<(), PlanError> {
         self.expect_token(&Token::LParen)?;
         loop {
             let position = self.position();
             let name = self.any_word()?;
+            given.once(&name, position)?;
             match name.as_str() {
                 "format" => {
                     options.format = match self.option_value()?.as_deref() {
@@ -120,14 +130,7 @@ impl Grammar<'_, '_> {
                 "null" => options.null = Some(self.string()?),
                 "default" => options.default = Some(self.string()?),
                 "header" => {
-                    let value = self.option_value()?;
-                    options.header = if value.as_deref() == Some("match") {
-                        CopyHeader::Match
-                    } else if boolean(&name, value.as_deref())? {
-                        CopyHeader::Present
-                    } else {
-                        CopyHeader::Absent
-                    };
+                    options.header = header(self.option_value()?.as_deref())?;
                 }
                 "quote" => options.quote = Some(self.string()?),
                 "escape" => options.escape = Some(self.string()?),
@@ -136,9 +139,16 @@ impl Grammar<'_, '_> {
                     options.force_quote =
                         Some(if self.eat_token(&Token::Mul) { Vec::new() } else { self.column_names()? });
                 }
+                "force_not_null" | "force_null" if self.next_is(&Token::Mul) => {
+                    let message = format!("argument to option \"{name}\" must be a list of column names");
+                    return Err(PlanError::new("22023", message).at(Some(position)));
+                }
                 "force_not_null" => options.force_not_null = self.column_names()?,
                 "force_null" => options.force_null = self.column_names()?,
-                _ => return Err(unknown_option("COPY", &name).at(Some(position))),
+                _ => {
+                    let message = format!("option \"{name}\" not recognized");
+                    return Err(PlanError::new("42601", message).at(Some(position)));
+                }
             }
             if !self.eat_token(&Token::Comma) {
                 break;
@@ -147,8 +157,24 @@ impl Grammar<'_, '_> {
         self.expect_token(&Token::RParen)
     }
 
-    fn copy_legacy_options(&mut self, options: &mut CopyOptions) -> Result<(), PlanError> {
+    fn copy_legacy_options(&mut self, options: &mut CopyOptions, mut given: Given) -> Result<(), PlanError> {
+        const OPTIONS: [(&[&str], &str); 11] = [
+            (&["BINARY"], "format"),
+            (&["CSV"], "format"),
+            (&["HEADER"], "header"),
+            (&["FREEZE"], "freeze"),
+            (&["DELIMITER"], "delimiter"),
+            (&["NULL"], "null"),
+            (&["QUOTE"], "quote"),
+            (&["ESCAPE"], "escape"),
+            (&["ENCODING"], "encoding"),
+            (&["FORCE", "QUOTE"], "force_quote"),
+            (&["FORCE", "NULL"], "force_null"),
+        ];
         loop {
+            if let Some((_, name)) = OPTIONS.iter().find(|(words, _)| self.words_are(words)) {
+                given.once(name, self.position())?;
+            }
             if self.eat(&["BINARY"]) {
                 options.format = CopyFormat::Binary;
             } else if self.eat(&["CSV"]) {
@@ -177,7 +203,9 @@ impl Grammar<'_, '_> {
                 } else {
                     self.list(|grammar| Ok(grammar.identifier()?.name))?
                 });
-            } else if self.eat(&["FORCE", "NOT", "NULL"]) {
+            } else if self.words_are(&["FORCE", "NOT", "NULL"]) {
+                given.once("force_not_null", self.position())?;
+                self.eat(&["FORCE", "NOT", "NULL"]);
                 options.force_not_null = self.list(|grammar| Ok(grammar.identifier()?.name))?;
             } else if self.eat(&["FORCE", "NULL"]) {
                 options.force_null = self.list(|grammar| Ok(grammar.identifier()?.name))?;
@@ -189,5 +217,33 @@ impl Grammar<'_, '_> {
 
     fn column_names(&mut self) -> Result<Vec<String>, PlanError> {
         Ok(self.columns()?.into_iter().map(|column| column.name).collect())
+    }
+}
+
+/// The options that were given so far.
+#[derive(Default)]
+struct Given {
+    names: Vec<String>,
+}
+
+impl Given {
+    /// Notes an option at a place; 42601 if it was given before.
+    fn once(&mut self, name: &str, position: u32) -> Result<(), PlanError> {
+        if self.names.iter().any(|given| given == name) {
+            return Err(PlanError::new("42601", "conflicting or redundant options").at(Some(position)));
+        }
+        self.names.push(name.to_string());
+        Ok(())
+    }
+}
+
+fn header(value: Option<&str>) -> Result<CopyHeader, PlanError> {
+    if value.is_some_and(|value| value.eq_ignore_ascii_case("match")) {
+        return Ok(CopyHeader::Match);
+    }
+    match boolean("header", value) {
+        Ok(true) => Ok(CopyHeader::Present),
+        Ok(false) => Ok(CopyHeader::Absent),
+        Err(_) => Err(PlanError::new("42601", "header requires a Boolean value or \"match\"")),
     }
 }

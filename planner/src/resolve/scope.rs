@@ -83,6 +83,7 @@ pub(super) enum Clause {
     ColumnDefault,
     ColumnGenerated,
     Transform,
+    CopyWhere,
     ExecuteParameters,
     AggregateArguments,
     AggregateFilter,
@@ -114,6 +115,7 @@ impl Clause {
             Clause::ColumnDefault => "DEFAULT expressions",
             Clause::ColumnGenerated => "column generation expressions",
             Clause::Transform => "transform expressions",
+            Clause::CopyWhere => "COPY FROM WHERE conditions",
             Clause::ExecuteParameters => "EXECUTE parameters",
             Clause::AggregateArguments => "aggregate function calls",
             Clause::AggregateFilter => "FILTER",
@@ -146,6 +148,7 @@ impl Clause {
             | Clause::ColumnDefault
             | Clause::ColumnGenerated
             | Clause::Transform
+            | Clause::CopyWhere
             | Clause::ExecuteParameters
             | Clause::AggregateArguments
             | Clause::AggregateFilter => false,

@@ -1,5 +1,6 @@
 //! The door of `resolve`: one parsed statement in, names and types resolved out.
 
+use super::copy_terms::{check_in_query, check_in_table};
 use super::levels::has_subquery;
 use super::outputs::Outputs;
 use super::scope::{Clause, Frame};
@@ -41,6 +42,8 @@ pub enum Resolved {
         insert: Box<InsertHir>,
         /// The columns that each row has.
         columns: Vec<OutputColumn>,
+        /// What a row, with its defaults, must meet.
+        condition: Option<HirExpr>,
         /// The table's name, for the context of errors.
         table: String,
         /// How the data is written.
@@ -467,19 +470,23 @@ impl Resolver<'_> {
                         return Err(PlanError::new("0A000", "COPY query must have a RETURNING clause"));
                     }
                 }
+                if let Resolved::Query(query) = &what {
+                    check_in_query(&options, &query.columns)?;
+                }
                 return Ok(Resolved::CopyTo { what: Box::new(what), options });
             }
             CopySource::Table(name, written) => (name, written),
         };
         if copy.direction == CopyDirection::ToStdout {
             let query = self.copied_table(name, written)?;
+            if let Some(table) = self.catalog.table_by_name(&name.name) {
+                check_in_table(&options, table)?;
+            }
             return Ok(Resolved::CopyTo { what: Box::new(Resolved::Query(Box::new(query))), options });
-        }
-        if copy.options.condition.is_some() {
-            return Err(PlanError::unsupported("COPY FROM … WHERE"));
         }
         let table = self.table_named(name)?;
         refuse_copied_view(&table, "to", "To enable copying to a view, provide an INSTEAD OF INSERT trigger.")?;
+        check_in_table(&options, &table)?;
         let mut columns = Vec::new();
         for column in written {
             let index = self.written_column(&table, &column.name, Some(column.position))?;
@@ -496,8 +503,9 @@ impl Resolver<'_> {
                 .map(|(index, _)| index)
                 .collect();
         }
+        let condition = options.condition.as_ref().map(|written| self.copy_condition(&table, written)).transpose()?;
         let (insert, columns) = self.copy_from(&table, &columns)?;
-        Ok(Resolved::CopyFrom { insert: Box::new(insert), columns, table: table.name.clone(), options })
+        Ok(Resolved::CopyFrom { insert: Box::new(insert), columns, condition, table: table.name.clone(), options })
     }
 
     /// COPY table (columns) TO.

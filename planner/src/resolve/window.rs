@@ -6,11 +6,11 @@ use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
+use crate::parse::frame_exclusion;
 use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameUnit, WindowKind, registry};
 use repr::{Datum, ScalarType};
 use sqlparser::ast::{
-    Expr, Function, NamedWindowDefinition, NamedWindowExpr, WindowFrame, WindowFrameBound, WindowFrameUnits,
-    WindowSpec, WindowType,
+    Expr, Function, NamedWindowDefinition, NamedWindowExpr, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
 impl Resolver<'_> {
@@ -50,8 +50,9 @@ impl Resolver<'_> {
     /// A specification with what it inherits.
     fn complete_window(&self, spec: &WindowSpec, depth: usize) -> Result<WindowSpec, PlanError> {
         const CHAIN_MAX: usize = 100;
-        let Some(base_name) = &spec.window_name else { return Ok(spec.clone()) };
-        let name = fold(base_name);
+        let (_, refined) = frame_exclusion::of(spec.window_name.as_ref());
+        let Some(base_name) = refined else { return Ok(spec.clone()) };
+        let name = fold(&base_name);
         if depth > CHAIN_MAX {
             return Err(PlanError::new("42704", format!("window \"{name}\" does not exist")));
         }
@@ -69,8 +70,10 @@ impl Resolver<'_> {
             ));
         }
         let order_by = if spec.order_by.is_empty() { base.order_by } else { spec.order_by.clone() };
+        // The frame is this one's, and so is what it excludes.
+        let window_name = frame_exclusion::without_refined(spec.window_name.as_ref());
         Ok(WindowSpec {
-            window_name: None,
+            window_name,
             partition_by: base.partition_by,
             order_by,
             window_frame: spec.window_frame.clone(),
@@ -126,7 +129,7 @@ impl Resolver<'_> {
         };
         let counts_nothing = !written.star && args.is_empty();
         let (kind, args, result) = self.window_function(name, args, (filter.is_some(), counts_nothing), position)?;
-        let frame = self.window_frame(spec.window_frame.as_ref(), &order)?;
+        let frame = self.window_frame(&spec, &order)?;
         let frame_index = self.frames.len() - 1;
         let call = WindowedCall { function: kind, args, filter, frame, result: result.clone(), partition, order };
         let index = self.add_call(frame_index, Call::Window(Box::new(call)));
@@ -191,12 +194,12 @@ impl Resolver<'_> {
         }
     }
 
-    fn window_frame(
-        &mut self,
-        written: Option<&WindowFrame>,
-        order: &[(Typed, bool, bool)],
-    ) -> Result<Frame, PlanError> {
-        let Some(written) = written else {
+    fn window_frame(&mut self, window: &WindowSpec, order: &[(Typed, bool, bool)]) -> Result<Frame, PlanError> {
+        let (exclude, _) = frame_exclusion::of(window.window_name.as_ref());
+        let Some(written) = &window.window_frame else {
+            if exclude != FrameExclusion::NoOthers {
+                return Err(PlanError::new("42601", "syntax error at or near \"EXCLUDE\""));
+            }
             return Ok(Frame {
                 unit: FrameUnit::Range,
                 start: FrameBound::UnboundedPreceding,
@@ -229,7 +232,7 @@ impl Resolver<'_> {
             }
             _ => {}
         }
-        Ok(Frame { unit, start, end, exclude: FrameExclusion::NoOthers })
+        Ok(Frame { unit, start, end, exclude })
     }
 
     fn frame_bound(

@@ -5,9 +5,10 @@
 //! line and column, never the value.
 
 use crate::decode::MESSAGE_BYTES_MAX;
+use crate::types::binary::parameter_text;
 use crate::types::text::{self, TextContext};
 use engine::SqlError;
-use engine::protocol::{CopyFormat, OutputColumn};
+use engine::protocol::{CopyFormat, CopyHeader, OutputColumn};
 use repr::Datum;
 use std::ops::Range;
 
@@ -44,8 +45,10 @@ struct Lines {
 /// The current line's fields, unescaped.
 #[derive(Default)]
 struct Split {
-    // Where in `text` each one stands; `None` is NULL.
+    // Where in `text` each one stands; `None` is NULL. At most one more than there are columns.
     fields: Vec<Option<Range<usize>>>,
+    // How many there are, counted to the end in a header only.
+    count: usize,
     text: Vec<u8>,
 }
 
@@ -69,7 +72,7 @@ impl CopyDecoder {
         CopyDecoder {
             table: table.to_string(),
             columns: columns.to_vec(),
-            header_pending: format.header,
+            header_pending: format.header != CopyHeader::Absent,
             format: format.clone(),
             received: Received::default(),
             lines: Lines { end: LineEnd::Unknown, quotes: QuoteState::default(), number: 0, inner: 0 },
@@ -102,6 +105,9 @@ impl CopyDecoder {
             };
             if self.header_pending {
                 self.header_pending = false;
+                if self.format.header == CopyHeader::Match {
+                    self.match_header(line).map_err(|error| self.at_line(error))?;
+                }
                 continue;
             }
             let row = self.split(line).and_then(|()| self.datums(context));
@@ -137,7 +143,7 @@ impl CopyDecoder {
             if following.is_none() && !finished && matches!(byte, b'\\' | b'\r') {
                 return self.more_needed(start);
             }
-            if self.format.csv {
+            if self.format.is_csv() {
                 self.lines.quotes.step(byte, &self.format);
                 if self.lines.quotes.inside {
                     self.lines.inner += u64::from(byte == b'\n');
@@ -152,7 +158,7 @@ impl CopyDecoder {
                     self.step_over(width);
                     return Ok(Some(line));
                 }
-                b'\\' if following == Some(b'.') && (!self.format.csv || self.received.scanned == start) => {
+                b'\\' if following == Some(b'.') && (!self.format.is_csv() || self.received.scanned == start) => {
                     match self.end_marker(start, finished)? {
                         EndMarker::MoreNeeded => return self.more_needed(start),
                         EndMarker::Data => self.received.scanned += 1,
@@ -168,7 +174,7 @@ impl CopyDecoder {
                     }
                 }
                 // What a backslash escapes is never a line end.
-                b'\\' if !self.format.csv => self.received.scanned += 2,
+                b'\\' if !self.format.is_csv() => self.received.scanned += 2,
                 _ => self.received.scanned += 1,
             }
         }
@@ -219,7 +225,7 @@ impl CopyDecoder {
             (LineEnd::Both, b'\r') if following == Some(b'\n') => Ok(2),
             (_, b'\r') => {
                 self.lines.number += 1 + self.lines.inner;
-                Err(if self.format.csv {
+                Err(if self.format.is_csv() {
                     SqlError::new("22P04", "unquoted carriage return found in data")
                         .hint("Use quoted CSV field to represent carriage return.")
                 } else {
@@ -229,7 +235,7 @@ impl CopyDecoder {
             }
             _ => {
                 self.lines.number += 1 + self.lines.inner;
-                Err(if self.format.csv {
+                Err(if self.format.is_csv() {
                     SqlError::new("22P04", "unquoted newline found in data")
                         .hint("Use quoted CSV field to represent newline.")
                 } else {
@@ -248,28 +254,54 @@ impl CopyDecoder {
             ([b'\r'], LineEnd::Both | LineEnd::Unknown) if !finished => Ok(EndMarker::MoreNeeded),
             ([] | [b'\n' | b'\r', ..], _) => Ok(EndMarker::End(start..self.received.scanned)),
             // In CSV `\.` may begin an ordinary value.
-            _ if self.format.csv => Ok(EndMarker::Data),
+            _ if self.format.is_csv() => Ok(EndMarker::Data),
             _ => Err(corrupt()),
         }
     }
 
+    /// 22P04 unless the header names the columns, in their order.
+    fn match_header(&mut self, line: Range<usize>) -> Result<(), SqlError> {
+        let mismatch = |message: String| SqlError::new("22P04", message);
+        self.split.clear();
+        if self.format.is_csv() {
+            self.split_csv(line, Part::Header);
+        } else {
+            self.split_text(line, Part::Header);
+        }
+        if self.split.count != self.columns.len() {
+            let (count, expected) = (self.split.count, self.columns.len());
+            return Err(mismatch(format!("wrong number of fields in header line: got {count}, expected {expected}")));
+        }
+        for (number, (field, column)) in self.split.fields.iter().zip(&self.columns).enumerate() {
+            let place = format!("column name mismatch in header line field {}", number + 1);
+            let Some(range) = field else {
+                let (null, name) = (&self.format.null, &column.name);
+                return Err(mismatch(format!("{place}: got null value (\"{null}\"), expected \"{name}\"")));
+            };
+            let name = parameter_text(&self.split.text[range.clone()])?;
+            if name != column.name {
+                return Err(mismatch(format!("{place}: got \"{name}\", expected \"{}\"", column.name)));
+            }
+        }
+        Ok(())
+    }
+
     /// Splits a line into `fields`.
     fn split(&mut self, line: Range<usize>) -> Result<(), SqlError> {
-        self.split.fields.clear();
-        self.split.text.clear();
+        self.split.clear();
         // A table without columns has empty lines.
         if self.columns.is_empty() {
             return if line.is_empty() { Ok(()) } else { Err(extra_data()) };
         }
-        if self.format.csv {
-            self.split_csv(line);
+        if self.format.is_csv() {
+            self.split_csv(line, Part::Row);
         } else {
-            self.split_text(line);
+            self.split_text(line, Part::Row);
         }
         if self.split.fields.len() > self.columns.len() { Err(extra_data()) } else { Ok(()) }
     }
 
-    fn split_text(&mut self, line: Range<usize>) {
+    fn split_text(&mut self, line: Range<usize>, part: Part) {
         let line = &self.received.buffer[line];
         let mut at = 0;
         loop {
@@ -290,15 +322,15 @@ impl CopyDecoder {
                 }
             }
             let null = line[raw_start..raw_end] == *self.format.null.as_bytes();
-            self.split.fields.push(if null { None } else { Some(start..self.split.text.len()) });
+            self.split.push(null, start, self.columns.len());
             // One field too many is enough to know.
-            if !more || self.split.fields.len() > self.columns.len() {
+            if !more || (part == Part::Row && self.split.count > self.columns.len()) {
                 return;
             }
         }
     }
 
-    fn split_csv(&mut self, line: Range<usize>) {
+    fn split_csv(&mut self, line: Range<usize>, part: Part) {
         let line = &self.received.buffer[line];
         let CopyFormat { delimiter, quote, escape, .. } = self.format;
         let mut at = 0;
@@ -328,9 +360,15 @@ impl CopyDecoder {
                     self.split.text.push(byte);
                 }
             }
-            let null = !quoted && self.split.text[start..] == *self.format.null.as_bytes();
-            self.split.fields.push(if null { None } else { Some(start..self.split.text.len()) });
-            if !more || self.split.fields.len() > self.columns.len() {
+            let (place, forced) = (self.split.count, &self.format.forced);
+            let means_null = match part {
+                Part::Header => !quoted,
+                Part::Row if quoted => forced.null.contains(&place),
+                Part::Row => !forced.not_null.contains(&place),
+            };
+            let null = means_null && self.split.text[start..] == *self.format.null.as_bytes();
+            self.split.push(null, start, self.columns.len());
+            if !more || (part == Part::Row && self.split.count > self.columns.len()) {
                 return;
             }
         }
@@ -352,6 +390,29 @@ impl CopyDecoder {
         }
         Ok(row)
     }
+}
+
+impl Split {
+    fn clear(&mut self) {
+        self.fields.clear();
+        self.text.clear();
+        self.count = 0;
+    }
+
+    /// Adds the field whose text begins there; beyond one more than there are columns it is counted only.
+    fn push(&mut self, null: bool, start: usize, columns: usize) {
+        self.count += 1;
+        if self.fields.len() <= columns {
+            self.fields.push(if null { None } else { Some(start..self.text.len()) });
+        }
+    }
+}
+
+/// What a line is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Header,
+    Row,
 }
 
 enum EndMarker {
@@ -415,6 +476,7 @@ fn extra_data() -> SqlError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::protocol::{CopyLayout, Forced};
     use repr::{ColumnType, ScalarType};
 
     fn columns(types: &[ScalarType]) -> Vec<OutputColumn> {
@@ -432,19 +494,19 @@ mod tests {
 
     fn text_format() -> CopyFormat {
         CopyFormat {
-            csv: false,
+            layout: CopyLayout::Text,
             delimiter: b'\t',
             null: "\\N".to_string(),
-            header: false,
+            header: CopyHeader::Absent,
             quote: b'"',
             escape: b'"',
-            force_quote: Vec::new(),
+            forced: Forced::default(),
             raw: false,
         }
     }
 
     fn csv_format() -> CopyFormat {
-        CopyFormat { csv: true, delimiter: b',', null: String::new(), ..text_format() }
+        CopyFormat { layout: CopyLayout::Csv, delimiter: b',', null: String::new(), ..text_format() }
     }
 
     fn show(row: &[Datum]) -> String {
@@ -563,7 +625,7 @@ mod tests {
             quote: b'\'',
             escape: b'\\',
             null: "nil".to_string(),
-            header: true,
+            header: CopyHeader::Present,
             ..csv_format()
         };
         let rows = read(&format, &TWO, b"a;b\n1;'it\\'s; \\\\'\n2;nil\n3;'nil'\n");

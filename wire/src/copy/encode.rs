@@ -3,7 +3,7 @@
 use crate::types::text::{self, TextContext};
 use bytes::BufMut;
 use engine::SqlError;
-use engine::protocol::{AnswerRow, CopyFormat, OutputColumn};
+use engine::protocol::{AnswerRow, CopyFormat, CopyHeader, OutputColumn};
 
 /// Writes one transfer.
 pub struct CopyEncoder {
@@ -21,7 +21,7 @@ impl CopyEncoder {
 
     /// Appends the header's message if there is to be one.
     pub fn header(&mut self, out: &mut Vec<u8>) -> Result<(), SqlError> {
-        if !self.format.header {
+        if self.format.header == CopyHeader::Absent {
             return Ok(());
         }
         let start = open(out);
@@ -31,13 +31,13 @@ impl CopyEncoder {
             }
             self.field(column.name.as_bytes(), false, out);
         }
-        close(start, out)
+        close_line(start, out)
     }
 
     /// Appends one row's message; on an error nothing of it remains.
     pub fn row(&mut self, row: &AnswerRow<'_>, context: &TextContext, out: &mut Vec<u8>) -> Result<(), SqlError> {
         let start = open(out);
-        let result = self.fields(row, context, out).and_then(|()| close(start, out));
+        let result = self.fields(row, context, out).and_then(|()| close_line(start, out));
         if result.is_err() {
             out.truncate(start);
         }
@@ -57,7 +57,7 @@ impl CopyEncoder {
             }
             printed.clear();
             text::encode(value, &column.column_type.scalar, context, &mut printed)?;
-            self.field(&printed, self.format.force_quote.contains(&index), out);
+            self.field(&printed, self.format.forced.quote.contains(&index), out);
             Ok(())
         })?;
         self.value = printed;
@@ -69,7 +69,7 @@ impl CopyEncoder {
             out.put_slice(value);
             return;
         }
-        if self.format.csv { self.csv(value, force_quote, out) } else { self.text(value, out) }
+        if self.format.is_csv() { self.csv(value, force_quote, out) } else { self.text(value, out) }
     }
 
     fn text(&self, value: &[u8], out: &mut Vec<u8>) {
@@ -124,8 +124,13 @@ fn open(out: &mut Vec<u8>) -> usize {
     start
 }
 
-fn close(start: usize, out: &mut Vec<u8>) -> Result<(), SqlError> {
+fn close_line(start: usize, out: &mut Vec<u8>) -> Result<(), SqlError> {
     out.put_u8(b'\n');
+    close(start, out)
+}
+
+/// Writes a message's length where it begins.
+pub(super) fn close(start: usize, out: &mut [u8]) -> Result<(), SqlError> {
     let length = i32::try_from(out.len() - start - 1)
         .map_err(|_| SqlError::new("54000", "row is too large for the protocol"))?;
     out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
@@ -136,6 +141,7 @@ fn close(start: usize, out: &mut Vec<u8>) -> Result<(), SqlError> {
 mod tests {
     use super::*;
     use crate::copy::decode::CopyDecoder;
+    use engine::protocol::{CopyLayout, Forced};
     use repr::{ColumnType, Datum, ScalarType};
 
     fn columns(count: usize) -> Vec<OutputColumn> {
@@ -149,13 +155,13 @@ mod tests {
 
     fn format(csv: bool) -> CopyFormat {
         CopyFormat {
-            csv,
+            layout: if csv { CopyLayout::Csv } else { CopyLayout::Text },
             delimiter: if csv { b',' } else { b'\t' },
             null: if csv { "" } else { "\\N" }.to_string(),
-            header: false,
+            header: CopyHeader::Absent,
             quote: b'"',
             escape: b'"',
-            force_quote: Vec::new(),
+            forced: Forced::default(),
             raw: false,
         }
     }
@@ -195,7 +201,11 @@ mod tests {
             assert_eq!(write(&format(false), &rows), as_text);
             assert_eq!(write(&format(true), &rows), as_csv);
         }
-        let header = CopyFormat { header: true, force_quote: vec![1], ..format(true) };
+        let header = CopyFormat {
+            header: CopyHeader::Present,
+            forced: Forced { quote: vec![1], ..Forced::default() },
+            ..format(true)
+        };
         assert_eq!(write(&header, &row("a", "b")), "a,\"b,c\"\na,\"b\"\n");
     }
 

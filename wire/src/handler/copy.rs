@@ -2,8 +2,7 @@
 
 use super::stream::{Pace, cancelled};
 use super::{Handler, Stop};
-use crate::copy::decode::CopyDecoder;
-use crate::copy::encode::CopyEncoder;
+use crate::copy::{RowDecoder, RowEncoder, announced};
 use crate::decode::{Body, Frame, MESSAGE_BYTES_MAX};
 use crate::encode::command_tag;
 use crate::error::{WireError, protocol_violation};
@@ -15,19 +14,20 @@ use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
 use repr::poll;
 use std::time::Duration;
 
-pub(super) const TEXT: i8 = 0;
 /// How often a COPY that waits for its client looks whether it is cancelled.
 const CANCEL_ROUND: Duration = Duration::from_millis(100);
 
 impl Handler<'_> {
     /// Takes the client's rows until it is done; gives the command tag.
     pub(super) async fn copy_in(&mut self, mut copy: Box<CopyIn>) -> Result<String, Stop> {
-        let formats = vec![0; copy.columns().len()];
+        let format = announced(copy.format()).code();
+        let formats = vec![format; copy.columns().len()];
         let columns = column_count(formats.len())?;
-        self.connection.feed(PgWireBackendMessage::CopyInResponse(CopyInResponse::new(TEXT, columns, formats)))?;
+        let response = CopyInResponse::new(format as i8, columns, formats);
+        self.connection.feed(PgWireBackendMessage::CopyInResponse(response))?;
         self.flush().await?;
         let context = self.session.text_context();
-        let mut decoder = CopyDecoder::new(copy.table(), copy.columns(), copy.format());
+        let mut decoder = RowDecoder::new(copy.table(), copy.columns(), copy.format());
         loop {
             let frame = self.copy_frame()?;
             match frame.kind {
@@ -69,7 +69,7 @@ impl Handler<'_> {
     fn push_rows(
         &mut self,
         copy: &mut CopyIn,
-        decoder: &mut CopyDecoder,
+        decoder: &mut RowDecoder,
         finished: bool,
         context: &TextContext,
     ) -> Result<(), SqlError> {
@@ -85,11 +85,9 @@ impl Handler<'_> {
 
     /// Sends the rows as lines; gives the command tag.
     pub(super) async fn copy_out(&mut self, mut stream: RowStream, format: &CopyFormat) -> Result<String, Stop> {
-        let formats = vec![0; stream.columns.len()];
-        let columns = column_count(formats.len())?;
-        self.connection.feed(PgWireBackendMessage::CopyOutResponse(CopyOutResponse::new(TEXT, columns, formats)))?;
+        self.announce_copy_out(stream.columns.len(), format)?;
         let context = self.session.text_context();
-        let mut encoder = CopyEncoder::new(&stream.columns, format);
+        let mut encoder = RowEncoder::new(&stream.columns, format);
         encoder.header(self.connection.outgoing())?;
         self.connection.seal();
         let mut pace = Pace::new();
@@ -104,11 +102,20 @@ impl Handler<'_> {
                 self.flush().await?;
             }
         }
+        encoder.end(self.connection.outgoing())?;
+        self.connection.seal();
         self.connection.feed(PgWireBackendMessage::CopyDone(CopyDone::new()))?;
         Ok(command_tag(&stream.tag, rows).into_owned())
     }
+
+    /// Says that rows of so many columns will come, and in which form.
+    pub(super) fn announce_copy_out(&mut self, columns: usize, format: &CopyFormat) -> Result<(), Stop> {
+        let code = announced(format).code();
+        let response = CopyOutResponse::new(code as i8, column_count(columns)?, vec![code; columns]);
+        Ok(self.connection.feed(PgWireBackendMessage::CopyOutResponse(response))?)
+    }
 }
 
-pub(super) fn column_count(columns: usize) -> Result<i16, SqlError> {
+fn column_count(columns: usize) -> Result<i16, SqlError> {
     i16::try_from(columns).map_err(|_| SqlError::new("54011", "too many columns for COPY"))
 }

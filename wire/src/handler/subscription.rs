@@ -2,15 +2,14 @@
 //!
 //! Between changes the conversation is parked. A change that several clients are told in the same form by COPY is encoded once.
 
-use super::copy::{TEXT, column_count};
 use super::{Handler, Stop};
-use crate::copy::encode::CopyEncoder;
+use crate::copy::RowEncoder;
 use crate::encode::data_row;
 use crate::types::Formats;
 use crate::types::text::TextContext;
 use engine::protocol::{AnswerRow, Changed, CopyFormat, OutputColumn, Readiness, Subscribed, Told};
 use pgwire::messages::PgWireBackendMessage;
-use pgwire::messages::copy::{CopyDone, CopyOutResponse};
+use pgwire::messages::copy::CopyDone;
 use repr::Datum;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -42,11 +41,8 @@ impl Handler<'_> {
     }
 
     async fn tell(&mut self, mut subscribed: Box<Subscribed>, told: ToldAs<'_>) -> Result<String, Stop> {
-        if let ToldAs::Copy(_) = told {
-            let formats = vec![0; subscribed.columns().len()];
-            let columns = column_count(formats.len())?;
-            self.connection
-                .feed(PgWireBackendMessage::CopyOutResponse(CopyOutResponse::new(TEXT, columns, formats)))?;
+        if let ToldAs::Copy(format) = told {
+            self.announce_copy_out(subscribed.columns().len(), format)?;
         }
         let mut encoder = ChangeEncoder::new(&subscribed, told, self.session.text_context());
         encoder.header(self.connection.outgoing())?;
@@ -57,6 +53,8 @@ impl Handler<'_> {
                 Some(Told::Row(row)) => encoder.row(&row, self.connection.outgoing())?,
                 Some(Told::Changed(changed)) => encoder.change(&changed, self.connection.outgoing())?,
                 Some(Told::End) => {
+                    encoder.end(self.connection.outgoing())?;
+                    self.connection.seal();
                     self.connection.flush().await?;
                     subscribed.sent();
                     let word = match told {
@@ -101,7 +99,7 @@ struct ChangeEncoder<'a> {
 /// How rows are written.
 enum Written<'a> {
     /// As lines; `shareable`: another session would write the same.
-    Lines { lines: CopyEncoder, format: &'a CopyFormat, shareable: bool },
+    Lines { lines: RowEncoder, format: &'a CopyFormat, shareable: bool },
     /// As rows of a result.
     Rows { columns: Arc<[OutputColumn]>, formats: &'a Formats },
 }
@@ -111,7 +109,7 @@ impl<'a> ChangeEncoder<'a> {
         let columns = subscribed.columns();
         let written = match told {
             ToldAs::Copy(format) => Written::Lines {
-                lines: CopyEncoder::new(columns, format),
+                lines: RowEncoder::new(columns, format),
                 format,
                 shareable: !columns.iter().any(|column| column.column_type.scalar.names_things()),
             },
@@ -127,6 +125,13 @@ impl<'a> ChangeEncoder<'a> {
         }
     }
 
+    fn end(&mut self, out: &mut Vec<u8>) -> Result<(), Stop> {
+        match &mut self.written {
+            Written::Lines { lines, .. } => Ok(lines.end(out)?),
+            Written::Rows { .. } => Ok(()),
+        }
+    }
+
     fn row(&mut self, row: &[Datum], out: &mut Vec<u8>) -> Result<(), Stop> {
         self.rows += 1;
         let row = AnswerRow::Values(row);
@@ -138,7 +143,7 @@ impl<'a> ChangeEncoder<'a> {
 
     fn change(&mut self, changed: &Changed, out: &mut Vec<u8>) -> Result<(), Stop> {
         let shared = match self.written {
-            Written::Lines { format, shareable: true, .. } => Some(format),
+            Written::Lines { format, shareable: true, ref lines } if lines.is_under_way() => Some(format),
             Written::Lines { .. } | Written::Rows { .. } => None,
         };
         if let (Some(format), Some(made)) = (shared, changed.made::<Lines>())

@@ -8,8 +8,9 @@ use crate::decode::{Body, utf8};
 use crate::types::text::{self, TextContext};
 use bytes::BufMut;
 use engine::SqlError;
+use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
-use repr::{Array, Datum, Interval, ScalarType, Value};
+use repr::{Array, ColumnType, Datum, Interval, ScalarType, Value};
 use std::sync::Arc;
 
 const JSONB_VERSION: u8 = 1;
@@ -212,6 +213,38 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
     Ok(datum)
 }
 
+/// Reads a value for a column, whose length, precision or scale it must fit.
+pub(crate) fn decode_column(bytes: &[u8], column: &ColumnType, context: &TextContext) -> Result<Datum, SqlError> {
+    match column.scalar {
+        // Their binary form is their text.
+        ScalarType::Varchar | ScalarType::Bpchar => text::decode_column(bytes, column, context),
+        _ => fitted(decode(bytes, &column.scalar, context)?, column),
+    }
+}
+
+/// A value as a column of this type takes it.
+fn fitted(datum: Datum, column: &ColumnType) -> Result<Datum, SqlError> {
+    let modifier = column.modifier;
+    if modifier < 0 {
+        return Ok(datum);
+    }
+    Ok(match datum {
+        Datum::Numeric(value) => Datum::Numeric(value.apply_modifier(modifier)?),
+        Datum::Time(value) => Datum::Time(round_to_precision(value, modifier)),
+        Datum::Timestamp(value) => Datum::Timestamp(check_timestamp(round_to_precision(value, modifier))?),
+        Datum::Timestamptz(value) => Datum::Timestamptz(check_timestamp(round_to_precision(value, modifier))?),
+        Datum::Interval(value) => Datum::Interval(value.apply_modifier(modifier)),
+        Datum::Text(text) | Datum::Bpchar(text) => repr::text::assign_length(&column.scalar, modifier, &text)?,
+        Datum::Array(array) => {
+            let scalar = column.scalar.element().ok_or_else(|| mismatch(&column.scalar))?;
+            let element = ColumnType { scalar, ..column.clone() };
+            let elements = array.elements.iter().map(|datum| fitted(datum.clone(), &element));
+            Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements.collect::<Result<_, _>>()?)))
+        }
+        other => other,
+    })
+}
+
 fn fixed<const LENGTH: usize>(body: &mut Body<'_>) -> Result<[u8; LENGTH], SqlError> {
     Ok(body.bytes(LENGTH)?.try_into().expect("as many bytes were asked for"))
 }
@@ -247,7 +280,12 @@ fn decode_array(body: &mut Body<'_>, element: &ScalarType, context: &TextContext
     if oid != element.oid() {
         return Err(SqlError::new(
             "42804",
-            format!("binary data has array element type {oid} instead of expected {}", element.oid()),
+            format!(
+                "binary data has array element type {oid} ({}) instead of expected {} ({})",
+                ScalarType::from_oid(oid).map_or_else(|| "???".to_string(), |given| given.format_type(-1)),
+                element.oid(),
+                element.format_type(-1)
+            ),
         ));
     }
     let mut dimensions = Vec::new();
