@@ -15,6 +15,7 @@ mod explain;
 mod gdpr;
 mod locking;
 pub mod long_text;
+mod names;
 mod notifications;
 mod ordered_indexes;
 pub mod path;
@@ -300,7 +301,7 @@ impl Session {
         let version = {
             let state = self.state.lock();
             let version = state.settings.version();
-            if let Some((made_at, made_for, text)) = &state.text
+            if let Some((made_at, made_for, text)) = &state.remembered.text
                 && *made_at == version
                 && Arc::ptr_eq(made_for, &catalog)
             {
@@ -310,7 +311,7 @@ impl Session {
         };
         // Reading the settings takes the lock again.
         let text = self.eval_context(Arc::from([]), &catalog).text_context();
-        self.state.lock().text = Some((version, catalog, text.clone()));
+        self.state.lock().remembered.text = Some((version, catalog, text.clone()));
         text
     }
 
@@ -358,11 +359,11 @@ impl Session {
     fn planned(&self, parsed: ParsedStatement, param_types: &[Option<ScalarType>]) -> Result<Prepared, SqlError> {
         self.refuse_failed(&parsed.statement)?;
         if long_text::is_long(&parsed.text) {
-            let (catalog, param_types) = (self.catalog(), param_types.to_vec());
-            return long_text::run(&self.control.account, move || plan::prepare(parsed, &catalog, &param_types));
+            let (seen, param_types) = (self.seen(), param_types.to_vec());
+            return long_text::run(&self.control.account, move || plan::prepare(parsed, &seen, &param_types));
         }
         let _overseen = self.oversee();
-        poll::unwinds_to(|| plan::prepare(parsed, &self.catalog(), param_types))
+        poll::unwinds_to(|| plan::prepare(parsed, &self.seen(), param_types))
     }
 
     fn is_failed(&self) -> bool {

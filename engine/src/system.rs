@@ -51,7 +51,9 @@ fn audit_row(record: &AuditRecord, catalog: &Catalog) -> Row {
         Datum::Array(Arc::new(Array::vector(texts.into_iter().map(|text| Datum::Text(text.into())).collect())))
     };
     // A table that is gone is named by its number.
-    let name = |id: &RelationId| catalog.table(*id).map_or_else(|| id.to_string(), |table| table.name.clone());
+    let name = |id: &RelationId| {
+        catalog.table(*id).map_or_else(|| id.to_string(), |table| catalog.full_name(table).into_owned())
+    };
     Row::pack(&[
         count(record.sequence),
         Datum::Timestamptz(record.time_us),
@@ -96,7 +98,8 @@ impl Catalogs {
                     (None, Some(entry)) => text(&entry.text),
                     (None, None) => Datum::Null,
                 };
-                let name = table.map_or_else(|| automatic::name(*id), |table| table.name.clone());
+                let name =
+                    table.map_or_else(|| automatic::name(*id), |table| self.catalog.full_name(table).into_owned());
                 let kind = match (table, entry) {
                     (Some(_), _) => "materialized",
                     (None, Some(entry)) if entry.is_order() => "ordered index",

@@ -4,8 +4,12 @@
 //! order like data, so a plan is valid for exactly the version it was made against. Pure: no storage.
 
 mod declaration;
+mod namespace;
+mod search_path;
 
 pub use declaration::{IndexColumn, IndexDeclaration, IndexPredicate};
+pub use namespace::{Namespace, NamespaceId};
+pub use search_path::{Class, Scope, SearchPath};
 
 use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
@@ -13,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Every object of the one database, at one version.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Catalog {
     /// Grows by one with each DDL transaction.
     pub version: u64,
@@ -21,12 +25,14 @@ pub struct Catalog {
     pub next_id: Id,
     /// Tables and views by id.
     pub relations: BTreeMap<RelationId, Arc<Table>>,
-    /// Relation ids by name; one user schema, `public`.
-    pub relation_names: BTreeMap<String, RelationId>,
-    /// Sequences by id.
+    /// Sequences by id; within a schema they share the relations' names.
     pub sequences: BTreeMap<SequenceId, Arc<Sequence>>,
-    /// Sequence ids by name; they share the relations' name space.
-    pub sequence_names: BTreeMap<String, SequenceId>,
+    /// Schemas by id, but for the system's.
+    #[serde(default = "namespace::at_first")]
+    pub namespaces: BTreeMap<NamespaceId, Namespace>,
+    /// What names there are.
+    #[serde(skip)]
+    names: namespace::NamesInUse,
     /// Enum types by the OID of their `pg_type` row (the array type is the OID + 1).
     pub enums: BTreeMap<Id, Arc<EnumType>>,
     /// Annotations by label or comment that cannot be applied yet (target, key or edge is missing).
@@ -65,8 +71,11 @@ pub enum EdgeSource {
 pub struct Table {
     /// Its id.
     pub id: RelationId,
-    /// Its name in schema `public`.
+    /// Its name.
     pub name: String,
+    /// The schema that it is in.
+    #[serde(default = "NamespaceId::public")]
+    pub namespace: NamespaceId,
     /// Physical columns, dropped ones included: stored rows are packed in this order and may be
     /// shorter, in which case `Column::missing` fills in.
     pub columns: Vec<Column>,
@@ -288,6 +297,9 @@ pub struct Sequence {
     pub id: SequenceId,
     /// Its name.
     pub name: String,
+    /// The schema that it is in.
+    #[serde(default = "NamespaceId::public")]
+    pub namespace: NamespaceId,
     /// smallint, integer or bigint bounds apply.
     pub data_type: repr::ScalarType,
     /// START WITH.
@@ -328,11 +340,38 @@ pub struct EnumType {
     pub id: Id,
     /// Its name.
     pub name: String,
+    /// The schema that it is in.
+    #[serde(default = "NamespaceId::public")]
+    pub namespace: NamespaceId,
     /// The labels in order; a label's position is its sort key.
     pub labels: Vec<String>,
 }
 
+/// Empty, but for `public`.
+impl Default for Catalog {
+    fn default() -> Self {
+        Catalog {
+            version: 0,
+            next_id: 0,
+            relations: BTreeMap::new(),
+            sequences: BTreeMap::new(),
+            namespaces: namespace::at_first(),
+            names: namespace::NamesInUse::default(),
+            enums: BTreeMap::new(),
+            pending_annotations: BTreeMap::new(),
+            labelled_edges: BTreeMap::new(),
+            comments: BTreeMap::new(),
+            extensions: BTreeMap::new(),
+        }
+    }
+}
+
 impl Catalog {
+    /// Empty, at that version and with that next id.
+    pub fn empty(version: u64, next_id: Id) -> Catalog {
+        Catalog { version, next_id, ..Catalog::default() }
+    }
+
     /// The catalog as storage keeps it.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a catalog has no map keys but numbers and strings")
@@ -340,12 +379,9 @@ impl Catalog {
 
     /// A stored catalog; `None` if the bytes are not one.
     pub fn decode(bytes: &[u8]) -> Option<Catalog> {
-        serde_json::from_slice(bytes).ok()
-    }
-
-    /// The table or view of that name in `public`.
-    pub fn table_by_name(&self, name: &str) -> Option<&Arc<Table>> {
-        self.relations.get(self.relation_names.get(name)?)
+        let mut catalog: Catalog = serde_json::from_slice(bytes).ok()?;
+        catalog.names = namespace::NamesInUse::of(&catalog);
+        Some(catalog)
     }
 
     /// Everything that has stored rows.

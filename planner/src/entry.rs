@@ -1,7 +1,7 @@
 //! The planner's door for the engine: a statement to something that can be run, and the plans of a table's
 //! own expressions. All rungs in one call; pure.
 
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, Scope, Table};
 use crate::error::PlanError;
 use crate::explain;
 use crate::hir::OutputColumn;
@@ -114,9 +114,9 @@ fn ordered(catalog: &Catalog) -> impl Fn(RelationId) -> bool + '_ {
 ///
 /// # Errors
 /// PostgreSQL's, with positions in the whole query string.
-pub fn plan_statement(
+pub fn plan_statement<'a>(
     parsed: &ParsedStatement,
-    catalog: &Catalog,
+    scope: impl Into<Scope<'a>>,
     param_types: &[Option<ScalarType>],
     views: MaintainedViews,
 ) -> Result<PlannedStatement, PlanError> {
@@ -124,12 +124,13 @@ pub fn plan_statement(
         MaintainedViews::Read => ViewUse::Read,
         MaintainedViews::Expand => ViewUse::Expand,
     };
-    let session = SessionInfo { views, ..SessionInfo::default() };
+    let Scope { catalog, path } = scope.into();
+    let session = SessionInfo { path: path.clone(), views };
     let (resolved, params, views) = resolve_reads(parsed, catalog, &session, param_types)?;
     let params = params.into_iter().map(|column_type| column_type.scalar).collect();
     let mut planned = plan_resolved(resolved, catalog)?;
     if let Some(plan) = subscribe_plan(&mut planned).filter(|_| !views.is_empty()) {
-        let session = SessionInfo { views: ViewUse::Expand, ..SessionInfo::default() };
+        let session = SessionInfo { views: ViewUse::Expand, ..session };
         let (resolved, _, _) = resolve_reads(parsed, catalog, &session, param_types)?;
         let mut expanded = plan_resolved(resolved, catalog)?;
         let expanded = subscribe_plan(&mut expanded).cloned();
@@ -250,9 +251,13 @@ fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog
 ///
 /// # Errors
 /// Those of `plan_ddl`.
-pub fn plan_definition(statement: &Statement, catalog: &Catalog, labels: Labels) -> Result<DdlPlan, PlanError> {
+pub fn plan_definition<'a>(
+    statement: &Statement,
+    scope: impl Into<Scope<'a>>,
+    labels: Labels,
+) -> Result<DdlPlan, PlanError> {
     let session = SessionInfo::default();
-    plan_ddl(statement, catalog, labels, &resolver_hook(&session))
+    plan_ddl(statement, scope, labels, &resolver_hook(&session))
 }
 
 /// Plans the end of a restore over the resolver's hook.
@@ -277,13 +282,15 @@ pub fn plan_view(catalog: &Catalog, relation: RelationId) -> Result<MaintainedPl
 ///
 /// # Errors
 /// Those of `plan_statement`.
-pub fn plan_lifted(
+pub fn plan_lifted<'a>(
     parsed: &ParsedStatement,
-    catalog: &Catalog,
+    scope: impl Into<Scope<'a>>,
     param_types: &[Option<ScalarType>],
     ranks_held: i64,
 ) -> Result<Option<Result<Lifted, String>>, PlanError> {
-    let (resolved, _, _) = resolve_reads(parsed, catalog, &SessionInfo::default(), param_types)?;
+    let Scope { catalog, path } = scope.into();
+    let session = SessionInfo { path: path.clone(), ..SessionInfo::default() };
+    let (resolved, _, _) = resolve_reads(parsed, catalog, &session, param_types)?;
     let (Resolved::Query(query) | Resolved::Subscribe { query, .. }) = resolved else { return Ok(None) };
     lift(lower_query(&query, catalog)?, catalog, AbsentKeys::Computed, Some(ranks_held)).map(Some)
 }
@@ -308,14 +315,16 @@ pub fn plan_default(catalog: &Catalog, table: &Table, column: ColumnIndex) -> Re
 ///
 /// # Errors
 /// 42601, 42804.
-pub fn plan_arguments(
+pub fn plan_arguments<'a>(
     name: &str,
     arguments: &[sqlparser::ast::Expr],
     types: &[ScalarType],
-    catalog: &Catalog,
+    scope: impl Into<Scope<'a>>,
 ) -> Result<Vec<ScalarExpr>, PlanError> {
+    let Scope { catalog, path } = scope.into();
+    let session = SessionInfo { path: path.clone(), ..SessionInfo::default() };
     let types: Vec<ColumnType> = types.iter().cloned().map(ColumnType::nullable).collect();
-    let values = resolve_arguments(name, arguments, &types, catalog, &SessionInfo::default())?;
+    let values = resolve_arguments(name, arguments, &types, catalog, &session)?;
     values.iter().map(plan_expr).collect()
 }
 
@@ -323,8 +332,8 @@ pub fn plan_arguments(
 ///
 /// # Errors
 /// 42704.
-pub fn plan_type(name: &TypeName, catalog: &Catalog) -> Result<ColumnType, PlanError> {
-    crate::resolve::types::data_type(&name.data_type, catalog)
+pub fn plan_type<'a>(name: &TypeName, scope: impl Into<Scope<'a>>) -> Result<ColumnType, PlanError> {
+    crate::resolve::types::data_type(&name.data_type, scope)
 }
 
 /// The expressions of a table rewrite.

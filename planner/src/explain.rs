@@ -316,7 +316,7 @@ impl<'a> Text<'a> {
     }
 
     fn relation_name(&self, id: RelationId) -> String {
-        relation_name(self.catalog, id, str::to_owned)
+        shown_relation(self.catalog, id)
     }
 
     fn spelled(&self, id: RelationId) -> String {
@@ -350,9 +350,17 @@ impl<'a> Text<'a> {
     }
 }
 
+/// What an operator's relation is called.
+pub fn shown_relation(catalog: &Catalog, id: RelationId) -> String {
+    relation_name(catalog, id, str::to_owned)
+}
+
 fn relation_name(catalog: &Catalog, id: RelationId, write: impl Fn(&str) -> String) -> String {
     match (catalog.table(id), crate::system::find_by_id(id)) {
-        (Some(table), _) => write(&table.name),
+        (Some(table), _) => match catalog.namespaces.get(&table.namespace) {
+            Some(found) if found.name != "public" => format!("{}.{}", write(&found.name), write(&table.name)),
+            Some(_) | None => write(&table.name),
+        },
         (None, Some(relation)) => format!("{}.{}", relation.schema, relation.name),
         (None, None) => format!("relation {id}"),
     }

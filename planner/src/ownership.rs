@@ -17,7 +17,7 @@ pub use compliance::{ComplianceRow, Severity, compliance, dot, json};
 pub use graph::{Dog, Edge, KeyForm, key_form};
 pub use path::Path;
 
-use crate::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Table};
+use crate::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Scope, Table};
 use repr::{ColumnIndex, RelationId};
 
 /// The word of an annotation.
@@ -33,12 +33,13 @@ pub fn edge_word(kind: EdgeKind) -> &'static str {
 /// `stories.author OWNED_BY users(id)`, as it was declared.
 pub(crate) fn describe_edge(catalog: &Catalog, table: &Table, key: &ForeignKey) -> String {
     let word = key.annotation.map_or("REFERENCES", edge_word);
-    let target = catalog
-        .table(key.target)
-        .map_or_else(String::new, |target| format!("{}({})", target.name, column_names(target, &key.target_columns)));
+    let target = catalog.table(key.target).map_or_else(String::new, |target| {
+        format!("{}({})", catalog.full_name(target), column_names(target, &key.target_columns))
+    });
+    let name = catalog.full_name(table);
     match key.columns.as_slice() {
-        [only] => format!("{}.{} {word} {target}", table.name, table.columns[*only].name),
-        several => format!("{}({}) {word} {target}", table.name, column_names(table, several)),
+        [only] => format!("{name}.{} {word} {target}", table.columns[*only].name),
+        several => format!("{name}({}) {word} {target}", column_names(table, several)),
     }
 }
 
@@ -54,15 +55,15 @@ pub(crate) fn edges_of_rows(catalog: &Catalog, table: RelationId) -> Vec<EdgeRef
 }
 
 /// How a rule on `table` names an edge: `column`, `(column, column)`, or `other(columns)`.
-pub(crate) fn edge_in_rules(catalog: &Catalog, table: RelationId, edge: EdgeRef) -> String {
-    let Some((holder, key)) = foreign_key(catalog, edge) else { return String::new() };
+pub(crate) fn edge_in_rules(scope: Scope<'_>, table: RelationId, edge: EdgeRef) -> String {
+    let Some((holder, key)) = foreign_key(scope.catalog, edge) else { return String::new() };
     let columns: Vec<String> =
         key.columns.iter().map(|&column| quote_identifier(&holder.columns[column].name)).collect();
     let own = holder.id == table && matches!(key.annotation, Some(EdgeKind::OwnedBy | EdgeKind::AccessedBy));
     match (own, columns.as_slice()) {
         (true, [only]) => only.clone(),
         (true, several) => format!("({})", several.join(", ")),
-        (false, columns) => format!("{}({})", quote_identifier(&holder.name), columns.join(", ")),
+        (false, columns) => format!("{}({})", scope.spelled_table(holder), columns.join(", ")),
     }
 }
 

@@ -21,6 +21,7 @@ mod group;
 mod identity;
 pub(crate) mod index_predicate;
 mod insert;
+pub(crate) mod kept_text;
 mod levels;
 mod limit;
 mod literals;
@@ -56,9 +57,9 @@ pub(crate) use dml::{default_expression, next_value_expression};
 pub(crate) use statement::check_expression;
 pub(crate) use statement::resolve_reads;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, resolve};
-pub(crate) use view::{qualified_definition, view_query};
+pub(crate) use view::{shown_definition, view_query};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Scope, SearchPath};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirQuery, OutputColumn};
 use position::Positions;
@@ -72,8 +73,8 @@ use view_names::Trace;
 /// What resolving must know of the session.
 #[derive(Clone, Debug)]
 pub struct SessionInfo {
-    /// Schemas in which unqualified names are looked for, after `pg_catalog`.
-    pub search_path: Vec<String>,
+    /// Where bare names are looked for.
+    pub path: SearchPath,
     /// What a view in FROM becomes.
     pub views: ViewUse,
 }
@@ -89,9 +90,10 @@ pub enum ViewUse {
     Opaque,
 }
 
+/// Nobody's: as kept texts are read.
 impl Default for SessionInfo {
     fn default() -> Self {
-        SessionInfo { search_path: vec!["$user".to_owned(), "public".to_owned()], views: ViewUse::Read }
+        SessionInfo { path: SearchPath::kept().clone(), views: ViewUse::Read }
     }
 }
 
@@ -169,6 +171,8 @@ pub(crate) struct Resolver<'a> {
     trace: Option<Trace>,
     /// Whether expressions become what PostgreSQL shows of them, rather than what is planned best.
     as_shown: bool,
+    /// Whether the text is kept, or about to be: it names relations, rather than what is called so when it is evaluated.
+    keeps: bool,
 }
 
 /// Common table expressions.
@@ -239,6 +243,7 @@ impl<'a> Resolver<'a> {
             views: ViewsUsed::default(),
             trace: None,
             as_shown: false,
+            keeps: session.path.is_of_kept_texts(),
         }
     }
 
@@ -257,6 +262,11 @@ impl<'a> Resolver<'a> {
             }
         }
         Ok(types)
+    }
+
+    /// What names mean here.
+    fn scope(&self) -> Scope<'a> {
+        Scope { catalog: self.catalog, path: &self.session.path }
     }
 
     fn at(&self, span: Span) -> Option<u32> {

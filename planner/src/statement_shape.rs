@@ -53,7 +53,8 @@ fn names(catalog: &Catalog) -> BTreeSet<&str> {
     });
     let sequences = catalog.sequences.values().map(|sequence| sequence.name.as_str());
     let enums = catalog.enums.values().map(|found| found.name.as_str());
-    tables.chain(sequences).chain(enums).collect()
+    let schemas = catalog.namespaces.values().map(|found| found.name.as_str());
+    tables.chain(sequences).chain(enums).chain(schemas).collect()
 }
 
 /// Those of the relations that every database has.

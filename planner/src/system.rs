@@ -15,6 +15,7 @@ pub(crate) mod schemas;
 
 pub use rows::rows;
 
+use crate::catalog::NamespaceId;
 use crate::resolve::types::builtin;
 use repr::{ColumnType, RelationId, ScalarType};
 use std::collections::BTreeMap;
@@ -147,6 +148,12 @@ static SYSTEM: LazyLock<System> = LazyLock::new(|| {
 });
 
 impl SystemRelation {
+    /// The schema that it is in.
+    pub(crate) fn namespace(&self) -> NamespaceId {
+        let found = schemas::SYSTEM.iter().find(|(name, _)| *name == self.schema);
+        NamespaceId(found.expect("every relation here is in a schema of the system's").1)
+    }
+
     /// The columns' types.
     pub(crate) fn column_types(&self) -> Vec<ColumnType> {
         self.columns.iter().map(|column| ColumnType::nullable(column.scalar.clone())).collect()

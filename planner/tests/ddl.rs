@@ -157,7 +157,7 @@ fn names_are_postgresqls() {
     assert_eq!(table.foreign_keys[0].constraint.name, "t_a_fkey");
     let checks: Vec<&str> = table.checks.iter().map(|check| check.constraint.name.as_str()).collect();
     assert_eq!(checks, ["t_b_check", "t_check", "t_a_check"]);
-    let sequences: Vec<&String> = catalog.sequence_names.keys().collect();
+    let sequences: Vec<&String> = catalog.sequences.values().map(|sequence| &sequence.name).collect();
     assert_eq!(sequences, ["t_id_seq", "u_id_seq"]);
     assert!(matches!(table.columns[0].default, Some(DefaultValue::Identity { always: true, .. })));
     assert!(!table.columns[0].column_type.nullable);
@@ -316,7 +316,7 @@ fn applications_are_accepted() {
         }
     }
     let owncloud = schema("owncloud");
-    let id = |name: &str| owncloud.relation_names[name];
+    let id = |name: &str| owncloud.table_by_name(name).expect("a table of the catalog").id;
     assert_eq!(ownership::key_form(&owncloud, id("oc_storages")), KeyForm::Ordered);
     assert_eq!(ownership::key_form(&owncloud, id("oc_files")), KeyForm::Hashed);
     let dog = Dog::new(&owncloud);

@@ -114,6 +114,7 @@ pub(crate) fn error_response(error: &SqlError) -> PgWireBackendMessage {
     optional(b'H', error.hint.as_deref());
     optional(b'P', error.position.map(|position| position.to_string()).as_deref());
     optional(b'W', error.context.as_deref());
+    optional(b's', error.object.schema.as_deref());
     optional(b't', error.object.table.as_deref());
     optional(b'c', error.object.column.as_deref());
     optional(b'n', error.object.constraint.as_deref());

@@ -5,14 +5,13 @@
 
 use crate::response::Response;
 use crate::session::Session;
-use planner::catalog::Catalog;
+use planner::catalog::Scope;
 use planner::hir::OutputColumn;
 use planner::ownership::quote_identifier;
 use planner::parse::definition::CreateTableAs;
 use planner::plan::Query;
 use repr::{Datum, ScalarType};
 use state::SqlError;
-use state::reader::Reader;
 use std::sync::Arc;
 use transactions::writer::Writer;
 
@@ -30,11 +29,12 @@ impl Session {
         self.refuse_read_only(TAG)?;
         let catalog = self.catalog();
         let name = &create.name.name;
-        if create.if_not_exists && catalog.relation_names.contains_key(name) {
+        if create.if_not_exists && self.table_made(&catalog, &create.name).is_some() {
             self.notice("NOTICE", "42P07", format!("relation \"{name}\" already exists, skipping"));
             return Ok(Response::Complete(TAG.into()));
         }
-        let definition = definition(create, query, &catalog)?;
+        let path = self.search_path(&catalog);
+        let definition = definition(create, query, Scope { catalog: &catalog, path: &path })?;
         self.transaction();
         let mark = self.transaction().mark();
         match self.create_and_fill(create, query, &definition, params) {
@@ -63,10 +63,11 @@ impl Session {
             return Ok(0);
         }
         let patience = self.patience();
-        let context = self.eval_context(Arc::from([]), &self.catalog());
+        let catalog = self.catalog();
+        let made = self.table_made(&catalog, &create.name).cloned();
+        let context = self.eval_context(Arc::from([]), &catalog);
         let mut writer = Writer::new(self.transaction(), context, patience);
-        let table =
-            writer.transaction.latest_snapshot().catalog().table_by_name(&create.name.name).map(|table| table.id);
+        let table = made.map(|table| table.id);
         let table = table.ok_or_else(|| SqlError::new("XX000", "the table that was made is not there"))?;
         let shape = writer.shape(table)?;
         let checks = writer.row_checks(&shape)?;
@@ -87,22 +88,23 @@ impl Session {
 }
 
 /// The table as CREATE TABLE says it.
-fn definition(create: &CreateTableAs, query: &Query, catalog: &Catalog) -> Result<String, SqlError> {
+fn definition(create: &CreateTableAs, query: &Query, scope: Scope<'_>) -> Result<String, SqlError> {
     if create.columns.len() > query.columns.len() {
         return Err(SqlError::new("42601", "too many column names were specified"));
     }
     let given = create.columns.iter().map(|column| Some(&column.name)).chain(std::iter::repeat(None));
     let columns = query.columns.iter().zip(given).map(|(column, given)| {
         let name = given.unwrap_or(&column.name);
-        Ok(format!("{} {}", quote_identifier(name), type_text(column, name, catalog)?))
+        Ok(format!("{} {}", quote_identifier(name), type_text(column, name, scope)?))
     });
     let columns = columns.collect::<Result<Vec<_>, SqlError>>()?.join(", ");
     let words = if create.temporary { "CREATE TEMPORARY TABLE" } else { "CREATE TABLE" };
-    let schema = create.name.schema.iter().map(|schema| format!("{}.", quote_identifier(schema))).collect::<String>();
+    let before = create.name.database.iter().chain(&create.name.schema);
+    let schema = before.map(|part| format!("{}.", quote_identifier(part))).collect::<String>();
     Ok(format!("{words} {schema}{} ({columns})", quote_identifier(&create.name.name)))
 }
 
-fn type_text(column: &OutputColumn, name: &str, catalog: &Catalog) -> Result<String, SqlError> {
+fn type_text(column: &OutputColumn, name: &str, scope: Scope<'_>) -> Result<String, SqlError> {
     let (element, suffix) = match &column.column_type.scalar {
         ScalarType::Array(element) => (element.as_ref(), "[]"),
         scalar => (scalar, ""),
@@ -110,9 +112,9 @@ fn type_text(column: &OutputColumn, name: &str, catalog: &Catalog) -> Result<Str
     match element {
         ScalarType::Unknown => Ok(format!("text{suffix}")),
         ScalarType::Enum(id) => {
-            let found = catalog.enums.get(id);
+            let found = scope.catalog.enums.get(id);
             let found = found.ok_or_else(|| SqlError::new("42704", format!("type with OID {id} does not exist")))?;
-            Ok(format!("{}{suffix}", quote_identifier(&found.name)))
+            Ok(format!("{}{suffix}", scope.spelled_type(found)))
         }
         ScalarType::Void | ScalarType::Record(_) => {
             let shown = element.format_type(-1);

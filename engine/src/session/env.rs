@@ -2,7 +2,7 @@
 
 use crate::session::statements::Statements;
 use parking_lot::Mutex;
-use planner::catalog::{Catalog, Sequence};
+use planner::catalog::{Catalog, SearchPath, Sequence};
 use planner::scalar::{Environment, ListedCursor, ListedSetting, ListedStatement, SessionActs};
 use repr::poll::Overseer;
 use repr::text::TextContext;
@@ -37,10 +37,18 @@ pub struct SessionState {
     /// What functions have to say to the client.
     pub(super) notices: Vec<Notice>,
     taken: TakenValues,
-    /// How values are written, as of a version of the settings and a catalog.
-    pub(super) text: Option<(u64, Arc<Catalog>, TextContext)>,
+    pub(super) remembered: Remembered,
     /// What every statement asks of the settings, as of a version of them.
     everyday: Option<(u64, Everyday)>,
+}
+
+/// What follows from the settings and the catalog, as of a version of those and that catalog.
+#[derive(Default)]
+pub(super) struct Remembered {
+    /// How values are written.
+    pub text: Option<(u64, Arc<Catalog>, TextContext)>,
+    /// Where bare names are looked for.
+    pub path: Option<(u64, Arc<Catalog>, Arc<SearchPath>)>,
 }
 
 /// The values of sequences that a session has taken.

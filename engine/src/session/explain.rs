@@ -91,7 +91,7 @@ impl Session {
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
         let parsed = ParsedStatement { statement: Statement::clone(statement), ..prepared.parsed.clone() };
-        let inner = plan::prepare(parsed, &self.catalog(), &known)?;
+        let inner = plan::prepare(parsed, &self.seen(), &known)?;
         Ok((Arc::new(inner), params.clone()))
     }
 

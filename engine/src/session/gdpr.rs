@@ -210,9 +210,8 @@ impl Session {
         params: Arc<[Datum]>,
     ) -> Result<(Arc<[OutputColumn]>, QueryRows), SqlError> {
         self.refuse_restoring()?;
-        let catalog = self.catalog();
         let rows = self.access_rows(table, key, params)?;
-        let document = subject_requests::export::document(format, &catalog, rows, &self.database.store);
+        let document = subject_requests::export::document(format, rows, &self.database.store);
         let rows = QueryRows::new(document.map(|line| line.map(|line| vec![Datum::Text(line.into())])));
         Ok((Arc::from([column("document", ScalarType::Text)]), rows))
     }

@@ -1,8 +1,9 @@
 //! A statement's plan, kept with the version of the catalog that it is for, and what was found out of how it may be answered.
 
 use crate::session::long_text;
+use crate::session::names::Seen;
 use crate::session::result_columns::{ResultColumns, result_columns};
-use planner::catalog::Catalog;
+use planner::catalog::{Catalog, SearchPath};
 use planner::hir::OutputColumn;
 use planner::lift::{Lifted, RANKS_HELD};
 use planner::parse::{ParsedStatement, Statement};
@@ -57,7 +58,7 @@ impl Drop for Prepared {
 
 /// A plan and the catalog version that it is for.
 pub struct CachedPlan {
-    pub(super) version: u64,
+    pub(super) made_for: MadeFor,
     pub(super) planned: Planned,
     /// The columns of its result.
     pub(super) columns: Option<Arc<ResultColumns>>,
@@ -73,21 +74,42 @@ pub struct CachedPlan {
     pub(super) orders: OnceLock<Vec<Arc<Entry>>>,
 }
 
+/// What a plan holds for.
+#[derive(PartialEq, Eq)]
+pub(super) struct MadeFor {
+    /// The catalog's version.
+    pub version: u64,
+    /// Where bare names were looked for.
+    pub path: Arc<SearchPath>,
+}
+
+impl From<&Seen> for MadeFor {
+    fn from(seen: &Seen) -> Self {
+        MadeFor { version: seen.catalog.version, path: seen.path.clone() }
+    }
+}
+
 impl CachedPlan {
     /// In place of one that has gone.
     fn none() -> Self {
-        CachedPlan::new(0, Planned::Other, None, Vec::new())
+        CachedPlan::new(MadeFor { version: 0, path: Arc::default() }, Planned::Other, None, Vec::new())
     }
 
-    /// A plan for a version of the catalog.
+    /// Whether it is for this catalog, and means what its text means by this search path.
+    pub(super) fn is_for(&self, seen: &Seen) -> bool {
+        let MadeFor { version, path } = &self.made_for;
+        *version == seen.catalog.version && (Arc::ptr_eq(path, &seen.path) || *path == seen.path)
+    }
+
+    /// A plan for a version of the catalog and a search path.
     pub(super) fn new(
-        version: u64,
+        made_for: MadeFor,
         planned: Planned,
         columns: Option<Arc<ResultColumns>>,
         views: Vec<RelationId>,
     ) -> Self {
         CachedPlan {
-            version,
+            made_for,
             planned,
             columns,
             views,
@@ -118,12 +140,8 @@ pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
 }
 
 /// Plans a statement.
-pub fn prepare(
-    parsed: ParsedStatement,
-    catalog: &Arc<Catalog>,
-    param_types: &[Option<ScalarType>],
-) -> Result<Prepared, SqlError> {
-    let planned = planner::plan_statement(&parsed, catalog, param_types, MaintainedViews::Read)?;
+pub fn prepare(parsed: ParsedStatement, seen: &Seen, param_types: &[Option<ScalarType>]) -> Result<Prepared, SqlError> {
+    let planned = planner::plan_statement(&parsed, seen.scope(), param_types, MaintainedViews::Read)?;
     let PlannedStatement { planned, params, views } = planned;
     let columns = result_columns(&parsed.statement, &planned);
     // COPY's rows fill the parameters of its plan; the client has none to give.
@@ -135,7 +153,7 @@ pub fn prepare(
         statement: parsed.statement,
         param_types: params,
         plan: arc_swap::ArcSwap::from_pointee(CachedPlan::new(
-            catalog.version,
+            seen.into(),
             planned,
             columns.clone().map(|columns| Arc::new(ResultColumns::new(columns))),
             views,

@@ -115,11 +115,11 @@ impl Session {
         source: Arc<str>,
     ) -> Result<(), SqlError> {
         self.may_keep()?;
-        let catalog = self.catalog();
-        let types = types.iter().map(|name| Ok(Some(planner::plan_type(name, &catalog)?.scalar)));
+        let seen = self.seen();
+        let types = types.iter().map(|name| Ok(Some(planner::plan_type(name, seen.scope())?.scalar)));
         let types = types.collect::<Result<Vec<_>, SqlError>>()?;
         let parsed = ParsedStatement { statement: statement.clone(), text: text.to_string(), offset: 0 };
-        let mut prepared = plan::prepare(parsed, &catalog, &types)?;
+        let mut prepared = plan::prepare(parsed, &seen, &types)?;
         prepared.fixed_result = true;
         prepared.source = Some(source);
         self.state.lock().statements.keep(name, Stored::new(Some(Arc::new(prepared)), true))
@@ -136,9 +136,9 @@ impl Session {
         let Some(prepared) = &stored.prepared else {
             return Err(SqlError::unsupported("EXECUTE of an empty statement"));
         };
-        let catalog = self.catalog();
-        let context = self.eval_context(params.clone(), &catalog);
-        let exprs = planner::plan_arguments(name, arguments, &prepared.param_types, &catalog)?;
+        let seen = self.seen();
+        let context = self.eval_context(params.clone(), &seen.catalog);
+        let exprs = planner::plan_arguments(name, arguments, &prepared.param_types, seen.scope())?;
         let values = exprs.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
         stored.count();
         Ok((prepared.clone(), values.into()))

@@ -121,7 +121,7 @@ impl Session {
             for relation in source.map(crate::session::locking::tables).into_iter().flatten().chain(target) {
                 self.transaction().lock(LockKey::Table(relation), LockMode::Shared, &patience)?;
             }
-            if self.catalog().version == cached.version {
+            if cached.is_for(&self.seen()) {
                 return Ok(cached);
             }
             let fresh = self.current_plan(prepared)?;
@@ -130,20 +130,20 @@ impl Session {
     }
 
     pub(super) fn current_plan(&self, prepared: &Prepared) -> Result<Arc<CachedPlan>, SqlError> {
-        let catalog = self.catalog();
+        let seen = self.seen();
         let cached = prepared.plan.load_full();
-        if cached.version == catalog.version || matches!(cached.planned, Planned::Other) {
+        if matches!(cached.planned, Planned::Other) || cached.is_for(&seen) {
             return Ok(cached);
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
-        let planned = planner::plan_statement(&prepared.parsed, &catalog, &known, MaintainedViews::Read)?;
+        let planned = planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViews::Read)?;
         let PlannedStatement { planned, views, .. } = planned;
         let columns = result_columns(&prepared.statement, &planned);
         if prepared.fixed_result && differ(prepared.columns.as_deref(), columns.as_deref()) {
             return Err(result_changed());
         }
         let columns = columns.map(|columns| Arc::new(ResultColumns::new(columns)));
-        let fresh = Arc::new(CachedPlan::new(catalog.version, planned, columns, views));
+        let fresh = Arc::new(CachedPlan::new((&seen).into(), planned, columns, views));
         prepared.plan.store(fresh.clone());
         Ok(fresh)
     }

@@ -69,7 +69,7 @@ impl Session {
             (Some(_) | None, _) => return KnownText::Nothing,
         };
         match self.templates.find(&shape) {
-            Some(KnownShape::Ready(prepared)) if prepared.plan.load().version == self.catalog().version => {
+            Some(KnownShape::Ready(prepared)) if prepared.plan.load().is_for(&self.seen()) => {
                 let Some(template) = template else { return KnownText::Text(prepared) };
                 match self.parameters(&prepared, &template.literals) {
                     Ok(parameters) => KnownText::Statement(prepared, parameters),
@@ -116,14 +116,14 @@ impl Session {
         let types: Vec<_> = template.literals.iter().map(integer_type).collect();
         let parsed = self.parse(&template.text).ok()?;
         let [parsed] = <[_; 1]>::try_from(parsed).ok()?;
-        let lifted = plan::prepare(parsed, &self.catalog(), &types).ok()?;
+        let lifted = plan::prepare(parsed, &self.seen(), &types).ok()?;
         let mut typed = lifted.param_types.iter().zip(&types);
         let as_given = lifted.param_types.len() == types.len()
             && typed.all(|(found, given)| given.as_ref().is_none_or(|given| given == found));
         let (before, after) = (prepared.plan.load_full(), lifted.plan.load_full());
         let same = as_given
             && prepared.columns == lifted.columns
-            && before.version == after.version
+            && before.made_for == after.made_for
             && before.views == after.views
             && self.go_one_way((prepared, &before), (&lifted, &after));
         same.then_some(lifted)

@@ -101,7 +101,7 @@ impl Session {
         let codes = match &guarded.guard {
             Guard::Conditions(codes) => codes.as_slice(),
             Guard::UnlessExists(query) => {
-                let query = Arc::new(plan::prepare(query.clone(), &self.catalog(), &[])?);
+                let query = Arc::new(plan::prepare(query.clone(), &self.seen(), &[])?);
                 let Response::Rows(mut answer) = self.nested(|session| session.run(&query, Arc::from([]), true))?
                 else {
                     return Err(SqlError::new("XX000", "a condition without an answer"));
@@ -261,7 +261,8 @@ impl Session {
                     && create.materialized
                     && create.upkeep.with_data
                 {
-                    let made = self.catalog().table_by_name(&create.name.name).map(|view| view.id);
+                    let catalog = self.catalog();
+                    let made = self.table_made(&catalog, &create.name).map(|view| view.id);
                     self.transaction.unfilled.extend(made);
                 }
                 Ok(Response::Complete(done.tag))
@@ -333,9 +334,8 @@ impl Session {
         self.block("LOCK TABLE")?;
         let (catalog, patience) = (self.catalog(), self.patience());
         for name in &lock.tables {
-            let table = catalog
-                .table_by_name(&name.name)
-                .ok_or_else(|| SqlError::new("42P01", format!("relation \"{}\" does not exist", name.name)))?;
+            let missing = || SqlError::new("42P01", format!("relation \"{}\" does not exist", name.dotted()));
+            let table = self.table_named(&catalog, name)?.ok_or_else(missing)?;
             if table.is_maintained() {
                 return Err(SqlError::new("42809", format!("cannot lock relation \"{}\"", name.name))
                     .detail("This operation is not supported for materialized views."));

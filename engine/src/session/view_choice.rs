@@ -8,7 +8,7 @@ use crate::session::Session;
 use crate::session::long_text;
 use crate::session::plan::CachedPlan;
 use crate::session::plan::{Automatic, Prepared, Shape, is_lookup};
-use planner::catalog::Catalog;
+use planner::catalog::{Catalog, Scope};
 use planner::lift::{Absent, Lifted, RANKS_HELD};
 use planner::plan::Query;
 use planner::{MaintainedViews, PlannedStatement};
@@ -67,7 +67,7 @@ impl Session {
             return Ok(None);
         }
         let catalog = view.schema().catalog();
-        if catalog.version == cached.version {
+        if catalog.version == cached.made_for.version {
             cached.maintained.get_or_init(|| maintained(catalog, &cached.views));
         }
         Ok(unreadable(&view, &cached.views).or_else(|| changed(&view, &cached.views)))
@@ -88,11 +88,11 @@ impl Session {
         if let Some(expanded) = cached.expanded.get() {
             return Ok(expanded.clone());
         }
-        let catalog = self.catalog();
+        let seen = self.seen();
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
-        let planned = planner::plan_statement(&prepared.parsed, &catalog, &known, MaintainedViews::Expand)?;
+        let planned = planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViews::Expand)?;
         let PlannedStatement { planned, views, .. } = planned;
-        let expanded = Arc::new(CachedPlan::new(catalog.version, planned, cached.columns.clone(), views));
+        let expanded = Arc::new(CachedPlan::new((&seen).into(), planned, cached.columns.clone(), views));
         Ok(cached.expanded.get_or_init(|| expanded).clone())
     }
 
@@ -204,7 +204,7 @@ impl Session {
         let catalog = view.schema().catalog();
         let below = || shape.below.get_or_init(|| maintained(catalog, &lifted.reads));
         let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready(*id).is_some());
-        let surely = !view.has_changes() && catalog.version == cached.version && all_ready(below());
+        let surely = !view.has_changes() && catalog.version == cached.made_for.version && all_ready(below());
         if !surely && let Some(why) = changed(&view, &lifted.reads).or_else(|| unreadable(&view, &lifted.reads)) {
             return Ok(Err(why));
         }
@@ -256,11 +256,12 @@ impl Session {
     fn as_view(
         &self,
         prepared: &Prepared,
-        catalog: &Catalog,
+        catalog: &Arc<Catalog>,
         ranks_held: i64,
     ) -> Result<Option<Result<Lifted, String>>, SqlError> {
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
-        Ok(planner::plan_lifted(&prepared.parsed, catalog, &known, ranks_held)?)
+        let scope = Scope { catalog, path: &self.search_path(catalog) };
+        Ok(planner::plan_lifted(&prepared.parsed, scope, &known, ranks_held)?)
     }
 
     /// The statement reads a state in which these views are not behind, if one comes before computing them would be quicker:

@@ -59,9 +59,7 @@ impl Session {
     pub(super) fn refresh(&mut self, name: &ObjectName, with_data: bool) -> Result<Response, SqlError> {
         self.refuse_read_only("REFRESH MATERIALIZED VIEW")?;
         let catalog = self.catalog();
-        let public = matches!(name.schema.as_deref(), None | Some("public"));
-        let found = if public { catalog.table_by_name(&name.name) } else { None };
-        match found {
+        match self.table_named(&catalog, name)? {
             Some(table) if table.is_maintained() => {
                 self.refill(table.id, with_data)?;
                 Ok(Response::Complete("REFRESH MATERIALIZED VIEW".into()))
@@ -70,10 +68,7 @@ impl Session {
                 Err(SqlError::new("0A000", format!("\"{}\" is not a materialized view", name.name)))
             }
             Some(_) => Err(SqlError::new("42809", format!("\"{}\" is not a table or materialized view", name.name))),
-            None => {
-                let schema = name.schema.as_ref().map_or_else(String::new, |schema| format!("{schema}."));
-                Err(SqlError::new("42P01", format!("relation \"{schema}{}\" does not exist", name.name)))
-            }
+            None => Err(SqlError::new("42P01", format!("relation \"{}\" does not exist", name.dotted()))),
         }
     }
 

@@ -32,6 +32,8 @@ pub struct SqlError {
 /// The object fields of an error response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorObject {
+    /// The schema's name.
+    pub schema: Option<String>,
     /// The table's name.
     pub table: Option<String>,
     /// The column's name.
@@ -77,9 +79,10 @@ impl SqlError {
         self.context = Some(context.into());
         self
     }
-    /// Names the table and constraint at fault.
+    /// Names the table, by its schema and its own name, and the constraint at fault.
     #[must_use]
-    pub fn on(mut self, table: &str, constraint: Option<&str>) -> Self {
+    pub fn on(mut self, (schema, table): (&str, &str), constraint: Option<&str>) -> Self {
+        self.object.schema = Some(schema.to_string());
         self.object.table = Some(table.to_string());
         self.object.constraint = constraint.map(str::to_string);
         self

@@ -32,6 +32,9 @@ impl Referrer {
 #[derive(Debug)]
 pub struct TableShape {
     table: Arc<Table>,
+    /// What reports and receipts call it; its schema's name.
+    full_name: Box<str>,
+    schema_name: Box<str>,
     /// Whether its rows live in µDBs.
     pub personal: bool,
     /// How row keys and index values are made.
@@ -137,6 +140,8 @@ impl Schema {
             let (owned, accessed) = dog.incoming(table.id).iter().cloned().partition(Edge::is_ownership);
             let shape = TableShape {
                 table: table.clone(),
+                full_name: catalog.full_name(table).into(),
+                schema_name: catalog.namespace_name(table.namespace).unwrap_or_default().into(),
                 personal: dog.is_personal(table.id),
                 key_form: key_form(&catalog, table.id),
                 owner_edges: dog.ownership(table.id).cloned().collect(),
@@ -203,6 +208,14 @@ impl TableShape {
     /// The table.
     pub fn table(&self) -> &Arc<Table> {
         &self.table
+    }
+    /// What reports and receipts call it, whoever reads them.
+    pub fn full_name(&self) -> &str {
+        &self.full_name
+    }
+    /// The names of its schema and its own, for errors.
+    pub fn place(&self) -> (&str, &str) {
+        (&self.schema_name, &self.table.name)
     }
     /// All physical columns of a stored row; columns added later come from their defaults.
     pub fn unpack(&self, row: &Row) -> Vec<Datum> {

@@ -42,7 +42,8 @@ pub struct Form {
     /// Names of the hidden columns.
     pub redacted: Vec<String>,
     redacted_names: Arc<Array>,
-    of: Arc<Table>,
+    /// The table.
+    pub of: Arc<Table>,
     /// The columns in the order of an object, each as what stands before its value; those that are hidden without their place.
     members: Vec<(String, Option<(ColumnIndex, ScalarType)>)>,
 }
@@ -216,7 +217,7 @@ impl Form {
         path.sort();
         let names = redacted.iter().map(|name| Datum::Text(name.as_str().into()));
         Some(Form {
-            table: shape.table().name.as_str().into(),
+            table: shape.full_name().into(),
             of: shape.table().clone(),
             path: path.join(", ").into(),
             redacted_names: Arc::new(Array::vector(names.collect())),

@@ -86,7 +86,7 @@ impl Shown<'_> {
     }
 
     fn name(&self, relation: RelationId) -> String {
-        self.table(relation).map_or_else(String::new, |table| table.name.clone())
+        self.schema.shape(relation).map_or_else(String::new, |shape| shape.full_name().to_owned())
     }
 
     fn columns<'c>(&self, relation: RelationId, columns: impl IntoIterator<Item = &'c ColumnIndex>) -> String {

@@ -10,23 +10,21 @@
 //! The signature is over every byte before its own field, by the key in `public.key`.
 
 use crate::access::AccessRow;
-use planner::catalog::Catalog;
+use planner::catalog::Table;
 use planner::parse::statement::ExportFormat;
 use repr::Jsonb;
 use repr::datetime::Zone;
 use state::{SqlError, clock};
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use storage::Store;
 
 /// The document's lines.
 pub fn document(
     format: ExportFormat,
-    catalog: &Arc<Catalog>,
     rows: impl Iterator<Item = Result<AccessRow, SqlError>> + Send + 'static,
     store: &Store,
 ) -> Box<dyn Iterator<Item = Result<String, SqlError>> + Send> {
-    let (catalog, store) = (catalog.clone(), store.clone());
+    let store = store.clone();
     // The schema names the tables that occur, and the signature needs every line: the rows are at hand first.
     let rows: Vec<AccessRow> = match rows.collect() {
         Ok(rows) => rows,
@@ -34,7 +32,7 @@ pub fn document(
     };
     let generated = repr::datetime::format_timestamptz(clock::now_micros(), &Zone::utc());
     let mut lines = match format {
-        ExportFormat::Json => json(&rows, &catalog, &generated),
+        ExportFormat::Json => json(&rows, &generated),
         ExportFormat::Csv => csv(&rows, &generated),
     };
     let signed = lines.join("\n");
@@ -50,12 +48,11 @@ fn string(text: &str) -> String {
     Jsonb::String(text.into()).to_string()
 }
 
-fn json(rows: &[AccessRow], catalog: &Catalog, generated: &str) -> Vec<String> {
-    let tables: BTreeSet<&str> = rows.iter().map(|row| &*row.form.table).collect();
+fn json(rows: &[AccessRow], generated: &str) -> Vec<String> {
+    let tables: BTreeMap<&str, &Table> = rows.iter().map(|row| (&*row.form.table, &*row.form.of)).collect();
     let schema: Vec<String> = tables
         .into_iter()
-        .filter_map(|name| catalog.table_by_name(name))
-        .map(|table| {
+        .map(|(name, table)| {
             let columns: Vec<String> = table
                 .live_columns()
                 .map(|(_, column)| {
@@ -63,7 +60,7 @@ fn json(rows: &[AccessRow], catalog: &Catalog, generated: &str) -> Vec<String> {
                     format!("{{\"column\":{},\"type\":{}}}", string(&column.name), string(&written))
                 })
                 .collect();
-            format!("{{\"table\":{},\"columns\":[{}]}}", string(&table.name), columns.join(","))
+            format!("{{\"table\":{},\"columns\":[{}]}}", string(name), columns.join(","))
         })
         .collect();
     let mut lines = vec![

@@ -106,7 +106,7 @@ fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
     let salvaged = Store::open(&StoreOptions { mode: Mode::Salvage, ..options });
     if let Some(catalog) = salvaged.ok().and_then(|store| stored_catalog(&store.snapshot()).ok()) {
         for rows in &mut loss.behind_rows {
-            rows.name = catalog.relations.get(&rows.relation).map(|table| table.name.clone());
+            rows.name = catalog.relations.get(&rows.relation).map(|table| catalog.full_name(table).into_owned());
         }
     }
     SqlError::new("XX001", loss.to_string()).hint(
@@ -118,7 +118,7 @@ fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
 pub fn stored_catalog(snapshot: &Snapshot) -> Result<Catalog, SqlError> {
     match snapshot.meta(META_CATALOG)? {
         Some(bytes) => Catalog::decode(&bytes).ok_or_else(|| damaged("catalog")),
-        None => Ok(Catalog { next_id: repr::id::FIRST_USER_ID, ..Catalog::default() }),
+        None => Ok(Catalog::empty(0, repr::id::FIRST_USER_ID)),
     }
 }
 

@@ -9,7 +9,7 @@
 
 use crate::transaction::Transaction;
 use crate::writer::Writer;
-use planner::catalog::{Catalog, Table};
+use planner::catalog::{Catalog, Scope, Table};
 use planner::parse::Statement;
 use planner::resolve::ddl::{DdlEffect, DdlPlan, Labels, RewriteColumn, RewriteValue};
 use planner::scalar::{EvalContext, Volatility};
@@ -45,7 +45,8 @@ pub fn execute(
     // The plan is made after the lock: the catalog cannot move on any more.
     let old_schema = transaction.latest_snapshot().schema().clone();
     let labels = if restoring { Labels::Wait } else { Labels::TakeEffect };
-    let plan = planner::plan_definition(statement, old_schema.catalog(), labels)?;
+    let path = context.search_path(old_schema.catalog());
+    let plan = planner::plan_definition(statement, Scope { catalog: old_schema.catalog(), path: &path }, labels)?;
     // Whether the graph is well formed is asked at COMMIT: until then its tables may come in any order.
     transaction.define_while_restoring(restoring);
     carry_out(transaction, old_schema, plan, context, patience).map(|(done, _)| done)
@@ -399,7 +400,7 @@ impl SchemaChange<'_> {
             if matches!(expression.eval(&row, &self.writer.context)?, Datum::Bool(false)) {
                 let table = &shape.table().name;
                 let message = format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
-                return Err(SqlError::new("23514", message).on(table, Some(name)));
+                return Err(SqlError::new("23514", message).on(shape.place(), Some(name)));
             }
         }
         Ok(())
@@ -410,7 +411,7 @@ impl SchemaChange<'_> {
         if self.rows(relation)?.iter().any(|(_, row)| row[column].is_null()) {
             let (table, name) = (&shape.table().name, &shape.table().columns[column].name);
             let message = format!("column \"{name}\" of relation \"{table}\" contains null values");
-            return Err(SqlError::new("23502", message).on(table, None));
+            return Err(SqlError::new("23502", message).on(shape.place(), None));
         }
         Ok(())
     }
@@ -508,5 +509,5 @@ impl SchemaChange<'_> {
 fn duplicate(shape: &TableShape, index: &str) -> SqlError {
     SqlError::new("23505", format!("could not create unique index \"{index}\""))
         .detail("Two rows have the same key.")
-        .on(&shape.table().name, Some(index))
+        .on(shape.place(), Some(index))
 }

@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
                     "null value in column \"{name}\" of relation \"{}\" violates not-null constraint",
                     table.name
                 );
-                let mut error = SqlError::new("23502", message).on(&table.name, None);
+                let mut error = SqlError::new("23502", message).on(shape.place(), None);
                 error.object.column = Some(name.clone());
                 return Err(error);
             }
@@ -108,7 +108,7 @@ impl<'a> Writer<'a> {
         for (name, expression) in &checks.checks {
             if matches!(expression.eval(row, &self.context)?, Datum::Bool(false)) {
                 let message = format!("new row for relation \"{}\" violates check constraint \"{name}\"", table.name);
-                return Err(SqlError::new("23514", message).on(&table.name, Some(name)));
+                return Err(SqlError::new("23514", message).on(shape.place(), Some(name)));
             }
         }
         for predicate in &checks.index_predicates {
@@ -126,7 +126,7 @@ impl<'a> Writer<'a> {
         if let Some(reason) = &shape.table().pending
             && self.context.environment.setting("dogwood.restoring").as_deref() != Some("on")
         {
-            let message = format!("table \"{}\" cannot take rows yet", shape.table().name);
+            let message = format!("table \"{}\" cannot take rows yet", shape.full_name());
             return Err(SqlError::new("DG004", message).detail(reason.clone()).hint(
                 "complete the annotations of its schema first, or SET dogwood.restoring = on while rows are loaded",
             ));

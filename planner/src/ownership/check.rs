@@ -275,5 +275,5 @@ fn refused(message: String, edge: &str, hint: &str) -> PlanError {
 }
 
 fn name_of(catalog: &Catalog, table: RelationId) -> String {
-    catalog.table(table).map(|table| table.name.clone()).unwrap_or_default()
+    catalog.table(table).map(|table| catalog.full_name(table).into_owned()).unwrap_or_default()
 }

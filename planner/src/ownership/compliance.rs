@@ -87,11 +87,18 @@ struct ComplianceReport<'a> {
 impl ComplianceReport<'_> {
     fn add(&mut self, severity: Severity, subject: Option<String>, path: Option<String>, message: String, hint: &str) {
         let hint = if hint.is_empty() { None } else { Some(hint.to_string()) };
-        self.rows.push(ComplianceRow { severity, table_name: self.table.name.clone(), subject, path, message, hint });
+        self.rows.push(ComplianceRow {
+            severity,
+            table_name: self.catalog.full_name(self.table).into_owned(),
+            subject,
+            path,
+            message,
+            hint,
+        });
     }
 
     fn name(&self, table: RelationId) -> String {
-        self.catalog.table(table).map(|table| table.name.clone()).unwrap_or_default()
+        self.catalog.table(table).map(|table| self.catalog.full_name(table).into_owned()).unwrap_or_default()
     }
 
     fn edge_text(&self, edge: &Edge) -> String {
@@ -102,7 +109,7 @@ impl ComplianceReport<'_> {
     fn whose_it_is(&mut self) {
         let id = self.table.id;
         if self.table.data_subject {
-            let name = self.table.name.clone();
+            let name = self.catalog.full_name(self.table).into_owned();
             self.add(Severity::Info, Some(name), None, "each row is a data subject and owns itself".to_string(), "");
         }
         for path in self.dog.ownership_paths(id) {
@@ -231,7 +238,7 @@ impl ComplianceReport<'_> {
                 let text = self.edge_text(edge);
                 self.rows.push(ComplianceRow {
                     severity: Severity::Notice,
-                    table_name: self.table.name.clone(),
+                    table_name: self.catalog.full_name(self.table).into_owned(),
                     subject: Some(near.clone()),
                     path: Some(text),
                     message: format!("the chain of ownership passes data subject \"{near}\" and ends there: who owns that person does not own what the person owns"),
@@ -460,7 +467,7 @@ pub fn dot(catalog: &Catalog) -> String {
         } else {
             "shape=box"
         };
-        lines.push(format!("  {} [{shape}];", quote(&table.name)));
+        lines.push(format!("  {} [{shape}];", quote(&catalog.full_name(table))));
     }
     for table in catalog.stored_tables() {
         for key in &table.foreign_keys {
@@ -470,16 +477,16 @@ pub fn dot(catalog: &Catalog) -> String {
             let (from, to, label, style) = match dog.edge(reference) {
                 Some(edge) => {
                     let (from, to) = if edge.along_foreign_key() {
-                        (&table.name, &target.name)
+                        (catalog.full_name(table), catalog.full_name(target))
                     } else {
-                        (&target.name, &table.name)
+                        (catalog.full_name(target), catalog.full_name(table))
                     };
                     let style = if edge.is_ownership() { "solid" } else { "dashed" };
                     (from, to, format!("{columns} {}", edge_word(edge.kind)), style)
                 }
-                None => (&table.name, &target.name, columns, "dotted"),
+                None => (catalog.full_name(table), catalog.full_name(target), columns, "dotted"),
             };
-            lines.push(format!("  {} -> {} [label={}, style={style}];", quote(from), quote(to), quote(&label)));
+            lines.push(format!("  {} -> {} [label={}, style={style}];", quote(&from), quote(&to), quote(&label)));
         }
     }
     lines.push("}".to_string());
@@ -500,7 +507,7 @@ pub fn json(catalog: &Catalog) -> String {
             } else {
                 "impersonal"
             };
-            json!({"name": table.name, "kind": kind, "pending": table.pending})
+            json!({"name": catalog.full_name(table), "kind": kind, "pending": table.pending})
         })
         .collect();
     let mut edges = Vec::new();
@@ -512,9 +519,9 @@ pub fn json(catalog: &Catalog) -> String {
             };
             edges.push(json!({
                 "constraint": key.constraint.name,
-                "table": table.name,
+                "table": catalog.full_name(table),
                 "columns": names(table, &key.columns),
-                "target": target.name,
+                "target": catalog.full_name(target),
                 "target_columns": names(target, &key.target_columns),
                 "annotation": key.annotation.map(edge_word),
             }));
@@ -531,7 +538,7 @@ pub fn json(catalog: &Catalog) -> String {
                     RuleAction::DeleteRow => None,
                 };
                 json!({
-                    "table": table.name,
+                    "table": catalog.full_name(table),
                     "event": match rule.event { RuleEvent::Get => "GET", RuleEvent::Del => "DEL" },
                     "edge": describe_edge_ref(catalog, rule.edge),
                     "action": if columns.is_some() { "ANON" } else { "DELETE_ROW" },

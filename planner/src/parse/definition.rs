@@ -339,6 +339,8 @@ pub enum AlterTableAction {
     Nothing,
     /// Understood and refused with 0A000.
     Refused(String),
+    /// SET SCHEMA
+    SetSchema(Identifier),
 }
 
 /// CREATE [OR REPLACE] [MATERIALIZED] VIEW
@@ -451,4 +453,17 @@ impl SequenceOptions {
         let owned_by = self.owned_by.clone();
         *self != SequenceOptions { owned_by, ..SequenceOptions::default() }
     }
+}
+
+/// CREATE SCHEMA
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateSchema {
+    /// IF NOT EXISTS
+    pub if_not_exists: bool,
+    /// Its name; none if it is called as its owner.
+    pub name: Option<Identifier>,
+    /// AUTHORIZATION; none is who asks, too.
+    pub owner: Option<Identifier>,
+    /// What is made in it at once.
+    pub elements: Vec<super::Statement>,
 }

@@ -205,20 +205,21 @@ impl Dialect for DogwoodDialect {
         &[]
     }
     fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
-        *keyword != Keyword::FOR && POSTGRES.is_column_alias(keyword, parser)
+        !begins_what_follows(*keyword) && POSTGRES.is_column_alias(keyword, parser)
     }
     fn is_select_item_alias(&self, explicit: bool, keyword: &Keyword, parser: &mut Parser) -> bool {
         // A lock's clause begins with it.
-        (explicit || *keyword != Keyword::FOR) && POSTGRES.is_select_item_alias(explicit, keyword, parser)
+        (explicit || !begins_what_follows(*keyword)) && POSTGRES.is_select_item_alias(explicit, keyword, parser)
     }
     fn is_table_factor(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
         POSTGRES.is_table_factor(keyword, parser)
     }
     fn is_table_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
-        POSTGRES.is_table_alias(keyword, parser)
+        !matches!(keyword, Keyword::CREATE | Keyword::GRANT) && POSTGRES.is_table_alias(keyword, parser)
     }
     fn is_table_factor_alias(&self, explicit: bool, keyword: &Keyword, parser: &mut Parser) -> bool {
-        POSTGRES.is_table_factor_alias(explicit, keyword, parser)
+        (explicit || !matches!(keyword, Keyword::CREATE | Keyword::GRANT))
+            && POSTGRES.is_table_factor_alias(explicit, keyword, parser)
     }
     fn is_identifier_generating_function_name(
         &self,
@@ -227,6 +228,11 @@ impl Dialect for DogwoodDialect {
     ) -> bool {
         POSTGRES.is_identifier_generating_function_name(identifier, parts)
     }
+}
+
+/// Words that are no name without AS: a row lock's, and those that begin the next element of CREATE SCHEMA.
+fn begins_what_follows(keyword: Keyword) -> bool {
+    matches!(keyword, Keyword::FOR | Keyword::CREATE | Keyword::GRANT)
 }
 
 #[cfg(test)]

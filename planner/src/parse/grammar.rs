@@ -290,7 +290,8 @@ impl Grammar<'_, '_> {
         }
         let position = parts[0].position;
         let name = parts.pop().map(|part| part.name).unwrap_or_default();
-        Ok(ObjectName { schema: parts.pop().map(|part| part.name), name, position })
+        let schema = parts.pop().map(|part| part.name);
+        Ok(ObjectName { database: parts.pop().map(|part| part.name), schema, name, position })
     }
 
     /// `table.column`, at least two parts.
@@ -305,7 +306,8 @@ impl Grammar<'_, '_> {
             return Err(PlanError::new("42601", "column name must be qualified").at(Some(position)));
         };
         let schema = parts.pop().map(|part| part.name);
-        Ok((ObjectName { schema, name: table.name, position }, column))
+        let database = parts.pop().map(|part| part.name);
+        Ok((ObjectName { database, schema, name: table.name, position }, column))
     }
 
     /// Items separated by commas.

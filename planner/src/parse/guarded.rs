@@ -14,7 +14,8 @@ use crate::error::PlanError;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// The conditions that a handler may name, and their SQLSTATEs.
-const CONDITIONS: [(&str, &str); 5] = [
+const CONDITIONS: [(&str, &str); 6] = [
+    ("duplicate_schema", "42P06"),
     ("duplicate_object", "42710"),
     ("duplicate_table", "42P07"),
     ("duplicate_column", "42701"),

@@ -72,7 +72,7 @@ impl Grammar<'_, '_> {
         "ACCESS",
     ];
 
-    fn create(&mut self) -> Result<Option<Statement>, PlanError> {
+    pub(super) fn create(&mut self) -> Result<Option<Statement>, PlanError> {
         if let Some(view) = self.create_view()? {
             return Ok(Some(view));
         }
@@ -218,6 +218,10 @@ impl Grammar<'_, '_> {
         if self.eat(&["RENAME", "TO"]) {
             let new_name = self.identifier()?;
             return Ok(Some(Statement::Rename { kind, if_exists, name: name.clone(), new_name }));
+        }
+        if kind != ObjectKind::Schema && kind != ObjectKind::Index && self.eat(&["SET", "SCHEMA"]) {
+            let schema = self.identifier()?;
+            return Ok(Some(Statement::SetSchema { kind, if_exists, name: name.clone(), schema }));
         }
         let nothing = Statement::AlterNothing { kind, if_exists, name: name.clone() };
         if self.eat(&["OWNER", "TO"]) {

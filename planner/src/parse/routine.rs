@@ -1,5 +1,6 @@
 //! Reads DROP of functions and triggers, and extensions: what applications drop or create whether or not it is there.
 
+use super::definition::CreateSchema;
 use super::grammar::Grammar;
 use super::statement::{Identifier, ObjectName, RoutineKind, RoutineName, Statement, TypeName};
 use crate::error::PlanError;
@@ -89,19 +90,38 @@ impl Grammar<'_, '_> {
         Ok(Statement::CreateExtension { if_not_exists, name, schema, version })
     }
 
-    /// Behind CREATE SCHEMA; what makes objects in it, or is another's, is refused.
+    /// Behind CREATE SCHEMA.
     pub(super) fn create_schema(&mut self) -> Result<Statement, PlanError> {
         let if_not_exists = self.eat(&["IF", "NOT", "EXISTS"]);
-        if self.word_is(0, "AUTHORIZATION") {
-            return Ok(self.unsupported("CREATE SCHEMA … AUTHORIZATION"));
+        let name = if self.word_is(0, "AUTHORIZATION") { None } else { Some(self.identifier()?) };
+        let owner = if self.eat(&["AUTHORIZATION"]) { self.owner()? } else { None };
+        let mut elements = Vec::new();
+        while !self.at_end() {
+            let position = self.position();
+            if if_not_exists {
+                return Err(PlanError::new("0A000", "CREATE SCHEMA IF NOT EXISTS cannot include schema elements")
+                    .at(Some(position)));
+            }
+            if self.word_is(0, "GRANT") {
+                return Ok(self.unsupported("GRANT in CREATE SCHEMA"));
+            }
+            match if self.word_is(0, "CREATE") { self.create()? } else { None } {
+                Some(
+                    element @ (Statement::CreateTable(_)
+                    | Statement::CreateView(_)
+                    | Statement::CreateIndex(_)
+                    | Statement::CreateSequence { .. }),
+                ) => elements.push(element),
+                Some(Statement::Unsupported { command }) => return Ok(Statement::Unsupported { command }),
+                Some(_) | None => return Err(self.unexpected()),
+            }
         }
-        let name = self.identifier()?;
-        if self.eat(&["AUTHORIZATION"]) {
-            self.any_word()?;
-        }
-        if !self.at_end() {
-            return Ok(self.unsupported("CREATE SCHEMA with elements"));
-        }
-        Ok(Statement::CreateSchema { if_not_exists, name })
+        Ok(Statement::CreateSchema(Box::new(CreateSchema { if_not_exists, name, owner, elements })))
+    }
+
+    /// A role; none for whoever asks.
+    fn owner(&mut self) -> Result<Option<Identifier>, PlanError> {
+        const ASKING: [&str; 3] = ["CURRENT_USER", "CURRENT_ROLE", "SESSION_USER"];
+        if self.eat_one_of(&ASKING).is_some() { Ok(None) } else { self.identifier().map(Some) }
     }
 }

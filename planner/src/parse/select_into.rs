@@ -52,11 +52,16 @@ fn target(into: &SelectInto, position: impl Fn(&Span) -> u32) -> Result<ObjectNa
         None => truncate(&ident.value.to_lowercase()),
     };
     match into.targets.as_slice() {
-        [Expr::Identifier(name)] => Ok(ObjectName { schema: None, name: folded(name), position: position(&name.span) }),
+        [Expr::Identifier(name)] => {
+            Ok(ObjectName { database: None, schema: None, name: folded(name), position: position(&name.span) })
+        }
         [Expr::CompoundIdentifier(parts)] => match parts.as_slice() {
-            [schema, name] | [_, schema, name] => {
-                Ok(ObjectName { schema: Some(folded(schema)), name: folded(name), position: position(&schema.span) })
-            }
+            [before @ .., schema, name] if before.len() <= 1 => Ok(ObjectName {
+                database: before.first().map(folded),
+                schema: Some(folded(schema)),
+                name: folded(name),
+                position: position(&parts[0].span),
+            }),
             _ => Err(PlanError::new("42601", "improper qualified name (too many dotted names)")),
         },
         _ => Err(PlanError::new("42601", "syntax error after INTO")),

@@ -5,9 +5,11 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterTable, CreateIndex, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
+    AlterTable, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
 };
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
+use crate::catalog::SearchPath;
+use crate::error::PlanError;
 use repr::CommitTime;
 use sqlparser::ast;
 
@@ -34,12 +36,30 @@ pub struct Identifier {
 /// A possibly qualified object name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectName {
-    /// The schema, if one was written (a leading database name is dropped by the parser).
+    /// The database, if one was written before the schema.
+    pub database: Option<String>,
+    /// The schema, if one was written.
     pub schema: Option<String>,
     /// The object.
     pub name: String,
     /// 1-based character position in the statement.
     pub position: u32,
+}
+
+impl ObjectName {
+    /// As it was written, without quotes.
+    pub fn dotted(&self) -> String {
+        let parts = [self.database.as_deref(), self.schema.as_deref(), Some(&*self.name)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(".")
+    }
+
+    /// 0A000 if it begins with another database.
+    ///
+    /// # Errors
+    /// See above.
+    pub fn require_own(&self, path: &SearchPath) -> Result<(), PlanError> {
+        path.require_own(self.database.as_deref(), self.schema.as_deref().unwrap_or_default(), &self.name)
+    }
 }
 
 /// An expression kept as it was written.
@@ -117,11 +137,17 @@ pub enum Statement {
         names: Vec<Identifier>,
     },
     /// CREATE SCHEMA
-    CreateSchema {
-        /// IF NOT EXISTS
-        if_not_exists: bool,
-        /// Its name.
-        name: Identifier,
+    CreateSchema(Box<CreateSchema>),
+    /// ALTER … SET SCHEMA
+    SetSchema {
+        /// What kind of object the statement names.
+        kind: ObjectKind,
+        /// IF EXISTS
+        if_exists: bool,
+        /// The object.
+        name: ObjectName,
+        /// Where it goes.
+        schema: Identifier,
     },
     /// DO, of one definition that is guarded against being there.
     Guarded(Box<Guarded>),
@@ -142,7 +168,7 @@ pub enum Statement {
         /// Not WITH NO DATA.
         with_data: bool,
     },
-    /// ALTER INDEX | SEQUENCE | VIEW … RENAME TO
+    /// ALTER INDEX | SEQUENCE | VIEW | TYPE | SCHEMA … RENAME TO
     Rename {
         /// What kind of object the statement names.
         kind: ObjectKind,
@@ -175,7 +201,7 @@ pub enum Statement {
         /// In milliseconds.
         max_lag_ms: u64,
     },
-    /// ALTER … OWNER TO, SET SCHEMA public and the like, on an object that must exist.
+    /// ALTER … OWNER TO and the like, on an object that must exist.
     AlterNothing {
         /// What kind of object the statement names.
         kind: ObjectKind,
@@ -184,7 +210,7 @@ pub enum Statement {
         /// The object.
         name: ObjectName,
     },
-    /// DROP TABLE | VIEW | INDEX | SEQUENCE | TYPE
+    /// DROP TABLE | VIEW | INDEX | SEQUENCE | TYPE | SCHEMA
     Drop {
         /// What kind of object.
         kind: ObjectKind,

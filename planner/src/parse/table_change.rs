@@ -209,12 +209,7 @@ impl Grammar<'_, '_> {
             return Ok(AlterTableAction::Nothing);
         }
         if self.eat(&["SET", "SCHEMA"]) {
-            let schema = self.identifier()?.name;
-            return Ok(if schema == "public" {
-                AlterTableAction::Nothing
-            } else {
-                AlterTableAction::Refused("a schema other than public".to_string())
-            });
+            return Ok(AlterTableAction::SetSchema(self.identifier()?));
         }
         if self.eat(&["SET", "WITHOUT"]) {
             self.any_word()?;

@@ -4,6 +4,7 @@ use super::calls::{Call, VIRTUAL};
 use super::levels::{expr_levels, shift_expr};
 use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
+use crate::catalog::Scope;
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use crate::names::Label;
@@ -23,8 +24,8 @@ pub(super) struct WrittenArguments<'q> {
     pub(super) whole_rows: Vec<(usize, Vec<Ident>)>,
 }
 
-/// A function's name, without `pg_catalog`.
-pub(super) fn function_name(name: &ObjectName) -> Result<(String, &Ident), PlanError> {
+/// A function's name, without `pg_catalog`: nobody makes functions in other schemas.
+pub(super) fn function_name<'n>(name: &'n ObjectName, scope: Scope<'_>) -> Result<(String, &'n Ident), PlanError> {
     let mut idents = Vec::with_capacity(name.0.len());
     for part in &name.0 {
         match part {
@@ -34,27 +35,31 @@ pub(super) fn function_name(name: &ObjectName) -> Result<(String, &Ident), PlanE
             }
         }
     }
-    match idents.as_slice() {
-        [ident] => Ok((fold(ident), ident)),
-        [schema, ident] if fold(schema) == "pg_catalog" => Ok((fold(ident), ident)),
+    let (database, schema, ident) = match idents.as_slice() {
+        [ident] => return Ok((fold(ident), ident)),
+        [schema, ident] => (None, fold(schema), *ident),
+        [database, schema, ident] => (Some(fold(database)), fold(schema), *ident),
+        [] => return Err(PlanError::new("42601", "a function needs a name")),
+        several => {
+            let dotted = several.iter().map(|ident| fold(ident)).collect::<Vec<_>>().join(".");
+            let message = format!("improper qualified name (too many dotted names): {dotted}");
+            return Err(PlanError::new("42601", message));
+        }
+    };
+    let called = fold(ident);
+    scope.path.require_own(database.as_deref(), &schema, &called)?;
+    scope.require_namespace(&schema)?;
+    match &*schema {
+        "pg_catalog" => Ok((called, ident)),
         // What its views are built on, and pgjdbc asks with.
-        [schema, ident] if fold(schema) == "information_schema" && fold(ident).starts_with("_pg_") => {
-            Ok((fold(ident), ident))
-        }
-        [schema, ident] if matches!(fold(schema).as_str(), "information_schema" | "dogwood") => {
-            Err(PlanError::new("42883", format!("function {}.{}() does not exist", fold(schema), fold(ident))))
-        }
-        [schema, ident] if fold(schema) == "public" => {
-            Err(PlanError::new("42883", format!("function public.{}() does not exist", fold(ident))))
-        }
-        [schema, ..] => Err(PlanError::new("3F000", format!("schema \"{}\" does not exist", fold(schema)))),
-        [] => Err(PlanError::new("42601", "a function needs a name")),
+        "information_schema" if called.starts_with("_pg_") => Ok((called, ident)),
+        _ => Err(PlanError::new("42883", format!("function {schema}.{called}() does not exist"))),
     }
 }
 
 impl Resolver<'_> {
     pub(super) fn function(&mut self, function: &Function) -> Result<Typed, PlanError> {
-        let (name, ident) = function_name(&function.name)?;
+        let (name, ident) = function_name(&function.name, self.scope())?;
         let position = self.at(ident.span);
         self.function_inner(function, &name, ident, position).map_err(|error| error.at(position))
     }
@@ -133,7 +138,7 @@ impl Resolver<'_> {
             Err(error) => {
                 // `text(x)`, `date(x)`: a type's name over one argument is a cast.
                 if let [arg] = args.as_slice()
-                    && let Some(scalar) = super::types::by_name(name, self.catalog)
+                    && let Some(scalar) = super::types::by_name(name, self.scope())
                 {
                     let to = ColumnType::nullable(scalar);
                     return self.cast(arg.clone(), &to, crate::scalar::cast::CastContext::Explicit);

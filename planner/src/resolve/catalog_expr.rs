@@ -2,7 +2,7 @@
 
 use super::scope::Clause;
 use super::{Resolver, SessionInfo};
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Scope, Table};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::scalar::cast::CastContext;
@@ -13,15 +13,16 @@ use repr::ColumnType;
 ///
 /// # Errors
 /// Those of the expression.
-pub(crate) fn shown_expression(
-    catalog: &Catalog,
+pub(crate) fn shown_expression<'a>(
+    scope: impl Into<Scope<'a>>,
     table: &Table,
     text: &str,
     to: Option<&ColumnType>,
 ) -> Result<HirExpr, PlanError> {
-    let session = SessionInfo::default();
+    let Scope { catalog, path } = scope.into();
+    let session = SessionInfo { path: path.clone(), ..SessionInfo::default() };
     let mut resolver = Resolver::new(catalog, &session, "", &[]);
-    resolver.as_shown = true;
+    (resolver.as_shown, resolver.keeps) = (true, true);
     let frame = resolver.row_frame(table, Clause::CheckConstraint);
     let typed = resolver.catalog_expression(text, frame, |resolver, typed| match to {
         Some(to) if typed.is_unknown() => {

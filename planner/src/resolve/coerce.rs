@@ -4,6 +4,7 @@ use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::scalar::cast::{CastContext, CastMethod, select_common_type_for};
+use crate::scalar::func::parse_identifier;
 use crate::scalar::registry;
 use repr::{ColumnType, Datum, ScalarType};
 
@@ -12,7 +13,8 @@ impl Resolver<'_> {
     pub(super) fn type_label(&self, scalar: &ScalarType) -> String {
         match scalar {
             ScalarType::Enum(id) => {
-                self.catalog.enums.get(id).map_or_else(|| registry::type_name(scalar), |found| found.name.clone())
+                let found = self.catalog.enums.get(id);
+                found.map_or_else(|| registry::type_name(scalar), |found| self.scope().spelled_type(found))
             }
             ScalarType::Array(element) => format!("{}[]", self.type_label(element)),
             other => registry::type_name(other),
@@ -58,10 +60,24 @@ impl Resolver<'_> {
             && typed.is_unknown()
         {
             check_unknown(value, &to.scalar)?;
+            if let Some(relation) = self.kept_relation(value, &to.scalar) {
+                return Ok(Some(relation));
+            }
         }
         let nullable = typed.column_type.nullable;
         Ok(registry::coerce(typed.expr.clone(), typed.scalar(), &ColumnType { nullable, ..to.clone() }, context)
             .map(|expr| Typed { expr, column_type: ColumnType { nullable, ..to.clone() } }))
+    }
+
+    /// The relation that a kept text names in a string: it is the same for every session, whatever its search path.
+    fn kept_relation(&self, value: &Datum, to: &ScalarType) -> Option<Typed> {
+        let (Datum::Text(text), ScalarType::Regclass, true) = (value, to, self.keeps) else {
+            return None;
+        };
+        let parts = parse_identifier(text, true).ok()?;
+        let (name, before) = parts.split_last()?;
+        let found = self.scope().class(before.last().map(String::as_str), name)?;
+        Some(Typed::literal(Datum::Oid(found.oid()), ScalarType::Regclass))
     }
 
     /// An implicit cast; 42846 if there is none.

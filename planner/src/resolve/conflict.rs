@@ -74,7 +74,11 @@ impl Resolver<'_> {
     fn holds_all_of(&mut self, table: &Table, index: &Index, condition: Option<&HirExpr>) -> Result<bool, PlanError> {
         let Some(predicate) = &index.declared.predicate else { return Ok(true) };
         let Some(condition) = condition else { return Ok(false) };
-        Ok(implies(&[condition], &self.index_condition(table, &predicate.expression)?))
+        let frame = self.row_frame(table, Clause::IndexPredicate);
+        let predicate = self.kept_expression(&predicate.expression, frame, |resolver, typed| {
+            resolver.condition(typed, "WHERE", None)
+        })?;
+        Ok(implies(&[condition], &predicate))
     }
 
     /// A condition over a table's rows, as one of an index.

@@ -22,6 +22,7 @@ mod names;
 mod opclass;
 mod rewrite;
 mod routine;
+mod schema;
 mod sequence;
 mod view;
 
@@ -29,7 +30,7 @@ pub use finish::pending_tables;
 pub use label::{SecurityLabelRow, security_labels};
 pub use sequence::check_sequence_position;
 
-use crate::catalog::{Catalog, Column, Table};
+use crate::catalog::{Catalog, Column, Scope, SearchPath, Table};
 use crate::error::PlanError;
 use crate::parse::Statement;
 use crate::resolve::{SessionInfo, check_expression, statement};
@@ -172,6 +173,8 @@ pub struct DefinitionExpression<'a> {
     pub table: &'a Table,
     /// The catalog in which names are looked up.
     pub catalog: &'a Catalog,
+    /// Where bare names are looked for.
+    pub path: &'a SearchPath,
 }
 
 /// What an expression in a definition is for.
@@ -202,7 +205,8 @@ pub fn resolver_hook(session: &SessionInfo) -> impl Fn(&DefinitionExpression<'_>
             ExpressionPurpose::Generated(column) => statement::ExpressionUse::Generated(column),
             ExpressionPurpose::Using(column_type) => statement::ExpressionUse::Using(column_type),
         };
-        check_expression(expression.text, expression.table, expression.catalog, session, usage).map(|_| ())
+        let session = SessionInfo { path: expression.path.clone(), ..session.clone() };
+        check_expression(expression.text, expression.table, expression.catalog, &session, usage).map(|_| ())
     }
 }
 
@@ -222,15 +226,16 @@ pub enum Labels {
 ///
 /// # Errors
 /// PostgreSQL's for whatever is wrong with names, types and dependencies; 0A000 for what we do not have.
-pub fn plan_ddl(
+pub fn plan_ddl<'a>(
     statement: &Statement,
-    catalog: &Catalog,
+    scope: impl Into<Scope<'a>>,
     labels: Labels,
     hook: &ExpressionHook<'_>,
 ) -> Result<DdlPlan, PlanError> {
-    let mut change = DefinitionChange::new(catalog, labels, hook);
+    let scope = scope.into();
+    let mut change = DefinitionChange::new(scope, labels, hook);
     let tag = change.apply(statement)?;
-    change.finish(catalog, tag)
+    change.finish(scope.catalog, tag)
 }
 
 /// Plans the end of a restore: every label that waited takes effect, in one definition.
@@ -238,11 +243,11 @@ pub fn plan_ddl(
 /// # Errors
 /// Those of the labels.
 pub fn plan_restored(catalog: &Catalog, hook: &ExpressionHook<'_>) -> Result<DdlPlan, PlanError> {
-    DefinitionChange::new(catalog, Labels::TakeEffect, hook).finish(catalog, "SET")
+    DefinitionChange::new(catalog.into(), Labels::TakeEffect, hook).finish(catalog, "SET")
 }
 
 impl DefinitionChange<'_> {
-    fn apply(&mut self, statement: &Statement) -> Result<&'static str, PlanError> {
+    pub(super) fn apply(&mut self, statement: &Statement) -> Result<&'static str, PlanError> {
         match statement {
             Statement::DropRoutines { kind, if_exists, routines } => self.drop_routines(*kind, *if_exists, routines),
             Statement::DropTrigger { if_exists, name, table } => self.drop_trigger(*if_exists, name, table),
@@ -250,7 +255,8 @@ impl DefinitionChange<'_> {
                 self.create_extension(*if_not_exists, name, schema.as_ref(), version.as_deref())
             }
             Statement::DropExtension { if_exists, names } => self.drop_extension(*if_exists, names),
-            Statement::CreateSchema { if_not_exists, name } => self.create_schema(*if_not_exists, name),
+            Statement::CreateSchema(create) => self.create_schema(create),
+            Statement::SetSchema { kind, if_exists, name, schema } => self.set_schema(*kind, *if_exists, name, schema),
             Statement::CreateTable(create) => self.create_table(create),
             Statement::AlterTable(alter) => self.alter_table(alter),
             Statement::CreateIndex(create) => self.create_index(create),

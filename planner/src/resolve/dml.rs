@@ -106,7 +106,7 @@ impl Resolver<'_> {
             .collect();
         Binding {
             name: name.to_owned(),
-            schema: (name == table.name).then_some("public"),
+            schema: if name == table.name { self.schema_of(table.namespace) } else { None },
             hidden_name: (name != table.name).then(|| table.name.clone()),
             relation: Some(table.id),
             columns,
@@ -131,10 +131,32 @@ impl Resolver<'_> {
         frame: Frame,
         finish: impl FnOnce(&mut Resolver<'_>, Typed) -> Result<T, PlanError>,
     ) -> Result<T, PlanError> {
+        self.expression_for(self.session, text, frame, finish)
+    }
+
+    /// The same of one that the catalog keeps: read by the search path of all kept texts, whatever the session's is.
+    pub(super) fn kept_expression<T>(
+        &mut self,
+        text: &str,
+        frame: Frame,
+        finish: impl FnOnce(&mut Resolver<'_>, Typed) -> Result<T, PlanError>,
+    ) -> Result<T, PlanError> {
+        let session = SessionInfo { views: self.session.views, ..SessionInfo::default() };
+        self.expression_for(&session, text, frame, finish)
+    }
+
+    fn expression_for<T>(
+        &mut self,
+        session: &SessionInfo,
+        text: &str,
+        frame: Frame,
+        finish: impl FnOnce(&mut Resolver<'_>, Typed) -> Result<T, PlanError>,
+    ) -> Result<T, PlanError> {
         let parsed = parse_expression(text)?;
-        let mut inner = Resolver::new(self.catalog, self.session, "", &[]);
+        let mut inner = Resolver::new(self.catalog, session, "", &[]);
         inner.ctes.next = self.ctes.next;
         inner.as_shown = self.as_shown;
+        inner.keeps |= self.keeps;
         let (result, frame) = inner.with_frame(frame, |resolver| {
             let typed = resolver.expr(&parsed)?;
             finish(resolver, typed)
@@ -153,7 +175,7 @@ impl Resolver<'_> {
             None | Some(DefaultValue::Generated(_)) => Ok(null_of(to)),
             Some(DefaultValue::Expr(text)) => {
                 let frame = Frame::default().clause(Clause::ColumnDefault);
-                self.catalog_expression(text, frame, |resolver, typed| resolver.assign(typed, to, &column.name, None))
+                self.kept_expression(text, frame, |resolver, typed| resolver.assign(typed, to, &column.name, None))
             }
             Some(DefaultValue::Serial(sequence) | DefaultValue::Identity { sequence, .. }) => {
                 let next = self.next_value(*sequence)?;
@@ -175,7 +197,7 @@ impl Resolver<'_> {
             }
             if let Some(DefaultValue::Generated(text)) = &column.default {
                 let frame = self.row_frame(table, Clause::ColumnGenerated);
-                let value = self.catalog_expression(text, frame, |resolver, typed| {
+                let value = self.kept_expression(text, frame, |resolver, typed| {
                     resolver.assign(typed, &column.column_type, &column.name, None)
                 })?;
                 checks.generated.push((index, value.expr));
@@ -183,14 +205,14 @@ impl Resolver<'_> {
         }
         for check in &table.checks {
             let frame = self.row_frame(table, Clause::CheckConstraint);
-            let condition = self.catalog_expression(&check.expression, frame, |resolver, typed| {
+            let condition = self.kept_expression(&check.expression, frame, |resolver, typed| {
                 resolver.condition(typed, "CHECK", None)
             })?;
             checks.checks.push((check.constraint.name.clone(), condition));
         }
         for predicate in table.indexes.iter().filter_map(|index| index.declared.predicate.as_ref()) {
             let frame = self.row_frame(table, Clause::IndexPredicate);
-            let condition = self.catalog_expression(&predicate.expression, frame, |resolver, typed| {
+            let condition = self.kept_expression(&predicate.expression, frame, |resolver, typed| {
                 resolver.condition(typed, "WHERE", None)
             })?;
             checks.index_predicates.push(condition);

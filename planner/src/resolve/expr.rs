@@ -130,7 +130,7 @@ impl Resolver<'_> {
 
     /// A type as written, with user types.
     pub(super) fn written_type(&self, written: &DataType) -> Result<ColumnType, PlanError> {
-        data_type(written, self.catalog)
+        data_type(written, self.scope())
     }
 
     fn value(&mut self, value: &ValueWithSpan) -> Result<Typed, PlanError> {

@@ -5,11 +5,11 @@ use super::identity::behind_its_columns;
 use super::levels::shift_hir;
 use super::scope::{Binding, Clause, Frame, FromItem, Presence, Source, Visibility, Visible, fold};
 use super::{Resolver, Typed, ViewUse};
-use crate::catalog::{Sequence, Table};
+use crate::catalog::{Class, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, JoinKind};
 use crate::scalar::cast::select_common_type_for;
-use crate::system;
+use crate::system::SystemRelation;
 use repr::{ColumnType, RelationId};
 use sqlparser::ast::{
     Expr, FunctionArg, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Spanned, TableAlias,
@@ -50,7 +50,7 @@ pub(super) enum NamedRelation {
     Sequence(Arc<Sequence>),
     Stored {
         id: RelationId,
-        schema: &'static str,
+        schema: Option<String>,
         name: String,
         columns: Vec<Visible>,
         types: Vec<ColumnType>,
@@ -339,7 +339,7 @@ impl Resolver<'_> {
             NamedRelation::Stored { .. } | NamedRelation::Cte(_) | NamedRelation::Sequence(_) => None,
         };
         if let (Some(id), Some(ident)) = (id, name.0.last().and_then(|part| part.as_ident())) {
-            self.trace_relation(ident.span, id, alias.is_some(), name.0.len() > 1);
+            self.trace_relation(ident.span, name.span(), id, alias.is_some());
         }
         match found {
             NamedRelation::View(view) => {
@@ -349,7 +349,7 @@ impl Resolver<'_> {
                 let hir = behind_its_columns(&view, hir);
                 let columns = view_columns(&view, &hir.types);
                 let binding = Binding {
-                    schema: Some("public"),
+                    schema: self.schema_of(view.namespace),
                     relation: Some(view.id),
                     row_keys: std::mem::take(&mut tables[0].row_keys),
                     ..Binding::of(&view.name, columns)
@@ -364,7 +364,8 @@ impl Resolver<'_> {
             NamedRelation::Sequence(sequence) => {
                 let (hir, columns) = self.sequence_row(&sequence)?;
                 let source = Source::Sequence;
-                let binding = Binding { schema: Some("public"), source, ..Binding::of(&sequence.name, columns) };
+                let schema = self.schema_of(sequence.namespace);
+                let binding = Binding { schema, source, ..Binding::of(&sequence.name, columns) };
                 Ok(self.from_item(hir, aliased(binding, alias)?))
             }
             NamedRelation::Stored { id, schema, name, columns, types, is_system } => {
@@ -374,8 +375,7 @@ impl Resolver<'_> {
                 }
                 let with_key = self.row_locks.with_row_keys && is_table;
                 let row_keys = if with_key { vec![(id, types.len())] } else { Vec::new() };
-                let binding =
-                    Binding { schema: Some(schema), relation: Some(id), row_keys, ..Binding::of(name, columns) };
+                let binding = Binding { schema, relation: Some(id), row_keys, ..Binding::of(name, columns) };
                 let binding = aliased(binding, alias)?;
                 let hir = Hir::get(id, types, with_key);
                 let renamed = alias.is_some_and(|alias| !alias.columns.is_empty());
@@ -400,8 +400,19 @@ impl Resolver<'_> {
             .collect::<Result<_, _>>()?;
         let (schema, relation) = match parts.as_slice() {
             [relation] => (None, fold(relation)),
-            [.., schema, relation] => (Some(fold(schema)), fold(relation)),
+            [schema, relation] => (Some(fold(schema)), fold(relation)),
+            [database, schema, relation] => {
+                let (schema, relation) = (fold(schema), fold(relation));
+                let own = self.session.path.require_own(Some(&fold(database)), &schema, &relation);
+                own.map_err(|error| error.at(position))?;
+                (Some(schema), relation)
+            }
             [] => return Err(PlanError::new("42601", "a relation needs a name")),
+            several => {
+                let dotted = several.iter().map(|ident| fold(ident)).collect::<Vec<_>>().join(".");
+                let message = format!("improper qualified name (too many dotted names): {dotted}");
+                return Err(PlanError::new("42601", message).at(position));
+            }
         };
         if schema.is_none()
             && let Some(index) = self.ctes.in_scope.iter().rposition(|cte| cte.name == relation)
@@ -413,37 +424,33 @@ impl Resolver<'_> {
 
     /// A table or catalog relation.
     pub(super) fn stored_relation(&self, schema: Option<&str>, name: &str) -> Result<NamedRelation, PlanError> {
-        let in_path = |wanted: &str| self.session.search_path.iter().any(|entry| entry == wanted);
-        let found = match schema {
-            Some("public") => self.table_relation(name),
-            Some(schema @ ("pg_catalog" | "information_schema" | "dogwood")) => system_relation(schema, name),
-            Some(other) => {
-                return Err(PlanError::new("42P01", format!("relation \"{other}.{name}\" does not exist")));
+        match self.scope().class(schema, name) {
+            Some(Class::Relation(table)) => Ok(self.table_relation(table)),
+            Some(Class::Sequence(sequence)) => Ok(NamedRelation::Sequence(Arc::clone(sequence))),
+            Some(Class::System(found)) => Ok(system_relation(found)),
+            Some(Class::Index(_, index)) if !index.automatic => {
+                Err(PlanError::new("42809", format!("\"{}\" is an index", index.name)))
             }
-            None => system_relation("pg_catalog", name)
-                .or_else(|| if in_path("public") { self.table_relation(name) } else { None })
-                .or_else(|| {
-                    if in_path("information_schema") { system_relation("information_schema", name) } else { None }
-                }),
-        };
-        found.ok_or_else(|| {
-            let full = schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"));
-            PlanError::new("42P01", format!("relation \"{full}\" does not exist"))
-        })
+            Some(Class::Index(..)) | None => {
+                let full = schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"));
+                Err(PlanError::new("42P01", format!("relation \"{full}\" does not exist")))
+            }
+        }
     }
 
-    fn table_relation(&self, name: &str) -> Option<NamedRelation> {
-        let Some(table) = self.catalog.table_by_name(name) else {
-            let sequence = self.catalog.sequence_names.get(name)?;
-            return self.catalog.sequences.get(sequence).map(|sequence| NamedRelation::Sequence(Arc::clone(sequence)));
-        };
+    /// A schema's name, for who writes it before a table's.
+    pub(super) fn schema_of(&self, namespace: NamespaceId) -> Option<String> {
+        self.catalog.namespace_name(namespace).map(str::to_owned)
+    }
+
+    fn table_relation(&self, table: &Arc<Table>) -> NamedRelation {
         let expanded = match self.session.views {
             ViewUse::Read => !table.is_stored() && !table.is_maintained(),
             ViewUse::Expand => !table.is_stored(),
             ViewUse::Opaque => false,
         };
         if expanded {
-            return Some(NamedRelation::View(Arc::clone(table)));
+            return NamedRelation::View(Arc::clone(table));
         }
         let primary_key = table.primary_key_columns().unwrap_or_default();
         // NOT NULL alone promises nothing: erasure may blank such a column.
@@ -462,19 +469,18 @@ impl Resolver<'_> {
                 origin: Some((table.id, index)),
             })
             .collect();
-        Some(NamedRelation::Stored {
+        NamedRelation::Stored {
             id: table.id,
-            schema: "public",
+            schema: self.schema_of(table.namespace),
             name: table.name.clone(),
             columns,
             types,
             is_system: false,
-        })
+        }
     }
 }
 
-fn system_relation(schema: &str, name: &str) -> Option<NamedRelation> {
-    let found = system::find(schema, name)?;
+fn system_relation(found: &'static SystemRelation) -> NamedRelation {
     let types: Vec<ColumnType> = found.column_types();
     let columns = found
         .columns
@@ -488,14 +494,14 @@ fn system_relation(schema: &str, name: &str) -> Option<NamedRelation> {
             origin: Some((found.id, index)),
         })
         .collect();
-    Some(NamedRelation::Stored {
+    NamedRelation::Stored {
         id: found.id,
-        schema: found.schema,
+        schema: Some(found.schema.to_owned()),
         name: found.name.to_owned(),
         columns,
         types,
         is_system: true,
-    })
+    }
 }
 
 /// The columns of a view whose rows these are.

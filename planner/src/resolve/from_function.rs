@@ -24,7 +24,7 @@ impl Resolver<'_> {
         ordinality: bool,
         alias: Option<&TableAlias>,
     ) -> Result<FromItem, PlanError> {
-        let (function, ident) = function_name(name)?;
+        let (function, ident) = function_name(name, self.scope())?;
         let position = self.at(ident.span);
         let mut exprs: Vec<&Expr> = Vec::with_capacity(written.len());
         for arg in written {

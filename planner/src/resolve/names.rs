@@ -1,6 +1,5 @@
 //! What a select list's columns are called, as PostgreSQL's `FigureColname` has it.
 
-use super::call::function_name;
 use super::scope::fold;
 use super::special_syntax::trim_name;
 use super::types::builtin;
@@ -35,10 +34,7 @@ fn figure(expr: &Expr) -> Option<(String, bool)> {
             if let FunctionArguments::Subquery(_) = function.args {
                 return strong("array");
             }
-            function_name(&function.name)
-                .ok()
-                .map(|(name, _)| (name, true))
-                .or_else(|| function.name.0.last().and_then(|part| part.as_ident()).map(|ident| (fold(ident), true)))
+            function.name.0.last().and_then(|part| part.as_ident()).map(|ident| (fold(ident), true))
         }
         Expr::Cast { expr, data_type, .. } => match figure(expr) {
             Some((name, true)) => Some((name, true)),

@@ -164,7 +164,7 @@ pub(super) struct Binding {
     /// Its alias, or its name.
     pub(super) name: String,
     /// Its schema, if it has no alias.
-    pub(super) schema: Option<&'static str>,
+    pub(super) schema: Option<String>,
     /// The name that an alias hides.
     pub(super) hidden_name: Option<String>,
     /// The table that it is.
@@ -369,6 +369,7 @@ impl Resolver<'_> {
                 return Err(PlanError::new("42702", format!("column reference \"{name}\" is ambiguous")).at(position));
             }
             let typed = self.reference(level, visible, position);
+            self.trace_qualifier(qualifier, &table.name);
             self.trace_column(column, &name, &typed, false);
             return Ok(typed);
         }
@@ -398,10 +399,8 @@ impl Resolver<'_> {
         };
         let position = self.at(qualifier[0].span);
         for (level, frame) in self.visible_frames() {
-            let mut matches = frame
-                .tables
-                .iter()
-                .filter(|table| table.name == name && (schema.is_none() || table.schema == schema.as_deref()));
+            let mut matches =
+                frame.tables.iter().filter(|table| table.name == name && (schema.is_none() || table.schema == schema));
             if let Some(table) = matches.next() {
                 if matches.next().is_some() {
                     return Err(

@@ -402,11 +402,22 @@ impl Resolver<'_> {
         Ok(resolved)
     }
 
+    /// What stands in FROM by a name that our own grammar read.
+    fn written_relation(&self, name: &ObjectName) -> Result<super::from::NamedRelation, PlanError> {
+        let own = name.require_own(&self.session.path);
+        let there = own.and_then(|()| match &name.schema {
+            Some(schema) => self.scope().require_namespace(schema).map(|_| ()),
+            None => Ok(()),
+        });
+        let found = there.and_then(|()| self.stored_relation(name.schema.as_deref(), &name.name));
+        found.map_err(|error| error.at(Some(name.position)))
+    }
+
     /// A table by a name that our own grammar read.
     fn table_named(&self, name: &ObjectName) -> Result<Arc<Table>, PlanError> {
         use super::from::NamedRelation;
         let position = Some(name.position);
-        match self.stored_relation(name.schema.as_deref(), &name.name).map_err(|error| error.at(position))? {
+        match self.written_relation(name)? {
             NamedRelation::Stored { id, is_system: false, .. } => {
                 self.catalog.table(id).map(Arc::clone).ok_or_else(|| {
                     PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name)).at(position)
@@ -485,11 +496,13 @@ impl Resolver<'_> {
         written: &[crate::parse::statement::Identifier],
     ) -> Result<HirQuery, PlanError> {
         use super::from::NamedRelation;
-        let found =
-            self.stored_relation(name.schema.as_deref(), &name.name).map_err(|error| error.at(Some(name.position)))?;
-        if let Some(table) = self.catalog.table_by_name(&name.name)
-            && !matches!(found, NamedRelation::Stored { is_system: true, .. })
-        {
+        let found = self.written_relation(name)?;
+        let table = match &found {
+            NamedRelation::View(view) => Some(view),
+            NamedRelation::Stored { id, .. } => self.catalog.table(*id),
+            NamedRelation::Sequence(_) | NamedRelation::Cte(_) => None,
+        };
+        if let Some(table) = table {
             refuse_copied_view(table, "from", "Try the COPY (SELECT ...) TO variant.")?;
         }
         let NamedRelation::Stored { id, columns: visible, types, .. } = found else {

@@ -1,7 +1,7 @@
 //! Type names: from the parser's data types to ours.
 
 use super::scope::fold;
-use crate::catalog::Catalog;
+use crate::catalog::Scope;
 use crate::error::PlanError;
 use repr::types::Modifier;
 use repr::{ColumnType, ScalarType};
@@ -11,7 +11,8 @@ use sqlparser::ast::{
 
 /// The type that a written type means, nullable, with its modifier in PostgreSQL's encoding.
 /// 42704 for an unknown name, 0A000 for a type of PostgreSQL's that we do not have, 22023 for a bad modifier.
-pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, PlanError> {
+pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<ColumnType, PlanError> {
+    let scope = scope.into();
     let plain = |scalar| Ok(ColumnType::nullable(scalar));
     match written {
         DataType::Double(ExactNumberInfo::None) => plain(ScalarType::Float8),
@@ -47,7 +48,7 @@ pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, Pl
                 ArrayElemTypeDef::SquareBracket(inner, _)
                 | ArrayElemTypeDef::AngleBracket(inner)
                 | ArrayElemTypeDef::Parenthesis(inner)
-                | ArrayElemTypeDef::Qualified(inner, _) => data_type(inner, catalog)?,
+                | ArrayElemTypeDef::Qualified(inner, _) => data_type(inner, scope)?,
                 ArrayElemTypeDef::None => return Err(PlanError::new("42601", "array type without element type")),
             };
             // Dimensions are not part of a type: int[][] is int[].
@@ -56,11 +57,11 @@ pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, Pl
                 scalar => ColumnType { scalar: ScalarType::Array(Box::new(scalar)), ..element },
             })
         }
-        DataType::Custom(name, modifiers) => named(name, modifiers, catalog),
+        DataType::Custom(name, modifiers) => named(name, modifiers, scope),
         // What has no modifier is its name, whether the parser has a word for it or not.
         other => {
             let text = other.to_string();
-            match by_name(&text.to_lowercase(), catalog) {
+            match by_name(&text.to_lowercase(), scope) {
                 Some(scalar) => plain(scalar),
                 None => Err(unknown_type(&text.to_lowercase())),
             }
@@ -111,7 +112,7 @@ fn unknown_type(name: &str) -> PlanError {
     PlanError::new("42704", format!("type \"{name}\" does not exist"))
 }
 
-fn named(name: &ObjectName, modifiers: &[String], catalog: &Catalog) -> Result<ColumnType, PlanError> {
+fn named(name: &ObjectName, modifiers: &[String], scope: Scope<'_>) -> Result<ColumnType, PlanError> {
     let parts: Vec<String> = name
         .0
         .iter()
@@ -125,20 +126,26 @@ fn named(name: &ObjectName, modifiers: &[String], catalog: &Catalog) -> Result<C
     // SQL's own words for types, such as `integer`, are words only where they stand alone and without quotes.
     let quoted = name.0.last().and_then(ObjectNamePart::as_ident).is_some_and(|ident| ident.quote_style.is_some());
     let builtin = |name| if quoted || parts.len() > 1 { in_catalog(name) } else { builtin(name) };
-    let user_only = match &parts[..parts.len() - 1] {
-        [] => false,
-        [schema] if schema == "pg_catalog" => {
-            return with_modifiers(builtin(last).ok_or_else(unknown)?, last, modifiers);
-        }
-        [schema] if schema == "public" => true,
-        [schema] => return Err(PlanError::new("3F000", format!("schema \"{schema}\" does not exist"))),
+    let (database, schema) = match &parts[..parts.len() - 1] {
+        [] => (None, None),
+        [schema] => (None, Some(schema.as_str())),
+        [database, schema] => (Some(database.as_str()), Some(schema.as_str())),
         _ => return Err(unknown()),
     };
-    if !user_only && let Some(scalar) = builtin(last) {
+    if let Some(schema) = schema {
+        scope.path.require_own(database, schema, last)?;
+        scope.require_namespace(schema)?;
+    }
+    if schema == Some("pg_catalog") {
+        return with_modifiers(builtin(last).ok_or_else(unknown)?, last, modifiers);
+    }
+    if schema.is_none()
+        && let Some(scalar) = builtin(last)
+    {
         // Unquoted `char` never comes here; quoted "char" is the one-byte type.
         return with_modifiers(scalar, last, modifiers);
     }
-    let found = user_type(last, catalog).ok_or_else(unknown)?;
+    let found = user_type(schema, last, scope).ok_or_else(unknown)?;
     with_modifiers(found, last, modifiers)
 }
 
@@ -202,27 +209,23 @@ fn fractional(scalar: ScalarType, precision: Option<u64>) -> ColumnType {
 }
 
 /// A type by its lower-case name, as in `regtype` input; built-in ones first.
-pub(crate) fn by_name(name: &str, catalog: &Catalog) -> Option<ScalarType> {
+pub(crate) fn by_name<'a>(name: &str, scope: impl Into<Scope<'a>>) -> Option<ScalarType> {
+    let scope = scope.into();
     if let Some(element) = name.strip_suffix("[]") {
-        return by_name(element.trim_end(), catalog).map(|scalar| match scalar {
+        return by_name(element.trim_end(), scope).map(|scalar| match scalar {
             ScalarType::Array(_) => scalar,
             scalar => ScalarType::Array(Box::new(scalar)),
         });
     }
-    builtin(name).or_else(|| user_type(name, catalog))
+    builtin(name).or_else(|| user_type(None, name, scope))
 }
 
-/// Whether a type has this name in the catalog: `integer` is a word of SQL's, and no type's name.
-pub(crate) fn named_so(name: &str, catalog: &Catalog) -> bool {
-    in_catalog(name).is_some() || user_type(name, catalog).is_some()
-}
-
-fn user_type(name: &str, catalog: &Catalog) -> Option<ScalarType> {
-    if let Some(found) = catalog.enums.values().find(|found| found.name == name) {
+/// A type that somebody created, or its array.
+pub(crate) fn user_type(schema: Option<&str>, name: &str, scope: Scope<'_>) -> Option<ScalarType> {
+    if let Some(found) = scope.enum_type(schema, name) {
         return Some(ScalarType::Enum(found.id));
     }
-    let element = name.strip_prefix('_')?;
-    let found = catalog.enums.values().find(|found| found.name == element)?;
+    let found = scope.enum_type(schema, name.strip_prefix('_')?)?;
     Some(ScalarType::Array(Box::new(ScalarType::Enum(found.id))))
 }
 
@@ -231,8 +234,8 @@ pub(crate) fn builtin(name: &str) -> Option<ScalarType> {
     in_catalog(name).or_else(|| ScalarType::from_type_name(name))
 }
 
-/// A built-in type by its name in `pg_type`.
-fn in_catalog(name: &str) -> Option<ScalarType> {
+/// A built-in type by its name in `pg_type`: `integer` is a word of SQL's, and no type's name.
+pub(crate) fn in_catalog(name: &str) -> Option<ScalarType> {
     match name {
         "record" => Some(ScalarType::Record(Vec::new().into())),
         "_record" => Some(ScalarType::Array(Box::new(ScalarType::Record(Vec::new().into())))),

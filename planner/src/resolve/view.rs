@@ -4,18 +4,21 @@
 //! A kept text is never trusted: it is resolved again wherever the view is used, and compared with what it
 //! meant whenever a definition changes something under it (`still_means`).
 
+use super::kept_text::respelled;
 use super::outputs::Outputs;
 use super::query::locks;
 use super::scope::FromItem;
-use super::view_names::{Meaning, Trace};
+use super::view_names::{Meaning, Mention, Trace};
 use super::{Resolver, SessionInfo, ViewUse};
-use crate::catalog::{Catalog, Table, View};
+use crate::catalog::{Catalog, Scope, Table, View};
 use crate::error::PlanError;
 use crate::hir::{HirQuery, OutputColumn};
 use crate::ownership::quote_identifier;
 use crate::parse::{Edit, name_items, parse_query, splice, written};
+use crate::scalar::func::parse_identifier;
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
 use sqlparser::ast::LockClause;
+use sqlparser::tokenizer::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -42,19 +45,20 @@ pub(super) struct ViewDefinition {
 pub(crate) fn view_query(catalog: &Catalog, relation: RelationId) -> Result<HirQuery, PlanError> {
     let view = catalog.table(relation).and_then(|table| table.view.as_ref());
     let view = view.ok_or_else(|| PlanError::new("42P01", format!("view with OID {relation} does not exist")))?;
-    Ok(meaning(&view.query, catalog, ViewUse::Read, false)?.0)
+    Ok(meaning(&view.query, catalog.into(), ViewUse::Read, false)?.0)
 }
 
 /// A view's query with the views that it reads as relations.
 pub(super) fn opaque(text: &str, catalog: &Catalog) -> Result<HirQuery, PlanError> {
-    Ok(meaning(text, catalog, ViewUse::Opaque, false)?.0)
+    Ok(meaning(text, catalog.into(), ViewUse::Opaque, false)?.0)
 }
 
 /// Resolves a text. `traced` also says what it names.
-fn meaning(text: &str, catalog: &Catalog, views: ViewUse, traced: bool) -> Result<(HirQuery, Trace), PlanError> {
-    let session = SessionInfo { views, ..SessionInfo::default() };
+fn meaning(text: &str, scope: Scope<'_>, views: ViewUse, traced: bool) -> Result<(HirQuery, Trace), PlanError> {
+    let session = SessionInfo { path: scope.path.clone(), views };
     let query = parse_query(text)?;
-    let mut resolver = Resolver::new(catalog, &session, text, &[]);
+    let mut resolver = Resolver::new(scope.catalog, &session, text, &[]);
+    resolver.keeps = true;
     resolver.trace = traced.then(Trace::default);
     let resolved = resolver.query(&query, Outputs::Settled)?;
     if let Some(number) = resolver.params.iter().position(Option::is_some) {
@@ -67,29 +71,23 @@ fn meaning(text: &str, catalog: &Catalog, views: ViewUse, traced: bool) -> Resul
 }
 
 /// What a new view is: its text with all names qualified and stars written out, its columns, what it reads.
-pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<ViewDefinition, PlanError> {
-    let (original, trace) = meaning(text, catalog, ViewUse::Opaque, true)?;
-    let mut query = text.to_string();
-    let qualified = splice(
-        text,
-        trace.mentions.iter().filter_map(|mention| {
-            let text = match &mention.meaning {
-                // `TABLE name`, which has its star there.
-                Meaning::Star(columns) if written(text, &mention.span).eq_ignore_ascii_case("TABLE") => {
-                    format!("SELECT {} FROM", columns.join(", "))
-                }
-                Meaning::Star(columns) => columns.join(", "),
-                Meaning::Column { name, qualifier: Some(table), .. } => {
-                    format!("{}.{}", quote_identifier(table), quote_identifier(name))
-                }
-                Meaning::Column { .. } | Meaning::Relation { .. } => return None,
-            };
-            Some(Edit { span: mention.span, text })
-        }),
-    );
-    if means(&qualified, catalog, &original) {
-        query = qualified;
-    }
+///
+/// # Errors
+/// Those of the query; 0A000 if its text has no form that means the same whatever the search path is.
+pub(super) fn define(text: &str, names: &[String], scope: Scope<'_>) -> Result<ViewDefinition, PlanError> {
+    let catalog = scope.catalog;
+    let (original, trace) = meaning(text, scope, ViewUse::Opaque, true)?;
+    let kept = |edits: Edits| {
+        let edited = splice(text, trace.mentions.iter().filter_map(|mention| edits.of(mention, text, scope)));
+        respelled(&edited, scope, catalog.into())
+    };
+    let forms =
+        [Edits::ALL, Edits { qualifiers: false, ..Edits::ALL }, Edits { columns: false, ..Edits::ALL }, Edits::NONE];
+    let found = forms.into_iter().map(kept).find(|form| means(form, catalog, &original));
+    let mut query = found.ok_or_else(|| {
+        PlanError::unsupported("this view with this search path")
+            .hint("write the schemas of what it reads, and give each relation an alias")
+    })?;
     let mut columns = original.columns.clone();
     for (column, name) in columns.iter_mut().zip(names) {
         column.name.clone_from(name);
@@ -97,6 +95,65 @@ pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<
     query = named_outputs(&query, catalog, &original, &columns)?;
     let reads = trace.reads.into_iter().map(|(relation, columns)| (relation, columns.into_iter().collect())).collect();
     Ok(ViewDefinition { query, columns, reads, primary_keys: trace.primary_keys })
+}
+
+/// Which names of a view's text are written anew as it is kept.
+#[derive(Clone, Copy)]
+struct Edits {
+    /// Stars, and columns without a table.
+    columns: bool,
+    /// Schemas before a column's table.
+    qualifiers: bool,
+}
+
+impl Edits {
+    const ALL: Edits = Edits { columns: true, qualifiers: true };
+    /// But for relations, whose schema must be right.
+    const NONE: Edits = Edits { columns: false, qualifiers: false };
+
+    fn of(self, mention: &Mention, text: &str, scope: Scope<'_>) -> Option<Edit> {
+        let (span, text) = match &mention.meaning {
+            // `TABLE name`, which has its star there.
+            Meaning::Star(columns) if self.columns && written(text, &mention.span).eq_ignore_ascii_case("TABLE") => {
+                (mention.span, format!("SELECT {} FROM", columns.join(", ")))
+            }
+            Meaning::Star(columns) if self.columns => (mention.span, columns.join(", ")),
+            Meaning::Column { name, qualifier: Some(table), .. } if self.columns => {
+                (mention.span, format!("{}.{}", quote_identifier(table), quote_identifier(name)))
+            }
+            Meaning::Qualifier(table) if self.qualifiers => (mention.span, quote_identifier(table)),
+            Meaning::Relation { id, whole, .. } => {
+                return respelled_relation(text, *id, whole, scope, scope.catalog.into());
+            }
+            Meaning::Column { .. } | Meaning::Star(_) | Meaning::Qualifier(_) => return None,
+        };
+        Some(Edit { span, text })
+    }
+}
+
+/// A relation's name as somebody else must spell it, if the text does not do as it stands.
+fn respelled_relation(text: &str, id: RelationId, whole: &Span, from: Scope<'_>, to: Scope<'_>) -> Option<Edit> {
+    let parts = parse_identifier(written(text, whole), true).ok()?;
+    let (name, before) = parts.split_last()?;
+    let read = |scope: Scope<'_>| {
+        scope.class(before.last().map(String::as_str), name).is_some_and(|found| found.oid() == id.0)
+    };
+    if !read(from) || before.len() < 2 && read(to) {
+        return None;
+    }
+    Some(Edit { span: *whole, text: to.spelled_table(to.catalog.table(id)?) })
+}
+
+/// A view's text after relations have moved between schemas, or schemas have got other names.
+pub(super) fn moved(text: &str, before: &Catalog, after: &Catalog) -> String {
+    let Ok((_, trace)) = meaning(text, before.into(), ViewUse::Opaque, true) else { return text.to_owned() };
+    let edits = trace.mentions.iter().filter_map(|mention| match &mention.meaning {
+        Meaning::Relation { id, whole, .. } if before.table(*id)?.name == after.table(*id)?.name => {
+            respelled_relation(text, *id, whole, before.into(), after.into())
+        }
+        Meaning::Relation { .. } | Meaning::Column { .. } | Meaning::Star(_) | Meaning::Qualifier(_) => None,
+    });
+    splice(text, edits)
 }
 
 /// A text whose outputs have these names, and keep them when what they are computed from is renamed.
@@ -120,7 +177,7 @@ fn named_outputs(
         names.iter().map(|name| format!("{prefix}{}", quote_identifier(name))).collect::<Vec<_>>().join(", ")
     };
     let wrapped = format!("SELECT {} FROM (\n{text}\n) AS q ({})", list("q."), list(""));
-    let (resolved, _) = meaning(&wrapped, catalog, ViewUse::Opaque, false)?;
+    let (resolved, _) = meaning(&wrapped, catalog.into(), ViewUse::Opaque, false)?;
     if resolved.columns.iter().map(|column| &column.name).eq(&names) {
         Ok(wrapped)
     } else {
@@ -143,27 +200,30 @@ pub(super) fn rename_columns(text: &str, names: &[String], catalog: &Catalog) ->
 
 /// Whether a view can be used: it, and what it stands on, can be expanded.
 pub(super) fn check_expansion(text: &str, catalog: &Catalog) -> Result<(), PlanError> {
-    meaning(text, catalog, ViewUse::Expand, false).map(|_| ())
+    meaning(text, catalog.into(), ViewUse::Expand, false).map(|_| ())
 }
 
 fn means(text: &str, catalog: &Catalog, wanted: &HirQuery) -> bool {
-    meaning(text, catalog, ViewUse::Opaque, false).is_ok_and(|(resolved, _)| resolved == *wanted)
+    meaning(text, catalog.into(), ViewUse::Opaque, false).is_ok_and(|(resolved, _)| resolved == *wanted)
 }
 
-/// A view's query as `pg_get_viewdef` shows it where `public` is not searched.
-pub(crate) fn qualified_definition(view: &View, catalog: &Catalog) -> String {
-    let Ok((original, trace)) = meaning(&view.query, catalog, ViewUse::Opaque, true) else { return view.definition() };
-    let query = splice(
-        &view.query,
-        trace.mentions.iter().filter_map(|mention| match mention.meaning {
-            Meaning::Relation { id, qualified: false, .. } => {
-                let name = &catalog.table(id)?.name;
-                Some(Edit { span: mention.span, text: format!("public.{}", quote_identifier(name)) })
-            }
-            Meaning::Relation { .. } | Meaning::Column { .. } | Meaning::Star(_) => None,
-        }),
-    );
-    if means(&query, catalog, &original) { View { query, ..view.clone() }.definition() } else { view.definition() }
+/// A view's query as `pg_get_viewdef` shows it to somebody: with schemas just where they are needed.
+pub(crate) fn shown_definition(view: &View, scope: Scope<'_>) -> String {
+    let kept = Scope::from(scope.catalog);
+    if scope.path.is_as_kept() {
+        return view.definition();
+    }
+    let Ok((original, trace)) = meaning(&view.query, kept, ViewUse::Opaque, true) else { return view.definition() };
+    let edits = trace.mentions.iter().filter_map(|mention| match &mention.meaning {
+        Meaning::Relation { id, whole, .. } => {
+            let spelled = scope.spelled_table(scope.catalog.table(*id)?);
+            Some(Edit { span: *whole, text: spelled })
+        }
+        Meaning::Column { .. } | Meaning::Star(_) | Meaning::Qualifier(_) => None,
+    });
+    let query = respelled(&splice(&view.query, edits), kept, scope);
+    let same = meaning(&query, scope, ViewUse::Opaque, false).is_ok_and(|(resolved, _)| resolved == original);
+    if same { View { query, ..view.clone() }.definition() } else { view.definition() }
 }
 
 /// The text with a relation, or one of its columns, under its new name; the catalog still has the old one. Whether it
@@ -175,7 +235,7 @@ pub(super) fn rename(
     column: Option<ColumnIndex>,
     new: &str,
 ) -> Result<String, PlanError> {
-    let (_, trace) = meaning(text, catalog, ViewUse::Opaque, true)?;
+    let (_, trace) = meaning(text, catalog.into(), ViewUse::Opaque, true)?;
     let Some(table) = catalog.table(relation) else { return Ok(text.to_string()) };
     let old = column.map_or(&table.name, |column| &table.columns[column].name);
     let new = quote_identifier(new);
@@ -222,7 +282,8 @@ pub(super) fn still_means(old: &Catalog, new: &Catalog) -> Result<(), PlanError>
         else {
             continue;
         };
-        if !(types_changed || view.reads.keys().any(changed)) {
+        let renamed = old.namespaces != new.namespaces;
+        if !(types_changed || renamed || view.reads.keys().any(changed)) {
             continue;
         }
         let baseline = baseline.get_or_insert_with(|| as_it_was(old, new));
@@ -239,8 +300,8 @@ fn compare(table: &Table, view: &View, before: &View, baseline: &Catalog, new: &
             .detail(format!("Its query would fail: {}.", error.message))
             .hint(HINT)
     };
-    let (wanted, _) = meaning(&before.query, baseline, ViewUse::Opaque, false).map_err(broken)?;
-    let (resolved, _) = meaning(&view.query, new, ViewUse::Opaque, false).map_err(broken)?;
+    let (wanted, _) = meaning(&before.query, baseline.into(), ViewUse::Opaque, false).map_err(broken)?;
+    let (resolved, _) = meaning(&view.query, new.into(), ViewUse::Opaque, false).map_err(broken)?;
     let types = |query: &HirQuery| -> Vec<ColumnType> {
         query.columns.iter().map(|column| ColumnType { nullable: true, ..column.column_type.clone() }).collect()
     };
@@ -256,7 +317,17 @@ fn compare(table: &Table, view: &View, before: &View, baseline: &Catalog, new: &
 /// The new catalog with the names that the old one had, and without the columns that are new.
 fn as_it_was(old: &Catalog, new: &Catalog) -> Catalog {
     let mut baseline = new.clone();
-    for (id, table) in &mut baseline.relations {
+    baseline.namespaces.extend(old.namespaces.iter().map(|(id, then)| (*id, then.clone())));
+    for (id, found) in &mut baseline.enums {
+        if let Some(then) = old.enums.get(id) {
+            let now = Arc::make_mut(found);
+            (now.namespace, now.name) = (then.namespace, then.name.clone());
+        }
+    }
+    for then in old.sequences.values().filter(|then| new.sequences.contains_key(&then.id)) {
+        baseline.move_sequence(then.id, then.namespace, &then.name);
+    }
+    for (id, table) in &new.relations {
         let Some(before) = old.table(*id).filter(|before| !Arc::ptr_eq(before, table)) else { continue };
         let mut table_then = Table::clone(table);
         for (index, column) in table_then.columns.iter_mut().enumerate() {
@@ -266,12 +337,9 @@ fn as_it_was(old: &Catalog, new: &Catalog) -> Catalog {
                 None => column.dropped = true,
             }
         }
-        if before.name != table_then.name {
-            baseline.relation_names.remove(&table_then.name);
-            baseline.relation_names.insert(before.name.clone(), *id);
-            table_then.name.clone_from(&before.name);
-        }
-        *table = Arc::new(table_then);
+        baseline.remove_relation(*id);
+        (table_then.namespace, table_then.name) = (before.namespace, before.name.clone());
+        baseline.add_relation(Arc::new(table_then));
     }
     baseline
 }

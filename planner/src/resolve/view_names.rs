@@ -35,20 +35,22 @@ pub(super) struct Mention {
 /// What a name means.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
-    /// A table or view in FROM; without an alias it names its columns too. `qualified` where its schema was written.
-    Relation { id: RelationId, aliased: bool, qualified: bool },
+    /// A table or view in FROM; without an alias it names its columns too. `whole` is the name with all that stands before it.
+    Relation { id: RelationId, aliased: bool, whole: Span },
     /// A column. `origin` is set where a table's own name for it was written; `qualifier` where none was.
     Column { name: String, origin: Option<(RelationId, ColumnIndex)>, qualifier: Option<String>, is_output: bool },
     /// `*`, and the columns that it stands for, as they can be written.
     Star(Vec<String>),
+    /// A table before a column, with its schema before it; its name.
+    Qualifier(String),
 }
 
 impl Resolver<'_> {
     /// A relation of FROM, by its name.
-    pub(super) fn trace_relation(&mut self, span: Span, id: RelationId, aliased: bool, qualified: bool) {
+    pub(super) fn trace_relation(&mut self, span: Span, whole: Span, id: RelationId, aliased: bool) {
         if let Some(trace) = &mut self.trace {
             trace.reads.entry(id).or_default();
-            trace.mentions.push(Mention { span, meaning: Meaning::Relation { id, aliased, qualified } });
+            trace.mentions.push(Mention { span, meaning: Meaning::Relation { id, aliased, whole } });
         }
     }
 
@@ -73,6 +75,14 @@ impl Resolver<'_> {
         let meaning = Meaning::Column { name: name.to_owned(), origin, qualifier, is_output: false };
         if let Some(trace) = &mut self.trace {
             trace.mentions.push(Mention { span: ident.span, meaning });
+        }
+    }
+
+    /// `schema.table` before a column.
+    pub(super) fn trace_qualifier(&mut self, qualifier: &[Ident], table: &str) {
+        if let (Some(trace), [first, .., last]) = (&mut self.trace, qualifier) {
+            let meaning = Meaning::Qualifier(table.to_owned());
+            trace.mentions.push(Mention { span: Span::new(first.span.start, last.span.end), meaning });
         }
     }
 

@@ -4,7 +4,7 @@ pub mod acts;
 pub(crate) mod names;
 
 use super::table_func::GivenRows;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, SearchPath};
 use acts::SessionActs;
 use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
@@ -197,8 +197,12 @@ impl EvalContext {
 
     /// Names of the catalog's objects.
     pub(crate) fn names(&self) -> CatalogNames {
-        let path = self.environment.setting("search_path");
-        CatalogNames::new(Arc::clone(self.environment.catalog()), path.as_deref()).of_session(&self.environment)
+        CatalogNames::of_session(&*self.environment)
+    }
+
+    /// Where the session looks for bare names, over a catalog that may not be the one of this context.
+    pub fn search_path(&self, catalog: &Catalog) -> SearchPath {
+        names::search_path(&*self.environment, catalog)
     }
 }
 

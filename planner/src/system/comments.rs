@@ -2,7 +2,7 @@
 
 use super::extension;
 use super::schemas::PUBLIC;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, NamespaceId};
 use repr::{Id, IndexId, SequenceId};
 
 const PG_TYPE: Id = 1247;
@@ -44,7 +44,7 @@ pub(crate) fn comments(catalog: &Catalog) -> Vec<Comment<'_>> {
             found.push(Comment { class: PG_EXTENSION, object: id, number: 0, text: extension.comment });
         }
     }
-    if !catalog.comments.contains_key(&PUBLIC) {
+    if !catalog.comments.contains_key(&PUBLIC) && catalog.namespaces.contains_key(&NamespaceId::PUBLIC) {
         found.push(Comment { class: PG_NAMESPACE, object: PUBLIC, number: 0, text: "standard public schema" });
     }
     found
@@ -53,7 +53,7 @@ pub(crate) fn comments(catalog: &Catalog) -> Vec<Comment<'_>> {
 /// Of what is no table or column: OIDs are handed out once for all kinds.
 fn class(catalog: &Catalog, object: Id) -> Id {
     let is_index = || catalog.relations.values().any(|table| table.index(IndexId(object)).is_some());
-    if object == PUBLIC {
+    if catalog.namespaces.contains_key(&NamespaceId(object)) {
         PG_NAMESPACE
     } else if extension::installed(catalog).any(|(id, _)| id == object) {
         PG_EXTENSION

@@ -20,6 +20,7 @@ use repr::{ColumnIndex, ColumnType, Datum, RelationId, ScalarType};
 use std::sync::Arc;
 
 /// How a session sees the catalog's expressions.
+#[derive(Clone)]
 pub(crate) struct DefinitionText {
     catalog: Arc<Catalog>,
     names: CatalogNames,
@@ -32,18 +33,17 @@ impl DefinitionText {
     /// By the session's search path, time zone and styles.
     pub(crate) fn new(environment: &dyn Environment) -> DefinitionText {
         let catalog = Arc::clone(environment.catalog());
-        let path = environment.setting("search_path");
-        let names = || CatalogNames::new(Arc::clone(&catalog), path.as_deref());
+        let names = || CatalogNames::of_session(environment);
         let zone = environment.setting("timezone").and_then(|name| Zone::named(&name)).unwrap_or_else(Zone::utc);
         let context = TextContext { zone, catalog: Some(Arc::new(names())), ..styles(environment) };
-        let found = CatalogNames::new(Arc::clone(&catalog), None);
+        let found = CatalogNames::kept(Arc::clone(&catalog));
         let reading = TextContext { catalog: Some(Arc::new(found)), ..context.clone() };
         DefinitionText { names: names(), context, reading, catalog }
     }
 
     /// As a session that searches `public` sees it.
     pub(crate) fn of(catalog: Arc<Catalog>) -> DefinitionText {
-        let names = || CatalogNames::new(Arc::clone(&catalog), None);
+        let names = || CatalogNames::kept(Arc::clone(&catalog));
         let context = TextContext { catalog: Some(Arc::new(names())), ..TextContext::default() };
         DefinitionText { names: names(), reading: context.clone(), context, catalog }
     }
@@ -68,7 +68,7 @@ impl DefinitionText {
                 Some(shown.map_or_else(|_| text.clone(), |expr| self.written(table, &expr, false)))
             }
             Some(DefaultValue::Serial(sequence)) => {
-                let name = self.catalog.sequences.get(sequence).map(|found| self.names.spelled(&found.name))?;
+                let name = self.catalog.sequences.get(sequence).map(|found| self.names.spelled_sequence(found))?;
                 Some(format!("nextval({}::regclass)", quoted(&name)))
             }
             Some(DefaultValue::Identity { .. }) | None => None,
@@ -86,8 +86,10 @@ impl DefinitionText {
     /// What is shown already, once more, in the pretty form; over no table if it is none's.
     pub(crate) fn again(&self, relation: RelationId, text: &str) -> String {
         let Some(table) = self.catalog.table(relation) else { return text.to_owned() };
-        let Ok(expr) = shown_expression(&self.catalog, table, text, None) else { return text.to_owned() };
-        let mut pretty = self.written(table, &expr, true);
+        // It is shown as this session writes names.
+        let Ok(expr) = shown_expression(self.names.scope(), table, text, None) else { return text.to_owned() };
+        let own = DefinitionText { reading: self.context.clone(), ..self.clone() };
+        let mut pretty = own.written(table, &expr, true);
         // A default under a cast that is not shown has parentheses for each.
         if is_operation(&expr)
             && let Some((_, column)) =
@@ -132,7 +134,7 @@ impl DefinitionText {
             "CREATE {}INDEX {} ON {} USING {} ({}){include}{predicate}",
             if index.unique { "UNIQUE " } else { "" },
             quote_identifier(&index.name),
-            if pretty { self.names.spelled(&table.name) } else { format!("public.{}", quote_identifier(&table.name)) },
+            if pretty { self.names.spelled(table) } else { self.names.scope().qualified(table.namespace, &table.name) },
             if index.declared.hash { "hash" } else { "btree" },
             keys.join(", ")
         )

@@ -13,8 +13,10 @@ mod view;
 
 use super::schemas::{PG_CATALOG, PUBLIC};
 use super::{SystemRelation, find_by_id};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, NamespaceId, View};
+use crate::resolve::shown_definition;
 use crate::scalar::Environment;
+use crate::scalar::env::names::CatalogNames;
 use repr::{Array, Datum, RelationId, Row, ScalarType};
 use std::sync::Arc;
 
@@ -85,6 +87,18 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
 struct Source<'a> {
     catalog: &'a Catalog,
     environment: &'a dyn Environment,
+}
+
+impl Source<'_> {
+    /// The name of an object's schema.
+    fn schema(&self, namespace: NamespaceId) -> Datum {
+        text(self.catalog.namespace_name(namespace).unwrap_or_default())
+    }
+
+    /// A view's query, as the session reads it.
+    fn view_definition(&self, view: &View) -> Datum {
+        text(&shown_definition(view, CatalogNames::of_session(self.environment).scope()))
+    }
 }
 
 /// The rows of one relation while they are made.

@@ -10,3 +10,7 @@ pub(crate) const INFORMATION_SCHEMA: u32 = 13_223;
 pub(crate) const DOGWOOD: u32 = 15_000;
 /// The extension that schema `dogwood` and its relations belong to: what belongs to one, `pg_dump` leaves out.
 pub(crate) const EXTENSION: u32 = 14_999;
+
+/// The schemas that are the system's own, with their OIDs.
+pub(crate) const SYSTEM: [(&str, u32); 4] =
+    [("pg_catalog", PG_CATALOG), ("pg_toast", 99), ("information_schema", INFORMATION_SCHEMA), ("dogwood", DOGWOOD)];

@@ -1,12 +1,15 @@
 //! A small catalog: users (a data subject), stories, votes, and one table of all kinds of columns.
 
-use planner::catalog::{Catalog, Check, Column, ConstraintName, DefaultValue, EnumType, Index, Sequence, Table};
+use planner::catalog::{
+    Catalog, Check, Column, ConstraintName, DefaultValue, EnumType, Index, NamespaceId, Sequence, Table,
+};
 use repr::{ColumnType, IndexId, RelationId, ScalarType, SequenceId};
 use std::sync::Arc;
 
 fn column(name: &str, scalar: ScalarType, nullable: bool) -> Column {
     Column {
         name: name.to_owned(),
+        namespace: NamespaceId::PUBLIC,
         column_type: ColumnType { scalar, modifier: -1, nullable },
         default: None,
         missing: None,
@@ -38,6 +41,7 @@ fn table(id: u32, name: &str, columns: Vec<Column>, indexes: Vec<Index>) -> Tabl
     Table {
         id: RelationId(id),
         name: name.to_owned(),
+        namespace: NamespaceId::PUBLIC,
         columns,
         primary_key: indexes.first().map(|index| index.id),
         indexes,
@@ -95,6 +99,7 @@ fn sequence(id: SequenceId, name: &str) -> Sequence {
     Sequence {
         id,
         name: name.to_owned(),
+        namespace: NamespaceId::PUBLIC,
         data_type: ScalarType::Int8,
         start: 1,
         increment: 1,
@@ -113,8 +118,7 @@ fn sequence(id: SequenceId, name: &str) -> Sequence {
 pub fn catalog() -> Catalog {
     let mut catalog = Catalog::default();
     let mut add = |table: Table| {
-        catalog.relation_names.insert(table.name.clone(), table.id);
-        catalog.relations.insert(table.id, Arc::new(table));
+        catalog.add_relation(Arc::new(table));
     };
     add(table(
         16400,
@@ -146,10 +150,14 @@ pub fn catalog() -> Catalog {
     add(kinds());
     for (id, name) in [(16420, "stories_id_seq"), (16430, "kinds_id_seq")] {
         let sequence = sequence(SequenceId(id), name);
-        catalog.sequence_names.insert(name.to_owned(), sequence.id);
-        catalog.sequences.insert(sequence.id, Arc::new(sequence));
+        catalog.add_sequence(Arc::new(sequence));
     }
-    let mood = EnumType { id: 16450, name: "mood".to_owned(), labels: vec!["sad".to_owned(), "ok".to_owned()] };
+    let mood = EnumType {
+        id: 16450,
+        name: "mood".to_owned(),
+        namespace: NamespaceId::PUBLIC,
+        labels: vec!["sad".to_owned(), "ok".to_owned()],
+    };
     catalog.enums.insert(16450, Arc::new(mood));
     catalog
 }

@@ -84,7 +84,7 @@ pub fn table_id(index: usize) -> RelationId {
 
 /// All of them.
 pub fn catalog() -> Catalog {
-    let mut catalog = Catalog { version: 1, next_id: 20_000, ..Catalog::default() };
+    let mut catalog = Catalog::empty(1, 20_000);
     for (at, (name, columns, key, indexes)) in TABLES.iter().enumerate() {
         let id = table_id(at);
         let column = |index: usize, (name, scalar): &(&str, ScalarType)| Column {
@@ -126,6 +126,7 @@ pub fn catalog() -> Catalog {
         let table = Table {
             id,
             name: (*name).to_owned(),
+            namespace: planner::catalog::NamespaceId::PUBLIC,
             columns: columns.iter().enumerate().map(|(index, definition)| column(index, definition)).collect(),
             primary_key: (!key.is_empty()).then_some(IndexId(id.0 + 1)),
             indexes: all,
@@ -139,8 +140,7 @@ pub fn catalog() -> Catalog {
             view: None,
             max_lag_ms: 0,
         };
-        catalog.relations.insert(id, Arc::new(table));
-        catalog.relation_names.insert((*name).to_owned(), id);
+        catalog.add_relation(Arc::new(table));
     }
     catalog
 }

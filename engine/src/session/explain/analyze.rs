@@ -135,7 +135,9 @@ impl Session {
         let published = self.database.published.load_full();
         for operator in &mut report.operators {
             let Some(actual) = operator.node.and_then(|node| profile.actual(node)) else { continue };
-            let view = operator.relation.as_ref().and_then(|name| catalog.table_by_name(name));
+            let view = operator.relation.as_ref().and_then(|name| {
+                catalog.relations.values().find(|table| planner::explain::shown_relation(&catalog, table.id) == *name)
+            });
             if let Some(state) = view.filter(|view| view.is_maintained()).and_then(|view| published.views.get(view.id))
             {
                 operator.held.extend(sizes(state));

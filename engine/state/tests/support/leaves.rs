@@ -42,7 +42,7 @@ impl Leaves {
     pub fn new(name: &str, definitions: &str) -> Leaves {
         let folder = Folder::new(name);
         let store = folder.open();
-        let mut catalog = Catalog { version: 1, next_id: repr::id::FIRST_USER_ID, ..Catalog::default() };
+        let mut catalog = Catalog::empty(1, repr::id::FIRST_USER_ID);
         for parsed in planner::parse::parse(definitions).expect("parses") {
             let plan = planner::plan_definition(&parsed.statement, &catalog, Labels::TakeEffect).expect("is planned");
             catalog = plan.catalog;

@@ -25,7 +25,7 @@ pub fn check(derivation: &Derivation, schema: &Schema) -> Result<(), SqlError> {
 
 // The transaction itself wrote or read this row, so its key is the client's own knowledge.
 fn refusal(shape: &TableShape, row: &Row, schema: &Schema) -> SqlError {
-    let table = &shape.table().name;
+    let table = shape.full_name();
     let edges: Vec<String> = shape.owner_edges.iter().map(|edge| describe(edge, schema)).collect();
     let key = match shape.table().primary_key_columns() {
         Some(columns) => key_text(shape, columns, &shape.unpack(row)),
@@ -34,13 +34,14 @@ fn refusal(shape: &TableShape, row: &Row, schema: &Schema) -> SqlError {
     SqlError::new("DG001", format!("row of table \"{table}\" would have no owner"))
         .detail(format!("{key} would be orphaned; it can gain an owner through {}.", edges.join(", ")))
         .hint("give it an owner in the same transaction, or delete it there")
-        .on(table, None)
+        .on(shape.place(), None)
 }
 
 /// `stories.author OWNED_BY users(id)`
 pub fn describe(edge: &Edge, schema: &Schema) -> String {
     let catalog = schema.catalog();
-    let name = |relation| catalog.table(relation).map_or_else(String::new, |table| table.name.clone());
+    let name =
+        |relation| catalog.table(relation).map_or_else(String::new, |table| catalog.full_name(table).into_owned());
     let columns = |relation, columns: &[usize]| {
         let table = catalog.table(relation);
         let names = columns.iter().filter_map(|column| Some(table?.columns.get(*column)?.name.clone()));

@@ -181,7 +181,7 @@ pub(crate) fn require_parent(
             values_text(&referencing, &foreign_key.columns, &needed.values),
             target.table().name
         ))
-        .on(&referencing.table().name, Some(&foreign_key.constraint.name)))
+        .on(referencing.place(), Some(&foreign_key.constraint.name)))
 }
 
 /// What the foreign key says happens to the referrers of a key that is gone.
@@ -315,5 +315,5 @@ pub(crate) fn require_no_referrer(
             values_text(&target, &foreign_key.target_columns, &gone.old),
             shape.table().name
         ))
-        .on(&shape.table().name, Some(&foreign_key.constraint.name)))
+        .on(shape.place(), Some(&foreign_key.constraint.name)))
 }

@@ -55,10 +55,9 @@ pub(crate) fn stood_in_the_way(
 
 /// PostgreSQL's words for a taken key.
 pub fn violation(shape: &TableShape, index: IndexId, row: &[Datum]) -> SqlError {
-    let table = shape.table();
     let index = shape.index(index);
     let name = index.constraint.as_ref().map_or(&index.name, |constraint| &constraint.name);
     SqlError::new("23505", format!("duplicate key value violates unique constraint \"{name}\""))
         .detail(format!("{} already exists.", key_text(shape, &index.columns, row)))
-        .on(&table.name, Some(name))
+        .on(shape.place(), Some(name))
 }

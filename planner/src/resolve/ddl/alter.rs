@@ -1,10 +1,10 @@
 //! ALTER TABLE, one action after another, and the renaming of other objects.
 
-use super::change::{DefinitionChange, public_name};
+use super::change::{DefinitionChange, no_relation};
 use super::column::{ColumnSequence, require_identity_type};
 use super::names::has_constraint;
 use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
-use crate::catalog::{DefaultValue, EdgeRef};
+use crate::catalog::{Class, DefaultValue, EdgeRef};
 use crate::error::PlanError;
 use crate::parse::definition::{AlterTable, AlterTableAction, ColumnDefinition, SequenceOptions, Timing};
 use crate::parse::statement::{Identifier, ObjectKind, ObjectName, SqlText};
@@ -13,20 +13,26 @@ use std::sync::Arc;
 
 impl DefinitionChange<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<&'static str, PlanError> {
-        public_name(&alter.name)?;
-        // pg_dump alters views and sequences with ALTER TABLE, to give them owners.
-        let harmless = alter.actions.iter().all(|action| matches!(action, AlterTableAction::Nothing));
-        if harmless && self.kind_of_relation(&alter.name.name).is_some() {
+        if alter.if_exists && self.is_missing(&alter.name)? {
             return Ok("ALTER TABLE");
         }
-        let id = match self.relation(&alter.name) {
-            Ok(id) => id,
-            Err(error) if error.code == "42P01" && alter.if_exists => {
-                self.notice("00000", format!("relation \"{}\" does not exist, skipping", alter.name.name));
-                return Ok("ALTER TABLE");
+        // pg_dump alters views and sequences with ALTER TABLE, to give them owners.
+        let harmless = alter.actions.iter().all(|action| matches!(action, AlterTableAction::Nothing));
+        match self.find(&alter.name)? {
+            Some(_) if harmless => return Ok("ALTER TABLE"),
+            Some(Class::Sequence(sequence)) => {
+                let id = sequence.id;
+                return match alter.actions.as_slice() {
+                    [AlterTableAction::SetSchema(schema)] => {
+                        self.set_schema_of_sequence(id, schema)?;
+                        Ok("ALTER TABLE")
+                    }
+                    _ => self.relation(&alter.name).map(|_| "ALTER TABLE"),
+                };
             }
-            Err(error) => return Err(error),
-        };
+            Some(_) | None => {}
+        }
+        let id = self.relation(&alter.name)?;
         for action in &alter.actions {
             self.refuse_for_view(id, action)?;
             self.alter_table_action(id, action)?;
@@ -40,7 +46,10 @@ impl DefinitionChange<'_> {
         if table.is_stored()
             || matches!(
                 action,
-                AlterTableAction::RenameTable(_) | AlterTableAction::RenameColumn(..) | AlterTableAction::Nothing
+                AlterTableAction::RenameTable(_)
+                    | AlterTableAction::RenameColumn(..)
+                    | AlterTableAction::SetSchema(_)
+                    | AlterTableAction::Nothing
             )
         {
             return Ok(());
@@ -76,6 +85,7 @@ impl DefinitionChange<'_> {
             | AlterTableAction::RenameConstraint(..)
             | AlterTableAction::RenameTable(_)
             | AlterTableAction::RenameColumn(..)
+            | AlterTableAction::SetSchema(_)
             | AlterTableAction::Nothing => "this action",
             AlterTableAction::Refused(what) => return Err(PlanError::unsupported(what)),
         };
@@ -135,6 +145,7 @@ impl DefinitionChange<'_> {
             AlterTableAction::AddRule(rule) => self.add_rule(id, rule),
             AlterTableAction::DropRule(rule) => self.drop_rule(id, rule),
             AlterTableAction::Nothing => Ok(()),
+            AlterTableAction::SetSchema(schema) => self.set_schema_of_relation(id, schema),
             AlterTableAction::Refused(what) => Err(PlanError::unsupported(what)),
         }
     }
@@ -381,7 +392,7 @@ impl DefinitionChange<'_> {
             .at(Some(new.position)));
         }
         if table.indexes.iter().any(|index| index.constraint.as_ref().is_some_and(|c| c.name == old.name)) {
-            self.require_free(&new.name)?;
+            self.require_free(table.namespace, &new.name)?;
         }
         let table = self.edit(id);
         for check in &mut table.checks {
@@ -406,13 +417,11 @@ impl DefinitionChange<'_> {
     }
 
     fn rename_table(&mut self, id: RelationId, new: &Identifier) -> Result<(), PlanError> {
-        self.require_free(&new.name).map_err(|error| error.at(Some(new.position)))?;
+        let namespace = self.get(id).namespace;
+        self.require_free(namespace, &new.name).map_err(|error| error.at(Some(new.position)))?;
         let texts = self.renamed_texts(id, None, &new.name)?;
         self.set_texts(texts);
-        let old = self.get(id).name.clone();
-        self.catalog.relation_names.remove(&old);
-        self.catalog.relation_names.insert(new.name.clone(), id);
-        self.edit(id).name.clone_from(&new.name);
+        self.renaming(|change| change.catalog.move_relation(id, namespace, &new.name));
         Ok(())
     }
 
@@ -424,19 +433,15 @@ impl DefinitionChange<'_> {
         name: &ObjectName,
         new: &Identifier,
     ) -> Result<&'static str, PlanError> {
-        public_name(name)?;
         let tag = alter_tag(kind);
-        if if_exists && !self.exists(kind, &name.name) && self.kind_of_relation(&name.name).is_none() {
-            self.notice("00000", format!("relation \"{}\" does not exist, skipping", name.name));
+        if if_exists && self.is_missing(name)? {
             return Ok(tag);
         }
         match kind {
             ObjectKind::Index => {
-                let Some((table, index)) = self.find_index(&name.name) else {
-                    return Err(PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name))
-                        .at(Some(name.position)));
-                };
-                self.require_free(&new.name).map_err(|error| error.at(Some(new.position)))?;
+                let (table, index) = self.index(name)?;
+                let namespace = self.get(table).namespace;
+                self.require_free(namespace, &new.name).map_err(|error| error.at(Some(new.position)))?;
                 if let Some(index) = self.edit(table).indexes.iter_mut().find(|found| found.id == index) {
                     index.name.clone_from(&new.name);
                     if let Some(constraint) = &mut index.constraint {
@@ -446,21 +451,17 @@ impl DefinitionChange<'_> {
             }
             ObjectKind::Sequence => {
                 let id = self.sequence(name)?;
-                self.require_free(&new.name).map_err(|error| error.at(Some(new.position)))?;
-                self.catalog.sequence_names.remove(&name.name);
-                self.catalog.sequence_names.insert(new.name.clone(), id);
-                if let Some(sequence) = self.catalog.sequences.get_mut(&id) {
-                    Arc::make_mut(sequence).name.clone_from(&new.name);
-                }
+                let namespace = self.catalog.sequences[&id].namespace;
+                self.require_free(namespace, &new.name).map_err(|error| error.at(Some(new.position)))?;
+                self.renaming(|change| change.catalog.move_sequence(id, namespace, &new.name));
             }
             ObjectKind::Type => self.rename_enum(name, new)?,
             ObjectKind::View | ObjectKind::MaterializedView => {
                 let id = self.view(name, kind == ObjectKind::MaterializedView)?;
                 self.rename_table(id, new)?;
             }
-            ObjectKind::Table | ObjectKind::Schema => {
-                return Err(PlanError::unsupported(format!("{tag} … RENAME")));
-            }
+            ObjectKind::Schema => self.rename_schema(name, new)?,
+            ObjectKind::Table => return Err(PlanError::unsupported(format!("{tag} … RENAME"))),
         }
         Ok(tag)
     }
@@ -473,42 +474,30 @@ impl DefinitionChange<'_> {
         name: &ObjectName,
     ) -> Result<&'static str, PlanError> {
         let tag = alter_tag(kind);
-        if kind == ObjectKind::Schema {
-            return match (&name.schema, name.name.as_str()) {
-                (None, "public") => Ok(tag),
-                _ => Err(PlanError::new("3F000", format!("schema \"{}\" does not exist", name.name))),
-            };
-        }
-        public_name(name)?;
-        if let ObjectKind::View | ObjectKind::MaterializedView = kind
-            && self.kind_of_relation(&name.name).is_some()
-        {
-            self.view(name, kind == ObjectKind::MaterializedView)?;
-            return Ok(tag);
-        }
-        if !self.exists(kind, &name.name) {
-            if if_exists {
-                self.notice("00000", format!("relation \"{}\" does not exist, skipping", name.name));
-                return Ok(tag);
+        match kind {
+            ObjectKind::Schema => {
+                self.schema(name)?;
             }
-            let (code, what) = if kind == ObjectKind::Type { ("42704", "type") } else { ("42P01", "relation") };
-            return Err(
-                PlanError::new(code, format!("{what} \"{}\" does not exist", name.name)).at(Some(name.position))
-            );
+            ObjectKind::Type => {
+                self.enum_type(name)?;
+            }
+            ObjectKind::Table
+            | ObjectKind::View
+            | ObjectKind::MaterializedView
+            | ObjectKind::Index
+            | ObjectKind::Sequence => {
+                if if_exists && self.is_missing(name)? {
+                    return Ok(tag);
+                }
+                let found = self.find(name)?.ok_or_else(|| no_relation(name))?;
+                if let ObjectKind::View | ObjectKind::MaterializedView = kind
+                    && !matches!(found, Class::Sequence(_) | Class::Index(..))
+                {
+                    self.view(name, kind == ObjectKind::MaterializedView)?;
+                }
+            }
         }
         Ok(tag)
-    }
-
-    fn exists(&self, kind: ObjectKind, name: &str) -> bool {
-        match kind {
-            ObjectKind::Table | ObjectKind::View | ObjectKind::MaterializedView => {
-                self.catalog.relation_names.contains_key(name)
-            }
-            ObjectKind::Index => self.find_index(name).is_some(),
-            ObjectKind::Sequence => self.catalog.sequence_names.contains_key(name),
-            ObjectKind::Type => self.catalog.enums.values().any(|found| found.name == name),
-            ObjectKind::Schema => name == "public",
-        }
     }
 
     /// The edge of a named foreign key gets or loses its annotation.
@@ -540,7 +529,7 @@ pub(super) fn no_constraint(name: &str, table: &str) -> PlanError {
     PlanError::new("42704", format!("constraint \"{name}\" of relation \"{table}\" does not exist"))
 }
 
-fn alter_tag(kind: ObjectKind) -> &'static str {
+pub(super) fn alter_tag(kind: ObjectKind) -> &'static str {
     match kind {
         ObjectKind::Table => "ALTER TABLE",
         ObjectKind::View => "ALTER VIEW",

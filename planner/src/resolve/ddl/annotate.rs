@@ -5,7 +5,7 @@ use crate::catalog::{EdgeKind, EdgeRef, EdgeSource, ForeignKey, Rule, RuleAction
 use crate::error::PlanError;
 use crate::parse::annotation::Annotation;
 use crate::parse::definition::{References, RuleActionDefinition, RuleDefinition, Timing};
-use crate::parse::statement::Identifier;
+use crate::parse::statement::{Identifier, ObjectName};
 use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;
 
@@ -58,10 +58,9 @@ impl DefinitionChange<'_> {
     ) -> Result<Applied, PlanError> {
         let keys: Vec<ForeignKey> =
             self.get(id).foreign_keys.iter().filter(|key| key.columns == columns).cloned().collect();
-        let target_name = &references.table.name;
-        let same_target = keys
-            .iter()
-            .find(|key| self.get(key.target).name == *target_name && self.names_same_columns(key, references));
+        let target = self.beside(id, &references.table, DefinitionChange::relation).ok();
+        let same_target =
+            keys.iter().find(|key| Some(key.target) == target && self.names_same_columns(key, references));
         if let Some(key) = same_target {
             let edge = EdgeRef { table: id, foreign_key: key.constraint.id };
             match references.annotation {
@@ -77,6 +76,28 @@ impl DefinitionChange<'_> {
             Err(error) if matches!(error.code, "42P01" | "42704" | "42830") => Ok(Applied::Waits),
             Err(error) => Err(error),
         }
+    }
+
+    /// What a name in an annotation of a table means: by the search path, or else beside the table. A label comes out of a dump
+    /// that searches nothing, and may wait until somebody with another search path brings what it names.
+    pub(super) fn beside<T>(
+        &self,
+        id: RelationId,
+        name: &ObjectName,
+        find: impl Fn(&Self, &ObjectName) -> Result<T, PlanError>,
+    ) -> Result<T, PlanError> {
+        let found = find(self, name);
+        let missing = matches!(&found, Err(error) if error.code == "42P01");
+        let Some(schema) = self.catalog.namespaces.get(&self.get(id).namespace) else { return found };
+        if !missing || name.schema.is_some() {
+            return found;
+        }
+        find(self, &ObjectName { schema: Some(schema.name.clone()), ..name.clone() }).or(found)
+    }
+
+    /// Whether an annotation of a table names what a key of it leads to.
+    pub(super) fn names_target(&self, id: RelationId, key: &ForeignKey, references: &References) -> bool {
+        self.beside(id, &references.table, DefinitionChange::relation).is_ok_and(|target| target == key.target)
     }
 
     fn names_same_columns(&self, key: &ForeignKey, references: &References) -> bool {
@@ -107,9 +128,9 @@ impl DefinitionChange<'_> {
             .map(|key| EdgeRef { table: id, foreign_key: key.constraint.id })
             .collect();
         for edge in others {
-            let keeps = self.key(edge).is_some_and(|key| {
-                self.get(key.target).name == references.table.name && self.names_same_columns(key, references)
-            });
+            let keeps = self
+                .key(edge)
+                .is_some_and(|key| self.names_target(id, key, references) && self.names_same_columns(key, references));
             if !keeps {
                 self.take_annotation(edge);
             }
@@ -282,7 +303,7 @@ impl DefinitionChange<'_> {
         let table = self.get(id);
         let (holder, columns) = match &rule.edge.table {
             // `ON DEL t(c)` in t itself, of a self-reference, names its own edge.
-            Some(name) => (self.table(name)?, &rule.edge.columns),
+            Some(name) => (self.beside(id, name, DefinitionChange::table)?, &rule.edge.columns),
             None => (id, &rule.edge.columns),
         };
         let holder_table = self.get(holder);
@@ -344,9 +365,9 @@ impl DefinitionChange<'_> {
     fn may_become_edge(&self, id: RelationId, rule: &RuleDefinition) -> bool {
         let holder = match &rule.edge.table {
             None => id,
-            Some(name) => match self.catalog.relation_names.get(&name.name) {
-                Some(holder) => *holder,
-                None => return true,
+            Some(name) => match self.beside(id, name, DefinitionChange::relation) {
+                Ok(holder) => holder,
+                Err(_) => return true,
             },
         };
         rule.edge.columns.iter().all(|column| self.get(holder).column_by_name(&column.name).is_some())
@@ -360,7 +381,7 @@ fn names(columns: &[Identifier]) -> String {
 fn edges_hint(change: &DefinitionChange<'_>, table: &Table) -> String {
     let edges: Vec<String> = crate::ownership::edges_of_rows(&change.catalog, table.id)
         .into_iter()
-        .map(|edge| crate::ownership::edge_in_rules(&change.catalog, table.id, edge))
+        .map(|edge| crate::ownership::edge_in_rules(change.scope(), table.id, edge))
         .collect();
     if edges.is_empty() {
         "annotate a foreign key of the table first".to_string()

@@ -1,11 +1,12 @@
 //! A catalog in the making: the copy that one definition changes, with its effects and notices.
 
 use super::{DdlEffect, DdlNotice, DefinitionExpression, ExpressionHook, ExpressionPurpose, Labels};
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, Class, NamespaceId, Scope, SearchPath, Table};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName, SqlText};
+use crate::resolve::kept_text::respelled;
 use repr::id::FIRST_USER_ID;
-use repr::{ColumnIndex, Id, RelationId, SequenceId};
+use repr::{ColumnIndex, Id, IndexId, RelationId, SequenceId};
 use std::sync::Arc;
 
 /// A definition under way.
@@ -14,14 +15,16 @@ pub(super) struct DefinitionChange<'a> {
     pub(super) effects: Vec<DdlEffect>,
     pub(super) notices: Vec<DdlNotice>,
     pub(super) labels: Labels,
+    /// Where the bare names of the definition are looked for.
+    pub(super) path: SearchPath,
     hook: &'a ExpressionHook<'a>,
 }
 
 impl<'a> DefinitionChange<'a> {
-    pub(super) fn new(catalog: &Catalog, labels: Labels, hook: &'a ExpressionHook<'a>) -> Self {
-        let mut catalog = catalog.clone();
+    pub(super) fn new(scope: Scope<'_>, labels: Labels, hook: &'a ExpressionHook<'a>) -> Self {
+        let (mut catalog, path) = (scope.catalog.clone(), scope.path.clone());
         catalog.next_id = catalog.next_id.max(FIRST_USER_ID);
-        DefinitionChange { catalog, effects: Vec::new(), notices: Vec::new(), labels, hook }
+        DefinitionChange { catalog, effects: Vec::new(), notices: Vec::new(), labels, path, hook }
     }
 
     pub(super) fn next_id(&mut self) -> Id {
@@ -32,6 +35,41 @@ impl<'a> DefinitionChange<'a> {
 
     pub(super) fn notice(&mut self, code: &'static str, message: String) {
         self.notices.push(DdlNotice { code, message, detail: None });
+    }
+
+    /// What names mean to whoever defines.
+    pub(super) fn scope(&self) -> Scope<'_> {
+        Scope { catalog: &self.catalog, path: &self.path }
+    }
+
+    /// What a name means among relations, if anything. 3F000 if there is no such schema, 0A000 if it is another database's,
+    /// 42501 if it is the system's.
+    pub(super) fn find(&self, name: &ObjectName) -> Result<Option<Class<'_>>, PlanError> {
+        let found = (|| {
+            name.require_own(&self.path)?;
+            if let Some(schema) = &name.schema {
+                self.scope().require_namespace(schema)?;
+            }
+            match self.scope().class(name.schema.as_deref(), &name.name) {
+                Some(Class::System(_)) => {
+                    Err(PlanError::new("42501", format!("permission denied: \"{}\" is a system catalog", name.name)))
+                }
+                found => Ok(found),
+            }
+        })();
+        found.map_err(|error: PlanError| error.at(Some(name.position)))
+    }
+
+    /// For IF EXISTS of ALTER: whether there is no such thing, or not even its schema, with the notice that says so.
+    pub(super) fn is_missing(&mut self, name: &ObjectName) -> Result<bool, PlanError> {
+        match self.find(name) {
+            Ok(Some(_)) => return Ok(false),
+            Ok(None) => {}
+            Err(error) if error.code == "3F000" => {}
+            Err(error) => return Err(error),
+        }
+        self.notice("00000", format!("relation \"{}\" does not exist, skipping", name.name));
+        Ok(true)
     }
 
     /// The stored table of that name: 42P01 if there is none, 42809 if it is something else.
@@ -45,58 +83,94 @@ impl<'a> DefinitionChange<'a> {
 
     /// The table or view of that name: 42P01 if there is none, 42809 if it is something else.
     pub(super) fn relation(&self, name: &ObjectName) -> Result<RelationId, PlanError> {
-        let display = public_name(name)?;
-        if let Some(id) = self.catalog.relation_names.get(&name.name) {
-            return Ok(*id);
+        match self.find(name)? {
+            Some(Class::Relation(table)) => Ok(table.id),
+            Some(_) => {
+                Err(PlanError::new("42809", format!("\"{}\" is not a table", name.name)).at(Some(name.position)))
+            }
+            None => Err(no_relation(name)),
         }
-        let other = self.kind_of_relation(&name.name);
-        Err(match other {
-            Some(_) => PlanError::new("42809", format!("\"{}\" is not a table", name.name)),
-            None => PlanError::new("42P01", format!("relation \"{display}\" does not exist")),
-        }
-        .at(Some(name.position)))
     }
 
     /// The sequence of that name.
     pub(super) fn sequence(&self, name: &ObjectName) -> Result<SequenceId, PlanError> {
-        let display = public_name(name)?;
-        if let Some(id) = self.catalog.sequence_names.get(&name.name) {
-            return Ok(*id);
+        match self.find(name)? {
+            Some(Class::Sequence(sequence)) => Ok(sequence.id),
+            Some(_) => {
+                Err(PlanError::new("42809", format!("\"{}\" is not a sequence", name.name)).at(Some(name.position)))
+            }
+            None => Err(no_relation(name)),
         }
-        Err(match self.kind_of_relation(&name.name) {
-            Some(_) => PlanError::new("42809", format!("\"{}\" is not a sequence", name.name)),
-            None => PlanError::new("42P01", format!("relation \"{display}\" does not exist")),
-        }
-        .at(Some(name.position)))
     }
 
     /// The index of that name and its table.
-    pub(super) fn find_index(&self, name: &str) -> Option<(RelationId, repr::IndexId)> {
-        self.catalog.relations.values().find_map(|table| {
-            let index = table.indexes.iter().find(|index| index.name == name)?;
-            Some((table.id, index.id))
-        })
-    }
-
-    /// What already has this name among tables, views, sequences and indexes.
-    pub(super) fn kind_of_relation(&self, name: &str) -> Option<&'static str> {
-        if let Some(id) = self.catalog.relation_names.get(name) {
-            Some(self.get(*id).kind())
-        } else if self.catalog.sequence_names.contains_key(name) {
-            Some("sequence")
-        } else if self.find_index(name).is_some() {
-            Some("index")
-        } else {
-            None
+    pub(super) fn index(&self, name: &ObjectName) -> Result<(RelationId, IndexId), PlanError> {
+        match self.find(name)? {
+            Some(Class::Index(table, index)) => Ok((table.id, index.id)),
+            Some(_) => {
+                Err(PlanError::new("42809", format!("\"{}\" is not an index", name.name)).at(Some(name.position)))
+            }
+            None => Err(no_relation(name)),
         }
     }
 
-    /// 42P07 if a table, sequence, index or type has this name.
-    pub(super) fn require_free(&self, name: &str) -> Result<(), PlanError> {
-        match self.kind_of_relation(name) {
+    /// The schema in which a name is made: the one that is written, or the first that is searched.
+    pub(super) fn place_of(&self, name: &ObjectName) -> Result<NamespaceId, PlanError> {
+        let place = (|| {
+            name.require_own(&self.path)?;
+            let place = match &name.schema {
+                Some(schema) => self.scope().require_namespace(schema)?,
+                None => *self
+                    .path
+                    .named()
+                    .first()
+                    .ok_or_else(|| PlanError::new("3F000", "no schema has been selected to create in"))?,
+            };
+            if self.catalog.namespaces.contains_key(&place) {
+                return Ok(place);
+            }
+            let schema = self.catalog.namespace_name(place).unwrap_or_default();
+            Err(PlanError::new("42501", format!("permission denied to create \"{schema}.{}\"", name.name))
+                .detail("System catalog modifications are currently disallowed."))
+        })();
+        place.map_err(|error: PlanError| error.at(Some(name.position)))
+    }
+
+    /// What already has this name in a schema among tables, views, sequences and indexes.
+    pub(super) fn kind_in(&self, namespace: NamespaceId, name: &str) -> Option<&'static str> {
+        self.scope().class_in(namespace, name).map(Class::kind)
+    }
+
+    /// 42P07 if a table, view, sequence or index of the schema has this name.
+    pub(super) fn require_free(&self, namespace: NamespaceId, name: &str) -> Result<(), PlanError> {
+        match self.kind_in(namespace, name) {
             Some(_) => Err(PlanError::new("42P07", format!("relation \"{name}\" already exists"))),
             None => Ok(()),
         }
+    }
+
+    /// 42710 if a type of the schema has this name: a relation is a type of its name, too.
+    pub(super) fn require_no_type(&self, namespace: NamespaceId, name: &str) -> Result<(), PlanError> {
+        match self.catalog.enum_in(namespace, name) {
+            Some(_) => Err(PlanError::new("42710", format!("type \"{name}\" already exists"))
+                .hint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.")),
+            None => Ok(()),
+        }
+    }
+
+    /// An expression as the catalog keeps it, checked or about to be.
+    pub(super) fn kept(&self, text: &str) -> String {
+        respelled(text, self.scope(), Scope::from(&self.catalog))
+    }
+
+    /// What the catalog keeps as this definition would write it.
+    pub(super) fn written(&self, kept: &str) -> String {
+        respelled(kept, Scope::from(&self.catalog), self.scope())
+    }
+
+    /// A table or view as messages about dependencies name it: with its schema where it is not found without.
+    pub(super) fn shown(&self, table: &Table) -> String {
+        self.scope().spelled_table(table)
     }
 
     pub(super) fn get(&self, id: RelationId) -> &Arc<Table> {
@@ -124,7 +198,8 @@ impl<'a> DefinitionChange<'a> {
         expression: &SqlText,
         table: &Table,
     ) -> Result<(), PlanError> {
-        let expression_use = DefinitionExpression { purpose, text: &expression.text, table, catalog: &self.catalog };
+        let (catalog, path) = (&self.catalog, &self.path);
+        let expression_use = DefinitionExpression { purpose, text: &expression.text, table, catalog, path };
         (self.hook)(&expression_use).map_err(|mut error| {
             // The hook counts from the expression's own beginning.
             error.position =
@@ -134,19 +209,9 @@ impl<'a> DefinitionChange<'a> {
     }
 }
 
-/// Checks the schema: there is only `public`. Gives the name as it was written, for messages.
-pub(super) fn public_name(name: &ObjectName) -> Result<String, PlanError> {
-    match name.schema.as_deref() {
-        None => Ok(name.name.clone()),
-        Some("public") => Ok(format!("public.{}", name.name)),
-        Some(schema @ ("pg_catalog" | "information_schema")) => {
-            Err(PlanError::new("42501", format!("permission denied: \"{schema}.{}\" is a system catalog", name.name))
-                .at(Some(name.position)))
-        }
-        Some(schema) => {
-            Err(PlanError::new("3F000", format!("schema \"{schema}\" does not exist")).at(Some(name.position)))
-        }
-    }
+/// 42P01
+pub(super) fn no_relation(name: &ObjectName) -> PlanError {
+    PlanError::new("42P01", format!("relation \"{}\" does not exist", name.dotted())).at(Some(name.position))
 }
 
 /// `"a", "b"` for messages.

@@ -145,8 +145,8 @@ impl DefinitionChange<'_> {
 
     /// What a type name means for a column.
     pub(super) fn column_type(&self, type_name: &TypeName) -> Result<ColumnType, PlanError> {
-        let column_type = types::data_type(&type_name.data_type, &self.catalog)
-            .map_err(|error| error.at(Some(type_name.position)))?;
+        let column_type =
+            types::data_type(&type_name.data_type, self.scope()).map_err(|error| error.at(Some(type_name.position)))?;
         match &column_type.scalar {
             ScalarType::Void | ScalarType::Unknown | ScalarType::Record(_) => {
                 Err(PlanError::new("42P16", format!("column has pseudo-type {}", column_type.scalar.name()))

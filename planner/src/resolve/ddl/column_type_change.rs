@@ -64,7 +64,8 @@ impl DefinitionChange<'_> {
         if let Some(DefaultValue::Expr(default)) = &changed.columns[index].default {
             self.check_default(&changed, (index, default), column)?;
         }
-        let rewritten = RewriteColumn { column: index, value: RewriteValue::Using(text.text), column_type: new_type };
+        let rewritten =
+            RewriteColumn { column: index, value: RewriteValue::Using(self.kept(&text.text)), column_type: new_type };
         self.effects.push(DdlEffect::RewriteTable { table: id, columns: vec![rewritten] });
         self.rebuild(id, index, column)
     }

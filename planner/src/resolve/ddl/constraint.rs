@@ -1,6 +1,6 @@
 //! Constraints: keys, checks, foreign keys and the edges that annotate them, with the indexes they need.
 
-use super::change::{DefinitionChange, public_name};
+use super::change::DefinitionChange;
 use super::names::{constraint_name, has_constraint};
 use super::{DdlEffect, ExpressionPurpose, rewrite};
 use crate::catalog::{
@@ -133,7 +133,7 @@ impl DefinitionChange<'_> {
         }
         let constraint_name = match name {
             Some(name) => {
-                self.require_free(&name.name)?;
+                self.require_free(table.namespace, &name.name)?;
                 name.name.clone()
             }
             None if primary => self.relation_name(&table.name, "", "pkey", &table),
@@ -195,7 +195,7 @@ impl DefinitionChange<'_> {
         }
         let new_name = name.map_or_else(|| found.name.clone(), |name| name.name.clone());
         if new_name != found.name {
-            self.require_free(&new_name)?;
+            self.require_free(table.namespace, &new_name)?;
         }
         let (index_id, constraint) = (found.id, self.constraint(new_name.clone(), timing));
         let table = self.edit(id);
@@ -258,9 +258,10 @@ impl DefinitionChange<'_> {
             }
         };
         let constraint = self.constraint(name.clone(), Timing::default());
-        self.edit(id).checks.push(Check { constraint, expression: unwrapped(&text.text) });
+        let expression = unwrapped(&self.kept(&text.text));
+        self.edit(id).checks.push(Check { constraint, expression: expression.clone() });
         if !fresh {
-            self.effects.push(DdlEffect::ValidateCheck { table: id, name, expression: unwrapped(&text.text) });
+            self.effects.push(DdlEffect::ValidateCheck { table: id, name, expression: expression.clone() });
         }
         Ok(())
     }
@@ -278,8 +279,7 @@ impl DefinitionChange<'_> {
         fresh: bool,
         source: Option<EdgeSource>,
     ) -> Result<Id, PlanError> {
-        public_name(&references.table)?;
-        let target = self.referenced_table(references)?;
+        let target = self.referenced_table(source.map(|_| id), references)?;
         let table = Arc::clone(self.get(id));
         let referenced = Arc::clone(self.get(target));
         let target_columns = self.target_columns(&referenced, references)?;
@@ -338,9 +338,12 @@ impl DefinitionChange<'_> {
         Ok(foreign_key)
     }
 
-    /// The table that a foreign key refers to.
-    fn referenced_table(&self, references: &References) -> Result<RelationId, PlanError> {
-        let target = self.relation(&references.table)?;
+    /// The table that a foreign key refers to; of `labelled` it was said by a label.
+    fn referenced_table(&self, labelled: Option<RelationId>, references: &References) -> Result<RelationId, PlanError> {
+        let target = match labelled {
+            Some(id) => self.beside(id, &references.table, DefinitionChange::relation)?,
+            None => self.relation(&references.table)?,
+        };
         if !self.get(target).is_stored() {
             return Err(PlanError::new(
                 "42809",

@@ -1,9 +1,9 @@
 //! CREATE TABLE.
 
-use super::change::{DefinitionChange, public_name};
+use super::change::DefinitionChange;
 use super::column::NewColumn;
 use super::{DdlEffect, ExpressionPurpose};
-use crate::catalog::{Column, DefaultValue, Table};
+use crate::catalog::{Column, DefaultValue, NamespaceId, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateTable, TableConstraint, TableConstraintKind};
 use repr::{ColumnIndex, RelationId};
@@ -15,7 +15,7 @@ const COLUMNS_MAX: usize = 1_600;
 
 impl DefinitionChange<'_> {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str, PlanError> {
-        public_name(&create.name)?;
+        let namespace = self.place_of(&create.name)?;
         if let Some(refused) = &create.refused {
             return Err(PlanError::unsupported(refused));
         }
@@ -23,15 +23,12 @@ impl DefinitionChange<'_> {
             return Err(PlanError::unsupported("a temporary table").hint("create an ordinary table and drop it"));
         }
         let name = &create.name.name;
-        if self.kind_of_relation(name).is_some() && create.if_not_exists {
+        if self.kind_in(namespace, name).is_some() && create.if_not_exists {
             self.notice("42P07", format!("relation \"{name}\" already exists, skipping"));
             return Ok("CREATE TABLE");
         }
-        self.require_free(name)?;
-        if self.catalog.enums.values().any(|found| found.name == *name) {
-            return Err(PlanError::new("42710", format!("type \"{name}\" already exists"))
-                .hint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type."));
-        }
+        self.require_free(namespace, name)?;
+        self.require_no_type(namespace, name)?;
         let models = self.models(create)?;
         let columns = self.columns_with_models(create, &models)?;
         if columns.len() > COLUMNS_MAX {
@@ -49,8 +46,7 @@ impl DefinitionChange<'_> {
         }
 
         let id = RelationId(self.next_id());
-        self.catalog.relation_names.insert(name.clone(), id);
-        self.catalog.relations.insert(id, Arc::new(empty_table(id, name, create.data_subject)));
+        self.catalog.add_relation(Arc::new(empty_table(id, namespace, name, create.data_subject)));
         self.effects.push(DdlEffect::CreateTable(id));
 
         let mut constraints: Vec<TableConstraint> = Vec::new();
@@ -110,7 +106,7 @@ impl DefinitionChange<'_> {
         } else if let Some(text) = &new.generated {
             let table = Arc::clone(self.get(id));
             self.check_generated(&table, index, text)?;
-            Some(DefaultValue::Generated(text.text.clone()))
+            Some(DefaultValue::Generated(self.kept(&text.text)))
         } else {
             None
         };
@@ -120,10 +116,11 @@ impl DefinitionChange<'_> {
     }
 }
 
-fn empty_table(id: RelationId, name: &str, data_subject: bool) -> Table {
+fn empty_table(id: RelationId, namespace: NamespaceId, name: &str, data_subject: bool) -> Table {
     Table {
         id,
         name: name.to_string(),
+        namespace,
         columns: Vec::new(),
         primary_key: None,
         indexes: Vec::new(),

@@ -1,9 +1,13 @@
-//! What goes with an object that is dropped: foreign keys and views, in the order in which PostgreSQL tells of them.
+//! What goes with an object that is dropped, in the order in which PostgreSQL tells of it.
 
 use super::DdlNotice;
 use super::change::DefinitionChange;
+use super::schema::{Member, What, relations_of};
+use crate::catalog::NamespaceId;
 use crate::error::PlanError;
-use repr::{Id, RelationId};
+use crate::parse::statement::{DropBehavior, Identifier};
+use crate::scalar::func::quote_identifier;
+use repr::{ColumnIndex, Id, RelationId, SequenceId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -13,6 +17,11 @@ pub(super) type ReferringKey = (RelationId, Id, String);
 enum Object {
     ForeignKey(RelationId, Id),
     View(RelationId),
+    Table(RelationId),
+    Sequence(SequenceId),
+    Type(Id),
+    Column(RelationId, Identifier),
+    Default(RelationId, ColumnIndex),
 }
 
 struct Dependent {
@@ -32,14 +41,37 @@ impl DefinitionChange<'_> {
         except: &BTreeSet<RelationId>,
         cascade: bool,
     ) -> Result<(), PlanError> {
-        let dependents = self.dependents(what, keys, views, except);
+        let (mut dependents, mut seen) = (Vec::new(), BTreeSet::new());
+        self.collect((keys, views), what, except, &mut seen, &mut dependents);
+        dependents.reverse();
+        self.drop_all(what, dependents, cascade)
+    }
+
+    /// The same of everything that is in schemas which are dropped.
+    pub(super) fn drop_members(&mut self, schemas: &[(NamespaceId, String)], cascade: bool) -> Result<(), PlanError> {
+        let members = self.members(schemas);
+        let gone = relations_of(&members);
+        let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+        for member in members.iter().rev() {
+            self.collect_member(member, &gone, &mut seen, &mut found);
+        }
+        found.reverse();
+        let what = match schemas {
+            [(_, name)] => format!("schema {}", quote_identifier(name)),
+            _ => "desired object(s)".to_owned(),
+        };
+        self.drop_all(&what, found, cascade)
+    }
+
+    fn drop_all(&mut self, what: &str, dependents: Vec<Dependent>, cascade: bool) -> Result<(), PlanError> {
         if dependents.is_empty() {
             return Ok(());
         }
         if !cascade {
             let detail: Vec<String> =
                 dependents.iter().map(|found| format!("{} depends on {}", found.line, found.on)).collect();
-            return Err(PlanError::new("2BP01", format!("cannot drop {what} because other objects depend on it"))
+            let them = if what.ends_with("(s)") { "them" } else { "it" };
+            return Err(PlanError::new("2BP01", format!("cannot drop {what} because other objects depend on {them}"))
                 .detail(detail.join("\n"))
                 .hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
@@ -52,13 +84,77 @@ impl DefinitionChange<'_> {
                 detail: Some(several.join("\n")),
             }),
         }
-        for dependent in dependents {
+        // What hangs on others goes before them.
+        for dependent in dependents.into_iter().rev() {
             match dependent.object {
                 Object::ForeignKey(table, key) => self.remove_foreign_key(table, key),
                 Object::View(view) => self.remove_view(view),
+                Object::Table(table) => self.remove_table(table),
+                Object::Sequence(sequence) => self.remove_sequence(sequence),
+                Object::Type(id) => {
+                    self.catalog.enums.remove(&id);
+                    self.catalog.comments.remove(&id);
+                }
+                Object::Column(table, column) => {
+                    self.drop_column(table, true, &column, DropBehavior::Cascade)?;
+                }
+                Object::Default(table, column) => self.edit(table).columns[column].default = None,
             }
         }
         Ok(())
+    }
+
+    /// A member of a schema that is dropped with the relations `gone`; behind it what hangs on it from elsewhere.
+    fn collect_member(
+        &self,
+        member: &Member,
+        gone: &BTreeSet<RelationId>,
+        seen: &mut BTreeSet<RelationId>,
+        found: &mut Vec<Dependent>,
+    ) {
+        let on = format!("schema {}", quote_identifier(&member.schema));
+        let none = BTreeSet::new();
+        match member.what {
+            What::View(id) => self.collect_view(id, &on, &none, seen, found),
+            What::Table(id) => {
+                let line = format!("table {}", self.shown(self.get(id)));
+                let owned =
+                    self.catalog.sequences.values().filter(|owned| owned.owned_by.is_some_and(|(of, _)| of == id));
+                owned.for_each(|owned| self.collect_defaults(owned.id, gone, found));
+                let keys = self.referencing(|key| key.target == id, gone);
+                self.collect((keys, self.readers(id, None)), &line, &none, seen, found);
+                found.push(Dependent { object: Object::Table(id), line, on });
+            }
+            What::Sequence(id) => {
+                self.collect_defaults(id, gone, found);
+                let line = format!("sequence {}", self.scope().spelled_sequence(&self.catalog.sequences[&id]));
+                found.push(Dependent { object: Object::Sequence(id), line, on });
+            }
+            What::Type(id) => {
+                let line = format!("type {}", self.scope().spelled_type(&self.catalog.enums[&id]));
+                self.collect((Vec::new(), self.views_of_type(id)), &line, &none, seen, found);
+                for (table, column, described) in self.columns_of_type(id).into_iter().rev() {
+                    if !gone.contains(&table) {
+                        found.push(Dependent {
+                            object: Object::Column(table, column),
+                            line: described,
+                            on: line.clone(),
+                        });
+                    }
+                }
+                found.push(Dependent { object: Object::Type(id), line, on });
+            }
+        }
+    }
+
+    fn collect_defaults(&self, sequence: SequenceId, gone: &BTreeSet<RelationId>, found: &mut Vec<Dependent>) {
+        let on = format!("sequence {}", self.scope().spelled_sequence(&self.catalog.sequences[&sequence]));
+        for (table, column, described) in self.defaults_counted_by(sequence).into_iter().rev() {
+            if !gone.contains(&table) {
+                let line = format!("default value for {described}");
+                found.push(Dependent { object: Object::Default(table, column), line, on: on.clone() });
+            }
+        }
     }
 
     /// Views whose grouping relies on a table's primary key.
@@ -66,16 +162,15 @@ impl DefinitionChange<'_> {
         self.catalog.views().filter(|(_, view)| view.primary_keys.contains(&table)).map(|(view, _)| view.id).collect()
     }
 
-    /// Older objects first, and what hangs on a view right behind it.
-    fn dependents(
+    /// Foreign keys and views that hang on something: the newest first, and what hangs on a view before it.
+    fn collect(
         &self,
+        (keys, views): (Vec<ReferringKey>, Vec<RelationId>),
         what: &str,
-        keys: Vec<ReferringKey>,
-        views: Vec<RelationId>,
         except: &BTreeSet<RelationId>,
-    ) -> Vec<Dependent> {
-        let mut found = Vec::new();
-        let mut seen = BTreeSet::new();
+        seen: &mut BTreeSet<RelationId>,
+        found: &mut Vec<Dependent>,
+    ) {
         let mut first: Vec<(Id, Option<ReferringKey>)> = keys.into_iter().map(|key| (key.1, Some(key))).collect();
         first.extend(views.into_iter().map(|view| (view.0, None)));
         first.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
@@ -84,11 +179,9 @@ impl DefinitionChange<'_> {
                 Some((table, key, line)) => {
                     found.push(Dependent { object: Object::ForeignKey(table, key), line, on: what.to_string() });
                 }
-                None => self.collect_view(RelationId(id), what, except, &mut seen, &mut found),
+                None => self.collect_view(RelationId(id), what, except, seen, found),
             }
         }
-        found.reverse();
-        found
     }
 
     /// The newest first, and what depends on a view before it: reversed in the end, as PostgreSQL has it.
@@ -104,7 +197,7 @@ impl DefinitionChange<'_> {
             return;
         }
         let table = Arc::clone(self.get(id));
-        let line = format!("{} {}", table.kind(), table.name);
+        let line = format!("{} {}", table.kind(), self.shown(&table));
         for reader in self.readers(id, None).into_iter().rev() {
             self.collect_view(reader, &line, except, seen, found);
         }

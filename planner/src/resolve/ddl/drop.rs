@@ -1,12 +1,12 @@
 //! DROP and TRUNCATE, with PostgreSQL's dependencies: RESTRICT refuses, CASCADE takes along and says so.
 
 use super::alter::no_constraint;
-use super::change::{DefinitionChange, public_name};
+use super::change::DefinitionChange;
 use super::{DdlEffect, rewrite};
-use crate::catalog::{DefaultValue, EdgeRef, ForeignKey, RuleAction};
+use crate::catalog::{Class, DefaultValue, EdgeRef, ForeignKey, RuleAction, Table};
 use crate::error::PlanError;
 use crate::parse::statement::{DropBehavior, Identifier, ObjectKind, ObjectName};
-use repr::{ColumnIndex, Id, IndexId, RelationId, ScalarType};
+use repr::{ColumnIndex, Id, IndexId, RelationId, ScalarType, SequenceId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -44,44 +44,49 @@ impl DefinitionChange<'_> {
                 self.drop_views_named(true, if_exists, names, cascade)?;
                 Ok("DROP MATERIALIZED VIEW")
             }
-            ObjectKind::Schema => Err(PlanError::unsupported("DROP SCHEMA").hint("there is one schema, public")),
+            ObjectKind::Schema => {
+                self.drop_schemas(if_exists, names, cascade)?;
+                Ok("DROP SCHEMA")
+            }
         }
     }
 
-    /// The name of what is to go; none, with a notice, if IF EXISTS stands before a schema that is not there.
-    pub(super) fn name_to_drop(&mut self, name: &ObjectName, if_exists: bool) -> Result<Option<String>, PlanError> {
-        match public_name(name) {
-            Ok(display) => Ok(Some(display)),
-            Err(error) if if_exists && error.code == "3F000" => {
-                self.notice("00000", format!("{error}, skipping"));
-                Ok(None)
+    /// What is to go, as far as it is there: with IF EXISTS a notice tells of what is not.
+    pub(super) fn find_to_drop(
+        &mut self,
+        name: &ObjectName,
+        what: &str,
+        if_exists: bool,
+    ) -> Result<Option<Class<'_>>, PlanError> {
+        let missing = match self.find(name) {
+            Ok(Some(_)) => return self.find(name),
+            Ok(None) => {
+                let code = if what == "index" { "42704" } else { "42P01" };
+                PlanError::new(code, format!("{what} \"{}\" does not exist", name.name)).at(Some(name.position))
             }
-            Err(error) => Err(error),
+            Err(error) if error.code == "3F000" => error,
+            Err(error) => return Err(error),
+        };
+        if !if_exists {
+            return Err(missing);
         }
+        self.notice("00000", format!("{missing}, skipping"));
+        Ok(None)
     }
 
     fn drop_tables(&mut self, if_exists: bool, names: &[ObjectName], cascade: bool) -> Result<(), PlanError> {
         let mut dropped = BTreeSet::new();
         for name in names {
-            let Some(display) = self.name_to_drop(name, if_exists)? else { continue };
-            match self.catalog.relation_names.get(&name.name) {
-                Some(id) if self.get(*id).is_stored() => {
-                    dropped.insert(*id);
+            match self.find_to_drop(name, "table", if_exists)? {
+                Some(Class::Relation(table)) if table.is_stored() => {
+                    dropped.insert(table.id);
                 }
-                Some(_) | None => match self.kind_of_relation(&name.name) {
-                    Some(kind) => return Err(self.wrong_kind(name, "table", kind)),
-                    None if if_exists => {
-                        self.notice("00000", format!("table \"{display}\" does not exist, skipping"));
-                    }
-                    None => {
-                        return Err(PlanError::new("42P01", format!("table \"{display}\" does not exist"))
-                            .at(Some(name.position)));
-                    }
-                },
+                Some(other) => return Err(wrong_kind(name, "table", other.kind())),
+                None => {}
             }
         }
         for &id in &dropped {
-            let name = self.get(id).name.clone();
+            let name = self.shown(self.get(id));
             let keys = self.referencing(|key| key.target == id, &dropped);
             self.drop_dependents(&format!("table {name}"), keys, self.readers(id, None), &dropped, cascade)?;
         }
@@ -91,7 +96,7 @@ impl DefinitionChange<'_> {
         Ok(())
     }
 
-    fn remove_table(&mut self, id: RelationId) {
+    pub(super) fn remove_table(&mut self, id: RelationId) {
         let owned: Vec<_> = self
             .catalog
             .sequences
@@ -100,8 +105,7 @@ impl DefinitionChange<'_> {
             .map(|sequence| sequence.id)
             .collect();
         owned.into_iter().for_each(|sequence| self.remove_sequence(sequence));
-        if let Some(table) = self.catalog.relations.remove(&id) {
-            self.catalog.relation_names.remove(&table.name);
+        if let Some(table) = self.catalog.remove_relation(id) {
             for key in &table.foreign_keys {
                 self.forget_edge(EdgeRef { table: id, foreign_key: key.constraint.id });
             }
@@ -132,7 +136,7 @@ impl DefinitionChange<'_> {
     }
 
     /// Foreign keys of tables outside `except` that satisfy a condition.
-    fn referencing(
+    pub(super) fn referencing(
         &self,
         condition: impl Fn(&ForeignKey) -> bool,
         except: &BTreeSet<RelationId>,
@@ -140,7 +144,7 @@ impl DefinitionChange<'_> {
         let mut found = Vec::new();
         for table in self.catalog.relations.values().filter(|table| !except.contains(&table.id)) {
             for key in table.foreign_keys.iter().filter(|key| condition(key)) {
-                let description = format!("constraint {} on table {}", key.constraint.name, table.name);
+                let description = format!("constraint {} on table {}", key.constraint.name, self.shown(table));
                 found.push((table.id, key.constraint.id, description));
             }
         }
@@ -183,54 +187,34 @@ impl DefinitionChange<'_> {
     }
 
     fn drop_sequence(&mut self, name: &ObjectName, if_exists: bool, cascade: bool) -> Result<(), PlanError> {
-        public_name(name)?;
-        let Some(&id) = self.catalog.sequence_names.get(&name.name) else {
-            return match self.kind_of_relation(&name.name) {
-                Some(kind) => Err(self.wrong_kind(name, "sequence", kind)),
-                None if if_exists => {
-                    self.notice("00000", format!("sequence \"{}\" does not exist, skipping", name.name));
-                    Ok(())
-                }
-                None => Err(PlanError::new("42P01", format!("sequence \"{}\" does not exist", name.name))
-                    .at(Some(name.position))),
-            };
+        let id = match self.find_to_drop(name, "sequence", if_exists)? {
+            Some(Class::Sequence(sequence)) => sequence.id,
+            Some(other) => return Err(wrong_kind(name, "sequence", other.kind())),
+            None => return Ok(()),
         };
-        let users: Vec<(RelationId, ColumnIndex, String, bool)> = self
-            .catalog
-            .relations
-            .values()
-            .flat_map(|table| {
-                table.columns.iter().enumerate().filter_map(move |(index, column)| match column.default {
-                    Some(DefaultValue::Serial(sequence)) if sequence == id => {
-                        Some((table.id, index, format!("column {} of table {}", column.name, table.name), false))
-                    }
-                    Some(DefaultValue::Identity { sequence, .. }) if sequence == id => {
-                        Some((table.id, index, format!("column {} of table {}", column.name, table.name), true))
-                    }
-                    _ => None,
-                })
-            })
-            .collect();
-        if let Some((_, _, column, _)) = users.iter().find(|(_, _, _, identity)| *identity) {
-            return Err(PlanError::new(
-                "2BP01",
-                format!("cannot drop sequence {} because {column} requires it", name.name),
-            )
-            .hint(format!("You can drop {column} instead.")));
+        let shown = self.scope().spelled_sequence(&self.catalog.sequences[&id]);
+        if let Some((table, column)) = self.owner_of_sequence(id)
+            && self.is_identity_sequence(&self.catalog.sequences[&id])
+        {
+            let column =
+                format!("column {} of table {}", self.get(table).columns[column].name, self.shown(self.get(table)));
+            return Err(PlanError::new("2BP01", format!("cannot drop sequence {shown} because {column} requires it"))
+                .hint(format!("You can drop {column} instead.")));
         }
+        let users = self.defaults_counted_by(id);
         if !users.is_empty() && !cascade {
             let detail: Vec<String> = users
                 .iter()
-                .map(|(_, _, column, _)| format!("default value for {column} depends on sequence {}", name.name))
+                .map(|(_, _, column)| format!("default value for {column} depends on sequence {shown}"))
                 .collect();
             return Err(PlanError::new(
                 "2BP01",
-                format!("cannot drop sequence {} because other objects depend on it", name.name),
+                format!("cannot drop sequence {shown} because other objects depend on it"),
             )
             .detail(detail.join("\n"))
             .hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
-        for (table, column, description, _) in users {
+        for (table, column, description) in users {
             self.notice("00000", format!("drop cascades to default value for {description}"));
             self.edit(table).columns[column].default = None;
         }
@@ -238,49 +222,43 @@ impl DefinitionChange<'_> {
         Ok(())
     }
 
+    fn owner_of_sequence(&self, id: SequenceId) -> Option<(RelationId, ColumnIndex)> {
+        self.catalog.sequences.get(&id)?.owned_by
+    }
+
+    /// The columns whose default is the next value of a sequence, and what messages call them.
+    pub(super) fn defaults_counted_by(&self, id: SequenceId) -> Vec<(RelationId, ColumnIndex, String)> {
+        let of_table = |table: &Arc<Table>| {
+            let columns = table.columns.iter().enumerate();
+            let counted = columns
+                .filter(|(_, column)| matches!(column.default, Some(DefaultValue::Serial(sequence)) if sequence == id));
+            let described = counted.map(|(index, column)| {
+                (table.id, index, format!("column {} of table {}", column.name, self.shown(table)))
+            });
+            described.collect::<Vec<_>>()
+        };
+        self.catalog.relations.values().flat_map(of_table).collect()
+    }
+
     fn drop_type(&mut self, name: &ObjectName, if_exists: bool, cascade: bool) -> Result<(), PlanError> {
         let id = match self.enum_type(name) {
             Ok(id) => id,
-            Err(error) if if_exists && error.code == "42704" => {
-                self.notice("00000", format!("type \"{}\" does not exist, skipping", name.name));
+            Err(error) if if_exists && matches!(error.code, "42704" | "3F000") => {
+                self.notice("00000", format!("{error}, skipping"));
                 return Ok(());
             }
             Err(error) => return Err(error),
         };
-        let is_it = |scalar: &ScalarType| match scalar {
-            ScalarType::Enum(found) => *found == id,
-            ScalarType::Array(element) => **element == ScalarType::Enum(id),
-            _ => false,
-        };
-        let users: Vec<(RelationId, Identifier, String)> = self
-            .catalog
-            .stored_tables()
-            .flat_map(|table| {
-                table
-                    .live_columns()
-                    .filter(|(_, column)| is_it(&column.column_type.scalar))
-                    .map(|(_, column)| {
-                        (
-                            table.id,
-                            Identifier { name: column.name.clone(), position: name.position },
-                            format!("column {} of table {}", column.name, table.name),
-                        )
-                    })
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-        let views = self
-            .catalog
-            .views()
-            .filter(|(view, _)| view.columns.iter().any(|column| is_it(&column.column_type.scalar)));
-        let views = views.map(|(view, _)| view.id).collect();
-        self.drop_dependents(&format!("type {}", name.name), Vec::new(), views, &BTreeSet::new(), cascade)?;
+        let shown = self.scope().spelled_type(&self.catalog.enums[&id]);
+        let users = self.columns_of_type(id);
+        let views = self.views_of_type(id);
+        self.drop_dependents(&format!("type {shown}"), Vec::new(), views, &BTreeSet::new(), cascade)?;
         if !users.is_empty() && !cascade {
             let detail: Vec<String> =
-                users.iter().map(|(_, _, line)| format!("{line} depends on type {}", name.name)).collect();
+                users.iter().map(|(_, _, line)| format!("{line} depends on type {shown}")).collect();
             return Err(PlanError::new(
                 "2BP01",
-                format!("cannot drop type {} because other objects depend on it", name.name),
+                format!("cannot drop type {shown} because other objects depend on it"),
             )
             .detail(detail.join("\n"))
             .hint("Use DROP ... CASCADE to drop the dependent objects too."));
@@ -291,6 +269,25 @@ impl DefinitionChange<'_> {
         }
         self.catalog.enums.remove(&id);
         Ok(())
+    }
+
+    /// The columns of tables that are of a type, and what messages call them.
+    pub(super) fn columns_of_type(&self, id: Id) -> Vec<(RelationId, Identifier, String)> {
+        let of_table = |table: &Arc<Table>| {
+            let columns = table.live_columns().filter(|(_, column)| is_of(&column.column_type.scalar, id));
+            let described = columns.map(|(_, column)| {
+                let line = format!("column {} of table {}", column.name, self.shown(table));
+                (table.id, Identifier { name: column.name.clone(), position: 1 }, line)
+            });
+            described.collect::<Vec<_>>()
+        };
+        self.catalog.stored_tables().flat_map(of_table).collect()
+    }
+
+    /// The views that have a column of a type.
+    pub(super) fn views_of_type(&self, id: Id) -> Vec<RelationId> {
+        let has_it = |view: &Table| view.columns.iter().any(|column| is_of(&column.column_type.scalar, id));
+        self.catalog.views().filter(|(view, _)| has_it(view)).map(|(view, _)| view.id).collect()
     }
 
     pub(super) fn drop_column(
@@ -310,7 +307,7 @@ impl DefinitionChange<'_> {
             Err(error) => return Err(error),
         };
         let table = Arc::clone(self.get(id));
-        let what = format!("column {} of table {}", column.name, table.name);
+        let what = format!("column {} of table {}", column.name, self.shown(&table));
         self.drop_generated_from(id, index, &what, cascade)?;
         self.drop_dependents(&what, Vec::new(), self.readers(id, Some(index)), &BTreeSet::new(), cascade)?;
         // Keys go with any of their columns; keys elsewhere that lead here depend on them.
@@ -367,7 +364,7 @@ impl DefinitionChange<'_> {
             if !rewrite::columns_used(text, &table).contains(&index) {
                 continue;
             }
-            let line = format!("column {} of table {}", other.name, table.name);
+            let line = format!("column {} of table {}", other.name, self.shown(&table));
             if !cascade {
                 return Err(PlanError::new("2BP01", format!("cannot drop {what} because other objects depend on it"))
                     .detail(format!("{line} depends on {what}"))
@@ -398,7 +395,7 @@ impl DefinitionChange<'_> {
         }
         let index = table.indexes.iter().find(|index| index.constraint.as_ref().is_some_and(|c| c.name == name.name));
         if let Some(index) = index {
-            let what = format!("constraint {} on table {}", name.name, table.name);
+            let what = format!("constraint {} on table {}", name.name, self.shown(&table));
             self.drop_keys_that_need(id, index.id, &what, behavior == DropBehavior::Cascade)?;
             self.remove_index(id, index.id);
             return Ok(());
@@ -451,4 +448,20 @@ impl DefinitionChange<'_> {
         self.effects.push(DdlEffect::Truncate(tables.into_iter().collect()));
         Ok("TRUNCATE TABLE")
     }
+}
+
+fn is_of(scalar: &ScalarType, id: Id) -> bool {
+    match scalar {
+        ScalarType::Enum(found) => *found == id,
+        ScalarType::Array(element) => **element == ScalarType::Enum(id),
+        _ => false,
+    }
+}
+
+/// "is not a view": another kind of object has the name.
+pub(super) fn wrong_kind(name: &ObjectName, wanted: &str, found: &str) -> PlanError {
+    let article = if wanted.starts_with('i') { "an" } else { "a" };
+    let hint = if found.starts_with('i') { "an" } else { "a" };
+    PlanError::new("42809", format!("\"{}\" is not {article} {wanted}", name.name))
+        .hint(format!("Use DROP {} to remove {hint} {found}.", found.to_uppercase()))
 }

@@ -1,7 +1,7 @@
 //! Enum types: created, renamed, and given labels at their end.
 
-use super::change::{DefinitionChange, public_name};
-use crate::catalog::EnumType;
+use super::change::DefinitionChange;
+use crate::catalog::{EnumType, NamespaceId};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName};
 use crate::resolve::types;
@@ -13,8 +13,8 @@ const LABEL_BYTES_MAX: usize = 63;
 
 impl DefinitionChange<'_> {
     pub(super) fn create_enum(&mut self, name: &ObjectName, labels: &[String]) -> Result<&'static str, PlanError> {
-        public_name(name)?;
-        self.require_free_type(&name.name).map_err(|error| error.at(Some(name.position)))?;
+        let namespace = self.place_of(name)?;
+        self.require_free_type(namespace, &name.name).map_err(|error| error.at(Some(name.position)))?;
         for (index, label) in labels.iter().enumerate() {
             require_label(label)?;
             if labels[..index].contains(label) {
@@ -24,7 +24,7 @@ impl DefinitionChange<'_> {
         // Two ids: the array type's OID is the next one.
         let id = self.next_id();
         self.next_id();
-        let found = EnumType { id, name: name.name.clone(), labels: labels.to_vec() };
+        let found = EnumType { id, name: name.name.clone(), namespace, labels: labels.to_vec() };
         self.catalog.enums.insert(id, Arc::new(found));
         Ok("CREATE TYPE")
     }
@@ -64,23 +64,33 @@ impl DefinitionChange<'_> {
 
     pub(super) fn rename_enum(&mut self, name: &ObjectName, new: &Identifier) -> Result<(), PlanError> {
         let id = self.enum_type(name)?;
-        self.require_free_type(&new.name).map_err(|error| error.at(Some(new.position)))?;
-        if let Some(found) = self.catalog.enums.get_mut(&id) {
-            Arc::make_mut(found).name.clone_from(&new.name);
-        }
+        let namespace = self.catalog.enums[&id].namespace;
+        self.require_free_type(namespace, &new.name).map_err(|error| error.at(Some(new.position)))?;
+        self.renaming(|change| {
+            if let Some(found) = change.catalog.enums.get_mut(&id) {
+                Arc::make_mut(found).name.clone_from(&new.name);
+            }
+        });
         Ok(())
     }
 
     pub(super) fn enum_type(&self, name: &ObjectName) -> Result<Id, PlanError> {
-        let display = public_name(name)?;
-        let found = self.catalog.enums.values().find(|found| found.name == name.name);
-        found.map(|found| found.id).ok_or_else(|| {
-            PlanError::new("42704", format!("type \"{display}\" does not exist")).at(Some(name.position))
-        })
+        let found = (|| {
+            name.require_own(&self.path)?;
+            if let Some(schema) = &name.schema {
+                self.scope().require_namespace(schema)?;
+            }
+            let missing = || PlanError::new("42704", format!("type \"{}\" does not exist", name.dotted()));
+            self.scope().enum_type(name.schema.as_deref(), &name.name).map(|found| found.id).ok_or_else(missing)
+        })();
+        found.map_err(|error: PlanError| error.at(Some(name.position)))
     }
 
-    fn require_free_type(&self, name: &str) -> Result<(), PlanError> {
-        if types::named_so(name, &self.catalog) || self.catalog.relation_names.contains_key(name) {
+    pub(super) fn require_free_type(&self, namespace: NamespaceId, name: &str) -> Result<(), PlanError> {
+        let scope = self.scope();
+        let array = name.strip_prefix('_').and_then(|element| scope.catalog.enum_in(namespace, element));
+        let is_type = types::in_catalog(name).is_some() || scope.catalog.enum_in(namespace, name).or(array).is_some();
+        if is_type || scope.catalog.table_in(namespace, name).is_some() {
             return Err(PlanError::new("42710", format!("type \"{name}\" already exists")));
         }
         Ok(())

@@ -1,10 +1,11 @@
 //! CREATE INDEX and DROP INDEX, and what becomes of indexes that edges need.
 
-use super::change::{DefinitionChange, public_name};
+use super::change::{DefinitionChange, no_relation};
 use super::constraint::{column_list, require_indexable, unwrapped};
+use super::drop::wrong_kind;
 use super::rewrite;
 use super::{DdlEffect, ExpressionPurpose};
-use crate::catalog::{Index, IndexDeclaration, IndexPredicate, Table};
+use crate::catalog::{Class, Index, IndexDeclaration, IndexPredicate, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateIndex, IndexKey};
 use crate::parse::statement::ObjectName;
@@ -106,11 +107,11 @@ impl DefinitionChange<'_> {
         require_indexable(&table, &columns)?;
         let name = match &create.name {
             Some(name) => {
-                if create.if_not_exists && self.kind_of_relation(&name.name).is_some() {
+                if create.if_not_exists && self.kind_in(table.namespace, &name.name).is_some() {
                     self.notice("42P07", format!("relation \"{}\" already exists, skipping", name.name));
                     return Ok(TAG);
                 }
-                self.require_free(&name.name)?;
+                self.require_free(table.namespace, &name.name)?;
                 name.name.clone()
             }
             None => {
@@ -152,41 +153,37 @@ impl DefinitionChange<'_> {
         let Some(text) = &create.predicate else { return Ok(None) };
         self.check_expression(ExpressionPurpose::IndexPredicate, text, table)?;
         let columns = rewrite::columns_used(&text.text, table);
-        Ok(Some(IndexPredicate { expression: unwrapped(&text.text), columns }))
+        Ok(Some(IndexPredicate { expression: unwrapped(&self.kept(&text.text)), columns }))
     }
 
     /// DROP INDEX of one name.
     pub(super) fn drop_index(&mut self, name: &ObjectName, if_exists: bool, cascade: bool) -> Result<(), PlanError> {
-        let display = public_name(name)?;
-        let hidden = |table: RelationId, index: IndexId| {
-            let table = self.get(table);
-            !table.is_stored() && table.index(index).is_some_and(|index| index.automatic)
-        };
-        let Some((table, index)) = self.find_index(&name.name).filter(|(table, index)| !hidden(*table, *index)) else {
-            return match self.kind_of_relation(&name.name) {
-                Some(kind) => Err(self.wrong_kind(name, "index", kind).at(Some(name.position))),
-                None if if_exists => {
-                    self.notice("00000", format!("index \"{display}\" does not exist, skipping"));
-                    Ok(())
-                }
-                None => {
-                    Err(PlanError::new("42704", format!("index \"{display}\" does not exist")).at(Some(name.position)))
-                }
-            };
+        let (table, index) = match self.find_to_drop(name, "index", if_exists)? {
+            Some(Class::Index(table, index)) if table.is_stored() || !index.automatic => (table.id, index.id),
+            Some(Class::Index(..)) => return Err(no_relation(name)),
+            Some(other) => return Err(wrong_kind(name, "index", other.kind()).at(Some(name.position))),
+            None => return Ok(()),
         };
         let found = Arc::clone(self.get(table));
-        let entry = found.index(index).expect("find_index found it");
+        let entry = found.index(index).expect("the name led to it");
         if let Some(constraint) = &entry.constraint {
             return Err(PlanError::new(
                 "2BP01",
                 format!(
                     "cannot drop index {} because constraint {} on table {} requires it",
-                    entry.name, constraint.name, found.name
+                    self.scope().spelled_index(&found, entry),
+                    constraint.name,
+                    self.shown(&found)
                 ),
             )
-            .hint(format!("You can drop constraint {} on table {} instead.", constraint.name, found.name)));
+            .hint(format!(
+                "You can drop constraint {} on table {} instead.",
+                constraint.name,
+                self.shown(&found)
+            )));
         }
-        self.drop_keys_that_need(table, index, &format!("index {}", entry.name), cascade)?;
+        let shown = self.scope().spelled_index(&found, entry);
+        self.drop_keys_that_need(table, index, &format!("index {shown}"), cascade)?;
         self.remove_index(table, index);
         if !found.is_stored() && self.get(table).indexes.is_empty() {
             self.guess_arrangement(table)?;

@@ -5,11 +5,11 @@
 
 use super::Labels;
 use super::annotate::{Applied, edge_word, event_word};
-use super::change::{DefinitionChange, public_name};
-use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, RuleAction, Table};
+use super::change::DefinitionChange;
+use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, RuleAction, Scope, Table};
 use crate::error::PlanError;
 use crate::parse::annotation::{Annotation, parse_comment_tags, parse_label};
-use crate::parse::statement::{LabelledObject, ObjectKind};
+use crate::parse::statement::{LabelledObject, ObjectKind, ObjectName};
 use crate::system::extension;
 use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;
@@ -26,15 +26,17 @@ pub struct SecurityLabelRow {
 }
 
 /// Every annotation of the catalog as labels, in the order of tables and columns; the provider is `dogwood`.
-pub fn security_labels(catalog: &Catalog) -> Vec<SecurityLabelRow> {
+pub fn security_labels<'a>(scope: impl Into<Scope<'a>>) -> Vec<SecurityLabelRow> {
+    let scope = scope.into();
+    let catalog = scope.catalog;
     let mut rows = Vec::new();
     for table in catalog.relations.values() {
-        let label = table_label(catalog, table);
+        let label = table_label(scope, table);
         if !label.is_empty() {
             rows.push(SecurityLabelRow { table: table.id, column: None, label });
         }
         for (column, _) in table.live_columns() {
-            let label = column_label(catalog, table, column);
+            let label = column_label(scope, table, column);
             if !label.is_empty() {
                 rows.push(SecurityLabelRow { table: table.id, column: Some(column), label });
             }
@@ -44,7 +46,7 @@ pub fn security_labels(catalog: &Catalog) -> Vec<SecurityLabelRow> {
 }
 
 /// What a column's label says: its annotation, and what still waits.
-fn column_label(catalog: &Catalog, table: &Table, column: ColumnIndex) -> String {
+fn column_label(scope: Scope<'_>, table: &Table, column: ColumnIndex) -> String {
     let mut parts: Vec<String> = table
         .foreign_keys
         .iter()
@@ -55,15 +57,15 @@ fn column_label(catalog: &Catalog, table: &Table, column: ColumnIndex) -> String
                 None if key.only => "REFERENCES ONLY",
                 None => return None,
             };
-            Some(format!("{word} {}", target(catalog, key)))
+            Some(format!("{word} {}", target(scope, key)))
         })
         .collect();
-    parts.extend(pending_texts(catalog, table.id, Some(column)));
+    parts.extend(pending_texts(scope.catalog, table.id, Some(column)));
     parts.join("; ")
 }
 
 /// What a table's label says: DATA_SUBJECT, composite edges, rules, and what still waits.
-fn table_label(catalog: &Catalog, table: &Table) -> String {
+fn table_label(scope: Scope<'_>, table: &Table) -> String {
     let mut parts = Vec::new();
     if table.data_subject {
         parts.push("DATA_SUBJECT".to_string());
@@ -75,17 +77,17 @@ fn table_label(catalog: &Catalog, table: &Table) -> String {
             None => continue,
         };
         let columns = names(table, &key.columns);
-        parts.push(format!("FOREIGN KEY ({columns}) {word} {}", target(catalog, key)));
+        parts.push(format!("FOREIGN KEY ({columns}) {word} {}", target(scope, key)));
     }
     for rule in &table.rules {
-        let edge = crate::ownership::edge_in_rules(catalog, table.id, rule.edge);
+        let edge = crate::ownership::edge_in_rules(scope, table.id, rule.edge);
         let action = match &rule.action {
             RuleAction::Anon(columns) => format!("ANON ({})", names(table, columns)),
             RuleAction::DeleteRow => "DELETE_ROW".to_string(),
         };
         parts.push(format!("ON {} {edge} {action}", event_word(rule.event)));
     }
-    parts.extend(pending_texts(catalog, table.id, None));
+    parts.extend(pending_texts(scope.catalog, table.id, None));
     parts.join("; ")
 }
 
@@ -94,11 +96,9 @@ fn pending_texts(catalog: &Catalog, table: RelationId, column: Option<ColumnInde
     pending.iter().filter(|entry| entry.column == column).map(|entry| entry.text.clone()).collect()
 }
 
-fn target(catalog: &Catalog, key: &crate::catalog::ForeignKey) -> String {
-    match catalog.table(key.target) {
-        Some(target) => {
-            format!("{}({})", crate::ownership::quote_identifier(&target.name), names(target, &key.target_columns))
-        }
+fn target(scope: Scope<'_>, key: &crate::catalog::ForeignKey) -> String {
+    match scope.catalog.table(key.target) {
+        Some(target) => format!("{}({})", scope.spelled_table(target), names(target, &key.target_columns)),
         None => String::new(),
     }
 }
@@ -184,7 +184,7 @@ impl DefinitionChange<'_> {
         let repeated = |key: &crate::catalog::ForeignKey, change: &Self| {
             new.iter().any(|annotation| match annotation {
                 Annotation::Edge(references) | Annotation::CompositeEdge(_, references) => {
-                    change.get(key.target).name == references.table.name && key.annotation == references.annotation
+                    change.names_target(id, key, references) && key.annotation == references.annotation
                 }
                 Annotation::DataSubject | Annotation::Rule(_) => false,
             })
@@ -274,21 +274,13 @@ impl DefinitionChange<'_> {
     }
 
     fn oid_of(&self, kind: ObjectKind, name: &crate::parse::statement::ObjectName) -> Result<repr::Id, PlanError> {
-        let missing = |code: &'static str, what: &str| {
-            PlanError::new(code, format!("{what} \"{}\" does not exist", name.name)).at(Some(name.position))
-        };
         match kind {
             ObjectKind::Table => Ok(self.table(name)?.0),
             ObjectKind::Sequence => Ok(self.sequence(name)?.0),
-            ObjectKind::Index => {
-                public_name(name)?;
-                Ok(self.find_index(&name.name).ok_or_else(|| missing("42P01", "relation"))?.1.0)
-            }
+            ObjectKind::Index => Ok(self.index(name)?.1.0),
             ObjectKind::Type => self.enum_type(name),
-            // The OID of `public`.
-            ObjectKind::Schema if name.name == "public" => Ok(2200),
-            ObjectKind::Schema => Err(missing("3F000", "schema")),
-            ObjectKind::View | ObjectKind::MaterializedView => Err(missing("42P01", "relation")),
+            ObjectKind::Schema => Ok(self.schema(name)?.0),
+            ObjectKind::View | ObjectKind::MaterializedView => Ok(self.relation(name)?.0),
         }
     }
 
@@ -315,7 +307,7 @@ impl DefinitionChange<'_> {
                 let annotated =
                     table.foreign_keys.iter().find(|key| key.columns == [column] && key.annotation.is_some());
                 if let Some(key) = annotated
-                    && (key.annotation != references.annotation || self.get(key.target).name != references.table.name)
+                    && (key.annotation != references.annotation || !self.names_target(id, key, references))
                 {
                     return Err(removal(&table, Some(column)));
                 }
@@ -391,12 +383,16 @@ fn canonical(annotation: &Annotation) -> String {
     use crate::ownership::quote_identifier as quote;
     use crate::parse::definition::RuleActionDefinition;
     use crate::parse::statement::Identifier;
+    let name = |name: &ObjectName| match &name.schema {
+        Some(schema) => format!("{}.{}", quote(schema), quote(&name.name)),
+        None => quote(&name.name),
+    };
     let list = |columns: &[Identifier]| columns.iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ");
     let edge = |references: &crate::parse::definition::References| {
         let word = references.annotation.map_or("REFERENCES ONLY", edge_word);
         let columns =
             if references.columns.is_empty() { String::new() } else { format!("({})", list(&references.columns)) };
-        format!("{word} {}{columns}", quote(&references.table.name))
+        format!("{word} {}{columns}", name(&references.table))
     };
     match annotation {
         Annotation::DataSubject => "DATA_SUBJECT".to_string(),
@@ -405,8 +401,8 @@ fn canonical(annotation: &Annotation) -> String {
             format!("FOREIGN KEY ({}) {}", list(columns), edge(references))
         }
         Annotation::Rule(rule) => {
-            let name = match (&rule.edge.table, rule.edge.columns.as_slice()) {
-                (Some(table), columns) => format!("{}({})", quote(&table.name), list(columns)),
+            let edge = match (&rule.edge.table, rule.edge.columns.as_slice()) {
+                (Some(table), columns) => format!("{}({})", name(table), list(columns)),
                 (None, [only]) => quote(&only.name),
                 (None, columns) => format!("({})", list(columns)),
             };
@@ -415,7 +411,7 @@ fn canonical(annotation: &Annotation) -> String {
                 Some(RuleActionDefinition::DeleteRow) => "DELETE_ROW".to_string(),
                 None => String::new(),
             };
-            format!("ON {} {name} {action}", event_word(rule.event))
+            format!("ON {} {edge} {action}", event_word(rule.event))
         }
     }
 }

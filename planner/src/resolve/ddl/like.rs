@@ -71,16 +71,16 @@ impl DefinitionChange<'_> {
         let parts = model.clause.parts;
         match &column.default {
             Some(DefaultValue::Expr(default)) if parts.defaults => {
-                say(ColumnConstraintKind::Default(text(default.clone())));
+                say(ColumnConstraintKind::Default(text(self.written(default))));
             }
             Some(DefaultValue::Serial(sequence)) if parts.defaults => {
                 if let Some(sequence) = self.catalog.sequences.get(sequence) {
-                    let name = quote_identifier(&sequence.name).replace('\'', "''");
+                    let name = self.scope().spelled_sequence(sequence).replace('\'', "''");
                     say(ColumnConstraintKind::Default(text(format!("nextval('{name}')"))));
                 }
             }
             Some(DefaultValue::Generated(expression)) if parts.generated => {
-                say(ColumnConstraintKind::Generated(text(expression.clone())));
+                say(ColumnConstraintKind::Generated(text(self.written(expression))));
             }
             Some(DefaultValue::Identity { sequence, always }) if parts.identity => {
                 let options = self.catalog.sequences.get(sequence).map(|found| options_like(found));
@@ -108,7 +108,7 @@ impl DefinitionChange<'_> {
         let written = match element {
             ScalarType::Enum(id) => {
                 let found = self.catalog.enums.get(id);
-                let name = found.map(|found| quote_identifier(&found.name)).unwrap_or_default();
+                let name = found.map(|found| self.scope().spelled_type(found)).unwrap_or_default();
                 format!("{name}{suffix}")
             }
             _ => column_type.scalar.format_type(column_type.modifier),
@@ -186,6 +186,7 @@ impl DefinitionChange<'_> {
                     || check.expression.clone(),
                     |shown| shown.expression(&model.table, &check.expression, false),
                 );
+                let text = self.written(&text);
                 TableConstraint {
                     name: Some(Identifier { name: check.constraint.name.clone(), position }),
                     kind: TableConstraintKind::Check(SqlText { text, position }),
@@ -201,8 +202,9 @@ impl DefinitionChange<'_> {
     /// Comments on columns and CHECKs; their tags annotate the new table as COMMENT would.
     pub(super) fn copy_comments(&mut self, id: RelationId, models: &[Model]) -> Result<(), PlanError> {
         for model in models.iter().filter(|model| model.clause.parts.comments) {
-            let name = self.get(id).name.clone();
-            let table = ObjectName { schema: None, name, position: model.clause.table.position };
+            let (name, position) = (self.get(id).name.clone(), model.clause.table.position);
+            let schema = self.catalog.namespace_name(self.get(id).namespace).map(str::to_owned);
+            let table = ObjectName { database: None, schema, name, position };
             for (_, column) in model.table.live_columns() {
                 if let Some(comment) = &column.comment {
                     let column = Identifier { name: column.name.clone(), position: table.position };

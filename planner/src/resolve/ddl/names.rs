@@ -9,7 +9,7 @@ impl DefinitionChange<'_> {
     /// A free relation name (index, sequence) of the form `table_columns_label`, with a number if need be.
     pub(super) fn relation_name(&self, table: &str, columns: &str, label: &str, also: &Table) -> String {
         numbered(table, columns, label, |name| {
-            self.kind_of_relation(name).is_some()
+            self.kind_in(also.namespace, name).is_some()
                 || also.name == name
                 || also.indexes.iter().any(|index| index.name == name)
                 || has_constraint(also, name)

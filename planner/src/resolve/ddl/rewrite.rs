@@ -51,8 +51,15 @@ fn is_column_place(tokens: &[Token], at: usize) -> bool {
     let is_word = |token: Option<&Token>, text: &str| {
         token.and_then(word).is_some_and(|word| word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
     };
-    let type_or_function = matches!(before, Some(Token::DoubleColon))
-        || is_word(before, "AS")
+    // What stands before a name with its qualifiers says whether it is a type's.
+    let mut around = tokens[..at].iter().rev().filter(visible);
+    let mut head = around.next();
+    while head == Some(&Token::Period) {
+        around.next();
+        head = around.next();
+    }
+    let type_or_function = matches!(head, Some(Token::DoubleColon))
+        || is_word(head, "AS")
         || is_word(before, "COLLATE")
         || matches!(after, Some(Token::LParen | Token::Period))
         || matches!(after, Some(Token::SingleQuotedString(_)));
@@ -79,6 +86,7 @@ mod tests {
             ("Price > 0 AND note <> 'price'", "\"cost\" > 0 AND note <> 'price'"),
             ("price(price) = x::price", "price(\"cost\") = x::price"),
             ("CAST(price AS price)", "CAST(\"cost\" AS price)"),
+            ("CAST(price AS a.price) = x::a.price", "CAST(\"cost\" AS a.price) = x::a.price"),
             ("t.price <> E'a\\'b'", "t.\"cost\" <> E'a\\'b'"),
             ("extract(price FROM price)", "extract(price FROM \"cost\")"),
             ("\"Price\" = 1", "\"Price\" = 1"),

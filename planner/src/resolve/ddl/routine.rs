@@ -1,10 +1,9 @@
-//! DROP of functions and triggers, which nobody can have made; extensions; CREATE SCHEMA of what is there.
+//! DROP of functions and triggers, which nobody can have made; extensions.
 
-use super::change::{DefinitionChange, public_name};
+use super::change::DefinitionChange;
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName, RoutineKind, RoutineName, TypeName};
 use crate::resolve::types;
-use crate::scalar::env::names::SCHEMAS;
 use crate::system::builtin::function::{self, Function};
 use crate::system::builtin::{pseudo_type, type_name};
 use crate::system::extension;
@@ -57,7 +56,10 @@ impl DefinitionChange<'_> {
     /// The notice that it is not there; an error if that is none, or if it is there.
     fn missing_routine(&self, kind: RoutineKind, routine: &RoutineName, if_exists: bool) -> Result<String, PlanError> {
         let name = &routine.name;
-        require_schema(name)?;
+        name.require_own(&self.path)?;
+        if let Some(schema) = &name.schema {
+            self.scope().require_namespace(schema)?;
+        }
         let arguments: Arguments = match &routine.arguments {
             Some(written) => Some(written.iter().map(|one| self.argument(one)).collect::<Result<_, _>>()?),
             None => None,
@@ -108,7 +110,7 @@ impl DefinitionChange<'_> {
         if let Some(id) = pseudo_type(unquoted) {
             return Ok((unquoted.to_owned(), Some(id)));
         }
-        match types::data_type(&written.data_type, &self.catalog) {
+        match types::data_type(&written.data_type, self.scope()) {
             Ok(found) => {
                 let element = match &found.scalar {
                     ScalarType::Array(element) => element,
@@ -175,9 +177,7 @@ impl DefinitionChange<'_> {
                 .hint(format!("These are: {}.", names.join(", "))));
         };
         if let Some(schema) = schema.filter(|schema| schema.name != "public") {
-            if !SCHEMAS.iter().any(|(known, _)| *known == schema.name) {
-                return Err(PlanError::new("3F000", format!("schema \"{}\" does not exist", schema.name)));
-            }
+            self.scope().require_namespace(&schema.name)?;
             return Err(PlanError::unsupported("CREATE EXTENSION in another schema than public"));
         }
         if let Some(version) = version.filter(|version| *version != known.version) {
@@ -207,30 +207,6 @@ impl DefinitionChange<'_> {
             self.notice("00000", format!("{message}, skipping"));
         }
         Ok("DROP EXTENSION")
-    }
-
-    pub(super) fn create_schema(&mut self, if_not_exists: bool, name: &Identifier) -> Result<&'static str, PlanError> {
-        let name = &name.name;
-        if name.starts_with("pg_") {
-            return Err(PlanError::new("42939", format!("unacceptable schema name \"{name}\""))
-                .detail("The prefix \"pg_\" is reserved for system schemas."));
-        }
-        if !SCHEMAS.iter().any(|(known, _)| known == name) {
-            return Err(PlanError::unsupported("CREATE SCHEMA").hint("there is one schema, public"));
-        }
-        let message = format!("schema \"{name}\" already exists");
-        if !if_not_exists {
-            return Err(PlanError::new("42P06", message));
-        }
-        self.notice("42P06", format!("{message}, skipping"));
-        Ok("CREATE SCHEMA")
-    }
-}
-
-fn require_schema(name: &ObjectName) -> Result<(), PlanError> {
-    match public_name(name) {
-        Err(error) if error.code == "3F000" => Err(PlanError { position: None, ..error }),
-        Err(_) | Ok(_) => Ok(()),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Sequences: free ones, and those behind serial and identity columns.
 
 use super::DdlEffect;
-use super::change::{DefinitionChange, public_name};
+use super::change::DefinitionChange;
 use super::column::ColumnSequence;
-use crate::catalog::{DefaultValue, Sequence, Table};
+use crate::catalog::{Class, DefaultValue, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
 use crate::parse::definition::SequenceOptions;
 use crate::parse::parse_expression;
@@ -21,18 +21,19 @@ impl DefinitionChange<'_> {
         name: &ObjectName,
         options: &SequenceOptions,
     ) -> Result<&'static str, PlanError> {
-        public_name(name)?;
+        let namespace = self.place_of(name)?;
         if temporary {
             return Err(PlanError::unsupported("a temporary sequence"));
         }
-        if if_not_exists && self.kind_of_relation(&name.name).is_some() {
+        if if_not_exists && self.kind_in(namespace, &name.name).is_some() {
             self.notice("42P07", format!("relation \"{}\" already exists, skipping", name.name));
             return Ok("CREATE SEQUENCE");
         }
-        self.require_free(&name.name).map_err(|error| error.at(Some(name.position)))?;
+        self.require_free(namespace, &name.name).map_err(|error| error.at(Some(name.position)))?;
         let scalar = self.sequence_type(options)?.unwrap_or(ScalarType::Int8);
         let owned_by = self.sequence_owner(options)?.flatten();
-        self.insert_sequence(name.name.clone(), scalar, options, owned_by)?;
+        self.require_beside_owner(namespace, owned_by)?;
+        self.insert_sequence((namespace, name.name.clone()), scalar, options, owned_by)?;
         Ok("CREATE SEQUENCE")
     }
 
@@ -42,8 +43,7 @@ impl DefinitionChange<'_> {
         name: &ObjectName,
         options: &SequenceOptions,
     ) -> Result<&'static str, PlanError> {
-        if if_exists && self.kind_of_relation(&name.name).is_none() {
-            self.notice("00000", format!("relation \"{}\" does not exist, skipping", name.name));
+        if if_exists && self.is_missing(name)? {
             return Ok("ALTER SEQUENCE");
         }
         let id = self.sequence(name)?;
@@ -61,11 +61,14 @@ impl DefinitionChange<'_> {
         let table: Arc<Table> = Arc::clone(self.get(id));
         let name = match &sequence.options.name {
             Some(name) => {
-                public_name(name)?;
-                self.require_free(&name.name).map_err(|error| error.at(Some(name.position)))?;
-                name.name.clone()
+                let namespace = match name.schema {
+                    Some(_) => self.place_of(name)?,
+                    None => table.namespace,
+                };
+                self.require_free(namespace, &name.name).map_err(|error| error.at(Some(name.position)))?;
+                (namespace, name.name.clone())
             }
-            None => self.relation_name(&table.name, &table.columns[column].name, "seq", &table),
+            None => (table.namespace, self.relation_name(&table.name, &table.columns[column].name, "seq", &table)),
         };
         let scalar = self.sequence_type(&sequence.options)?.unwrap_or_else(|| sequence.scalar.clone());
         let sequence_id = self.insert_sequence(name, scalar, &sequence.options, Some((id, column)))?;
@@ -79,18 +82,18 @@ impl DefinitionChange<'_> {
     pub(super) fn default_of(&self, text: &SqlText) -> DefaultValue {
         let sequence = parse_expression(&text.text).ok().and_then(|expr| next_of(&expr)).and_then(|name| {
             let parts = parse_identifier(&name, true).ok()?;
-            match parts.as_slice() {
-                [name] => self.catalog.sequence_names.get(name),
-                [schema, name] if schema == "public" => self.catalog.sequence_names.get(name),
-                _ => None,
+            let (name, before) = parts.split_last()?;
+            match self.scope().class(before.last().map(String::as_str), name) {
+                Some(Class::Sequence(sequence)) => Some(sequence.id),
+                Some(_) | None => None,
             }
         });
-        sequence.map_or_else(|| DefaultValue::Expr(text.text.clone()), |sequence| DefaultValue::Serial(*sequence))
+        sequence.map_or_else(|| DefaultValue::Expr(self.kept(&text.text)), DefaultValue::Serial)
     }
 
     fn insert_sequence(
         &mut self,
-        name: String,
+        (namespace, name): (NamespaceId, String),
         scalar: ScalarType,
         options: &SequenceOptions,
         owned_by: Option<(RelationId, ColumnIndex)>,
@@ -104,7 +107,8 @@ impl DefinitionChange<'_> {
         let start = options.start.unwrap_or(if ascending { min_value } else { max_value });
         let sequence = Sequence {
             id,
-            name: name.clone(),
+            name,
+            namespace,
             data_type: scalar,
             start,
             increment,
@@ -118,8 +122,7 @@ impl DefinitionChange<'_> {
             continues: None,
         };
         check_sequence(&sequence, options)?;
-        self.catalog.sequence_names.insert(name, id);
-        self.catalog.sequences.insert(id, Arc::new(sequence));
+        self.catalog.add_sequence(Arc::new(sequence));
         self.effects.push(DdlEffect::CreateSequence(id));
         if let Some(Some(restart)) = options.restart {
             self.effects.push(DdlEffect::RenewSequence { sequence: id, next: Some(restart) });
@@ -163,6 +166,7 @@ impl DefinitionChange<'_> {
         sequence.cycle = options.cycle.unwrap_or(sequence.cycle);
         sequence.cache = options.cache.unwrap_or(sequence.cache);
         if let Some(owner) = owner {
+            self.require_beside_owner(sequence.namespace, owner)?;
             sequence.owned_by = owner;
         }
         check_sequence(&sequence, options)?;
@@ -176,8 +180,8 @@ impl DefinitionChange<'_> {
 
     /// Takes a sequence out of the catalog.
     pub(super) fn remove_sequence(&mut self, id: SequenceId) {
-        if let Some(sequence) = self.catalog.sequences.remove(&id) {
-            self.catalog.sequence_names.remove(&sequence.name);
+        if self.catalog.remove_sequence(id).is_some() {
+            self.catalog.comments.remove(&id.0);
             self.effects.push(DdlEffect::DropSequence(id));
         }
     }
@@ -195,6 +199,19 @@ impl DefinitionChange<'_> {
             scalar @ (ScalarType::Int2 | ScalarType::Int4 | ScalarType::Int8) => Ok(Some(scalar)),
             _ => Err(PlanError::new("22023", "sequence type must be smallint, integer, or bigint")
                 .at(Some(type_name.position))),
+        }
+    }
+
+    fn require_beside_owner(
+        &self,
+        namespace: NamespaceId,
+        owner: Option<(RelationId, ColumnIndex)>,
+    ) -> Result<(), PlanError> {
+        match owner {
+            Some((table, _)) if self.get(table).namespace != namespace => {
+                Err(PlanError::new("55000", "sequence must be in same schema as table it is linked to"))
+            }
+            Some(_) | None => Ok(()),
         }
     }
 

@@ -1,7 +1,8 @@
 //! CREATE VIEW and CREATE MATERIALIZED VIEW, DROP of both, and what renaming does to the texts of views.
 
-use super::change::{DefinitionChange, public_name};
-use crate::catalog::{Catalog, Column, Index, IndexDeclaration, Table, View};
+use super::change::{DefinitionChange, no_relation};
+use super::drop::wrong_kind;
+use crate::catalog::{Catalog, Class, Column, Index, IndexDeclaration, NamespaceId, Table, View};
 use crate::error::PlanError;
 use crate::hir::OutputColumn;
 use crate::parse::definition::CreateView;
@@ -18,56 +19,59 @@ use std::sync::Arc;
 impl DefinitionChange<'_> {
     pub(super) fn create_view(&mut self, create: &CreateView) -> Result<&'static str, PlanError> {
         let tag = if create.materialized { "CREATE MATERIALIZED VIEW" } else { "CREATE VIEW" };
-        public_name(&create.name)?;
+        let namespace = self.place_of(&create.name)?;
         if create.temporary {
             return Err(PlanError::unsupported("a temporary view").hint("create an ordinary view and drop it"));
         }
         let names: Vec<String> = create.columns.iter().map(|column| column.name.clone()).collect();
-        let definition = define(&create.query.text, &names, &self.catalog).map_err(|mut error| {
+        let definition = define(&create.query.text, &names, self.scope()).map_err(|mut error| {
             // Positions count from the query's own beginning.
             error.position = error.position.map(|at| at + create.query.position.saturating_sub(1));
             error
         })?;
         check_columns(create, &definition.columns)?;
         let name = &create.name.name;
-        if create.if_not_exists && self.kind_of_relation(name).is_some() {
+        if create.if_not_exists && self.kind_in(namespace, name).is_some() {
             self.notice("42P07", format!("relation \"{name}\" already exists, skipping"));
             return Ok(tag);
         }
-        let replaced = if create.or_replace { self.replaced_view(create)? } else { None };
+        let replaced = if create.or_replace { self.replaced_view(namespace, create)? } else { None };
         match replaced {
             Some(id) if !create.materialized => self.redefine(id, definition)?,
             Some(id) => {
                 self.drop_views(BTreeSet::from([id]), false)?;
-                self.add_view(create, definition)?;
+                self.add_view(namespace, create, definition)?;
             }
-            None => self.add_view(create, definition)?,
+            None => self.add_view(namespace, create, definition)?,
         }
         Ok(tag)
     }
 
     /// The view that OR REPLACE replaces: 42809 if something else has the name.
-    fn replaced_view(&self, create: &CreateView) -> Result<Option<RelationId>, PlanError> {
+    fn replaced_view(&self, namespace: NamespaceId, create: &CreateView) -> Result<Option<RelationId>, PlanError> {
         let name = &create.name.name;
         let wanted = if create.materialized { "materialized view" } else { "view" };
-        match self.kind_of_relation(name) {
+        match self.kind_in(namespace, name) {
             None => Ok(None),
-            Some(kind) if kind == wanted => Ok(self.catalog.relation_names.get(name).copied()),
+            Some(kind) if kind == wanted => Ok(self.catalog.table_in(namespace, name).map(|found| found.id)),
             Some(_) => Err(PlanError::new("42809", format!("\"{name}\" is not a {wanted}"))),
         }
     }
 
-    fn add_view(&mut self, create: &CreateView, definition: ViewDefinition) -> Result<(), PlanError> {
+    fn add_view(
+        &mut self,
+        namespace: NamespaceId,
+        create: &CreateView,
+        definition: ViewDefinition,
+    ) -> Result<(), PlanError> {
         let name = &create.name.name;
-        self.require_free(name)?;
-        if self.catalog.enums.values().any(|found| found.name == *name) {
-            return Err(PlanError::new("42710", format!("type \"{name}\" already exists"))
-                .hint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type."));
-        }
+        self.require_free(namespace, name)?;
+        self.require_no_type(namespace, name)?;
         let id = RelationId(self.next_id());
         let table = Table {
             id,
             name: name.clone(),
+            namespace,
             columns: definition.columns.iter().map(column).collect(),
             primary_key: None,
             indexes: Vec::new(),
@@ -88,8 +92,7 @@ impl DefinitionChange<'_> {
         };
         let view = table.view.as_ref().map_or("", |view| &view.query);
         check_expansion(view, &self.catalog)?;
-        self.catalog.relation_names.insert(name.clone(), id);
-        self.catalog.relations.insert(id, Arc::new(table));
+        self.catalog.add_relation(Arc::new(table));
         if create.materialized {
             check_maintainable(&view_query(&self.catalog, id)?)?;
             self.guess_arrangement(id)?;
@@ -177,16 +180,12 @@ impl DefinitionChange<'_> {
         let what = if materialized { "materialized view" } else { "view" };
         let mut dropped = BTreeSet::new();
         for name in names {
-            let Some(display) = self.name_to_drop(name, if_exists)? else { continue };
-            match self.kind_of_relation(&name.name) {
-                Some(kind) if kind == what => dropped.extend(self.catalog.relation_names.get(&name.name).copied()),
-                Some(other) => return Err(self.wrong_kind(name, what, other)),
-                None if if_exists => self.notice("00000", format!("{what} \"{display}\" does not exist, skipping")),
-                None => {
-                    return Err(
-                        PlanError::new("42P01", format!("{what} \"{display}\" does not exist")).at(Some(name.position))
-                    );
+            match self.find_to_drop(name, what, if_exists)? {
+                Some(Class::Relation(view)) if view.kind() == what => {
+                    dropped.insert(view.id);
                 }
+                Some(other) => return Err(wrong_kind(name, what, other.kind())),
+                None => {}
             }
         }
         self.drop_views(dropped, cascade)
@@ -195,7 +194,7 @@ impl DefinitionChange<'_> {
     fn drop_views(&mut self, dropped: BTreeSet<RelationId>, cascade: bool) -> Result<(), PlanError> {
         for &id in &dropped {
             let table = Arc::clone(self.get(id));
-            let what = format!("{} {}", table.kind(), table.name);
+            let what = format!("{} {}", table.kind(), self.shown(&table));
             self.drop_dependents(&what, Vec::new(), self.readers(id, None), &dropped, cascade)?;
         }
         for id in dropped {
@@ -206,33 +205,23 @@ impl DefinitionChange<'_> {
 
     /// Takes a view away; nothing of it is stored.
     pub(super) fn remove_view(&mut self, id: RelationId) {
-        if let Some(table) = self.catalog.relations.remove(&id) {
-            self.catalog.relation_names.remove(&table.name);
+        if let Some(table) = self.catalog.remove_relation(id) {
             for index in &table.indexes {
                 self.catalog.comments.remove(&index.id.0);
             }
         }
     }
 
-    /// "is not a view": another kind of object has the name.
-    pub(super) fn wrong_kind(&self, name: &ObjectName, wanted: &str, found: &str) -> PlanError {
-        let article = if wanted.starts_with('i') { "an" } else { "a" };
-        let hint = if found.starts_with('i') { "an" } else { "a" };
-        PlanError::new("42809", format!("\"{}\" is not {article} {wanted}", name.name))
-            .hint(format!("Use DROP {} to remove {hint} {found}.", found.to_uppercase()))
-    }
-
     /// The view of that name: 42P01 if there is none, 42809 if it is something else.
     pub(super) fn view(&self, name: &ObjectName, materialized: bool) -> Result<RelationId, PlanError> {
-        let display = public_name(name)?;
         let wanted = if materialized { "materialized view" } else { "view" };
-        let id = self.catalog.relation_names.get(&name.name);
-        match (self.kind_of_relation(&name.name), id) {
-            (Some(kind), Some(id)) if kind == wanted => Ok(*id),
-            (Some(_), _) => Err(PlanError::new("42809", format!("\"{}\" is not a {wanted}", name.name))),
-            (None, _) => Err(PlanError::new("42P01", format!("relation \"{display}\" does not exist"))),
+        match self.find(name)? {
+            Some(Class::Relation(view)) if view.kind() == wanted => Ok(view.id),
+            Some(_) => {
+                Err(PlanError::new("42809", format!("\"{}\" is not a {wanted}", name.name)).at(Some(name.position)))
+            }
+            None => Err(no_relation(name)),
         }
-        .map_err(|error| error.at(Some(name.position)))
     }
 
     /// Views that read a relation themselves, or one of its columns.
@@ -308,7 +297,7 @@ impl DefinitionChange<'_> {
         match self.view(name, materialized) {
             Ok(id) => self.rename_view_column(id, old, new)?,
             Err(error) if if_exists && error.code == "42P01" => {
-                self.notice("00000", format!("relation \"{}\" does not exist, skipping", name.name));
+                self.notice("00000", format!("{error}, skipping"));
             }
             Err(error) => return Err(error),
         }
@@ -323,7 +312,7 @@ impl DefinitionChange<'_> {
         max_lag_ms: u64,
     ) -> Result<&'static str, PlanError> {
         let tag = self.alter_nothing(ObjectKind::MaterializedView, if_exists, name)?;
-        if self.kind_of_relation(&name.name).is_some() {
+        if self.find(name).is_ok_and(|found| found.is_some()) {
             let id = self.view(name, true)?;
             self.edit(id).max_lag_ms = max_lag_ms;
         }

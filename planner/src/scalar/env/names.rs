@@ -5,141 +5,77 @@ mod routine;
 pub(crate) use routine::COLLATIONS;
 
 use super::Environment;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Class, EnumType, NamespaceId, Scope, SearchPath, Sequence, Table};
 use crate::scalar::func::{parse_identifier, quote_identifier};
-use crate::system::schemas::{DOGWOOD, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC};
-use crate::system::{self, builtin};
+use crate::system::builtin;
 use repr::text::TextCatalog;
-use repr::{Id, RelationId, ScalarType, SequenceId, ValueError};
+use repr::{Id, ScalarType, ValueError};
 use std::sync::Arc;
 
-/// OIDs of the schemas.
-pub(crate) const SCHEMAS: [(&str, Id); 5] = [
-    ("pg_catalog", PG_CATALOG),
-    ("pg_toast", 99),
-    ("public", PUBLIC),
-    ("information_schema", INFORMATION_SCHEMA),
-    ("dogwood", DOGWOOD),
-];
-
-/// The catalog behind text forms, and whether names of `public` go without their schema.
+/// The catalog behind text forms, and the search path of whoever reads and writes them.
+#[derive(Clone)]
 pub(crate) struct CatalogNames {
     catalog: Arc<Catalog>,
-    public_is_searched: bool,
-    /// Where there is a session, its login and its database. By name only: sessions keep this, so it must keep none of them.
-    session: Option<SessionNames>,
-}
-
-struct SessionNames {
-    login: String,
-    database: String,
+    path: SearchPath,
+    /// Of a session, its login. By name only: sessions keep this, so it must keep none of them.
+    login: Option<String>,
 }
 
 /// OID of the one login role, as in PostgreSQL.
 const OWNER: Id = 10;
 
 impl CatalogNames {
-    /// As a session with this search path sees it; without a session, the usual one.
-    pub(crate) fn new(catalog: Arc<Catalog>, search_path: Option<&str>) -> CatalogNames {
-        CatalogNames {
-            catalog,
-            public_is_searched: search_path.is_none_or(|path| searched(path).any(|name| name == "public")),
-            session: None,
-        }
+    /// As a session sees it.
+    pub(crate) fn of_session(session: &dyn Environment) -> CatalogNames {
+        let catalog = Arc::clone(session.catalog());
+        let path = search_path(session, &catalog);
+        CatalogNames { catalog, path, login: Some(session.session_user()) }
     }
 
-    /// As that session knows its login and its database.
-    pub(crate) fn of_session(self, session: &Arc<dyn Environment>) -> CatalogNames {
-        let (login, database) = (session.session_user(), session.database());
-        CatalogNames { session: Some(SessionNames { login, database }), ..self }
+    /// As kept texts see it.
+    pub(crate) fn kept(catalog: Arc<Catalog>) -> CatalogNames {
+        CatalogNames { catalog, path: SearchPath::kept().clone(), login: None }
     }
 
-    /// Whether names of `public` are found without their schema.
-    pub(crate) fn public_is_searched(&self) -> bool {
-        self.public_is_searched
+    /// What names mean here.
+    pub(crate) fn scope(&self) -> Scope<'_> {
+        Scope { catalog: &self.catalog, path: &self.path }
     }
 
-    /// A name of `public` as SQL must spell it to be found.
-    pub(crate) fn spelled(&self, name: &str) -> String {
-        let name = quote_identifier(name);
-        if self.public_is_searched { name } else { format!("public.{name}") }
+    /// A table as SQL must spell it to be found.
+    pub(crate) fn spelled(&self, table: &Table) -> String {
+        self.scope().spelled_table(table)
     }
 
-    /// Whether `public` has an enum of that name.
-    pub(crate) fn has_enum(&self, name: &str) -> bool {
-        self.catalog.enums.values().any(|found| found.name == name)
+    /// A sequence as SQL must spell it to be found.
+    pub(crate) fn spelled_sequence(&self, sequence: &Sequence) -> String {
+        self.scope().spelled_sequence(sequence)
     }
 
-    /// Whether `public` has a relation, index or sequence that SQL names so.
-    pub(crate) fn has_public_class(&self, name: &str) -> bool {
-        parse_identifier(name, true)
-            .is_ok_and(|parts| matches!(parts.as_slice(), [name] if self.public_class(name).is_some()))
-    }
-
-    /// The name of a relation, index or sequence as SQL must spell it to be found.
-    fn spelled_class(&self, oid: Id) -> Option<String> {
-        match system::find_by_id(RelationId(oid)) {
-            Some(relation) if relation.schema == "pg_catalog" => Some(quote_identifier(relation.name)),
-            Some(relation) => Some(format!("{}.{}", relation.schema, quote_identifier(relation.name))),
-            None => self.class_name(oid).map(|name| self.spelled(&name)),
-        }
-    }
-
-    /// The OID of a relation, index or sequence named as in SQL.
-    pub(crate) fn class_oid(&self, name: &str) -> Option<Id> {
-        let parts = parse_identifier(name, true).ok()?;
-        let (schema, name) = match parts.as_slice() {
-            [name] => (None, name.as_str()),
-            [schema, name] => (Some(schema.as_str()), name.as_str()),
-            [database, schema, name] if self.session.as_ref().is_none_or(|session| session.database == *database) => {
-                (Some(schema.as_str()), name.as_str())
+    /// The relation, index or sequence named as in SQL.
+    pub(crate) fn class(&self, name: &str) -> Result<Option<Class<'_>>, ValueError> {
+        let parts = parse_identifier(name, true)?;
+        let (database, schema, name) = match parts.as_slice() {
+            [name] => (None, None, name.as_str()),
+            [schema, name] => (None, Some(schema.as_str()), name.as_str()),
+            [database, schema, name] => (Some(database.as_str()), Some(schema.as_str()), name.as_str()),
+            _ => {
+                return Err(ValueError::new(
+                    "42601",
+                    format!("improper relation name (too many dotted names): {name}"),
+                ));
             }
-            _ => return None,
         };
-        let system = |schema: &str| system::find(schema, name).map(|relation| relation.id.0);
-        match schema {
-            None => {
-                system("pg_catalog").or_else(|| if self.public_is_searched { self.public_class(name) } else { None })
-            }
-            Some("public") => self.public_class(name),
-            Some(schema) => system(schema),
+        if let Some(schema) = schema {
+            self.path.require_own(database, schema, name).map_err(value_error)?;
+            self.scope().require_namespace(schema).map_err(value_error)?;
         }
-    }
-
-    fn public_class(&self, name: &str) -> Option<Id> {
-        let catalog = &self.catalog;
-        if let Some(table) = catalog.relation_names.get(name) {
-            return Some(table.0);
-        }
-        if let Some(sequence) = catalog.sequence_names.get(name) {
-            return Some(sequence.0);
-        }
-        catalog
-            .relations
-            .values()
-            .flat_map(|table| &table.indexes)
-            .find(|index| index.name == name)
-            .map(|index| index.id.0)
+        Ok(self.scope().class(schema, name))
     }
 
     /// The name of a relation, index or sequence.
     pub(crate) fn class_name(&self, oid: Id) -> Option<String> {
-        let catalog = &self.catalog;
-        if let Some(table) = catalog.table(RelationId(oid)) {
-            return Some(table.name.clone());
-        }
-        if let Some(sequence) = catalog.sequences.get(&SequenceId(oid)) {
-            return Some(sequence.name.clone());
-        }
-        if let Some(relation) = system::find_by_id(RelationId(oid)) {
-            return Some(relation.name.to_owned());
-        }
-        catalog
-            .relations
-            .values()
-            .flat_map(|table| &table.indexes)
-            .find(|index| index.id.0 == oid)
-            .map(|index| index.name.clone())
+        self.catalog.class_by_oid(oid).map(|found| found.name().to_owned())
     }
 
     /// The name of a type with its modifier: `format_type`.
@@ -148,13 +84,17 @@ impl CatalogNames {
             return Some(scalar.format_type(modifier));
         }
         if let Some(found) = self.catalog.enums.get(&oid) {
-            return Some(self.spelled(&found.name));
+            return Some(self.spelled_type(found));
         }
         // An enum's array type has the next OID.
         match self.catalog.enums.get(&oid.checked_sub(1)?) {
-            Some(element) => Some(format!("{}[]", self.spelled(&element.name))),
+            Some(element) => Some(format!("{}[]", self.spelled_type(element))),
             None => builtin::type_name(oid),
         }
+    }
+
+    fn spelled_type(&self, found: &EnumType) -> String {
+        self.scope().spelled_type(found)
     }
 
     /// The OID of a type named as in SQL.
@@ -171,10 +111,15 @@ impl CatalogNames {
         let scalar = ScalarType::from_name(&unmodified.to_lowercase()).or_else(|| {
             let parts = parse_identifier(bare, true).ok()?;
             match parts.as_slice() {
-                [name] => ScalarType::from_type_name(name).or_else(|| self.enum_named(name)),
-                [schema, name] if schema == "pg_catalog" => ScalarType::from_type_name(name),
-                [schema, name] if schema == "public" => self.enum_named(name),
-                _ => None,
+                [name] => ScalarType::from_type_name(name).or_else(|| self.user_type(None, name)),
+                [before @ .., schema, name] => {
+                    self.path.require_own(before.last().map(String::as_str), schema, name).ok()?;
+                    match schema.as_str() {
+                        "pg_catalog" => ScalarType::from_type_name(name),
+                        schema => self.user_type(Some(schema), name),
+                    }
+                }
+                [] => None,
             }
         });
         match scalar {
@@ -184,19 +129,26 @@ impl CatalogNames {
         }
     }
 
-    fn enum_named(&self, name: &str) -> Option<ScalarType> {
-        self.catalog.enums.values().find(|candidate| candidate.name == name).map(|found| ScalarType::Enum(found.id))
+    fn user_type(&self, schema: Option<&str>, name: &str) -> Option<ScalarType> {
+        crate::resolve::types::user_type(schema, name, self.scope())
     }
 }
 
-/// The schemas of a search path, as written.
-pub(crate) fn searched(path: &str) -> impl Iterator<Item = &str> {
-    path.split(',').map(|part| part.trim().trim_matches('"'))
+/// A session's search path over a catalog.
+pub(crate) fn search_path(session: &dyn Environment, catalog: &Catalog) -> SearchPath {
+    match session.setting("search_path") {
+        Some(path) => SearchPath::of(&path, &session.session_user(), &session.database(), catalog),
+        None => SearchPath::kept().clone(),
+    }
+}
+
+fn value_error(error: crate::error::PlanError) -> ValueError {
+    ValueError { detail: error.detail, hint: error.hint, ..ValueError::new(error.code, error.message) }
 }
 
 impl TextCatalog for CatalogNames {
     fn enum_name(&self, id: Id) -> Option<String> {
-        self.catalog.enums.get(&id).map(|found| found.name.clone())
+        self.catalog.enums.get(&id).map(|found| self.spelled_type(found))
     }
 
     fn enum_position(&self, id: Id, label: &str) -> Option<u32> {
@@ -206,15 +158,10 @@ impl TextCatalog for CatalogNames {
 
     fn object_name(&self, kind: &ScalarType, oid: Id) -> Option<String> {
         match kind {
-            ScalarType::Regclass => self.spelled_class(oid),
+            ScalarType::Regclass => self.scope().spelled_by_oid(oid),
             ScalarType::Regtype => self.type_name(oid, -1),
-            ScalarType::Regnamespace => {
-                SCHEMAS.iter().find(|(_, known)| *known == oid).map(|(name, _)| (*name).to_owned())
-            }
-            ScalarType::Regrole => {
-                let session = self.session.as_ref().filter(|_| oid == OWNER)?;
-                Some(quote_identifier(&session.login))
-            }
+            ScalarType::Regnamespace => self.catalog.namespace_name(NamespaceId(oid)).map(quote_identifier),
+            ScalarType::Regrole => Some(quote_identifier(self.login.as_ref().filter(|_| oid == OWNER)?)),
             _ => routine::name(kind, oid),
         }
     }
@@ -225,15 +172,12 @@ impl TextCatalog for CatalogNames {
             _ => None,
         };
         Ok(match kind {
-            ScalarType::Regclass => self.class_oid(name),
+            ScalarType::Regclass => self.class(name)?.map(Class::oid),
             ScalarType::Regtype => self.type_oid(name),
-            ScalarType::Regnamespace => {
-                let wanted = lone();
-                SCHEMAS.iter().find(|(known, _)| wanted.as_deref() == Some(*known)).map(|(_, oid)| *oid)
-            }
+            ScalarType::Regnamespace => lone().and_then(|name| self.scope().namespace(&name)).map(|found| found.0),
             ScalarType::Regrole => {
-                let is_own = |session: &&SessionNames| lone().as_ref() == Some(&session.login);
-                self.session.as_ref().filter(|session| is_own(session)).map(|_| OWNER)
+                let asked = lone();
+                self.login.as_ref().filter(|login| asked.as_ref() == Some(*login)).map(|_| OWNER)
             }
             _ => routine::oid(kind, name, &|name| self.type_oid(name))?,
         })

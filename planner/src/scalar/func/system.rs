@@ -4,14 +4,12 @@ mod definition;
 pub(in crate::scalar) mod identity;
 mod privilege;
 mod routine;
-mod spelling;
 mod statistics;
 mod visible;
 
 use super::arguments::{boolean, float, integer, interval, numeric, oid, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
 use crate::scalar::EvalContext;
-use crate::scalar::env::names::{SCHEMAS, searched};
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE};
 use crate::system::{self, comments::comments};
 use repr::{Datum, RelationId, ScalarType, ValueError};
@@ -66,14 +64,11 @@ fn set_config(ctx: &EvalContext, args: &[Datum]) -> Answer {
 }
 
 /// The schemas of the search path that exist.
-fn search_path(ctx: &EvalContext, implicit: bool) -> Vec<String> {
-    let path = ctx.environment.setting("search_path").unwrap_or_else(|| "\"$user\", public".to_owned());
-    let known = |name: &&str| SCHEMAS.iter().any(|(known, _)| known == name);
-    let mut schemas: Vec<String> = searched(&path).filter(known).map(str::to_owned).collect();
-    if implicit && !schemas.iter().any(|name| name == "pg_catalog") {
-        schemas.insert(0, "pg_catalog".to_owned());
-    }
-    schemas
+fn schemas(ctx: &EvalContext, implicit: bool) -> Vec<String> {
+    let catalog = ctx.environment.catalog();
+    let path = ctx.search_path(catalog);
+    let found = if implicit { path.searched() } else { path.named() };
+    found.iter().filter_map(|id| catalog.namespace_name(*id)).map(str::to_owned).collect()
 }
 
 /// Bytes with a unit: `8192 bytes`, `16 kB`.
@@ -150,7 +145,12 @@ fn found(id: Option<u32>) -> Answer {
 
 fn to_object(ctx: &EvalContext, kind: &ScalarType, name: &Datum) -> Answer {
     use repr::text::TextCatalog;
-    found(ctx.names().object_oid(kind, text(name)?)?)
+    let name = text(name)?;
+    match ctx.names().object_oid(kind, name) {
+        // A schema that is not there, and what could not be a name of this database.
+        Err(error) if matches!(error.code, "3F000" | "0A000") => Ok(Datum::Null),
+        answer => found(answer?),
+    }
 }
 
 /// OID of the one login role, as in PostgreSQL.
@@ -159,12 +159,10 @@ const OWNER_OID: u32 = 10;
 pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("version() text", |ctx, _, _| version(ctx)).stable(),
     strict("current_database() name", |ctx, _, _| string(ctx.environment.database())).stable(),
-    strict("current_schema() name", |ctx, _, _| {
-        search_path(ctx, false).into_iter().next().map_or(Ok(Datum::Null), string)
-    })
-    .stable(),
+    strict("current_schema() name", |ctx, _, _| schemas(ctx, false).into_iter().next().map_or(Ok(Datum::Null), string))
+        .stable(),
     strict("current_schemas(bool) name[]", |ctx, a, _| {
-        vector(search_path(ctx, boolean(&a[0])?).into_iter().map(Datum::text).collect())
+        vector(schemas(ctx, boolean(&a[0])?).into_iter().map(Datum::text).collect())
     })
     .stable(),
     strict("current_user() name", |ctx, _, _| string(ctx.environment.session_user())).stable(),

@@ -1,9 +1,10 @@
 //! pg_constraint, and pg_seclabels with the annotations of tables and columns.
 
-use super::{PUBLIC, Rows, Source, array, flag, small, text};
+use super::{Rows, Source, array, flag, small, text};
 use crate::catalog::{ConstraintName, ReferentialAction, Table};
 use crate::ownership::quote_identifier;
 use crate::resolve::ddl::security_labels;
+use crate::scalar::env::names::CatalogNames;
 use crate::system::definition_text::DefinitionText;
 use repr::{ColumnIndex, Datum};
 
@@ -28,7 +29,7 @@ fn base(table: &Table, constraint: &ConstraintName, kind: &str) -> Vec<(&'static
     vec![
         ("oid", Datum::Oid(constraint.id)),
         ("conname", text(&constraint.name)),
-        ("connamespace", Datum::Oid(PUBLIC)),
+        ("connamespace", Datum::Oid(table.namespace.0)),
         ("contype", text(kind)),
         ("condeferrable", flag(constraint.deferrable)),
         ("condeferred", flag(constraint.initially_deferred)),
@@ -79,9 +80,10 @@ impl Source<'_> {
 
     /// Labels that give the same annotations when they are run, as pg_dump does.
     pub(super) fn labels(&self, rows: &mut Rows) {
-        for found in security_labels(self.catalog) {
+        let names = CatalogNames::of_session(self.environment);
+        for found in security_labels(names.scope()) {
             let Some(table) = self.catalog.table(found.table) else { continue };
-            let name = quote_identifier(&table.name);
+            let name = names.spelled(table);
             match found.column {
                 None => label(rows, table, 0, "table", &name, &found.label),
                 Some(column) => {
@@ -103,7 +105,7 @@ fn label(rows: &mut Rows, table: &Table, number: usize, kind: &str, name: &str, 
         ("classoid", Datum::Oid(1259)),
         ("objsubid", Datum::Int4(i32::try_from(number).unwrap_or(i32::MAX))),
         ("objtype", text(kind)),
-        ("objnamespace", Datum::Oid(PUBLIC)),
+        ("objnamespace", Datum::Oid(table.namespace.0)),
         ("objname", text(name)),
         ("provider", text("dogwood")),
         ("label", text(label)),

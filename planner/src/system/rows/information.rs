@@ -1,10 +1,11 @@
 //! information_schema: tables, columns, constraints, schemata, sequences.
 
 use super::{Rows, Source, optional, text};
-use crate::catalog::{Column, ConstraintName, DefaultValue, ForeignKey, ReferentialAction, Table};
+use crate::catalog::{Catalog, Column, ConstraintName, DefaultValue, ForeignKey, ReferentialAction, Table};
 use crate::ownership::blanking;
 use crate::system::definition_text::DefinitionText;
-use repr::{Datum, ScalarType};
+use crate::system::schemas::SYSTEM;
+use repr::{Datum, Id, ScalarType};
 
 fn yes(value: bool) -> Datum {
     text(if value { "YES" } else { "NO" })
@@ -30,7 +31,8 @@ impl Source<'_> {
         match name {
             "information_schema_catalog_name" => rows.add(&[("catalog_name", text(&database))]),
             "schemata" => {
-                for schema in ["pg_catalog", "public", "information_schema"] {
+                let created = self.catalog.namespaces.values().map(|found| found.name.as_str());
+                for schema in ["pg_catalog", "information_schema"].into_iter().chain(created) {
                     rows.add(&[
                         ("catalog_name", text(&database)),
                         ("schema_name", text(schema)),
@@ -59,40 +61,44 @@ impl Source<'_> {
                     self.information_constraints(&database, table, rows);
                 }
             }
-            "sequences" => {
-                for sequence in self.catalog.sequences.values() {
-                    rows.add(&[
-                        ("sequence_catalog", text(&database)),
-                        ("sequence_schema", text("public")),
-                        ("sequence_name", text(&sequence.name)),
-                        ("data_type", text(&sequence.data_type.format_type(-1))),
-                        ("start_value", text(&sequence.start.to_string())),
-                        ("minimum_value", text(&sequence.min_value.to_string())),
-                        ("maximum_value", text(&sequence.max_value.to_string())),
-                        ("increment", text(&sequence.increment.to_string())),
-                        ("cycle_option", yes(sequence.cycle)),
-                    ]);
-                }
-            }
-            "views" => {
-                for (table, view) in self.catalog.views().filter(|(_, view)| !view.materialized) {
-                    rows.add(&[
-                        ("table_catalog", text(&database)),
-                        ("table_schema", text("public")),
-                        ("table_name", text(&table.name)),
-                        ("view_definition", text(&view.definition())),
-                        ("check_option", text("NONE")),
-                        ("is_updatable", yes(false)),
-                        ("is_insertable_into", yes(false)),
-                        ("is_trigger_updatable", yes(false)),
-                        ("is_trigger_deletable", yes(false)),
-                        ("is_trigger_insertable_into", yes(false)),
-                    ]);
-                }
-            }
+            "sequences" => self.information_sequences(&database, rows),
+            "views" => self.information_views(&database, rows),
             "view_table_usage" | "view_column_usage" => self.view_usage(&database, rows),
             "enabled_roles" => rows.add(&[("role_name", text(&self.environment.session_user()))]),
             _ => {}
+        }
+    }
+
+    fn information_sequences(&self, database: &str, rows: &mut Rows) {
+        for sequence in self.catalog.sequences.values() {
+            rows.add(&[
+                ("sequence_catalog", text(database)),
+                ("sequence_schema", self.schema(sequence.namespace)),
+                ("sequence_name", text(&sequence.name)),
+                ("data_type", text(&sequence.data_type.format_type(-1))),
+                ("start_value", text(&sequence.start.to_string())),
+                ("minimum_value", text(&sequence.min_value.to_string())),
+                ("maximum_value", text(&sequence.max_value.to_string())),
+                ("increment", text(&sequence.increment.to_string())),
+                ("cycle_option", yes(sequence.cycle)),
+            ]);
+        }
+    }
+
+    fn information_views(&self, database: &str, rows: &mut Rows) {
+        for (table, view) in self.catalog.views().filter(|(_, view)| !view.materialized) {
+            rows.add(&[
+                ("table_catalog", text(database)),
+                ("table_schema", self.schema(table.namespace)),
+                ("table_name", text(&table.name)),
+                ("view_definition", self.view_definition(view)),
+                ("check_option", text("NONE")),
+                ("is_updatable", yes(false)),
+                ("is_insertable_into", yes(false)),
+                ("is_trigger_updatable", yes(false)),
+                ("is_trigger_deletable", yes(false)),
+                ("is_trigger_insertable_into", yes(false)),
+            ]);
         }
     }
 
@@ -104,10 +110,10 @@ impl Source<'_> {
                 let mut add = |more: Option<(&'static str, Datum)>| {
                     let mut values = vec![
                         ("view_catalog", text(database)),
-                        ("view_schema", text("public")),
+                        ("view_schema", self.schema(table.namespace)),
                         ("view_name", text(&table.name)),
                         ("table_catalog", text(database)),
-                        ("table_schema", text("public")),
+                        ("table_schema", self.schema(read.namespace)),
                         ("table_name", text(&read.name)),
                     ];
                     values.extend(more);
@@ -128,15 +134,17 @@ impl Source<'_> {
             .map(|relation| (relation.schema, relation.name, if relation.is_view { "VIEW" } else { "BASE TABLE" }));
         // Materialized views are no part of the standard, and stay out.
         let ours = self.catalog.relations.values().filter(|table| !table.is_maintained());
-        let ours =
-            ours.map(|table| ("public", table.name.as_str(), if table.is_stored() { "BASE TABLE" } else { "VIEW" }));
+        let ours = ours.map(|table| {
+            let schema = self.catalog.namespace_name(table.namespace).unwrap_or_default();
+            (schema, table.name.as_str(), if table.is_stored() { "BASE TABLE" } else { "VIEW" })
+        });
         for (schema, name, kind) in system.chain(ours) {
             rows.add(&[
                 ("table_catalog", text(database)),
                 ("table_schema", text(schema)),
                 ("table_name", text(name)),
                 ("table_type", text(kind)),
-                ("is_insertable_into", yes(schema == "public" && kind == "BASE TABLE")),
+                ("is_insertable_into", yes(kind == "BASE TABLE" && !SYSTEM.iter().any(|(known, _)| *known == schema))),
                 ("is_typed", yes(false)),
             ]);
         }
@@ -179,7 +187,7 @@ impl Source<'_> {
         };
         rows.add(&[
             ("table_catalog", text(database)),
-            ("table_schema", text("public")),
+            ("table_schema", self.schema(table.namespace)),
             ("table_name", text(&table.name)),
             ("column_name", text(&column.name)),
             ("ordinal_position", number(ordinal + 1)),
@@ -202,28 +210,36 @@ impl Source<'_> {
     }
 
     /// The name of a type, the schema that it stands in, and its name there.
-    fn information_type(&self, scalar: &ScalarType) -> (String, &'static str, String) {
+    fn information_type(&self, scalar: &ScalarType) -> (String, &str, String) {
         match scalar {
             ScalarType::Array(element) => {
-                let name = match &**element {
+                let (schema, name) = match &**element {
                     ScalarType::Enum(id) => {
-                        self.catalog.enums.get(id).map_or_else(String::new, |found| format!("_{}", found.name))
+                        let (schema, name) = self.enum_name(*id);
+                        (schema, format!("_{name}"))
                     }
-                    _ => scalar.type_name(),
+                    _ => ("pg_catalog", scalar.type_name()),
                 };
-                ("ARRAY".to_owned(), "pg_catalog", name)
+                ("ARRAY".to_owned(), schema, name)
             }
             ScalarType::Enum(id) => {
-                let name = self.catalog.enums.get(id).map_or_else(String::new, |found| found.name.clone());
-                ("USER-DEFINED".to_owned(), "public", name)
+                let (schema, name) = self.enum_name(*id);
+                ("USER-DEFINED".to_owned(), schema, name.to_owned())
             }
             other => (other.format_type(-1), "pg_catalog", other.type_name()),
         }
     }
 
+    /// The schema and name of an enumeration.
+    fn enum_name(&self, id: Id) -> (&str, &str) {
+        let found = self.catalog.enums.get(&id);
+        let schema = found.and_then(|found| self.catalog.namespace_name(found.namespace));
+        (schema.unwrap_or_default(), found.map_or("", |found| &found.name))
+    }
+
     /// Every constraint of a table.
     fn information_constraints(&self, database: &str, table: &Table, rows: &mut Rows) {
-        let mut rows = ConstraintRows { view: rows.relation.name, database, table, rows };
+        let mut rows = ConstraintRows { view: rows.relation.name, database, catalog: self.catalog, table, rows };
         for index in &table.indexes {
             let Some(constraint) = &index.constraint else { continue };
             let kind = if table.primary_key == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
@@ -258,21 +274,27 @@ impl Source<'_> {
 struct ConstraintRows<'r> {
     view: &'static str,
     database: &'r str,
+    catalog: &'r Catalog,
     table: &'r Table,
     rows: &'r mut Rows,
 }
 
 impl ConstraintRows<'_> {
+    /// What is said comes first: of two values of one column the first counts.
     fn add(&mut self, name: &str, more: &[(&str, Datum)]) {
-        let mut values = vec![
+        let mut values = more.to_vec();
+        values.extend([
             ("constraint_catalog", text(self.database)),
-            ("constraint_schema", text("public")),
+            ("constraint_schema", self.schema(self.table)),
             ("constraint_name", text(name)),
             ("table_catalog", text(self.database)),
-            ("table_schema", text("public")),
-        ];
-        values.extend(more.iter().cloned());
+            ("table_schema", self.schema(self.table)),
+        ]);
         self.rows.add(&values);
+    }
+
+    fn schema(&self, table: &Table) -> Datum {
+        text(self.catalog.namespace_name(table.namespace).unwrap_or_default())
     }
 
     fn of_table(&mut self, constraint: &ConstraintName, kind: &str) {
@@ -290,6 +312,7 @@ impl ConstraintRows<'_> {
         for (place, &column) in columns.iter().enumerate() {
             let position = positions.map_or(Datum::Null, |positions| number(positions[place]));
             let values = [
+                ("table_schema", self.schema(owner)),
                 ("table_name", text(&owner.name)),
                 ("column_name", text(&owner.columns[column].name)),
                 ("ordinal_position", number(place + 1)),
@@ -319,7 +342,7 @@ impl ConstraintRows<'_> {
                 let unique = unique.and_then(|index| index.constraint.as_ref());
                 let values = [
                     ("unique_constraint_catalog", text(self.database)),
-                    ("unique_constraint_schema", text("public")),
+                    ("unique_constraint_schema", self.schema(target)),
                     ("unique_constraint_name", optional(unique.map(|constraint| constraint.name.as_str()))),
                     ("match_option", text("NONE")),
                     ("update_rule", text(rule(key.on_update))),

@@ -2,7 +2,7 @@
 
 use super::super::comments::comments;
 use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
-use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, small, text, vector};
+use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, small, text, vector};
 use crate::catalog::{Column, DefaultValue, Index, Table};
 use crate::ownership::blanking;
 use crate::system::definition_text::DefinitionText;
@@ -112,16 +112,16 @@ impl Source<'_> {
                 ("relhastriggers", flag(keys)),
                 ("reloptions", max_lag(table)),
             ];
-            class(rows, table.id.0, &table.name, PUBLIC, kind, &more);
+            class(rows, table.id.0, &table.name, table.namespace.0, kind, &more);
             for index in shown_indexes(table) {
                 let columns = index.columns.len() + index.declared.include.len();
                 let method = if index.declared.hash { HASH } else { BTREE };
                 let more = [("relnatts", small(columns)), ("relam", Datum::Oid(method))];
-                class(rows, index.id.0, &index.name, PUBLIC, "i", &more);
+                class(rows, index.id.0, &index.name, table.namespace.0, "i", &more);
             }
         }
         for sequence in self.catalog.sequences.values() {
-            class(rows, sequence.id.0, &sequence.name, PUBLIC, "S", &[("relnatts", small(3))]);
+            class(rows, sequence.id.0, &sequence.name, sequence.namespace.0, "S", &[("relnatts", small(3))]);
         }
     }
 

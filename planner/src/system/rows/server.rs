@@ -1,16 +1,16 @@
 //! What the server has without anyone creating it: schemas, roles, the database, settings, functions.
 
 use super::super::extension;
-use super::super::schemas::{DOGWOOD, EXTENSION};
+use super::super::schemas::{DOGWOOD, EXTENSION, SYSTEM};
 use super::{BTREE, DATABASE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
 use crate::scalar::ListedLockKey;
-use crate::scalar::env::names::SCHEMAS;
 use repr::{Array, Datum, ScalarType};
 use std::sync::Arc;
 
 impl Source<'_> {
     pub(super) fn namespaces(&self, rows: &mut Rows) {
-        for (name, id) in SCHEMAS {
+        let created = self.catalog.namespaces.iter().map(|(id, found)| (found.name.as_str(), id.0));
+        for (name, id) in SYSTEM.into_iter().chain(created) {
             rows.add(&[("oid", Datum::Oid(id)), ("nspname", text(name)), ("nspowner", Datum::Oid(OWNER))]);
         }
     }

@@ -2,7 +2,8 @@
 
 use super::super::builtin::function;
 use super::object::storage;
-use super::{OWNER, PUBLIC, Rows, Source, flag, recorded, text};
+use super::{OWNER, Rows, Source, flag, recorded, text};
+use crate::catalog::NamespaceId;
 use repr::{Datum, ScalarType};
 
 impl Source<'_> {
@@ -10,8 +11,8 @@ impl Source<'_> {
         recorded::recorded(rows);
         for found in self.catalog.enums.values() {
             let scalar = ScalarType::Enum(found.id);
-            one(rows, &scalar, &found.name);
-            one(rows, &scalar.array(), &format!("_{}", found.name));
+            one(rows, &scalar, found.namespace, &found.name);
+            one(rows, &scalar.array(), found.namespace, &format!("_{}", found.name));
         }
     }
 
@@ -32,7 +33,7 @@ impl Source<'_> {
 }
 
 /// An enumeration, or its array.
-fn one(rows: &mut Rows, scalar: &ScalarType, name: &str) {
+fn one(rows: &mut Rows, scalar: &ScalarType, namespace: NamespaceId, name: &str) {
     let element = scalar.element();
     let is_array = element.is_some();
     let function = |of_enum: &str, of_array: &str| {
@@ -43,7 +44,7 @@ fn one(rows: &mut Rows, scalar: &ScalarType, name: &str) {
     rows.add(&[
         ("oid", Datum::Oid(scalar.oid())),
         ("typname", text(name)),
-        ("typnamespace", Datum::Oid(PUBLIC)),
+        ("typnamespace", Datum::Oid(namespace.0)),
         ("typowner", Datum::Oid(OWNER)),
         ("typlen", Datum::Int2(length)),
         ("typbyval", flag((1..=8).contains(&length))),

@@ -9,7 +9,7 @@ impl Source<'_> {
     pub(super) fn tables_view(&self, rows: &mut Rows) {
         for table in self.catalog.stored_tables() {
             rows.add(&[
-                ("schemaname", text("public")),
+                ("schemaname", self.schema(table.namespace)),
                 ("tablename", text(&table.name)),
                 ("tableowner", text(&self.environment.session_user())),
                 ("hasindexes", flag(shown_indexes(table).next().is_some())),
@@ -34,10 +34,10 @@ impl Source<'_> {
     pub(super) fn views(&self, rows: &mut Rows) {
         for (table, view) in self.catalog.views().filter(|(_, view)| !view.materialized) {
             rows.add(&[
-                ("schemaname", text("public")),
+                ("schemaname", self.schema(table.namespace)),
                 ("viewname", text(&table.name)),
                 ("viewowner", text(&self.environment.session_user())),
-                ("definition", text(&view.definition())),
+                ("definition", self.view_definition(view)),
             ]);
         }
         for relation in crate::system::relations().iter().filter(|relation| relation.is_view) {
@@ -52,12 +52,12 @@ impl Source<'_> {
     pub(super) fn materialized_views(&self, rows: &mut Rows) {
         for (table, view) in self.catalog.views().filter(|(_, view)| view.materialized) {
             rows.add(&[
-                ("schemaname", text("public")),
+                ("schemaname", self.schema(table.namespace)),
                 ("matviewname", text(&table.name)),
                 ("matviewowner", text(&self.environment.session_user())),
                 ("hasindexes", flag(shown_indexes(table).next().is_some())),
                 ("ispopulated", flag(true)),
-                ("definition", text(&view.definition())),
+                ("definition", self.view_definition(view)),
             ]);
         }
     }
@@ -67,7 +67,7 @@ impl Source<'_> {
         for table in self.catalog.relations.values() {
             for index in shown_indexes(table) {
                 rows.add(&[
-                    ("schemaname", text("public")),
+                    ("schemaname", self.schema(table.namespace)),
                     ("tablename", text(&table.name)),
                     ("indexname", text(&index.name)),
                     ("indexdef", text(&shown.index(table, index, false))),
@@ -79,7 +79,7 @@ impl Source<'_> {
     pub(super) fn sequences_view(&self, rows: &mut Rows) {
         for sequence in self.catalog.sequences.values() {
             rows.add(&[
-                ("schemaname", text("public")),
+                ("schemaname", self.schema(sequence.namespace)),
                 ("sequencename", text(&sequence.name)),
                 ("sequenceowner", text(&self.environment.session_user())),
                 ("data_type", Datum::Oid(sequence.data_type.oid())),

@@ -3,10 +3,9 @@
 use super::super::arguments::{integer, oid, string, text};
 use super::super::text::quote_identifier;
 use super::super::{FunctionDefinition, strict};
-use super::spelling::spelled;
 use super::{Answer, EvalContext};
-use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
-use crate::resolve::qualified_definition;
+use crate::catalog::{Catalog, Class, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
+use crate::resolve::shown_definition;
 use crate::system::{self, definition_text::DefinitionText};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, SequenceId, ValueError};
 
@@ -35,7 +34,7 @@ fn action(event: &str, action: ReferentialAction) -> String {
 
 fn foreign_key(ctx: &EvalContext, table: &Table, key: &ForeignKey) -> String {
     let (name, columns) = match ctx.environment.catalog().table(key.target) {
-        Some(target) => (ctx.names().spelled(&target.name), column_list(target, &key.target_columns)),
+        Some(target) => (ctx.names().spelled(target), column_list(target, &key.target_columns)),
         None => (key.target.to_string(), String::new()),
     };
     format!(
@@ -113,7 +112,7 @@ fn serial_sequence(ctx: &EvalContext, args: &[Datum]) -> Answer {
     let (table_name, column_name) = (text(&args[0])?, text(&args[1])?);
     let catalog = ctx.environment.catalog();
     let missing = || ValueError::new("42P01", format!("relation \"{table_name}\" does not exist"));
-    let id = ctx.names().class_oid(table_name).ok_or_else(missing)?;
+    let id = ctx.names().class(table_name)?.map(Class::oid).ok_or_else(missing)?;
     let no_column = |name: &str| {
         ValueError::new("42703", format!("column \"{column_name}\" of relation \"{name}\" does not exist"))
     };
@@ -132,28 +131,23 @@ fn serial_sequence(ctx: &EvalContext, args: &[Datum]) -> Answer {
     let sequence = from_default
         .and_then(|id| catalog.sequences.get(&id))
         .or_else(|| catalog.sequences.values().find(|sequence| sequence.owned_by == Some((table.id, place))));
-    sequence.map_or(Ok(Datum::Null), |sequence| string(format!("public.{}", quote_identifier(&sequence.name))))
+    sequence.map_or(Ok(Datum::Null), |found| string(ctx.names().scope().qualified(found.namespace, &found.name)))
 }
 
 /// A view's query, by its OID or name; an empty text for what is no view.
 fn view(ctx: &EvalContext, id: u32) -> Answer {
     let catalog = ctx.environment.catalog();
     match catalog.table(RelationId(id)) {
-        Some(table) => string(table.view.as_ref().map_or_else(String::new, |view| {
-            let names = ctx.names();
-            if names.public_is_searched() {
-                view.definition()
-            } else {
-                spelled(&qualified_definition(view, catalog), &names)
-            }
-        })),
+        Some(table) => {
+            string(table.view.as_ref().map_or_else(String::new, |view| shown_definition(view, ctx.names().scope())))
+        }
         None => Ok(Datum::Null),
     }
 }
 
 fn view_by_name(ctx: &EvalContext, name: &str) -> Answer {
     let missing = || ValueError::new("42P01", format!("relation \"{name}\" does not exist"));
-    view(ctx, ctx.names().class_oid(name).ok_or_else(missing)?)
+    view(ctx, ctx.names().class(name)?.map(Class::oid).ok_or_else(missing)?)
 }
 
 fn nothing(_: &EvalContext, _: &[Datum], _: &repr::ScalarType) -> Answer {

@@ -3,13 +3,13 @@
 use super::super::arguments::{integer, oid};
 use super::super::text::quote_identifier;
 use super::super::{FunctionDefinition, strict};
-use super::{EvalContext, SCHEMAS};
-use crate::catalog::Catalog;
+use super::EvalContext;
+use crate::catalog::{Catalog, Class, NamespaceId, Table};
 use crate::system;
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE, function};
 use crate::system::extension;
 use repr::text::TextCatalog;
-use repr::{Datum, Id, IndexId, RelationId, ScalarType, SequenceId, ValueError};
+use repr::{Datum, Id, RelationId, ScalarType, ValueError};
 
 const PG_CLASS: Id = 1259;
 const PG_CONSTRAINT: Id = 2606;
@@ -66,7 +66,8 @@ pub(crate) fn identity(ctx: &EvalContext, args: &[Datum]) -> Result<Identity, Va
             }
             Some(_) => match catalog.enums.get(&id) {
                 Some(found) => {
-                    Identity::of("type", Some("public"), Some(&found.name), qualified("public", &found.name))
+                    let schema = catalog.namespace_name(found.namespace).unwrap_or_default();
+                    Identity::of("type", Some(schema), Some(&found.name), qualified(schema, &found.name))
                 }
                 None => Identity::missing("type"),
             },
@@ -76,8 +77,8 @@ pub(crate) fn identity(ctx: &EvalContext, args: &[Datum]) -> Result<Identity, Va
             Some(name) => Identity::of("operator", Some("pg_catalog"), None, format!("pg_catalog.{name}")),
             None => Identity::missing("operator"),
         },
-        PG_NAMESPACE => match SCHEMAS.iter().find(|(_, known)| *known == id) {
-            Some((name, _)) => Identity::of("schema", None, Some(name), quote_identifier(name)),
+        PG_NAMESPACE => match catalog.namespace_name(NamespaceId(id)) {
+            Some(name) => Identity::of("schema", None, Some(name), quote_identifier(name)),
             None => Identity::missing("schema"),
         },
         PG_EXTENSION => match extension::installed(catalog).find(|(oid, _)| *oid == id) {
@@ -86,9 +87,10 @@ pub(crate) fn identity(ctx: &EvalContext, args: &[Datum]) -> Result<Identity, Va
         },
         PG_CONSTRAINT => match constraint(catalog, id) {
             Some((table, name)) => {
-                let on = qualified("public", table);
+                let schema = catalog.namespace_name(table.namespace).unwrap_or_default();
+                let on = qualified(schema, &table.name);
                 let text = format!("{} on {on}", quote_identifier(name));
-                Identity::of("table constraint", Some("public"), None, text)
+                Identity::of("table constraint", Some(schema), None, text)
             }
             None => Identity::missing("constraint"),
         },
@@ -102,18 +104,12 @@ pub(crate) fn identity(ctx: &EvalContext, args: &[Datum]) -> Result<Identity, Va
 
 /// A relation, or one of its columns.
 fn relation(catalog: &Catalog, id: Id, part: i64) -> Identity {
-    let system = system::find_by_id(RelationId(id));
-    let table = catalog.table(RelationId(id));
-    let index = || catalog.relations.values().find_map(|table| table.index(IndexId(id)));
-    let (kind, schema, name) = match (system, table) {
-        (Some(found), _) => (if found.is_view { "view" } else { "table" }, found.schema, found.name),
-        (None, Some(found)) => (kind_of(found.view.as_ref().map(|view| view.materialized)), "public", &*found.name),
-        (None, None) => match (catalog.sequences.get(&SequenceId(id)), index()) {
-            (Some(found), _) => ("sequence", "public", &*found.name),
-            (None, Some(found)) => ("index", "public", &*found.name),
-            (None, None) => return Identity::missing("relation"),
-        },
+    let Some(found) = catalog.class_by_oid(id) else { return Identity::missing("relation") };
+    let kind = match found {
+        Class::Relation(table) => kind_of(table.view.as_ref().map(|view| view.materialized)),
+        Class::Sequence(_) | Class::Index(..) | Class::System(_) => found.kind(),
     };
+    let (schema, name) = (catalog.namespace_name(found.namespace()).unwrap_or_default(), found.name());
     let qualified = format!("{}.{}", quote_identifier(schema), quote_identifier(name));
     match (part, column(catalog, id, part)) {
         (0, _) => Identity::of(kind, Some(schema), Some(name), qualified),
@@ -143,13 +139,13 @@ fn kind_of(materialized: Option<bool>) -> &'static str {
 }
 
 /// The table and the name of a constraint.
-fn constraint(catalog: &Catalog, id: Id) -> Option<(&str, &str)> {
+fn constraint(catalog: &Catalog, id: Id) -> Option<(&Table, &str)> {
     catalog.relations.values().find_map(|table| {
         let indexes = table.indexes.iter().filter_map(|index| index.constraint.as_ref());
         let checks = table.checks.iter().map(|check| &check.constraint);
         let keys = table.foreign_keys.iter().map(|key| &key.constraint);
         let found = indexes.chain(checks).chain(keys).find(|constraint| constraint.id == id)?;
-        Some((&*table.name, &*found.name))
+        Some((&**table, &*found.name))
     })
 }
 

@@ -3,6 +3,7 @@
 use super::super::arguments::{text, truth};
 use super::super::{FunctionDefinition, strict};
 use super::{Answer, EvalContext};
+use crate::catalog::{NamespaceId, Scope};
 use repr::{Datum, ValueError};
 
 /// Whether the relation in question exists: by name it must, by OID it may not.
@@ -11,7 +12,7 @@ fn on_relation(ctx: &EvalContext, relation: &Datum) -> Answer {
         Datum::Oid(id) => Ok(ctx.names().class_name(*id).map_or(Datum::Null, |_| Datum::Bool(true))),
         name => {
             let name = text(name)?;
-            match ctx.names().class_oid(name) {
+            match ctx.names().class(name)? {
                 Some(_) => truth(true),
                 None => Err(ValueError::new("42P01", format!("relation \"{name}\" does not exist"))),
             }
@@ -29,6 +30,21 @@ fn column(ctx: &EvalContext, args: &[Datum]) -> Answer {
     on_relation(ctx, &args[args.len() - 3])
 }
 
+/// The same for schemas.
+fn schema(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    let catalog = ctx.environment.catalog();
+    match &args[args.len() - 2] {
+        Datum::Oid(id) => Ok(catalog.namespace_name(NamespaceId(*id)).map_or(Datum::Null, |_| Datum::Bool(true))),
+        name => {
+            let name = text(name)?;
+            match Scope::from(catalog).namespace(name) {
+                Some(_) => truth(true),
+                None => Err(ValueError::new("3F000", format!("schema \"{name}\" does not exist"))),
+            }
+        }
+    }
+}
+
 pub(in super::super) const PRIVILEGES: &[FunctionDefinition] = &[
     strict("has_table_privilege(text, text) bool", |ctx, a, _| relation(ctx, a)).stable(),
     strict("has_table_privilege(oid, text) bool", |ctx, a, _| relation(ctx, a)).stable(),
@@ -42,10 +58,10 @@ pub(in super::super) const PRIVILEGES: &[FunctionDefinition] = &[
     strict("has_column_privilege(text, text, text) bool", |ctx, a, _| column(ctx, a)).stable(),
     strict("has_column_privilege(oid, text, text) bool", |ctx, a, _| column(ctx, a)).stable(),
     strict("has_column_privilege(oid, int2, text) bool", |ctx, a, _| column(ctx, a)).stable(),
-    strict("has_schema_privilege(text, text) bool", |_, _, _| truth(true)).stable(),
-    strict("has_schema_privilege(oid, text) bool", |_, _, _| truth(true)).stable(),
-    strict("has_schema_privilege(name, text, text) bool", |_, _, _| truth(true)).stable(),
-    strict("has_schema_privilege(name, oid, text) bool", |_, _, _| truth(true)).stable(),
+    strict("has_schema_privilege(text, text) bool", |ctx, a, _| schema(ctx, a)).stable(),
+    strict("has_schema_privilege(oid, text) bool", |ctx, a, _| schema(ctx, a)).stable(),
+    strict("has_schema_privilege(name, text, text) bool", |ctx, a, _| schema(ctx, a)).stable(),
+    strict("has_schema_privilege(name, oid, text) bool", |ctx, a, _| schema(ctx, a)).stable(),
     strict("has_database_privilege(text, text) bool", |_, _, _| truth(true)).stable(),
     strict("has_database_privilege(oid, text) bool", |_, _, _| truth(true)).stable(),
     strict("has_database_privilege(name, text, text) bool", |_, _, _| truth(true)).stable(),

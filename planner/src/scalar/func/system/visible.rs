@@ -2,23 +2,28 @@
 
 use super::super::arguments::oid;
 use super::super::{FunctionDefinition, strict};
-use super::{Answer, EvalContext, search_path};
+use super::{Answer, EvalContext};
 use crate::scalar::env::names::COLLATIONS;
-use crate::system::{self, builtin, builtin::function, opclass};
-use repr::{Datum, RelationId, ScalarType};
+use crate::system::{builtin, builtin::function, opclass};
+use repr::{Datum, ScalarType};
 
 fn relation(ctx: &EvalContext, arg: &Datum) -> Answer {
     let (id, names) = (oid(arg)?, ctx.names());
-    Ok(match system::find_by_id(RelationId(id)) {
-        Some(relation) => Datum::Bool(search_path(ctx, true).iter().any(|schema| schema == relation.schema)),
-        None => names.class_name(id).map_or(Datum::Null, |_| Datum::Bool(names.public_is_searched())),
-    })
+    let found = ctx.environment.catalog().class_by_oid(id);
+    Ok(found.map_or(Datum::Null, |class| Datum::Bool(names.scope().sees_class(class.name(), id))))
 }
 
 fn data_type(ctx: &EvalContext, arg: &Datum) -> Answer {
     let (id, names) = (oid(arg)?, ctx.names());
     let built_in = ScalarType::from_oid(id).is_some() || builtin::type_by_id(id).is_some();
-    Ok(names.type_name(id, -1).map_or(Datum::Null, |_| Datum::Bool(built_in || names.public_is_searched())))
+    let enums = &ctx.environment.catalog().enums;
+    // An enum's array type has the next OID.
+    let made = enums.get(&id).or_else(|| enums.get(&id.checked_sub(1)?));
+    Ok(match made {
+        _ if built_in => Datum::Bool(true),
+        Some(found) => Datum::Bool(names.scope().sees_type(found)),
+        None => names.type_name(id, -1).map_or(Datum::Null, |_| Datum::Bool(true)),
+    })
 }
 
 /// Of what stands in pg_catalog, which is always searched.

@@ -1,0 +1,75 @@
+//! What names mean to a session: its search path, and what it finds by it.
+
+use super::Session;
+use planner::catalog::{Catalog, Class, Scope, SearchPath, Table};
+use planner::parse::statement::ObjectName;
+use state::SqlError;
+use std::sync::Arc;
+
+/// The catalog as a session sees it.
+pub struct Seen {
+    /// What there is.
+    pub catalog: Arc<Catalog>,
+    /// Where bare names are looked for.
+    pub path: Arc<SearchPath>,
+}
+
+impl Seen {
+    /// For the planner.
+    pub fn scope(&self) -> Scope<'_> {
+        Scope { catalog: &self.catalog, path: &self.path }
+    }
+}
+
+impl Session {
+    /// The catalog, and where this session looks for bare names in it.
+    pub(super) fn seen(&self) -> Seen {
+        let catalog = self.catalog();
+        Seen { path: self.search_path(&catalog), catalog }
+    }
+
+    /// Where this session looks for bare names.
+    pub(super) fn search_path(&self, catalog: &Arc<Catalog>) -> Arc<SearchPath> {
+        let mut state = self.state.lock();
+        let version = state.settings.version();
+        if let Some((made_at, made_for, path)) = &state.remembered.path
+            && *made_at == version
+            && Arc::ptr_eq(made_for, catalog)
+        {
+            return path.clone();
+        }
+        let setting = state.settings.get("search_path").unwrap_or_default();
+        let path = Arc::new(SearchPath::of(setting, &self.client.user, &self.client.database, catalog));
+        state.remembered.path = Some((version, catalog.clone(), path.clone()));
+        path
+    }
+
+    /// The table or view that a name means, if it is one. 3F000 if there is no such schema, 0A000 of another database.
+    pub(super) fn table_named<'c>(
+        &self,
+        catalog: &'c Arc<Catalog>,
+        name: &ObjectName,
+    ) -> Result<Option<&'c Arc<Table>>, SqlError> {
+        let path = self.search_path(catalog);
+        name.require_own(&path)?;
+        let scope = Scope { catalog, path: &path };
+        if let Some(schema) = name.schema.as_ref().filter(|schema| scope.namespace(schema).is_none()) {
+            return Err(SqlError::new("3F000", format!("schema \"{schema}\" does not exist")));
+        }
+        let found = match scope.class(name.schema.as_deref(), &name.name) {
+            Some(Class::Relation(table)) => table.id,
+            Some(_) | None => return Ok(None),
+        };
+        Ok(catalog.table(found))
+    }
+
+    /// The table or view that a definition of that name makes, or would find in its place.
+    pub(super) fn table_made<'c>(&self, catalog: &'c Arc<Catalog>, name: &ObjectName) -> Option<&'c Arc<Table>> {
+        let path = self.search_path(catalog);
+        let place = match &name.schema {
+            Some(schema) => Scope { catalog, path: &path }.namespace(schema)?,
+            None => path.first()?,
+        };
+        catalog.table_in(place, &name.name)
+    }
+}

@@ -1,0 +1,344 @@
+//! What a written name means: the one place that turns a name and a search path into an object.
+//!
+//! `resolve` looks names up here for statements and definitions, `scalar::env::names` for `regclass` and its kind; both ways
+//! round, so that what is shown can be read again.
+
+use super::{Catalog, EnumType, Index, NamespaceId, Sequence, Table};
+use crate::error::PlanError;
+use crate::scalar::func::quote_identifier;
+use crate::system::{self, SystemRelation, schemas};
+use repr::{Id, IndexId, RelationId, SequenceId};
+use std::sync::{Arc, LazyLock};
+
+/// Where somebody looks for bare names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchPath {
+    /// The schemas that were named and are there, in order.
+    named: Vec<NamespaceId>,
+    /// The same, behind `pg_catalog` unless that is among them.
+    searched: Vec<NamespaceId>,
+    /// The database that names of three parts may begin with; none for kept texts.
+    database: Option<Arc<str>>,
+    /// Whose it is.
+    user: Option<Arc<str>>,
+}
+
+/// How kept texts are read, whoever reads them: bare names are of `public`.
+static KEPT: LazyLock<SearchPath> = LazyLock::new(|| SearchPath::through(vec![NamespaceId::PUBLIC], None));
+
+impl SearchPath {
+    /// A setting's value as a session has it: `$user` is the login's own schema, and what is not there is passed over.
+    pub fn of(setting: &str, user: &str, database: &str, catalog: &Catalog) -> SearchPath {
+        let scope = Scope { catalog, path: SearchPath::kept() };
+        let mut named: Vec<NamespaceId> = Vec::new();
+        for name in listed(setting) {
+            let name = if name == "$user" { user } else { &*name };
+            named.extend(scope.namespace(name).filter(|found| !named.contains(found)));
+        }
+        SearchPath { user: Some(user.into()), ..SearchPath::through(named, Some(database.into())) }
+    }
+
+    /// How kept texts are read.
+    pub fn kept() -> &'static SearchPath {
+        &KEPT
+    }
+
+    fn through(named: Vec<NamespaceId>, database: Option<Arc<str>>) -> SearchPath {
+        let mut searched = named.clone();
+        if !searched.contains(&NamespaceId::PG_CATALOG) {
+            searched.insert(0, NamespaceId::PG_CATALOG);
+        }
+        SearchPath { named, searched, database, user: None }
+    }
+
+    /// The same with a schema in front of it.
+    pub(crate) fn behind(&self, first: NamespaceId) -> SearchPath {
+        let rest = self.named.iter().copied().filter(|known| *known != first);
+        let named = std::iter::once(first).chain(rest).collect();
+        SearchPath { user: self.user.clone(), ..SearchPath::through(named, self.database.clone()) }
+    }
+
+    /// Whose it is, if it is a session's.
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    /// The schema that new objects are made in.
+    pub fn first(&self) -> Option<NamespaceId> {
+        self.named.first().copied()
+    }
+
+    /// The schemas that were named and are there.
+    pub(crate) fn named(&self) -> &[NamespaceId] {
+        &self.named
+    }
+
+    /// Those in which bare names are found.
+    pub(crate) fn searched(&self) -> &[NamespaceId] {
+        &self.searched
+    }
+
+    /// Whether bare names mean what they mean in kept texts.
+    pub fn is_as_kept(&self) -> bool {
+        self.searched == KEPT.searched
+    }
+
+    /// Whether it is no session's.
+    pub(crate) fn is_of_kept_texts(&self) -> bool {
+        self.database.is_none()
+    }
+
+    /// 0A000 for a name that begins with another database.
+    ///
+    /// # Errors
+    /// See above.
+    pub(crate) fn require_own(&self, database: Option<&str>, schema: &str, name: &str) -> Result<(), PlanError> {
+        match (database, &self.database) {
+            (Some(named), Some(own)) if named != &**own => {
+                let message = format!("cross-database references are not implemented: \"{named}.{schema}.{name}\"");
+                Err(PlanError::new("0A000", message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The names of a list as `SET search_path` keeps it.
+fn listed(setting: &str) -> Vec<String> {
+    let (mut names, mut name, mut quoted) = (Vec::new(), String::new(), false);
+    let mut characters = setting.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                name.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => names.push(std::mem::take(&mut name)),
+            blank if !quoted && blank.is_whitespace() => {}
+            letter if !quoted => name.extend(letter.to_lowercase()),
+            letter => name.push(letter),
+        }
+    }
+    names.push(name);
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// The catalog as somebody sees it who writes names.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// What there is.
+    pub catalog: &'a Catalog,
+    /// Where bare names are looked for.
+    pub path: &'a SearchPath,
+}
+
+/// By nobody in particular: as kept texts are read.
+impl<'a> From<&'a Catalog> for Scope<'a> {
+    fn from(catalog: &'a Catalog) -> Self {
+        Scope { catalog, path: SearchPath::kept() }
+    }
+}
+
+impl<'a> From<&'a Arc<Catalog>> for Scope<'a> {
+    fn from(catalog: &'a Arc<Catalog>) -> Self {
+        Scope { catalog, path: SearchPath::kept() }
+    }
+}
+
+/// What has its name among relations, which share theirs.
+#[derive(Clone, Copy)]
+pub enum Class<'a> {
+    /// A table or view.
+    Relation(&'a Arc<Table>),
+    /// A sequence.
+    Sequence(&'a Arc<Sequence>),
+    /// An index and its table.
+    Index(&'a Arc<Table>, &'a Index),
+    /// A relation of the system's.
+    System(&'static SystemRelation),
+}
+
+impl Class<'_> {
+    /// Its OID.
+    pub fn oid(self) -> Id {
+        match self {
+            Class::Relation(table) => table.id.0,
+            Class::Sequence(sequence) => sequence.id.0,
+            Class::Index(_, index) => index.id.0,
+            Class::System(relation) => relation.id.0,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Class::Relation(table) => &table.name,
+            Class::Sequence(sequence) => &sequence.name,
+            Class::Index(_, index) => &index.name,
+            Class::System(relation) => relation.name,
+        }
+    }
+
+    /// The schema that it is in.
+    pub(crate) fn namespace(&self) -> NamespaceId {
+        match self {
+            Class::Relation(table) | Class::Index(table, _) => table.namespace,
+            Class::Sequence(sequence) => sequence.namespace,
+            Class::System(relation) => relation.namespace(),
+        }
+    }
+
+    /// What messages call it.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Class::Relation(table) => table.kind(),
+            Class::Sequence(_) => "sequence",
+            Class::Index(..) => "index",
+            Class::System(relation) if relation.is_view => "view",
+            Class::System(_) => "table",
+        }
+    }
+}
+
+impl Catalog {
+    /// The relation, sequence, index or system relation of that OID.
+    pub(crate) fn class_by_oid(&self, oid: Id) -> Option<Class<'_>> {
+        if let Some(table) = self.table(RelationId(oid)) {
+            return Some(Class::Relation(table));
+        }
+        if let Some(sequence) = self.sequences.get(&SequenceId(oid)) {
+            return Some(Class::Sequence(sequence));
+        }
+        if let Some(relation) = system::find_by_id(RelationId(oid)) {
+            return Some(Class::System(relation));
+        }
+        let mut indexes = self.relations.values();
+        indexes.find_map(|table| table.index(IndexId(oid)).map(|index| Class::Index(table, index)))
+    }
+}
+
+impl<'a> Scope<'a> {
+    /// The schema of that name, created or the system's.
+    pub fn namespace(self, name: &str) -> Option<NamespaceId> {
+        let system = schemas::SYSTEM.iter().find(|(known, _)| *known == name);
+        system.map(|(_, id)| NamespaceId(*id)).or_else(|| self.catalog.namespace_by_name(name))
+    }
+
+    /// 3F000 if there is no such schema.
+    ///
+    /// # Errors
+    /// See above.
+    pub(crate) fn require_namespace(self, name: &str) -> Result<NamespaceId, PlanError> {
+        let missing = || PlanError::new("3F000", format!("schema \"{name}\" does not exist"));
+        self.namespace(name).ok_or_else(missing)
+    }
+
+    /// The table, view, sequence, index or system relation that a name means.
+    pub fn class(self, schema: Option<&str>, name: &str) -> Option<Class<'a>> {
+        match schema {
+            Some(schema) => self.class_in(self.namespace(schema)?, name),
+            None => self.path.searched().iter().find_map(|namespace| self.class_in(*namespace, name)),
+        }
+    }
+
+    /// What has that name in a schema.
+    pub(crate) fn class_in(self, namespace: NamespaceId, name: &str) -> Option<Class<'a>> {
+        let catalog = self.catalog;
+        if !catalog.namespaces.contains_key(&namespace) {
+            return system::find(catalog.namespace_name(namespace)?, name).map(Class::System);
+        }
+        let relation = catalog.table_in(namespace, name).map(Class::Relation);
+        let sequence = || catalog.sequence_in(namespace, name).map(Class::Sequence);
+        let index = || catalog.index_in(namespace, name).map(|(table, index)| Class::Index(table, index));
+        relation.or_else(sequence).or_else(index)
+    }
+
+    /// The enum type that a name means.
+    pub fn enum_type(self, schema: Option<&str>, name: &str) -> Option<&'a Arc<EnumType>> {
+        match schema {
+            Some(schema) => self.catalog.enum_in(self.namespace(schema)?, name),
+            None => self.path.searched().iter().find_map(|namespace| self.catalog.enum_in(*namespace, name)),
+        }
+    }
+
+    /// Whether the bare name of a relation, sequence or index means it.
+    pub(crate) fn sees_class(self, name: &str, oid: Id) -> bool {
+        self.class(None, name).is_some_and(|found| found.oid() == oid)
+    }
+
+    /// Whether the bare name of a type means it.
+    pub(crate) fn sees_type(self, found: &EnumType) -> bool {
+        crate::resolve::types::builtin(&found.name).is_none()
+            && self.enum_type(None, &found.name).is_some_and(|seen| seen.id == found.id)
+    }
+
+    /// A relation, sequence or index as SQL must spell it to be found.
+    pub(crate) fn spelled_by_oid(self, oid: Id) -> Option<String> {
+        let class = self.catalog.class_by_oid(oid)?;
+        Some(match class {
+            Class::Relation(table) => self.spelled_table(table),
+            Class::Sequence(sequence) => self.spelled_sequence(sequence),
+            Class::Index(table, index) => self.spelled_index(table, index),
+            Class::System(relation) if self.sees_class(relation.name, oid) => quote_identifier(relation.name),
+            Class::System(relation) => format!("{}.{}", relation.schema, quote_identifier(relation.name)),
+        })
+    }
+
+    /// A table or view as SQL must spell it to be found.
+    pub fn spelled_table(self, table: &Table) -> String {
+        self.spelled(table.namespace, &table.name, self.sees_class(&table.name, table.id.0))
+    }
+
+    /// A sequence as SQL must spell it to be found.
+    pub fn spelled_sequence(self, sequence: &Sequence) -> String {
+        self.spelled(sequence.namespace, &sequence.name, self.sees_class(&sequence.name, sequence.id.0))
+    }
+
+    /// An index as SQL must spell it to be found.
+    pub(crate) fn spelled_index(self, table: &Table, index: &Index) -> String {
+        self.spelled(table.namespace, &index.name, self.sees_class(&index.name, index.id.0))
+    }
+
+    /// A type as SQL must spell it to be found.
+    pub fn spelled_type(self, found: &EnumType) -> String {
+        self.spelled(found.namespace, &found.name, self.sees_type(found))
+    }
+
+    fn spelled(self, namespace: NamespaceId, name: &str, seen: bool) -> String {
+        if seen { quote_identifier(name) } else { self.qualified(namespace, name) }
+    }
+
+    /// A name behind its schema's.
+    pub(crate) fn qualified(self, namespace: NamespaceId, name: &str) -> String {
+        let schema = self.catalog.namespace_name(namespace).unwrap_or_default();
+        format!("{}.{}", quote_identifier(schema), quote_identifier(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scope, SearchPath, listed};
+    use crate::catalog::{Catalog, Namespace, NamespaceId};
+
+    #[test]
+    fn lists_are_read_as_they_are_kept() {
+        assert_eq!(listed("\"$user\", public"), ["$user", "public"]);
+        assert_eq!(listed(" A ,\"B c\", \"d\"\"e\",\"\""), ["a", "B c", "d\"e"]);
+        assert!(listed("").is_empty());
+    }
+
+    #[test]
+    fn a_path_holds_what_is_there_behind_pg_catalog() {
+        let mut catalog = Catalog::default();
+        catalog.namespaces.insert(NamespaceId(20_000), Namespace { name: "ada".into() });
+        let path = |setting: &str| SearchPath::of(setting, "ada", "d", &catalog);
+        assert_eq!(path("\"$user\", public, gone").named(), [NamespaceId(20_000), NamespaceId::PUBLIC]);
+        assert_eq!(path("public").searched(), [NamespaceId::PG_CATALOG, NamespaceId::PUBLIC]);
+        assert_eq!(path("public, pg_catalog").searched(), [NamespaceId::PUBLIC, NamespaceId::PG_CATALOG]);
+        assert!(path("public").is_as_kept() && !path("").is_as_kept());
+        let scope = Scope { catalog: &catalog, path: &path("") };
+        assert!(scope.class(None, "pg_class").is_some() && scope.class(Some("ada"), "pg_class").is_none());
+    }
+}

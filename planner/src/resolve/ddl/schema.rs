@@ -1,0 +1,324 @@
+//! Schemas: made, renamed, dropped with what is in them; and objects that move from one to another.
+
+use super::change::DefinitionChange;
+use crate::catalog::{Catalog, DefaultValue, Namespace, NamespaceId, Scope, Table};
+use crate::error::PlanError;
+use crate::parse::Statement;
+use crate::parse::definition::CreateSchema;
+use crate::parse::statement::{Identifier, ObjectKind, ObjectName};
+use crate::resolve::kept_text::respelled;
+use crate::resolve::view::moved;
+use repr::{Id, RelationId, SequenceId};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl DefinitionChange<'_> {
+    pub(super) fn create_schema(&mut self, create: &CreateSchema) -> Result<&'static str, PlanError> {
+        const TAG: &str = "CREATE SCHEMA";
+        let asking = || self.path.user().unwrap_or_default().to_owned();
+        let name = match (&create.name, &create.owner) {
+            (Some(name), _) | (None, Some(name)) => name.name.clone(),
+            (None, None) => asking(),
+        };
+        refuse_reserved(&name)?;
+        if self.scope().namespace(&name).is_some() {
+            let message = format!("schema \"{name}\" already exists");
+            if !create.if_not_exists {
+                return Err(PlanError::new("42P06", message));
+            }
+            self.notice("42P06", format!("{message}, skipping"));
+            return Ok(TAG);
+        }
+        let id = NamespaceId(self.next_id());
+        self.catalog.namespaces.insert(id, Namespace { name: name.clone() });
+        let around = self.path.clone();
+        self.path = around.behind(id);
+        let made = self.create_elements(&name, &create.elements);
+        self.path = around;
+        made.map(|()| TAG)
+    }
+
+    /// What CREATE SCHEMA makes at once: sequences before tables before views before indexes, as in PostgreSQL.
+    fn create_elements(&mut self, schema: &str, elements: &[Statement]) -> Result<(), PlanError> {
+        let rank = |element: &&Statement| match element {
+            Statement::CreateSequence { .. } => 0,
+            Statement::CreateTable(_) => 1,
+            Statement::CreateView(_) => 2,
+            _ => 3,
+        };
+        let mut elements: Vec<&Statement> = elements.iter().collect();
+        elements.sort_by_key(rank);
+        for element in elements {
+            let named = match element {
+                Statement::CreateSequence { name, .. } => name,
+                Statement::CreateTable(create) => &create.name,
+                Statement::CreateView(create) => &create.name,
+                Statement::CreateIndex(create) => &create.table,
+                _ => return Err(PlanError::unsupported("this statement within CREATE SCHEMA")),
+            };
+            if let Some(other) = named.schema.as_ref().filter(|other| *other != schema) {
+                let message =
+                    format!("CREATE specifies a schema ({other}) different from the one being created ({schema})");
+                return Err(PlanError::new("42P15", message));
+            }
+            self.apply(element)?;
+        }
+        Ok(())
+    }
+
+    /// A schema by its name in a statement about schemas.
+    pub(super) fn schema(&self, name: &ObjectName) -> Result<NamespaceId, PlanError> {
+        match &name.schema {
+            None => self.scope().require_namespace(&name.name),
+            Some(_) => Err(PlanError::new("42601", "syntax error at or near \".\"").at(Some(name.position))),
+        }
+    }
+
+    /// ALTER SCHEMA … RENAME TO
+    pub(super) fn rename_schema(&mut self, name: &ObjectName, new: &Identifier) -> Result<(), PlanError> {
+        let id = self.schema(name)?;
+        if self.scope().namespace(&new.name).is_some() {
+            return Err(PlanError::new("42P06", format!("schema \"{}\" already exists", new.name)));
+        }
+        refuse_reserved(&new.name)?;
+        if !self.catalog.namespaces.contains_key(&id) {
+            return Err(PlanError::new("42501", format!("permission denied for schema {}", name.name)));
+        }
+        self.renaming(|change| {
+            if let Some(found) = change.catalog.namespaces.get_mut(&id) {
+                found.name.clone_from(&new.name);
+            }
+        });
+        Ok(())
+    }
+
+    /// ALTER … SET SCHEMA
+    pub(super) fn set_schema(
+        &mut self,
+        kind: ObjectKind,
+        if_exists: bool,
+        name: &ObjectName,
+        schema: &Identifier,
+    ) -> Result<&'static str, PlanError> {
+        let tag = super::alter::alter_tag(kind);
+        if kind == ObjectKind::Type {
+            let id = self.enum_type(name)?;
+            let to = self.destination(schema)?;
+            self.move_type(id, to)?;
+            return Ok(tag);
+        }
+        if if_exists && self.is_missing(name)? {
+            return Ok(tag);
+        }
+        match kind {
+            ObjectKind::Sequence => {
+                let id = self.sequence(name)?;
+                self.set_schema_of_sequence(id, schema)?;
+            }
+            ObjectKind::View | ObjectKind::MaterializedView => {
+                let id = self.view(name, kind == ObjectKind::MaterializedView)?;
+                self.set_schema_of_relation(id, schema)?;
+            }
+            ObjectKind::Table | ObjectKind::Index | ObjectKind::Schema | ObjectKind::Type => {
+                return Err(PlanError::unsupported(format!("{tag} … SET SCHEMA")));
+            }
+        }
+        Ok(tag)
+    }
+
+    /// ALTER SEQUENCE … SET SCHEMA: one that a column owns goes where its table goes.
+    pub(super) fn set_schema_of_sequence(&mut self, id: SequenceId, schema: &Identifier) -> Result<(), PlanError> {
+        let sequence = Arc::clone(&self.catalog.sequences[&id]);
+        if let Some((table, _)) = sequence.owned_by {
+            let message = "cannot move an owned sequence into another schema";
+            return Err(PlanError::new("0A000", message).detail(format!(
+                "Sequence \"{}\" is linked to table \"{}\".",
+                sequence.name,
+                self.get(table).name
+            )));
+        }
+        let to = self.destination(schema)?;
+        if to != sequence.namespace {
+            self.require_free_there(to, &sequence.name)?;
+            self.renaming(|change| change.catalog.move_sequence(id, to, &sequence.name));
+        }
+        Ok(())
+    }
+
+    /// ALTER TABLE … SET SCHEMA, of views too: indexes and owned sequences go along.
+    pub(super) fn set_schema_of_relation(&mut self, id: RelationId, schema: &Identifier) -> Result<(), PlanError> {
+        let to = self.destination(schema)?;
+        let table = Arc::clone(self.get(id));
+        if to == table.namespace {
+            return Ok(());
+        }
+        let owned = self.catalog.sequences.values().filter(|found| found.owned_by.is_some_and(|(of, _)| of == id));
+        let owned: Vec<(SequenceId, String)> = owned.map(|found| (found.id, found.name.clone())).collect();
+        let indexes = table.indexes.iter().map(|index| &index.name);
+        for name in std::iter::once(&table.name).chain(indexes).chain(owned.iter().map(|(_, name)| name)) {
+            self.require_free_there(to, name)?;
+        }
+        self.require_no_type(to, &table.name)?;
+        self.renaming(|change| {
+            change.catalog.move_relation(id, to, &table.name);
+            for (sequence, name) in &owned {
+                change.catalog.move_sequence(*sequence, to, name);
+            }
+        });
+        Ok(())
+    }
+
+    fn move_type(&mut self, id: Id, to: NamespaceId) -> Result<(), PlanError> {
+        let found = Arc::clone(&self.catalog.enums[&id]);
+        if found.namespace == to {
+            return Ok(());
+        }
+        if self.catalog.enum_in(to, &found.name).is_some() || self.catalog.table_in(to, &found.name).is_some() {
+            let schema = self.catalog.namespace_name(to).unwrap_or_default();
+            let message = format!("type \"{}\" already exists in schema \"{schema}\"", found.name);
+            return Err(PlanError::new("42710", message));
+        }
+        self.renaming(|change| {
+            if let Some(found) = change.catalog.enums.get_mut(&id) {
+                Arc::make_mut(found).namespace = to;
+            }
+        });
+        Ok(())
+    }
+
+    fn destination(&self, schema: &Identifier) -> Result<NamespaceId, PlanError> {
+        let id = self.scope().require_namespace(&schema.name)?;
+        if self.catalog.namespaces.contains_key(&id) {
+            return Ok(id);
+        }
+        Err(PlanError::new("42501", format!("permission denied for schema {}", schema.name))
+            .detail("System catalog modifications are currently disallowed."))
+    }
+
+    fn require_free_there(&self, to: NamespaceId, name: &str) -> Result<(), PlanError> {
+        let Some(_) = self.kind_in(to, name) else { return Ok(()) };
+        let schema = self.catalog.namespace_name(to).unwrap_or_default();
+        Err(PlanError::new("42P07", format!("relation \"{name}\" already exists in schema \"{schema}\"")))
+    }
+
+    /// Gives something another name, or another schema, and all kept texts with it.
+    pub(super) fn renaming(&mut self, change: impl FnOnce(&mut Self)) {
+        let before = self.catalog.clone();
+        change(self);
+        let ids: Vec<RelationId> = self.catalog.relations.keys().copied().collect();
+        for id in ids {
+            if let Some(table) = respelled_table(self.get(id), &before, &self.catalog) {
+                *self.edit(id) = table;
+            }
+        }
+    }
+
+    /// DROP SCHEMA, with what is in it where CASCADE says so.
+    pub(super) fn drop_schemas(
+        &mut self,
+        if_exists: bool,
+        names: &[ObjectName],
+        cascade: bool,
+    ) -> Result<(), PlanError> {
+        let mut dropped: Vec<(NamespaceId, String)> = Vec::new();
+        for name in names {
+            match self.schema(name) {
+                Ok(id) if !self.catalog.namespaces.contains_key(&id) => {
+                    let message =
+                        format!("cannot drop schema {} because it is required by the database system", name.name);
+                    return Err(PlanError::new("2BP01", message));
+                }
+                Ok(id) if dropped.iter().any(|(known, _)| *known == id) => {}
+                Ok(id) => dropped.push((id, name.name.clone())),
+                Err(error) if if_exists && error.code == "3F000" => {
+                    self.notice("00000", format!("{error}, skipping"));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.drop_members(&dropped, cascade)?;
+        for (id, _) in dropped {
+            self.catalog.namespaces.remove(&id);
+            self.catalog.comments.remove(&id.0);
+        }
+        Ok(())
+    }
+
+    /// What is in schemas, by OID.
+    pub(super) fn members(&self, schemas: &[(NamespaceId, String)]) -> Vec<Member> {
+        let goes = |namespace: NamespaceId| schemas.iter().find(|(id, _)| *id == namespace).map(|(_, name)| name);
+        let relations = self.catalog.relations.values().filter_map(|table| {
+            let what = if table.is_stored() { What::Table(table.id) } else { What::View(table.id) };
+            Some(Member { id: table.id.0, what, schema: goes(table.namespace)?.clone() })
+        });
+        // One that a column owns goes with its table.
+        let free = self.catalog.sequences.values().filter(|sequence| sequence.owned_by.is_none());
+        let sequences = free.filter_map(|sequence| {
+            let (id, what) = (sequence.id.0, What::Sequence(sequence.id));
+            Some(Member { id, what, schema: goes(sequence.namespace)?.clone() })
+        });
+        let types = self.catalog.enums.values().filter_map(|found| {
+            Some(Member { id: found.id, what: What::Type(found.id), schema: goes(found.namespace)?.clone() })
+        });
+        let mut members: Vec<Member> = relations.chain(sequences).chain(types).collect();
+        members.sort_by_key(|member| member.id);
+        members
+    }
+}
+
+/// An object of a schema that is dropped.
+pub(super) struct Member {
+    pub(super) id: Id,
+    pub(super) what: What,
+    pub(super) schema: String,
+}
+
+pub(super) enum What {
+    Table(RelationId),
+    View(RelationId),
+    Sequence(SequenceId),
+    Type(Id),
+}
+
+/// The names under which the members stand that are relations.
+pub(super) fn relations_of(members: &[Member]) -> BTreeSet<RelationId> {
+    let relation = |member: &Member| match member.what {
+        What::Table(id) | What::View(id) => Some(id),
+        What::Sequence(_) | What::Type(_) => None,
+    };
+    members.iter().filter_map(relation).collect()
+}
+
+fn refuse_reserved(name: &str) -> Result<(), PlanError> {
+    if name.starts_with("pg_") {
+        return Err(PlanError::new("42939", format!("unacceptable schema name \"{name}\""))
+            .detail("The prefix \"pg_\" is reserved for system schemas."));
+    }
+    Ok(())
+}
+
+/// A table with its kept texts as the new catalog reads them; none if they stay as they are.
+fn respelled_table(table: &Arc<Table>, before: &Catalog, after: &Catalog) -> Option<Table> {
+    let mut new = Table::clone(table);
+    let mut changed = false;
+    let mut respell = |text: &mut String| {
+        let now = respelled(text, Scope::from(before), Scope::from(after));
+        changed |= now != *text;
+        *text = now;
+    };
+    new.checks.iter_mut().for_each(|check| respell(&mut check.expression));
+    let predicates = new.indexes.iter_mut().filter_map(|index| index.declared.predicate.as_mut());
+    predicates.for_each(|predicate| respell(&mut predicate.expression));
+    for column in &mut new.columns {
+        if let Some(DefaultValue::Expr(text) | DefaultValue::Generated(text)) = &mut column.default {
+            respell(text);
+        }
+    }
+    if let Some(view) = &mut new.view {
+        let mut query = moved(&view.query, before, after);
+        respell(&mut query);
+        changed |= query != view.query;
+        view.query = query;
+    }
+    changed.then_some(new)
+}

@@ -1,0 +1,181 @@
+//! Types and relations that an expression's text names, from one reader's way of naming them to another's.
+//!
+//! The catalog keeps expressions as text, and reads them by one search path, whatever the session's is (`SearchPath::kept`).
+//! So a text comes in by this door when it is kept, goes out by it when it is shown, and through it when something gets
+//! another name. Works on tokens, so that the rest stays as it was written.
+
+use super::types::builtin;
+use crate::catalog::Scope;
+use crate::parse::tokens_with_text;
+use crate::scalar::func::parse_identifier;
+use sqlparser::tokenizer::{Token, Word};
+
+/// The text with what `from` reads in it spelled so that `to` reads the same. Objects are the same by their OIDs.
+pub(crate) fn respelled(text: &str, from: Scope<'_>, to: Scope<'_>) -> String {
+    if from.path == to.path && std::ptr::eq(from.catalog, to.catalog) {
+        return text.to_owned();
+    }
+    let tokens = tokens_with_text(text);
+    let places = (0..tokens.len()).filter(|&place| !matches!(tokens[place].0, Token::Whitespace(_) | Token::EOF));
+    let mut respelling = Respelling {
+        places: places.collect(),
+        texts: tokens.iter().map(|(_, text)| (*text).to_owned()).collect(),
+        tokens: &tokens,
+        from,
+        to,
+    };
+    respelling.run();
+    respelling.texts.concat()
+}
+
+struct Respelling<'a, 't> {
+    tokens: &'a [(Token, &'t str)],
+    /// Where the tokens are that are no blanks.
+    places: Vec<usize>,
+    texts: Vec<String>,
+    from: Scope<'a>,
+    to: Scope<'a>,
+}
+
+impl<'a> Respelling<'a, '_> {
+    fn run(&mut self) {
+        // For each open parenthesis whether it is CAST's.
+        let mut casts = Vec::new();
+        let mut at = 0;
+        while at < self.places.len() {
+            let before = at.checked_sub(1).and_then(|before| self.token(before));
+            match self.token(at) {
+                Some(Token::LParen) => casts.push(before.is_some_and(|before| is_word(before, "cast"))),
+                Some(Token::RParen) => {
+                    casts.pop();
+                }
+                Some(Token::Word(_)) if before != Some(&Token::Period) => {
+                    let count = self.dotted(at);
+                    let cast = before == Some(&Token::DoubleColon)
+                        || before.is_some_and(|before| is_word(before, "as")) && casts.last() == Some(&true);
+                    let literal = matches!(self.token(at + 2 * count - 1), Some(Token::SingleQuotedString(_)));
+                    if cast || literal {
+                        self.data_type(at, count);
+                    }
+                    at += 2 * (count - 1);
+                }
+                Some(Token::SingleQuotedString(name)) if self.names_relation(at) => self.relation(at, name),
+                Some(_) | None => {}
+            }
+            at += 1;
+        }
+    }
+
+    fn token(&self, at: usize) -> Option<&'a Token> {
+        self.places.get(at).map(|&place| &self.tokens[place].0)
+    }
+
+    /// How many words joined by dots stand from here on.
+    fn dotted(&self, at: usize) -> usize {
+        let mut count = 1;
+        while self.token(at + 2 * count - 1) == Some(&Token::Period)
+            && matches!(self.token(at + 2 * count), Some(Token::Word(_)))
+        {
+            count += 1;
+        }
+        count
+    }
+
+    fn data_type(&mut self, at: usize, count: usize) {
+        let words = (0..count).filter_map(|part| match self.token(at + 2 * part) {
+            Some(Token::Word(word)) => Some(folded(word)),
+            _ => None,
+        });
+        let words: Vec<String> = words.collect();
+        let Some((name, before)) = words.split_last() else { return };
+        let schema = before.last().map(String::as_str);
+        if schema.is_none() && builtin(name).is_some() {
+            return;
+        }
+        let read = |scope: Scope<'a>| {
+            let plain = scope.enum_type(schema, name).map(|found| (found, ""));
+            plain.or_else(|| Some((scope.enum_type(schema, name.strip_prefix('_')?)?, "[]")))
+        };
+        let Some((meant, suffix)) = read(self.from) else { return };
+        if before.len() < 2 && read(self.to).is_some_and(|(found, _)| found.id == meant.id) {
+            return;
+        }
+        if let Some(there) = self.to.catalog.enums.get(&meant.id) {
+            let spelled = format!("{}{suffix}", self.to.spelled_type(there));
+            self.replace(at, 2 * count - 1, spelled);
+        }
+    }
+
+    /// Whether a string is read as a relation's name.
+    fn names_relation(&self, at: usize) -> bool {
+        let before = |count: usize| at.checked_sub(count).and_then(|before| self.token(before));
+        let is = |token: Option<&Token>, wanted: &str| token.is_some_and(|token| is_word(token, wanted));
+        let argument = before(1) == Some(&Token::LParen)
+            && ["nextval", "currval", "setval"].iter().any(|name| is(before(2), name));
+        let cast = self.token(at + 1) == Some(&Token::DoubleColon)
+            && (is(self.token(at + 2), "regclass")
+                || is(self.token(at + 2), "pg_catalog") && is(self.token(at + 4), "regclass"));
+        argument || cast || is(before(1), "regclass")
+    }
+
+    fn relation(&mut self, at: usize, name: &str) {
+        let Ok(parts) = parse_identifier(name, true) else { return };
+        let Some((name, before)) = parts.split_last() else { return };
+        let schema = before.last().map(String::as_str);
+        let Some(meant) = self.from.class(schema, name) else { return };
+        if before.len() < 2 && self.to.class(schema, name).is_some_and(|found| found.oid() == meant.oid()) {
+            return;
+        }
+        if let Some(spelled) = self.to.spelled_by_oid(meant.oid()) {
+            self.replace(at, 1, format!("'{}'", spelled.replace('\'', "''")));
+        }
+    }
+
+    fn replace(&mut self, at: usize, count: usize, new: String) {
+        for place in self.places[at]..=self.places[at + count - 1] {
+            self.texts[place].clear();
+        }
+        self.texts[self.places[at]] = new;
+    }
+}
+
+fn folded(word: &Word) -> String {
+    if word.quote_style.is_some() { word.value.clone() } else { word.value.to_lowercase() }
+}
+
+fn is_word(token: &Token, wanted: &str) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::respelled;
+    use crate::catalog::{Catalog, EnumType, Namespace, NamespaceId, Scope, SearchPath};
+    use std::sync::Arc;
+
+    #[test]
+    fn types_and_relations_keep_their_meaning_and_the_rest_its_text() {
+        let mut catalog = Catalog::default();
+        for (id, name) in [(20_000, "a"), (20_001, "B")] {
+            catalog.namespaces.insert(NamespaceId(id), Namespace { name: name.into() });
+        }
+        for (id, namespace) in [(20_010, NamespaceId(20_000)), (20_020, NamespaceId(20_001))] {
+            let found = EnumType { id, name: "mood".into(), namespace, labels: Vec::new() };
+            catalog.enums.insert(id, Arc::new(found));
+        }
+        let path = SearchPath::of("a", "u", "d", &catalog);
+        let (from, to) = (Scope { catalog: &catalog, path: &path }, Scope::from(&catalog));
+        for (text, expected) in [
+            ("'x'::mood", "'x'::a.mood"),
+            ("CAST(mood AS  mood)", "CAST(mood AS  a.mood)"),
+            ("x::mood[] = y :: \"B\".mood", "x::a.mood[] = y :: \"B\".mood"),
+            ("x::_mood", "x::a.mood[]"),
+            ("mood 'x' <> 'mood'", "a.mood 'x' <> 'mood'"),
+            ("d.a.mood 'x'", "a.mood 'x'"),
+            ("'pg_class'::regclass", "'pg_class'::regclass"),
+        ] {
+            assert_eq!(respelled(text, from, to), expected);
+        }
+        assert_eq!(respelled("'x'::a.mood", to, from), "'x'::a.mood", "what is read right stays as it is");
+    }
+}
