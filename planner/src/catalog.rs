@@ -8,8 +8,8 @@ mod namespace;
 mod search_path;
 
 pub use declaration::{IndexColumn, IndexDeclaration, IndexPredicate};
-pub use namespace::{Namespace, NamespaceId};
-pub use search_path::{Class, Scope, SearchPath};
+pub use namespace::{Database, DatabaseId, Namespace, NamespaceId};
+pub use search_path::{Class, Qualifier, Scope, SearchPath};
 
 use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ pub struct Catalog {
     /// Schemas by id, but for the system's.
     #[serde(default = "namespace::at_first")]
     pub namespaces: BTreeMap<NamespaceId, Namespace>,
+    /// The databases that were created.
+    #[serde(default)]
+    pub databases: BTreeMap<DatabaseId, Database>,
     /// What names there are.
     #[serde(skip)]
     names: namespace::NamesInUse,
@@ -356,6 +359,7 @@ impl Default for Catalog {
             relations: BTreeMap::new(),
             sequences: BTreeMap::new(),
             namespaces: namespace::at_first(),
+            databases: BTreeMap::new(),
             names: namespace::NamesInUse::default(),
             enums: BTreeMap::new(),
             pending_annotations: BTreeMap::new(),

@@ -467,3 +467,16 @@ pub struct CreateSchema {
     /// What is made in it at once.
     pub elements: Vec<super::Statement>,
 }
+
+/// CREATE DATABASE
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateDatabase {
+    /// Its name.
+    pub name: Identifier,
+    /// TEMPLATE
+    pub template: Option<Identifier>,
+    /// ENCODING
+    pub encoding: Option<String>,
+    /// LOCALE, LC_COLLATE, LC_CTYPE
+    pub locales: Vec<String>,
+}
