@@ -116,6 +116,8 @@ fn run_server(serve: Serve) -> Result<(), String> {
     };
     let served = serve_until_signalled(&config, &engine);
     let stopped = engine.shutdown().map_err(|error| error.to_string());
+    // Its threads end with it, and have nothing to say any more.
+    drop(engine);
     if stopped.is_ok() {
         tracing::info!(target: "dogwood::server", "stopped");
     }
