@@ -478,10 +478,25 @@ impl Table {
         self.computed_columns().filter(|(_, column, _)| column.hidden)
     }
 
+    /// A column goes: its values are never shown again, and its place stays.
+    pub(crate) fn drop_column(&mut self, index: ColumnIndex) {
+        self.schema_version += 1;
+        let column = &mut self.columns[index];
+        column.name = dropped_name(index);
+        (column.dropped, column.hidden) = (true, false);
+        (column.default, column.comment) = (None, None);
+        column.column_type.nullable = true;
+    }
+
     /// The live column of that name.
     pub(crate) fn column_by_name(&self, name: &str) -> Option<(ColumnIndex, &Column)> {
         self.live_columns().find(|(_, column)| column.name == name)
     }
+}
+
+/// What `pg_attribute` calls a column that nobody sees.
+pub(crate) fn dropped_name(index: ColumnIndex) -> String {
+    format!("........pg.dropped.{}........", index + 1)
 }
 
 /// A datum as the bytes of a row of one.

@@ -341,14 +341,7 @@ impl DefinitionChange<'_> {
         if let Some(pending) = self.catalog.pending_annotations.get_mut(&id) {
             pending.retain(|annotation| annotation.column != Some(index));
         }
-        let table = self.edit(id);
-        table.schema_version += 1;
-        let entry = &mut table.columns[index];
-        entry.name = format!("........pg.dropped.{}........", index + 1);
-        entry.dropped = true;
-        entry.default = None;
-        entry.comment = None;
-        entry.column_type.nullable = true;
+        self.edit(id).drop_column(index);
         Ok(())
     }
 

@@ -74,7 +74,7 @@ impl DefinitionChange<'_> {
         if let Some((column, ..)) = table.expression_keys().find(|(_, _, other)| *other == text) {
             return Ok(column);
         }
-        let column_type = ColumnType { nullable: true, ..key_type(&self.catalog, &table, text)? };
+        let column_type = key_type(&self.catalog, &table, text)?;
         let column = table.columns.len();
         let entry = self.edit(id);
         entry.schema_version += 1;
@@ -117,11 +117,7 @@ impl DefinitionChange<'_> {
             let table = self.get(id);
             let used = table.indexes.iter().any(|index| index.columns.contains(&column));
             if table.columns[column].hidden && !used {
-                let entry = self.edit(id);
-                entry.schema_version += 1;
-                let found = &mut entry.columns[column];
-                (found.hidden, found.dropped, found.default) = (false, true, None);
-                found.name = format!("........pg.dropped.{}........", column + 1);
+                self.edit(id).drop_column(column);
             }
         }
     }
@@ -138,7 +134,7 @@ impl DefinitionChange<'_> {
         for (column, _, text) in expressions_over(&table, changed) {
             let written = SqlText { text: self.written(text), position };
             self.check_expression(ExpressionPurpose::IndexKey, &written, &table)?;
-            let column_type = ColumnType { nullable: true, ..key_type(&self.catalog, &table, text)? };
+            let column_type = key_type(&self.catalog, &table, text)?;
             self.edit(id).columns[column].column_type = column_type.clone();
             rewritten.push(self.computed_anew(column, text, column_type));
         }

@@ -3,7 +3,7 @@
 use super::super::comments::comments;
 use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
 use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, small, text, vector};
-use crate::catalog::{Column, DefaultValue, Index, Table};
+use crate::catalog::{Column, DefaultValue, Index, Table, dropped_name};
 use crate::ownership::blanking;
 use crate::resolve::ddl::index_key::key_names;
 use crate::system::definition_text::DefinitionText;
@@ -148,8 +148,7 @@ impl Source<'_> {
                     more.push(("atttypid", Datum::Oid(0)));
                 }
                 if column.hidden {
-                    let name = format!("........pg.dropped.{}........", place + 1);
-                    attribute(rows, table.id.0, place, &name, &column.column_type, &more);
+                    attribute(rows, table.id.0, place, &dropped_name(place), &column.column_type, &more);
                     continue;
                 }
                 match &column.default {
