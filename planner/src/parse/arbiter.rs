@@ -3,6 +3,7 @@
 //! The tokens of the WHERE are taken out before the parser sees them. Whoever looks for the arbiters reads it again, from the
 //! text behind the keys. A key that is more than a name becomes one quoted name, whose value is the expression's text.
 
+use super::grammar::is_word;
 use super::is_blank;
 use crate::parse::dialect;
 use sqlparser::keywords::Keyword;
@@ -103,9 +104,4 @@ fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
         }
         depth == 0
     })
-}
-
-fn is_word(token: &TokenWithSpan, text: &str) -> bool {
-    matches!(&token.token, Token::Word(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }

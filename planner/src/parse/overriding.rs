@@ -3,6 +3,7 @@
 //! Its tokens are taken out before the parser sees them, and what they say is put into the tree as a setting of the
 //! INSERT, which PostgreSQL's SQL has not. A statement inserts once: what stands in a CTE is refused anyway.
 
+use super::grammar::is_word;
 use super::is_blank;
 use sqlparser::ast::{Expr, Ident, Insert, SetExpr, Setting, Statement};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -64,11 +65,6 @@ fn follows_target(before: &[TokenWithSpan]) -> bool {
     };
     let target = &visible[into + 1..];
     target.iter().take_while(|token| nested_or_name(token)).count() == target.len() && !target.is_empty()
-}
-
-fn is_word(token: &TokenWithSpan, text: &str) -> bool {
-    matches!(&token.token, Token::Word(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }
 
 /// Puts the clause into the statement's INSERT.
