@@ -82,6 +82,11 @@ impl Overview {
         overview
     }
 
+    /// Whether a component has no views any more. The ordered indexes have none, and are never gone.
+    pub fn is_gone(&self, component: ComponentId) -> bool {
+        component != ComponentId::ORDERED && !self.members.contains_key(&component)
+    }
+
     /// For those who publish commits; ordered indexes with the tables that they are of.
     pub fn routes(&self, ordered: impl Iterator<Item = (RelationId, RelationId)>, catalog: &Catalog) -> Routes {
         let mut readers: BTreeMap<RelationId, Vec<ComponentId>> = BTreeMap::new();

@@ -289,8 +289,7 @@ impl ViewWorker {
 
     /// Lets go of components that have no views any more.
     fn retire_all(&mut self, overview: &Overview) {
-        let is_gone = |id: &ComponentId| !overview.members.contains_key(id) && *id != ComponentId::ORDERED;
-        let gone: Vec<ComponentId> = self.components.of.keys().filter(|id| is_gone(id)).copied().collect();
+        let gone: Vec<ComponentId> = self.components.of.keys().copied().filter(|id| overview.is_gone(*id)).collect();
         for id in gone {
             self.components.of.remove(&id);
             self.tell(id, None, Deltas::default());

@@ -61,15 +61,10 @@ impl ViewWorker {
             // What is filled from a state before it would miss rows that it must take back later.
             concerned.extend(overview.hydrating.iter().filter_map(|id| Some(self.views.get(id)?.component)));
         }
-        // Whoever wrote them may have known of views that are no more; the ordered indexes are through, and have no view.
-        let (known, gone): (Vec<_>, Vec<_>) = group
-            .awaited
-            .iter()
-            .copied()
-            .filter(|component| *component != ComponentId::ORDERED)
-            .partition(|component| overview.members.contains_key(component));
-        concerned.extend(known);
-        gone.into_iter().for_each(|component| self.retire(component));
+        // Whoever wrote them may have known of views that are no more.
+        let awaited = || group.awaited.iter().copied();
+        concerned.extend(awaited().filter(|component| overview.members.contains_key(component)));
+        awaited().filter(|component| overview.is_gone(*component)).for_each(|component| self.retire(component));
         let mut first = Vec::new();
         for id in concerned {
             let component = self.components.of.entry(id).or_default();
