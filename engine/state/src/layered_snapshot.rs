@@ -615,10 +615,10 @@ impl Reader for LayeredSnapshot {
     }
 
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
-        self.note_value(table, index, values);
         if !table.is_stored() || !self.layers.is_empty() {
             return Ok(!self.index(table, index, values)?.is_empty());
         }
+        self.note_value(table, index, values);
         // Without opening their seals.
         let found = self.located_by_value(self.shape(table.id)?, index.id, &key::encode_all(values))?;
         Ok(!found.is_empty())
@@ -667,10 +667,10 @@ impl Reader for LayeredSnapshot {
     }
 
     fn scan_once(&self, table: &Table) -> Result<RowIterator, SqlError> {
-        self.note_table(table);
         if !table.is_stored() || !self.layers.is_empty() {
             return self.scan(table);
         }
+        self.note_table(table);
         let shape = self.shape(table.id)?;
         Ok(Box::new(self.base.snapshot.scan_once(table.id, shape.personal).map(|item| {
             poll::step()?;
