@@ -390,7 +390,7 @@ class Account(Check):
 
     def hoard(self, name, other, keep):
         """Until it is refused, which it is soon."""
-        state = next(filter(None, map(keep, range(500))), "")
+        state = next(filter(None, map(keep, range(5_000))), "")
         self.tally.equal(state, "53200", f"{name} that a client hoards")
         self.tally.equal(rows(other, "SELECT count(*) FROM t WHERE n = 1"), [(ROWS // 1000,)], f"others go on beside {name}")
 
