@@ -18,6 +18,8 @@ SCHEMA = [
 ]
 PEOPLE, POSTS = 40, 3_000
 READY_WITHIN_S = 180
+# Seconds, on a machine that may have other work: of whoever writes to other tables, and of whoever writes what explodes.
+OTHERS_WAIT_S, WRITER_WAITS_S = 2, 30
 
 # Whether the order leaves nothing open, the query, and its parameters.
 QUERIES = {
@@ -234,8 +236,8 @@ class Bounds(Check):
                 worked = self.worked() - worked
                 print(f"{name}: the commit took {took:.1f} s, others {longest[0]:.1f} s at most, the view workers {worked:.1f} s of processor time, "
                       f"resident {before} → {self.resident(connection)} MB")
-                # Other work on the machine comes on top: only the server's own counts.
-                self.tally.that(worked < 8, f"writers beside what explodes: {name}", (worked, took, longest[0]))
+                # The view may be filled anew meanwhile, on all processors that are free: what counts is who waits.
+                self.tally.that(longest[0] < OTHERS_WAIT_S and took < WRITER_WAITS_S, f"writers beside what explodes: {name}", (worked, took, longest[0]))
                 stage = dict(rows(connection, "SELECT name, stage FROM dogwood.views"))
                 self.tally.equal(stage["m_beside"], "ready", "other views follow")
             # One that was left behind is being filled as it was: what explodes there would be told of below.
@@ -267,7 +269,7 @@ class Bounds(Check):
             worked = self.worked() - worked
             print(f"while it is filled: others {longest:.1f} s at most, the view workers {worked:.1f} s of processor time, {message}")
             self.tally.that(stage == "failed", "a view that would be too large is given up", (stage, message))
-            self.tally.that(worked < 8, "writers beside its filling", (worked, longest))
+            self.tally.that(longest < OTHERS_WAIT_S, "writers beside its filling", (worked, longest))
             connection.execute("DROP TABLE long CASCADE")
 
     def copies(self):
