@@ -5,7 +5,7 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterTable, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
+    AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
 };
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::SearchPath;
@@ -138,6 +138,24 @@ pub enum Statement {
     },
     /// CREATE SCHEMA
     CreateSchema(Box<CreateSchema>),
+    /// CREATE DATABASE
+    CreateDatabase(Box<CreateDatabase>),
+    /// ALTER DATABASE … RENAME TO; without a new name what changes nothing
+    AlterDatabase {
+        /// The database.
+        name: Identifier,
+        /// Its new name.
+        new_name: Option<Identifier>,
+    },
+    /// DROP DATABASE
+    DropDatabase {
+        /// IF EXISTS
+        if_exists: bool,
+        /// The database.
+        name: Identifier,
+        /// WITH (FORCE)
+        force: bool,
+    },
     /// ALTER … SET SCHEMA
     SetSchema {
         /// What kind of object the statement names.
@@ -430,6 +448,8 @@ impl Statement {
     pub fn runs_alone(&self) -> Option<&'static str> {
         match self {
             Statement::Vacuum(_) => Some("VACUUM"),
+            Statement::CreateDatabase(_) => Some("CREATE DATABASE"),
+            Statement::DropDatabase { .. } => Some("DROP DATABASE"),
             Statement::Reindex { alone: Some("CONCURRENTLY") } => Some("REINDEX CONCURRENTLY"),
             Statement::Reindex { alone: Some("SCHEMA") } => Some("REINDEX SCHEMA"),
             Statement::Reindex { alone: Some("DATABASE") } => Some("REINDEX DATABASE"),

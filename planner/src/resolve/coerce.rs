@@ -4,6 +4,7 @@ use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::scalar::cast::{CastContext, CastMethod, select_common_type_for};
+use crate::catalog::Qualifier;
 use crate::scalar::func::parse_identifier;
 use crate::scalar::registry;
 use repr::{ColumnType, Datum, ScalarType};
@@ -76,7 +77,7 @@ impl Resolver<'_> {
         };
         let parts = parse_identifier(text, true).ok()?;
         let (name, before) = parts.split_last()?;
-        let found = self.scope().class(before.last().map(String::as_str), name)?;
+        let found = self.scope().class(Qualifier::of(before), name)?;
         Some(Typed::literal(Datum::Oid(found.oid()), ScalarType::Regclass))
     }
 

@@ -11,6 +11,7 @@ mod column;
 mod column_type_change;
 mod constraint;
 mod create;
+mod database;
 mod dependents;
 mod drop;
 mod enum_type;
@@ -260,6 +261,9 @@ impl DefinitionChange<'_> {
             }
             Statement::DropExtension { if_exists, names } => self.drop_extension(*if_exists, names),
             Statement::CreateSchema(create) => self.create_schema(create),
+            Statement::CreateDatabase(create) => self.create_database(create),
+            Statement::AlterDatabase { name, new_name } => self.alter_database(name, new_name.as_ref()),
+            Statement::DropDatabase { if_exists, name, .. } => self.drop_database(*if_exists, name),
             Statement::SetSchema { kind, if_exists, name, schema } => self.set_schema(*kind, *if_exists, name, schema),
             Statement::CreateTable(create) => self.create_table(create),
             Statement::AlterTable(alter) => self.alter_table(alter),

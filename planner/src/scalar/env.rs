@@ -4,7 +4,7 @@ pub mod acts;
 pub(crate) mod names;
 
 use super::table_func::GivenRows;
-use crate::catalog::{Catalog, SearchPath};
+use crate::catalog::{Catalog, DatabaseId, SearchPath};
 use acts::SessionActs;
 use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
@@ -39,6 +39,10 @@ pub trait Environment: Send + Sync {
     fn session_user(&self) -> String;
     /// The database's name.
     fn database(&self) -> String;
+    /// Which of the catalog's databases that is.
+    fn database_id(&self) -> DatabaseId {
+        DatabaseId::FIRST
+    }
     /// `pg_backend_pid()`.
     fn backend_pid(&self) -> i32;
     /// Advances a sequence and returns its new value.

@@ -3,6 +3,7 @@
 use super::super::extension;
 use super::super::schemas::{DOGWOOD, EXTENSION, SYSTEM};
 use super::{BTREE, DATABASE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
+use crate::catalog::DatabaseId;
 use crate::scalar::ListedLockKey;
 use repr::{Array, Datum, ScalarType};
 use std::sync::Arc;
@@ -90,9 +91,19 @@ impl Source<'_> {
     }
 
     pub(super) fn databases(&self, rows: &mut Rows) {
+        let own = self.environment.database();
+        let is_first = self.environment.database_id() == DatabaseId::FIRST;
+        let first = (DATABASE, if is_first { &*own } else { "postgres" });
+        let created = self.catalog.databases.iter().map(|(id, found)| (id.0, &*found.name));
+        for (id, name) in std::iter::once(first).chain(created) {
+            self.database(id, name, rows);
+        }
+    }
+
+    fn database(&self, id: u32, name: &str, rows: &mut Rows) {
         rows.add(&[
-            ("oid", Datum::Oid(DATABASE)),
-            ("datname", text(&self.environment.database())),
+            ("oid", Datum::Oid(id)),
+            ("datname", text(name)),
             ("datdba", Datum::Oid(OWNER)),
             ("encoding", Datum::Int4(6)),
             ("datlocprovider", text("c")),

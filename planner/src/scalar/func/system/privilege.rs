@@ -3,7 +3,7 @@
 use super::super::arguments::{text, truth};
 use super::super::{FunctionDefinition, strict};
 use super::{Answer, EvalContext};
-use crate::catalog::{NamespaceId, Scope};
+use crate::catalog::NamespaceId;
 use repr::{Datum, ValueError};
 
 /// Whether the relation in question exists: by name it must, by OID it may not.
@@ -37,7 +37,7 @@ fn schema(ctx: &EvalContext, args: &[Datum]) -> Answer {
         Datum::Oid(id) => Ok(catalog.namespace_name(NamespaceId(*id)).map_or(Datum::Null, |_| Datum::Bool(true))),
         name => {
             let name = text(name)?;
-            match Scope::from(catalog).namespace(name) {
+            match ctx.names().scope().namespace(name) {
                 Some(_) => truth(true),
                 None => Err(ValueError::new("3F000", format!("schema \"{name}\" does not exist"))),
             }
