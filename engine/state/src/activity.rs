@@ -4,6 +4,7 @@
 
 use crate::clock;
 use parking_lot::Mutex;
+use planner::catalog::DatabaseId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,6 +41,8 @@ pub struct Owner {
     pub user: Arc<str>,
     /// The database's name.
     pub database: Arc<str>,
+    /// Which that is.
+    pub database_id: DatabaseId,
 }
 
 /// What a session is doing now. Times are microseconds since 2000-01-01.

@@ -10,6 +10,7 @@ use crate::notifications::Listener;
 use crate::transaction_fate::Fate;
 use parking_lot::Mutex;
 use repr::CommitTime;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,8 @@ pub struct Holder {
     /// What it is doing.
     pub activity: Activity,
     signals: OnceLock<Signals>,
+    /// Whether it was ended, perhaps before it could be reached.
+    terminated: AtomicBool,
     closer: Mutex<Option<Closer>>,
 }
 
@@ -65,9 +68,10 @@ impl Holders {
             fate: Fate::default(),
             backend,
             session,
-            listener: Arc::default(),
+            listener: Arc::new(Listener::of(owner.database_id)),
             activity: Activity::new(owner),
             signals: OnceLock::new(),
+            terminated: AtomicBool::new(false),
             closer: Mutex::default(),
         });
         let mut sessions = self.sessions.lock();
@@ -157,6 +161,17 @@ impl Holder {
     pub fn set_signals(&self, signals: Signals) {
         // The first stay.
         let _first = self.signals.set(signals);
+        if self.terminated.load(Ordering::SeqCst) {
+            self.terminate();
+        }
+    }
+
+    /// Ends it; as soon as it can be reached, if it has only begun.
+    pub fn terminate(&self) {
+        self.terminated.store(true, Ordering::SeqCst);
+        if let Some(signals) = self.signals.get() {
+            (signals.terminate)();
+        }
     }
 
     /// How others cancel and end it, once that is known.

@@ -130,13 +130,13 @@ impl Catalog {
     }
 
     /// The database that a schema is of.
-    pub(crate) fn database_of(&self, namespace: NamespaceId) -> DatabaseId {
+    pub fn database_of(&self, namespace: NamespaceId) -> DatabaseId {
         self.namespaces.get(&namespace).map_or(DatabaseId::FIRST, |found| found.database)
     }
 
     /// What is in one database, for whoever lists the catalog. Itself, where there is only the first.
     pub fn of_database(catalog: &Arc<Catalog>, database: DatabaseId) -> Arc<Catalog> {
-        if catalog.databases.is_empty() {
+        if catalog.databases.is_empty() && database == DatabaseId::FIRST {
             return Arc::clone(catalog);
         }
         let mut own = Catalog::clone(catalog);
@@ -162,18 +162,20 @@ impl Catalog {
         }
     }
 
-    /// What reports and receipts call a table, whoever reads them: its name, behind its schema's unless that is `public`, and
-    /// behind its database's if that was created.
+    /// What reports call a table in its database, whoever reads them: its name, behind its schema's unless that is `public`.
     pub fn full_name<'c>(&'c self, table: &'c Table) -> Cow<'c, str> {
+        match self.namespaces.get(&table.namespace) {
+            Some(found) if found.name != "public" => Cow::Owned(format!("{}.{}", found.name, table.name)),
+            Some(_) | None => Cow::Borrowed(&table.name),
+        }
+    }
+
+    /// What receipts and reports of the whole server call it: the same, and behind its database's name if that was created.
+    pub fn server_name<'c>(&'c self, table: &'c Table) -> Cow<'c, str> {
         let Some(found) = self.namespaces.get(&table.namespace) else { return Cow::Borrowed(&table.name) };
-        let database = self.databases.get(&found.database).map(|database| &*database.name);
-        let schema = Some(&*found.name).filter(|name| *name != "public");
-        match (database, schema) {
-            (None, None) => Cow::Borrowed(&table.name),
-            (None, Some(schema)) => Cow::Owned(format!("{schema}.{}", table.name)),
-            (Some(database), schema) => {
-                Cow::Owned(format!("{database}.{}.{}", schema.unwrap_or("public"), table.name))
-            }
+        match self.databases.get(&found.database) {
+            Some(database) => Cow::Owned(format!("{}.{}.{}", database.name, found.name, table.name)),
+            None => self.full_name(table),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::super::extension;
 use super::super::schemas::{DOGWOOD, EXTENSION, SYSTEM};
-use super::{BTREE, DATABASE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
-use crate::catalog::DatabaseId;
+use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
+use crate::catalog::{DEFAULT_DATABASE, DatabaseId};
 use crate::scalar::ListedLockKey;
 use repr::{Array, Datum, ScalarType};
 use std::sync::Arc;
@@ -90,10 +90,11 @@ impl Source<'_> {
         }
     }
 
+    /// The first is called what this session has called it.
     pub(super) fn databases(&self, rows: &mut Rows) {
         let own = self.environment.database();
         let is_first = self.environment.database_id() == DatabaseId::FIRST;
-        let first = (DATABASE, if is_first { &*own } else { "postgres" });
+        let first = (DatabaseId::FIRST.0, if is_first { &*own } else { DEFAULT_DATABASE[0] });
         let created = self.catalog.databases.iter().map(|(id, found)| (id.0, &*found.name));
         for (id, name) in std::iter::once(first).chain(created) {
             self.database(id, name, rows);
@@ -213,7 +214,7 @@ impl Source<'_> {
         for listed in acts.sessions() {
             let (wait_kind, wait) = listed.waits.unzip();
             rows.add(&[
-                ("datid", Datum::Oid(DATABASE)),
+                ("datid", Datum::Oid(listed.database_id.0)),
                 ("datname", text(&listed.database)),
                 ("pid", Datum::Int4(listed.backend)),
                 ("usesysid", Datum::Oid(OWNER)),
@@ -248,18 +249,18 @@ impl Source<'_> {
             match listed.key {
                 ListedLockKey::Relation(id) => row.extend([
                     ("locktype", text("relation")),
-                    ("database", Datum::Oid(DATABASE)),
+                    ("database", Datum::Oid(listed.database.0)),
                     ("relation", Datum::Oid(id)),
                 ]),
                 ListedLockKey::Row(id) => row.extend([
                     ("locktype", text("tuple")),
-                    ("database", Datum::Oid(DATABASE)),
+                    ("database", Datum::Oid(listed.database.0)),
                     ("relation", Datum::Oid(id)),
                 ]),
                 ListedLockKey::Session => row.extend([("locktype", text("virtualxid")), ("virtualxid", text(&place))]),
                 ListedLockKey::Advisory(key) => row.extend([
                     ("locktype", text("advisory")),
-                    ("database", Datum::Oid(DATABASE)),
+                    ("database", Datum::Oid(key.database.0)),
                     ("classid", Datum::Oid(key.class)),
                     ("objid", Datum::Oid(key.object)),
                     ("objsubid", Datum::Int2(key.form)),
