@@ -190,7 +190,11 @@ impl SystemRows for Catalogs {
             SNAPSHOTS => Ok(self.snapshots()),
             LATENCY => Ok(self.latency()),
             MEMORY => Ok(self.memory()),
-            _ => Ok(planner::system::rows(relation, &self.catalog, self.context.environment.as_ref())),
+            // Those of `dogwood` are the whole server's, and PostgreSQL's the session's database's.
+            _ => {
+                let environment = self.context.environment.as_ref();
+                Ok(planner::system::rows(relation, environment.catalog(), environment))
+            }
         };
         Some(rows.map(|rows| Box::new(rows.into_iter().map(Ok)) as FoundRows))
     }
