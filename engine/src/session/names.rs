@@ -55,7 +55,12 @@ impl Session {
             return path.clone();
         }
         let setting = state.settings.get("search_path").unwrap_or_default();
-        let path = Arc::new(SearchPath::of(setting, &self.client.user, (&self.client.database, self.client.database_id), catalog));
+        let path = Arc::new(SearchPath::of(
+            setting,
+            &self.client.user,
+            (&self.client.database, self.client.database_id),
+            catalog,
+        ));
         state.remembered.path = Some((version, catalog.clone(), path.clone()));
         path
     }

@@ -376,7 +376,11 @@ mod tests {
     }
 
     fn commit(pending: Pending, backend: i32, hub: &Arc<Notifications>) {
-        pending.announced(backend, DatabaseId::FIRST, hub).1.into_iter().for_each(|announcement| announcement.deliver());
+        pending
+            .announced(backend, DatabaseId::FIRST, hub)
+            .1
+            .into_iter()
+            .for_each(|announcement| announcement.deliver());
     }
 
     #[test]

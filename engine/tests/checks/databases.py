@@ -1,9 +1,11 @@
 """Databases: each with its own schemas, people, views and channels in the one store; who may be in one that is renamed or
 dropped; and that all of this outlives kill -9.
 """
+import os
 import re
 import shutil
 import subprocess
+import tempfile
 import threading
 
 import psycopg
@@ -303,9 +305,12 @@ class Databases(Check):
             one.execute("CREATE DATABASE copy")
         first = subprocess.run(["pg_dump", *where, "-d", "a"], capture_output=True, text=True)
         self.tally.equal((first.returncode, first.stderr), (0, ""), "pg_dump")
-        self.tally.that("b " not in first.stdout and "a two" in first.stdout, "of a alone", first.stdout[:2000])
-        done = subprocess.run(["psql", *where, "-d", "copy", "-qv", "ON_ERROR_STOP=1", "-c", "SET dogwood.restoring = on", "-c", first.stdout,
-                               "-c", "SET dogwood.restoring = off"], capture_output=True, text=True)
+        self.tally.that("b two" not in first.stdout and "a two" in first.stdout, "of a alone", first.stdout[:2000])
+        with tempfile.NamedTemporaryFile("w") as script:
+            script.write(first.stdout)
+            script.flush()
+            done = subprocess.run(["psql", *where, "-d", "copy", "-qv", "ON_ERROR_STOP=1", "-o", os.devnull, "-c", "SET dogwood.restoring = on",
+                                   "-f", script.name, "-c", "SET dogwood.restoring = off"], capture_output=True, text=True)
         self.tally.equal((done.returncode, done.stderr), (0, ""), "it restores")
         second = subprocess.run(["pg_dump", *where, "-d", "copy"], capture_output=True, text=True)
         plain = lambda dump: re.sub(r"(?m)^\\(un)?restrict.*\n", "", dump)

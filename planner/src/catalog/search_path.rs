@@ -47,6 +47,17 @@ impl SearchPath {
         &KEPT
     }
 
+    /// How a database's kept labels are read: bare names are of its `public`.
+    pub(crate) fn within(database: DatabaseId, catalog: &Catalog) -> SearchPath {
+        match catalog.databases.get(&database) {
+            Some(found) => {
+                let named = catalog.namespace_by_name(database, "public").into_iter().collect();
+                SearchPath { home: database, ..SearchPath::through(named, Some(found.name.as_str().into())) }
+            }
+            None => SearchPath::kept().clone(),
+        }
+    }
+
     fn through(named: Vec<NamespaceId>, database: Option<Arc<str>>) -> SearchPath {
         let mut searched = named.clone();
         if !searched.contains(&NamespaceId::PG_CATALOG) {

@@ -5,7 +5,8 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
+    AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView, RuleDefinition,
+    SequenceOptions,
 };
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::SearchPath;

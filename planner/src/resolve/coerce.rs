@@ -1,10 +1,10 @@
 //! Casts that PostgreSQL inserts, and the typing of literals and parameters by their context.
 
 use super::{Resolver, Typed};
+use crate::catalog::Qualifier;
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::scalar::cast::{CastContext, CastMethod, select_common_type_for};
-use crate::catalog::Qualifier;
 use crate::scalar::func::parse_identifier;
 use crate::scalar::registry;
 use repr::{ColumnType, Datum, ScalarType};

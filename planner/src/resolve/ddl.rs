@@ -32,7 +32,7 @@ pub use finish::pending_tables;
 pub use label::{SecurityLabelRow, security_labels};
 pub use sequence::check_sequence_position;
 
-use crate::catalog::{Catalog, Column, Scope, SearchPath, Table};
+use crate::catalog::{Catalog, Column, DatabaseId, Scope, SearchPath, Table};
 use crate::error::PlanError;
 use crate::parse::Statement;
 use crate::resolve::{SessionInfo, check_expression, statement};
@@ -247,8 +247,9 @@ pub fn plan_ddl<'a>(
 ///
 /// # Errors
 /// Those of the labels.
-pub fn plan_restored(catalog: &Catalog, hook: &ExpressionHook<'_>) -> Result<DdlPlan, PlanError> {
-    DefinitionChange::new(catalog.into(), Labels::TakeEffect, hook).finish(catalog, "SET")
+pub fn plan_restored(catalog: &Catalog, database: DatabaseId, hook: &ExpressionHook<'_>) -> Result<DdlPlan, PlanError> {
+    let path = SearchPath::within(database, catalog);
+    DefinitionChange::new(Scope { catalog, path: &path }, Labels::TakeEffect, hook).finish(catalog, "SET")
 }
 
 impl DefinitionChange<'_> {

@@ -135,9 +135,7 @@ impl Edits {
 fn respelled_relation(text: &str, id: RelationId, whole: &Span, from: Scope<'_>, to: Scope<'_>) -> Option<Edit> {
     let parts = parse_identifier(written(text, whole), true).ok()?;
     let (name, before) = parts.split_last()?;
-    let read = |scope: Scope<'_>| {
-        scope.class(Qualifier::of(before), name).is_some_and(|found| found.oid() == id.0)
-    };
+    let read = |scope: Scope<'_>| scope.class(Qualifier::of(before), name).is_some_and(|found| found.oid() == id.0);
     if !read(from) || before.len() < 2 && read(to) {
         return None;
     }

@@ -173,7 +173,6 @@ SCRIPTS = {
         Q ALTER DATABASE nosuch OWNER TO CURRENT_USER
         Q SELECT datname FROM pg_database WHERE datname IN ('made', 'An other', 'other', 'within', 'renamed') ORDER BY 1
         Q SELECT 1 FROM made.public.nosuch
-        Q SELECT 'made.public.nosuch'::regclass
         Q CREATE TABLE made.public.nosuch (i int)
         Q DROP DATABASE nosuch
         Q DROP DATABASE IF EXISTS nosuch

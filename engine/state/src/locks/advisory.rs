@@ -113,8 +113,8 @@ impl Locks {
 #[cfg(test)]
 mod tests {
     use super::{ADVISORY_LOCKS_MAX, AdvisoryKey};
-    use planner::catalog::DatabaseId;
     use crate::locks::{Asker, LockKey, LockMode, Locks, Patience, TransactionId};
+    use planner::catalog::DatabaseId;
     use repr::RelationId;
     use std::sync::Arc;
     use std::time::{Duration, Instant};

@@ -38,10 +38,10 @@ impl DefinitionChange<'_> {
             _ if value == "default" => Ok(()),
             "template" => self.check_template(value),
             "encoding" => check_encoding(value),
-            "locale" | "lc_collate" | "lc_ctype" if !is_by_code_points(value) => Err(PlanError::unsupported(format!(
-                "locale \"{value}\""
-            ))
-            .hint("text is compared by code points, as locales \"C\" and \"C.UTF-8\" do")),
+            "locale" | "lc_collate" | "lc_ctype" if !is_by_code_points(value) => {
+                Err(PlanError::unsupported(format!("locale \"{value}\""))
+                    .hint("text is compared by code points, as locales \"C\" and \"C.UTF-8\" do"))
+            }
             "locale" | "lc_collate" | "lc_ctype" => Ok(()),
             "locale_provider" if value.eq_ignore_ascii_case("libc") => Ok(()),
             "connection_limit" if value == "-1" => Ok(()),

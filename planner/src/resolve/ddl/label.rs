@@ -336,7 +336,11 @@ impl DefinitionChange<'_> {
     }
 
     fn apply_pending_once(&mut self) -> Result<(), PlanError> {
-        let waiting: Vec<RelationId> = self.catalog.pending_annotations.keys().copied().collect();
+        // Those of other databases wait for definitions there.
+        let (catalog, home) = (&self.catalog, self.path.home());
+        let is_here =
+            |id: &RelationId| catalog.table(*id).is_none_or(|table| catalog.database_of(table.namespace) == home);
+        let waiting: Vec<RelationId> = catalog.pending_annotations.keys().copied().filter(is_here).collect();
         for id in waiting {
             let entries = self.catalog.pending_annotations.remove(&id).unwrap_or_default();
             if !self.catalog.relations.contains_key(&id) {
