@@ -332,4 +332,10 @@ impl Environment for StatementEnvironment {
     fn relation_size(&self, relation: RelationId) -> i64 {
         i64::try_from(self.database.store.approximate_size(relation)).unwrap_or(i64::MAX)
     }
+    fn database_size(&self, database: DatabaseId) -> i64 {
+        let published = self.database.published.load();
+        let catalog = published.catalog();
+        let its = catalog.relations.values().filter(|table| catalog.database_of(table.namespace) == database);
+        its.map(|table| self.relation_size(table.id)).fold(0, i64::saturating_add)
+    }
 }

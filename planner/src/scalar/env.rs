@@ -61,6 +61,11 @@ pub trait Environment: Send + Sync {
     fn sleep(&self, duration: Duration) -> Result<(), ValueError>;
     /// Approximate bytes of a relation for `pg_relation_size`.
     fn relation_size(&self, relation: repr::RelationId) -> i64;
+    /// The same of all relations of a database.
+    fn database_size(&self, _database: DatabaseId) -> i64 {
+        let sizes = self.catalog().relations.keys().map(|id| self.relation_size(*id));
+        sizes.fold(0, i64::saturating_add)
+    }
     /// What functions do in the session.
     fn acts(&self) -> Result<&dyn SessionActs, ValueError> {
         nothing_to_ask()

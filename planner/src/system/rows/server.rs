@@ -94,7 +94,9 @@ impl Source<'_> {
     pub(super) fn databases(&self, rows: &mut Rows) {
         let own = self.environment.database();
         let is_first = self.environment.database_id() == DatabaseId::FIRST;
-        let first = (DatabaseId::FIRST.0, if is_first { &*own } else { DEFAULT_DATABASE[0] });
+        // That name may have been given to another since.
+        let is_called = is_first && self.catalog.database_by_name(&own).is_none();
+        let first = (DatabaseId::FIRST.0, if is_called { &*own } else { DEFAULT_DATABASE[0] });
         let created = self.catalog.databases.iter().map(|(id, found)| (id.0, &*found.name));
         for (id, name) in std::iter::once(first).chain(created) {
             self.database(id, name, rows);
@@ -122,7 +124,7 @@ impl Source<'_> {
         }
     }
 
-    /// The one login. It makes no databases and no roles, and nothing bypasses a policy.
+    /// The one login. It makes databases and no roles, and nothing bypasses a policy.
     pub(super) fn roles(&self, rows: &mut Rows) {
         rows.add(&[
             ("oid", Datum::Oid(OWNER)),
@@ -130,7 +132,7 @@ impl Source<'_> {
             ("rolsuper", flag(false)),
             ("rolinherit", flag(true)),
             ("rolcreaterole", flag(false)),
-            ("rolcreatedb", flag(false)),
+            ("rolcreatedb", flag(true)),
             ("rolcanlogin", flag(true)),
             ("rolreplication", flag(false)),
             ("rolconnlimit", Datum::Int4(-1)),
@@ -143,7 +145,7 @@ impl Source<'_> {
         rows.add(&[
             ("usename", text(&self.environment.session_user())),
             ("usesysid", Datum::Oid(OWNER)),
-            ("usecreatedb", flag(false)),
+            ("usecreatedb", flag(true)),
             ("usesuper", flag(false)),
             ("userepl", flag(false)),
             ("usebypassrls", flag(false)),
