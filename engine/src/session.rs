@@ -36,6 +36,7 @@ mod view_filling;
 use crate::response::{Response, TransactionStatus};
 use crate::templates::Templates;
 use cursor::Cursor;
+pub use databases::ConnectOptions;
 use env::{ClientNames, Everyday, SessionState, Started, StatementEnvironment};
 use operators::profile::Profile;
 use parking_lot::Mutex;
@@ -68,21 +69,6 @@ use transactions::database::Database;
 use transactions::modes::Modes;
 use transactions::receipt::Erasure;
 use transactions::transaction::{HeldState, Transaction};
-
-/// Who connects, and with which settings.
-#[derive(Clone, Debug, Default)]
-pub struct ConnectOptions {
-    /// The login, authenticated by `wire`.
-    pub user: String,
-    /// The database's name as the client gave it.
-    pub database: String,
-    /// Whether a name that no database has leads to the first one.
-    pub any_database: bool,
-    /// Settings of the startup packet.
-    pub settings: Vec<(String, String)>,
-    /// Whether the connection is encrypted.
-    pub secure: bool,
-}
 
 /// A session.
 pub struct Session {

@@ -9,6 +9,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use transactions::database::Database;
 
+/// Who connects, and with which settings.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectOptions {
+    /// The login, authenticated by `wire`.
+    pub user: String,
+    /// The database's name as the client gave it.
+    pub database: String,
+    /// Whether a name that no database has leads to the first one.
+    pub any_database: bool,
+    /// Settings of the startup packet.
+    pub settings: Vec<(String, String)>,
+    /// Whether the connection is encrypted.
+    pub secure: bool,
+}
+
 /// So long others have for leaving, as in PostgreSQL.
 const LEAVING_MAX: Duration = Duration::from_secs(5);
 const LEAVING_POLL: Duration = Duration::from_millis(2);
@@ -36,8 +51,8 @@ impl Session {
     /// it, and FORCE ends them. 55006 if they do not. Gives the one that is dropped.
     pub(super) fn empty_database(&self, statement: &Statement) -> Result<Option<DatabaseId>, SqlError> {
         let (name, force, drops) = match statement {
-            Statement::DropDatabase { name, force, .. } => (&name.name, *force, true),
-            Statement::AlterDatabase { name, new_name: Some(_) } => (&name.name, false, false),
+            Statement::DropDatabase(drop) => (&drop.name.name, drop.force, true),
+            Statement::AlterDatabase(alter) if alter.new_name.is_some() => (&alter.name.name, false, false),
             _ => return Ok(None),
         };
         // What is not there, or one's own, the planner refuses.

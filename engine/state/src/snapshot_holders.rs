@@ -10,7 +10,6 @@ use crate::notifications::Listener;
 use crate::transaction_fate::Fate;
 use parking_lot::Mutex;
 use repr::CommitTime;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -45,8 +44,6 @@ pub struct Holder {
     /// What it is doing.
     pub activity: Activity,
     signals: OnceLock<Signals>,
-    /// Whether it was ended, perhaps before it could be reached.
-    terminated: AtomicBool,
     closer: Mutex<Option<Closer>>,
 }
 
@@ -71,7 +68,6 @@ impl Holders {
             listener: Arc::new(Listener::of(owner.database_id)),
             activity: Activity::new(owner),
             signals: OnceLock::new(),
-            terminated: AtomicBool::new(false),
             closer: Mutex::default(),
         });
         let mut sessions = self.sessions.lock();
@@ -161,14 +157,14 @@ impl Holder {
     pub fn set_signals(&self, signals: Signals) {
         // The first stay.
         let _first = self.signals.set(signals);
-        if self.terminated.load(Ordering::SeqCst) {
+        if self.activity.is_to_end() {
             self.terminate();
         }
     }
 
     /// Ends it; as soon as it can be reached, if it has only begun.
     pub fn terminate(&self) {
-        self.terminated.store(true, Ordering::SeqCst);
+        self.activity.is_told_to_end();
         if let Some(signals) = self.signals.get() {
             (signals.terminate)();
         }

@@ -1,6 +1,6 @@
 //! CREATE, ALTER and DROP DATABASE.
 
-use super::definition::{CreateDatabase, DatabaseOption};
+use super::definition::{AlterDatabase, CreateDatabase, DatabaseOption, DropDatabase};
 use super::grammar::Grammar;
 use super::statement::Statement;
 use crate::error::PlanError;
@@ -32,11 +32,11 @@ impl Grammar<'_, '_> {
     pub(super) fn alter_database(&mut self) -> Result<Statement, PlanError> {
         let name = self.identifier()?;
         if self.eat(&["RENAME", "TO"]) {
-            return Ok(Statement::AlterDatabase { name, new_name: Some(self.identifier()?) });
+            return Ok(Statement::AlterDatabase(AlterDatabase { name, new_name: Some(self.identifier()?) }));
         }
         if self.eat(&["OWNER", "TO"]) {
             self.any_word()?;
-            return Ok(Statement::AlterDatabase { name, new_name: None });
+            return Ok(Statement::AlterDatabase(AlterDatabase { name, new_name: None }));
         }
         Ok(self.unsupported("this form of ALTER DATABASE"))
     }
@@ -57,6 +57,6 @@ impl Grammar<'_, '_> {
         } else if with {
             return Err(self.unexpected());
         }
-        Ok(Statement::DropDatabase { if_exists, name, force })
+        Ok(Statement::DropDatabase(DropDatabase { if_exists, name, force }))
     }
 }

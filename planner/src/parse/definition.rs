@@ -487,3 +487,23 @@ pub struct DatabaseOption {
     /// Where it stands.
     pub position: u32,
 }
+
+/// ALTER DATABASE … RENAME TO, or what changes nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterDatabase {
+    /// The database.
+    pub name: Identifier,
+    /// Its new name.
+    pub new_name: Option<Identifier>,
+}
+
+/// DROP DATABASE
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropDatabase {
+    /// IF EXISTS
+    pub if_exists: bool,
+    /// The database.
+    pub name: Identifier,
+    /// WITH (FORCE)
+    pub force: bool,
+}

@@ -5,8 +5,8 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView, RuleDefinition,
-    SequenceOptions,
+    AlterDatabase, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView,
+    DropDatabase, RuleDefinition, SequenceOptions,
 };
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::SearchPath;
@@ -141,22 +141,10 @@ pub enum Statement {
     CreateSchema(Box<CreateSchema>),
     /// CREATE DATABASE
     CreateDatabase(Box<CreateDatabase>),
-    /// ALTER DATABASE … RENAME TO; without a new name what changes nothing
-    AlterDatabase {
-        /// The database.
-        name: Identifier,
-        /// Its new name.
-        new_name: Option<Identifier>,
-    },
+    /// ALTER DATABASE
+    AlterDatabase(AlterDatabase),
     /// DROP DATABASE
-    DropDatabase {
-        /// IF EXISTS
-        if_exists: bool,
-        /// The database.
-        name: Identifier,
-        /// WITH (FORCE)
-        force: bool,
-    },
+    DropDatabase(DropDatabase),
     /// ALTER … SET SCHEMA
     SetSchema {
         /// What kind of object the statement names.
@@ -450,7 +438,7 @@ impl Statement {
         match self {
             Statement::Vacuum(_) => Some("VACUUM"),
             Statement::CreateDatabase(_) => Some("CREATE DATABASE"),
-            Statement::DropDatabase { .. } => Some("DROP DATABASE"),
+            Statement::DropDatabase(_) => Some("DROP DATABASE"),
             Statement::Reindex { alone: Some("CONCURRENTLY") } => Some("REINDEX CONCURRENTLY"),
             Statement::Reindex { alone: Some("SCHEMA") } => Some("REINDEX SCHEMA"),
             Statement::Reindex { alone: Some("DATABASE") } => Some("REINDEX DATABASE"),

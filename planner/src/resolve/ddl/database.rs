@@ -3,8 +3,7 @@
 use super::change::DefinitionChange;
 use crate::catalog::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
 use crate::error::PlanError;
-use crate::parse::definition::{CreateDatabase, DatabaseOption};
-use crate::parse::statement::Identifier;
+use crate::parse::definition::{AlterDatabase, CreateDatabase, DatabaseOption, DropDatabase};
 use crate::system::extension;
 use repr::Id;
 use std::collections::BTreeMap;
@@ -73,11 +72,8 @@ impl DefinitionChange<'_> {
     }
 
     /// ALTER DATABASE … RENAME TO, or what changes nothing.
-    pub(super) fn alter_database(
-        &mut self,
-        name: &Identifier,
-        new: Option<&Identifier>,
-    ) -> Result<&'static str, PlanError> {
+    pub(super) fn alter_database(&mut self, alter: &AlterDatabase) -> Result<&'static str, PlanError> {
+        let AlterDatabase { name, new_name: new } = alter;
         if !self.has_database(&name.name) {
             return Err(no_database(&name.name));
         }
@@ -98,10 +94,11 @@ impl DefinitionChange<'_> {
     }
 
     /// DROP DATABASE. Whether others are in it, the session has asked.
-    pub(super) fn drop_database(&mut self, if_exists: bool, name: &Identifier) -> Result<&'static str, PlanError> {
+    pub(super) fn drop_database(&mut self, drop: &DropDatabase) -> Result<&'static str, PlanError> {
         const TAG: &str = "DROP DATABASE";
+        let name = &drop.name;
         if !self.has_database(&name.name) {
-            if !if_exists {
+            if !drop.if_exists {
                 return Err(no_database(&name.name));
             }
             self.notice("00000", format!("database \"{}\" does not exist, skipping", name.name));
