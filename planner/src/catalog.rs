@@ -8,15 +8,15 @@ mod namespace;
 mod search_path;
 
 pub use declaration::{IndexColumn, IndexDeclaration, IndexPredicate};
-pub use namespace::{Namespace, NamespaceId};
-pub use search_path::{Class, Scope, SearchPath};
+pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
+pub use search_path::{Class, Qualifier, Scope, SearchPath};
 
 use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Every object of the one database, at one version.
+/// Every object of all databases, at one version.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Catalog {
     /// Grows by one with each DDL transaction.
@@ -30,6 +30,9 @@ pub struct Catalog {
     /// Schemas by id, but for the system's.
     #[serde(default = "namespace::at_first")]
     pub namespaces: BTreeMap<NamespaceId, Namespace>,
+    /// The databases that were created.
+    #[serde(default)]
+    pub databases: BTreeMap<DatabaseId, Database>,
     /// What names there are.
     #[serde(skip)]
     names: namespace::NamesInUse,
@@ -360,6 +363,7 @@ impl Default for Catalog {
             relations: BTreeMap::new(),
             sequences: BTreeMap::new(),
             namespaces: namespace::at_first(),
+            databases: BTreeMap::new(),
             names: namespace::NamesInUse::default(),
             enums: BTreeMap::new(),
             pending_annotations: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! The planner's door for the engine: a statement to something that can be run, and the plans of a table's
 //! own expressions. All rungs in one call; pure.
 
-use crate::catalog::{Catalog, Scope, Table};
+use crate::catalog::{Catalog, DatabaseId, Scope, Table};
 use crate::error::PlanError;
 use crate::explain;
 use crate::hir::OutputColumn;
@@ -276,9 +276,9 @@ pub fn plan_definition<'a>(
 ///
 /// # Errors
 /// Those of `plan_restored`.
-pub fn plan_restored(catalog: &Catalog) -> Result<DdlPlan, PlanError> {
+pub fn plan_restored(catalog: &Catalog, database: DatabaseId) -> Result<DdlPlan, PlanError> {
     let session = SessionInfo::default();
-    crate::resolve::ddl::plan_restored(catalog, &resolver_hook(&session))
+    crate::resolve::ddl::plan_restored(catalog, database, &resolver_hook(&session))
 }
 
 /// Plans a materialized view as what a dataflow maintains.

@@ -63,6 +63,7 @@ impl Session {
             && self.cursors.open.is_empty()
             && self.cursors.subscribed.is_empty()
             && self.transaction.unfilled.is_empty()
+            && self.transaction.dropped.is_none()
             && {
                 let state = self.state.lock();
                 !state.settings.awaits_end()

@@ -32,8 +32,9 @@ impl Referrer {
 #[derive(Debug)]
 pub struct TableShape {
     table: Arc<Table>,
-    /// What reports and receipts call it; its schema's name.
+    /// What reports call it in its database, and in the whole server; its schema's name.
     full_name: Box<str>,
+    server_name: Box<str>,
     schema_name: Box<str>,
     /// Whether its rows live in µDBs.
     pub personal: bool,
@@ -141,6 +142,7 @@ impl Schema {
             let shape = TableShape {
                 table: table.clone(),
                 full_name: catalog.full_name(table).into(),
+                server_name: catalog.server_name(table).into(),
                 schema_name: catalog.namespace_name(table.namespace).unwrap_or_default().into(),
                 personal: dog.is_personal(table.id),
                 key_form: key_form(&catalog, table.id),
@@ -209,9 +211,13 @@ impl TableShape {
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
-    /// What reports and receipts call it, whoever reads them.
+    /// What reports call it in its database, whoever reads them.
     pub fn full_name(&self) -> &str {
         &self.full_name
+    }
+    /// What receipts call it, which are the whole server's.
+    pub fn server_name(&self) -> &str {
+        &self.server_name
     }
     /// The names of its schema and its own, for errors.
     pub fn place(&self) -> (&str, &str) {

@@ -65,7 +65,7 @@ impl Holders {
             fate: Fate::default(),
             backend,
             session,
-            listener: Arc::default(),
+            listener: Arc::new(Listener::of(owner.database_id)),
             activity: Activity::new(owner),
             signals: OnceLock::new(),
             closer: Mutex::default(),
@@ -157,6 +157,17 @@ impl Holder {
     pub fn set_signals(&self, signals: Signals) {
         // The first stay.
         let _first = self.signals.set(signals);
+        if self.activity.is_to_end() {
+            self.terminate();
+        }
+    }
+
+    /// Ends it; as soon as it can be reached, if it has only begun.
+    pub fn terminate(&self) {
+        self.activity.is_told_to_end();
+        if let Some(signals) = self.signals.get() {
+            (signals.terminate)();
+        }
     }
 
     /// How others cancel and end it, once that is known.

@@ -106,7 +106,7 @@ fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
     let salvaged = Store::open(&StoreOptions { mode: Mode::Salvage, ..options });
     if let Some(catalog) = salvaged.ok().and_then(|store| stored_catalog(&store.snapshot()).ok()) {
         for rows in &mut loss.behind_rows {
-            rows.name = catalog.relations.get(&rows.relation).map(|table| catalog.full_name(table).into_owned());
+            rows.name = catalog.relations.get(&rows.relation).map(|table| catalog.server_name(table).into_owned());
         }
     }
     SqlError::new("XX001", loss.to_string()).hint(

@@ -62,10 +62,12 @@ pub fn end_restoring(
     transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
     let view = transaction.latest_snapshot();
     let old_schema = view.schema().clone();
-    let plan = planner::plan_restored(old_schema.catalog())?;
-    planner::ownership::check(&plan.catalog, false)?;
+    let database = transaction.database_id();
+    let plan = planner::plan_restored(old_schema.catalog(), database)?;
+    let own = Catalog::of_database(&Arc::new(plan.catalog.clone()), database);
+    planner::ownership::check(&own, false)?;
     transaction.define_while_restoring(false);
-    for waiting in planner::resolve::ddl::pending_tables(&plan.catalog) {
+    for waiting in planner::resolve::ddl::pending_tables(&own) {
         if view.scan(view.shape(waiting.table)?.table())?.next().is_some() {
             return Err(waiting.error.into());
         }

@@ -8,7 +8,7 @@ use crate::database::Database;
 use crate::modes::{Isolation, Modes};
 use crate::ownership::Derivation;
 use crate::writer::foreign_key::{self, DeferredCheck};
-use planner::catalog::ConstraintName;
+use planner::catalog::{Catalog, ConstraintName, DatabaseId};
 use repr::{CommitTime, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
@@ -207,6 +207,11 @@ impl Transaction {
     /// Has COMMIT tell this to those who listen.
     pub fn announce(&mut self, announcement: Option<Announcement>) {
         self.at_commit.announcement = announcement.map(Arc::new);
+    }
+
+    /// The database of its session.
+    pub(crate) fn database_id(&self) -> DatabaseId {
+        self.holder.activity.owner.database_id
     }
 
     /// Whether `dogwood.restoring` is on while it defines.
@@ -551,7 +556,9 @@ impl Transaction {
             return Err(state::error::snapshot_ended());
         }
         if self.overlay.changes_schema() {
-            planner::ownership::check(self.overlay.catalog(), self.at_commit.restoring)?;
+            // Those who restore another database see to its own.
+            let own = Catalog::of_database(self.overlay.catalog(), self.database_id());
+            planner::ownership::check(&own, self.at_commit.restoring)?;
         }
         foreign_key::check_deferred(self, patience, None)?;
         Ok(true)

@@ -467,3 +467,43 @@ pub struct CreateSchema {
     /// What is made in it at once.
     pub elements: Vec<super::Statement>,
 }
+
+/// CREATE DATABASE
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateDatabase {
+    /// Its name.
+    pub name: Identifier,
+    /// What was said of it, each once.
+    pub options: Vec<DatabaseOption>,
+}
+
+/// An option of CREATE DATABASE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatabaseOption {
+    /// Its name, in small letters.
+    pub name: String,
+    /// What it is to be.
+    pub value: String,
+    /// Where it stands.
+    pub position: u32,
+}
+
+/// ALTER DATABASE … RENAME TO, or what changes nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterDatabase {
+    /// The database.
+    pub name: Identifier,
+    /// Its new name.
+    pub new_name: Option<Identifier>,
+}
+
+/// DROP DATABASE
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropDatabase {
+    /// IF EXISTS
+    pub if_exists: bool,
+    /// The database.
+    pub name: Identifier,
+    /// WITH (FORCE)
+    pub force: bool,
+}

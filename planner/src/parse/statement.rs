@@ -5,7 +5,8 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterTable, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
+    AlterDatabase, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView,
+    DropDatabase, RuleDefinition, SequenceOptions,
 };
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::SearchPath;
@@ -138,6 +139,12 @@ pub enum Statement {
     },
     /// CREATE SCHEMA
     CreateSchema(Box<CreateSchema>),
+    /// CREATE DATABASE
+    CreateDatabase(Box<CreateDatabase>),
+    /// ALTER DATABASE
+    AlterDatabase(AlterDatabase),
+    /// DROP DATABASE
+    DropDatabase(DropDatabase),
     /// ALTER … SET SCHEMA
     SetSchema {
         /// What kind of object the statement names.
@@ -430,6 +437,8 @@ impl Statement {
     pub fn runs_alone(&self) -> Option<&'static str> {
         match self {
             Statement::Vacuum(_) => Some("VACUUM"),
+            Statement::CreateDatabase(_) => Some("CREATE DATABASE"),
+            Statement::DropDatabase(_) => Some("DROP DATABASE"),
             Statement::Reindex { alone: Some("CONCURRENTLY") } => Some("REINDEX CONCURRENTLY"),
             Statement::Reindex { alone: Some("SCHEMA") } => Some("REINDEX SCHEMA"),
             Statement::Reindex { alone: Some("DATABASE") } => Some("REINDEX DATABASE"),

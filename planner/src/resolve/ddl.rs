@@ -11,6 +11,7 @@ mod column;
 mod column_type_change;
 mod constraint;
 mod create;
+mod database;
 mod dependents;
 mod drop;
 mod enum_type;
@@ -31,7 +32,7 @@ pub use finish::pending_tables;
 pub use label::{SecurityLabelRow, security_labels};
 pub use sequence::check_sequence_position;
 
-use crate::catalog::{Catalog, Column, Scope, SearchPath, Table};
+use crate::catalog::{Catalog, Column, DatabaseId, Scope, SearchPath, Table};
 use crate::error::PlanError;
 use crate::parse::Statement;
 use crate::resolve::{SessionInfo, check_expression, statement};
@@ -246,8 +247,9 @@ pub fn plan_ddl<'a>(
 ///
 /// # Errors
 /// Those of the labels.
-pub fn plan_restored(catalog: &Catalog, hook: &ExpressionHook<'_>) -> Result<DdlPlan, PlanError> {
-    DefinitionChange::new(catalog.into(), Labels::TakeEffect, hook).finish(catalog, "SET")
+pub fn plan_restored(catalog: &Catalog, database: DatabaseId, hook: &ExpressionHook<'_>) -> Result<DdlPlan, PlanError> {
+    let path = SearchPath::within(database, catalog);
+    DefinitionChange::new(Scope { catalog, path: &path }, Labels::TakeEffect, hook).finish(catalog, "SET")
 }
 
 impl DefinitionChange<'_> {
@@ -260,6 +262,9 @@ impl DefinitionChange<'_> {
             }
             Statement::DropExtension { if_exists, names } => self.drop_extension(*if_exists, names),
             Statement::CreateSchema(create) => self.create_schema(create),
+            Statement::CreateDatabase(create) => self.create_database(create),
+            Statement::AlterDatabase(alter) => self.alter_database(alter),
+            Statement::DropDatabase(drop) => self.drop_database(drop),
             Statement::SetSchema { kind, if_exists, name, schema } => self.set_schema(*kind, *if_exists, name, schema),
             Statement::CreateTable(create) => self.create_table(create),
             Statement::AlterTable(alter) => self.alter_table(alter),

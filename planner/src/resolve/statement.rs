@@ -423,7 +423,7 @@ impl Resolver<'_> {
             Some(schema) => self.scope().require_namespace(schema).map(|_| ()),
             None => Ok(()),
         });
-        let found = there.and_then(|()| self.stored_relation(name.schema.as_deref(), &name.name));
+        let found = there.and_then(|()| self.stored_relation((None, name.schema.as_deref()), &name.name));
         found.map_err(|error| error.at(Some(name.position)))
     }
 

@@ -131,7 +131,7 @@ impl Session {
 
     /// What each operator of a plan did, and what is held of the views that it reads.
     fn fill(&mut self, report: &mut Report, profile: &Profile) {
-        let catalog = self.catalog();
+        let catalog = self.own(&self.catalog());
         let published = self.database.published.load_full();
         for operator in &mut report.operators {
             let Some(actual) = operator.node.and_then(|node| profile.actual(node)) else { continue };

@@ -1,7 +1,7 @@
 //! Schemas: made, renamed, dropped with what is in them; and objects that move from one to another.
 
 use super::change::DefinitionChange;
-use crate::catalog::{Catalog, DefaultValue, Namespace, NamespaceId, Scope, Table};
+use crate::catalog::{Catalog, DatabaseId, DefaultValue, Namespace, NamespaceId, Scope, Table};
 use crate::error::PlanError;
 use crate::parse::Statement;
 use crate::parse::definition::CreateSchema;
@@ -21,6 +21,10 @@ impl DefinitionChange<'_> {
             (None, None) => asking(),
         };
         refuse_reserved(&name)?;
+        let home = self.path.home();
+        if home != DatabaseId::FIRST && !self.catalog.databases.contains_key(&home) {
+            return Err(PlanError::new("3D000", "the database has been dropped"));
+        }
         if self.scope().namespace(&name).is_some() {
             let message = format!("schema \"{name}\" already exists");
             if !create.if_not_exists {
@@ -30,7 +34,7 @@ impl DefinitionChange<'_> {
             return Ok(TAG);
         }
         let id = NamespaceId(self.next_id());
-        self.catalog.namespaces.insert(id, Namespace { name: name.clone() });
+        self.catalog.namespaces.insert(id, Namespace { name: name.clone(), database: self.path.home() });
         let around = self.path.clone();
         self.path = around.behind(id);
         let made = self.create_elements(&name, &create.elements);
