@@ -10,7 +10,8 @@ use operators::profile::Profile;
 use operators::query;
 use planner::catalog::Catalog;
 use planner::plan::{
-    Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WritePlan,
+    Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WithPart, WithPlan,
+    WritePlan,
 };
 use planner::scalar::{EvalContext, ScalarExpr};
 use repr::hash::HashSet;
@@ -50,6 +51,44 @@ pub struct Evaluation<'e> {
 
 /// Runs one write, its constraints and referential actions included.
 pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluation<'_>) -> Result<Written, SqlError> {
+    let written = execute_part(writer, plan, evaluation)?;
+    writer.finish()?;
+    Ok(written)
+}
+
+/// Runs a statement whose WITH writes: what the statement itself did, or its rows. All parts read the same; what they change
+/// they see of one another by what they return only.
+pub fn execute_with(
+    writer: &mut Writer<'_>,
+    plan: &WithPlan,
+    evaluation: &Evaluation<'_>,
+) -> Result<Written, SqlError> {
+    writer.transaction.share_snapshot()?;
+    writer.note_changes();
+    let mut main = Written::default();
+    for part in &plan.parts {
+        match part {
+            WithPart::Write { number, plan, .. } => {
+                let written = execute_part(writer, plan, evaluation)?;
+                let given = std::mem::take(&mut writer.context.given);
+                writer.context.given = given.with(*number, written.returned);
+            }
+            WithPart::Main(plan) => main = execute_part(writer, plan, evaluation)?,
+            WithPart::Query(query) => {
+                let view = writer.transaction.statement_snapshot()?;
+                main.returned = run(query, view, writer, &writer.context, evaluation)?;
+            }
+        }
+    }
+    writer.finish()?;
+    Ok(main)
+}
+
+fn execute_part(
+    writer: &mut Writer<'_>,
+    plan: &WritePlan,
+    evaluation: &Evaluation<'_>,
+) -> Result<Written, SqlError> {
     // What is computed beside rows at hand does not see what the statement does.
     let before = if plan.besides().is_empty() { None } else { Some(writer.transaction.statement_snapshot()?) };
     let look = before.map(|view| Look { view, evaluation });
@@ -68,7 +107,6 @@ pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluatio
             written.returned.push(returned_row(writer, returning, &row)?);
         }
     }
-    writer.finish()?;
     Ok(written)
 }
 
@@ -190,7 +228,9 @@ fn insert_or_update(
         if let Some(on_conflict) = &plan.on_conflict
             && let Some(row_key) = conflicting(writer, shape, on_conflict, &row)?
         {
-            require_seen(writer, shape, on_conflict, &row_key)?;
+            if !writer.has_changed(shape.id(), &row_key) {
+                require_seen(writer, shape, on_conflict, &row_key)?;
+            }
             let conflict = Conflict { on_conflict, row_key: &row_key, excluded: &row };
             if let Some(row) = on_conflict_update(writer, shape, plan, &conflict, &mut touched, look)? {
                 written.rows += 1;
@@ -318,7 +358,7 @@ fn on_conflict_update(
     let ConflictAction::Update { beside, assignments, beside_condition, condition } = &on_conflict.action else {
         return Ok(None);
     };
-    if !touched.insert((*row_key).clone()) {
+    if !touched.insert((*row_key).clone()) || writer.has_changed(shape.id(), row_key) {
         return Err(SqlError::new("21000", "ON CONFLICT DO UPDATE command cannot affect row a second time").hint(
             "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
         ));
@@ -432,6 +472,10 @@ fn target_rows(
                 return Err(SqlError::new("XX000", "a write's source does not give row keys"));
             };
             let row_key = RowKey::new(key);
+            // What another part of the statement has changed stays as that has left it, as in PostgreSQL.
+            if writer.has_changed(shape.id(), &row_key) {
+                continue;
+            }
             if alone || seen.insert(row_key.clone()) {
                 targets.push((row_key, row));
             }
@@ -458,7 +502,10 @@ fn target_rows(
         if !changed {
             return Ok(targets);
         }
-        if writer.transaction.modes.isolation.is_of_one_snapshot() {
+        if writer.transaction.shares_snapshot() {
+            writer.transaction.lose_shared_snapshot();
+        }
+        if writer.transaction.shares_snapshot() || writer.transaction.modes.isolation.is_of_one_snapshot() {
             return Err(concurrent_update());
         }
     }
