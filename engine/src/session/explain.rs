@@ -140,8 +140,8 @@ impl Session {
                 Report { operators: write_operators(plan, &catalog), ..one_shot(plan.source(), cached, why, &catalog) }
             }
             Planned::With(plan) => {
-                let (why, source) = (unread.unwrap_or(NoView::Writes), plan.main().source());
-                Report { operators: with_operators(plan, &catalog), ..one_shot(source, cached, why, &catalog) }
+                let why = unread.unwrap_or(NoView::Writes).text(&catalog);
+                report(with_operators(plan, &catalog), Path::OneShot { over: Vec::new() }, Some(why))
             }
             Planned::CreateTableAs(_, query) => one_shot(query, cached, unread.unwrap_or(NoView::Writes), &catalog),
             Planned::Subscribe(plan) => {

@@ -39,9 +39,8 @@ impl Session {
         let mark = self.transaction().mark();
         let written = loop {
             let source = plan.main().source();
-            let written = self.writing(source, &params, |writer, evaluation| {
-                dml::execute_with(writer, plan, evaluation)
-            });
+            let written =
+                self.writing(source, &params, |writer, evaluation| dml::execute_with(writer, plan, evaluation));
             if !self.transaction().end_shared_snapshot() {
                 break written;
             }

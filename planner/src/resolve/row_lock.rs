@@ -157,8 +157,10 @@ impl Resolver<'_> {
         self.under_definitions(&mut resolved.relation);
         if !returned_to(&resolved.relation).is_empty() {
             let clause = query.locks.first().map_or_else(String::new, |clause| read(clause).0.clause());
-            return Err(PlanError::unsupported(format!("{clause} of rows that are found by what a WITH query returns"))
-                .hint("Lock the rows before, in the same transaction."));
+            return Err(PlanError::unsupported(format!(
+                "{clause} of rows that are found by what a WITH query returns"
+            ))
+            .hint("Lock the rows before, in the same transaction."));
         }
         let columns = resolved.columns.clone();
         let types: Vec<ColumnType> = columns.iter().map(|column| column.column_type.clone()).collect();

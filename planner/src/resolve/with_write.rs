@@ -6,10 +6,10 @@
 //! ```
 //! Each is a write of its own, run once, all over one snapshot. What reads one reads a table function that gives its rows.
 
+use super::Resolver;
 use super::row_lock::reads;
 use super::statement::Resolved;
 use super::write_subquery::given_rows;
-use super::Resolver;
 use crate::error::PlanError;
 use crate::hir::walk::Visitor;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery, OutputColumn, WithHir, WithMain, WithWrite, WriteHir};
@@ -119,7 +119,8 @@ pub(crate) fn returned_to(relation: &Hir) -> BTreeSet<usize> {
         }
         _ => {
             let mut numbers = BTreeSet::new();
-            Visitor { operator: &mut |hir| numbers.extend(given_here(hir)), expression: &mut |_| () }.relation(relation);
+            Visitor { operator: &mut |hir| numbers.extend(given_here(hir)), expression: &mut |_| () }
+                .relation(relation);
             numbers
         }
     }
