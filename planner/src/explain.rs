@@ -80,6 +80,7 @@ pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
         WritePlan::Insert(insert) => ("Insert into", insert.table),
         WritePlan::Update(update) => ("Update", update.table),
         WritePlan::Delete(delete) => ("Delete from", delete.table),
+        WritePlan::Merge(merge) => ("Merge on", merge.table),
     };
     let line = text.open();
     text.lines[line].relation = Some(text.relation_name(table));
@@ -96,7 +97,7 @@ pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
         WritePlan::Insert(InsertPlan { on_conflict: Some(conflict), .. }) => {
             text.conflict(phrase, table, conflict, &besides)
         }
-        WritePlan::Insert(_) | WritePlan::Update(_) | WritePlan::Delete(_) => phrase,
+        WritePlan::Insert(_) | WritePlan::Update(_) | WritePlan::Delete(_) | WritePlan::Merge(_) => phrase,
     };
     text.operators()
 }

@@ -425,6 +425,8 @@ pub enum WritePlan {
     Update(UpdatePlan),
     /// DELETE [USING].
     Delete(DeletePlan),
+    /// MERGE.
+    Merge(MergePlan),
 }
 
 impl WritePlan {
@@ -434,6 +436,7 @@ impl WritePlan {
             WritePlan::Insert(plan) => &plan.source,
             WritePlan::Update(plan) => &plan.source,
             WritePlan::Delete(plan) => &plan.source,
+            WritePlan::Merge(plan) => &plan.source,
         }
     }
 
@@ -443,6 +446,7 @@ impl WritePlan {
             WritePlan::Insert(plan) => plan.table,
             WritePlan::Update(plan) => plan.table,
             WritePlan::Delete(plan) => plan.table,
+            WritePlan::Merge(plan) => plan.table,
         }
     }
 
@@ -452,6 +456,7 @@ impl WritePlan {
             WritePlan::Insert(plan) => plan.returning.as_ref(),
             WritePlan::Update(plan) => plan.returning.as_ref(),
             WritePlan::Delete(plan) => plan.returning.as_ref(),
+            WritePlan::Merge(_) => None,
         }
     }
 
@@ -623,6 +628,43 @@ pub struct DeletePlan {
     pub source: Arc<Query>,
     /// Over the source's columns.
     pub returning: Option<Returning>,
+}
+
+/// MERGE. Source as for UPDATE; its row key is NULL where a row of the data source matches none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MergePlan {
+    /// Which table.
+    pub table: RelationId,
+    /// The rows of the join.
+    pub source: Arc<Query>,
+    /// In their order: of those for a row the first counts whose condition holds.
+    pub whens: Vec<MergeWhen>,
+    /// What new rows must pass.
+    pub checks: RowChecks,
+}
+
+/// WHEN … THEN.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MergeWhen {
+    /// MATCHED, rather than NOT MATCHED.
+    pub matched: bool,
+    /// AND, over the source's columns.
+    pub condition: Option<ScalarExpr>,
+    /// THEN.
+    pub action: MergeAction,
+}
+
+/// What becomes of a row: expressions over the source's columns.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MergeAction {
+    /// DO NOTHING
+    Nothing,
+    /// DELETE
+    Delete,
+    /// UPDATE SET
+    Update(Vec<(ColumnIndex, ScalarExpr)>),
+    /// INSERT: one value per physical column.
+    Insert(Vec<ScalarExpr>),
 }
 
 /// RETURNING.

@@ -28,6 +28,7 @@ mod levels;
 mod limit;
 mod literals;
 pub mod maintainable;
+mod merge;
 mod names;
 mod naming;
 mod operator;

@@ -376,6 +376,7 @@ pub(super) fn verb(plan: &WritePlan) -> &'static str {
         WritePlan::Insert(_) => "INSERT",
         WritePlan::Update(_) => "UPDATE",
         WritePlan::Delete(_) => "DELETE",
+        WritePlan::Merge(_) => "MERGE",
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod dml;
 pub mod foreign_key;
+mod merge;
 pub mod unique;
 
 use crate::transaction::Transaction;

@@ -2,12 +2,15 @@
 
 use crate::catalog::Catalog;
 use crate::error::PlanError;
-use crate::hir::{BesideHir, HirExpr, ReturningHir, RowChecksHir, WithHir, WithMain, WithWrite, WriteHir};
+use crate::hir::{
+    BesideHir, HirExpr, MergeActionHir, MergeWhenHir, ReturningHir, RowChecksHir, WithHir, WithMain, WithWrite,
+    WriteHir,
+};
 use crate::mir::row_expr::plan_expr;
 use crate::physical::KeyForms;
 use crate::plan::{
-    Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Returning, RowChecks, UpdatePlan, WithPart,
-    WithPlan, WritePlan,
+    Beside, ConflictAction, DeletePlan, InsertPlan, MergeAction, MergePlan, MergeWhen, OnConflict, Returning,
+    RowChecks, UpdatePlan, WithPart, WithPlan, WritePlan,
 };
 use crate::resolve::{returned_to, returned_to_write};
 use crate::scalar::ScalarExpr;
@@ -49,6 +52,12 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
             table: delete.table,
             source: Arc::new(super::plan_query(&delete.source, catalog, forms)?),
             returning: returning(delete.returning.as_ref(), catalog, forms)?,
+        }),
+        WriteHir::Merge(merge) => WritePlan::Merge(MergePlan {
+            table: merge.table,
+            source: Arc::new(super::plan_query(&merge.source, catalog, forms)?),
+            whens: merge.whens.iter().map(merge_when).collect::<Result<_, _>>()?,
+            checks: plan_checks(&merge.checks)?,
         }),
     })
 }
@@ -93,6 +102,17 @@ fn visit(with: &WithHir, place: usize, order: &mut Vec<usize>) {
         visit(with, earlier, order);
     }
     order.push(place);
+}
+
+fn merge_when(when: &MergeWhenHir) -> Result<MergeWhen, PlanError> {
+    let action = match &when.action {
+        MergeActionHir::Nothing => MergeAction::Nothing,
+        MergeActionHir::Delete => MergeAction::Delete,
+        MergeActionHir::Update(set) => MergeAction::Update(assignments(set)?),
+        MergeActionHir::Insert(values) => MergeAction::Insert(values.iter().map(plan_expr).collect::<Result<_, _>>()?),
+    };
+    let condition = when.condition.as_ref().map(plan_expr).transpose()?;
+    Ok(MergeWhen { matched: when.matched, condition, action })
 }
 
 fn assignments(assignments: &[(ColumnIndex, HirExpr)]) -> Result<Vec<(ColumnIndex, ScalarExpr)>, PlanError> {

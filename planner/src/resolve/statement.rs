@@ -331,10 +331,6 @@ fn refuse_copied_view(table: &Table, direction: &str, hint: &str) -> Result<(), 
     }
 }
 
-fn no_merge() -> PlanError {
-    PlanError::unsupported("MERGE").hint("Use INSERT … ON CONFLICT.")
-}
-
 fn volatility(expr: &HirExpr) -> Volatility {
     let mut most = Volatility::Immutable;
     super::levels::rewrite_expr(&mut expr.clone(), 0, &mut |expr, _| {
@@ -388,10 +384,10 @@ impl Resolver<'_> {
             return Ok(Resolved::Write(Box::new(self.bare_write(sql)?)));
         };
         match &*query.body {
-            ast::SetExpr::Insert(inner) | ast::SetExpr::Update(inner) | ast::SetExpr::Delete(inner) => {
-                Ok(Resolved::Write(Box::new(self.write_under_with(query, inner, true)?)))
-            }
-            ast::SetExpr::Merge(_) => Err(no_merge()),
+            ast::SetExpr::Insert(inner)
+            | ast::SetExpr::Update(inner)
+            | ast::SetExpr::Delete(inner)
+            | ast::SetExpr::Merge(inner) => Ok(Resolved::Write(Box::new(self.write_under_with(query, inner, true)?))),
             ast::SetExpr::Select(_)
             | ast::SetExpr::Query(_)
             | ast::SetExpr::SetOperation { .. }
@@ -409,7 +405,7 @@ impl Resolver<'_> {
             ast::Statement::Insert(insert) => WriteHir::Insert(self.insert(insert)?),
             ast::Statement::Update(update) => WriteHir::Update(self.update(update)?),
             ast::Statement::Delete(delete) => WriteHir::Delete(self.delete(delete)?),
-            ast::Statement::Merge(_) => return Err(no_merge()),
+            ast::Statement::Merge(merge) => WriteHir::Merge(self.merge(merge)?),
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_whitespace().take(2).collect();
@@ -427,6 +423,9 @@ impl Resolver<'_> {
     ) -> Result<WriteHir, PlanError> {
         let mark = self.ctes.in_scope.len();
         let definitions = match &query.with {
+            Some(with) if with.recursive && matches!(inner, ast::Statement::Merge(_)) => {
+                return Err(PlanError::new("42601", "WITH RECURSIVE is not supported for MERGE statement"));
+            }
             Some(with) => self.with_clause(with, at_top)?,
             None => Vec::new(),
         };
@@ -484,6 +483,11 @@ impl Resolver<'_> {
                 let what = self.statement(statement)?;
                 if copy.direction == CopyDirection::FromStdin {
                     return Err(PlanError::new("42601", "COPY FROM needs a table"));
+                }
+                if let Resolved::Write(write) = &what
+                    && let WriteHir::Merge(_) = &**write
+                {
+                    return Err(PlanError::new("0A000", "MERGE not supported in COPY"));
                 }
                 if let Resolved::Write(write) = &what
                     && write.returning().is_none()
