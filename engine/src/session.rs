@@ -32,6 +32,7 @@ mod transaction_modes;
 mod utility;
 mod view_choice;
 mod view_filling;
+mod with_writes;
 
 use crate::response::{Response, TransactionStatus};
 use crate::templates::Templates;

@@ -17,7 +17,7 @@ use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
 use planner::scalar::EvalContext;
 use planner::{MaintainedViews, Planned, PlannedStatement, SubscribePlan};
-use repr::{Datum, RelationId};
+use repr::Datum;
 use state::SqlError;
 use state::answer::QueryRows;
 use state::layered_snapshot::LayeredSnapshot;
@@ -80,6 +80,10 @@ impl Session {
                 self.ask_for_orders(&cached);
                 self.write(plan, params)
             }
+            Planned::With(plan) => {
+                self.ask_for_orders(&cached);
+                self.write_with(plan, params)
+            }
             Planned::CopyIn(plan, options) => {
                 self.refuse_read_only("COPY FROM")?;
                 self.transaction();
@@ -111,14 +115,15 @@ impl Session {
         mut cached: Arc<CachedPlan>,
     ) -> Result<Arc<CachedPlan>, SqlError> {
         loop {
-            let (target, source) = match &cached.planned {
-                Planned::Write(plan) => (Some(written_table(plan)), Some(plan.source())),
-                Planned::CopyIn(plan, _) => (Some(plan.insert.table), None),
-                Planned::Query(query) if query.locks_rows() => (None, Some(&**query)),
+            let (targets, source) = match &cached.planned {
+                Planned::Write(plan) => (vec![plan.table()], Some(plan.source())),
+                Planned::With(plan) => (plan.tables(), Some(plan.main().source())),
+                Planned::CopyIn(plan, _) => (vec![plan.insert.table], None),
+                Planned::Query(query) if query.locks_rows() => (Vec::new(), Some(&**query)),
                 _ => return Ok(cached),
             };
             let patience = self.patience();
-            for relation in source.map(crate::session::locking::tables).into_iter().flatten().chain(target) {
+            for relation in source.map(crate::session::locking::tables).into_iter().flatten().chain(targets) {
                 self.transaction().lock(LockKey::Table(relation), LockMode::Shared, &patience)?;
             }
             if cached.is_for(&self.seen()) {
@@ -206,30 +211,39 @@ impl Session {
 
     fn write(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Response, SqlError> {
         let written = self.written(plan, params)?;
-        let tag = match verb(plan) {
-            "INSERT" => format!("INSERT 0 {}", written.rows),
-            verb => format!("{verb} {}", written.rows),
-        };
-        Ok(match returning(plan) {
-            None => Response::Complete(tag),
-            Some(columns) => Response::Rows(RowStream {
-                columns: columns.into(),
-                rows: QueryRows::new(written.returned.into_iter().map(Ok)),
-                tag: RowTag::Fixed(tag),
-            }),
-        })
+        Ok(written_response(plan, written))
     }
 
     pub(super) fn written(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Written, SqlError> {
         self.refuse_read_only(verb(plan))?;
+        self.may_write()?;
+        let mark = self.transaction().mark();
+        let written = self.writing(plan.source(), &params, |writer, evaluation| dml::execute(writer, plan, evaluation));
+        if written.is_err() {
+            self.transaction().undo_failed(mark);
+        }
+        written
+    }
+
+    /// Before a write: its changes stay in memory until the transaction ends.
+    pub(super) fn may_write(&mut self) -> Result<(), SqlError> {
         if self.transaction.active.as_ref().is_some_and(|active| active.block) {
-            // Its changes stay in memory until the transaction ends.
             self.may_keep()?;
         }
-        let patience = self.patience();
         self.transaction();
-        let given = self.locked_for(plan.source(), &params)?;
-        let context = EvalContext { given, ..self.eval_context(params, &self.catalog()) };
+        Ok(())
+    }
+
+    /// Gives a write what it needs, once the rows stand still that subqueries lock.
+    pub(super) fn writing<T>(
+        &mut self,
+        locking: &Query,
+        params: &Arc<[Datum]>,
+        write: impl FnOnce(&mut Writer<'_>, &Evaluation<'_>) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        let patience = self.patience();
+        let given = self.locked_for(locking, params)?;
+        let context = EvalContext { given, ..self.eval_context(params.clone(), &self.catalog()) };
         let limits = self.limits(self.database.published.load().time);
         let profile = self.statement.profile.clone();
         let database = self.database.clone();
@@ -237,14 +251,8 @@ impl Session {
             Arc::new(Catalogs::new(&database, catalog, context))
         };
         let evaluation = Evaluation { limits: &limits, system: &system, profile: profile.as_ref() };
-        let transaction = self.transaction();
-        let mark = transaction.mark();
-        let mut writer = Writer::new(transaction, context, patience);
-        let written = dml::execute(&mut writer, plan, &evaluation);
-        if written.is_err() {
-            self.transaction().undo_failed(mark);
-        }
-        written
+        let mut writer = Writer::new(self.transaction(), context, patience);
+        write(&mut writer, &evaluation)
     }
 
     fn declare(
@@ -320,6 +328,10 @@ impl Session {
                 Response::Rows(stream) => (stream.columns, stream.rows),
                 _ => return Err(SqlError::new("0A000", "COPY query must have a RETURNING clause")),
             },
+            Planned::With(plan) => match self.write_with(plan, params)? {
+                Response::Rows(stream) => (stream.columns, stream.rows),
+                _ => return Err(SqlError::new("0A000", "COPY query must have a RETURNING clause")),
+            },
             Planned::Gdpr(request, table, key) => {
                 if let GdprRequest::Export(export) = request {
                     format.raw = true;
@@ -359,18 +371,27 @@ impl Session {
     }
 }
 
-fn written_table(plan: &WritePlan) -> RelationId {
-    match plan {
-        WritePlan::Insert(plan) => plan.table,
-        WritePlan::Update(plan) => plan.table,
-        WritePlan::Delete(plan) => plan.table,
-    }
-}
-
-fn verb(plan: &WritePlan) -> &'static str {
+pub(super) fn verb(plan: &WritePlan) -> &'static str {
     match plan {
         WritePlan::Insert(_) => "INSERT",
         WritePlan::Update(_) => "UPDATE",
         WritePlan::Delete(_) => "DELETE",
+        WritePlan::Merge(_) => "MERGE",
+    }
+}
+
+/// What a write answers: its tag, and RETURNING's rows.
+pub(super) fn written_response(plan: &WritePlan, written: Written) -> Response {
+    let tag = match verb(plan) {
+        "INSERT" => format!("INSERT 0 {}", written.rows),
+        verb => format!("{verb} {}", written.rows),
+    };
+    match returning(plan) {
+        None => Response::Complete(tag),
+        Some(columns) => Response::Rows(RowStream {
+            columns: columns.into(),
+            rows: QueryRows::new(written.returned.into_iter().map(Ok)),
+            tag: RowTag::Fixed(tag),
+        }),
     }
 }

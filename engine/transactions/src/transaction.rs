@@ -54,6 +54,13 @@ pub struct Derived {
     pub derivation: Derivation,
 }
 
+/// See `Transaction::share_snapshot`.
+struct SharedSnapshot {
+    view: LayeredSnapshot,
+    /// A row that it shows was changed by somebody else.
+    lost: bool,
+}
+
 /// See `Transaction::keep_reads`.
 struct MemoOfReads {
     recall: Arc<ReadMemo>,
@@ -99,6 +106,8 @@ pub(crate) struct Reads {
     has_looked: bool,
     /// What a SERIALIZABLE one has read.
     set: Arc<ReadSet>,
+    /// What all parts of the statement under way read, if it has several.
+    shared: Option<SharedSnapshot>,
     /// What was read of what is committed, while that is kept.
     recalling: Option<MemoOfReads>,
     /// Whose copies the rows were read from that it has changed.
@@ -149,6 +158,7 @@ impl Transaction {
             snapshot: OneSnapshot::Open,
             has_looked: false,
             set: Arc::default(),
+            shared: None,
             recalling: None,
             owners_seen: Arc::default(),
             parents: KeptParents::default(),
@@ -225,6 +235,9 @@ impl Transaction {
         self.check_not_ended()?;
         self.release_ended();
         self.reads.has_looked = true;
+        if let Some(SharedSnapshot { view, .. }) = &self.reads.shared {
+            return Ok(view.clone());
+        }
         let (base, hold) = match (&self.reads.snapshot, self.modes.isolation) {
             (OneSnapshot::Ended, _) => return Err(state::error::snapshot_ended()),
             (OneSnapshot::Taken(base, hold), _) => (base.clone(), hold.clone()),
@@ -244,6 +257,33 @@ impl Transaction {
         };
         let reads = (self.modes.isolation == Isolation::Serializable).then(|| self.reads.set.clone());
         Ok(self.over(base).held(hold).noting_reads(reads))
+    }
+
+    /// From here on all parts of the statement under way read the same, whatever they change; until `end_shared_snapshot`.
+    pub fn share_snapshot(&mut self) -> Result<(), SqlError> {
+        let view = self.statement_snapshot()?;
+        self.reads.shared = Some(SharedSnapshot { view, lost: false });
+        Ok(())
+    }
+
+    /// Whether all parts of the statement read the same.
+    pub(crate) fn shares_snapshot(&self) -> bool {
+        self.reads.shared.is_some()
+    }
+
+    /// A row that the shared snapshot shows was changed by somebody else: what was done over it is no good.
+    pub(crate) fn lose_shared_snapshot(&mut self) {
+        if let Some(shared) = &mut self.reads.shared {
+            shared.lost = true;
+        }
+    }
+
+    /// See `share_snapshot`. Whether the statement has to be done again over another one, which there is in READ COMMITTED:
+    /// a row that it changes has changed, or a data subject was forgotten since.
+    pub fn end_shared_snapshot(&mut self) -> bool {
+        let Some(SharedSnapshot { view, lost }) = self.reads.shared.take() else { return false };
+        let is_over = lost || self.database.check_not_ended(view.time()).is_err();
+        is_over && !self.modes.isolation.is_of_one_snapshot() && self.check_not_ended().is_ok()
     }
 
     /// What it has read must not have been written since, if it is SERIALIZABLE.
@@ -365,7 +405,10 @@ impl Transaction {
         poll::step()?;
         let ended = || match &self.reads.snapshot {
             OneSnapshot::Taken(base, _) => self.database.check_not_ended(base.time).err(),
-            OneSnapshot::Open | OneSnapshot::Ended => None,
+            OneSnapshot::Open | OneSnapshot::Ended => {
+                let shared = self.reads.shared.as_ref();
+                shared.and_then(|shared| self.database.check_not_ended(shared.view.time()).err())
+            }
         };
         let ended = || self.check_not_ended().err().or_else(ended);
         let (locks, asker) = (&self.database.sessions.locks, self.asker());

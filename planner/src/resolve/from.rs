@@ -154,6 +154,17 @@ impl Resolver<'_> {
         result
     }
 
+    /// MERGE's target beside its source.
+    pub(super) fn merged_with(
+        &mut self,
+        target: FromItem,
+        source: FromItem,
+        kind: JoinKind,
+        on: &Expr,
+    ) -> Result<FromItem, PlanError> {
+        self.combine(target, source, kind, &JoinConstraint::On(on.clone()), false)
+    }
+
     fn combine(
         &mut self,
         mut left: FromItem,

@@ -9,6 +9,7 @@ use super::outputs::Outputs;
 use super::query::locks;
 use super::scope::FromItem;
 use super::view_names::{Meaning, Mention, Trace};
+use super::with_write::writes_in_with;
 use super::{Resolver, SessionInfo, ViewUse};
 use crate::catalog::{Catalog, Qualifier, Scope, Table, View};
 use crate::error::PlanError;
@@ -57,6 +58,9 @@ pub(super) fn opaque(text: &str, catalog: &Catalog) -> Result<HirQuery, PlanErro
 fn meaning(text: &str, scope: Scope<'_>, views: ViewUse, traced: bool) -> Result<(HirQuery, Trace), PlanError> {
     let session = SessionInfo { path: scope.path.clone(), views };
     let query = parse_query(text)?;
+    if writes_in_with(&query) {
+        return Err(PlanError::new("0A000", "views must not contain data-modifying statements in WITH"));
+    }
     let mut resolver = Resolver::new(scope.catalog, &session, text, &[]);
     resolver.keeps = true;
     resolver.trace = traced.then(Trace::default);

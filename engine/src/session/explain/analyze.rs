@@ -52,6 +52,11 @@ impl Session {
                 set(report.operators.first_mut(), actual(rows, timing.then_some((None, took))));
                 Ok(took)
             }
+            Planned::With(plan) => {
+                let started = Instant::now();
+                self.with_written(plan, params.clone())?;
+                Ok(started.elapsed())
+            }
             Planned::Gdpr(request, table, key) => {
                 self.analyze_subject_request(report, (*request, *table, key), params, timing)
             }

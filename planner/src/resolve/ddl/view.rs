@@ -6,12 +6,14 @@ use crate::catalog::{Catalog, Class, Column, Index, IndexDeclaration, NamespaceI
 use crate::error::PlanError;
 use crate::hir::OutputColumn;
 use crate::parse::definition::CreateView;
+use crate::parse::parse_query;
 use crate::parse::statement::{Identifier, ObjectKind, ObjectName};
 use crate::resolve::arrange::arrangement_columns;
 use crate::resolve::maintainable::check_maintainable;
 use crate::resolve::view::{
     ViewDefinition, check_expansion, define, refuse_pseudo_types, rename, rename_columns, still_means, view_query,
 };
+use crate::resolve::with_write::writes_in_with;
 use repr::{ColumnIndex, ColumnType, IndexId, RelationId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,6 +26,11 @@ impl DefinitionChange<'_> {
             return Err(PlanError::unsupported("a temporary view").hint("create an ordinary view and drop it"));
         }
         let names: Vec<String> = create.columns.iter().map(|column| column.name.clone()).collect();
+        let query = parse_query(&create.query.text)?;
+        if create.materialized && writes_in_with(&query) {
+            let message = "materialized views must not use data-modifying statements in WITH";
+            return Err(PlanError::new("0A000", message));
+        }
         let definition = define(&create.query.text, &names, self.scope()).map_err(|mut error| {
             // Positions count from the query's own beginning.
             error.position = error.position.map(|at| at + create.query.position.saturating_sub(1));
