@@ -17,12 +17,14 @@ use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
 use planner::scalar::EvalContext;
 use planner::{MaintainedViews, Planned, PlannedStatement, SubscribePlan};
+use repr::id::is_temporary;
 use repr::{Datum, RelationId};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode};
 use state::reader::Reader;
+use state::temporary::PersonalReads;
 use std::sync::Arc;
 use transactions::writer::dml::{Evaluation, Written};
 use transactions::writer::{Writer, dml};
@@ -34,6 +36,9 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
+        if self.temporary().in_use() {
+            self.tell_emptied();
+        }
         let response = self.run_pinned(prepared, params, in_script);
         // Rows that are still to come hold what they read by themselves; an erasure waits for nothing else.
         self.pin(None);
@@ -160,7 +165,12 @@ impl Session {
                         (base, Arc::new(hold))
                     }
                 };
-                Ok(LayeredSnapshot::new(self.database.store.clone(), base).held(hold).keeping())
+                let shared = base.schema.clone();
+                let view = LayeredSnapshot::new(self.database.store.clone(), base).held(hold).keeping();
+                Ok(match self.temporary().in_use() {
+                    true => self.temporary().under(view, &self.temporary().schema(&shared, None)),
+                    false => view,
+                })
             }
         }
     }
@@ -239,12 +249,25 @@ impl Session {
         let evaluation = Evaluation { limits: &limits, system: &system, profile: profile.as_ref() };
         let transaction = self.transaction();
         let mark = transaction.mark();
+        let target = written_table(plan);
+        let noted = is_temporary(target.0).then(|| transaction.note_personal());
         let mut writer = Writer::new(transaction, context, patience);
         let written = dml::execute(&mut writer, plan, &evaluation);
+        self.taint(target, noted);
         if written.is_err() {
             self.transaction().undo_failed(mark);
         }
         written
+    }
+
+    /// A statement has filled a temporary table; maybe from what is personal.
+    pub(super) fn taint(&mut self, target: RelationId, noted: Option<Arc<PersonalReads>>) {
+        let Some(noted) = noted else { return };
+        let transaction = self.transaction();
+        transaction.forget_noted();
+        if noted.found() {
+            transaction.taint(target);
+        }
     }
 
     fn declare(
