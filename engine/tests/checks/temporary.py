@@ -162,7 +162,7 @@ class Temporary(Check):
             equal(state("CREATE TEMP DATA_SUBJECT TABLE s (id INT PRIMARY KEY)"), "0A000", "a person who is temporary")
             equal(state("CREATE TEMP TABLE o (id INT, a INT OWNED_BY people(id))"), "42P16", "an owner of what is temporary")
             one.execute("CREATE TEMP TABLE t (id INT PRIMARY KEY, v TEXT)")
-            equal(state("SUBSCRIBE SELECT * FROM t"), "0A000", "SUBSCRIBE to it")
+            equal(state("SUBSCRIBE TO (SELECT * FROM t)"), "0A000", "SUBSCRIBE to it")
             equal(state("CREATE MATERIALIZED VIEW m AS SELECT * FROM t"), "0A000", "a view of all over it")
             equal(state("INSERT INTO t VALUES (1, 'a'), (1, 'b')"), "23505", "its keys hold")
             equal(rows(one, "SELECT count(*) FROM t"), [(0,)], "and nothing is left of that")

@@ -77,7 +77,8 @@ fn define_temporary(
     let path = context.search_path(old);
     let planned = {
         let mut next = transaction.database().temporary_ids.lock();
-        let numbered = Catalog { next_id: *next, ..Catalog::clone(old) };
+        let mut numbered = Catalog::clone(old);
+        numbered.next_id = *next;
         let planned = planner::plan_definition(statement, Scope { catalog: &numbered, path: &path }, Labels::TakeEffect);
         if let Ok(plan) = &planned {
             let more = plan.catalog.next_id.max(FIRST_TEMPORARY_ID);
@@ -93,9 +94,10 @@ fn define_temporary(
         Err(_) => return Ok(None),
     };
     plan.catalog.next_id = old.next_id;
-    let same = TemporaryObjects::of(old).is_same(&TemporaryObjects::of(&plan.catalog));
+    let objects = TemporaryObjects::of(&plan.catalog);
+    let same = TemporaryObjects::of(old).is_same(&objects);
     let concerns_own = plan.effects.iter().all(DdlEffect::is_temporary) && (makes || !same || !plan.effects.is_empty());
-    if !concerns_own || !plan.catalog.shares_all_with(old) {
+    if !concerns_own || !objects.are_in_place() || !plan.catalog.shares_all_with(old) {
         return Ok(None);
     }
     carry_out(transaction, old_schema, plan, context.clone(), patience).map(|(done, _)| Some(done))

@@ -39,6 +39,13 @@ impl TemporaryObjects {
         self.relations.is_empty() && self.sequences.is_empty()
     }
 
+    /// Whether none of them has its name among what all share, as one that was numbered among these but is none of them.
+    pub fn are_in_place(&self) -> bool {
+        let relations = self.relations.values().map(|table| table.namespace);
+        let mut all = relations.chain(self.sequences.values().map(|sequence| sequence.namespace));
+        all.all(|namespace| namespace == NamespaceId::PG_TEMP)
+    }
+
     /// The shared catalog with these, in a schema of that name. A view whose tables have gone is gone with them.
     pub fn over(&self, shared: &Catalog, schema: &str, version: u64) -> Catalog {
         let mut catalog = Catalog { version, ..shared.clone() };
