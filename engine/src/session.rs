@@ -59,6 +59,7 @@ use state::interrupt::QueryLimits;
 use state::locks::{LockKey, LockMode, Patience};
 use state::notice::Notice;
 use state::snapshot_holders::{Closer, Hold, Holder};
+use state::temporary::TemporarySpace;
 use state::{SqlError, clock};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -559,7 +560,7 @@ impl Session {
         let dropped = self.transaction.dropped.take();
         if !commit || active.failed {
             let _alone = poll::alone();
-            let changed_schema = active.transaction.overlay().changes_schema();
+            let changed_schema = active.transaction.overlay().has_definitions();
             drop(active);
             if changed_schema {
                 let catalog = self.catalog();
@@ -609,10 +610,27 @@ impl Session {
     /// The catalog as this session sees it: published, or with its own transaction's DDL.
     pub(super) fn catalog(&self) -> Arc<Catalog> {
         match &self.transaction.active {
-            Some(active) if active.transaction.overlay().changes_schema() => {
-                active.transaction.overlay().catalog().clone()
+            Some(active) => active.transaction.seen_schema().catalog().clone(),
+            None if self.temporary().in_use() => {
+                self.temporary().schema(&self.database.published.load().schema, None).catalog().clone()
             }
-            Some(_) | None => self.database.published.load().catalog().clone(),
+            None => self.database.published.load().catalog().clone(),
+        }
+    }
+
+    /// What the session has for itself.
+    pub(crate) fn temporary(&self) -> &TemporarySpace {
+        &self.control.holder.temporary
+    }
+
+    /// Says which temporary tables an erasure has emptied.
+    pub(crate) fn tell_emptied(&mut self) {
+        if let Some(active) = &mut self.transaction.active {
+            active.transaction.forget_tainted();
+        }
+        for name in self.temporary().take_emptied() {
+            let message = format!("temporary table \"{name}\" is emptied: it was filled from personal rows, and a person was forgotten");
+            self.notice("NOTICE", "00000", message);
         }
     }
 

@@ -6,10 +6,12 @@
 mod declaration;
 mod namespace;
 mod search_path;
+mod temporary;
 
 pub use declaration::{IndexColumn, IndexDeclaration, IndexPredicate};
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
 pub use search_path::{Class, Qualifier, Scope, SearchPath};
+pub use temporary::TemporaryObjects;
 
 use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
@@ -106,6 +108,21 @@ pub struct Table {
     /// Of a maintained view: for so many milliseconds its readers and the writers of its tables bear with its lag.
     #[serde(default)]
     pub max_lag_ms: u64,
+    /// Of a temporary table: what COMMIT does to it.
+    #[serde(skip)]
+    pub on_commit: OnCommit,
+}
+
+/// ON COMMIT
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnCommit {
+    /// PRESERVE ROWS
+    #[default]
+    PreserveRows,
+    /// DELETE ROWS
+    DeleteRows,
+    /// DROP
+    Drop,
 }
 
 /// The definition of a view. Its columns are the table's; a maintained view's indexes are the columns that

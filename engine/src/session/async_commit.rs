@@ -101,6 +101,8 @@ impl Drop for Session {
         self.settle();
         self.database.sessions.locks.unlock_all_advisory(self.control.holder.session);
         self.listen_to_nothing();
+        let gone = self.control.holder.temporary.clear();
+        self.database.sequences.forget(gone.sequences.keys().copied());
         self.control.holder.activity.end();
     }
 }

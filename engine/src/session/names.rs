@@ -1,7 +1,7 @@
 //! What names mean to a session: its search path, and what it finds by it.
 
 use super::Session;
-use planner::catalog::{Catalog, Class, DatabaseId, Scope, SearchPath, Table};
+use planner::catalog::{Catalog, Class, DatabaseId, NamespaceId, Scope, SearchPath, Table};
 use planner::parse::statement::ObjectName;
 use state::SqlError;
 use std::sync::Arc;
@@ -85,9 +85,15 @@ impl Session {
     }
 
     /// The table or view that a definition of that name makes, or would find in its place.
-    pub(super) fn table_made<'c>(&self, catalog: &'c Arc<Catalog>, name: &ObjectName) -> Option<&'c Arc<Table>> {
+    pub(super) fn table_made<'c>(
+        &self,
+        catalog: &'c Arc<Catalog>,
+        name: &ObjectName,
+        temporary: bool,
+    ) -> Option<&'c Arc<Table>> {
         let path = self.search_path(catalog);
         let place = match &name.schema {
+            _ if temporary => NamespaceId::PG_TEMP,
             Some(schema) => Scope { catalog, path: &path }.namespace(schema)?,
             None => path.first()?,
         };

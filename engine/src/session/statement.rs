@@ -17,12 +17,14 @@ use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
 use planner::scalar::EvalContext;
 use planner::{MaintainedViews, Planned, PlannedStatement, SubscribePlan};
-use repr::Datum;
+use repr::id::is_temporary;
+use repr::{Datum, RelationId};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode};
 use state::reader::Reader;
+use state::temporary::PersonalReads;
 use std::sync::Arc;
 use transactions::writer::dml::{Evaluation, Written};
 use transactions::writer::{Writer, dml};
@@ -34,6 +36,9 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
+        if self.temporary().in_use() {
+            self.tell_emptied();
+        }
         let response = self.run_pinned(prepared, params, in_script);
         // Rows that are still to come hold what they read by themselves; an erasure waits for nothing else.
         self.pin(None);
@@ -165,7 +170,12 @@ impl Session {
                         (base, Arc::new(hold))
                     }
                 };
-                Ok(LayeredSnapshot::new(self.database.store.clone(), base).held(hold).keeping())
+                let shared = base.schema.clone();
+                let view = LayeredSnapshot::new(self.database.store.clone(), base).held(hold).keeping();
+                Ok(match self.temporary().in_use() {
+                    true => self.temporary().under(view, &self.temporary().schema(&shared, None)),
+                    false => view,
+                })
             }
         }
     }
@@ -218,7 +228,8 @@ impl Session {
         self.refuse_read_only(verb(plan))?;
         self.may_write()?;
         let mark = self.transaction().mark();
-        let written = self.writing(plan.source(), &params, |writer, evaluation| dml::execute(writer, plan, evaluation));
+        let what = (plan.source(), [plan.table()].as_slice());
+        let written = self.writing(what, &params, |writer, evaluation| dml::execute(writer, plan, evaluation));
         if written.is_err() {
             self.transaction().undo_failed(mark);
         }
@@ -234,10 +245,10 @@ impl Session {
         Ok(())
     }
 
-    /// Gives a write what it needs, once the rows stand still that subqueries lock.
+    /// Gives a write what it needs, once the rows stand still that subqueries lock; the tables that it writes.
     pub(super) fn writing<T>(
         &mut self,
-        locking: &Query,
+        (locking, targets): (&Query, &[RelationId]),
         params: &Arc<[Datum]>,
         write: impl FnOnce(&mut Writer<'_>, &Evaluation<'_>) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
@@ -251,8 +262,21 @@ impl Session {
             Arc::new(Catalogs::new(&database, catalog, context))
         };
         let evaluation = Evaluation { limits: &limits, system: &system, profile: profile.as_ref() };
+        let noted = targets.iter().any(|target| is_temporary(target.0)).then(|| self.transaction().note_personal());
         let mut writer = Writer::new(self.transaction(), context, patience);
-        write(&mut writer, &evaluation)
+        let written = write(&mut writer, &evaluation);
+        self.taint(targets, noted);
+        written
+    }
+
+    /// A statement has filled a temporary table; maybe from what is personal.
+    pub(super) fn taint(&mut self, targets: &[RelationId], noted: Option<Arc<PersonalReads>>) {
+        let Some(noted) = noted else { return };
+        let transaction = self.transaction();
+        transaction.forget_noted();
+        if noted.found() {
+            targets.iter().filter(|target| is_temporary(target.0)).for_each(|target| transaction.taint(*target));
+        }
     }
 
     fn declare(

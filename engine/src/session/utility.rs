@@ -264,7 +264,7 @@ impl Session {
                     && create.upkeep.with_data
                 {
                     let catalog = self.catalog();
-                    let made = self.table_made(&catalog, &create.name).map(|view| view.id);
+                    let made = self.table_made(&catalog, &create.name, false).map(|view| view.id);
                     self.transaction.unfilled.extend(made);
                 }
                 Ok(Response::Complete(done.tag))
@@ -398,6 +398,7 @@ impl Session {
                 }
                 self.database.sessions.locks.unlock_all_advisory(self.control.holder.session);
                 self.listen_to_nothing();
+                self.transaction().discard_temporary();
                 self.set(|settings| {
                     settings.reset_all();
                     settings.set("role", None, false)?;
@@ -410,7 +411,10 @@ impl Session {
                 self.state.lock().forget_sequences();
                 complete("DISCARD SEQUENCES")
             }
-            DiscardTarget::Temp => complete("DISCARD TEMP"),
+            DiscardTarget::Temp => {
+                self.transaction().discard_temporary();
+                complete("DISCARD TEMP")
+            }
         }
     }
 

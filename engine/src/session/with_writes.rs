@@ -37,10 +37,10 @@ impl Session {
         })?;
         self.may_write()?;
         let mark = self.transaction().mark();
+        let targets = plan.tables();
         let written = loop {
-            let source = plan.main().source();
-            let written =
-                self.writing(source, &params, |writer, evaluation| dml::execute_with(writer, plan, evaluation));
+            let what = (plan.main().source(), targets.as_slice());
+            let written = self.writing(what, &params, |writer, evaluation| dml::execute_with(writer, plan, evaluation));
             if !self.transaction().end_shared_snapshot() {
                 break written;
             }

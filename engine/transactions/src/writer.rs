@@ -13,6 +13,7 @@ use foreign_key::{DeferredCheck, KeyGone, ParentNeeded};
 use planner::plan::RowChecks;
 use planner::scalar::EvalContext;
 use repr::hash::{HashMap, HashSet};
+use repr::id::is_temporary;
 use repr::{Datum, Id, IndexId, RelationId, Row, RowKey, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
@@ -162,12 +163,18 @@ impl<'a> Writer<'a> {
         let database = self.transaction.database();
         let below = LayeredSnapshot::new(database.store.clone(), database.latest());
         let mut stored = below.stored_rows(relation);
+        // Of a temporary table nothing is stored.
+        let own = is_temporary(relation.0).then(|| self.transaction.committed_snapshot());
         for (row, row_key) in rows.iter().map(AsRef::as_ref).zip(&row_keys) {
             if let Some(index) = shape.table().primary_key {
                 let changes = self.transaction.overlay().table(relation);
                 let taken = match changes.and_then(|changes| changes.rows.get(row_key)) {
                     Some(change) => change.after.is_some(),
-                    None => !changes.is_some_and(|changes| changes.truncated) && stored.contains(row_key)?,
+                    None if changes.is_some_and(|changes| changes.truncated) => false,
+                    None => match &own {
+                        Some(own) => own.exists(shape, row_key)?,
+                        None => stored.contains(row_key)?,
+                    },
                 };
                 if taken {
                     return Err(unique::violation(shape, index, row));

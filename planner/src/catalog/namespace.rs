@@ -21,6 +21,8 @@ impl NamespaceId {
     pub const PUBLIC: NamespaceId = NamespaceId(schemas::PUBLIC);
     /// `pg_catalog`
     pub const PG_CATALOG: NamespaceId = NamespaceId(schemas::PG_CATALOG);
+    /// Where a session's own objects are: `pg_temp`, and to all others `pg_temp_` and its number.
+    pub const PG_TEMP: NamespaceId = NamespaceId(16_300);
 
     /// As old folders have it, which know no other.
     pub(super) fn public() -> NamespaceId {

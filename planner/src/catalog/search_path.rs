@@ -37,9 +37,22 @@ impl SearchPath {
         let mut named: Vec<NamespaceId> = Vec::new();
         for name in listed(setting) {
             let name = if name == "$user" { user } else { &*name };
+            if name == "pg_temp" && !named.contains(&NamespaceId::PG_TEMP) {
+                // It is made when something is put in it.
+                named.push(NamespaceId::PG_TEMP);
+            }
             named.extend(scope.namespace(name).filter(|found| !named.contains(found)));
         }
-        SearchPath { user: Some(user.into()), home, ..SearchPath::through(named, Some(database.into())) }
+        let path = SearchPath { user: Some(user.into()), home, ..SearchPath::through(named, Some(database.into())) };
+        if catalog.namespaces.contains_key(&NamespaceId::PG_TEMP) { path.behind_temporary() } else { path }
+    }
+
+    /// A session's own objects are found first, unless it says when.
+    fn behind_temporary(mut self) -> SearchPath {
+        if !self.searched.contains(&NamespaceId::PG_TEMP) {
+            self.searched.insert(0, NamespaceId::PG_TEMP);
+        }
+        self
     }
 
     /// How kept texts are read.
@@ -70,7 +83,8 @@ impl SearchPath {
     pub(crate) fn behind(&self, first: NamespaceId) -> SearchPath {
         let rest = self.named.iter().copied().filter(|known| *known != first);
         let named = std::iter::once(first).chain(rest).collect();
-        SearchPath { user: self.user.clone(), home: self.home, ..SearchPath::through(named, self.database.clone()) }
+        let path = SearchPath { user: self.user.clone(), home: self.home, ..SearchPath::through(named, self.database.clone()) };
+        if self.searched.contains(&NamespaceId::PG_TEMP) { path.behind_temporary() } else { path }
     }
 
     /// The database whose schemas are named without it.
@@ -281,6 +295,9 @@ impl<'a> Scope<'a> {
 
     /// The same; kept texts may name another database before it.
     fn namespace_in(self, database: Option<&str>, name: &str) -> Option<NamespaceId> {
+        if name == "pg_temp" {
+            return self.catalog.namespaces.contains_key(&NamespaceId::PG_TEMP).then_some(NamespaceId::PG_TEMP);
+        }
         let system = schemas::SYSTEM.iter().find(|(known, _)| *known == name);
         if let Some((_, id)) = system {
             return Some(NamespaceId(*id));

@@ -4,7 +4,7 @@
 //! against the catalog.
 
 use super::statement::{DropBehavior, Identifier, ObjectName, SqlText, TypeName};
-use crate::catalog::{EdgeKind, ReferentialAction, RuleEvent};
+use crate::catalog::{EdgeKind, OnCommit, ReferentialAction, RuleEvent};
 use sqlparser::ast;
 
 /// CREATE [TEMP] [DATA_SUBJECT] TABLE
@@ -28,6 +28,8 @@ pub struct CreateTable {
     pub rules: Vec<RuleDefinition>,
     /// What the statement asks for that is always refused (INHERITS, PARTITION BY, …).
     pub refused: Option<String>,
+    /// ON COMMIT
+    pub on_commit: Option<OnCommit>,
 }
 
 /// LIKE table [INCLUDING | EXCLUDING …]
@@ -75,6 +77,8 @@ pub struct CreateTableAs {
     pub text: String,
     /// WITH NO DATA is false.
     pub with_data: bool,
+    /// ON COMMIT
+    pub on_commit: Option<OnCommit>,
 }
 
 /// A column in CREATE TABLE or ADD COLUMN.

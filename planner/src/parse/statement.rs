@@ -9,7 +9,7 @@ use super::definition::{
     DropDatabase, RuleDefinition, SequenceOptions,
 };
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
-use crate::catalog::SearchPath;
+use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
 use repr::CommitTime;
 use sqlparser::ast;
@@ -433,6 +433,20 @@ pub enum Statement {
 }
 
 impl Statement {
+    /// Whether it makes something temporary by what it says.
+    pub fn makes_temporary(&self, path: &SearchPath) -> bool {
+        let by_name = |name: &ObjectName| match &name.schema {
+            Some(schema) => schema.starts_with("pg_temp"),
+            None => path.first() == Some(NamespaceId::PG_TEMP),
+        };
+        match self {
+            Statement::CreateTable(create) => create.temporary || by_name(&create.name),
+            Statement::CreateView(create) => create.temporary || by_name(&create.name),
+            Statement::CreateSequence { temporary, name, .. } => *temporary || by_name(name),
+            _ => false,
+        }
+    }
+
     /// The command, if it runs only where nothing else is of its transaction.
     pub fn runs_alone(&self) -> Option<&'static str> {
         match self {

@@ -37,6 +37,7 @@ use crate::error::PlanError;
 use crate::parse::Statement;
 use crate::resolve::{SessionInfo, check_expression, statement};
 use change::DefinitionChange;
+use repr::id::is_temporary;
 use repr::{ColumnIndex, ColumnType, Id, IndexId, RelationId, SequenceId};
 
 /// A definition, ready to be carried out.
@@ -138,6 +139,25 @@ pub enum DdlEffect {
         /// What to answer.
         error: PlanError,
     },
+}
+
+impl DdlEffect {
+    /// Whether it concerns nothing but what a session has for itself.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            DdlEffect::CreateTable(id) | DdlEffect::DropTable(id) => is_temporary(id.0),
+            DdlEffect::Truncate(tables) | DdlEffect::Replace(tables) => tables.iter().all(|id| is_temporary(id.0)),
+            DdlEffect::CreateSequence(id) | DdlEffect::DropSequence(id) => is_temporary(id.0),
+            DdlEffect::RenewSequence { sequence, .. } => is_temporary(sequence.0),
+            DdlEffect::BuildIndex { table, .. }
+            | DdlEffect::DropIndex { table, .. }
+            | DdlEffect::ValidateCheck { table, .. }
+            | DdlEffect::ValidateNotNull { table, .. }
+            | DdlEffect::ValidateForeignKey { table, .. }
+            | DdlEffect::RewriteTable { table, .. }
+            | DdlEffect::RequireEmpty { table, .. } => is_temporary(table.0),
+        }
+    }
 }
 
 /// A column that is computed anew for every row.

@@ -142,6 +142,7 @@ impl DefinitionChange<'_> {
             )));
         }
         let to = self.destination(schema)?;
+        refuse_temporary(sequence.namespace)?;
         if to != sequence.namespace {
             self.require_free_there(to, &sequence.name)?;
             self.renaming(|change| change.catalog.move_sequence(id, to, &sequence.name));
@@ -153,6 +154,7 @@ impl DefinitionChange<'_> {
     pub(super) fn set_schema_of_relation(&mut self, id: RelationId, schema: &Identifier) -> Result<(), PlanError> {
         let to = self.destination(schema)?;
         let table = Arc::clone(self.get(id));
+        refuse_temporary(table.namespace)?;
         if to == table.namespace {
             return Ok(());
         }
@@ -192,6 +194,9 @@ impl DefinitionChange<'_> {
 
     fn destination(&self, schema: &Identifier) -> Result<NamespaceId, PlanError> {
         let id = self.scope().require_namespace(&schema.name)?;
+        if id == NamespaceId::PG_TEMP {
+            return Err(PlanError::new("0A000", "cannot move objects into or out of temporary schemas"));
+        }
         if self.catalog.namespaces.contains_key(&id) {
             return Ok(id);
         }
@@ -326,4 +331,12 @@ fn respelled_table(table: &Arc<Table>, before: &Catalog, after: &Catalog) -> Opt
         view.query = query;
     }
     changed.then_some(new)
+}
+
+/// What is temporary stays so.
+fn refuse_temporary(from: NamespaceId) -> Result<(), PlanError> {
+    if from == NamespaceId::PG_TEMP {
+        return Err(PlanError::new("0A000", "cannot move objects into or out of temporary schemas"));
+    }
+    Ok(())
 }

@@ -21,10 +21,7 @@ impl DefinitionChange<'_> {
         name: &ObjectName,
         options: &SequenceOptions,
     ) -> Result<&'static str, PlanError> {
-        let namespace = self.place_of(name)?;
-        if temporary {
-            return Err(PlanError::unsupported("a temporary sequence"));
-        }
+        let namespace = self.place_for(name, temporary)?;
         if if_not_exists && self.kind_in(namespace, &name.name).is_some() {
             self.notice("42P07", format!("relation \"{}\" already exists, skipping", name.name));
             return Ok("CREATE SEQUENCE");

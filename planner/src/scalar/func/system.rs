@@ -9,7 +9,7 @@ mod visible;
 
 use super::arguments::{boolean, float, integer, interval, numeric, oid, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
-use crate::catalog::{DEFAULT_DATABASE, DatabaseId};
+use crate::catalog::{DEFAULT_DATABASE, DatabaseId, NamespaceId};
 use crate::scalar::EvalContext;
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE};
 use crate::system::{self, comments::comments};
@@ -200,7 +200,11 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     .stable(),
     strict("pg_client_encoding() name", |_, _, _| string("UTF8")).stable(),
     strict("getdatabaseencoding() name", |_, _, _| string("UTF8")).stable(),
-    strict("pg_my_temp_schema() oid", |_, _, _| Ok(Datum::Oid(0))).stable(),
+    strict("pg_my_temp_schema() oid", |ctx, _, _| {
+        let made = ctx.environment.catalog().namespaces.contains_key(&NamespaceId::PG_TEMP);
+        Ok(Datum::Oid(if made { NamespaceId::PG_TEMP.0 } else { 0 }))
+    })
+    .stable(),
     strict("pg_is_other_temp_schema(oid) bool", |_, _, _| truth(false)).stable(),
     strict("obj_description(oid, name?) text", |ctx, a, _| object_comment(ctx, a)).stable(),
     strict("col_description(oid, int4) text", |ctx, a, _| column_comment(ctx, a)).stable(),
