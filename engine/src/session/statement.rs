@@ -228,7 +228,8 @@ impl Session {
         self.refuse_read_only(verb(plan))?;
         self.may_write()?;
         let mark = self.transaction().mark();
-        let what = (plan.source(), [plan.table()].as_slice());
+        let targets = [plan.table()];
+        let what = (plan.source(), targets.as_slice());
         let written = self.writing(what, &params, |writer, evaluation| dml::execute(writer, plan, evaluation));
         if written.is_err() {
             self.transaction().undo_failed(mark);
