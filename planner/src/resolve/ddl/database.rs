@@ -30,7 +30,9 @@ impl DefinitionChange<'_> {
     /// What would change an answer is refused; the rest says what holds anyway.
     fn check_option(&self, option: &DatabaseOption) -> Result<(), PlanError> {
         let DatabaseOption { name, value, .. } = option;
-        let refused = || Err(PlanError::unsupported(format!("{} {value}", name.to_uppercase().replace('_', " "))));
+        let refused = || {
+            Err(PlanError::unsupported(format!("CREATE DATABASE … {} {value}", name.to_uppercase().replace('_', " "))))
+        };
         let is_off = matches!(&*value.to_ascii_lowercase(), "false" | "off" | "0");
         match &**name {
             "owner" => Ok(()),
