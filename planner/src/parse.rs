@@ -7,6 +7,7 @@
 pub mod annotation;
 pub(crate) mod arbiter;
 pub mod copy;
+mod database;
 pub mod definition;
 pub mod dialect;
 pub(crate) mod frame_exclusion;

@@ -28,6 +28,7 @@ mod levels;
 mod limit;
 mod literals;
 pub mod maintainable;
+mod merge;
 mod names;
 mod naming;
 mod operator;
@@ -51,6 +52,7 @@ mod update;
 pub mod view;
 mod view_names;
 mod window;
+mod with_write;
 mod write_subquery;
 
 pub(crate) use catalog_expr::shown_expression;
@@ -60,6 +62,7 @@ pub(crate) use statement::check_expression;
 pub(crate) use statement::resolve_reads;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, resolve};
 pub(crate) use view::{shown_definition, view_query};
+pub(crate) use with_write::{returned_to, returned_to_write};
 
 use crate::catalog::{Catalog, Scope, SearchPath};
 use crate::error::PlanError;
@@ -150,6 +153,8 @@ struct CteBinding {
     definition: Option<Arc<cte::CteDefinition>>,
     /// Whether anything reads it.
     used: bool,
+    /// Whether it writes, and returns nothing.
+    returns_nothing: bool,
     /// The first and the next number of the subqueries in it that lock rows.
     locking: (usize, usize),
     /// While it is resolved itself.
@@ -186,6 +191,10 @@ struct Ctes {
     next: usize,
     /// What tells the rows of each apart.
     identities: identity::CteIdentities,
+    /// Whether the query that is about to be resolved is the statement itself: its WITH may write.
+    at_top: bool,
+    /// Those that write.
+    writes: Vec<crate::hir::WithWrite>,
 }
 
 /// Where the text at hand stands in the statement.

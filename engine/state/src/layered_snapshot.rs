@@ -17,6 +17,7 @@ pub use crate::reader::Located;
 use crate::reader::{KeyRange, RangeRows, Reader, RowIterator, find_one};
 use crate::shape::{Schema, TableShape};
 use crate::snapshot_holders::Hold;
+use crate::temporary::PersonalReads;
 use crate::validation::ReadSet;
 use crate::view_states::{Arrangement, Stage, Views};
 use planner::catalog::{Catalog, Index, Table};
@@ -56,6 +57,8 @@ pub struct LayeredSnapshot {
     amid_errors: bool,
     /// Where a SERIALIZABLE transaction notes what it reads.
     reads: Option<Arc<ReadSet>>,
+    /// Where a session with temporary tables notes whether it reads what is personal.
+    personal: Option<Arc<PersonalReads>>,
 }
 
 impl LayeredSnapshot {
@@ -75,6 +78,35 @@ impl LayeredSnapshot {
             keeps: false,
             amid_errors: false,
             reads: None,
+            personal: None,
+        }
+    }
+
+    /// With the schema that a session sees, temporary objects and all.
+    #[must_use]
+    pub fn seeing(mut self, schema: Arc<Schema>) -> Self {
+        self.schema = schema;
+        self
+    }
+
+    /// For a statement that may write to temporary tables: whether it reads what is personal is noted.
+    #[must_use]
+    pub fn noting_personal(mut self, personal: Option<Arc<PersonalReads>>) -> Self {
+        self.personal = personal;
+        self
+    }
+
+    fn note_personal(&self, table: &Table) {
+        let Some(personal) = &self.personal else { return };
+        match &table.view {
+            None => {
+                let is_personal = self.schema.shape(table.id).is_some_and(|shape| shape.personal);
+                personal.note(table.id, is_personal);
+            }
+            Some(view) => {
+                let below = view.reads.keys().filter_map(|id| self.schema.catalog().table(*id));
+                below.for_each(|below| self.note_personal(below));
+            }
         }
     }
 
@@ -122,6 +154,7 @@ impl LayeredSnapshot {
 
     /// A table is read, or what a view is made of.
     fn note_table(&self, table: &Table) {
+        self.note_personal(table);
         let Some(reads) = &self.reads else { return };
         match &table.view {
             None => reads.table(table.id),
@@ -136,6 +169,7 @@ impl LayeredSnapshot {
 
     /// A value of an index is looked up: all of it, or first columns.
     fn note_value(&self, table: &Table, index: &Index, values: &[Datum]) {
+        self.note_personal(table);
         let Some(reads) = &self.reads else { return };
         if table.is_stored() && values.len() == index.columns.len() && table.primary_key != Some(index.id) {
             reads.value(table.id, index.id, &key::encode_all(values));
@@ -535,6 +569,7 @@ impl Reader for LayeredSnapshot {
 
     fn get(&self, table: &Table, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
         assert!(table.is_stored(), "rows of views have no keys to be asked for by");
+        self.note_personal(table);
         if let Some(reads) = &self.reads {
             reads.row(table.id, row_key);
         }

@@ -6,7 +6,8 @@
 
 use crate::parallel::{self, HELPED_ITEMS_MIN};
 use crate::shape::{Schema, TableShape};
-use planner::catalog::{Catalog, Table};
+use crate::temporary::{TemporaryChanges, goes_at_commit, is_shared_index};
+use planner::catalog::{Catalog, Table, TemporaryObjects};
 use repr::hash::HashMap;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 use std::collections::btree_map::Entry;
@@ -52,6 +53,7 @@ enum Undo {
     Subject { relation: RelationId, key: RowKey, previous: Option<Option<MicroDbId>> },
     Table { relation: RelationId, previous: TableChanges },
     Schema { previous: Arc<Schema> },
+    Temporary { previous: Option<Arc<TemporaryObjects>>, seen: Option<Arc<Schema>> },
     DroppedTable,
     DroppedIndex,
     Reindexed { relation: RelationId, index: IndexId },
@@ -63,6 +65,10 @@ pub struct Overlay {
     /// The catalog as this overlay sees it, compiled.
     schema: Arc<Schema>,
     schema_changed: bool,
+    /// Temporary objects as this overlay leaves them, if it has changed them.
+    temporary: Option<Arc<TemporaryObjects>>,
+    /// The schema with temporary objects, where there are any.
+    seen: Option<Arc<Schema>>,
     tables: BTreeMap<RelationId, TableChanges>,
     /// µDBs of new, moved (key changed) and deleted subjects.
     subjects: BTreeMap<(RelationId, RowKey), Option<MicroDbId>>,
@@ -79,6 +85,8 @@ impl Overlay {
         Overlay {
             schema,
             schema_changed: false,
+            temporary: None,
+            seen: None,
             tables: BTreeMap::new(),
             subjects: BTreeMap::new(),
             owners: HashMap::default(),
@@ -106,9 +114,25 @@ impl Overlay {
             self.schema = schema.clone();
         }
     }
+    /// Temporary objects as this overlay leaves them, if it has changed them.
+    pub fn temporary(&self) -> Option<&Arc<TemporaryObjects>> {
+        self.temporary.as_ref()
+    }
+    /// Whether it defines anything, temporary or not.
+    pub fn has_definitions(&self) -> bool {
+        self.schema_changed || self.temporary.is_some()
+    }
+    /// Says which schema its session sees, temporary objects and all.
+    pub fn see(&mut self, seen: Arc<Schema>) {
+        self.seen = Some(seen);
+    }
+    /// One table, compiled.
+    fn shape(&self, relation: RelationId) -> Option<&Arc<TableShape>> {
+        self.seen.as_ref().unwrap_or(&self.schema).shape(relation)
+    }
     /// Whether nothing was changed, nor any owner derived.
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.subjects.is_empty() && self.owners.is_empty() && !self.schema_changed
+        self.tables.is_empty() && self.subjects.is_empty() && self.owners.is_empty() && !self.has_definitions()
     }
     /// Number of changed rows.
     pub fn len(&self) -> usize {
@@ -193,6 +217,13 @@ impl Overlay {
         self.schema_changed = true;
     }
 
+    /// Takes other temporary objects, and the schema with them.
+    pub fn set_temporary(&mut self, objects: Arc<TemporaryObjects>, seen: Arc<Schema>) {
+        let previous = self.temporary.replace(objects);
+        let seen = self.seen.replace(seen);
+        self.undo.push(Undo::Temporary { previous, seen });
+    }
+
     /// A dropped table's stored rows go with this overlay.
     pub fn drop_table(&mut self, table: &Arc<Table>) {
         let previous = self.tables.remove(&table.id).unwrap_or_default();
@@ -244,6 +275,8 @@ impl Overlay {
         let mut kept = Overlay {
             schema: self.schema.clone(),
             schema_changed: before.iter().any(|undo| matches!(undo, Undo::Schema { .. })),
+            temporary: self.temporary.clone(),
+            seen: self.seen.clone(),
             tables: BTreeMap::new(),
             subjects: BTreeMap::new(),
             owners: self.owners.clone(),
@@ -291,7 +324,8 @@ impl Overlay {
         }
         kept.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
         for (relation, changes) in &mut kept.tables {
-            let Some(shape) = kept.schema.shape(*relation) else { continue };
+            let schema = kept.seen.as_ref().unwrap_or(&kept.schema);
+            let Some(shape) = schema.shape(*relation) else { continue };
             changes.enter_all(shape);
         }
         kept
@@ -315,6 +349,7 @@ impl Overlay {
                 set_back(&mut self.subjects, &(*relation, key.clone()), previous.as_ref());
             }
             Undo::Schema { previous } => self.schema = previous.clone(),
+            Undo::Temporary { previous, seen } => (self.temporary, self.seen) = (previous.clone(), seen.clone()),
             Undo::DroppedTable => _ = self.dropped_tables.pop(),
             Undo::DroppedIndex => _ = self.dropped_indexes.pop(),
             Undo::Row { .. } | Undo::Subject { .. } | Undo::Reindexed { .. } | Undo::Table { .. } => {}
@@ -344,6 +379,10 @@ impl Overlay {
                     defined = true;
                     self.schema = previous;
                 }
+                Undo::Temporary { previous, seen } => {
+                    defined = true;
+                    (self.temporary, self.seen) = (previous, seen);
+                }
                 Undo::DroppedTable => {
                     self.dropped_tables.pop();
                 }
@@ -361,7 +400,8 @@ impl Overlay {
         self.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
         // Under a definition that is taken back rows had other values in indexes, and an index's number comes again.
         for relation in rewritten.iter().filter(|_| defined) {
-            if let (Some(changes), Some(shape)) = (self.tables.get_mut(relation), self.schema.shape(*relation)) {
+            let schema = self.seen.as_ref().unwrap_or(&self.schema);
+            if let (Some(changes), Some(shape)) = (self.tables.get_mut(relation), schema.shape(*relation)) {
                 changes.enter_all(shape);
             }
         }
@@ -369,7 +409,7 @@ impl Overlay {
 
     fn restore_row(&mut self, relation: RelationId, key: RowKey, previous: Option<Change>) {
         // A table that the rolled-back DDL made is gone from the schema; so are its changes.
-        let Some(shape) = self.schema.shape(relation).cloned() else {
+        let Some(shape) = self.shape(relation).cloned() else {
             self.tables.remove(&relation);
             return;
         };
@@ -381,6 +421,59 @@ impl Overlay {
             changes.index.enter(&shape, &key, change.after.as_ref());
             changes.rows.insert(key, change);
         }
+    }
+
+    /// Takes out what is temporary; none if nothing is. There is no going back to before it.
+    pub fn take_temporary(&mut self) -> Option<TemporaryChanges> {
+        let is_temporary = |id: &RelationId| repr::id::is_temporary(id.0);
+        if self.temporary.is_none() && !self.tables.keys().any(is_temporary) {
+            return None;
+        }
+        let objects = self.temporary.take();
+        let tables: BTreeMap<RelationId, TableChanges> = self.tables.extract_if(.., |id, _| is_temporary(id)).collect();
+        self.dropped_tables.retain(|table| !is_temporary(&table.id));
+        self.dropped_indexes.retain(is_shared_index);
+        self.undo.clear();
+        let schema = self.seen.take();
+        Some(TemporaryChanges { objects, tables, schema, ..TemporaryChanges::default() })
+    }
+
+    /// Takes what a transaction has left of temporary tables, which have nothing below.
+    pub(crate) fn absorb_temporary(
+        &mut self,
+        schema: Arc<Schema>,
+        objects: &TemporaryObjects,
+        tables: BTreeMap<RelationId, TableChanges>,
+    ) {
+        self.undo.clear();
+        let redefined = self.seen.as_ref().is_none_or(|seen| !Arc::ptr_eq(seen, &schema));
+        for (relation, theirs) in tables {
+            let Some(shape) = schema.shape(relation) else { continue };
+            let mine = self.tables.entry(relation).or_default();
+            if theirs.truncated {
+                *mine = TableChanges::default();
+            }
+            mine.truncated = true;
+            for (key, change) in theirs.rows {
+                if let Some(previous) = mine.rows.remove(&key) {
+                    mine.index.leave(shape, &key, previous.after.as_ref());
+                }
+                if change.after.is_some() {
+                    mine.index.enter(shape, &key, change.after.as_ref());
+                    mine.rows.insert(key, Change { before: None, after: change.after });
+                }
+            }
+        }
+        self.tables.retain(|id, _| objects.relations.get(id).is_some_and(|table| !goes_at_commit(table)));
+        for (relation, table) in self.tables.iter_mut().filter(|_| redefined) {
+            schema.shape(*relation).into_iter().for_each(|shape| table.enter_all(shape));
+        }
+        self.seen = Some(schema);
+    }
+
+    /// Takes away the rows of temporary tables.
+    pub(crate) fn empty_temporary(&mut self, tables: &BTreeSet<RelationId>) {
+        self.tables.retain(|id, _| !tables.contains(id));
     }
 
     /// Adds a committed transaction's changes and derived owners: the group's overlay grows.

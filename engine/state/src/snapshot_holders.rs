@@ -7,6 +7,7 @@
 use crate::activity::{Activity, Owner};
 use crate::locks::TransactionId;
 use crate::notifications::Listener;
+use crate::temporary::TemporarySpace;
 use crate::transaction_fate::Fate;
 use parking_lot::Mutex;
 use repr::CommitTime;
@@ -43,6 +44,8 @@ pub struct Holder {
     pub listener: Arc<Listener>,
     /// What it is doing.
     pub activity: Activity,
+    /// What it has for itself.
+    pub temporary: TemporarySpace,
     signals: OnceLock<Signals>,
     closer: Mutex<Option<Closer>>,
 }
@@ -65,7 +68,8 @@ impl Holders {
             fate: Fate::default(),
             backend,
             session,
-            listener: Arc::default(),
+            listener: Arc::new(Listener::of(owner.database_id)),
+            temporary: TemporarySpace::new(backend, owner.database_id),
             activity: Activity::new(owner),
             signals: OnceLock::new(),
             closer: Mutex::default(),
@@ -118,6 +122,7 @@ impl Holders {
     /// after `wait` are closed, and the others are told that they are late.
     pub fn end_older(&self, time: CommitTime, own: &Arc<Holder>, wait: Duration, others_do: impl Fn(bool) -> bool) {
         let deadline = Instant::now() + wait;
+        self.all().iter().for_each(|session| session.temporary.forget());
         let mut pause = POLL_MIN;
         loop {
             let sessions = self.all();
@@ -157,6 +162,17 @@ impl Holder {
     pub fn set_signals(&self, signals: Signals) {
         // The first stay.
         let _first = self.signals.set(signals);
+        if self.activity.is_to_end() {
+            self.terminate();
+        }
+    }
+
+    /// Ends it; as soon as it can be reached, if it has only begun.
+    pub fn terminate(&self) {
+        self.activity.is_told_to_end();
+        if let Some(signals) = self.signals.get() {
+            (signals.terminate)();
+        }
     }
 
     /// How others cancel and end it, once that is known.

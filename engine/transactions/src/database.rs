@@ -4,7 +4,9 @@ use crate::commit::{CommitPipeline, META_CATALOG, META_TIME, ViewWorkers};
 use crate::memory;
 use arc_swap::ArcSwap;
 use planner::catalog::Catalog;
-use repr::{CommitTime, RelationId};
+use parking_lot::Mutex;
+use repr::id::FIRST_TEMPORARY_ID;
+use repr::{CommitTime, Id, RelationId};
 use state::SqlError;
 use state::account::{Accounts, Gauges};
 use state::config::Config;
@@ -43,6 +45,8 @@ pub struct Database {
     pub sessions: Sessions,
     /// What is maintained, and who watches it.
     pub views: MaintainedViews,
+    /// The next id of what a session has for itself: no two sessions have the same.
+    pub(crate) temporary_ids: Mutex<Id>,
     forgotten_at: Arc<AtomicU64>,
 }
 
@@ -106,7 +110,7 @@ fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
     let salvaged = Store::open(&StoreOptions { mode: Mode::Salvage, ..options });
     if let Some(catalog) = salvaged.ok().and_then(|store| stored_catalog(&store.snapshot()).ok()) {
         for rows in &mut loss.behind_rows {
-            rows.name = catalog.relations.get(&rows.relation).map(|table| catalog.full_name(table).into_owned());
+            rows.name = catalog.relations.get(&rows.relation).map(|table| catalog.server_name(table).into_owned());
         }
     }
     SqlError::new("XX001", loss.to_string()).hint(
@@ -202,6 +206,7 @@ impl Database {
             config,
             store,
             published,
+            temporary_ids: Mutex::new(FIRST_TEMPORARY_ID),
             forgotten_at,
         }))
     }

@@ -8,8 +8,8 @@ use crate::database::Database;
 use crate::modes::{Isolation, Modes};
 use crate::ownership::Derivation;
 use crate::writer::foreign_key::{self, DeferredCheck};
-use planner::catalog::ConstraintName;
-use repr::{CommitTime, poll};
+use planner::catalog::{Catalog, ConstraintName, DatabaseId, TemporaryObjects};
+use repr::{CommitTime, RelationId, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Asker, Granted, LockKey, LockMark, LockMode, Patience, TransactionId};
@@ -20,8 +20,11 @@ use state::parallel;
 use state::published::Published;
 use state::read_memo::ReadMemo;
 use state::reader::Reader;
+use state::shape::Schema;
 use state::snapshot_holders::{Hold, Holder};
+use state::temporary::{PersonalReads, TemporaryChanges, TemporarySpace};
 use state::validation::ReadSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -52,6 +55,13 @@ pub struct Derived {
     pub overlay: Arc<Overlay>,
     /// The owners.
     pub derivation: Derivation,
+}
+
+/// See `Transaction::share_snapshot`.
+struct SharedSnapshot {
+    view: LayeredSnapshot,
+    /// A row that it shows was changed by somebody else.
+    lost: bool,
 }
 
 /// See `Transaction::keep_reads`.
@@ -99,8 +109,12 @@ pub(crate) struct Reads {
     has_looked: bool,
     /// What a SERIALIZABLE one has read.
     set: Arc<ReadSet>,
+    /// What all parts of the statement under way read, if it has several.
+    shared: Option<SharedSnapshot>,
     /// What was read of what is committed, while that is kept.
     recalling: Option<MemoOfReads>,
+    /// Whether the statement under way has read what is personal, where that matters.
+    personal: Option<Arc<PersonalReads>>,
     /// Whose copies the rows were read from that it has changed.
     owners_seen: Arc<ObservedOwners>,
     /// Referenced rows that it keeps from going.
@@ -129,6 +143,10 @@ struct AtCommit {
     prepared: Option<PreparedCommit>,
     /// What is told to those who listen.
     announcement: Option<Arc<Announcement>>,
+    /// What it leaves of temporary objects, once that is apart.
+    temporary: Option<TemporaryChanges>,
+    /// Temporary tables that it has filled from personal rows, each with the state that these were first read of.
+    tainted: BTreeMap<RelationId, CommitTime>,
     /// The last definition was made while `dogwood.restoring` was on: the graph may be incomplete.
     restoring: bool,
 }
@@ -149,7 +167,9 @@ impl Transaction {
             snapshot: OneSnapshot::Open,
             has_looked: false,
             set: Arc::default(),
+            shared: None,
             recalling: None,
+            personal: None,
             owners_seen: Arc::default(),
             parents: KeptParents::default(),
         };
@@ -209,6 +229,11 @@ impl Transaction {
         self.at_commit.announcement = announcement.map(Arc::new);
     }
 
+    /// The database of its session.
+    pub(crate) fn database_id(&self) -> DatabaseId {
+        self.holder.activity.owner.database_id
+    }
+
     /// Whether `dogwood.restoring` is on while it defines.
     pub(crate) fn define_while_restoring(&mut self, restoring: bool) {
         self.at_commit.restoring = restoring;
@@ -220,6 +245,9 @@ impl Transaction {
         self.check_not_ended()?;
         self.release_ended();
         self.reads.has_looked = true;
+        if let Some(SharedSnapshot { view, .. }) = &self.reads.shared {
+            return Ok(view.clone());
+        }
         let (base, hold) = match (&self.reads.snapshot, self.modes.isolation) {
             (OneSnapshot::Ended, _) => return Err(state::error::snapshot_ended()),
             (OneSnapshot::Taken(base, hold), _) => (base.clone(), hold.clone()),
@@ -238,7 +266,35 @@ impl Transaction {
             }
         };
         let reads = (self.modes.isolation == Isolation::Serializable).then(|| self.reads.set.clone());
-        Ok(self.over(base).held(hold).noting_reads(reads))
+        let personal = self.reads.personal.clone();
+        Ok(self.over(base).held(hold).noting_reads(reads).noting_personal(personal))
+    }
+
+    /// From here on all parts of the statement under way read the same, whatever they change; until `end_shared_snapshot`.
+    pub fn share_snapshot(&mut self) -> Result<(), SqlError> {
+        let view = self.statement_snapshot()?;
+        self.reads.shared = Some(SharedSnapshot { view, lost: false });
+        Ok(())
+    }
+
+    /// Whether all parts of the statement read the same.
+    pub(crate) fn shares_snapshot(&self) -> bool {
+        self.reads.shared.is_some()
+    }
+
+    /// A row that the shared snapshot shows was changed by somebody else: what was done over it is no good.
+    pub(crate) fn lose_shared_snapshot(&mut self) {
+        if let Some(shared) = &mut self.reads.shared {
+            shared.lost = true;
+        }
+    }
+
+    /// See `share_snapshot`. Whether the statement has to be done again over another one, which there is in READ COMMITTED:
+    /// a row that it changes has changed, or a data subject was forgotten since.
+    pub fn end_shared_snapshot(&mut self) -> bool {
+        let Some(SharedSnapshot { view, lost }) = self.reads.shared.take() else { return false };
+        let is_over = lost || self.database.check_not_ended(view.time()).is_err();
+        is_over && !self.modes.isolation.is_of_one_snapshot() && self.check_not_ended().is_ok()
     }
 
     /// What it has read must not have been written since, if it is SERIALIZABLE.
@@ -317,12 +373,131 @@ impl Transaction {
         if !self.overlay.changes_schema() && self.overlay.catalog().version != base.catalog().version {
             Arc::make_mut(&mut self.overlay).follow(&base.schema);
         }
-        self.below(base).under(self.overlay.clone())
+        let view = self.below(base);
+        if !self.temporary().in_use() {
+            return view.under(self.overlay.clone());
+        }
+        let seen = self.temporary().schema(self.overlay.schema(), self.overlay.temporary());
+        Arc::make_mut(&mut self.overlay).see(seen.clone());
+        view.under(self.overlay.clone()).seeing(seen)
+    }
+
+    /// What the session has for itself.
+    pub fn temporary(&self) -> &TemporarySpace {
+        &self.holder.temporary
+    }
+
+    /// The catalog that the transaction sees, compiled: with its own definitions, and with what is temporary.
+    pub fn seen_schema(&self) -> Arc<Schema> {
+        let shared = match self.overlay.changes_schema() {
+            true => self.overlay.schema().clone(),
+            false => self.database.published.load().schema.clone(),
+        };
+        match self.temporary().in_use() {
+            true => self.temporary().schema(&shared, self.overlay.temporary()),
+            false => shared,
+        }
+    }
+
+    /// For a statement that may fill a temporary table: whether it reads what is personal.
+    pub fn note_personal(&mut self) -> Arc<PersonalReads> {
+        let noted = Arc::new(PersonalReads::new(self.tainted()));
+        self.reads.personal = Some(noted.clone());
+        noted
+    }
+
+    /// The statement is over.
+    pub fn forget_noted(&mut self) {
+        self.reads.personal = None;
+    }
+
+    /// A definition has made another schema of the one that it saw: what all share of it and what is temporary go each to its place.
+    pub(crate) fn define(&mut self, old: &Schema, new: Arc<Schema>) {
+        let overlay = Arc::make_mut(&mut self.overlay);
+        if !self.holder.temporary.in_use() {
+            overlay.set_schema(new);
+            return;
+        }
+        if !new.catalog().shares_all_with(old.catalog()) {
+            let shared = new.catalog().without_temporary(overlay.catalog().version + 1);
+            overlay.set_schema(Arc::new(Schema::new(Arc::new(shared))));
+        }
+        let (before, objects) = (TemporaryObjects::of(old.catalog()), TemporaryObjects::of(new.catalog()));
+        if objects.is_same(&before) {
+            overlay.see(new);
+        } else {
+            overlay.set_temporary(Arc::new(objects), new);
+        }
+    }
+
+    /// All temporary objects go (DISCARD TEMP).
+    pub fn discard_temporary(&mut self) {
+        if self.temporary().in_use() {
+            let none = Arc::new(TemporaryObjects::default());
+            let seen = self.temporary().schema(self.overlay.schema(), Some(&none));
+            Arc::make_mut(&mut self.overlay).set_temporary(none, seen);
+        }
+    }
+
+    /// A statement that has read what is personal has filled a temporary table.
+    pub fn taint(&mut self, relation: RelationId) {
+        let now = self.database.published.load().time;
+        let time = match &self.reads.snapshot {
+            OneSnapshot::Taken(base, _) => base.time,
+            OneSnapshot::Open | OneSnapshot::Ended => now,
+        };
+        self.at_commit.tainted.entry(relation).or_insert(time);
+    }
+
+    /// Temporary tables that an erasure would empty, its own among them.
+    pub fn tainted(&self) -> Arc<BTreeSet<RelationId>> {
+        let tainted = self.temporary().tainted();
+        if self.at_commit.tainted.is_empty() {
+            return tainted;
+        }
+        Arc::new(tainted.iter().chain(self.at_commit.tainted.keys()).copied().collect())
+    }
+
+    /// What it has put in temporary tables from personal rows goes, if a person has been forgotten since.
+    pub fn forget_tainted(&mut self) {
+        let forgotten_at = self.database.forgotten_at();
+        let gone: Vec<RelationId> = self.at_commit.tainted.extract_if(.., |_, time| *time < forgotten_at).map(|(id, _)| id).collect();
+        for relation in gone {
+            let seen = self.seen_schema();
+            let Some(table) = seen.catalog().table(relation) else { continue };
+            self.temporary().tell_emptied([table.name.clone()]);
+            Arc::make_mut(&mut self.overlay).truncate(relation);
+        }
+    }
+
+    /// Sets apart what is temporary of its changes: that never comes to the pipeline.
+    fn set_temporary_apart(&mut self) {
+        if !self.temporary().in_use() {
+            return;
+        }
+        let changes = Arc::make_mut(&mut self.overlay).take_temporary();
+        if let Some(changes) = changes {
+            let tainted = self.at_commit.tainted.keys().copied().collect();
+            self.at_commit.temporary = Some(TemporaryChanges { tainted, ..changes });
+        }
+    }
+
+    /// It has committed, and so has what is temporary.
+    fn keep_temporary(&mut self) {
+        let Some(changes) = self.at_commit.temporary.take() else { return };
+        let before = self.temporary().absorb(changes);
+        let now = self.temporary().objects();
+        let gone = before.sequences.keys().filter(|id| !now.sequences.contains_key(id)).copied();
+        self.database.sequences.forget(gone);
     }
 
     fn below(&mut self, base: Arc<Published>) -> LayeredSnapshot {
         let time = base.time;
-        let view = LayeredSnapshot::new(self.database.store.clone(), base).keeping();
+        let mut view = LayeredSnapshot::new(self.database.store.clone(), base.clone()).keeping();
+        if self.temporary().in_use() {
+            let committed = self.temporary().schema(&base.schema, None);
+            view = self.temporary().under(view, &committed);
+        }
         let Some(MemoOfReads { recall, .. }) = &mut self.reads.recalling else { return view };
         if recall.time() != time {
             *recall = Arc::new(ReadMemo::new(time));
@@ -360,7 +535,10 @@ impl Transaction {
         poll::step()?;
         let ended = || match &self.reads.snapshot {
             OneSnapshot::Taken(base, _) => self.database.check_not_ended(base.time).err(),
-            OneSnapshot::Open | OneSnapshot::Ended => None,
+            OneSnapshot::Open | OneSnapshot::Ended => {
+                let shared = self.reads.shared.as_ref();
+                shared.and_then(|shared| self.database.check_not_ended(shared.view.time()).err())
+            }
         };
         let ended = || self.check_not_ended().err().or_else(ended);
         let (locks, asker) = (&self.database.sessions.locks, self.asker());
@@ -477,6 +655,7 @@ impl Transaction {
         let mut prepared = self.at_commit.prepared.take();
         let announcement = self.at_commit.announcement.take();
         if prepared.is_none() && !self.is_to_be_committed(patience)? {
+            self.keep_temporary();
             if let Some(announcement) = announcement {
                 announcement.deliver();
             }
@@ -497,7 +676,10 @@ impl Transaction {
             // Whatever ends a statement comes too late from here on: only the outcome is to be told.
             let _alone = poll::alone();
             match self.database.pipeline.commit_announcing(self.overlay.clone(), prepared, announcement.clone())? {
-                Outcome::Committed(committed) => return Ok(committed),
+                Outcome::Committed(committed) => {
+                    self.keep_temporary();
+                    return Ok(committed);
+                }
                 Outcome::Refused(error) => return Err(error),
                 Outcome::Again => {}
             }
@@ -524,11 +706,14 @@ impl Transaction {
     }
 
     /// The other half. Locks are freed before `hear` is called, whatever came of it.
-    pub fn hand_over(self, prepared: PreparedCommit, hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static) {
+    pub fn hand_over(mut self, prepared: PreparedCommit, hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static) {
         let (database, overlay) = (self.database.clone(), self.overlay.clone());
         let hear = move |outcome| {
             // Not before the client is told: nobody waits for this memory.
             let _changes = self.overlay.clone();
+            if matches!(outcome, Outcome::Committed(_)) {
+                self.keep_temporary();
+            }
             drop(self);
             hear(match outcome {
                 Outcome::Committed(committed) => Ok(committed),
@@ -551,10 +736,14 @@ impl Transaction {
             return Err(state::error::snapshot_ended());
         }
         if self.overlay.changes_schema() {
-            planner::ownership::check(self.overlay.catalog(), self.at_commit.restoring)?;
+            // Those who restore another database see to its own.
+            let own = Catalog::of_database(self.overlay.catalog(), self.database_id());
+            planner::ownership::check(&own, self.at_commit.restoring)?;
         }
         foreign_key::check_deferred(self, patience, None)?;
-        Ok(true)
+        self.forget_tainted();
+        self.set_temporary_apart();
+        Ok(!self.overlay.is_empty())
     }
 
     /// Owners and storage operations as of now; none if an erasure of somebody else took the state away under it.

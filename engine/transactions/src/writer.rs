@@ -5,13 +5,15 @@
 
 pub mod dml;
 pub mod foreign_key;
+mod merge;
 pub mod unique;
 
 use crate::transaction::Transaction;
 use foreign_key::{DeferredCheck, KeyGone, ParentNeeded};
 use planner::plan::RowChecks;
 use planner::scalar::EvalContext;
-use repr::hash::HashMap;
+use repr::hash::{HashMap, HashSet};
+use repr::id::is_temporary;
 use repr::{Datum, Id, IndexId, RelationId, Row, RowKey, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
@@ -36,6 +38,8 @@ pub struct Writer<'a> {
     /// Keys that are gone, and that nothing may refer to once all referential actions have been taken.
     unreferenced: Bulk<Vec<KeyGone>>,
     row_checks: HashMap<RelationId, Arc<RowChecks>>,
+    /// Rows that were inserted, changed or deleted, where a statement has several parts: no other one changes them again.
+    changed: Option<HashSet<(RelationId, RowKey)>>,
 }
 
 /// A row before and after.
@@ -64,6 +68,23 @@ impl<'a> Writer<'a> {
             gone: Bulk::default(),
             unreferenced: Bulk::default(),
             row_checks: HashMap::default(),
+            changed: None,
+        }
+    }
+
+    /// As `new`, for a statement of several parts, which share a snapshot.
+    pub(crate) fn note_changes(&mut self) {
+        self.changed = Some(HashSet::default());
+    }
+
+    /// Whether a part of the statement has changed that row.
+    pub(crate) fn has_changed(&self, relation: RelationId, row_key: &RowKey) -> bool {
+        self.changed.as_ref().is_some_and(|changed| changed.contains(&(relation, row_key.clone())))
+    }
+
+    fn note_change(&mut self, relation: RelationId, row_key: &RowKey) {
+        if let Some(changed) = &mut self.changed {
+            changed.insert((relation, row_key.clone()));
         }
     }
 
@@ -142,18 +163,25 @@ impl<'a> Writer<'a> {
         let database = self.transaction.database();
         let below = LayeredSnapshot::new(database.store.clone(), database.latest());
         let mut stored = below.stored_rows(relation);
+        // Of a temporary table nothing is stored.
+        let own = is_temporary(relation.0).then(|| self.transaction.committed_snapshot());
         for (row, row_key) in rows.iter().map(AsRef::as_ref).zip(&row_keys) {
             if let Some(index) = shape.table().primary_key {
                 let changes = self.transaction.overlay().table(relation);
                 let taken = match changes.and_then(|changes| changes.rows.get(row_key)) {
                     Some(change) => change.after.is_some(),
-                    None => !changes.is_some_and(|changes| changes.truncated) && stored.contains(row_key)?,
+                    None if changes.is_some_and(|changes| changes.truncated) => false,
+                    None => match &own {
+                        Some(own) => own.exists(shape, row_key)?,
+                        None => stored.contains(row_key)?,
+                    },
                 };
                 if taken {
                     return Err(unique::violation(shape, index, row));
                 }
             }
             self.claim_unique(shape, row_key, None, row)?;
+            self.note_change(relation, row_key);
             self.transaction.overlay_mut().set(shape, row_key.clone(), None, Some(Row::pack(row)));
             if shape.table().data_subject {
                 let microdb = self.transaction.database().store.allocate_microdb()?;
@@ -189,6 +217,7 @@ impl<'a> Writer<'a> {
         let mut moving = Vec::new();
         for update in updates {
             poll::step()?;
+            self.note_change(relation, &update.row_key);
             self.need_parents(shape, Some(&update.before), &update.after);
             self.key_gone(shape, &update.before, Some(&update.after));
             let new_key = match shape.table().primary_key {
@@ -213,6 +242,7 @@ impl<'a> Writer<'a> {
         }
         for (new_key, after, subject) in moving {
             self.place_row(shape, &new_key, after)?;
+            self.note_change(relation, &new_key);
             if subject.is_some() {
                 // The person stays the same: µDB and key follow the row to its new key.
                 self.transaction.overlay_mut().set_subject(relation, new_key, subject);
@@ -223,6 +253,7 @@ impl<'a> Writer<'a> {
 
     /// Removes a locked row.
     pub fn delete_row(&mut self, shape: &Arc<TableShape>, row_key: &RowKey, row: &[Datum]) -> Result<(), SqlError> {
+        self.note_change(shape.id(), row_key);
         self.set(shape, row_key, None)?;
         if shape.table().data_subject {
             self.transaction.overlay_mut().set_subject(shape.id(), row_key.clone(), None);

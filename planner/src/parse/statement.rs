@@ -5,10 +5,11 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterTable, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
+    AlterDatabase, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView,
+    DropDatabase, RuleDefinition, SequenceOptions,
 };
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
-use crate::catalog::SearchPath;
+use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
 use repr::CommitTime;
 use sqlparser::ast;
@@ -138,6 +139,12 @@ pub enum Statement {
     },
     /// CREATE SCHEMA
     CreateSchema(Box<CreateSchema>),
+    /// CREATE DATABASE
+    CreateDatabase(Box<CreateDatabase>),
+    /// ALTER DATABASE
+    AlterDatabase(AlterDatabase),
+    /// DROP DATABASE
+    DropDatabase(DropDatabase),
     /// ALTER … SET SCHEMA
     SetSchema {
         /// What kind of object the statement names.
@@ -426,10 +433,26 @@ pub enum Statement {
 }
 
 impl Statement {
+    /// Whether it makes something temporary by what it says.
+    pub fn makes_temporary(&self, path: &SearchPath) -> bool {
+        let by_name = |name: &ObjectName| match &name.schema {
+            Some(schema) => schema.starts_with("pg_temp"),
+            None => path.first() == Some(NamespaceId::PG_TEMP),
+        };
+        match self {
+            Statement::CreateTable(create) => create.temporary || by_name(&create.name),
+            Statement::CreateView(create) => create.temporary || by_name(&create.name),
+            Statement::CreateSequence { temporary, name, .. } => *temporary || by_name(name),
+            _ => false,
+        }
+    }
+
     /// The command, if it runs only where nothing else is of its transaction.
     pub fn runs_alone(&self) -> Option<&'static str> {
         match self {
             Statement::Vacuum(_) => Some("VACUUM"),
+            Statement::CreateDatabase(_) => Some("CREATE DATABASE"),
+            Statement::DropDatabase(_) => Some("DROP DATABASE"),
             Statement::Reindex { alone: Some("CONCURRENTLY") } => Some("REINDEX CONCURRENTLY"),
             Statement::Reindex { alone: Some("SCHEMA") } => Some("REINDEX SCHEMA"),
             Statement::Reindex { alone: Some("DATABASE") } => Some("REINDEX DATABASE"),

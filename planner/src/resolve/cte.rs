@@ -4,6 +4,7 @@ use super::levels::{outer_references, shift_hir};
 use super::outputs::{Limits, Outputs};
 use super::recursion::{Recursing, check_recursive_term, malformed, mentions};
 use super::scope::{Binding, Source, Visible, fold};
+use super::with_write::{Returned, writes};
 use super::{CteBinding, Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirNode, OutputColumn};
@@ -62,6 +63,7 @@ impl CteBinding {
             inline,
             definition: None,
             used: false,
+            returns_nothing: false,
             locking: (0, 0),
             recursing: None,
         }
@@ -70,14 +72,17 @@ impl CteBinding {
 
 impl Resolver<'_> {
     /// Brings the CTEs into scope; the caller takes them out again.
-    pub(super) fn with_clause(&mut self, with: &With) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
+    ///
+    /// # Errors
+    /// 0A000 for a WITH query that writes anywhere but at the top.
+    pub(super) fn with_clause(&mut self, with: &With, at_top: bool) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
         let row_keys = std::mem::replace(&mut self.row_locks.with_row_keys, false);
-        let result = self.definitions(with);
+        let result = self.definitions(with, at_top);
         self.row_locks.with_row_keys = row_keys;
         result
     }
 
-    fn definitions(&mut self, with: &With) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
+    fn definitions(&mut self, with: &With, at_top: bool) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
         let mut definitions = Vec::new();
         let mut names: Vec<String> = Vec::new();
         for cte in &with.cte_tables {
@@ -86,10 +91,11 @@ impl Resolver<'_> {
                 return Err(PlanError::new("42712", format!("WITH query name \"{name}\" specified more than once"))
                     .at(self.at(cte.alias.name.span)));
             }
-            if let SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) = &*cte.query.body {
-                return Err(PlanError::unsupported("a data-modifying statement in WITH")
-                    .hint("Run the statements one after another in a transaction.")
-                    .at(self.at(cte.alias.name.span)));
+            if writes(&cte.query) {
+                let recursive = with.recursive && mentions(&cte.query, &name);
+                definitions.push(self.writing(cte, &name, at_top, recursive)?);
+                names.push(name);
+                continue;
             }
             let locking = self.row_locks.subqueries.len();
             let definition = if with.recursive && mentions(&cte.query, &name) {
@@ -143,6 +149,34 @@ impl Resolver<'_> {
         Ok((!correlated).then(|| CteDefinition::Plain { id, name: name.to_owned(), value }))
     }
 
+    /// One that writes: what reads it reads what it returns. It is done whether anything reads it or not.
+    fn writing(
+        &mut self,
+        cte: &Cte,
+        name: &str,
+        at_top: bool,
+        recursive: bool,
+    ) -> Result<Arc<CteDefinition>, PlanError> {
+        let position = self.at(cte.alias.name.span);
+        if !at_top {
+            let message = "WITH clause containing a data-modifying statement must be at the top level";
+            return Err(PlanError::new("0A000", message).at(position));
+        }
+        if recursive {
+            let message = format!("recursive query \"{name}\" must not contain data-modifying statements");
+            return Err(PlanError::new("42P19", message).at(position));
+        }
+        let Returned { mut value, outputs, returns } = self.with_write(&cte.query, name)?;
+        let columns = self.cte_columns(cte, name, outputs)?;
+        value.named_outputs(name, &columns);
+        let id = self.fresh_cte();
+        let definition = Arc::new(CteDefinition::Plain { id, name: name.to_owned(), value });
+        let binding = CteBinding::new(name, columns, id, None);
+        let definition_of = Some(definition.clone());
+        self.ctes.in_scope.push(CteBinding { definition: definition_of, returns_nothing: !returns, ..binding });
+        Ok(definition)
+    }
+
     fn cte_columns(
         &self,
         cte: &Cte,
@@ -187,7 +221,7 @@ impl Resolver<'_> {
         check_recursive_term(right, name).map_err(|(error, span)| error.at(self.at(span)))?;
         let mark = self.ctes.in_scope.len();
         let within = match &query.with {
-            Some(with) => self.with_clause(with)?,
+            Some(with) => self.with_clause(with, false)?,
             None => Vec::new(),
         };
         let sublinks = self.nesting.sublinks;
@@ -261,6 +295,10 @@ impl Resolver<'_> {
         let cte = self.ctes.in_scope[index].clone();
         if let Some(refusal) = cte.recursing.and_then(|recursing| recursing.refusal(&cte.name, self.nesting.sublinks)) {
             return Err(refusal);
+        }
+        if cte.returns_nothing {
+            let message = format!("WITH query \"{}\" does not have a RETURNING clause", cte.name);
+            return Err(PlanError::new("0A000", message));
         }
         let types: Vec<ColumnType> = cte.columns.iter().map(|column| column.column_type.clone()).collect();
         let hir = match cte.inline {

@@ -4,7 +4,10 @@
 
 use super::scope::fold;
 use crate::error::PlanError;
-use sqlparser::ast::{Ident, JoinOperator, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins};
+use sqlparser::ast::{
+    Ident, JoinOperator, Query, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, TableWithJoins,
+    UpdateTableFromKind,
+};
 use sqlparser::tokenizer::Span;
 
 /// What a reference to a recursive query's name means while the query itself is being resolved.
@@ -90,13 +93,26 @@ impl References<'_> {
                 self.body(left, of_left);
                 self.body(right, of_right);
             }
-            SetExpr::Values(_)
-            | SetExpr::Insert(_)
-            | SetExpr::Update(_)
-            | SetExpr::Delete(_)
-            | SetExpr::Merge(_)
-            | SetExpr::Table(_) => {}
+            SetExpr::Insert(write) | SetExpr::Update(write) | SetExpr::Delete(write) => self.write(write, around),
+            SetExpr::Values(_) | SetExpr::Merge(_) | SetExpr::Table(_) => {}
         }
+    }
+
+    /// What a write reads beside its target.
+    fn write(&mut self, write: &Statement, around: Around) {
+        let items = match write {
+            Statement::Insert(insert) => {
+                insert.source.iter().for_each(|query| self.query(query, around));
+                return;
+            }
+            Statement::Update(update) => match &update.from {
+                Some(UpdateTableFromKind::AfterSet(items)) => items.as_slice(),
+                Some(UpdateTableFromKind::BeforeSet(_)) | None => &[],
+            },
+            Statement::Delete(delete) => delete.using.as_deref().unwrap_or_default(),
+            _ => &[],
+        };
+        items.iter().for_each(|item| self.joined(item, around));
     }
 
     fn joined(&mut self, item: &TableWithJoins, around: Around) {

@@ -10,6 +10,7 @@ use super::levels::outer_references;
 use super::outputs::{Limits, Outputs};
 use super::query::as_subquery;
 use super::scope::{Binding, Frame, FromItem, Source, Visible, fold};
+use super::with_write::returned_to;
 use super::write_subquery::given_rows;
 use crate::error::PlanError;
 use crate::hir::walk::Visitor;
@@ -154,6 +155,13 @@ impl Resolver<'_> {
                 .hint("Lock the rows in a query of their own, in the same transaction."));
         }
         self.under_definitions(&mut resolved.relation);
+        if !returned_to(&resolved.relation).is_empty() {
+            let clause = query.locks.first().map_or_else(String::new, |clause| read(clause).0.clause());
+            return Err(PlanError::unsupported(format!(
+                "{clause} of rows that are found by what a WITH query returns"
+            ))
+            .hint("Lock the rows before, in the same transaction."));
+        }
         let columns = resolved.columns.clone();
         let types: Vec<ColumnType> = columns.iter().map(|column| column.column_type.clone()).collect();
         let number = self.row_locks.subqueries.len();
