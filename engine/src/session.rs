@@ -629,7 +629,9 @@ impl Session {
             active.transaction.forget_tainted();
         }
         for name in self.temporary().take_emptied() {
-            let message = format!("temporary table \"{name}\" is emptied: it was filled from personal rows, and a person was forgotten");
+            let message = format!(
+                "temporary table \"{name}\" is emptied: it was filled from personal rows, and a person was forgotten"
+            );
             self.notice("NOTICE", "00000", message);
         }
     }

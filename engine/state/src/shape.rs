@@ -181,11 +181,7 @@ impl Schema {
 }
 
 /// Stored tables of a catalog, compiled, but for `one_owner`.
-fn shapes(
-    catalog: &Arc<Catalog>,
-    dog: &Dog,
-    wanted: impl Fn(RelationId) -> bool,
-) -> HashMap<RelationId, TableShape> {
+fn shapes(catalog: &Arc<Catalog>, dog: &Dog, wanted: impl Fn(RelationId) -> bool) -> HashMap<RelationId, TableShape> {
     let tables = || catalog.stored_tables().filter(|table| wanted(table.id));
     let mut referrers: HashMap<RelationId, Vec<Referrer>> = HashMap::new();
     for table in tables() {
@@ -212,7 +208,8 @@ fn shapes(
             partial: PartialIndexes::of(catalog, table),
         }
     };
-    let mut shape = |table: &Arc<Table>| TableShape { referrers: referrers.remove(&table.id).unwrap_or_default(), ..alone(table) };
+    let mut shape =
+        |table: &Arc<Table>| TableShape { referrers: referrers.remove(&table.id).unwrap_or_default(), ..alone(table) };
     tables().map(|table| table.id).zip(tables().map(&mut shape)).collect()
 }
 

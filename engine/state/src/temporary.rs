@@ -118,7 +118,8 @@ impl TemporarySpace {
         }
         let number = VERSIONS.fetch_add(1, Ordering::Relaxed);
         let version = (number << SHARED_VERSION_BITS) | shared.catalog().version;
-        let schema = Arc::new(shared.under(Arc::new(objects.over(shared.catalog(), (&self.name, self.database), version))));
+        let schema =
+            Arc::new(shared.under(Arc::new(objects.over(shared.catalog(), (&self.name, self.database), version))));
         contents.seen = Some(Seen { shared: shared.clone(), objects, schema: schema.clone() });
         schema
     }

@@ -3,8 +3,8 @@
 use crate::commit::{CommitPipeline, META_CATALOG, META_TIME, ViewWorkers};
 use crate::memory;
 use arc_swap::ArcSwap;
-use planner::catalog::Catalog;
 use parking_lot::Mutex;
+use planner::catalog::Catalog;
 use repr::id::FIRST_TEMPORARY_ID;
 use repr::{CommitTime, Id, RelationId};
 use state::SqlError;

@@ -79,7 +79,8 @@ fn define_temporary(
         let mut next = transaction.database().temporary_ids.lock();
         let mut numbered = Catalog::clone(old);
         numbered.next_id = *next;
-        let planned = planner::plan_definition(statement, Scope { catalog: &numbered, path: &path }, Labels::TakeEffect);
+        let planned =
+            planner::plan_definition(statement, Scope { catalog: &numbered, path: &path }, Labels::TakeEffect);
         if let Ok(plan) = &planned {
             let more = plan.catalog.next_id.max(FIRST_TEMPORARY_ID);
             // Those with the first ids have long gone.

@@ -461,7 +461,8 @@ impl Transaction {
     /// What it has put in temporary tables from personal rows goes, if a person has been forgotten since.
     pub fn forget_tainted(&mut self) {
         let forgotten_at = self.database.forgotten_at();
-        let gone: Vec<RelationId> = self.at_commit.tainted.extract_if(.., |_, time| *time < forgotten_at).map(|(id, _)| id).collect();
+        let gone: Vec<RelationId> =
+            self.at_commit.tainted.extract_if(.., |_, time| *time < forgotten_at).map(|(id, _)| id).collect();
         for relation in gone {
             let seen = self.seen_schema();
             let Some(table) = seen.catalog().table(relation) else { continue };
@@ -706,7 +707,11 @@ impl Transaction {
     }
 
     /// The other half. Locks are freed before `hear` is called, whatever came of it.
-    pub fn hand_over(mut self, prepared: PreparedCommit, hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static) {
+    pub fn hand_over(
+        mut self,
+        prepared: PreparedCommit,
+        hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static,
+    ) {
         let (database, overlay) = (self.database.clone(), self.overlay.clone());
         let hear = move |outcome| {
             // Not before the client is told: nobody waits for this memory.

@@ -83,7 +83,11 @@ impl SearchPath {
     pub(crate) fn behind(&self, first: NamespaceId) -> SearchPath {
         let rest = self.named.iter().copied().filter(|known| *known != first);
         let named = std::iter::once(first).chain(rest).collect();
-        let path = SearchPath { user: self.user.clone(), home: self.home, ..SearchPath::through(named, self.database.clone()) };
+        let path = SearchPath {
+            user: self.user.clone(),
+            home: self.home,
+            ..SearchPath::through(named, self.database.clone())
+        };
         if self.searched.contains(&NamespaceId::PG_TEMP) { path.behind_temporary() } else { path }
     }
 

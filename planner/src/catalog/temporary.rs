@@ -141,5 +141,6 @@ fn shared<K: Ord + Copy, V: Clone>(objects: &BTreeMap<K, V>, id: impl Fn(&K) -> 
 
 fn same<K: Ord, V>(some: &BTreeMap<K, Arc<V>>, others: &BTreeMap<K, Arc<V>>) -> bool {
     let pairs = || some.iter().zip(others);
-    some.len() == others.len() && pairs().all(|((id, object), (other, found))| id == other && Arc::ptr_eq(object, found))
+    some.len() == others.len()
+        && pairs().all(|((id, object), (other, found))| id == other && Arc::ptr_eq(object, found))
 }
