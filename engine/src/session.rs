@@ -28,6 +28,7 @@ pub mod statement_shapes;
 pub mod statements;
 mod subscribe;
 pub mod subscribed;
+mod temporary;
 mod transaction_modes;
 mod utility;
 mod view_choice;
@@ -59,7 +60,6 @@ use state::interrupt::QueryLimits;
 use state::locks::{LockKey, LockMode, Patience};
 use state::notice::Notice;
 use state::snapshot_holders::{Closer, Hold, Holder};
-use state::temporary::TemporarySpace;
 use state::{SqlError, clock};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -615,24 +615,6 @@ impl Session {
                 self.temporary().schema(&self.database.published.load().schema, None).catalog().clone()
             }
             None => self.database.published.load().catalog().clone(),
-        }
-    }
-
-    /// What the session has for itself.
-    pub(crate) fn temporary(&self) -> &TemporarySpace {
-        &self.control.holder.temporary
-    }
-
-    /// Says which temporary tables an erasure has emptied.
-    pub(crate) fn tell_emptied(&mut self) {
-        if let Some(active) = &mut self.transaction.active {
-            active.transaction.forget_tainted();
-        }
-        for name in self.temporary().take_emptied() {
-            let message = format!(
-                "temporary table \"{name}\" is emptied: it was filled from personal rows, and a person was forgotten"
-            );
-            self.notice("NOTICE", "00000", message);
         }
     }
 

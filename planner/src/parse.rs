@@ -10,6 +10,7 @@ pub mod copy;
 mod database;
 pub mod definition;
 pub mod dialect;
+mod explain_options;
 pub(crate) mod frame_exclusion;
 mod grammar;
 mod guarded;

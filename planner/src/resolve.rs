@@ -36,6 +36,7 @@ mod outputs;
 mod position;
 mod query;
 mod recursion;
+mod returned;
 mod row_literals;
 mod row_lock;
 mod scope;
@@ -58,11 +59,11 @@ mod write_subquery;
 pub(crate) use catalog_expr::shown_expression;
 pub use dml::row_checks;
 pub(crate) use dml::{default_expression, next_value_expression};
+pub(crate) use returned::{returned_to, returned_to_write};
 pub(crate) use statement::check_expression;
 pub(crate) use statement::resolve_reads;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, resolve};
 pub(crate) use view::{shown_definition, view_query};
-pub(crate) use with_write::{returned_to, returned_to_write};
 
 use crate::catalog::{Catalog, Scope, SearchPath};
 use crate::error::PlanError;
@@ -153,12 +154,10 @@ struct CteBinding {
     definition: Option<Arc<cte::CteDefinition>>,
     /// Whether anything reads it.
     used: bool,
-    /// Whether it writes, and returns nothing.
-    returns_nothing: bool,
     /// The first and the next number of the subqueries in it that lock rows.
     locking: (usize, usize),
-    /// While it is resolved itself.
-    recursing: Option<recursion::Recursing>,
+    /// Where its name may not stand.
+    bar: Option<recursion::Bar>,
 }
 
 /// Resolves one statement.

@@ -9,6 +9,7 @@ use crate::shape::{Schema, TableShape};
 use crate::temporary::{TemporaryChanges, goes_at_commit, is_shared_index};
 use planner::catalog::{Catalog, Table, TemporaryObjects};
 use repr::hash::HashMap;
+use repr::id::is_temporary;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,10 +54,26 @@ enum Undo {
     Subject { relation: RelationId, key: RowKey, previous: Option<Option<MicroDbId>> },
     Table { relation: RelationId, previous: TableChanges },
     Schema { previous: Arc<Schema> },
-    Temporary { previous: Option<Arc<TemporaryObjects>>, seen: Option<Arc<Schema>> },
+    Temporary { previous: SessionSchema },
     DroppedTable,
     DroppedIndex,
     Reindexed { relation: RelationId, index: IndexId },
+}
+
+/// What a session has beside the schema that all share.
+#[derive(Clone, Debug, Default)]
+struct SessionSchema {
+    /// Temporary objects as the overlay leaves them, if it has changed them.
+    temporary: Option<Arc<TemporaryObjects>>,
+    /// The schema with temporary objects, where there are any.
+    seen: Option<Arc<Schema>>,
+}
+
+/// What is dropped, in order.
+#[derive(Clone, Debug, Default)]
+struct Dropped {
+    tables: Vec<Arc<Table>>,
+    indexes: Vec<IndexId>,
 }
 
 /// Uncommitted changes.
@@ -65,17 +82,13 @@ pub struct Overlay {
     /// The catalog as this overlay sees it, compiled.
     schema: Arc<Schema>,
     schema_changed: bool,
-    /// Temporary objects as this overlay leaves them, if it has changed them.
-    temporary: Option<Arc<TemporaryObjects>>,
-    /// The schema with temporary objects, where there are any.
-    seen: Option<Arc<Schema>>,
+    session: SessionSchema,
     tables: BTreeMap<RelationId, TableChanges>,
     /// µDBs of new, moved (key changed) and deleted subjects.
     subjects: BTreeMap<(RelationId, RowKey), Option<MicroDbId>>,
     /// Owner sets derived by transactions earlier in the group. A transaction's own are derived at commit.
     owners: HashMap<(RelationId, RowKey), Owners>,
-    dropped_tables: Vec<Arc<Table>>,
-    dropped_indexes: Vec<IndexId>,
+    dropped: Dropped,
     undo: Vec<Undo>,
 }
 
@@ -85,13 +98,11 @@ impl Overlay {
         Overlay {
             schema,
             schema_changed: false,
-            temporary: None,
-            seen: None,
+            session: SessionSchema::default(),
             tables: BTreeMap::new(),
             subjects: BTreeMap::new(),
             owners: HashMap::default(),
-            dropped_tables: Vec::new(),
-            dropped_indexes: Vec::new(),
+            dropped: Dropped::default(),
             undo: Vec::new(),
         }
     }
@@ -116,23 +127,30 @@ impl Overlay {
     }
     /// Temporary objects as this overlay leaves them, if it has changed them.
     pub fn temporary(&self) -> Option<&Arc<TemporaryObjects>> {
-        self.temporary.as_ref()
+        self.session.temporary.as_ref()
     }
     /// Whether it defines anything, temporary or not.
     pub fn has_definitions(&self) -> bool {
-        self.schema_changed || self.temporary.is_some()
+        self.schema_changed || self.session.temporary.is_some()
     }
     /// Says which schema its session sees, temporary objects and all.
     pub fn see(&mut self, seen: Arc<Schema>) {
-        self.seen = Some(seen);
+        self.session.seen = Some(seen);
     }
     /// One table, compiled.
     fn shape(&self, relation: RelationId) -> Option<&Arc<TableShape>> {
-        self.seen.as_ref().unwrap_or(&self.schema).shape(relation)
+        self.session.seen.as_ref().unwrap_or(&self.schema).shape(relation)
     }
     /// Whether nothing was changed, nor any owner derived.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.subjects.is_empty() && self.owners.is_empty() && !self.has_definitions()
+    }
+    /// Whether anything is changed of what all share.
+    pub fn changes_shared(&self) -> bool {
+        self.schema_changed
+            || !self.subjects.is_empty()
+            || !self.owners.is_empty()
+            || self.tables.keys().any(|id| !is_temporary(id.0))
     }
     /// Number of changed rows.
     pub fn len(&self) -> usize {
@@ -166,11 +184,11 @@ impl Overlay {
     }
     /// Tables that are dropped.
     pub fn dropped_tables(&self) -> &[Arc<Table>] {
-        &self.dropped_tables
+        &self.dropped.tables
     }
     /// Indexes that are dropped, or made anew.
     pub fn dropped_indexes(&self) -> &[IndexId] {
-        &self.dropped_indexes
+        &self.dropped.indexes
     }
     /// Where the undo log stands.
     pub fn mark(&self) -> Mark {
@@ -219,22 +237,22 @@ impl Overlay {
 
     /// Takes other temporary objects, and the schema with them.
     pub fn set_temporary(&mut self, objects: Arc<TemporaryObjects>, seen: Arc<Schema>) {
-        let previous = self.temporary.replace(objects);
-        let seen = self.seen.replace(seen);
-        self.undo.push(Undo::Temporary { previous, seen });
+        let session = SessionSchema { temporary: Some(objects), seen: Some(seen) };
+        let previous = std::mem::replace(&mut self.session, session);
+        self.undo.push(Undo::Temporary { previous });
     }
 
     /// A dropped table's stored rows go with this overlay.
     pub fn drop_table(&mut self, table: &Arc<Table>) {
         let previous = self.tables.remove(&table.id).unwrap_or_default();
         self.undo.push(Undo::Table { relation: table.id, previous });
-        self.dropped_tables.push(table.clone());
+        self.dropped.tables.push(table.clone());
         self.undo.push(Undo::DroppedTable);
     }
 
     /// An index's stored entries go with this overlay.
     pub fn drop_index(&mut self, index: IndexId) {
-        self.dropped_indexes.push(index);
+        self.dropped.indexes.push(index);
         self.undo.push(Undo::DroppedIndex);
     }
 
@@ -275,13 +293,11 @@ impl Overlay {
         let mut kept = Overlay {
             schema: self.schema.clone(),
             schema_changed: before.iter().any(|undo| matches!(undo, Undo::Schema { .. })),
-            temporary: self.temporary.clone(),
-            seen: self.seen.clone(),
+            session: self.session.clone(),
             tables: BTreeMap::new(),
             subjects: BTreeMap::new(),
             owners: self.owners.clone(),
-            dropped_tables: self.dropped_tables.clone(),
-            dropped_indexes: self.dropped_indexes.clone(),
+            dropped: self.dropped.clone(),
             undo: before.to_vec(),
         };
         // Tables that were taken away as a whole: what stood in them, and what in the log is later than that.
@@ -324,7 +340,7 @@ impl Overlay {
         }
         kept.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
         for (relation, changes) in &mut kept.tables {
-            let schema = kept.seen.as_ref().unwrap_or(&kept.schema);
+            let schema = kept.session.seen.as_ref().unwrap_or(&kept.schema);
             let Some(shape) = schema.shape(*relation) else { continue };
             changes.enter_all(shape);
         }
@@ -349,9 +365,9 @@ impl Overlay {
                 set_back(&mut self.subjects, &(*relation, key.clone()), previous.as_ref());
             }
             Undo::Schema { previous } => self.schema = previous.clone(),
-            Undo::Temporary { previous, seen } => (self.temporary, self.seen) = (previous.clone(), seen.clone()),
-            Undo::DroppedTable => _ = self.dropped_tables.pop(),
-            Undo::DroppedIndex => _ = self.dropped_indexes.pop(),
+            Undo::Temporary { previous } => self.session = previous.clone(),
+            Undo::DroppedTable => _ = self.dropped.tables.pop(),
+            Undo::DroppedIndex => _ = self.dropped.indexes.pop(),
             Undo::Row { .. } | Undo::Subject { .. } | Undo::Reindexed { .. } | Undo::Table { .. } => {}
         }
     }
@@ -379,15 +395,15 @@ impl Overlay {
                     defined = true;
                     self.schema = previous;
                 }
-                Undo::Temporary { previous, seen } => {
+                Undo::Temporary { previous } => {
                     defined = true;
-                    (self.temporary, self.seen) = (previous, seen);
+                    self.session = previous;
                 }
                 Undo::DroppedTable => {
-                    self.dropped_tables.pop();
+                    self.dropped.tables.pop();
                 }
                 Undo::DroppedIndex => {
-                    self.dropped_indexes.pop();
+                    self.dropped.indexes.pop();
                 }
                 Undo::Reindexed { relation, index } => {
                     if let Some(changes) = self.tables.get_mut(&relation) {
@@ -400,7 +416,7 @@ impl Overlay {
         self.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
         // Under a definition that is taken back rows had other values in indexes, and an index's number comes again.
         for relation in rewritten.iter().filter(|_| defined) {
-            let schema = self.seen.as_ref().unwrap_or(&self.schema);
+            let schema = self.session.seen.as_ref().unwrap_or(&self.schema);
             if let (Some(changes), Some(shape)) = (self.tables.get_mut(relation), schema.shape(*relation)) {
                 changes.enter_all(shape);
             }
@@ -425,16 +441,16 @@ impl Overlay {
 
     /// Takes out what is temporary; none if nothing is. There is no going back to before it.
     pub fn take_temporary(&mut self) -> Option<TemporaryChanges> {
-        let is_temporary = |id: &RelationId| repr::id::is_temporary(id.0);
-        if self.temporary.is_none() && !self.tables.keys().any(is_temporary) {
+        let of_session = |id: &RelationId| is_temporary(id.0);
+        if self.session.temporary.is_none() && !self.tables.keys().any(of_session) {
             return None;
         }
-        let objects = self.temporary.take();
-        let tables: BTreeMap<RelationId, TableChanges> = self.tables.extract_if(.., |id, _| is_temporary(id)).collect();
-        self.dropped_tables.retain(|table| !is_temporary(&table.id));
-        self.dropped_indexes.retain(is_shared_index);
+        let objects = self.session.temporary.take();
+        let tables: BTreeMap<RelationId, TableChanges> = self.tables.extract_if(.., |id, _| of_session(id)).collect();
+        self.dropped.tables.retain(|table| !of_session(&table.id));
+        self.dropped.indexes.retain(is_shared_index);
         self.undo.clear();
-        let schema = self.seen.take();
+        let schema = self.session.seen.take();
         Some(TemporaryChanges { objects, tables, schema, ..TemporaryChanges::default() })
     }
 
@@ -446,7 +462,7 @@ impl Overlay {
         tables: BTreeMap<RelationId, TableChanges>,
     ) {
         self.undo.clear();
-        let redefined = self.seen.as_ref().is_none_or(|seen| !Arc::ptr_eq(seen, &schema));
+        let redefined = self.session.seen.as_ref().is_none_or(|seen| !Arc::ptr_eq(seen, &schema));
         for (relation, theirs) in tables {
             let Some(shape) = schema.shape(relation) else { continue };
             let mine = self.tables.entry(relation).or_default();
@@ -468,7 +484,7 @@ impl Overlay {
         for (relation, table) in self.tables.iter_mut().filter(|_| redefined) {
             schema.shape(*relation).into_iter().for_each(|shape| table.enter_all(shape));
         }
-        self.seen = Some(schema);
+        self.session.seen = Some(schema);
     }
 
     /// Takes away the rows of temporary tables.
@@ -482,7 +498,7 @@ impl Overlay {
             self.schema = other.schema.clone();
             self.schema_changed = true;
         }
-        for table in &other.dropped_tables {
+        for table in &other.dropped.tables {
             self.tables.remove(&table.id);
         }
         for (relation, theirs) in &other.tables {

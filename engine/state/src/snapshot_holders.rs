@@ -46,6 +46,12 @@ pub struct Holder {
     pub activity: Activity,
     /// What it has for itself.
     pub temporary: TemporarySpace,
+    reach: Reach,
+}
+
+/// How others reach a session.
+#[derive(Default)]
+struct Reach {
     signals: OnceLock<Signals>,
     closer: Mutex<Option<Closer>>,
 }
@@ -71,8 +77,7 @@ impl Holders {
             listener: Arc::new(Listener::of(owner.database_id)),
             temporary: TemporarySpace::new(backend, owner.database_id),
             activity: Activity::new(owner),
-            signals: OnceLock::new(),
-            closer: Mutex::default(),
+            reach: Reach::default(),
         });
         let mut sessions = self.sessions.lock();
         // Not at every session: they come by thousands.
@@ -161,7 +166,7 @@ impl Holder {
     /// Says how others cancel and end it.
     pub fn set_signals(&self, signals: Signals) {
         // The first stay.
-        let _first = self.signals.set(signals);
+        let _first = self.reach.signals.set(signals);
         if self.activity.is_to_end() {
             self.terminate();
         }
@@ -170,14 +175,14 @@ impl Holder {
     /// Ends it; as soon as it can be reached, if it has only begun.
     pub fn terminate(&self) {
         self.activity.is_told_to_end();
-        if let Some(signals) = self.signals.get() {
+        if let Some(signals) = self.reach.signals.get() {
             (signals.terminate)();
         }
     }
 
     /// How others cancel and end it, once that is known.
     pub fn signals(&self) -> Option<&Signals> {
-        self.signals.get()
+        self.reach.signals.get()
     }
 
     /// Whether it holds or waits under this number, as itself or as its transaction.
@@ -187,7 +192,7 @@ impl Holder {
 
     /// Says how the session's connection is closed.
     pub fn set_closer(&self, closer: Closer) {
-        *self.closer.lock() = Some(closer);
+        *self.reach.closer.lock() = Some(closer);
     }
 
     fn holds_older(&self, time: CommitTime) -> bool {
@@ -195,7 +200,7 @@ impl Holder {
     }
 
     fn close(&self) {
-        if let Some(close) = &*self.closer.lock() {
+        if let Some(close) = &*self.reach.closer.lock() {
             close();
         }
     }

@@ -45,8 +45,6 @@ pub struct Database {
     pub sessions: Sessions,
     /// What is maintained, and who watches it.
     pub views: MaintainedViews,
-    /// The next id of what a session has for itself: no two sessions have the same.
-    pub(crate) temporary_ids: Mutex<Id>,
     forgotten_at: Arc<AtomicU64>,
 }
 
@@ -62,6 +60,8 @@ pub struct Sessions {
     pub notifications: Arc<Notifications>,
     /// What their statements hold.
     pub accounts: Arc<Accounts>,
+    /// The next id of what a session has for itself: no two sessions have the same.
+    pub(crate) temporary_ids: Mutex<Id>,
     /// The number of the next transaction.
     transactions: AtomicU64,
     /// The number of the next connection.
@@ -199,6 +199,7 @@ impl Database {
                 notifications: Arc::default(),
                 accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
                 settings,
+                temporary_ids: Mutex::new(FIRST_TEMPORARY_ID),
                 transactions: AtomicU64::new(1),
                 backends: AtomicI32::new(1),
             },
@@ -206,7 +207,6 @@ impl Database {
             config,
             store,
             published,
-            temporary_ids: Mutex::new(FIRST_TEMPORARY_ID),
             forgotten_at,
         }))
     }

@@ -3,12 +3,14 @@
 //! READ COMMITTED takes a fresh snapshot a statement, REPEATABLE READ one for all. It never touches storage
 //! but through a reader, and reaches the commit thread once, at COMMIT.
 
+mod temporary;
+
 use crate::commit::{self, Committed, Outcome, PreparedCommit};
 use crate::database::Database;
 use crate::modes::{Isolation, Modes};
 use crate::ownership::Derivation;
 use crate::writer::foreign_key::{self, DeferredCheck};
-use planner::catalog::{Catalog, ConstraintName, DatabaseId, TemporaryObjects};
+use planner::catalog::{Catalog, ConstraintName, DatabaseId};
 use repr::{CommitTime, RelationId, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
@@ -20,11 +22,10 @@ use state::parallel;
 use state::published::Published;
 use state::read_memo::ReadMemo;
 use state::reader::Reader;
-use state::shape::Schema;
 use state::snapshot_holders::{Hold, Holder};
-use state::temporary::{PersonalReads, TemporaryChanges, TemporarySpace};
+use state::temporary::{PersonalReads, TemporaryChanges};
 use state::validation::ReadSet;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -100,6 +101,17 @@ pub struct Begun {
     pub instant: Instant,
 }
 
+/// What the statement under way reads, and has read.
+#[derive(Default)]
+struct StatementReads {
+    /// What all its parts read, if it has several.
+    shared: Option<SharedSnapshot>,
+    /// What was read of what is committed, while that is kept.
+    recalling: Option<MemoOfReads>,
+    /// Whether it has read what is personal, where that matters.
+    personal: Option<Arc<PersonalReads>>,
+}
+
 /// What a transaction has read.
 pub(crate) struct Reads {
     snapshot: OneSnapshot,
@@ -109,12 +121,8 @@ pub(crate) struct Reads {
     has_looked: bool,
     /// What a SERIALIZABLE one has read.
     set: Arc<ReadSet>,
-    /// What all parts of the statement under way read, if it has several.
-    shared: Option<SharedSnapshot>,
-    /// What was read of what is committed, while that is kept.
-    recalling: Option<MemoOfReads>,
-    /// Whether the statement under way has read what is personal, where that matters.
-    personal: Option<Arc<PersonalReads>>,
+    /// Of the statement under way.
+    statement: StatementReads,
     /// Whose copies the rows were read from that it has changed.
     owners_seen: Arc<ObservedOwners>,
     /// Referenced rows that it keeps from going.
@@ -167,9 +175,7 @@ impl Transaction {
             snapshot: OneSnapshot::Open,
             has_looked: false,
             set: Arc::default(),
-            shared: None,
-            recalling: None,
-            personal: None,
+            statement: StatementReads::default(),
             owners_seen: Arc::default(),
             parents: KeptParents::default(),
         };
@@ -245,7 +251,7 @@ impl Transaction {
         self.check_not_ended()?;
         self.release_ended();
         self.reads.has_looked = true;
-        if let Some(SharedSnapshot { view, .. }) = &self.reads.shared {
+        if let Some(SharedSnapshot { view, .. }) = &self.reads.statement.shared {
             return Ok(view.clone());
         }
         let (base, hold) = match (&self.reads.snapshot, self.modes.isolation) {
@@ -266,25 +272,25 @@ impl Transaction {
             }
         };
         let reads = (self.modes.isolation == Isolation::Serializable).then(|| self.reads.set.clone());
-        let personal = self.reads.personal.clone();
+        let personal = self.reads.statement.personal.clone();
         Ok(self.over(base).held(hold).noting_reads(reads).noting_personal(personal))
     }
 
     /// From here on all parts of the statement under way read the same, whatever they change; until `end_shared_snapshot`.
     pub fn share_snapshot(&mut self) -> Result<(), SqlError> {
         let view = self.statement_snapshot()?;
-        self.reads.shared = Some(SharedSnapshot { view, lost: false });
+        self.reads.statement.shared = Some(SharedSnapshot { view, lost: false });
         Ok(())
     }
 
     /// Whether all parts of the statement read the same.
     pub(crate) fn shares_snapshot(&self) -> bool {
-        self.reads.shared.is_some()
+        self.reads.statement.shared.is_some()
     }
 
     /// A row that the shared snapshot shows was changed by somebody else: what was done over it is no good.
     pub(crate) fn lose_shared_snapshot(&mut self) {
-        if let Some(shared) = &mut self.reads.shared {
+        if let Some(shared) = &mut self.reads.statement.shared {
             shared.lost = true;
         }
     }
@@ -292,7 +298,7 @@ impl Transaction {
     /// See `share_snapshot`. Whether the statement has to be done again over another one, which there is in READ COMMITTED:
     /// a row that it changes has changed, or a data subject was forgotten since.
     pub fn end_shared_snapshot(&mut self) -> bool {
-        let Some(SharedSnapshot { view, lost }) = self.reads.shared.take() else { return false };
+        let Some(SharedSnapshot { view, lost }) = self.reads.statement.shared.take() else { return false };
         let is_over = lost || self.database.check_not_ended(view.time()).is_err();
         is_over && !self.modes.isolation.is_of_one_snapshot() && self.check_not_ended().is_ok()
     }
@@ -346,24 +352,24 @@ impl Transaction {
     /// again; until `forget_reads`.
     pub fn keep_reads(&mut self) {
         let recall = Arc::new(ReadMemo::new(self.database.latest().time));
-        self.reads.recalling = Some(MemoOfReads { recall, view: None });
+        self.reads.statement.recalling = Some(MemoOfReads { recall, view: None });
     }
 
     /// See `keep_reads`.
     pub fn forget_reads(&mut self) {
-        self.reads.recalling = None;
+        self.reads.statement.recalling = None;
     }
 
     /// As `committed_snapshot`: between `keep_reads` and `forget_reads` the same one as long as nothing else is committed.
     pub fn committed_snapshot_again(&mut self) -> Arc<LayeredSnapshot> {
         let base = self.database.latest();
-        if let Some(MemoOfReads { view: Some(view), .. }) = &self.reads.recalling
+        if let Some(MemoOfReads { view: Some(view), .. }) = &self.reads.statement.recalling
             && view.is_over(&base)
         {
             return view.clone();
         }
         let view = Arc::new(self.below(base));
-        if let Some(recalling) = &mut self.reads.recalling {
+        if let Some(recalling) = &mut self.reads.statement.recalling {
             recalling.view = Some(view.clone());
         }
         view
@@ -382,116 +388,6 @@ impl Transaction {
         view.under(self.overlay.clone()).seeing(seen)
     }
 
-    /// What the session has for itself.
-    pub fn temporary(&self) -> &TemporarySpace {
-        &self.holder.temporary
-    }
-
-    /// The catalog that the transaction sees, compiled: with its own definitions, and with what is temporary.
-    pub fn seen_schema(&self) -> Arc<Schema> {
-        let shared = match self.overlay.changes_schema() {
-            true => self.overlay.schema().clone(),
-            false => self.database.published.load().schema.clone(),
-        };
-        match self.temporary().in_use() {
-            true => self.temporary().schema(&shared, self.overlay.temporary()),
-            false => shared,
-        }
-    }
-
-    /// For a statement that may fill a temporary table: whether it reads what is personal.
-    pub fn note_personal(&mut self) -> Arc<PersonalReads> {
-        let noted = Arc::new(PersonalReads::new(self.tainted()));
-        self.reads.personal = Some(noted.clone());
-        noted
-    }
-
-    /// The statement is over.
-    pub fn forget_noted(&mut self) {
-        self.reads.personal = None;
-    }
-
-    /// A definition has made another schema of the one that it saw: what all share of it and what is temporary go each to its place.
-    pub(crate) fn define(&mut self, old: &Schema, new: Arc<Schema>) {
-        let overlay = Arc::make_mut(&mut self.overlay);
-        if !self.holder.temporary.in_use() {
-            overlay.set_schema(new);
-            return;
-        }
-        if !new.catalog().shares_all_with(old.catalog()) {
-            let shared = new.catalog().without_temporary(overlay.catalog().version + 1);
-            overlay.set_schema(Arc::new(Schema::new(Arc::new(shared))));
-        }
-        let (before, objects) = (TemporaryObjects::of(old.catalog()), TemporaryObjects::of(new.catalog()));
-        if objects.is_same(&before) {
-            overlay.see(new);
-        } else {
-            overlay.set_temporary(Arc::new(objects), new);
-        }
-    }
-
-    /// All temporary objects go (DISCARD TEMP).
-    pub fn discard_temporary(&mut self) {
-        if self.temporary().in_use() {
-            let none = Arc::new(TemporaryObjects::default());
-            let seen = self.temporary().schema(self.overlay.schema(), Some(&none));
-            Arc::make_mut(&mut self.overlay).set_temporary(none, seen);
-        }
-    }
-
-    /// A statement that has read what is personal has filled a temporary table.
-    pub fn taint(&mut self, relation: RelationId) {
-        let now = self.database.published.load().time;
-        let time = match &self.reads.snapshot {
-            OneSnapshot::Taken(base, _) => base.time,
-            OneSnapshot::Open | OneSnapshot::Ended => now,
-        };
-        self.at_commit.tainted.entry(relation).or_insert(time);
-    }
-
-    /// Temporary tables that an erasure would empty, its own among them.
-    pub fn tainted(&self) -> Arc<BTreeSet<RelationId>> {
-        let tainted = self.temporary().tainted();
-        if self.at_commit.tainted.is_empty() {
-            return tainted;
-        }
-        Arc::new(tainted.iter().chain(self.at_commit.tainted.keys()).copied().collect())
-    }
-
-    /// What it has put in temporary tables from personal rows goes, if a person has been forgotten since.
-    pub fn forget_tainted(&mut self) {
-        let forgotten_at = self.database.forgotten_at();
-        let gone: Vec<RelationId> =
-            self.at_commit.tainted.extract_if(.., |_, time| *time < forgotten_at).map(|(id, _)| id).collect();
-        for relation in gone {
-            let seen = self.seen_schema();
-            let Some(table) = seen.catalog().table(relation) else { continue };
-            self.temporary().tell_emptied([table.name.clone()]);
-            Arc::make_mut(&mut self.overlay).truncate(relation);
-        }
-    }
-
-    /// Sets apart what is temporary of its changes: that never comes to the pipeline.
-    fn set_temporary_apart(&mut self) {
-        if !self.temporary().in_use() {
-            return;
-        }
-        let changes = Arc::make_mut(&mut self.overlay).take_temporary();
-        if let Some(changes) = changes {
-            let tainted = self.at_commit.tainted.keys().copied().collect();
-            self.at_commit.temporary = Some(TemporaryChanges { tainted, ..changes });
-        }
-    }
-
-    /// It has committed, and so has what is temporary.
-    fn keep_temporary(&mut self) {
-        let Some(changes) = self.at_commit.temporary.take() else { return };
-        let before = self.temporary().absorb(changes);
-        let now = self.temporary().objects();
-        let gone = before.sequences.keys().filter(|id| !now.sequences.contains_key(id)).copied();
-        self.database.sequences.forget(gone);
-    }
-
     fn below(&mut self, base: Arc<Published>) -> LayeredSnapshot {
         let time = base.time;
         let mut view = LayeredSnapshot::new(self.database.store.clone(), base.clone()).keeping();
@@ -499,7 +395,7 @@ impl Transaction {
             let committed = self.temporary().schema(&base.schema, None);
             view = self.temporary().under(view, &committed);
         }
-        let Some(MemoOfReads { recall, .. }) = &mut self.reads.recalling else { return view };
+        let Some(MemoOfReads { recall, .. }) = &mut self.reads.statement.recalling else { return view };
         if recall.time() != time {
             *recall = Arc::new(ReadMemo::new(time));
         }
@@ -537,7 +433,7 @@ impl Transaction {
         let ended = || match &self.reads.snapshot {
             OneSnapshot::Taken(base, _) => self.database.check_not_ended(base.time).err(),
             OneSnapshot::Open | OneSnapshot::Ended => {
-                let shared = self.reads.shared.as_ref();
+                let shared = self.reads.statement.shared.as_ref();
                 shared.and_then(|shared| self.database.check_not_ended(shared.view.time()).err())
             }
         };

@@ -32,14 +32,20 @@ pub struct Writer<'a> {
     pub context: EvalContext,
     /// How long to wait for locks.
     pub patience: Patience,
+    checks: Checks,
+    row_checks: HashMap<RelationId, Arc<RowChecks>>,
+    /// Rows that were inserted, changed or deleted, where a statement has several parts: no other one changes them again.
+    changed: Option<HashSet<(RelationId, RowKey)>>,
+}
+
+/// What is to be looked at once a statement has written all its rows.
+#[derive(Default)]
+struct Checks {
     unique: Bulk<Vec<UniqueCheck>>,
     parents: Bulk<Vec<ParentNeeded>>,
     gone: Bulk<Vec<KeyGone>>,
     /// Keys that are gone, and that nothing may refer to once all referential actions have been taken.
     unreferenced: Bulk<Vec<KeyGone>>,
-    row_checks: HashMap<RelationId, Arc<RowChecks>>,
-    /// Rows that were inserted, changed or deleted, where a statement has several parts: no other one changes them again.
-    changed: Option<HashSet<(RelationId, RowKey)>>,
 }
 
 /// A row before and after.
@@ -63,10 +69,7 @@ impl<'a> Writer<'a> {
             transaction,
             context,
             patience,
-            unique: Bulk::default(),
-            parents: Bulk::default(),
-            gone: Bulk::default(),
-            unreferenced: Bulk::default(),
+            checks: Checks::default(),
             row_checks: HashMap::default(),
             changed: None,
         }
@@ -328,7 +331,7 @@ impl<'a> Writer<'a> {
     /// The end of the statement: referential actions until nothing is left, then unique keys and parents.
     pub fn finish(&mut self) -> Result<(), SqlError> {
         for _ in 0..CASCADE_DEPTH_MAX {
-            let gone = std::mem::take(&mut self.gone);
+            let gone = std::mem::take(&mut self.checks.gone);
             if gone.is_empty() {
                 return self.check();
             }
@@ -339,13 +342,13 @@ impl<'a> Writer<'a> {
 
     /// What must hold once every referential action has been taken: of the rows that are left, and no others.
     fn check(&mut self) -> Result<(), SqlError> {
-        for key in std::mem::take(&mut self.unreferenced) {
+        for key in std::mem::take(&mut self.checks.unreferenced) {
             foreign_key::require_no_referrer(self.transaction, &self.patience, &key)?;
         }
-        for check in std::mem::take(&mut self.unique) {
+        for check in std::mem::take(&mut self.checks.unique) {
             unique::check(self.transaction, &check, &self.patience)?;
         }
-        for parent in std::mem::take(&mut self.parents) {
+        for parent in std::mem::take(&mut self.checks.parents) {
             foreign_key::require_parent(self.transaction, &self.patience, &parent)?;
         }
         Ok(())
@@ -356,7 +359,7 @@ impl<'a> Writer<'a> {
         let mut keys = shape.table().foreign_keys.iter().enumerate();
         let Some((position, key)) = keys.find(|(_, key)| key.constraint.id == constraint) else { return };
         if let Some(values) = shape.values(&key.columns, row) {
-            self.parents.push(ParentNeeded::new(shape, position, values));
+            self.checks.parents.push(ParentNeeded::new(shape, position, values));
         }
     }
 
@@ -372,7 +375,7 @@ impl<'a> Writer<'a> {
             if self.transaction.is_deferred(&foreign_key.constraint) {
                 self.transaction.pending.deferred.push(DeferredCheck::Parent(needed));
             } else {
-                self.parents.push(needed);
+                self.checks.parents.push(needed);
             }
         }
     }
@@ -383,7 +386,7 @@ impl<'a> Writer<'a> {
             let Some(old) = shape.values(columns, before) else { continue };
             let new = after.map(|after| columns.iter().map(|column| after[*column].clone()).collect::<Vec<_>>());
             if new.as_ref() != Some(&old) {
-                self.gone.push(KeyGone { target: shape.id(), referrer: referrer.clone(), old, new });
+                self.checks.gone.push(KeyGone { target: shape.id(), referrer: referrer.clone(), old, new });
             }
         }
     }
@@ -429,7 +432,7 @@ impl<'a> Writer<'a> {
         if constraint.is_some_and(|constraint| self.transaction.is_deferred(constraint)) {
             self.transaction.pending.deferred.push(DeferredCheck::Unique(check));
         } else {
-            self.unique.push(check);
+            self.checks.unique.push(check);
         }
         Ok(())
     }

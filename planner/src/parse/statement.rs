@@ -8,6 +8,7 @@ use super::definition::{
     AlterDatabase, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView,
     DropDatabase, RuleDefinition, SequenceOptions,
 };
+pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
@@ -644,49 +645,6 @@ pub struct SubscribeOrder {
     pub descending: bool,
     /// NULLS FIRST
     pub nulls_first: bool,
-}
-
-/// EXPLAIN's options.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExplainOptions {
-    /// Which rung of the planner's ladder.
-    pub rung: Rung,
-    /// ANALYZE
-    pub analyze: bool,
-    /// VERBOSE
-    pub verbose: bool,
-    /// TIMING: what each operator took; on unless said otherwise.
-    pub timing: bool,
-    /// SUMMARY: what the whole took; on with ANALYZE unless said otherwise.
-    pub summary: bool,
-    /// FORMAT
-    pub format: ExplainFormat,
-}
-
-/// The rungs that EXPLAIN can print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rung {
-    /// Names and types resolved.
-    Resolved,
-    /// Subqueries turned into joins.
-    Lowered,
-    /// After the rewrites.
-    Optimized,
-    /// The physical plan; the default.
-    Physical,
-}
-
-/// EXPLAIN (FORMAT …).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExplainFormat {
-    /// Indented lines.
-    Text,
-    /// JSON.
-    Json,
-    /// One XML document.
-    Xml,
-    /// One YAML document.
-    Yaml,
 }
 
 /// DISCARD's targets.

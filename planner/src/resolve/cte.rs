@@ -2,9 +2,9 @@
 
 use super::levels::{outer_references, shift_hir};
 use super::outputs::{Limits, Outputs};
-use super::recursion::{Recursing, check_recursive_term, malformed, mentions};
+use super::recursion::{Bar, check_recursive_term, malformed, mentions};
+use super::returned::{Returned, writes};
 use super::scope::{Binding, Source, Visible, fold};
-use super::with_write::{Returned, writes};
 use super::{CteBinding, Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirNode, OutputColumn};
@@ -63,9 +63,8 @@ impl CteBinding {
             inline,
             definition: None,
             used: false,
-            returns_nothing: false,
             locking: (0, 0),
-            recursing: None,
+            bar: None,
         }
     }
 }
@@ -101,7 +100,7 @@ impl Resolver<'_> {
             let definition = if with.recursive && mentions(&cte.query, &name) {
                 Some(self.recursive(cte, &name)?)
             } else if with.recursive {
-                let why = Recursing::Malformed(self.at(cte.alias.name.span));
+                let why = Bar::Malformed(self.at(cte.alias.name.span));
                 self.forbidding(&name, why, |resolver| resolver.plain(cte, &name))?
             } else {
                 self.plain(cte, &name)?
@@ -121,13 +120,13 @@ impl Resolver<'_> {
     fn forbidding<T>(
         &mut self,
         name: &str,
-        why: Recursing,
+        why: Bar,
         body: impl FnOnce(&mut Self) -> Result<T, PlanError>,
     ) -> Result<T, PlanError> {
         let place = self.ctes.in_scope.len();
         // Nothing refers to it, so it needs no number of its own.
         let own = CteBinding::new(name, Vec::new(), CteId(self.ctes.next), None);
-        self.ctes.in_scope.push(CteBinding { recursing: Some(why), ..own });
+        self.ctes.in_scope.push(CteBinding { bar: Some(why), ..own });
         let result = body(self);
         self.ctes.in_scope.remove(place);
         result
@@ -172,8 +171,8 @@ impl Resolver<'_> {
         let id = self.fresh_cte();
         let definition = Arc::new(CteDefinition::Plain { id, name: name.to_owned(), value });
         let binding = CteBinding::new(name, columns, id, None);
-        let definition_of = Some(definition.clone());
-        self.ctes.in_scope.push(CteBinding { definition: definition_of, returns_nothing: !returns, ..binding });
+        let bar = (!returns).then_some(Bar::ReturnsNothing);
+        self.ctes.in_scope.push(CteBinding { definition: Some(definition.clone()), bar, ..binding });
         Ok(definition)
     }
 
@@ -225,15 +224,15 @@ impl Resolver<'_> {
             None => Vec::new(),
         };
         let sublinks = self.nesting.sublinks;
-        let within_base = Recursing::Term { recursive: false, sublinks };
+        let within_base = Bar::Term { recursive: false, sublinks };
         let (mut base, outputs) =
             self.forbidding(name, within_base, |resolver| resolver.set_operand(left, &Outputs::Settled))?;
         let columns = self.cte_columns(cte, name, outputs)?;
         base.named_outputs(name, &columns);
         let id = self.fresh_cte();
-        let recursing = Some(Recursing::Term { recursive: true, sublinks });
+        let bar = Some(Bar::Term { recursive: true, sublinks });
         let own = CteBinding::new(name, columns.clone(), id, None);
-        self.ctes.in_scope.push(CteBinding { recursing, ..own });
+        self.ctes.in_scope.push(CteBinding { bar, ..own });
         let wanted: Vec<ColumnType> = base.types.clone();
         let (step, _) = self.set_operand(right, &Outputs::Hinted(&wanted))?;
         if aggregates(&step) && lists(right, name) {
@@ -293,12 +292,8 @@ impl Resolver<'_> {
     pub(super) fn cte_reference(&mut self, index: usize) -> Result<(Hir, Binding), PlanError> {
         self.ctes.in_scope[index].used = true;
         let cte = self.ctes.in_scope[index].clone();
-        if let Some(refusal) = cte.recursing.and_then(|recursing| recursing.refusal(&cte.name, self.nesting.sublinks)) {
+        if let Some(refusal) = cte.bar.and_then(|bar| bar.refusal(&cte.name, self.nesting.sublinks)) {
             return Err(refusal);
-        }
-        if cte.returns_nothing {
-            let message = format!("WITH query \"{}\" does not have a RETURNING clause", cte.name);
-            return Err(PlanError::new("0A000", message));
         }
         let types: Vec<ColumnType> = cte.columns.iter().map(|column| column.column_type.clone()).collect();
         let hir = match cte.inline {

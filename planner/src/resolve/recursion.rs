@@ -1,6 +1,6 @@
 //! Where the name of a recursive query may stand in its recursive term: once, and where more of its rows take none away.
 //!
-//! Subqueries of expressions are refused where they are resolved: see `Recursing`.
+//! Subqueries of expressions are refused where they are resolved: see `Bar`.
 
 use super::scope::fold;
 use crate::error::PlanError;
@@ -10,23 +10,28 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
-/// What a reference to a recursive query's name means while the query itself is being resolved.
+/// Why the name of a WITH query may not stand everywhere in FROM: that of a recursive one, while it is being resolved itself.
 #[derive(Clone, Copy)]
-pub(super) enum Recursing {
+pub(super) enum Bar {
     /// It does not have the form of a recursive query; the name stands there.
     Malformed(Option<u32>),
     /// It stands in one of the terms, within so many subqueries of expressions or more.
     Term { recursive: bool, sublinks: usize },
+    /// It writes, and has no RETURNING.
+    ReturnsNothing,
 }
 
-impl Recursing {
+impl Bar {
     /// Why the name may not stand within that many subqueries of expressions.
     pub(super) fn refusal(self, name: &str, sublinks: usize) -> Option<PlanError> {
         match self {
-            Recursing::Malformed(position) => Some(malformed(name).at(position)),
-            Recursing::Term { sublinks: around, .. } if sublinks > around => Some(misplaced(name, "a subquery")),
-            Recursing::Term { recursive: false, .. } => Some(misplaced(name, "its non-recursive term")),
-            Recursing::Term { recursive: true, .. } => None,
+            Bar::Malformed(position) => Some(malformed(name).at(position)),
+            Bar::Term { sublinks: around, .. } if sublinks > around => Some(misplaced(name, "a subquery")),
+            Bar::Term { recursive: false, .. } => Some(misplaced(name, "its non-recursive term")),
+            Bar::Term { recursive: true, .. } => None,
+            Bar::ReturnsNothing => {
+                Some(PlanError::new("0A000", format!("WITH query \"{name}\" does not have a RETURNING clause")))
+            }
         }
     }
 }

@@ -9,12 +9,11 @@ use super::Resolver;
 use super::levels::outer_references;
 use super::outputs::{Limits, Outputs};
 use super::query::as_subquery;
+use super::returned::returned_to;
 use super::scope::{Binding, Frame, FromItem, Source, Visible, fold};
-use super::with_write::returned_to;
 use super::write_subquery::given_rows;
 use crate::error::PlanError;
-use crate::hir::walk::Visitor;
-use crate::hir::{Hir, HirNode, HirQuery, LockStrength, LockWait, OutputColumn, RowLock};
+use crate::hir::{Hir, HirQuery, LockStrength, LockWait, OutputColumn, RowLock};
 use crate::names::Names;
 use crate::parse::row_lock::read;
 use crate::scalar::table_func::LOCKED_ROWS;
@@ -218,14 +217,4 @@ fn subquery_item(hir: Hir, outputs: Vec<OutputColumn>) -> FromItem {
         })
         .collect();
     FromItem::single(hir, Binding { source: Source::Subquery, ..Binding::of("", columns) })
-}
-
-pub(super) fn reads(relation: &Hir, id: crate::hir::CteId) -> bool {
-    let mut found = false;
-    Visitor {
-        operator: &mut |hir| found |= matches!(hir.node, HirNode::GetCte(read, _) if read == id),
-        expression: &mut |_| (),
-    }
-    .relation(relation);
-    found
 }

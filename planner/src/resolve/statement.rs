@@ -3,8 +3,8 @@
 use super::copy_terms::{check_in_query, check_in_table};
 use super::levels::has_subquery;
 use super::outputs::Outputs;
+use super::returned::writes_in_with;
 use super::scope::{Clause, Frame};
-use super::with_write::writes_in_with;
 use super::{Resolver, SessionInfo};
 use crate::catalog::{Catalog, Column, Table};
 use crate::error::PlanError;

@@ -1,4 +1,4 @@
-//! WITH queries that write: what they do, what they return to the others, and the statement that they make together.
+//! WITH queries that write: what they do, and the statement that they make together.
 //!
 //! ```text
 //!   WITH a AS (DELETE … RETURNING *), b AS (INSERT … SELECT … FROM a RETURNING id) SELECT … FROM b
@@ -7,40 +7,15 @@
 //! Each is a write of its own, run once, all over one snapshot. What reads one reads a table function that gives its rows.
 
 use super::Resolver;
-use super::row_lock::reads;
+use super::returned::Returned;
 use super::statement::Resolved;
 use super::write_subquery::given_rows;
 use crate::error::PlanError;
-use crate::hir::walk::Visitor;
-use crate::hir::{Hir, HirExpr, HirNode, HirQuery, OutputColumn, WithHir, WithMain, WithWrite, WriteHir};
+use crate::hir::{HirQuery, WithHir, WithMain, WithWrite, WriteHir};
 use crate::names::Names;
 use crate::scalar::table_func::RETURNED_ROWS;
-use repr::{ColumnType, Datum};
+use repr::ColumnType;
 use sqlparser::ast::{Query, SetExpr};
-use std::collections::BTreeSet;
-
-/// A WITH query that writes, as those see it that read it.
-pub(super) struct Returned {
-    /// What it returns.
-    pub(super) value: Hir,
-    /// The columns of that.
-    pub(super) outputs: Vec<OutputColumn>,
-    /// Whether it has RETURNING at all.
-    pub(super) returns: bool,
-}
-
-/// Whether a query is a write.
-pub(super) fn writes(query: &Query) -> bool {
-    matches!(&*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
-}
-
-/// Whether a query's own WITH writes.
-pub(super) fn writes_in_with(query: &Query) -> bool {
-    match &*query.body {
-        SetExpr::Query(inner) if query.with.is_none() => writes_in_with(inner),
-        _ => query.with.iter().flat_map(|with| &with.cte_tables).any(|cte| writes(&cte.query)),
-    }
-}
 
 impl Resolver<'_> {
     /// Resolves a WITH query that writes.
@@ -96,43 +71,4 @@ impl Resolved {
         *self = Resolved::With(Box::new(WithHir { writes, main }));
         Ok(())
     }
-}
-
-/// The numbers of the writes whose rows a write reads.
-pub(crate) fn returned_to_write(write: &WriteHir) -> BTreeSet<usize> {
-    let mut numbers = returned_to(&write.source().relation);
-    for beside in write.besides() {
-        numbers.extend(returned_to(&beside.query.relation));
-    }
-    numbers
-}
-
-/// The numbers of the writes whose rows a relation reads; definitions around it that nothing reads do not count.
-pub(crate) fn returned_to(relation: &Hir) -> BTreeSet<usize> {
-    match &relation.node {
-        HirNode::Let { id, value, body, .. } => {
-            let mut numbers = returned_to(body);
-            if reads(body, *id) {
-                numbers.extend(returned_to(value));
-            }
-            numbers
-        }
-        _ => {
-            let mut numbers = BTreeSet::new();
-            Visitor { operator: &mut |hir| numbers.extend(given_here(hir)), expression: &mut |_| () }
-                .relation(relation);
-            numbers
-        }
-    }
-}
-
-/// The number of the write whose rows an operator gives.
-fn given_here(hir: &Hir) -> Option<usize> {
-    let HirNode::TableFunction { functions, .. } = &hir.node else { return None };
-    functions.iter().find_map(|(function, args, _)| match args.as_slice() {
-        [HirExpr::Literal(Datum::Int4(number), _)] if std::ptr::eq(*function, &raw const RETURNED_ROWS) => {
-            usize::try_from(*number).ok()
-        }
-        _ => None,
-    })
 }

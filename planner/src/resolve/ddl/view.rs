@@ -10,10 +10,10 @@ use crate::parse::parse_query;
 use crate::parse::statement::{Identifier, ObjectKind, ObjectName};
 use crate::resolve::arrange::arrangement_columns;
 use crate::resolve::maintainable::check_maintainable;
+use crate::resolve::returned::writes_in_with;
 use crate::resolve::view::{
     ViewDefinition, check_expansion, define, refuse_pseudo_types, rename, rename_columns, still_means, view_query,
 };
-use crate::resolve::with_write::writes_in_with;
 use repr::id::is_temporary;
 use repr::{ColumnIndex, ColumnType, IndexId, RelationId};
 use std::collections::BTreeSet;
