@@ -17,7 +17,7 @@ impl Grammar<'_, '_> {
             let mut name = self.any_word()?;
             if name == "connection" {
                 self.expect(&["LIMIT"])?;
-                name = "connection_limit".to_owned();
+                "connection_limit".clone_into(&mut name);
             }
             let value = self.option_value()?.ok_or_else(|| self.unexpected())?;
             if options.iter().any(|option| option.name == name) {

@@ -109,13 +109,13 @@ impl LayeredSnapshot {
                 Err(error) => Err(error),
             })
         });
-        let rows: RowIterator = if !self.changes(table.id) {
-            Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row))))
-        } else {
+        let rows: RowIterator = if self.changes(table.id) {
             let (this, shape, reverse) = (self.clone(), shape.clone(), range.reverse);
             // Not before a row is asked for: all rows may be read instead.
             let rows = move || merge(stored, this.changed_within(&shape, order, (lower, upper), reverse), reverse);
             Box::new(std::iter::once_with(rows).flatten())
+        } else {
+            Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row))))
         };
         Some(RangeRows { rows, in_memory })
     }
