@@ -71,12 +71,10 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
 
 /// 0A000 for PostgreSQL's types that we do not have, else 42704.
 fn unknown_type(name: &str) -> PlanError {
-    const POSTGRESQL: [&str; 32] = [
+    const POSTGRESQL: [&str; 30] = [
         "bit",
         "varbit",
         "bit varying",
-        "inet",
-        "cidr",
         "macaddr",
         "macaddr8",
         "money",

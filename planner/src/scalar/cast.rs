@@ -37,6 +37,8 @@ pub enum CastMethod {
     Output,
     /// The text form as the type's output function gives it: what `concat` and `format` see.
     Print,
+    /// inet to cidr, and either to text: with its length, always.
+    Network,
     /// json to jsonb, jsonb to json and to scalars.
     Json,
     /// Each element of an array.

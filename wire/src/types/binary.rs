@@ -10,7 +10,7 @@ use bytes::BufMut;
 use engine::SqlError;
 use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
-use repr::{Array, ColumnType, Datum, Interval, ScalarType, Value};
+use repr::{Array, ColumnType, Datum, Interval, Network, ScalarType, Value};
 use std::sync::Arc;
 
 const JSONB_VERSION: u8 = 1;
@@ -20,6 +20,9 @@ const DATE_END: i32 = 2_145_031_949;
 const TIMESTAMP_MIN: i64 = -211_813_488_000_000_000;
 const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
 const DAY_MICROS: i64 = 86_400_000_000;
+// AF_INET, and the next number.
+const NETWORK_V4: u8 = 2;
+const NETWORK_V6: u8 = 3;
 
 /// Appends a value that is not NULL, without its length.
 #[inline]
@@ -50,6 +53,12 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             out.put_i64(value.micros);
             out.put_i32(value.days);
             out.put_i32(value.months);
+        }
+        Value::Network(value) => {
+            let bytes = value.bytes();
+            let family = if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 };
+            out.put_slice(&[family, value.length(), u8::from(*scalar == ScalarType::Cidr), bytes.len() as u8]);
+            out.put_slice(&bytes);
         }
         Value::Uuid(value) => out.put_slice(value),
         value @ Value::Jsonb(_) => {
@@ -200,6 +209,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
             let months = body.int4()?;
             Datum::Interval(Interval { months, days, micros })
         }
+        ScalarType::Inet | ScalarType::Cidr => Datum::Network(network(&mut body, scalar)?),
         ScalarType::Uuid => Datum::Uuid(fixed(&mut body)?),
         ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
         ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, context)?),
@@ -211,6 +221,25 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
     };
     body.end().map_err(|_| SqlError::new("22P03", "incorrect binary data format"))?;
     Ok(datum)
+}
+
+/// Reads an address of a network: its family, its length, what it is, and its bytes.
+fn network(body: &mut Body<'_>, scalar: &ScalarType) -> Result<Network, SqlError> {
+    let invalid = |what| SqlError::new("22P03", format!("invalid {what} in external \"{scalar}\" value"));
+    let [family, length, _is_cidr, count] = fixed(body)?;
+    let network = match (family, count) {
+        (NETWORK_V4, 4) => Network::of_bytes(&fixed::<4>(body)?, length),
+        (NETWORK_V6, 16) => Network::of_bytes(&fixed::<16>(body)?, length),
+        (NETWORK_V4 | NETWORK_V6, _) => return Err(invalid("length")),
+        _ => return Err(invalid("address family")),
+    };
+    let network = network.ok_or_else(|| invalid("bits"))?;
+    if *scalar == ScalarType::Cidr && network.network() != network {
+        return Err(
+            SqlError::new("22P03", "invalid external \"cidr\" value").detail("Value has bits set to right of mask.")
+        );
+    }
+    Ok(network)
 }
 
 /// Reads a value for a column, whose length, precision or scale it must fit.
