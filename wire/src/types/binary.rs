@@ -225,7 +225,8 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
 
 /// Reads an address of a network: its family, its length, what it is, and its bytes.
 fn network(body: &mut Body<'_>, scalar: &ScalarType) -> Result<Network, SqlError> {
-    let invalid = |what| SqlError::new("22P03", format!("invalid {what} in external \"{scalar}\" value"));
+    let kind = if *scalar == ScalarType::Cidr { "cidr" } else { "inet" };
+    let invalid = |what| SqlError::new("22P03", format!("invalid {what} in external \"{kind}\" value"));
     let [family, length, _is_cidr, count] = fixed(body)?;
     let network = match (family, count) {
         (NETWORK_V4, 4) => Network::of_bytes(&fixed::<4>(body)?, length),
