@@ -10,6 +10,7 @@ pub mod copy;
 mod copy_in;
 mod create_as;
 pub mod cursor;
+mod databases;
 pub mod env;
 mod explain;
 mod gdpr;
@@ -27,20 +28,23 @@ pub mod statement_shapes;
 pub mod statements;
 mod subscribe;
 pub mod subscribed;
+mod temporary;
 mod transaction_modes;
 mod utility;
 mod view_choice;
 mod view_filling;
+mod with_writes;
 
 use crate::response::{Response, TransactionStatus};
 use crate::templates::Templates;
 use cursor::Cursor;
+pub use databases::ConnectOptions;
 use env::{ClientNames, Everyday, SessionState, Started, StatementEnvironment};
 use operators::profile::Profile;
 use parking_lot::Mutex;
 use path::Path;
 use plan::Prepared;
-use planner::catalog::Catalog;
+use planner::catalog::{Catalog, DatabaseId};
 use planner::parse::statement::CtxCommand;
 use planner::parse::{ParsedStatement, Statement};
 use planner::scalar::EvalContext;
@@ -68,19 +72,6 @@ use transactions::modes::Modes;
 use transactions::receipt::Erasure;
 use transactions::transaction::{HeldState, Transaction};
 
-/// Who connects, and with which settings.
-#[derive(Clone, Debug, Default)]
-pub struct ConnectOptions {
-    /// The login, authenticated by `wire`.
-    pub user: String,
-    /// The database's name as the client gave it.
-    pub database: String,
-    /// Settings of the startup packet.
-    pub settings: Vec<(String, String)>,
-    /// Whether the connection is encrypted.
-    pub secure: bool,
-}
-
 /// A session.
 pub struct Session {
     database: Arc<Database>,
@@ -98,6 +89,7 @@ pub struct Session {
 struct Client {
     user: Arc<str>,
     database: Arc<str>,
+    database_id: DatabaseId,
     backend: i32,
     notices: Vec<Notice>,
     /// Settings that it knows.
@@ -163,6 +155,8 @@ struct CurrentTransaction {
     unfilled: Vec<RelationId>,
     /// A commit that was left to the pipeline.
     under_way: Option<UnderWay>,
+    /// A database that it drops: whoever commits ends those who have come in meanwhile.
+    dropped: Option<DatabaseId>,
     /// What the last commit gave.
     committed: Committed,
     /// What the statement under way reads, if that was chosen for the views that it reads.
@@ -215,10 +209,12 @@ impl Session {
         let account = Account::of_session(&database.sessions.accounts, cancel.clone());
         let name = if options.database.is_empty() { options.user.clone() } else { options.database };
         let backend = database.next_backend();
-        let owner = Owner { user: options.user.into(), database: name.into() };
+        let database_id = databases::open(database, &name, &options.user, options.any_database)?;
+        let owner = Owner { user: options.user.into(), database: name.into(), database_id };
         let client = Client {
             user: owner.user.clone(),
             database: owner.database.clone(),
+            database_id,
             backend,
             notices: Vec::new(),
             reported: state.settings.reported().into_iter().collect(),
@@ -241,6 +237,8 @@ impl Session {
             nested: 0,
             log: StatementLog { min_duration: None, path: Path::Other },
         };
+        // It may have been dropped meanwhile: who drops it looks at those that are there by now.
+        databases::check_there(database, &client.database, database_id)?;
         control.holder.activity.is_called(state.settings.get("application_name").unwrap_or_default());
         Ok(Session {
             database: database.clone(),
@@ -559,9 +557,10 @@ impl Session {
     fn end(&mut self, active: Active, commit: bool) -> Result<bool, SqlError> {
         self.transaction.company = None;
         let unfilled = std::mem::take(&mut self.transaction.unfilled);
+        let dropped = self.transaction.dropped.take();
         if !commit || active.failed {
             let _alone = poll::alone();
-            let changed_schema = active.transaction.overlay().changes_schema();
+            let changed_schema = active.transaction.overlay().has_definitions();
             drop(active);
             if changed_schema {
                 let catalog = self.catalog();
@@ -576,6 +575,9 @@ impl Session {
         self.close_cursors(outcome.is_ok());
         self.state.lock().end_transaction(outcome.is_ok());
         self.transaction.committed = outcome?;
+        if let Some(id) = dropped {
+            self.end_sessions_in(id);
+        }
         unfilled.into_iter().for_each(|view| self.await_created(view));
         self.control.account.stand();
         if !self.transaction.committed.erasures.is_empty() {
@@ -608,10 +610,11 @@ impl Session {
     /// The catalog as this session sees it: published, or with its own transaction's DDL.
     pub(super) fn catalog(&self) -> Arc<Catalog> {
         match &self.transaction.active {
-            Some(active) if active.transaction.overlay().changes_schema() => {
-                active.transaction.overlay().catalog().clone()
+            Some(active) => active.transaction.seen_schema().catalog().clone(),
+            None if self.temporary().in_use() => {
+                self.temporary().schema(&self.database.published.load().schema, None).catalog().clone()
             }
-            Some(_) | None => self.database.published.load().catalog().clone(),
+            None => self.database.published.load().catalog().clone(),
         }
     }
 
@@ -661,11 +664,12 @@ impl Session {
             environment: Arc::new(StatementEnvironment {
                 database: self.database.clone(),
                 state: self.state.clone(),
-                catalog: catalog.clone(),
+                catalog: self.own(catalog),
                 started: Started { transaction: started, statement: self.statement.started },
                 client: ClientNames {
                     user: self.client.user.clone(),
                     database: self.client.database.clone(),
+                    database_id: self.client.database_id,
                     backend: self.client.backend,
                 },
                 account: self.control.account.clone(),

@@ -52,7 +52,7 @@ fn audit_row(record: &AuditRecord, catalog: &Catalog) -> Row {
     };
     // A table that is gone is named by its number.
     let name = |id: &RelationId| {
-        catalog.table(*id).map_or_else(|| id.to_string(), |table| catalog.full_name(table).into_owned())
+        catalog.table(*id).map_or_else(|| id.to_string(), |table| catalog.server_name(table).into_owned())
     };
     Row::pack(&[
         count(record.sequence),
@@ -99,7 +99,7 @@ impl Catalogs {
                     (None, None) => Datum::Null,
                 };
                 let name =
-                    table.map_or_else(|| automatic::name(*id), |table| self.catalog.full_name(table).into_owned());
+                    table.map_or_else(|| automatic::name(*id), |table| self.catalog.server_name(table).into_owned());
                 let kind = match (table, entry) {
                     (Some(_), _) => "materialized",
                     (None, Some(entry)) if entry.is_order() => "ordered index",
@@ -190,7 +190,11 @@ impl SystemRows for Catalogs {
             SNAPSHOTS => Ok(self.snapshots()),
             LATENCY => Ok(self.latency()),
             MEMORY => Ok(self.memory()),
-            _ => Ok(planner::system::rows(relation, &self.catalog, self.context.environment.as_ref())),
+            // Those of `dogwood` are the whole server's, and PostgreSQL's the session's database's.
+            _ => {
+                let environment = self.context.environment.as_ref();
+                Ok(planner::system::rows(relation, environment.catalog(), environment))
+            }
         };
         Some(rows.map(|rows| Box::new(rows.into_iter().map(Ok)) as FoundRows))
     }

@@ -6,17 +6,19 @@
 mod declaration;
 mod namespace;
 mod search_path;
+mod temporary;
 
 pub use declaration::{IndexColumn, IndexDeclaration, IndexPredicate};
-pub use namespace::{Namespace, NamespaceId};
-pub use search_path::{Class, Scope, SearchPath};
+pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
+pub use search_path::{Class, Qualifier, Scope, SearchPath};
+pub use temporary::TemporaryObjects;
 
 use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Every object of the one database, at one version.
+/// Every object of all databases, at one version.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Catalog {
     /// Grows by one with each DDL transaction.
@@ -30,6 +32,9 @@ pub struct Catalog {
     /// Schemas by id, but for the system's.
     #[serde(default = "namespace::at_first")]
     pub namespaces: BTreeMap<NamespaceId, Namespace>,
+    /// The databases that were created.
+    #[serde(default)]
+    pub databases: BTreeMap<DatabaseId, Database>,
     /// What names there are.
     #[serde(skip)]
     names: namespace::NamesInUse,
@@ -103,6 +108,21 @@ pub struct Table {
     /// Of a maintained view: for so many milliseconds its readers and the writers of its tables bear with its lag.
     #[serde(default)]
     pub max_lag_ms: u64,
+    /// Of a temporary table: what COMMIT does to it.
+    #[serde(skip)]
+    pub on_commit: OnCommit,
+}
+
+/// ON COMMIT
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnCommit {
+    /// PRESERVE ROWS
+    #[default]
+    PreserveRows,
+    /// DELETE ROWS
+    DeleteRows,
+    /// DROP
+    Drop,
 }
 
 /// The definition of a view. Its columns are the table's; a maintained view's indexes are the columns that
@@ -360,6 +380,7 @@ impl Default for Catalog {
             relations: BTreeMap::new(),
             sequences: BTreeMap::new(),
             namespaces: namespace::at_first(),
+            databases: BTreeMap::new(),
             names: namespace::NamesInUse::default(),
             enums: BTreeMap::new(),
             pending_annotations: BTreeMap::new(),

@@ -1,12 +1,12 @@
 //! The planner's door for the engine: a statement to something that can be run, and the plans of a table's
 //! own expressions. All rungs in one call; pure.
 
-use crate::catalog::{Catalog, Scope, Table};
+use crate::catalog::{Catalog, DatabaseId, Scope, Table};
 use crate::error::PlanError;
 use crate::explain;
 use crate::hir::OutputColumn;
 use crate::lift::{AbsentKeys, Lifted, lift};
-use crate::lower::{self, lower_query, plan_query, plan_write};
+use crate::lower::{self, lower_query, plan_query, plan_with, plan_write};
 use crate::mir::row_expr::plan_expr;
 use crate::ownership::graph::{KeyForm, key_form};
 use crate::parse::definition::CreateTableAs;
@@ -14,7 +14,7 @@ use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
 use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::physical::MaintainedPlan;
-use crate::plan::{InsertPlan, Query, RowChecks, WritePlan};
+use crate::plan::{InsertPlan, Query, RowChecks, WithPlan, WritePlan};
 use crate::resolve::ddl::{DdlPlan, Labels, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
 use crate::resolve::statement::{ExpressionUse, check_expression, resolve_arguments};
 use crate::resolve::view_query;
@@ -33,6 +33,8 @@ pub enum Planned {
     Query(Arc<Query>),
     /// INSERT, UPDATE, DELETE.
     Write(Arc<WritePlan>),
+    /// One of these whose WITH writes.
+    With(Arc<WithPlan>),
     /// COPY … FROM STDIN.
     CopyIn(Arc<CopyInPlan>, CopyOptions),
     /// COPY … TO STDOUT of a planned statement.
@@ -155,6 +157,7 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
     Ok(match resolved {
         Resolved::Query(query) => Planned::Query(Arc::new(plan_query(&query, catalog, &forms)?)),
         Resolved::Write(write) => Planned::Write(Arc::new(plan_write(&write, catalog, &forms)?)),
+        Resolved::With(with) => Planned::With(Arc::new(plan_with(&with, catalog, &forms)?)),
         Resolved::CreateTableAs { create, query } => {
             Planned::CreateTableAs(create, Arc::new(plan_query(&query, catalog, &forms)?))
         }
@@ -214,6 +217,7 @@ fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog
         return match what {
             Resolved::Query(_)
             | Resolved::Write(_)
+            | Resolved::With(_)
             | Resolved::Gdpr { request: GdprRequest::Get | GdprRequest::Forget, .. } => {
                 Ok(Explained::Statement(options.clone()))
             }
@@ -276,9 +280,9 @@ pub fn plan_definition<'a>(
 ///
 /// # Errors
 /// Those of `plan_restored`.
-pub fn plan_restored(catalog: &Catalog) -> Result<DdlPlan, PlanError> {
+pub fn plan_restored(catalog: &Catalog, database: DatabaseId) -> Result<DdlPlan, PlanError> {
     let session = SessionInfo::default();
-    crate::resolve::ddl::plan_restored(catalog, &resolver_hook(&session))
+    crate::resolve::ddl::plan_restored(catalog, database, &resolver_hook(&session))
 }
 
 /// Plans a materialized view as what a dataflow maintains.

@@ -19,7 +19,7 @@ use crate::hir::{CteId, HirQuery, OutputColumn};
 use crate::lift::{KeyValues, Lifted, RankEnd, RankRange};
 use crate::lower::MirQuery;
 use crate::names::Names;
-use crate::plan::{Finishing, InsertPlan, LocalId, Plan, Query, WritePlan};
+use crate::plan::{Finishing, InsertPlan, LocalId, Plan, Query, WithPart, WithPlan, WritePlan};
 use column::{Columns, Leaf, all_over, chosen, ordered, over};
 use expression::{Phrase, Piece, Voice};
 use mir::bounds;
@@ -80,6 +80,7 @@ pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
         WritePlan::Insert(insert) => ("Insert into", insert.table),
         WritePlan::Update(update) => ("Update", update.table),
         WritePlan::Delete(delete) => ("Delete from", delete.table),
+        WritePlan::Merge(merge) => ("Merge on", merge.table),
     };
     let line = text.open();
     text.lines[line].relation = Some(text.relation_name(table));
@@ -96,9 +97,28 @@ pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
         WritePlan::Insert(InsertPlan { on_conflict: Some(conflict), .. }) => {
             text.conflict(phrase, table, conflict, &besides)
         }
-        WritePlan::Insert(_) | WritePlan::Update(_) | WritePlan::Delete(_) => phrase,
+        WritePlan::Insert(_) | WritePlan::Update(_) | WritePlan::Delete(_) | WritePlan::Merge(_) => phrase,
     };
     text.operators()
+}
+
+/// The same of a statement whose WITH writes: part by part, in the order in which they are run.
+pub fn with_operators(with: &WithPlan, catalog: &Catalog) -> Vec<Operator> {
+    let mut operators = Vec::new();
+    for part in &with.parts {
+        match part {
+            WithPart::Query(query) => operators.extend(query_operators(query, catalog)),
+            WithPart::Main(write) => operators.extend(write_operators(write, catalog)),
+            WithPart::Write { number, plan, .. } => {
+                let mut write = write_operators(plan, catalog);
+                if let Some(line) = write.first_mut() {
+                    line.text += &format!(" giving returned_rows({number})");
+                }
+                operators.extend(write);
+            }
+        }
+    }
+    operators
 }
 
 /// A plan, operator by operator.

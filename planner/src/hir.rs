@@ -320,17 +320,79 @@ pub enum WriteHir {
     Update(UpdateHir),
     /// DELETE [USING].
     Delete(DeleteHir),
+    /// MERGE.
+    Merge(MergeHir),
 }
 
 impl WriteHir {
+    /// RETURNING.
+    pub(crate) fn returning(&self) -> Option<&ReturningHir> {
+        match self {
+            WriteHir::Insert(insert) => insert.returning.as_ref(),
+            WriteHir::Update(update) => update.returning.as_ref(),
+            WriteHir::Delete(delete) => delete.returning.as_ref(),
+            WriteHir::Merge(_) => None,
+        }
+    }
+
     /// What gives its rows.
+    pub(crate) fn source(&self) -> &HirQuery {
+        match self {
+            WriteHir::Insert(insert) => &insert.source,
+            WriteHir::Update(update) => &update.source,
+            WriteHir::Delete(delete) => &delete.source,
+            WriteHir::Merge(merge) => &merge.source,
+        }
+    }
+
+    /// The queries beside rows at hand.
+    pub(crate) fn besides(&self) -> impl Iterator<Item = &BesideHir> {
+        let conflict = match self {
+            WriteHir::Insert(insert) => insert.on_conflict.as_ref().and_then(|conflict| conflict.update.as_ref()),
+            WriteHir::Update(_) | WriteHir::Delete(_) | WriteHir::Merge(_) => None,
+        };
+        let conflict = conflict.into_iter().flat_map(|update| update.beside.iter().chain(&update.beside_condition));
+        self.returning().and_then(|returning| returning.beside.as_ref()).into_iter().chain(conflict)
+    }
+
+    /// What gives its rows, to be changed.
     pub(crate) fn source_mut(&mut self) -> &mut HirQuery {
         match self {
             WriteHir::Insert(insert) => &mut insert.source,
             WriteHir::Update(update) => &mut update.source,
             WriteHir::Delete(delete) => &mut delete.source,
+            WriteHir::Merge(merge) => &mut merge.source,
         }
     }
+}
+
+/// `plan::WithPlan` before lowering: a statement, and those in its WITH that write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WithHir {
+    /// In the order in which they are written.
+    pub writes: Vec<WithWrite>,
+    /// The statement itself.
+    pub main: WithMain,
+}
+
+/// A WITH query that writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WithWrite {
+    /// Under which `table_func::RETURNED_ROWS` gives what it returns.
+    pub number: usize,
+    /// What it is called.
+    pub name: String,
+    /// What it does.
+    pub write: WriteHir,
+}
+
+/// What stands under WITH.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WithMain {
+    /// SELECT, VALUES, TABLE.
+    Query(HirQuery),
+    /// INSERT, UPDATE, DELETE.
+    Write(WriteHir),
 }
 
 /// `plan::RowChecks` before lowering, over the physical row.
@@ -417,6 +479,43 @@ pub struct DeleteHir {
     pub source: HirQuery,
     /// Over the source's columns.
     pub returning: Option<ReturningHir>,
+}
+
+/// `plan::MergePlan` before lowering; source as for UPDATE, with NULL for the row key where no row matches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MergeHir {
+    /// Which table.
+    pub table: RelationId,
+    /// The rows of the join.
+    pub source: HirQuery,
+    /// In their order.
+    pub whens: Vec<MergeWhenHir>,
+    /// What new rows must pass.
+    pub checks: RowChecksHir,
+}
+
+/// `plan::MergeWhen` before lowering.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MergeWhenHir {
+    /// MATCHED, rather than NOT MATCHED.
+    pub matched: bool,
+    /// AND, over the source's columns.
+    pub condition: Option<HirExpr>,
+    /// THEN.
+    pub action: MergeActionHir,
+}
+
+/// `plan::MergeAction` before lowering: expressions over the source's columns.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MergeActionHir {
+    /// DO NOTHING
+    Nothing,
+    /// DELETE
+    Delete,
+    /// UPDATE SET
+    Update(Vec<(ColumnIndex, HirExpr)>),
+    /// INSERT: one value per physical column.
+    Insert(Vec<HirExpr>),
 }
 
 /// RETURNING.

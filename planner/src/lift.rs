@@ -23,6 +23,7 @@ use crate::scalar::{EvalContext, Order, ScalarExpr, Volatility};
 use crate::temporal;
 use crate::transform::{self, reuse};
 use lifting::Lifting;
+use repr::id::is_temporary;
 use repr::{RelationId, ValueError};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -279,6 +280,7 @@ fn maintainable(mir: &Mir, catalog: &Catalog, absent: AbsentKeys) -> Result<(), 
     if let Mir::Get { relation, with_key, .. } = mir {
         return match catalog.table(*relation) {
             _ if *with_key => Err("it locks or names stored rows".into()),
+            _ if is_temporary(relation.0) => Err("it reads a temporary table".into()),
             None => Err("it reads a catalog relation".into()),
             Some(_) => Ok(()),
         };

@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use write::plan_checks;
-pub use write::plan_write;
+pub use write::{plan_with, plan_write};
 
 /// Plans a SELECT: HIR → MIR → optimized MIR → physical plan.
 pub fn plan_query(hir: &HirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result<plan::Query, PlanError> {

@@ -7,8 +7,10 @@
 pub mod annotation;
 pub(crate) mod arbiter;
 pub mod copy;
+mod database;
 pub mod definition;
 pub mod dialect;
+mod explain_options;
 pub(crate) mod frame_exclusion;
 mod grammar;
 mod guarded;

@@ -425,6 +425,8 @@ pub enum WritePlan {
     Update(UpdatePlan),
     /// DELETE [USING].
     Delete(DeletePlan),
+    /// MERGE.
+    Merge(MergePlan),
 }
 
 impl WritePlan {
@@ -434,6 +436,17 @@ impl WritePlan {
             WritePlan::Insert(plan) => &plan.source,
             WritePlan::Update(plan) => &plan.source,
             WritePlan::Delete(plan) => &plan.source,
+            WritePlan::Merge(plan) => &plan.source,
+        }
+    }
+
+    /// The table that it writes.
+    pub fn table(&self) -> RelationId {
+        match self {
+            WritePlan::Insert(plan) => plan.table,
+            WritePlan::Update(plan) => plan.table,
+            WritePlan::Delete(plan) => plan.table,
+            WritePlan::Merge(plan) => plan.table,
         }
     }
 
@@ -443,6 +456,7 @@ impl WritePlan {
             WritePlan::Insert(plan) => plan.returning.as_ref(),
             WritePlan::Update(plan) => plan.returning.as_ref(),
             WritePlan::Delete(plan) => plan.returning.as_ref(),
+            WritePlan::Merge(_) => None,
         }
     }
 
@@ -456,6 +470,72 @@ impl WritePlan {
             besides.extend(beside_condition.iter().chain(beside));
         }
         besides
+    }
+}
+
+/// A statement, and those in its WITH that write: all over one snapshot, each once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WithPlan {
+    /// In the order in which they are run: each after those whose rows it reads, and what nothing reads last.
+    pub parts: Vec<WithPart>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WithPart {
+    /// A WITH query that writes.
+    Write {
+        /// Under which `table_func::RETURNED_ROWS` reads what it returns.
+        number: usize,
+        /// What it is called.
+        name: String,
+        /// What it does.
+        plan: Arc<WritePlan>,
+    },
+    /// The statement itself, if it reads.
+    Query(Arc<Query>),
+    /// The statement itself, if it writes.
+    Main(Arc<WritePlan>),
+}
+
+impl WithPart {
+    /// What gives its rows.
+    pub fn source(&self) -> &Query {
+        match self {
+            WithPart::Write { plan, .. } | WithPart::Main(plan) => plan.source(),
+            WithPart::Query(query) => query,
+        }
+    }
+
+    /// What it writes.
+    pub fn write(&self) -> Option<&Arc<WritePlan>> {
+        match self {
+            WithPart::Write { plan, .. } | WithPart::Main(plan) => Some(plan),
+            WithPart::Query(_) => None,
+        }
+    }
+}
+
+impl WithPlan {
+    /// The statement itself.
+    pub fn main(&self) -> &WithPart {
+        let main = self.parts.iter().find(|part| !matches!(part, WithPart::Write { .. }));
+        main.expect("there is one that is no WITH query")
+    }
+
+    /// The tables that it writes.
+    pub fn tables(&self) -> Vec<RelationId> {
+        self.parts.iter().filter_map(WithPart::write).map(|plan| plan.table()).collect()
+    }
+
+    /// The columns of its result.
+    pub fn columns(&self) -> Option<&[OutputColumn]> {
+        match self.main() {
+            WithPart::Query(query) => Some(&query.columns),
+            WithPart::Write { plan, .. } | WithPart::Main(plan) => {
+                plan.returning().map(|returning| returning.columns.as_slice())
+            }
+        }
     }
 }
 
@@ -548,6 +628,43 @@ pub struct DeletePlan {
     pub source: Arc<Query>,
     /// Over the source's columns.
     pub returning: Option<Returning>,
+}
+
+/// MERGE. Source as for UPDATE; its row key is NULL where a row of the data source matches none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MergePlan {
+    /// Which table.
+    pub table: RelationId,
+    /// The rows of the join.
+    pub source: Arc<Query>,
+    /// In their order: of those for a row the first counts whose condition holds.
+    pub whens: Vec<MergeWhen>,
+    /// What new rows must pass.
+    pub checks: RowChecks,
+}
+
+/// WHEN … THEN.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MergeWhen {
+    /// MATCHED, rather than NOT MATCHED.
+    pub matched: bool,
+    /// AND, over the source's columns.
+    pub condition: Option<ScalarExpr>,
+    /// THEN.
+    pub action: MergeAction,
+}
+
+/// What becomes of a row: expressions over the source's columns.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MergeAction {
+    /// DO NOTHING
+    Nothing,
+    /// DELETE
+    Delete,
+    /// UPDATE SET
+    Update(Vec<(ColumnIndex, ScalarExpr)>),
+    /// INSERT: one value per physical column.
+    Insert(Vec<ScalarExpr>),
 }
 
 /// RETURNING.

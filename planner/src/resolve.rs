@@ -28,6 +28,7 @@ mod levels;
 mod limit;
 mod literals;
 pub mod maintainable;
+mod merge;
 mod names;
 mod naming;
 mod operator;
@@ -35,6 +36,7 @@ mod outputs;
 mod position;
 mod query;
 mod recursion;
+mod returned;
 mod row_literals;
 mod row_lock;
 mod scope;
@@ -51,11 +53,13 @@ mod update;
 pub mod view;
 mod view_names;
 mod window;
+mod with_write;
 mod write_subquery;
 
 pub(crate) use catalog_expr::shown_expression;
 pub use dml::row_checks;
 pub(crate) use dml::{default_expression, next_value_expression};
+pub(crate) use returned::{returned_to, returned_to_write};
 pub(crate) use statement::check_expression;
 pub(crate) use statement::resolve_reads;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, resolve};
@@ -152,8 +156,8 @@ struct CteBinding {
     used: bool,
     /// The first and the next number of the subqueries in it that lock rows.
     locking: (usize, usize),
-    /// While it is resolved itself.
-    recursing: Option<recursion::Recursing>,
+    /// Where its name may not stand.
+    bar: Option<recursion::Bar>,
 }
 
 /// Resolves one statement.
@@ -186,6 +190,10 @@ struct Ctes {
     next: usize,
     /// What tells the rows of each apart.
     identities: identity::CteIdentities,
+    /// Whether the query that is about to be resolved is the statement itself: its WITH may write.
+    at_top: bool,
+    /// Those that write.
+    writes: Vec<crate::hir::WithWrite>,
 }
 
 /// Where the text at hand stands in the statement.

@@ -26,6 +26,9 @@ fn run(sql: &str) -> String {
                         WriteHir::Insert(insert) => print::insert(insert, &mut out),
                         WriteHir::Update(update) => print::update(update, &mut out),
                         WriteHir::Delete(delete) => print::delete(delete, &mut out),
+                        WriteHir::Merge(merge) => {
+                            writeln!(out, "{merge:?}").expect("writing to a string does not fail");
+                        }
                     },
                     other => writeln!(out, "{other:?}").expect("writing to a string does not fail"),
                 }

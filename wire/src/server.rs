@@ -345,6 +345,7 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
     let options = ConnectOptions {
         user: login.user,
         database: login.database,
+        any_database: shared.door.insecure,
         settings: login.settings,
         secure: !shared.door.insecure,
     };

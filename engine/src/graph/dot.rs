@@ -21,7 +21,7 @@ pub fn dot(operators: &[Operator], catalog: &Catalog) -> String {
     for (view, inside) in frames {
         let name = catalog
             .table(view)
-            .map_or_else(|| views::automatic::name(view), |table| catalog.full_name(table).into_owned());
+            .map_or_else(|| views::automatic::name(view), |table| catalog.server_name(table).into_owned());
         line(&mut text, "  ", &format!("subgraph {} {{", quoted(&format!("cluster_{view}"))));
         line(&mut text, "    ", &format!("label={};", quoted(&name)));
         inside.into_iter().for_each(|operator| line(&mut text, "    ", &node(operator)));

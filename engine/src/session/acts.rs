@@ -7,7 +7,7 @@ use planner::scalar::{
     AdvisoryKey, AdvisoryLock, AdvisoryScope, Environment, ListedCursor, ListedLock, ListedLockKey, ListedSession,
     SessionActs,
 };
-use repr::ValueError;
+use repr::{RelationId, ValueError};
 use state::SqlError;
 use state::activity::Doing;
 use state::locks::{Asker, Listed, ListedKey, LockKey, LockMode, Patience, TransactionId};
@@ -119,9 +119,7 @@ impl SessionActs for StatementEnvironment {
 
     fn terminate_backend(&self, backend: i32, wait: Duration) -> Result<bool, ValueError> {
         let Some(session) = self.session(backend) else { return Ok(false) };
-        if let Some(signals) = session.signals() {
-            (signals.terminate)();
-        }
+        session.terminate();
         let until = Instant::now() + wait;
         while !wait.is_zero() && !session.activity.is_ended() {
             if Instant::now() >= until {
@@ -173,6 +171,7 @@ impl SessionActs for StatementEnvironment {
                 backend: session.backend,
                 user: session.activity.owner.user.to_string(),
                 database: session.activity.owner.database.to_string(),
+                database_id: session.activity.owner.database_id,
                 application: now.application.to_string(),
                 began_at: session.activity.began_at,
                 transaction_at: now.transaction_at,
@@ -188,12 +187,17 @@ impl SessionActs for StatementEnvironment {
 
     fn locks(&self) -> Vec<ListedLock> {
         let sessions = self.database.sessions.holders.living();
-        let listed = self.database.sessions.locks.listed(self.catalog.relations.keys().copied());
+        // Of all databases, and those that the transaction has made.
+        let published = self.database.published.load();
+        let tables: BTreeSet<RelationId> =
+            published.catalog().relations.keys().chain(self.catalog.relations.keys()).copied().collect();
+        let listed = self.database.sessions.locks.listed(tables.into_iter());
         let shown = listed.into_iter().filter_map(|listed| {
             let session = sessions.iter().find(|session| session.is(listed.holder))?;
             let (key, mode) = shown_lock(&listed);
             let (backend, holder) = (session.backend, session.fate.current().unwrap_or(listed.holder).0);
-            Some(ListedLock { key, mode, backend, holder, waits_since: listed.waits_since })
+            let database = session.activity.owner.database_id;
+            Some(ListedLock { database, key, mode, backend, holder, waits_since: listed.waits_since })
         });
         let mut all: Vec<ListedLock> = Vec::new();
         for lock in shown {
@@ -210,7 +214,8 @@ impl SessionActs for StatementEnvironment {
             let is_own = session.backend == self.client.backend;
             let holder = session.fate.current().or(is_own.then_some(session.session))?.0;
             let (key, mode) = (ListedLockKey::Session, "ExclusiveLock");
-            Some(ListedLock { key, mode, backend: session.backend, holder, waits_since: None })
+            let (database, backend) = (session.activity.owner.database_id, session.backend);
+            Some(ListedLock { database, key, mode, backend, holder, waits_since: None })
         }));
         all
     }

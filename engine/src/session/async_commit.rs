@@ -63,6 +63,7 @@ impl Session {
             && self.cursors.open.is_empty()
             && self.cursors.subscribed.is_empty()
             && self.transaction.unfilled.is_empty()
+            && self.transaction.dropped.is_none()
             && {
                 let state = self.state.lock();
                 !state.settings.awaits_end()
@@ -100,6 +101,8 @@ impl Drop for Session {
         self.settle();
         self.database.sessions.locks.unlock_all_advisory(self.control.holder.session);
         self.listen_to_nothing();
+        let gone = self.control.holder.temporary.clear();
+        self.database.sequences.forget(gone.sequences.keys().copied());
         self.control.holder.activity.end();
     }
 }

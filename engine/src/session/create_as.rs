@@ -5,7 +5,7 @@
 
 use crate::response::Response;
 use crate::session::Session;
-use planner::catalog::Scope;
+use planner::catalog::{OnCommit, Scope};
 use planner::hir::OutputColumn;
 use planner::ownership::quote_identifier;
 use planner::parse::definition::CreateTableAs;
@@ -29,7 +29,7 @@ impl Session {
         self.refuse_read_only(TAG)?;
         let catalog = self.catalog();
         let name = &create.name.name;
-        if create.if_not_exists && self.table_made(&catalog, &create.name).is_some() {
+        if create.if_not_exists && self.table_made(&catalog, &create.name, create.temporary).is_some() {
             self.notice("NOTICE", "42P07", format!("relation \"{name}\" already exists, skipping"));
             return Ok(Response::Complete(TAG.into()));
         }
@@ -54,6 +54,7 @@ impl Session {
         definition: &str,
         params: Arc<[Datum]>,
     ) -> Result<usize, SqlError> {
+        let noted = self.transaction().note_personal();
         // Opened first: the query reads the state without the table.
         let rows = self.query_rows(query, params)?;
         for parsed in self.parse(definition)? {
@@ -64,7 +65,7 @@ impl Session {
         }
         let patience = self.patience();
         let catalog = self.catalog();
-        let made = self.table_made(&catalog, &create.name).cloned();
+        let made = self.table_made(&catalog, &create.name, create.temporary).cloned();
         let context = self.eval_context(Arc::from([]), &catalog);
         let mut writer = Writer::new(self.transaction(), context, patience);
         let table = made.map(|table| table.id);
@@ -83,6 +84,7 @@ impl Session {
         }
         count += writer.insert_rows(&shape, &chunk)?.len();
         writer.finish()?;
+        self.taint(&[table], Some(noted));
         Ok(count)
     }
 }
@@ -101,7 +103,13 @@ fn definition(create: &CreateTableAs, query: &Query, scope: Scope<'_>) -> Result
     let words = if create.temporary { "CREATE TEMPORARY TABLE" } else { "CREATE TABLE" };
     let before = create.name.database.iter().chain(&create.name.schema);
     let schema = before.map(|part| format!("{}.", quote_identifier(part))).collect::<String>();
-    Ok(format!("{words} {schema}{} ({columns})", quote_identifier(&create.name.name)))
+    let on_commit = match create.on_commit {
+        None => "",
+        Some(OnCommit::PreserveRows) => " ON COMMIT PRESERVE ROWS",
+        Some(OnCommit::DeleteRows) => " ON COMMIT DELETE ROWS",
+        Some(OnCommit::Drop) => " ON COMMIT DROP",
+    };
+    Ok(format!("{words} {schema}{} ({columns}){on_commit}", quote_identifier(&create.name.name)))
 }
 
 fn type_text(column: &OutputColumn, name: &str, scope: Scope<'_>) -> Result<String, SqlError> {

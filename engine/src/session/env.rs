@@ -2,7 +2,7 @@
 
 use crate::session::statements::Statements;
 use parking_lot::Mutex;
-use planner::catalog::{Catalog, SearchPath, Sequence};
+use planner::catalog::{Catalog, DatabaseId, SearchPath, Sequence};
 use planner::scalar::{Environment, ListedCursor, ListedSetting, ListedStatement, SessionActs};
 use repr::poll::Overseer;
 use repr::text::TextContext;
@@ -49,6 +49,8 @@ pub(super) struct Remembered {
     pub text: Option<(u64, Arc<Catalog>, TextContext)>,
     /// Where bare names are looked for.
     pub path: Option<(u64, Arc<Catalog>, Arc<SearchPath>)>,
+    /// What is in the session's database, of a catalog.
+    pub own: Option<(Arc<Catalog>, Arc<Catalog>)>,
 }
 
 /// The values of sequences that a session has taken.
@@ -152,7 +154,7 @@ pub struct StatementEnvironment {
     pub database: Arc<Database>,
     /// The session's state.
     pub state: Arc<Mutex<SessionState>>,
-    /// The catalog that the statement was planned against.
+    /// The catalog that the statement was planned against, of its database.
     pub catalog: Arc<Catalog>,
     /// When it began.
     pub started: Started,
@@ -199,6 +201,8 @@ pub struct ClientNames {
     pub user: Arc<str>,
     /// The database's name.
     pub database: Arc<str>,
+    /// Which of the catalog's databases that is.
+    pub database_id: DatabaseId,
     /// The backend's number.
     pub backend: i32,
 }
@@ -255,6 +259,9 @@ impl Environment for StatementEnvironment {
     }
     fn database(&self) -> String {
         self.client.database.to_string()
+    }
+    fn database_id(&self) -> DatabaseId {
+        self.client.database_id
     }
     fn backend_pid(&self) -> i32 {
         self.client.backend
@@ -324,5 +331,11 @@ impl Environment for StatementEnvironment {
     }
     fn relation_size(&self, relation: RelationId) -> i64 {
         i64::try_from(self.database.store.approximate_size(relation)).unwrap_or(i64::MAX)
+    }
+    fn database_size(&self, database: DatabaseId) -> i64 {
+        let published = self.database.published.load();
+        let catalog = published.catalog();
+        let its = catalog.relations.values().filter(|table| catalog.database_of(table.namespace) == database);
+        its.map(|table| self.relation_size(table.id)).fold(0, i64::saturating_add)
     }
 }

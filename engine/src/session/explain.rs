@@ -19,7 +19,7 @@ use operators::profile::Profile;
 use operators::query;
 use planner::catalog::Catalog;
 use planner::explain::report::{Operator, Path, Report};
-use planner::explain::{ViewRead, query_operators, view_read, write_operators};
+use planner::explain::{ViewRead, query_operators, view_read, with_operators, write_operators};
 use planner::parse::statement::ExplainFormat;
 use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Plan, Query};
@@ -138,6 +138,10 @@ impl Session {
             Planned::Write(plan) => {
                 let why = unread.unwrap_or(NoView::Writes);
                 Report { operators: write_operators(plan, &catalog), ..one_shot(plan.source(), cached, why, &catalog) }
+            }
+            Planned::With(plan) => {
+                let why = unread.unwrap_or(NoView::Writes).text(&catalog);
+                report(with_operators(plan, &catalog), Path::OneShot { over: Vec::new() }, Some(why))
             }
             Planned::CreateTableAs(_, query) => one_shot(query, cached, unread.unwrap_or(NoView::Writes), &catalog),
             Planned::Subscribe(plan) => {

@@ -50,14 +50,14 @@ impl Session {
             }
             GdprRequest::Forget => {
                 let counts = self.forget(table, key, &params, &mut RequestProfile::default())?;
-                Ok(forget_rows(&counts, "GDPR FORGET"))
+                Ok(self.forget_rows(&counts, "GDPR FORGET"))
             }
             GdprRequest::ExplainForget => {
                 self.transaction();
                 let mark = self.transaction().mark();
                 let counts = self.plan_forget(table, key, &params);
                 self.transaction().roll_back_to(mark);
-                Ok(forget_rows(&counts?, "EXPLAIN"))
+                Ok(self.forget_rows(&counts?, "EXPLAIN"))
             }
             GdprRequest::Export(_) => {
                 Err(SqlError::new("0A000", "GDPR EXPORT is read through COPY")
@@ -216,8 +216,27 @@ impl Session {
         Ok((Arc::from([column("document", ScalarType::Text)]), rows))
     }
 
-    pub(super) fn explain_compliance(&mut self, format: ComplianceFormat) -> Result<Response, SqlError> {
+    fn forget_rows(&self, counts: &Counts, tag: &str) -> Response {
         let catalog = self.catalog();
+        let number = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
+        let rows = counts.iter().map(|(table, counts)| {
+            Ok(vec![
+                Datum::Text(self.own_name(&catalog, table).into()),
+                number(counts.deleted),
+                number(counts.anonymized),
+                number(counts.disowned),
+            ])
+        });
+        let rows: Vec<Result<Vec<Datum>, SqlError>> = rows.collect();
+        Response::Rows(RowStream {
+            columns: forget_columns(),
+            rows: QueryRows::new(rows.into_iter()),
+            tag: RowTag::Fixed(tag.into()),
+        })
+    }
+
+    pub(super) fn explain_compliance(&mut self, format: ComplianceFormat) -> Result<Response, SqlError> {
+        let catalog = self.own(&self.catalog());
         let text = |value: &str| Datum::Text(value.into());
         let optional = |value: &Option<String>| value.as_deref().map_or(Datum::Null, text);
         let rows: Vec<Vec<Datum>> = match format {
@@ -243,22 +262,4 @@ impl Session {
             tag: RowTag::Fixed("EXPLAIN".into()),
         }))
     }
-}
-
-fn forget_rows(counts: &Counts, tag: &str) -> Response {
-    let number = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
-    let rows = counts.iter().map(|(table, counts)| {
-        Ok(vec![
-            Datum::Text(table.as_str().into()),
-            number(counts.deleted),
-            number(counts.anonymized),
-            number(counts.disowned),
-        ])
-    });
-    let rows: Vec<Result<Vec<Datum>, SqlError>> = rows.collect();
-    Response::Rows(RowStream {
-        columns: forget_columns(),
-        rows: QueryRows::new(rows.into_iter()),
-        tag: RowTag::Fixed(tag.into()),
-    })
 }

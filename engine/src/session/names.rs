@@ -1,7 +1,7 @@
 //! What names mean to a session: its search path, and what it finds by it.
 
 use super::Session;
-use planner::catalog::{Catalog, Class, Scope, SearchPath, Table};
+use planner::catalog::{Catalog, Class, DatabaseId, NamespaceId, Scope, SearchPath, Table};
 use planner::parse::statement::ObjectName;
 use state::SqlError;
 use std::sync::Arc;
@@ -22,6 +22,22 @@ impl Seen {
 }
 
 impl Session {
+    /// What is in this session's database, for whoever lists it.
+    pub(super) fn own(&self, catalog: &Arc<Catalog>) -> Arc<Catalog> {
+        if catalog.databases.is_empty() && self.client.database_id == DatabaseId::FIRST {
+            return catalog.clone();
+        }
+        let mut state = self.state.lock();
+        match &state.remembered.own {
+            Some((of, own)) if Arc::ptr_eq(of, catalog) => own.clone(),
+            Some(_) | None => {
+                let own = Catalog::of_database(catalog, self.client.database_id);
+                state.remembered.own = Some((catalog.clone(), own.clone()));
+                own
+            }
+        }
+    }
+
     /// The catalog, and where this session looks for bare names in it.
     pub(super) fn seen(&self) -> Seen {
         let catalog = self.catalog();
@@ -39,7 +55,12 @@ impl Session {
             return path.clone();
         }
         let setting = state.settings.get("search_path").unwrap_or_default();
-        let path = Arc::new(SearchPath::of(setting, &self.client.user, &self.client.database, catalog));
+        let path = Arc::new(SearchPath::of(
+            setting,
+            &self.client.user,
+            (&self.client.database, self.client.database_id),
+            catalog,
+        ));
         state.remembered.path = Some((version, catalog.clone(), path.clone()));
         path
     }
@@ -64,9 +85,15 @@ impl Session {
     }
 
     /// The table or view that a definition of that name makes, or would find in its place.
-    pub(super) fn table_made<'c>(&self, catalog: &'c Arc<Catalog>, name: &ObjectName) -> Option<&'c Arc<Table>> {
+    pub(super) fn table_made<'c>(
+        &self,
+        catalog: &'c Arc<Catalog>,
+        name: &ObjectName,
+        temporary: bool,
+    ) -> Option<&'c Arc<Table>> {
         let path = self.search_path(catalog);
         let place = match &name.schema {
+            _ if temporary => NamespaceId::PG_TEMP,
             Some(schema) => Scope { catalog, path: &path }.namespace(schema)?,
             None => path.first()?,
         };

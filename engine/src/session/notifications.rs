@@ -65,7 +65,7 @@ impl Session {
             return transaction.commit(patience);
         }
         let (hub, listener) = (self.database.sessions.notifications.clone(), self.control.holder.listener.clone());
-        let (wishes, announcement) = pending.announced(self.client.backend, &hub);
+        let (wishes, announcement) = pending.announced(self.client.backend, self.client.database_id, &hub);
         transaction.announce(announcement);
         // Before it commits: it hears of every commit from its own on, and of itself.
         let before = listener.channels();

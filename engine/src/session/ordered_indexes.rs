@@ -71,6 +71,7 @@ pub(super) fn source(planned: &Planned) -> Option<&Query> {
     match planned {
         Planned::Query(query) | Planned::CreateTableAs(_, query) | Planned::Cursor(_, query) => Some(query),
         Planned::Write(plan) => Some(plan.source()),
+        Planned::With(plan) => Some(plan.main().source()),
         Planned::CopyOut(what, _) => source(what),
         Planned::CopyIn(..)
         | Planned::Subscribe(_)

@@ -38,7 +38,7 @@ impl Path {
             Planned::Query(query) if is_lookup(&query.plan) => Path::Lookup,
             Planned::Query(query) if !cached.views.is_empty() && reads_rows(&query.plan) => Path::MaterializedView,
             Planned::Query(_) | Planned::Cursor(..) => Path::OneShot,
-            Planned::Write(_) | Planned::CreateTableAs(..) => Path::Write,
+            Planned::Write(_) | Planned::With(_) | Planned::CreateTableAs(..) => Path::Write,
             Planned::CopyIn(..) | Planned::CopyOut(..) => Path::Copy,
             Planned::Gdpr(GdprRequest::ExplainForget, ..) => Path::Other,
             Planned::Gdpr(..) => Path::SubjectRequest,

@@ -34,6 +34,7 @@ pub fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[O
     match planned {
         Planned::Query(query) => Some(query.columns.as_slice().into()),
         Planned::Write(plan) => returning(plan).map(Into::into),
+        Planned::With(plan) => plan.columns().map(Into::into),
         Planned::Explain(explained) => Some(explain_columns(explained)),
         Planned::Gdpr(GdprRequest::Get, ..) => Some(subject_requests::access::columns()),
         Planned::Gdpr(GdprRequest::Forget | GdprRequest::ExplainForget, ..) => Some(forget_columns()),

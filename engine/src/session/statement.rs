@@ -17,12 +17,14 @@ use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
 use planner::scalar::EvalContext;
 use planner::{MaintainedViews, Planned, PlannedStatement, SubscribePlan};
+use repr::id::is_temporary;
 use repr::{Datum, RelationId};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode};
 use state::reader::Reader;
+use state::temporary::PersonalReads;
 use std::sync::Arc;
 use transactions::writer::dml::{Evaluation, Written};
 use transactions::writer::{Writer, dml};
@@ -34,6 +36,9 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
+        if self.temporary().in_use() {
+            self.tell_emptied();
+        }
         let response = self.run_pinned(prepared, params, in_script);
         // Rows that are still to come hold what they read by themselves; an erasure waits for nothing else.
         self.pin(None);
@@ -80,6 +85,10 @@ impl Session {
                 self.ask_for_orders(&cached);
                 self.write(plan, params)
             }
+            Planned::With(plan) => {
+                self.ask_for_orders(&cached);
+                self.write_with(plan, params)
+            }
             Planned::CopyIn(plan, options) => {
                 self.refuse_read_only("COPY FROM")?;
                 self.transaction();
@@ -111,14 +120,15 @@ impl Session {
         mut cached: Arc<CachedPlan>,
     ) -> Result<Arc<CachedPlan>, SqlError> {
         loop {
-            let (target, source) = match &cached.planned {
-                Planned::Write(plan) => (Some(written_table(plan)), Some(plan.source())),
-                Planned::CopyIn(plan, _) => (Some(plan.insert.table), None),
-                Planned::Query(query) if query.locks_rows() => (None, Some(&**query)),
+            let (targets, source) = match &cached.planned {
+                Planned::Write(plan) => (vec![plan.table()], Some(plan.source())),
+                Planned::With(plan) => (plan.tables(), Some(plan.main().source())),
+                Planned::CopyIn(plan, _) => (vec![plan.insert.table], None),
+                Planned::Query(query) if query.locks_rows() => (Vec::new(), Some(&**query)),
                 _ => return Ok(cached),
             };
             let patience = self.patience();
-            for relation in source.map(crate::session::locking::tables).into_iter().flatten().chain(target) {
+            for relation in source.map(crate::session::locking::tables).into_iter().flatten().chain(targets) {
                 self.transaction().lock(LockKey::Table(relation), LockMode::Shared, &patience)?;
             }
             if cached.is_for(&self.seen()) {
@@ -160,7 +170,12 @@ impl Session {
                         (base, Arc::new(hold))
                     }
                 };
-                Ok(LayeredSnapshot::new(self.database.store.clone(), base).held(hold).keeping())
+                let shared = base.schema.clone();
+                let view = LayeredSnapshot::new(self.database.store.clone(), base).held(hold).keeping();
+                Ok(match self.temporary().in_use() {
+                    true => self.temporary().under(view, &self.temporary().schema(&shared, None)),
+                    false => view,
+                })
             }
         }
     }
@@ -206,30 +221,41 @@ impl Session {
 
     fn write(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Response, SqlError> {
         let written = self.written(plan, params)?;
-        let tag = match verb(plan) {
-            "INSERT" => format!("INSERT 0 {}", written.rows),
-            verb => format!("{verb} {}", written.rows),
-        };
-        Ok(match returning(plan) {
-            None => Response::Complete(tag),
-            Some(columns) => Response::Rows(RowStream {
-                columns: columns.into(),
-                rows: QueryRows::new(written.returned.into_iter().map(Ok)),
-                tag: RowTag::Fixed(tag),
-            }),
-        })
+        Ok(written_response(plan, written))
     }
 
     pub(super) fn written(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Written, SqlError> {
         self.refuse_read_only(verb(plan))?;
+        self.may_write()?;
+        let mark = self.transaction().mark();
+        let targets = [plan.table()];
+        let what = (plan.source(), targets.as_slice());
+        let written = self.writing(what, &params, |writer, evaluation| dml::execute(writer, plan, evaluation));
+        if written.is_err() {
+            self.transaction().undo_failed(mark);
+        }
+        written
+    }
+
+    /// Before a write: its changes stay in memory until the transaction ends.
+    pub(super) fn may_write(&mut self) -> Result<(), SqlError> {
         if self.transaction.active.as_ref().is_some_and(|active| active.block) {
-            // Its changes stay in memory until the transaction ends.
             self.may_keep()?;
         }
-        let patience = self.patience();
         self.transaction();
-        let given = self.locked_for(plan.source(), &params)?;
-        let context = EvalContext { given, ..self.eval_context(params, &self.catalog()) };
+        Ok(())
+    }
+
+    /// Gives a write what it needs, once the rows stand still that subqueries lock; the tables that it writes.
+    pub(super) fn writing<T>(
+        &mut self,
+        (locking, targets): (&Query, &[RelationId]),
+        params: &Arc<[Datum]>,
+        write: impl FnOnce(&mut Writer<'_>, &Evaluation<'_>) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        let patience = self.patience();
+        let given = self.locked_for(locking, params)?;
+        let context = EvalContext { given, ..self.eval_context(params.clone(), &self.catalog()) };
         let limits = self.limits(self.database.published.load().time);
         let profile = self.statement.profile.clone();
         let database = self.database.clone();
@@ -237,14 +263,21 @@ impl Session {
             Arc::new(Catalogs::new(&database, catalog, context))
         };
         let evaluation = Evaluation { limits: &limits, system: &system, profile: profile.as_ref() };
-        let transaction = self.transaction();
-        let mark = transaction.mark();
-        let mut writer = Writer::new(transaction, context, patience);
-        let written = dml::execute(&mut writer, plan, &evaluation);
-        if written.is_err() {
-            self.transaction().undo_failed(mark);
-        }
+        let noted = targets.iter().any(|target| is_temporary(target.0)).then(|| self.transaction().note_personal());
+        let mut writer = Writer::new(self.transaction(), context, patience);
+        let written = write(&mut writer, &evaluation);
+        self.taint(targets, noted);
         written
+    }
+
+    /// A statement has filled a temporary table; maybe from what is personal.
+    pub(super) fn taint(&mut self, targets: &[RelationId], noted: Option<Arc<PersonalReads>>) {
+        let Some(noted) = noted else { return };
+        let transaction = self.transaction();
+        transaction.forget_noted();
+        if noted.found() {
+            targets.iter().filter(|target| is_temporary(target.0)).for_each(|target| transaction.taint(*target));
+        }
     }
 
     fn declare(
@@ -320,6 +353,10 @@ impl Session {
                 Response::Rows(stream) => (stream.columns, stream.rows),
                 _ => return Err(SqlError::new("0A000", "COPY query must have a RETURNING clause")),
             },
+            Planned::With(plan) => match self.write_with(plan, params)? {
+                Response::Rows(stream) => (stream.columns, stream.rows),
+                _ => return Err(SqlError::new("0A000", "COPY query must have a RETURNING clause")),
+            },
             Planned::Gdpr(request, table, key) => {
                 if let GdprRequest::Export(export) = request {
                     format.raw = true;
@@ -359,18 +396,27 @@ impl Session {
     }
 }
 
-fn written_table(plan: &WritePlan) -> RelationId {
-    match plan {
-        WritePlan::Insert(plan) => plan.table,
-        WritePlan::Update(plan) => plan.table,
-        WritePlan::Delete(plan) => plan.table,
-    }
-}
-
-fn verb(plan: &WritePlan) -> &'static str {
+pub(super) fn verb(plan: &WritePlan) -> &'static str {
     match plan {
         WritePlan::Insert(_) => "INSERT",
         WritePlan::Update(_) => "UPDATE",
         WritePlan::Delete(_) => "DELETE",
+        WritePlan::Merge(_) => "MERGE",
+    }
+}
+
+/// What a write answers: its tag, and RETURNING's rows.
+pub(super) fn written_response(plan: &WritePlan, written: Written) -> Response {
+    let tag = match verb(plan) {
+        "INSERT" => format!("INSERT 0 {}", written.rows),
+        verb => format!("{verb} {}", written.rows),
+    };
+    match returning(plan) {
+        None => Response::Complete(tag),
+        Some(columns) => Response::Rows(RowStream {
+            columns: columns.into(),
+            rows: QueryRows::new(written.returned.into_iter().map(Ok)),
+            tag: RowTag::Fixed(tag),
+        }),
     }
 }

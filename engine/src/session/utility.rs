@@ -150,7 +150,7 @@ impl Session {
         in_script: bool,
     ) -> Result<Response, SqlError> {
         if let Some(names) = names {
-            check_constraint_names(&self.catalog(), names, deferred)?;
+            check_constraint_names(&self.own(&self.catalog()), names, deferred)?;
         }
         if !in_script && self.transaction.company.is_none() && !self.in_block() {
             self.notice("WARNING", "25P01", "SET CONSTRAINTS can only be used in transaction blocks");
@@ -241,6 +241,7 @@ impl Session {
 
     pub(super) fn ddl(&mut self, statement: &Statement) -> Result<Response, SqlError> {
         self.refuse_read_only("DDL")?;
+        let emptied = self.empty_database(statement)?;
         let patience = self.patience();
         let restoring = self.state.lock().settings.is_on(RESTORING);
         self.transaction();
@@ -257,12 +258,13 @@ impl Session {
         match outcome {
             Ok(done) => {
                 self.client.notices.extend(done.notices);
+                self.transaction.dropped = emptied.or(self.transaction.dropped);
                 if let Statement::CreateView(create) = statement
                     && create.materialized
                     && create.upkeep.with_data
                 {
                     let catalog = self.catalog();
-                    let made = self.table_made(&catalog, &create.name).map(|view| view.id);
+                    let made = self.table_made(&catalog, &create.name, false).map(|view| view.id);
                     self.transaction.unfilled.extend(made);
                 }
                 Ok(Response::Complete(done.tag))
@@ -396,6 +398,7 @@ impl Session {
                 }
                 self.database.sessions.locks.unlock_all_advisory(self.control.holder.session);
                 self.listen_to_nothing();
+                self.transaction().discard_temporary();
                 self.set(|settings| {
                     settings.reset_all();
                     settings.set("role", None, false)?;
@@ -408,7 +411,10 @@ impl Session {
                 self.state.lock().forget_sequences();
                 complete("DISCARD SEQUENCES")
             }
-            DiscardTarget::Temp => complete("DISCARD TEMP"),
+            DiscardTarget::Temp => {
+                self.transaction().discard_temporary();
+                complete("DISCARD TEMP")
+            }
         }
     }
 

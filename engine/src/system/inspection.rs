@@ -81,7 +81,7 @@ impl Catalogs {
     /// A view's name and id.
     fn view(&self, view: RelationId) -> [Datum; 2] {
         let table = self.catalog.table(view);
-        let name = table.map_or_else(|| automatic::name(view), |table| self.catalog.full_name(table).into_owned());
+        let name = table.map_or_else(|| automatic::name(view), |table| self.catalog.server_name(table).into_owned());
         [text(&name), Datum::Oid(view.0)]
     }
 

@@ -4,6 +4,7 @@
 
 use crate::clock;
 use parking_lot::Mutex;
+use planner::catalog::DatabaseId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,6 +41,8 @@ pub struct Owner {
     pub user: Arc<str>,
     /// The database's name.
     pub database: Arc<str>,
+    /// Which that is.
+    pub database_id: DatabaseId,
 }
 
 /// What a session is doing now. Times are microseconds since 2000-01-01.
@@ -67,6 +70,7 @@ pub struct Activity {
     pub began_at: i64,
     now: Mutex<Now>,
     ended: AtomicBool,
+    to_end: AtomicBool,
 }
 
 impl Activity {
@@ -74,7 +78,13 @@ impl Activity {
     pub fn new(owner: Owner) -> Activity {
         let began_at = clock::now_micros();
         let now = Now { changed_at: began_at, ..Now::default() };
-        Activity { owner, began_at, now: Mutex::new(now), ended: AtomicBool::new(false) }
+        Activity {
+            owner,
+            began_at,
+            now: Mutex::new(now),
+            ended: AtomicBool::new(false),
+            to_end: AtomicBool::new(false),
+        }
     }
 
     /// A statement begins.
@@ -98,6 +108,16 @@ impl Activity {
     /// It calls itself so.
     pub fn is_called(&self, application: &str) {
         self.now.lock().application = application.into();
+    }
+
+    /// Somebody ends it, perhaps before it can be reached.
+    pub fn is_told_to_end(&self) {
+        self.to_end.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether somebody ends it.
+    pub fn is_to_end(&self) -> bool {
+        self.to_end.load(Ordering::SeqCst)
     }
 
     /// It has ended, though others may hold it still.

@@ -4,6 +4,7 @@
 //! this transaction's own: the order is the order of `layers`. Tells sizes, and what is in memory; never chooses a way.
 
 mod batch;
+mod notes;
 mod range;
 mod read_ahead;
 mod stored;
@@ -17,6 +18,7 @@ pub use crate::reader::Located;
 use crate::reader::{KeyRange, RangeRows, Reader, RowIterator, find_one};
 use crate::shape::{Schema, TableShape};
 use crate::snapshot_holders::Hold;
+use crate::temporary::PersonalReads;
 use crate::validation::ReadSet;
 use crate::view_states::{Arrangement, Stage, Views};
 use planner::catalog::{Catalog, Index, Table};
@@ -56,6 +58,8 @@ pub struct LayeredSnapshot {
     amid_errors: bool,
     /// Where a SERIALIZABLE transaction notes what it reads.
     reads: Option<Arc<ReadSet>>,
+    /// Where a session with temporary tables notes whether it reads what is personal.
+    personal: Option<Arc<PersonalReads>>,
 }
 
 impl LayeredSnapshot {
@@ -75,7 +79,15 @@ impl LayeredSnapshot {
             keeps: false,
             amid_errors: false,
             reads: None,
+            personal: None,
         }
+    }
+
+    /// With the schema that a session sees, temporary objects and all.
+    #[must_use]
+    pub fn seeing(mut self, schema: Arc<Schema>) -> Self {
+        self.schema = schema;
+        self
     }
 
     /// Without ordered indexes in memory: what they answer is computed from all rows.
@@ -104,44 +116,6 @@ impl LayeredSnapshot {
     pub fn keeping(mut self) -> Self {
         self.keeps = true;
         self
-    }
-
-    /// For a statement that changes what it looks up: whose copies it reads is noted, where rows have one owner.
-    #[must_use]
-    pub fn noting(mut self, seen: Arc<ObservedOwners>) -> Self {
-        self.seen = Some(seen);
-        self
-    }
-
-    /// For the statements of a SERIALIZABLE transaction: what they read is noted.
-    #[must_use]
-    pub fn noting_reads(mut self, reads: Option<Arc<ReadSet>>) -> Self {
-        self.reads = reads;
-        self
-    }
-
-    /// A table is read, or what a view is made of.
-    fn note_table(&self, table: &Table) {
-        let Some(reads) = &self.reads else { return };
-        match &table.view {
-            None => reads.table(table.id),
-            Some(view) => {
-                view.reads
-                    .keys()
-                    .filter_map(|id| self.schema.catalog().table(*id))
-                    .for_each(|below| self.note_table(below));
-            }
-        }
-    }
-
-    /// A value of an index is looked up: all of it, or first columns.
-    fn note_value(&self, table: &Table, index: &Index, values: &[Datum]) {
-        let Some(reads) = &self.reads else { return };
-        if table.is_stored() && values.len() == index.columns.len() && table.primary_key != Some(index.id) {
-            reads.value(table.id, index.id, &key::encode_all(values));
-        } else {
-            self.note_table(table);
-        }
     }
 
     /// For a derivation: what the transaction knows of the snapshot is not looked up.
@@ -247,7 +221,7 @@ impl LayeredSnapshot {
         if !self.base_hidden(relation) && !self.reindexed(relation, index) {
             let entries = self.stored_located(shape, index, value)?;
             keys.extend(entries.into_iter().map(|(row_key, _)| row_key));
-            if !self.layers.is_empty() {
+            if self.changes(relation) {
                 keys.retain(|row_key| self.layered(relation, row_key).is_none());
             }
         }
@@ -257,7 +231,7 @@ impl LayeredSnapshot {
 
     /// As `keys_by_value`, each with the µDB from whose copy the row is best read, where the index says it.
     pub fn located_by_value(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<Vec<Located>, SqlError> {
-        let stored = self.layers.is_empty() && shape.key_form == KeyForm::Hashed;
+        let stored = !self.changes(shape.id()) && shape.key_form == KeyForm::Hashed;
         if stored && shape.table().primary_key != Some(index) {
             return self.stored_located(shape, index, value);
         }
@@ -323,7 +297,7 @@ impl LayeredSnapshot {
         match shape.key_form {
             KeyForm::Hashed => {
                 let mut located = self.stored_located_again(shape, index, value)?;
-                if !self.layers.is_empty() {
+                if self.changes(relation) {
                     located.retain(|(row_key, _)| self.layered(relation, row_key).is_none());
                 }
                 self.read_located_into(shape, located, found)?;
@@ -430,9 +404,16 @@ impl LayeredSnapshot {
         None
     }
 
-    /// Whether there are layers at all.
+    /// Whether a layer changes anything of what all share.
     pub fn has_changes(&self) -> bool {
-        !self.layers.is_empty()
+        self.layers.iter().any(|layer| layer.changes_shared())
+    }
+
+    /// Whether a table is defined as it is published: what memory has of it holds.
+    fn is_as_published(&self, table: &Arc<Table>) -> bool {
+        Arc::ptr_eq(&self.schema, &self.base.schema)
+            || (!self.layers.iter().any(|layer| layer.changes_schema())
+                && self.base.schema.shape(table.id).is_some_and(|shape| Arc::ptr_eq(shape.table(), table)))
     }
 
     /// Whether a layer has changed rows of a table.
@@ -535,6 +516,7 @@ impl Reader for LayeredSnapshot {
 
     fn get(&self, table: &Table, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
         assert!(table.is_stored(), "rows of views have no keys to be asked for by");
+        self.note_personal(table);
         if let Some(reads) = &self.reads {
             reads.row(table.id, row_key);
         }
@@ -582,7 +564,7 @@ impl Reader for LayeredSnapshot {
         tell: &mut dyn FnMut(usize),
     ) -> Result<Vec<(RowKey, Row)>, SqlError> {
         self.note_table(table);
-        let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
+        let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && !self.changes(table.id));
         if let Some(shape) = shape.filter(|shape| index.is_none() || shape.key_form == KeyForm::Hashed) {
             return self.stored_first(shape, index, keys, tell);
         }
@@ -597,7 +579,7 @@ impl Reader for LayeredSnapshot {
         at_most: usize,
     ) -> Result<Option<Vec<Located>>, SqlError> {
         self.note_value(table, index, values);
-        let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
+        let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && !self.changes(table.id));
         let has_entries = shape.is_some_and(|shape| shape.key_form == KeyForm::Hashed)
             && table.primary_key != Some(index.id)
             && values.len() == index.columns.len();
@@ -615,7 +597,7 @@ impl Reader for LayeredSnapshot {
     }
 
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
-        if !table.is_stored() || !self.layers.is_empty() {
+        if !table.is_stored() || self.changes(table.id) {
             return Ok(!self.index(table, index, values)?.is_empty());
         }
         self.note_value(table, index, values);
@@ -647,7 +629,7 @@ impl Reader for LayeredSnapshot {
             poll::step()?;
             item.map_err(SqlError::from)
         });
-        if self.layers.is_empty() {
+        if !self.changes(table.id) {
             return Ok(Box::new(stored));
         }
         let mut changed: BTreeMap<RowKey, Row> = BTreeMap::new();
@@ -667,7 +649,7 @@ impl Reader for LayeredSnapshot {
     }
 
     fn scan_once(&self, table: &Table) -> Result<RowIterator, SqlError> {
-        if !table.is_stored() || !self.layers.is_empty() {
+        if !table.is_stored() || self.changes(table.id) {
             return self.scan(table);
         }
         self.note_table(table);

@@ -4,6 +4,7 @@
 //! published shape view_states statistics      what all read: leaves, compiled catalog and views as of one commit
 //! reader layered_snapshot overlay read_memo   how it is read: one interface, with a transaction's own changes on top
 //! locks validation ownership_hints            who may write what; what a derivation stands on
+//! temporary                                   what a session has for itself
 //! snapshot_holders transaction_fate           who reads which snapshot, and what an erasure may end
 //! account interrupt cancel time_budget        what ends a statement
 //! parallel                                    a second thread's help
@@ -36,6 +37,7 @@ pub mod settings;
 pub mod shape;
 pub mod snapshot_holders;
 pub mod statistics;
+pub mod temporary;
 pub mod time_budget;
 pub mod transaction_fate;
 pub mod validation;

@@ -9,6 +9,7 @@
 
 use crate::SqlError;
 use parking_lot::Mutex;
+use planner::catalog::DatabaseId;
 use repr::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,6 +75,8 @@ pub struct Caller {
 /// One session as a listener.
 #[derive(Default)]
 pub struct Listener {
+    /// The database that its channels are of.
+    database: DatabaseId,
     state: Mutex<ListenerState>,
     caller: OnceLock<Caller>,
 }
@@ -87,6 +90,11 @@ struct ListenerState {
 }
 
 impl Listener {
+    /// Of a session of that database.
+    pub fn of(database: DatabaseId) -> Listener {
+        Listener { database, ..Listener::default() }
+    }
+
     /// Says how its connection is reached.
     pub fn set_caller(&self, caller: Caller) {
         // The first stays.
@@ -117,11 +125,13 @@ impl Listener {
     }
 }
 
-/// All listeners of a database.
+type Listeners = HashMap<(DatabaseId, Arc<str>), Vec<Arc<Listener>>>;
+
+/// All listeners of the server.
 #[derive(Default)]
 pub struct Notifications {
-    /// By channel.
-    listeners: Mutex<HashMap<Arc<str>, Vec<Arc<Listener>>>>,
+    /// By channel of a database.
+    listeners: Mutex<Listeners>,
     waiting: Arc<AtomicUsize>,
 }
 
@@ -138,6 +148,7 @@ impl Notifications {
 
     /// Changes what a session listens to.
     pub fn listen(&self, listener: &Arc<Listener>, wishes: &[Listening]) {
+        let database = listener.database;
         let mut listeners = self.listeners.lock();
         let mut state = listener.state.lock();
         for wish in wishes {
@@ -147,7 +158,7 @@ impl Notifications {
                         state.next += 1;
                         let number = state.next;
                         state.channels.insert(channel.clone(), number);
-                        listeners.entry(channel.clone()).or_default().push(listener.clone());
+                        listeners.entry((database, channel.clone())).or_default().push(listener.clone());
                     }
                 }
                 Listening::NoMoreTo(channel) => {
@@ -164,13 +175,13 @@ impl Notifications {
         }
     }
 
-    /// Puts what a transaction has said before all who listen.
-    fn deliver(&self, backend: i32, said: &[Said]) {
+    /// Puts what a transaction has said before all who listen in its database.
+    fn deliver(&self, backend: i32, database: DatabaseId, said: &[Said]) {
         let mut called: Vec<Arc<Listener>> = Vec::new();
         // Held over all of it: a transaction's notifications stand together, and everywhere in the same order.
         let listeners = self.listeners.lock();
         for Said { channel, payload } in said {
-            let Some(listening) = listeners.get(channel) else { continue };
+            let Some(listening) = listeners.get(&(database, channel.clone())) else { continue };
             let charge = Charge::new(NOTIFICATION_BYTES + channel.len() + payload.len(), &self.waiting);
             let (channel, payload) = (channel.clone(), payload.clone());
             let notification = Arc::new(Notification { backend, channel, payload, _charge: charge });
@@ -188,11 +199,12 @@ impl Notifications {
     }
 }
 
-fn leave(listeners: &mut HashMap<Arc<str>, Vec<Arc<Listener>>>, listener: &Arc<Listener>, channel: &Arc<str>) {
-    if let Some(listening) = listeners.get_mut(channel) {
+fn leave(listeners: &mut Listeners, listener: &Arc<Listener>, channel: &Arc<str>) {
+    let key = (listener.database, channel.clone());
+    if let Some(listening) = listeners.get_mut(&key) {
         listening.retain(|other| !Arc::ptr_eq(other, listener));
         if listening.is_empty() {
-            listeners.remove(channel);
+            listeners.remove(&key);
         }
     }
 }
@@ -218,7 +230,7 @@ fn call(called: Vec<Arc<Listener>>) {
 }
 
 /// Cuts the listener for which most waits; false if nothing waits for any.
-fn cut_longest(listeners: &HashMap<Arc<str>, Vec<Arc<Listener>>>) -> bool {
+fn cut_longest(listeners: &Listeners) -> bool {
     let waiting = |listener: &&Arc<Listener>| listener.state.lock().queue.len();
     let Some(longest) = listeners.values().flatten().max_by_key(waiting) else { return false };
     let queue = std::mem::take(&mut longest.state.lock().queue);
@@ -321,9 +333,14 @@ impl Pending {
         }
     }
 
-    /// What it asks for, and what it says in the name of this session.
-    pub fn announced(self, backend: i32, hub: &Arc<Notifications>) -> (Vec<Listening>, Option<Announcement>) {
-        let announcement = Announcement { backend, said: self.said, hub: hub.clone() };
+    /// What it asks for, and what it says in the name of this session, in its database.
+    pub fn announced(
+        self,
+        backend: i32,
+        database: DatabaseId,
+        hub: &Arc<Notifications>,
+    ) -> (Vec<Listening>, Option<Announcement>) {
+        let announcement = Announcement { backend, database, said: self.said, hub: hub.clone() };
         (self.wishes, Some(announcement).filter(|announcement| !announcement.said.is_empty()))
     }
 }
@@ -331,6 +348,7 @@ impl Pending {
 /// What a transaction tells all who listen once it is committed.
 pub struct Announcement {
     backend: i32,
+    database: DatabaseId,
     said: Vec<Said>,
     hub: Arc<Notifications>,
 }
@@ -338,13 +356,13 @@ pub struct Announcement {
 impl Announcement {
     /// Tells it. Called once, when the commit stands.
     pub fn deliver(&self) {
-        self.hub.deliver(self.backend, &self.said);
+        self.hub.deliver(self.backend, self.database, &self.said);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Caller, Listener, Listening, Notifications, Pending, QUEUE_BYTES_MAX};
+    use super::{Caller, DatabaseId, Listener, Listening, Notifications, Pending, QUEUE_BYTES_MAX};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -358,7 +376,11 @@ mod tests {
     }
 
     fn commit(pending: Pending, backend: i32, hub: &Arc<Notifications>) {
-        pending.announced(backend, hub).1.into_iter().for_each(|announcement| announcement.deliver());
+        pending
+            .announced(backend, DatabaseId::FIRST, hub)
+            .1
+            .into_iter()
+            .for_each(|announcement| announcement.deliver());
     }
 
     #[test]

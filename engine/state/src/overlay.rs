@@ -6,8 +6,10 @@
 
 use crate::parallel::{self, HELPED_ITEMS_MIN};
 use crate::shape::{Schema, TableShape};
-use planner::catalog::{Catalog, Table};
+use crate::temporary::{TemporaryChanges, goes_at_commit, is_shared_index};
+use planner::catalog::{Catalog, Table, TemporaryObjects};
 use repr::hash::HashMap;
+use repr::id::is_temporary;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,9 +54,26 @@ enum Undo {
     Subject { relation: RelationId, key: RowKey, previous: Option<Option<MicroDbId>> },
     Table { relation: RelationId, previous: TableChanges },
     Schema { previous: Arc<Schema> },
+    Temporary { previous: SessionSchema },
     DroppedTable,
     DroppedIndex,
     Reindexed { relation: RelationId, index: IndexId },
+}
+
+/// What a session has beside the schema that all share.
+#[derive(Clone, Debug, Default)]
+struct SessionSchema {
+    /// Temporary objects as the overlay leaves them, if it has changed them.
+    temporary: Option<Arc<TemporaryObjects>>,
+    /// The schema with temporary objects, where there are any.
+    seen: Option<Arc<Schema>>,
+}
+
+/// What is dropped, in order.
+#[derive(Clone, Debug, Default)]
+struct Dropped {
+    tables: Vec<Arc<Table>>,
+    indexes: Vec<IndexId>,
 }
 
 /// Uncommitted changes.
@@ -63,13 +82,13 @@ pub struct Overlay {
     /// The catalog as this overlay sees it, compiled.
     schema: Arc<Schema>,
     schema_changed: bool,
+    session: SessionSchema,
     tables: BTreeMap<RelationId, TableChanges>,
     /// µDBs of new, moved (key changed) and deleted subjects.
     subjects: BTreeMap<(RelationId, RowKey), Option<MicroDbId>>,
     /// Owner sets derived by transactions earlier in the group. A transaction's own are derived at commit.
     owners: HashMap<(RelationId, RowKey), Owners>,
-    dropped_tables: Vec<Arc<Table>>,
-    dropped_indexes: Vec<IndexId>,
+    dropped: Dropped,
     undo: Vec<Undo>,
 }
 
@@ -79,11 +98,11 @@ impl Overlay {
         Overlay {
             schema,
             schema_changed: false,
+            session: SessionSchema::default(),
             tables: BTreeMap::new(),
             subjects: BTreeMap::new(),
             owners: HashMap::default(),
-            dropped_tables: Vec::new(),
-            dropped_indexes: Vec::new(),
+            dropped: Dropped::default(),
             undo: Vec::new(),
         }
     }
@@ -106,9 +125,32 @@ impl Overlay {
             self.schema = schema.clone();
         }
     }
+    /// Temporary objects as this overlay leaves them, if it has changed them.
+    pub fn temporary(&self) -> Option<&Arc<TemporaryObjects>> {
+        self.session.temporary.as_ref()
+    }
+    /// Whether it defines anything, temporary or not.
+    pub fn has_definitions(&self) -> bool {
+        self.schema_changed || self.session.temporary.is_some()
+    }
+    /// Says which schema its session sees, temporary objects and all.
+    pub fn see(&mut self, seen: Arc<Schema>) {
+        self.session.seen = Some(seen);
+    }
+    /// One table, compiled.
+    fn shape(&self, relation: RelationId) -> Option<&Arc<TableShape>> {
+        self.session.seen.as_ref().unwrap_or(&self.schema).shape(relation)
+    }
     /// Whether nothing was changed, nor any owner derived.
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.subjects.is_empty() && self.owners.is_empty() && !self.schema_changed
+        self.tables.is_empty() && self.subjects.is_empty() && self.owners.is_empty() && !self.has_definitions()
+    }
+    /// Whether anything is changed of what all share.
+    pub fn changes_shared(&self) -> bool {
+        self.schema_changed
+            || !self.subjects.is_empty()
+            || !self.owners.is_empty()
+            || self.tables.keys().any(|id| !is_temporary(id.0))
     }
     /// Number of changed rows.
     pub fn len(&self) -> usize {
@@ -142,11 +184,11 @@ impl Overlay {
     }
     /// Tables that are dropped.
     pub fn dropped_tables(&self) -> &[Arc<Table>] {
-        &self.dropped_tables
+        &self.dropped.tables
     }
     /// Indexes that are dropped, or made anew.
     pub fn dropped_indexes(&self) -> &[IndexId] {
-        &self.dropped_indexes
+        &self.dropped.indexes
     }
     /// Where the undo log stands.
     pub fn mark(&self) -> Mark {
@@ -193,17 +235,24 @@ impl Overlay {
         self.schema_changed = true;
     }
 
+    /// Takes other temporary objects, and the schema with them.
+    pub fn set_temporary(&mut self, objects: Arc<TemporaryObjects>, seen: Arc<Schema>) {
+        let session = SessionSchema { temporary: Some(objects), seen: Some(seen) };
+        let previous = std::mem::replace(&mut self.session, session);
+        self.undo.push(Undo::Temporary { previous });
+    }
+
     /// A dropped table's stored rows go with this overlay.
     pub fn drop_table(&mut self, table: &Arc<Table>) {
         let previous = self.tables.remove(&table.id).unwrap_or_default();
         self.undo.push(Undo::Table { relation: table.id, previous });
-        self.dropped_tables.push(table.clone());
+        self.dropped.tables.push(table.clone());
         self.undo.push(Undo::DroppedTable);
     }
 
     /// An index's stored entries go with this overlay.
     pub fn drop_index(&mut self, index: IndexId) {
-        self.dropped_indexes.push(index);
+        self.dropped.indexes.push(index);
         self.undo.push(Undo::DroppedIndex);
     }
 
@@ -244,11 +293,11 @@ impl Overlay {
         let mut kept = Overlay {
             schema: self.schema.clone(),
             schema_changed: before.iter().any(|undo| matches!(undo, Undo::Schema { .. })),
+            session: self.session.clone(),
             tables: BTreeMap::new(),
             subjects: BTreeMap::new(),
             owners: self.owners.clone(),
-            dropped_tables: self.dropped_tables.clone(),
-            dropped_indexes: self.dropped_indexes.clone(),
+            dropped: self.dropped.clone(),
             undo: before.to_vec(),
         };
         // Tables that were taken away as a whole: what stood in them, and what in the log is later than that.
@@ -291,7 +340,8 @@ impl Overlay {
         }
         kept.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
         for (relation, changes) in &mut kept.tables {
-            let Some(shape) = kept.schema.shape(*relation) else { continue };
+            let schema = kept.session.seen.as_ref().unwrap_or(&kept.schema);
+            let Some(shape) = schema.shape(*relation) else { continue };
             changes.enter_all(shape);
         }
         kept
@@ -315,8 +365,9 @@ impl Overlay {
                 set_back(&mut self.subjects, &(*relation, key.clone()), previous.as_ref());
             }
             Undo::Schema { previous } => self.schema = previous.clone(),
-            Undo::DroppedTable => _ = self.dropped_tables.pop(),
-            Undo::DroppedIndex => _ = self.dropped_indexes.pop(),
+            Undo::Temporary { previous } => self.session = previous.clone(),
+            Undo::DroppedTable => _ = self.dropped.tables.pop(),
+            Undo::DroppedIndex => _ = self.dropped.indexes.pop(),
             Undo::Row { .. } | Undo::Subject { .. } | Undo::Reindexed { .. } | Undo::Table { .. } => {}
         }
     }
@@ -344,11 +395,15 @@ impl Overlay {
                     defined = true;
                     self.schema = previous;
                 }
+                Undo::Temporary { previous } => {
+                    defined = true;
+                    self.session = previous;
+                }
                 Undo::DroppedTable => {
-                    self.dropped_tables.pop();
+                    self.dropped.tables.pop();
                 }
                 Undo::DroppedIndex => {
-                    self.dropped_indexes.pop();
+                    self.dropped.indexes.pop();
                 }
                 Undo::Reindexed { relation, index } => {
                     if let Some(changes) = self.tables.get_mut(&relation) {
@@ -361,7 +416,8 @@ impl Overlay {
         self.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
         // Under a definition that is taken back rows had other values in indexes, and an index's number comes again.
         for relation in rewritten.iter().filter(|_| defined) {
-            if let (Some(changes), Some(shape)) = (self.tables.get_mut(relation), self.schema.shape(*relation)) {
+            let schema = self.session.seen.as_ref().unwrap_or(&self.schema);
+            if let (Some(changes), Some(shape)) = (self.tables.get_mut(relation), schema.shape(*relation)) {
                 changes.enter_all(shape);
             }
         }
@@ -369,7 +425,7 @@ impl Overlay {
 
     fn restore_row(&mut self, relation: RelationId, key: RowKey, previous: Option<Change>) {
         // A table that the rolled-back DDL made is gone from the schema; so are its changes.
-        let Some(shape) = self.schema.shape(relation).cloned() else {
+        let Some(shape) = self.shape(relation).cloned() else {
             self.tables.remove(&relation);
             return;
         };
@@ -383,13 +439,66 @@ impl Overlay {
         }
     }
 
+    /// Takes out what is temporary; none if nothing is. There is no going back to before it.
+    pub fn take_temporary(&mut self) -> Option<TemporaryChanges> {
+        let of_session = |id: &RelationId| is_temporary(id.0);
+        if self.session.temporary.is_none() && !self.tables.keys().any(of_session) {
+            return None;
+        }
+        let objects = self.session.temporary.take();
+        let tables: BTreeMap<RelationId, TableChanges> = self.tables.extract_if(.., |id, _| of_session(id)).collect();
+        self.dropped.tables.retain(|table| !of_session(&table.id));
+        self.dropped.indexes.retain(is_shared_index);
+        self.undo.clear();
+        let schema = self.session.seen.take();
+        Some(TemporaryChanges { objects, tables, schema, ..TemporaryChanges::default() })
+    }
+
+    /// Takes what a transaction has left of temporary tables, which have nothing below.
+    pub(crate) fn absorb_temporary(
+        &mut self,
+        schema: Arc<Schema>,
+        objects: &TemporaryObjects,
+        tables: BTreeMap<RelationId, TableChanges>,
+    ) {
+        self.undo.clear();
+        let redefined = self.session.seen.as_ref().is_none_or(|seen| !Arc::ptr_eq(seen, &schema));
+        for (relation, theirs) in tables {
+            let Some(shape) = schema.shape(relation) else { continue };
+            let mine = self.tables.entry(relation).or_default();
+            if theirs.truncated {
+                *mine = TableChanges::default();
+            }
+            mine.truncated = true;
+            for (key, change) in theirs.rows {
+                if let Some(previous) = mine.rows.remove(&key) {
+                    mine.index.leave(shape, &key, previous.after.as_ref());
+                }
+                if change.after.is_some() {
+                    mine.index.enter(shape, &key, change.after.as_ref());
+                    mine.rows.insert(key, Change { before: None, after: change.after });
+                }
+            }
+        }
+        self.tables.retain(|id, _| objects.relations.get(id).is_some_and(|table| !goes_at_commit(table)));
+        for (relation, table) in self.tables.iter_mut().filter(|_| redefined) {
+            schema.shape(*relation).into_iter().for_each(|shape| table.enter_all(shape));
+        }
+        self.session.seen = Some(schema);
+    }
+
+    /// Takes away the rows of temporary tables.
+    pub(crate) fn empty_temporary(&mut self, tables: &BTreeSet<RelationId>) {
+        self.tables.retain(|id, _| !tables.contains(id));
+    }
+
     /// Adds a committed transaction's changes and derived owners: the group's overlay grows.
     pub fn absorb(&mut self, other: &Overlay, owners: impl IntoIterator<Item = ((RelationId, RowKey), Owners)>) {
         if other.schema_changed {
             self.schema = other.schema.clone();
             self.schema_changed = true;
         }
-        for table in &other.dropped_tables {
+        for table in &other.dropped.tables {
             self.tables.remove(&table.id);
         }
         for (relation, theirs) in &other.tables {

@@ -16,7 +16,8 @@ use crate::SqlError;
 use parking_lot::{Mutex, MutexGuard};
 use planner::catalog::{Catalog, Sequence};
 use repr::SequenceId;
-use std::collections::BTreeMap;
+use repr::id::is_temporary;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use storage::{Batch, Store};
 
@@ -238,7 +239,18 @@ impl Sequences {
         Ok(self.known(counters, counter_id(sequence))?.is_some())
     }
 
+    /// Temporary sequences that have gone are not counted any more.
+    pub fn forget(&self, gone: impl Iterator<Item = SequenceId>) {
+        let gone: BTreeSet<SequenceId> = gone.collect();
+        if !gone.is_empty() {
+            self.counters.lock().by_id.retain(|(id, _), _| !gone.contains(id));
+        }
+    }
+
     fn stored(&self, id: CounterId) -> Result<Option<Counter>, SqlError> {
+        if is_temporary(id.0.0) {
+            return Ok(None);
+        }
         let stored = self.store.snapshot().meta(&meta_key(id))?;
         let Some((called, value)) = stored.as_deref().and_then(|bytes| bytes.split_first()) else { return Ok(None) };
         let value = value.try_into().map(i64::from_be_bytes).ok();
@@ -246,6 +258,9 @@ impl Sequences {
     }
 
     fn store_counter(&self, counter: CounterId, value: i64, called: bool) -> Result<(), SqlError> {
+        if is_temporary(counter.0.0) {
+            return Ok(());
+        }
         self.persist(&meta_key(counter), &counter_bytes(value, called))
     }
 

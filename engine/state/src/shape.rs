@@ -7,6 +7,7 @@ use planner::catalog::{Catalog, EdgeKind, ForeignKey, Index, Table};
 use planner::ownership::traversal::TraversalPlan;
 use planner::ownership::{Dog, Edge, KeyForm, key_form};
 use planner::scalar::{EvalContext, ScalarExpr};
+use repr::id::is_temporary;
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -32,8 +33,9 @@ impl Referrer {
 #[derive(Debug)]
 pub struct TableShape {
     table: Arc<Table>,
-    /// What reports and receipts call it; its schema's name.
+    /// What reports call it in its database, and in the whole server; its schema's name.
     full_name: Box<str>,
+    server_name: Box<str>,
     schema_name: Box<str>,
     /// Whether its rows live in µDBs.
     pub personal: bool,
@@ -118,7 +120,7 @@ pub struct Schema {
     /// Personal tables, each after all tables that its owner edges (self-references apart) lead to.
     order: Vec<RelationId>,
     /// How all that hangs on a data subject is found, by its table.
-    traversals: BTreeMap<RelationId, OnceLock<TraversalPlan>>,
+    traversals: Arc<BTreeMap<RelationId, OnceLock<TraversalPlan>>>,
     content_hash: OnceLock<[u8; 32]>,
 }
 
@@ -126,34 +128,7 @@ impl Schema {
     /// Compiles a catalog that `ownership::check` has passed.
     pub fn new(catalog: Arc<Catalog>) -> Self {
         let dog = Dog::new(&catalog);
-        let mut referrers: HashMap<RelationId, Vec<Referrer>> = HashMap::new();
-        for table in catalog.stored_tables() {
-            for foreign_key in &table.foreign_keys {
-                referrers
-                    .entry(foreign_key.target)
-                    .or_default()
-                    .push(Referrer { table: table.id, foreign_key: foreign_key.clone() });
-            }
-        }
-        let mut shapes = HashMap::new();
-        for table in catalog.stored_tables() {
-            let (owned, accessed) = dog.incoming(table.id).iter().cloned().partition(Edge::is_ownership);
-            let shape = TableShape {
-                table: table.clone(),
-                full_name: catalog.full_name(table).into(),
-                schema_name: catalog.namespace_name(table.namespace).unwrap_or_default().into(),
-                personal: dog.is_personal(table.id),
-                key_form: key_form(&catalog, table.id),
-                owner_edges: dog.ownership(table.id).cloned().collect(),
-                access_edges: dog.access(table.id).cloned().collect(),
-                owner_dependents: owned,
-                access_dependents: accessed,
-                referrers: referrers.remove(&table.id).unwrap_or_default(),
-                one_owner: false,
-                partial: PartialIndexes::of(&catalog, table),
-            };
-            shapes.insert(table.id, shape);
-        }
+        let mut shapes = shapes(&catalog, &dog, |_| true);
         let (mut order, _) = dog.ownership_order();
         order.retain(|table| dog.is_personal(*table));
         for relation in &order {
@@ -162,8 +137,20 @@ impl Schema {
         }
         let shapes = shapes.into_iter().map(|(id, shape)| (id, Arc::new(shape))).collect();
         let subjects = catalog.stored_tables().filter(|table| table.data_subject);
-        let traversals = subjects.map(|table| (table.id, OnceLock::new())).collect();
+        let traversals = Arc::new(subjects.map(|table| (table.id, OnceLock::new())).collect());
         Schema { catalog, dog, shapes, order, traversals, content_hash: OnceLock::new() }
+    }
+
+    /// The same with a session's temporary objects on top, whose rows are nobody's: all else stays as it is compiled.
+    #[must_use]
+    pub fn under(&self, catalog: Arc<Catalog>) -> Schema {
+        let own = shapes(&catalog, &self.dog, |id| is_temporary(id.0));
+        let mut all = self.shapes.clone();
+        all.retain(|id, _| !is_temporary(id.0));
+        all.extend(own.into_iter().map(|(id, shape)| (id, Arc::new(shape))));
+        let (dog, order) = (self.dog.clone(), self.order.clone());
+        let traversals = self.traversals.clone();
+        Schema { catalog, dog, shapes: all, order, traversals, content_hash: OnceLock::new() }
     }
 
     /// The catalog.
@@ -193,6 +180,39 @@ impl Schema {
     }
 }
 
+/// Stored tables of a catalog, compiled, but for `one_owner`.
+fn shapes(catalog: &Arc<Catalog>, dog: &Dog, wanted: impl Fn(RelationId) -> bool) -> HashMap<RelationId, TableShape> {
+    let tables = || catalog.stored_tables().filter(|table| wanted(table.id));
+    let mut referrers: HashMap<RelationId, Vec<Referrer>> = HashMap::new();
+    for table in tables() {
+        for foreign_key in &table.foreign_keys {
+            let referrer = Referrer { table: table.id, foreign_key: foreign_key.clone() };
+            referrers.entry(foreign_key.target).or_default().push(referrer);
+        }
+    }
+    let alone = |table: &Arc<Table>| {
+        let (owned, accessed) = dog.incoming(table.id).iter().cloned().partition(Edge::is_ownership);
+        TableShape {
+            table: table.clone(),
+            full_name: catalog.full_name(table).into(),
+            server_name: catalog.server_name(table).into(),
+            schema_name: catalog.namespace_name(table.namespace).unwrap_or_default().into(),
+            personal: dog.is_personal(table.id),
+            key_form: key_form(catalog, table.id),
+            owner_edges: dog.ownership(table.id).cloned().collect(),
+            access_edges: dog.access(table.id).cloned().collect(),
+            owner_dependents: owned,
+            access_dependents: accessed,
+            referrers: Vec::new(),
+            one_owner: false,
+            partial: PartialIndexes::of(catalog, table),
+        }
+    };
+    let mut shape =
+        |table: &Arc<Table>| TableShape { referrers: referrers.remove(&table.id).unwrap_or_default(), ..alone(table) };
+    tables().map(|table| table.id).zip(tables().map(&mut shape)).collect()
+}
+
 /// See `TableShape::one_owner`; known already of the tables that its edges lead to.
 fn has_one_owner(shape: &TableShape, shapes: &HashMap<RelationId, TableShape>) -> bool {
     let [edge] = shape.owner_edges.as_slice() else { return false };
@@ -209,9 +229,13 @@ impl TableShape {
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
-    /// What reports and receipts call it, whoever reads them.
+    /// What reports call it in its database, whoever reads them.
     pub fn full_name(&self) -> &str {
         &self.full_name
+    }
+    /// What receipts call it, which are the whole server's.
+    pub fn server_name(&self) -> &str {
+        &self.server_name
     }
     /// The names of its schema and its own, for errors.
     pub fn place(&self) -> (&str, &str) {

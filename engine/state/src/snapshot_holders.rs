@@ -7,6 +7,7 @@
 use crate::activity::{Activity, Owner};
 use crate::locks::TransactionId;
 use crate::notifications::Listener;
+use crate::temporary::TemporarySpace;
 use crate::transaction_fate::Fate;
 use parking_lot::Mutex;
 use repr::CommitTime;
@@ -43,6 +44,14 @@ pub struct Holder {
     pub listener: Arc<Listener>,
     /// What it is doing.
     pub activity: Activity,
+    /// What it has for itself.
+    pub temporary: TemporarySpace,
+    reach: Reach,
+}
+
+/// How others reach a session.
+#[derive(Default)]
+struct Reach {
     signals: OnceLock<Signals>,
     closer: Mutex<Option<Closer>>,
 }
@@ -65,10 +74,10 @@ impl Holders {
             fate: Fate::default(),
             backend,
             session,
-            listener: Arc::default(),
+            listener: Arc::new(Listener::of(owner.database_id)),
+            temporary: TemporarySpace::new(backend, owner.database_id),
             activity: Activity::new(owner),
-            signals: OnceLock::new(),
-            closer: Mutex::default(),
+            reach: Reach::default(),
         });
         let mut sessions = self.sessions.lock();
         // Not at every session: they come by thousands.
@@ -118,6 +127,7 @@ impl Holders {
     /// after `wait` are closed, and the others are told that they are late.
     pub fn end_older(&self, time: CommitTime, own: &Arc<Holder>, wait: Duration, others_do: impl Fn(bool) -> bool) {
         let deadline = Instant::now() + wait;
+        self.all().iter().for_each(|session| session.temporary.forget());
         let mut pause = POLL_MIN;
         loop {
             let sessions = self.all();
@@ -156,12 +166,23 @@ impl Holder {
     /// Says how others cancel and end it.
     pub fn set_signals(&self, signals: Signals) {
         // The first stay.
-        let _first = self.signals.set(signals);
+        let _first = self.reach.signals.set(signals);
+        if self.activity.is_to_end() {
+            self.terminate();
+        }
+    }
+
+    /// Ends it; as soon as it can be reached, if it has only begun.
+    pub fn terminate(&self) {
+        self.activity.is_told_to_end();
+        if let Some(signals) = self.reach.signals.get() {
+            (signals.terminate)();
+        }
     }
 
     /// How others cancel and end it, once that is known.
     pub fn signals(&self) -> Option<&Signals> {
-        self.signals.get()
+        self.reach.signals.get()
     }
 
     /// Whether it holds or waits under this number, as itself or as its transaction.
@@ -171,7 +192,7 @@ impl Holder {
 
     /// Says how the session's connection is closed.
     pub fn set_closer(&self, closer: Closer) {
-        *self.closer.lock() = Some(closer);
+        *self.reach.closer.lock() = Some(closer);
     }
 
     fn holds_older(&self, time: CommitTime) -> bool {
@@ -179,7 +200,7 @@ impl Holder {
     }
 
     fn close(&self) {
-        if let Some(close) = &*self.closer.lock() {
+        if let Some(close) = &*self.reach.closer.lock() {
             close();
         }
     }

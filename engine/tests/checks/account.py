@@ -367,6 +367,7 @@ class Account(Check):
             "settings": (None, lambda turn: f"SELECT set_config('my.v{turn}', repeat('x', 1000000), false)"),
             "sorted cursors": ("BEGIN", lambda turn: f"DECLARE c{turn} CURSOR FOR {rows_of_a_kilobyte} ORDER BY g DESC; FETCH 1 FROM c{turn}"),
             "savepoints": ("BEGIN", lambda turn: ";".join(f"SAVEPOINT s{turn}_{number}; INSERT INTO k VALUES (1)" for number in range(500))),
+            "temporary tables": ("CREATE TEMP TABLE mine (g int, x text)", lambda turn: f"INSERT INTO mine {rows_of_a_kilobyte}"),
             "advisory locks": (None, lambda turn: f"SELECT count(*) FROM (SELECT pg_advisory_lock(g) FROM generate_series({turn * 5_000}, {turn * 5_000 + 4_999}) g OFFSET 0) x"),
         }
         with self.server.connect() as other:

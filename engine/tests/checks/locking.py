@@ -29,6 +29,9 @@ TAKE = {
         ORDER BY id LIMIT 2 FOR NO KEY UPDATE SKIP LOCKED) RETURNING id""",
     "WITH": """WITH next AS (SELECT id FROM jobs WHERE state = 'new' ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
         UPDATE jobs SET state = 'done', worker = %(me)s FROM next WHERE jobs.id = next.id RETURNING jobs.id""",
+    "WITH, and a write in it": """WITH next AS (SELECT id FROM jobs WHERE state = 'new' ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED),
+        taken AS (UPDATE jobs SET state = 'done', worker = %(me)s FROM next WHERE jobs.id = next.id RETURNING jobs.id)
+        SELECT id FROM taken""",
     "USING": """DELETE FROM jobs USING (SELECT id FROM jobs WHERE state = 'new' ORDER BY id FOR UPDATE SKIP LOCKED LIMIT 1) next
         WHERE jobs.id = next.id RETURNING jobs.id""",
     "= ANY (ARRAY)": """UPDATE jobs SET state = 'done', worker = %(me)s WHERE id = ANY (ARRAY(SELECT id FROM jobs

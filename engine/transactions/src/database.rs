@@ -3,8 +3,10 @@
 use crate::commit::{CommitPipeline, META_CATALOG, META_TIME, ViewWorkers};
 use crate::memory;
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use planner::catalog::Catalog;
-use repr::{CommitTime, RelationId};
+use repr::id::FIRST_TEMPORARY_ID;
+use repr::{CommitTime, Id, RelationId};
 use state::SqlError;
 use state::account::{Accounts, Gauges};
 use state::config::Config;
@@ -58,6 +60,8 @@ pub struct Sessions {
     pub notifications: Arc<Notifications>,
     /// What their statements hold.
     pub accounts: Arc<Accounts>,
+    /// The next id of what a session has for itself: no two sessions have the same.
+    pub(crate) temporary_ids: Mutex<Id>,
     /// The number of the next transaction.
     transactions: AtomicU64,
     /// The number of the next connection.
@@ -106,7 +110,7 @@ fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
     let salvaged = Store::open(&StoreOptions { mode: Mode::Salvage, ..options });
     if let Some(catalog) = salvaged.ok().and_then(|store| stored_catalog(&store.snapshot()).ok()) {
         for rows in &mut loss.behind_rows {
-            rows.name = catalog.relations.get(&rows.relation).map(|table| catalog.full_name(table).into_owned());
+            rows.name = catalog.relations.get(&rows.relation).map(|table| catalog.server_name(table).into_owned());
         }
     }
     SqlError::new("XX001", loss.to_string()).hint(
@@ -195,6 +199,7 @@ impl Database {
                 notifications: Arc::default(),
                 accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
                 settings,
+                temporary_ids: Mutex::new(FIRST_TEMPORARY_ID),
                 transactions: AtomicU64::new(1),
                 backends: AtomicI32::new(1),
             },

@@ -9,11 +9,12 @@
 
 use crate::transaction::Transaction;
 use crate::writer::Writer;
-use planner::catalog::{Catalog, Scope, Table};
+use planner::catalog::{Catalog, Scope, Table, TemporaryObjects};
 use planner::parse::Statement;
 use planner::resolve::ddl::{DdlEffect, DdlPlan, Labels, RewriteColumn, RewriteValue};
 use planner::scalar::{EvalContext, Volatility};
-use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, poll};
+use repr::id::FIRST_TEMPORARY_ID;
+use repr::{ColumnIndex, Datum, Id, IndexId, RelationId, Row, RowKey, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode, Patience};
@@ -33,6 +34,9 @@ pub struct Done {
 
 type Rows = Vec<(RowKey, Vec<Datum>)>;
 
+/// No one definition takes so many ids.
+const IDS_LEFT_MIN: Id = 1 << 20;
+
 /// Plans and carries out one definition.
 pub fn execute(
     transaction: &mut Transaction,
@@ -41,6 +45,9 @@ pub fn execute(
     patience: &Patience,
     restoring: bool,
 ) -> Result<Done, SqlError> {
+    if let Some(done) = define_temporary(transaction, statement, &context, patience)? {
+        return Ok(done);
+    }
     transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
     // The plan is made after the lock: the catalog cannot move on any more.
     let old_schema = transaction.latest_snapshot().schema().clone();
@@ -50,6 +57,51 @@ pub fn execute(
     // Whether the graph is well formed is asked at COMMIT: until then its tables may come in any order.
     transaction.define_while_restoring(restoring);
     carry_out(transaction, old_schema, plan, context, patience).map(|(done, _)| done)
+}
+
+/// Carries out a definition that concerns nothing but what the session has for itself: nobody waits for it. None if it is no such.
+fn define_temporary(
+    transaction: &mut Transaction,
+    statement: &Statement,
+    context: &EvalContext,
+    patience: &Patience,
+) -> Result<Option<Done>, SqlError> {
+    let path = context.search_path(transaction.seen_schema().catalog());
+    let makes = statement.makes_temporary(&path);
+    if !makes && !transaction.temporary().in_use() {
+        return Ok(None);
+    }
+    transaction.temporary().begin_use();
+    let old_schema = transaction.latest_snapshot().schema().clone();
+    let old = old_schema.catalog();
+    let path = context.search_path(old);
+    let planned = {
+        let mut next = transaction.database().sessions.temporary_ids.lock();
+        let mut numbered = Catalog::clone(old);
+        numbered.next_id = *next;
+        let planned =
+            planner::plan_definition(statement, Scope { catalog: &numbered, path: &path }, Labels::TakeEffect);
+        if let Ok(plan) = &planned {
+            let more = plan.catalog.next_id.max(FIRST_TEMPORARY_ID);
+            // Those with the first ids have long gone.
+            *next = if more > Id::MAX - IDS_LEFT_MIN { FIRST_TEMPORARY_ID } else { more };
+        }
+        planned
+    };
+    let mut plan = match planned {
+        Ok(plan) => plan,
+        Err(error) if makes => return Err(error.into()),
+        // It may be another behind the lock.
+        Err(_) => return Ok(None),
+    };
+    plan.catalog.next_id = old.next_id;
+    let objects = TemporaryObjects::of(&plan.catalog);
+    let same = TemporaryObjects::of(old).is_same(&objects);
+    let concerns_own = plan.effects.iter().all(DdlEffect::is_temporary) && (makes || !same || !plan.effects.is_empty());
+    if !concerns_own || !objects.are_in_place() || !plan.catalog.shares_all_with(old) {
+        return Ok(None);
+    }
+    carry_out(transaction, old_schema, plan, context.clone(), patience).map(|(done, _)| Some(done))
 }
 
 /// The end of a restore: labels take effect and rows find their places, all in one definition, with all checks.
@@ -62,10 +114,12 @@ pub fn end_restoring(
     transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
     let view = transaction.latest_snapshot();
     let old_schema = view.schema().clone();
-    let plan = planner::plan_restored(old_schema.catalog())?;
-    planner::ownership::check(&plan.catalog, false)?;
+    let database = transaction.database_id();
+    let plan = planner::plan_restored(old_schema.catalog(), database)?;
+    let own = Catalog::of_database(&Arc::new(plan.catalog.clone()), database);
+    planner::ownership::check(&own, false)?;
     transaction.define_while_restoring(false);
-    for waiting in planner::resolve::ddl::pending_tables(&plan.catalog) {
+    for waiting in planner::resolve::ddl::pending_tables(&own) {
         if view.scan(view.shape(waiting.table)?.table())?.next().is_some() {
             return Err(waiting.error.into());
         }
@@ -84,7 +138,9 @@ fn carry_out(
     let DdlPlan { mut catalog, mut effects, tag, notices } = plan;
     renew_sequences(transaction, &old_schema, &mut catalog, &effects)?;
     fill_in(&old_schema, &mut catalog, &mut effects, &context)?;
-    let new_schema = Arc::new(Schema::new(Arc::new(catalog)));
+    let is_own = transaction.temporary().in_use() && catalog.shares_all_with(old_schema.catalog());
+    let catalog = Arc::new(catalog);
+    let new_schema = Arc::new(if is_own { old_schema.under(catalog) } else { Schema::new(catalog) });
     // A new column may count by a sequence that is made with it.
     if let Some(environment) = context.environment.over(new_schema.catalog().clone()) {
         context.environment = environment;
@@ -107,7 +163,7 @@ fn carry_out(
         stored.insert(*relation, all_rows(&old, old.shape(*relation)?)?);
     }
     drop(old);
-    transaction.overlay_mut().set_schema(new_schema.clone());
+    transaction.define(&old_schema, new_schema.clone());
     let writer = Writer::new(transaction, context, patience.clone());
     let mut change = SchemaChange { writer, old_schema, new_schema, stored };
     for effect in &effects {

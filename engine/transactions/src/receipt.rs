@@ -131,7 +131,7 @@ pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId
         if counts != TableCounts::default()
             && let Some(shape) = between.new.schema().shape(relation)
         {
-            let of_name = all.entry(shape.full_name().to_owned()).or_default();
+            let of_name = all.entry(shape.server_name().to_owned()).or_default();
             of_name.deleted += counts.deleted;
             of_name.anonymized += counts.anonymized;
             of_name.disowned += counts.disowned;

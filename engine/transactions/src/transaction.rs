@@ -3,13 +3,15 @@
 //! READ COMMITTED takes a fresh snapshot a statement, REPEATABLE READ one for all. It never touches storage
 //! but through a reader, and reaches the commit thread once, at COMMIT.
 
+mod temporary;
+
 use crate::commit::{self, Committed, Outcome, PreparedCommit};
 use crate::database::Database;
 use crate::modes::{Isolation, Modes};
 use crate::ownership::Derivation;
 use crate::writer::foreign_key::{self, DeferredCheck};
-use planner::catalog::ConstraintName;
-use repr::{CommitTime, poll};
+use planner::catalog::{Catalog, ConstraintName, DatabaseId};
+use repr::{CommitTime, RelationId, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Asker, Granted, LockKey, LockMark, LockMode, Patience, TransactionId};
@@ -21,7 +23,9 @@ use state::published::Published;
 use state::read_memo::ReadMemo;
 use state::reader::Reader;
 use state::snapshot_holders::{Hold, Holder};
+use state::temporary::{PersonalReads, TemporaryChanges};
 use state::validation::ReadSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -52,6 +56,13 @@ pub struct Derived {
     pub overlay: Arc<Overlay>,
     /// The owners.
     pub derivation: Derivation,
+}
+
+/// See `Transaction::share_snapshot`.
+struct SharedSnapshot {
+    view: LayeredSnapshot,
+    /// A row that it shows was changed by somebody else.
+    lost: bool,
 }
 
 /// See `Transaction::keep_reads`.
@@ -90,6 +101,17 @@ pub struct Begun {
     pub instant: Instant,
 }
 
+/// What the statement under way reads, and has read.
+#[derive(Default)]
+struct StatementReads {
+    /// What all its parts read, if it has several.
+    shared: Option<SharedSnapshot>,
+    /// What was read of what is committed, while that is kept.
+    recalling: Option<MemoOfReads>,
+    /// Whether it has read what is personal, where that matters.
+    personal: Option<Arc<PersonalReads>>,
+}
+
 /// What a transaction has read.
 pub(crate) struct Reads {
     snapshot: OneSnapshot,
@@ -99,8 +121,8 @@ pub(crate) struct Reads {
     has_looked: bool,
     /// What a SERIALIZABLE one has read.
     set: Arc<ReadSet>,
-    /// What was read of what is committed, while that is kept.
-    recalling: Option<MemoOfReads>,
+    /// Of the statement under way.
+    statement: StatementReads,
     /// Whose copies the rows were read from that it has changed.
     owners_seen: Arc<ObservedOwners>,
     /// Referenced rows that it keeps from going.
@@ -129,6 +151,10 @@ struct AtCommit {
     prepared: Option<PreparedCommit>,
     /// What is told to those who listen.
     announcement: Option<Arc<Announcement>>,
+    /// What it leaves of temporary objects, once that is apart.
+    temporary: Option<TemporaryChanges>,
+    /// Temporary tables that it has filled from personal rows, each with the state that these were first read of.
+    tainted: BTreeMap<RelationId, CommitTime>,
     /// The last definition was made while `dogwood.restoring` was on: the graph may be incomplete.
     restoring: bool,
 }
@@ -149,7 +175,7 @@ impl Transaction {
             snapshot: OneSnapshot::Open,
             has_looked: false,
             set: Arc::default(),
-            recalling: None,
+            statement: StatementReads::default(),
             owners_seen: Arc::default(),
             parents: KeptParents::default(),
         };
@@ -209,6 +235,11 @@ impl Transaction {
         self.at_commit.announcement = announcement.map(Arc::new);
     }
 
+    /// The database of its session.
+    pub(crate) fn database_id(&self) -> DatabaseId {
+        self.holder.activity.owner.database_id
+    }
+
     /// Whether `dogwood.restoring` is on while it defines.
     pub(crate) fn define_while_restoring(&mut self, restoring: bool) {
         self.at_commit.restoring = restoring;
@@ -220,6 +251,9 @@ impl Transaction {
         self.check_not_ended()?;
         self.release_ended();
         self.reads.has_looked = true;
+        if let Some(SharedSnapshot { view, .. }) = &self.reads.statement.shared {
+            return Ok(view.clone());
+        }
         let (base, hold) = match (&self.reads.snapshot, self.modes.isolation) {
             (OneSnapshot::Ended, _) => return Err(state::error::snapshot_ended()),
             (OneSnapshot::Taken(base, hold), _) => (base.clone(), hold.clone()),
@@ -238,7 +272,35 @@ impl Transaction {
             }
         };
         let reads = (self.modes.isolation == Isolation::Serializable).then(|| self.reads.set.clone());
-        Ok(self.over(base).held(hold).noting_reads(reads))
+        let personal = self.reads.statement.personal.clone();
+        Ok(self.over(base).held(hold).noting_reads(reads).noting_personal(personal))
+    }
+
+    /// From here on all parts of the statement under way read the same, whatever they change; until `end_shared_snapshot`.
+    pub fn share_snapshot(&mut self) -> Result<(), SqlError> {
+        let view = self.statement_snapshot()?;
+        self.reads.statement.shared = Some(SharedSnapshot { view, lost: false });
+        Ok(())
+    }
+
+    /// Whether all parts of the statement read the same.
+    pub(crate) fn shares_snapshot(&self) -> bool {
+        self.reads.statement.shared.is_some()
+    }
+
+    /// A row that the shared snapshot shows was changed by somebody else: what was done over it is no good.
+    pub(crate) fn lose_shared_snapshot(&mut self) {
+        if let Some(shared) = &mut self.reads.statement.shared {
+            shared.lost = true;
+        }
+    }
+
+    /// See `share_snapshot`. Whether the statement has to be done again over another one, which there is in READ COMMITTED:
+    /// a row that it changes has changed, or a data subject was forgotten since.
+    pub fn end_shared_snapshot(&mut self) -> bool {
+        let Some(SharedSnapshot { view, lost }) = self.reads.statement.shared.take() else { return false };
+        let is_over = lost || self.database.check_not_ended(view.time()).is_err();
+        is_over && !self.modes.isolation.is_of_one_snapshot() && self.check_not_ended().is_ok()
     }
 
     /// What it has read must not have been written since, if it is SERIALIZABLE.
@@ -290,24 +352,24 @@ impl Transaction {
     /// again; until `forget_reads`.
     pub fn keep_reads(&mut self) {
         let recall = Arc::new(ReadMemo::new(self.database.latest().time));
-        self.reads.recalling = Some(MemoOfReads { recall, view: None });
+        self.reads.statement.recalling = Some(MemoOfReads { recall, view: None });
     }
 
     /// See `keep_reads`.
     pub fn forget_reads(&mut self) {
-        self.reads.recalling = None;
+        self.reads.statement.recalling = None;
     }
 
     /// As `committed_snapshot`: between `keep_reads` and `forget_reads` the same one as long as nothing else is committed.
     pub fn committed_snapshot_again(&mut self) -> Arc<LayeredSnapshot> {
         let base = self.database.latest();
-        if let Some(MemoOfReads { view: Some(view), .. }) = &self.reads.recalling
+        if let Some(MemoOfReads { view: Some(view), .. }) = &self.reads.statement.recalling
             && view.is_over(&base)
         {
             return view.clone();
         }
         let view = Arc::new(self.below(base));
-        if let Some(recalling) = &mut self.reads.recalling {
+        if let Some(recalling) = &mut self.reads.statement.recalling {
             recalling.view = Some(view.clone());
         }
         view
@@ -317,13 +379,23 @@ impl Transaction {
         if !self.overlay.changes_schema() && self.overlay.catalog().version != base.catalog().version {
             Arc::make_mut(&mut self.overlay).follow(&base.schema);
         }
-        self.below(base).under(self.overlay.clone())
+        let view = self.below(base);
+        if !self.temporary().in_use() {
+            return view.under(self.overlay.clone());
+        }
+        let seen = self.temporary().schema(self.overlay.schema(), self.overlay.temporary());
+        Arc::make_mut(&mut self.overlay).see(seen.clone());
+        view.under(self.overlay.clone()).seeing(seen)
     }
 
     fn below(&mut self, base: Arc<Published>) -> LayeredSnapshot {
         let time = base.time;
-        let view = LayeredSnapshot::new(self.database.store.clone(), base).keeping();
-        let Some(MemoOfReads { recall, .. }) = &mut self.reads.recalling else { return view };
+        let mut view = LayeredSnapshot::new(self.database.store.clone(), base.clone()).keeping();
+        if self.temporary().in_use() {
+            let committed = self.temporary().schema(&base.schema, None);
+            view = self.temporary().under(view, &committed);
+        }
+        let Some(MemoOfReads { recall, .. }) = &mut self.reads.statement.recalling else { return view };
         if recall.time() != time {
             *recall = Arc::new(ReadMemo::new(time));
         }
@@ -360,7 +432,10 @@ impl Transaction {
         poll::step()?;
         let ended = || match &self.reads.snapshot {
             OneSnapshot::Taken(base, _) => self.database.check_not_ended(base.time).err(),
-            OneSnapshot::Open | OneSnapshot::Ended => None,
+            OneSnapshot::Open | OneSnapshot::Ended => {
+                let shared = self.reads.statement.shared.as_ref();
+                shared.and_then(|shared| self.database.check_not_ended(shared.view.time()).err())
+            }
         };
         let ended = || self.check_not_ended().err().or_else(ended);
         let (locks, asker) = (&self.database.sessions.locks, self.asker());
@@ -477,6 +552,7 @@ impl Transaction {
         let mut prepared = self.at_commit.prepared.take();
         let announcement = self.at_commit.announcement.take();
         if prepared.is_none() && !self.is_to_be_committed(patience)? {
+            self.keep_temporary();
             if let Some(announcement) = announcement {
                 announcement.deliver();
             }
@@ -497,7 +573,10 @@ impl Transaction {
             // Whatever ends a statement comes too late from here on: only the outcome is to be told.
             let _alone = poll::alone();
             match self.database.pipeline.commit_announcing(self.overlay.clone(), prepared, announcement.clone())? {
-                Outcome::Committed(committed) => return Ok(committed),
+                Outcome::Committed(committed) => {
+                    self.keep_temporary();
+                    return Ok(committed);
+                }
                 Outcome::Refused(error) => return Err(error),
                 Outcome::Again => {}
             }
@@ -524,11 +603,18 @@ impl Transaction {
     }
 
     /// The other half. Locks are freed before `hear` is called, whatever came of it.
-    pub fn hand_over(self, prepared: PreparedCommit, hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static) {
+    pub fn hand_over(
+        mut self,
+        prepared: PreparedCommit,
+        hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static,
+    ) {
         let (database, overlay) = (self.database.clone(), self.overlay.clone());
         let hear = move |outcome| {
             // Not before the client is told: nobody waits for this memory.
             let _changes = self.overlay.clone();
+            if matches!(outcome, Outcome::Committed(_)) {
+                self.keep_temporary();
+            }
             drop(self);
             hear(match outcome {
                 Outcome::Committed(committed) => Ok(committed),
@@ -551,10 +637,14 @@ impl Transaction {
             return Err(state::error::snapshot_ended());
         }
         if self.overlay.changes_schema() {
-            planner::ownership::check(self.overlay.catalog(), self.at_commit.restoring)?;
+            // Those who restore another database see to its own.
+            let own = Catalog::of_database(self.overlay.catalog(), self.database_id());
+            planner::ownership::check(&own, self.at_commit.restoring)?;
         }
         foreign_key::check_deferred(self, patience, None)?;
-        Ok(true)
+        self.forget_tainted();
+        self.set_temporary_apart();
+        Ok(!self.overlay.is_empty())
     }
 
     /// Owners and storage operations as of now; none if an erasure of somebody else took the state away under it.

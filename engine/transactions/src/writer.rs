@@ -5,13 +5,15 @@
 
 pub mod dml;
 pub mod foreign_key;
+mod merge;
 pub mod unique;
 
 use crate::transaction::Transaction;
 use foreign_key::{DeferredCheck, KeyGone, ParentNeeded};
 use planner::plan::RowChecks;
 use planner::scalar::EvalContext;
-use repr::hash::HashMap;
+use repr::hash::{HashMap, HashSet};
+use repr::id::is_temporary;
 use repr::{Datum, Id, IndexId, RelationId, Row, RowKey, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
@@ -30,12 +32,20 @@ pub struct Writer<'a> {
     pub context: EvalContext,
     /// How long to wait for locks.
     pub patience: Patience,
+    checks: Checks,
+    row_checks: HashMap<RelationId, Arc<RowChecks>>,
+    /// Rows that were inserted, changed or deleted, where a statement has several parts: no other one changes them again.
+    changed: Option<HashSet<(RelationId, RowKey)>>,
+}
+
+/// What is to be looked at once a statement has written all its rows.
+#[derive(Default)]
+struct Checks {
     unique: Bulk<Vec<UniqueCheck>>,
     parents: Bulk<Vec<ParentNeeded>>,
     gone: Bulk<Vec<KeyGone>>,
     /// Keys that are gone, and that nothing may refer to once all referential actions have been taken.
     unreferenced: Bulk<Vec<KeyGone>>,
-    row_checks: HashMap<RelationId, Arc<RowChecks>>,
 }
 
 /// A row before and after.
@@ -59,11 +69,25 @@ impl<'a> Writer<'a> {
             transaction,
             context,
             patience,
-            unique: Bulk::default(),
-            parents: Bulk::default(),
-            gone: Bulk::default(),
-            unreferenced: Bulk::default(),
+            checks: Checks::default(),
             row_checks: HashMap::default(),
+            changed: None,
+        }
+    }
+
+    /// As `new`, for a statement of several parts, which share a snapshot.
+    pub(crate) fn note_changes(&mut self) {
+        self.changed = Some(HashSet::default());
+    }
+
+    /// Whether a part of the statement has changed that row.
+    pub(crate) fn has_changed(&self, relation: RelationId, row_key: &RowKey) -> bool {
+        self.changed.as_ref().is_some_and(|changed| changed.contains(&(relation, row_key.clone())))
+    }
+
+    fn note_change(&mut self, relation: RelationId, row_key: &RowKey) {
+        if let Some(changed) = &mut self.changed {
+            changed.insert((relation, row_key.clone()));
         }
     }
 
@@ -142,18 +166,25 @@ impl<'a> Writer<'a> {
         let database = self.transaction.database();
         let below = LayeredSnapshot::new(database.store.clone(), database.latest());
         let mut stored = below.stored_rows(relation);
+        // Of a temporary table nothing is stored.
+        let own = is_temporary(relation.0).then(|| self.transaction.committed_snapshot());
         for (row, row_key) in rows.iter().map(AsRef::as_ref).zip(&row_keys) {
             if let Some(index) = shape.table().primary_key {
                 let changes = self.transaction.overlay().table(relation);
                 let taken = match changes.and_then(|changes| changes.rows.get(row_key)) {
                     Some(change) => change.after.is_some(),
-                    None => !changes.is_some_and(|changes| changes.truncated) && stored.contains(row_key)?,
+                    None if changes.is_some_and(|changes| changes.truncated) => false,
+                    None => match &own {
+                        Some(own) => own.exists(shape, row_key)?,
+                        None => stored.contains(row_key)?,
+                    },
                 };
                 if taken {
                     return Err(unique::violation(shape, index, row));
                 }
             }
             self.claim_unique(shape, row_key, None, row)?;
+            self.note_change(relation, row_key);
             self.transaction.overlay_mut().set(shape, row_key.clone(), None, Some(Row::pack(row)));
             if shape.table().data_subject {
                 let microdb = self.transaction.database().store.allocate_microdb()?;
@@ -189,6 +220,7 @@ impl<'a> Writer<'a> {
         let mut moving = Vec::new();
         for update in updates {
             poll::step()?;
+            self.note_change(relation, &update.row_key);
             self.need_parents(shape, Some(&update.before), &update.after);
             self.key_gone(shape, &update.before, Some(&update.after));
             let new_key = match shape.table().primary_key {
@@ -213,6 +245,7 @@ impl<'a> Writer<'a> {
         }
         for (new_key, after, subject) in moving {
             self.place_row(shape, &new_key, after)?;
+            self.note_change(relation, &new_key);
             if subject.is_some() {
                 // The person stays the same: µDB and key follow the row to its new key.
                 self.transaction.overlay_mut().set_subject(relation, new_key, subject);
@@ -223,6 +256,7 @@ impl<'a> Writer<'a> {
 
     /// Removes a locked row.
     pub fn delete_row(&mut self, shape: &Arc<TableShape>, row_key: &RowKey, row: &[Datum]) -> Result<(), SqlError> {
+        self.note_change(shape.id(), row_key);
         self.set(shape, row_key, None)?;
         if shape.table().data_subject {
             self.transaction.overlay_mut().set_subject(shape.id(), row_key.clone(), None);
@@ -297,7 +331,7 @@ impl<'a> Writer<'a> {
     /// The end of the statement: referential actions until nothing is left, then unique keys and parents.
     pub fn finish(&mut self) -> Result<(), SqlError> {
         for _ in 0..CASCADE_DEPTH_MAX {
-            let gone = std::mem::take(&mut self.gone);
+            let gone = std::mem::take(&mut self.checks.gone);
             if gone.is_empty() {
                 return self.check();
             }
@@ -308,13 +342,13 @@ impl<'a> Writer<'a> {
 
     /// What must hold once every referential action has been taken: of the rows that are left, and no others.
     fn check(&mut self) -> Result<(), SqlError> {
-        for key in std::mem::take(&mut self.unreferenced) {
+        for key in std::mem::take(&mut self.checks.unreferenced) {
             foreign_key::require_no_referrer(self.transaction, &self.patience, &key)?;
         }
-        for check in std::mem::take(&mut self.unique) {
+        for check in std::mem::take(&mut self.checks.unique) {
             unique::check(self.transaction, &check, &self.patience)?;
         }
-        for parent in std::mem::take(&mut self.parents) {
+        for parent in std::mem::take(&mut self.checks.parents) {
             foreign_key::require_parent(self.transaction, &self.patience, &parent)?;
         }
         Ok(())
@@ -325,7 +359,7 @@ impl<'a> Writer<'a> {
         let mut keys = shape.table().foreign_keys.iter().enumerate();
         let Some((position, key)) = keys.find(|(_, key)| key.constraint.id == constraint) else { return };
         if let Some(values) = shape.values(&key.columns, row) {
-            self.parents.push(ParentNeeded::new(shape, position, values));
+            self.checks.parents.push(ParentNeeded::new(shape, position, values));
         }
     }
 
@@ -341,7 +375,7 @@ impl<'a> Writer<'a> {
             if self.transaction.is_deferred(&foreign_key.constraint) {
                 self.transaction.pending.deferred.push(DeferredCheck::Parent(needed));
             } else {
-                self.parents.push(needed);
+                self.checks.parents.push(needed);
             }
         }
     }
@@ -352,7 +386,7 @@ impl<'a> Writer<'a> {
             let Some(old) = shape.values(columns, before) else { continue };
             let new = after.map(|after| columns.iter().map(|column| after[*column].clone()).collect::<Vec<_>>());
             if new.as_ref() != Some(&old) {
-                self.gone.push(KeyGone { target: shape.id(), referrer: referrer.clone(), old, new });
+                self.checks.gone.push(KeyGone { target: shape.id(), referrer: referrer.clone(), old, new });
             }
         }
     }
@@ -398,7 +432,7 @@ impl<'a> Writer<'a> {
         if constraint.is_some_and(|constraint| self.transaction.is_deferred(constraint)) {
             self.transaction.pending.deferred.push(DeferredCheck::Unique(check));
         } else {
-            self.unique.push(check);
+            self.checks.unique.push(check);
         }
         Ok(())
     }

@@ -367,7 +367,7 @@ impl ViewWorker {
     /// What an operator knows a view by.
     fn name(&self, id: RelationId) -> String {
         let catalog = self.at.state.catalog();
-        catalog.table(id).map_or_else(|| automatic::name(id), |table| catalog.full_name(table).into_owned())
+        catalog.table(id).map_or_else(|| automatic::name(id), |table| catalog.server_name(table).into_owned())
     }
 
     fn fail(&mut self, id: RelationId, view: &mut Maintained, error: SqlError) {

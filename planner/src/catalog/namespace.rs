@@ -21,6 +21,8 @@ impl NamespaceId {
     pub const PUBLIC: NamespaceId = NamespaceId(schemas::PUBLIC);
     /// `pg_catalog`
     pub const PG_CATALOG: NamespaceId = NamespaceId(schemas::PG_CATALOG);
+    /// Where a session's own objects are: `pg_temp`, and to all others `pg_temp_` and its number.
+    pub const PG_TEMP: NamespaceId = NamespaceId(16_300);
 
     /// As old folders have it, which know no other.
     pub(super) fn public() -> NamespaceId {
@@ -28,16 +30,49 @@ impl NamespaceId {
     }
 }
 
+/// A database's OID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DatabaseId(pub Id);
+
+impl Default for DatabaseId {
+    fn default() -> Self {
+        DatabaseId::FIRST
+    }
+}
+
+impl DatabaseId {
+    /// The one that is there without being created: see `DEFAULT_DATABASE`.
+    pub const FIRST: DatabaseId = DatabaseId(5);
+}
+
+/// By what names the first database is always known. `postgres` is what PostgreSQL's tools connect to before they create
+/// others.
+pub const DEFAULT_DATABASE: [&str; 2] = ["postgres", "dogwood"];
+
+/// A database that was created: schemas of its own, which nothing leads out of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Database {
+    /// Its name.
+    pub name: String,
+    /// What CREATE EXTENSION made in it.
+    #[serde(default)]
+    pub extensions: BTreeMap<String, Id>,
+}
+
 /// A schema.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespace {
     /// Its name.
     pub name: String,
+    /// The database that it is of.
+    #[serde(default)]
+    pub database: DatabaseId,
 }
 
 /// What a catalog begins with.
 pub(super) fn at_first() -> BTreeMap<NamespaceId, Namespace> {
-    BTreeMap::from([(NamespaceId::PUBLIC, Namespace { name: "public".to_owned() })])
+    BTreeMap::from([(NamespaceId::PUBLIC, Namespace { name: "public".to_owned(), database: DatabaseId::FIRST })])
 }
 
 /// Ids by schema and name: follows from the objects, and is not stored.
@@ -85,9 +120,40 @@ impl Catalog {
         self.enums.values().find(|found| found.namespace == namespace && found.name == name)
     }
 
-    /// The created schema of that name.
-    pub(crate) fn namespace_by_name(&self, name: &str) -> Option<NamespaceId> {
-        self.namespaces.iter().find(|(_, found)| found.name == name).map(|(id, _)| *id)
+    /// A database's schema of that name, but for the system's.
+    pub(crate) fn namespace_by_name(&self, database: DatabaseId, name: &str) -> Option<NamespaceId> {
+        let mut all = self.namespaces.iter();
+        all.find(|(_, found)| found.database == database && found.name == name).map(|(id, _)| *id)
+    }
+
+    /// The created database of that name.
+    pub fn database_by_name(&self, name: &str) -> Option<DatabaseId> {
+        self.databases.iter().find(|(_, found)| found.name == name).map(|(id, _)| *id)
+    }
+
+    /// The database that a schema is of.
+    pub fn database_of(&self, namespace: NamespaceId) -> DatabaseId {
+        self.namespaces.get(&namespace).map_or(DatabaseId::FIRST, |found| found.database)
+    }
+
+    /// What is in one database, for whoever lists the catalog. Itself, where there is only the first.
+    pub fn of_database(catalog: &Arc<Catalog>, database: DatabaseId) -> Arc<Catalog> {
+        if catalog.databases.is_empty() && database == DatabaseId::FIRST {
+            return Arc::clone(catalog);
+        }
+        let mut own = Catalog::clone(catalog);
+        own.namespaces.retain(|_, found| found.database == database);
+        let holds = |namespace: NamespaceId| catalog.database_of(namespace) == database;
+        own.relations.retain(|_, table| holds(table.namespace));
+        own.sequences.retain(|_, sequence| holds(sequence.namespace));
+        own.enums.retain(|_, found| holds(found.namespace));
+        own.pending_annotations.retain(|id, _| own.relations.contains_key(id));
+        own.labelled_edges.retain(|edge, _| own.relations.contains_key(&edge.table));
+        if let Some(found) = catalog.databases.get(&database) {
+            own.extensions = found.extensions.clone();
+        }
+        own.names = NamesInUse::of(&own);
+        Arc::new(own)
     }
 
     /// A schema's name: created, or the system's.
@@ -98,11 +164,20 @@ impl Catalog {
         }
     }
 
-    /// What reports and receipts call a table, whoever reads them: its name, behind its schema's unless that is `public`.
+    /// What reports call a table in its database, whoever reads them: its name, behind its schema's unless that is `public`.
     pub fn full_name<'c>(&'c self, table: &'c Table) -> Cow<'c, str> {
         match self.namespaces.get(&table.namespace) {
             Some(found) if found.name != "public" => Cow::Owned(format!("{}.{}", found.name, table.name)),
             Some(_) | None => Cow::Borrowed(&table.name),
+        }
+    }
+
+    /// What receipts and reports of the whole server call it: the same, and behind its database's name if that was created.
+    pub fn server_name<'c>(&'c self, table: &'c Table) -> Cow<'c, str> {
+        let Some(found) = self.namespaces.get(&table.namespace) else { return Cow::Borrowed(&table.name) };
+        match self.databases.get(&found.database) {
+            Some(database) => Cow::Owned(format!("{}.{}.{}", database.name, found.name, table.name)),
+            None => self.full_name(table),
         }
     }
 

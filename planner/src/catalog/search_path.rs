@@ -3,7 +3,7 @@
 //! `resolve` looks names up here for statements and definitions, `scalar::env::names` for `regclass` and its kind; both ways
 //! round, so that what is shown can be read again.
 
-use super::{Catalog, EnumType, Index, NamespaceId, Sequence, Table};
+use super::{Catalog, DatabaseId, EnumType, Index, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
 use crate::scalar::func::quote_identifier;
 use crate::system::{self, SystemRelation, schemas};
@@ -17,8 +17,10 @@ pub struct SearchPath {
     named: Vec<NamespaceId>,
     /// The same, behind `pg_catalog` unless that is among them.
     searched: Vec<NamespaceId>,
-    /// The database that names of three parts may begin with; none for kept texts.
+    /// The database that names of three parts may begin with; none for kept texts, which name schemas of all.
     database: Option<Arc<str>>,
+    /// The database whose schemas are named without it.
+    home: DatabaseId,
     /// Whose it is.
     user: Option<Arc<str>>,
 }
@@ -28,14 +30,29 @@ static KEPT: LazyLock<SearchPath> = LazyLock::new(|| SearchPath::through(vec![Na
 
 impl SearchPath {
     /// A setting's value as a session has it: `$user` is the login's own schema, and what is not there is passed over.
-    pub fn of(setting: &str, user: &str, database: &str, catalog: &Catalog) -> SearchPath {
-        let scope = Scope { catalog, path: SearchPath::kept() };
+    pub fn of(setting: &str, user: &str, database: (&str, DatabaseId), catalog: &Catalog) -> SearchPath {
+        let (database, home) = database;
+        let bare = SearchPath { home, ..SearchPath::default() };
+        let scope = Scope { catalog, path: &bare };
         let mut named: Vec<NamespaceId> = Vec::new();
         for name in listed(setting) {
             let name = if name == "$user" { user } else { &*name };
+            if name == "pg_temp" && !named.contains(&NamespaceId::PG_TEMP) {
+                // It is made when something is put in it.
+                named.push(NamespaceId::PG_TEMP);
+            }
             named.extend(scope.namespace(name).filter(|found| !named.contains(found)));
         }
-        SearchPath { user: Some(user.into()), ..SearchPath::through(named, Some(database.into())) }
+        let path = SearchPath { user: Some(user.into()), home, ..SearchPath::through(named, Some(database.into())) };
+        if catalog.namespaces.contains_key(&NamespaceId::PG_TEMP) { path.behind_temporary() } else { path }
+    }
+
+    /// A session's own objects are found first, unless it says when.
+    fn behind_temporary(mut self) -> SearchPath {
+        if !self.searched.contains(&NamespaceId::PG_TEMP) {
+            self.searched.insert(0, NamespaceId::PG_TEMP);
+        }
+        self
     }
 
     /// How kept texts are read.
@@ -43,19 +60,45 @@ impl SearchPath {
         &KEPT
     }
 
+    /// How a database's kept labels are read: bare names are of its `public`.
+    pub(crate) fn within(database: DatabaseId, catalog: &Catalog) -> SearchPath {
+        match catalog.databases.get(&database) {
+            Some(found) => {
+                let named = catalog.namespace_by_name(database, "public").into_iter().collect();
+                SearchPath { home: database, ..SearchPath::through(named, Some(found.name.as_str().into())) }
+            }
+            None => SearchPath::kept().clone(),
+        }
+    }
+
     fn through(named: Vec<NamespaceId>, database: Option<Arc<str>>) -> SearchPath {
         let mut searched = named.clone();
         if !searched.contains(&NamespaceId::PG_CATALOG) {
             searched.insert(0, NamespaceId::PG_CATALOG);
         }
-        SearchPath { named, searched, database, user: None }
+        SearchPath { named, searched, database, home: DatabaseId::FIRST, user: None }
     }
 
     /// The same with a schema in front of it.
     pub(crate) fn behind(&self, first: NamespaceId) -> SearchPath {
         let rest = self.named.iter().copied().filter(|known| *known != first);
         let named = std::iter::once(first).chain(rest).collect();
-        SearchPath { user: self.user.clone(), ..SearchPath::through(named, self.database.clone()) }
+        let path = SearchPath {
+            user: self.user.clone(),
+            home: self.home,
+            ..SearchPath::through(named, self.database.clone())
+        };
+        if self.searched.contains(&NamespaceId::PG_TEMP) { path.behind_temporary() } else { path }
+    }
+
+    /// The database whose schemas are named without it.
+    pub fn home(&self) -> DatabaseId {
+        self.home
+    }
+
+    /// The database's name, if it is a session's.
+    pub(crate) fn database(&self) -> Option<&str> {
+        self.database.as_deref()
     }
 
     /// Whose it is, if it is a session's.
@@ -123,6 +166,35 @@ fn listed(setting: &str) -> Vec<String> {
     names.push(name);
     names.retain(|name| !name.is_empty());
     names
+}
+
+/// What stands before a name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Qualifier<'n> {
+    database: Option<&'n str>,
+    schema: Option<&'n str>,
+}
+
+impl<'n> Qualifier<'n> {
+    /// The parts before the last, of a name of at most three.
+    pub fn of(before: &'n [String]) -> Self {
+        let database = before.len().checked_sub(2).and_then(|place| before.get(place));
+        Qualifier { database: database.map(String::as_str), schema: before.last().map(String::as_str) }
+    }
+}
+
+/// A schema of one's own database.
+impl<'n> From<Option<&'n str>> for Qualifier<'n> {
+    fn from(schema: Option<&'n str>) -> Self {
+        Qualifier { database: None, schema }
+    }
+}
+
+/// A database and a schema.
+impl<'n> From<(Option<&'n str>, Option<&'n str>)> for Qualifier<'n> {
+    fn from((database, schema): (Option<&'n str>, Option<&'n str>)) -> Self {
+        Qualifier { database, schema }
+    }
 }
 
 /// The catalog as somebody sees it who writes names.
@@ -222,8 +294,23 @@ impl Catalog {
 impl<'a> Scope<'a> {
     /// The schema of that name, created or the system's.
     pub fn namespace(self, name: &str) -> Option<NamespaceId> {
+        self.namespace_in(None, name)
+    }
+
+    /// The same; kept texts may name another database before it.
+    fn namespace_in(self, database: Option<&str>, name: &str) -> Option<NamespaceId> {
+        if name == "pg_temp" {
+            return self.catalog.namespaces.contains_key(&NamespaceId::PG_TEMP).then_some(NamespaceId::PG_TEMP);
+        }
         let system = schemas::SYSTEM.iter().find(|(known, _)| *known == name);
-        system.map(|(_, id)| NamespaceId(*id)).or_else(|| self.catalog.namespace_by_name(name))
+        if let Some((_, id)) = system {
+            return Some(NamespaceId(*id));
+        }
+        let home = match database.filter(|_| self.path.is_of_kept_texts()) {
+            Some(database) => self.catalog.database_by_name(database)?,
+            None => self.path.home,
+        };
+        self.catalog.namespace_by_name(home, name)
     }
 
     /// 3F000 if there is no such schema.
@@ -236,9 +323,10 @@ impl<'a> Scope<'a> {
     }
 
     /// The table, view, sequence, index or system relation that a name means.
-    pub fn class(self, schema: Option<&str>, name: &str) -> Option<Class<'a>> {
+    pub fn class<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<Class<'a>> {
+        let Qualifier { database, schema } = before.into();
         match schema {
-            Some(schema) => self.class_in(self.namespace(schema)?, name),
+            Some(schema) => self.class_in(self.namespace_in(database, schema)?, name),
             None => self.path.searched().iter().find_map(|namespace| self.class_in(*namespace, name)),
         }
     }
@@ -256,9 +344,10 @@ impl<'a> Scope<'a> {
     }
 
     /// The enum type that a name means.
-    pub fn enum_type(self, schema: Option<&str>, name: &str) -> Option<&'a Arc<EnumType>> {
+    pub fn enum_type<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<&'a Arc<EnumType>> {
+        let Qualifier { database, schema } = before.into();
         match schema {
-            Some(schema) => self.catalog.enum_in(self.namespace(schema)?, name),
+            Some(schema) => self.catalog.enum_in(self.namespace_in(database, schema)?, name),
             None => self.path.searched().iter().find_map(|namespace| self.catalog.enum_in(*namespace, name)),
         }
     }
@@ -313,14 +402,20 @@ impl<'a> Scope<'a> {
     /// A name behind its schema's.
     pub(crate) fn qualified(self, namespace: NamespaceId, name: &str) -> String {
         let schema = self.catalog.namespace_name(namespace).unwrap_or_default();
-        format!("{}.{}", quote_identifier(schema), quote_identifier(name))
+        let qualified = format!("{}.{}", quote_identifier(schema), quote_identifier(name));
+        // Kept texts are of all databases.
+        let other = self.catalog.databases.get(&self.catalog.database_of(namespace));
+        match other.filter(|_| self.path.is_of_kept_texts()) {
+            Some(database) => format!("{}.{qualified}", quote_identifier(&database.name)),
+            None => qualified,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Scope, SearchPath, listed};
-    use crate::catalog::{Catalog, Namespace, NamespaceId};
+    use crate::catalog::{Catalog, DatabaseId, Namespace, NamespaceId};
 
     #[test]
     fn lists_are_read_as_they_are_kept() {
@@ -332,8 +427,8 @@ mod tests {
     #[test]
     fn a_path_holds_what_is_there_behind_pg_catalog() {
         let mut catalog = Catalog::default();
-        catalog.namespaces.insert(NamespaceId(20_000), Namespace { name: "ada".into() });
-        let path = |setting: &str| SearchPath::of(setting, "ada", "d", &catalog);
+        catalog.namespaces.insert(NamespaceId(20_000), Namespace { name: "ada".into(), database: DatabaseId::FIRST });
+        let path = |setting: &str| SearchPath::of(setting, "ada", ("d", DatabaseId::FIRST), &catalog);
         assert_eq!(path("\"$user\", public, gone").named(), [NamespaceId(20_000), NamespaceId::PUBLIC]);
         assert_eq!(path("public").searched(), [NamespaceId::PG_CATALOG, NamespaceId::PUBLIC]);
         assert_eq!(path("public, pg_catalog").searched(), [NamespaceId::PUBLIC, NamespaceId::PG_CATALOG]);

@@ -2,12 +2,17 @@
 
 use crate::catalog::Catalog;
 use crate::error::PlanError;
-use crate::hir::{BesideHir, HirExpr, ReturningHir, RowChecksHir, WriteHir};
+use crate::hir::{
+    BesideHir, HirExpr, MergeActionHir, MergeWhenHir, ReturningHir, RowChecksHir, WithHir, WithMain, WithWrite,
+    WriteHir,
+};
 use crate::mir::row_expr::plan_expr;
 use crate::physical::KeyForms;
 use crate::plan::{
-    Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Returning, RowChecks, UpdatePlan, WritePlan,
+    Beside, ConflictAction, DeletePlan, InsertPlan, MergeAction, MergePlan, MergeWhen, OnConflict, Returning,
+    RowChecks, UpdatePlan, WithPart, WithPlan, WritePlan,
 };
+use crate::resolve::{returned_to, returned_to_write};
 use crate::scalar::ScalarExpr;
 use repr::ColumnIndex;
 use std::sync::Arc;
@@ -48,7 +53,66 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
             source: Arc::new(super::plan_query(&delete.source, catalog, forms)?),
             returning: returning(delete.returning.as_ref(), catalog, forms)?,
         }),
+        WriteHir::Merge(merge) => WritePlan::Merge(MergePlan {
+            table: merge.table,
+            source: Arc::new(super::plan_query(&merge.source, catalog, forms)?),
+            whens: merge.whens.iter().map(merge_when).collect::<Result<_, _>>()?,
+            checks: plan_checks(&merge.checks)?,
+        }),
     })
+}
+
+/// Plans a statement whose WITH writes. What is run when is as in PostgreSQL: the statement, and before it what it reads;
+/// then the others, from the last on, and before each what it reads.
+pub fn plan_with(with: &WithHir, catalog: &Catalog, forms: &dyn KeyForms) -> Result<WithPlan, PlanError> {
+    let main = match &with.main {
+        WithMain::Query(query) => returned_to(&query.relation),
+        WithMain::Write(write) => returned_to_write(write),
+    };
+    let mut before = Vec::new();
+    for place in (0..with.writes.len()).filter(|place| main.contains(&with.writes[*place].number)) {
+        visit(with, place, &mut before);
+    }
+    let mut all = before.clone();
+    for place in (0..with.writes.len()).rev() {
+        visit(with, place, &mut all);
+    }
+    let mut parts = Vec::with_capacity(all.len() + 1);
+    for (turn, place) in all.iter().map(|place| Some(*place)).chain([None]).enumerate() {
+        if turn == before.len() {
+            parts.push(match &with.main {
+                WithMain::Query(query) => WithPart::Query(Arc::new(super::plan_query(query, catalog, forms)?)),
+                WithMain::Write(write) => WithPart::Main(Arc::new(plan_write(write, catalog, forms)?)),
+            });
+        }
+        let Some(WithWrite { number, name, write }) = place.map(|place| &with.writes[place]) else { continue };
+        let plan = Arc::new(plan_write(write, catalog, forms)?);
+        parts.push(WithPart::Write { number: *number, name: name.clone(), plan });
+    }
+    Ok(WithPlan { parts })
+}
+
+/// Puts a write in the order behind those whose rows it reads, which are written before it.
+fn visit(with: &WithHir, place: usize, order: &mut Vec<usize>) {
+    if order.contains(&place) {
+        return;
+    }
+    let read = returned_to_write(&with.writes[place].write);
+    for earlier in (0..place).filter(|earlier| read.contains(&with.writes[*earlier].number)) {
+        visit(with, earlier, order);
+    }
+    order.push(place);
+}
+
+fn merge_when(when: &MergeWhenHir) -> Result<MergeWhen, PlanError> {
+    let action = match &when.action {
+        MergeActionHir::Nothing => MergeAction::Nothing,
+        MergeActionHir::Delete => MergeAction::Delete,
+        MergeActionHir::Update(set) => MergeAction::Update(assignments(set)?),
+        MergeActionHir::Insert(values) => MergeAction::Insert(values.iter().map(plan_expr).collect::<Result<_, _>>()?),
+    };
+    let condition = when.condition.as_ref().map(plan_expr).transpose()?;
+    Ok(MergeWhen { matched: when.matched, condition, action })
 }
 
 fn assignments(assignments: &[(ColumnIndex, HirExpr)]) -> Result<Vec<(ColumnIndex, ScalarExpr)>, PlanError> {

@@ -4,7 +4,7 @@
 //! against the catalog.
 
 use super::statement::{DropBehavior, Identifier, ObjectName, SqlText, TypeName};
-use crate::catalog::{EdgeKind, ReferentialAction, RuleEvent};
+use crate::catalog::{EdgeKind, OnCommit, ReferentialAction, RuleEvent};
 use sqlparser::ast;
 
 /// CREATE [TEMP] [DATA_SUBJECT] TABLE
@@ -28,6 +28,8 @@ pub struct CreateTable {
     pub rules: Vec<RuleDefinition>,
     /// What the statement asks for that is always refused (INHERITS, PARTITION BY, …).
     pub refused: Option<String>,
+    /// ON COMMIT
+    pub on_commit: Option<OnCommit>,
 }
 
 /// LIKE table [INCLUDING | EXCLUDING …]
@@ -75,6 +77,8 @@ pub struct CreateTableAs {
     pub text: String,
     /// WITH NO DATA is false.
     pub with_data: bool,
+    /// ON COMMIT
+    pub on_commit: Option<OnCommit>,
 }
 
 /// A column in CREATE TABLE or ADD COLUMN.
@@ -466,4 +470,44 @@ pub struct CreateSchema {
     pub owner: Option<Identifier>,
     /// What is made in it at once.
     pub elements: Vec<super::Statement>,
+}
+
+/// CREATE DATABASE
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateDatabase {
+    /// Its name.
+    pub name: Identifier,
+    /// What was said of it, each once.
+    pub options: Vec<DatabaseOption>,
+}
+
+/// An option of CREATE DATABASE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatabaseOption {
+    /// Its name, in small letters.
+    pub name: String,
+    /// What it is to be.
+    pub value: String,
+    /// Where it stands.
+    pub position: u32,
+}
+
+/// ALTER DATABASE … RENAME TO, or what changes nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterDatabase {
+    /// The database.
+    pub name: Identifier,
+    /// Its new name.
+    pub new_name: Option<Identifier>,
+}
+
+/// DROP DATABASE
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropDatabase {
+    /// IF EXISTS
+    pub if_exists: bool,
+    /// The database.
+    pub name: Identifier,
+    /// WITH (FORCE)
+    pub force: bool,
 }

@@ -45,11 +45,10 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow CREATE in PostgreSQL, and is refused by name.
-    const REFUSED_OF_CREATE: [&'static str; 24] = [
+    const REFUSED_OF_CREATE: [&'static str; 23] = [
         "FUNCTION",
         "PROCEDURE",
         "TRIGGER",
-        "DATABASE",
         "DOMAIN",
         "RULE",
         "POLICY",
@@ -112,6 +111,9 @@ impl Grammar<'_, '_> {
         if self.eat(&["CREATE", "EXTENSION"]) {
             return self.create_extension().map(Some);
         }
+        if self.eat(&["CREATE", "DATABASE"]) {
+            return self.create_database().map(Some);
+        }
         if self.eat(&["CREATE", "SCHEMA"]) {
             return self.create_schema().map(Some);
         }
@@ -129,13 +131,12 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow ALTER in PostgreSQL, and is refused by name.
-    const REFUSED_OF_ALTER: [&'static str; 20] = [
+    const REFUSED_OF_ALTER: [&'static str; 19] = [
         "FUNCTION",
         "PROCEDURE",
         "ROUTINE",
         "TRIGGER",
         "EXTENSION",
-        "DATABASE",
         "DOMAIN",
         "RULE",
         "POLICY",
@@ -155,6 +156,9 @@ impl Grammar<'_, '_> {
     fn alter(&mut self) -> Result<Option<Statement>, PlanError> {
         if self.eat(&["ALTER", "TABLE"]) {
             return self.alter_table().map(Some);
+        }
+        if self.eat(&["ALTER", "DATABASE"]) {
+            return self.alter_database().map(Some);
         }
         if self.eat(&["ALTER", "TYPE"]) {
             return self.alter_type().map(Some);
@@ -261,6 +265,9 @@ impl Grammar<'_, '_> {
 
     fn drop_objects(&mut self) -> Result<Statement, PlanError> {
         self.expect(&["DROP"])?;
+        if self.eat(&["DATABASE"]) {
+            return self.drop_database();
+        }
         let Some(kind) = self.object_kind() else {
             if let Some(role) = ["ROLE", "USER"].iter().find(|word| self.word_is(0, word)) {
                 return Ok(self.unsupported(&format!("DROP {role}")));
@@ -268,8 +275,7 @@ impl Grammar<'_, '_> {
             if let Some(statement) = self.drop_routine()? {
                 return Ok(statement);
             }
-            const REFUSED: [&str; 15] = [
-                "DATABASE",
+            const REFUSED: [&str; 14] = [
                 "DOMAIN",
                 "RULE",
                 "POLICY",

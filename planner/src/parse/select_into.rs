@@ -29,6 +29,7 @@ pub(super) fn table_made(
         query: query.clone(),
         text,
         with_data: true,
+        on_commit: None,
     })))
 }
 

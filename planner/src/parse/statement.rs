@@ -5,10 +5,12 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterTable, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
+    AlterDatabase, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView,
+    DropDatabase, RuleDefinition, SequenceOptions,
 };
+pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
-use crate::catalog::SearchPath;
+use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
 use repr::CommitTime;
 use sqlparser::ast;
@@ -138,6 +140,12 @@ pub enum Statement {
     },
     /// CREATE SCHEMA
     CreateSchema(Box<CreateSchema>),
+    /// CREATE DATABASE
+    CreateDatabase(Box<CreateDatabase>),
+    /// ALTER DATABASE
+    AlterDatabase(AlterDatabase),
+    /// DROP DATABASE
+    DropDatabase(DropDatabase),
     /// ALTER … SET SCHEMA
     SetSchema {
         /// What kind of object the statement names.
@@ -426,10 +434,26 @@ pub enum Statement {
 }
 
 impl Statement {
+    /// Whether it makes something temporary by what it says.
+    pub fn makes_temporary(&self, path: &SearchPath) -> bool {
+        let by_name = |name: &ObjectName| match &name.schema {
+            Some(schema) => schema.starts_with("pg_temp"),
+            None => path.first() == Some(NamespaceId::PG_TEMP),
+        };
+        match self {
+            Statement::CreateTable(create) => create.temporary || by_name(&create.name),
+            Statement::CreateView(create) => create.temporary || by_name(&create.name),
+            Statement::CreateSequence { temporary, name, .. } => *temporary || by_name(name),
+            _ => false,
+        }
+    }
+
     /// The command, if it runs only where nothing else is of its transaction.
     pub fn runs_alone(&self) -> Option<&'static str> {
         match self {
             Statement::Vacuum(_) => Some("VACUUM"),
+            Statement::CreateDatabase(_) => Some("CREATE DATABASE"),
+            Statement::DropDatabase(_) => Some("DROP DATABASE"),
             Statement::Reindex { alone: Some("CONCURRENTLY") } => Some("REINDEX CONCURRENTLY"),
             Statement::Reindex { alone: Some("SCHEMA") } => Some("REINDEX SCHEMA"),
             Statement::Reindex { alone: Some("DATABASE") } => Some("REINDEX DATABASE"),
@@ -621,49 +645,6 @@ pub struct SubscribeOrder {
     pub descending: bool,
     /// NULLS FIRST
     pub nulls_first: bool,
-}
-
-/// EXPLAIN's options.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExplainOptions {
-    /// Which rung of the planner's ladder.
-    pub rung: Rung,
-    /// ANALYZE
-    pub analyze: bool,
-    /// VERBOSE
-    pub verbose: bool,
-    /// TIMING: what each operator took; on unless said otherwise.
-    pub timing: bool,
-    /// SUMMARY: what the whole took; on with ANALYZE unless said otherwise.
-    pub summary: bool,
-    /// FORMAT
-    pub format: ExplainFormat,
-}
-
-/// The rungs that EXPLAIN can print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rung {
-    /// Names and types resolved.
-    Resolved,
-    /// Subqueries turned into joins.
-    Lowered,
-    /// After the rewrites.
-    Optimized,
-    /// The physical plan; the default.
-    Physical,
-}
-
-/// EXPLAIN (FORMAT …).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExplainFormat {
-    /// Indented lines.
-    Text,
-    /// JSON.
-    Json,
-    /// One XML document.
-    Xml,
-    /// One YAML document.
-    Yaml,
 }
 
 /// DISCARD's targets.

@@ -9,7 +9,7 @@ use super::definition::{
 };
 use super::grammar::Grammar;
 use super::statement::{Identifier, Statement};
-use crate::catalog::{EdgeKind, ReferentialAction};
+use crate::catalog::{EdgeKind, OnCommit, ReferentialAction};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
@@ -29,7 +29,7 @@ impl Grammar<'_, '_> {
     pub(super) fn create_table(&mut self, temporary: bool, data_subject: bool) -> Result<Statement, PlanError> {
         let if_not_exists = self.eat(&["IF", "NOT", "EXISTS"]);
         let name = self.object_name()?;
-        if self.word_is(0, "AS") || self.is_column_list_of_query() {
+        if self.word_is(0, "AS") || self.words_are(&["ON", "COMMIT"]) || self.is_column_list_of_query() {
             if data_subject {
                 return Err(PlanError::unsupported("CREATE DATA_SUBJECT TABLE … AS")
                     .hint("create the table with its primary key, then INSERT … SELECT"));
@@ -46,6 +46,7 @@ impl Grammar<'_, '_> {
             likes: Vec::new(),
             rules: Vec::new(),
             refused: None,
+            on_commit: None,
         };
         if self.eat(&["PARTITION", "OF"]) || self.eat(&["OF"]) {
             self.unsupported("partitions");
@@ -86,6 +87,7 @@ impl Grammar<'_, '_> {
         temporary: bool,
     ) -> Result<Statement, PlanError> {
         let columns = self.optional_columns()?;
+        let on_commit = if self.eat(&["ON", "COMMIT"]) { Some(self.on_commit()?) } else { None };
         self.expect(&["AS"])?;
         if self.word_is(0, "EXECUTE") {
             return Err(PlanError::unsupported("CREATE TABLE AS EXECUTE")
@@ -107,6 +109,7 @@ impl Grammar<'_, '_> {
             query,
             text,
             with_data,
+            on_commit,
         })))
     }
 
@@ -118,12 +121,7 @@ impl Grammar<'_, '_> {
             } else if self.eat(&["TABLESPACE"]) || self.eat(&["USING"]) {
                 self.identifier()?;
             } else if self.eat(&["ON", "COMMIT"]) {
-                if !self.eat(&["PRESERVE", "ROWS"]) {
-                    create.refused = Some("ON COMMIT DROP and DELETE ROWS".to_string());
-                    if !self.eat(&["DELETE", "ROWS"]) {
-                        self.expect(&["DROP"])?;
-                    }
-                }
+                create.on_commit = Some(self.on_commit()?);
             } else if self.eat(&["INHERITS"]) {
                 self.skip_parenthesized()?;
                 create.refused = Some("table inheritance".to_string());
@@ -135,6 +133,18 @@ impl Grammar<'_, '_> {
                 return Ok(());
             }
         }
+    }
+
+    /// What follows ON COMMIT.
+    fn on_commit(&mut self) -> Result<OnCommit, PlanError> {
+        if self.eat(&["PRESERVE", "ROWS"]) {
+            return Ok(OnCommit::PreserveRows);
+        }
+        if self.eat(&["DELETE", "ROWS"]) {
+            return Ok(OnCommit::DeleteRows);
+        }
+        self.expect(&["DROP"])?;
+        Ok(OnCommit::Drop)
     }
 
     fn table_element(&mut self, create: &mut CreateTable) -> Result<(), PlanError> {

@@ -1,6 +1,7 @@
 //! Casts that PostgreSQL inserts, and the typing of literals and parameters by their context.
 
 use super::{Resolver, Typed};
+use crate::catalog::Qualifier;
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::scalar::cast::{CastContext, CastMethod, select_common_type_for};
@@ -76,7 +77,7 @@ impl Resolver<'_> {
         };
         let parts = parse_identifier(text, true).ok()?;
         let (name, before) = parts.split_last()?;
-        let found = self.scope().class(before.last().map(String::as_str), name)?;
+        let found = self.scope().class(Qualifier::of(before), name)?;
         Some(Typed::literal(Datum::Oid(found.oid()), ScalarType::Regclass))
     }
 

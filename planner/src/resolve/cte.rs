@@ -2,7 +2,8 @@
 
 use super::levels::{outer_references, shift_hir};
 use super::outputs::{Limits, Outputs};
-use super::recursion::{Recursing, check_recursive_term, malformed, mentions};
+use super::recursion::{Bar, check_recursive_term, malformed, mentions};
+use super::returned::{Returned, writes};
 use super::scope::{Binding, Source, Visible, fold};
 use super::{CteBinding, Resolver, Typed};
 use crate::error::PlanError;
@@ -63,21 +64,24 @@ impl CteBinding {
             definition: None,
             used: false,
             locking: (0, 0),
-            recursing: None,
+            bar: None,
         }
     }
 }
 
 impl Resolver<'_> {
     /// Brings the CTEs into scope; the caller takes them out again.
-    pub(super) fn with_clause(&mut self, with: &With) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
+    ///
+    /// # Errors
+    /// 0A000 for a WITH query that writes anywhere but at the top.
+    pub(super) fn with_clause(&mut self, with: &With, at_top: bool) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
         let row_keys = std::mem::replace(&mut self.row_locks.with_row_keys, false);
-        let result = self.definitions(with);
+        let result = self.definitions(with, at_top);
         self.row_locks.with_row_keys = row_keys;
         result
     }
 
-    fn definitions(&mut self, with: &With) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
+    fn definitions(&mut self, with: &With, at_top: bool) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
         let mut definitions = Vec::new();
         let mut names: Vec<String> = Vec::new();
         for cte in &with.cte_tables {
@@ -86,16 +90,17 @@ impl Resolver<'_> {
                 return Err(PlanError::new("42712", format!("WITH query name \"{name}\" specified more than once"))
                     .at(self.at(cte.alias.name.span)));
             }
-            if let SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) = &*cte.query.body {
-                return Err(PlanError::unsupported("a data-modifying statement in WITH")
-                    .hint("Run the statements one after another in a transaction.")
-                    .at(self.at(cte.alias.name.span)));
+            if writes(&cte.query) {
+                let recursive = with.recursive && mentions(&cte.query, &name);
+                definitions.push(self.writing(cte, &name, at_top, recursive)?);
+                names.push(name);
+                continue;
             }
             let locking = self.row_locks.subqueries.len();
             let definition = if with.recursive && mentions(&cte.query, &name) {
                 Some(self.recursive(cte, &name)?)
             } else if with.recursive {
-                let why = Recursing::Malformed(self.at(cte.alias.name.span));
+                let why = Bar::Malformed(self.at(cte.alias.name.span));
                 self.forbidding(&name, why, |resolver| resolver.plain(cte, &name))?
             } else {
                 self.plain(cte, &name)?
@@ -115,13 +120,13 @@ impl Resolver<'_> {
     fn forbidding<T>(
         &mut self,
         name: &str,
-        why: Recursing,
+        why: Bar,
         body: impl FnOnce(&mut Self) -> Result<T, PlanError>,
     ) -> Result<T, PlanError> {
         let place = self.ctes.in_scope.len();
         // Nothing refers to it, so it needs no number of its own.
         let own = CteBinding::new(name, Vec::new(), CteId(self.ctes.next), None);
-        self.ctes.in_scope.push(CteBinding { recursing: Some(why), ..own });
+        self.ctes.in_scope.push(CteBinding { bar: Some(why), ..own });
         let result = body(self);
         self.ctes.in_scope.remove(place);
         result
@@ -141,6 +146,34 @@ impl Resolver<'_> {
         let inline = correlated.then(|| (value.clone(), self.frames.len()));
         self.ctes.in_scope.push(CteBinding::new(name, columns, id, inline));
         Ok((!correlated).then(|| CteDefinition::Plain { id, name: name.to_owned(), value }))
+    }
+
+    /// One that writes: what reads it reads what it returns. It is done whether anything reads it or not.
+    fn writing(
+        &mut self,
+        cte: &Cte,
+        name: &str,
+        at_top: bool,
+        recursive: bool,
+    ) -> Result<Arc<CteDefinition>, PlanError> {
+        let position = self.at(cte.alias.name.span);
+        if !at_top {
+            let message = "WITH clause containing a data-modifying statement must be at the top level";
+            return Err(PlanError::new("0A000", message).at(position));
+        }
+        if recursive {
+            let message = format!("recursive query \"{name}\" must not contain data-modifying statements");
+            return Err(PlanError::new("42P19", message).at(position));
+        }
+        let Returned { mut value, outputs, returns } = self.with_write(&cte.query, name)?;
+        let columns = self.cte_columns(cte, name, outputs)?;
+        value.named_outputs(name, &columns);
+        let id = self.fresh_cte();
+        let definition = Arc::new(CteDefinition::Plain { id, name: name.to_owned(), value });
+        let binding = CteBinding::new(name, columns, id, None);
+        let bar = (!returns).then_some(Bar::ReturnsNothing);
+        self.ctes.in_scope.push(CteBinding { definition: Some(definition.clone()), bar, ..binding });
+        Ok(definition)
     }
 
     fn cte_columns(
@@ -187,19 +220,19 @@ impl Resolver<'_> {
         check_recursive_term(right, name).map_err(|(error, span)| error.at(self.at(span)))?;
         let mark = self.ctes.in_scope.len();
         let within = match &query.with {
-            Some(with) => self.with_clause(with)?,
+            Some(with) => self.with_clause(with, false)?,
             None => Vec::new(),
         };
         let sublinks = self.nesting.sublinks;
-        let within_base = Recursing::Term { recursive: false, sublinks };
+        let within_base = Bar::Term { recursive: false, sublinks };
         let (mut base, outputs) =
             self.forbidding(name, within_base, |resolver| resolver.set_operand(left, &Outputs::Settled))?;
         let columns = self.cte_columns(cte, name, outputs)?;
         base.named_outputs(name, &columns);
         let id = self.fresh_cte();
-        let recursing = Some(Recursing::Term { recursive: true, sublinks });
+        let bar = Some(Bar::Term { recursive: true, sublinks });
         let own = CteBinding::new(name, columns.clone(), id, None);
-        self.ctes.in_scope.push(CteBinding { recursing, ..own });
+        self.ctes.in_scope.push(CteBinding { bar, ..own });
         let wanted: Vec<ColumnType> = base.types.clone();
         let (step, _) = self.set_operand(right, &Outputs::Hinted(&wanted))?;
         if aggregates(&step) && lists(right, name) {
@@ -259,7 +292,7 @@ impl Resolver<'_> {
     pub(super) fn cte_reference(&mut self, index: usize) -> Result<(Hir, Binding), PlanError> {
         self.ctes.in_scope[index].used = true;
         let cte = self.ctes.in_scope[index].clone();
-        if let Some(refusal) = cte.recursing.and_then(|recursing| recursing.refusal(&cte.name, self.nesting.sublinks)) {
+        if let Some(refusal) = cte.bar.and_then(|bar| bar.refusal(&cte.name, self.nesting.sublinks)) {
             return Err(refusal);
         }
         let types: Vec<ColumnType> = cte.columns.iter().map(|column| column.column_type.clone()).collect();

@@ -11,6 +11,7 @@ mod column;
 mod column_type_change;
 mod constraint;
 mod create;
+mod database;
 mod dependents;
 mod drop;
 mod enum_type;
@@ -31,11 +32,12 @@ pub use finish::pending_tables;
 pub use label::{SecurityLabelRow, security_labels};
 pub use sequence::check_sequence_position;
 
-use crate::catalog::{Catalog, Column, Scope, SearchPath, Table};
+use crate::catalog::{Catalog, Column, DatabaseId, Scope, SearchPath, Table};
 use crate::error::PlanError;
 use crate::parse::Statement;
 use crate::resolve::{SessionInfo, check_expression, statement};
 use change::DefinitionChange;
+use repr::id::is_temporary;
 use repr::{ColumnIndex, ColumnType, Id, IndexId, RelationId, SequenceId};
 
 /// A definition, ready to be carried out.
@@ -137,6 +139,25 @@ pub enum DdlEffect {
         /// What to answer.
         error: PlanError,
     },
+}
+
+impl DdlEffect {
+    /// Whether it concerns nothing but what a session has for itself.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            DdlEffect::CreateTable(id) | DdlEffect::DropTable(id) => is_temporary(id.0),
+            DdlEffect::Truncate(tables) | DdlEffect::Replace(tables) => tables.iter().all(|id| is_temporary(id.0)),
+            DdlEffect::CreateSequence(id) | DdlEffect::DropSequence(id) => is_temporary(id.0),
+            DdlEffect::RenewSequence { sequence, .. } => is_temporary(sequence.0),
+            DdlEffect::BuildIndex { table, .. }
+            | DdlEffect::DropIndex { table, .. }
+            | DdlEffect::ValidateCheck { table, .. }
+            | DdlEffect::ValidateNotNull { table, .. }
+            | DdlEffect::ValidateForeignKey { table, .. }
+            | DdlEffect::RewriteTable { table, .. }
+            | DdlEffect::RequireEmpty { table, .. } => is_temporary(table.0),
+        }
+    }
 }
 
 /// A column that is computed anew for every row.
@@ -246,8 +267,9 @@ pub fn plan_ddl<'a>(
 ///
 /// # Errors
 /// Those of the labels.
-pub fn plan_restored(catalog: &Catalog, hook: &ExpressionHook<'_>) -> Result<DdlPlan, PlanError> {
-    DefinitionChange::new(catalog.into(), Labels::TakeEffect, hook).finish(catalog, "SET")
+pub fn plan_restored(catalog: &Catalog, database: DatabaseId, hook: &ExpressionHook<'_>) -> Result<DdlPlan, PlanError> {
+    let path = SearchPath::within(database, catalog);
+    DefinitionChange::new(Scope { catalog, path: &path }, Labels::TakeEffect, hook).finish(catalog, "SET")
 }
 
 impl DefinitionChange<'_> {
@@ -260,6 +282,9 @@ impl DefinitionChange<'_> {
             }
             Statement::DropExtension { if_exists, names } => self.drop_extension(*if_exists, names),
             Statement::CreateSchema(create) => self.create_schema(create),
+            Statement::CreateDatabase(create) => self.create_database(create),
+            Statement::AlterDatabase(alter) => self.alter_database(alter),
+            Statement::DropDatabase(drop) => self.drop_database(drop),
             Statement::SetSchema { kind, if_exists, name, schema } => self.set_schema(*kind, *if_exists, name, schema),
             Statement::CreateTable(create) => self.create_table(create),
             Statement::AlterTable(alter) => self.alter_table(alter),

@@ -154,6 +154,17 @@ impl Resolver<'_> {
         result
     }
 
+    /// MERGE's target beside its source.
+    pub(super) fn merged_with(
+        &mut self,
+        target: FromItem,
+        source: FromItem,
+        kind: JoinKind,
+        on: &Expr,
+    ) -> Result<FromItem, PlanError> {
+        self.combine(target, source, kind, &JoinConstraint::On(on.clone()), false)
+    }
+
     fn combine(
         &mut self,
         mut left: FromItem,
@@ -398,14 +409,14 @@ impl Resolver<'_> {
                 }
             })
             .collect::<Result<_, _>>()?;
-        let (schema, relation) = match parts.as_slice() {
-            [relation] => (None, fold(relation)),
-            [schema, relation] => (Some(fold(schema)), fold(relation)),
+        let (database, schema, relation) = match parts.as_slice() {
+            [relation] => (None, None, fold(relation)),
+            [schema, relation] => (None, Some(fold(schema)), fold(relation)),
             [database, schema, relation] => {
-                let (schema, relation) = (fold(schema), fold(relation));
-                let own = self.session.path.require_own(Some(&fold(database)), &schema, &relation);
+                let (database, schema, relation) = (fold(database), fold(schema), fold(relation));
+                let own = self.session.path.require_own(Some(&database), &schema, &relation);
                 own.map_err(|error| error.at(position))?;
-                (Some(schema), relation)
+                (Some(database), Some(schema), relation)
             }
             [] => return Err(PlanError::new("42601", "a relation needs a name")),
             several => {
@@ -419,12 +430,16 @@ impl Resolver<'_> {
         {
             return Ok(NamedRelation::Cte(index));
         }
-        self.stored_relation(schema.as_deref(), &relation).map_err(|error| error.at(position))
+        self.stored_relation((database.as_deref(), schema.as_deref()), &relation).map_err(|error| error.at(position))
     }
 
     /// A table or catalog relation.
-    pub(super) fn stored_relation(&self, schema: Option<&str>, name: &str) -> Result<NamedRelation, PlanError> {
-        match self.scope().class(schema, name) {
+    pub(super) fn stored_relation(
+        &self,
+        (database, schema): (Option<&str>, Option<&str>),
+        name: &str,
+    ) -> Result<NamedRelation, PlanError> {
+        match self.scope().class((database, schema), name) {
             Some(Class::Relation(table)) => Ok(self.table_relation(table)),
             Some(Class::Sequence(sequence)) => Ok(NamedRelation::Sequence(Arc::clone(sequence))),
             Some(Class::System(found)) => Ok(system_relation(found)),

@@ -88,7 +88,12 @@ impl Resolver<'_> {
     }
 
     /// Refuses a value for a column that makes its own.
-    fn check_given(&self, table: &Table, index: ColumnIndex, overriding: Overriding) -> Result<(), PlanError> {
+    pub(super) fn check_given(
+        &self,
+        table: &Table,
+        index: ColumnIndex,
+        overriding: Overriding,
+    ) -> Result<(), PlanError> {
         let column = &table.columns[index];
         let refused =
             PlanError::new("428C9", format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name));
@@ -336,7 +341,7 @@ impl Resolver<'_> {
         self.complete_rows(table, &columns, relation, places, order_by)
     }
 
-    fn check_width(
+    pub(super) fn check_width(
         &self,
         columns: &[ColumnIndex],
         given: usize,

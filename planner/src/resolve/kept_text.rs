@@ -5,7 +5,7 @@
 //! another name. Works on tokens, so that the rest stays as it was written.
 
 use super::types::builtin;
-use crate::catalog::Scope;
+use crate::catalog::{Qualifier, Scope};
 use crate::parse::tokens_with_text;
 use crate::scalar::func::parse_identifier;
 use sqlparser::tokenizer::{Token, Word};
@@ -88,13 +88,13 @@ impl<'a> Respelling<'a, '_> {
         });
         let words: Vec<String> = words.collect();
         let Some((name, before)) = words.split_last() else { return };
-        let schema = before.last().map(String::as_str);
-        if schema.is_none() && builtin(name).is_some() {
+        let qualifier = Qualifier::of(before);
+        if before.is_empty() && builtin(name).is_some() {
             return;
         }
         let read = |scope: Scope<'a>| {
-            let plain = scope.enum_type(schema, name).map(|found| (found, ""));
-            plain.or_else(|| Some((scope.enum_type(schema, name.strip_prefix('_')?)?, "[]")))
+            let plain = scope.enum_type(qualifier, name).map(|found| (found, ""));
+            plain.or_else(|| Some((scope.enum_type(qualifier, name.strip_prefix('_')?)?, "[]")))
         };
         let Some((meant, suffix)) = read(self.from) else { return };
         if before.len() < 2 && read(self.to).is_some_and(|(found, _)| found.id == meant.id) {
@@ -121,9 +121,9 @@ impl<'a> Respelling<'a, '_> {
     fn relation(&mut self, at: usize, name: &str) {
         let Ok(parts) = parse_identifier(name, true) else { return };
         let Some((name, before)) = parts.split_last() else { return };
-        let schema = before.last().map(String::as_str);
-        let Some(meant) = self.from.class(schema, name) else { return };
-        if before.len() < 2 && self.to.class(schema, name).is_some_and(|found| found.oid() == meant.oid()) {
+        let qualifier = Qualifier::of(before);
+        let Some(meant) = self.from.class(qualifier, name) else { return };
+        if before.len() < 2 && self.to.class(qualifier, name).is_some_and(|found| found.oid() == meant.oid()) {
             return;
         }
         if let Some(spelled) = self.to.spelled_by_oid(meant.oid()) {
@@ -150,20 +150,20 @@ fn is_word(token: &Token, wanted: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::respelled;
-    use crate::catalog::{Catalog, EnumType, Namespace, NamespaceId, Scope, SearchPath};
+    use crate::catalog::{Catalog, DatabaseId, EnumType, Namespace, NamespaceId, Scope, SearchPath};
     use std::sync::Arc;
 
     #[test]
     fn types_and_relations_keep_their_meaning_and_the_rest_its_text() {
         let mut catalog = Catalog::default();
         for (id, name) in [(20_000, "a"), (20_001, "B")] {
-            catalog.namespaces.insert(NamespaceId(id), Namespace { name: name.into() });
+            catalog.namespaces.insert(NamespaceId(id), Namespace { name: name.into(), database: DatabaseId::FIRST });
         }
         for (id, namespace) in [(20_010, NamespaceId(20_000)), (20_020, NamespaceId(20_001))] {
             let found = EnumType { id, name: "mood".into(), namespace, labels: Vec::new() };
             catalog.enums.insert(id, Arc::new(found));
         }
-        let path = SearchPath::of("a", "u", "d", &catalog);
+        let path = SearchPath::of("a", "u", ("d", DatabaseId::FIRST), &catalog);
         let (from, to) = (Scope { catalog: &catalog, path: &path }, Scope::from(&catalog));
         for (text, expected) in [
             ("'x'::mood", "'x'::a.mood"),

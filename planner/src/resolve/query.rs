@@ -35,12 +35,14 @@ impl Resolver<'_> {
         {
             return Err(PlanError::new("42601", "syntax error at the end of the query"));
         }
+        let at_top = std::mem::take(&mut self.ctes.at_top);
         if let SetExpr::Query(inner) = &*query.body {
+            self.ctes.at_top = at_top;
             return self.query(&without_parentheses(query, inner)?, outputs);
         }
         let mark = self.ctes.in_scope.len();
         let definitions = match &query.with {
-            Some(with) => self.with_clause(with)?,
+            Some(with) => self.with_clause(with, at_top)?,
             None => Vec::new(),
         };
         let order_by = order_items(query)?;

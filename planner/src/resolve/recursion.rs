@@ -1,29 +1,37 @@
 //! Where the name of a recursive query may stand in its recursive term: once, and where more of its rows take none away.
 //!
-//! Subqueries of expressions are refused where they are resolved: see `Recursing`.
+//! Subqueries of expressions are refused where they are resolved: see `Bar`.
 
 use super::scope::fold;
 use crate::error::PlanError;
-use sqlparser::ast::{Ident, JoinOperator, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins};
+use sqlparser::ast::{
+    Ident, JoinOperator, Query, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, TableWithJoins,
+    UpdateTableFromKind,
+};
 use sqlparser::tokenizer::Span;
 
-/// What a reference to a recursive query's name means while the query itself is being resolved.
+/// Why the name of a WITH query may not stand everywhere in FROM: that of a recursive one, while it is being resolved itself.
 #[derive(Clone, Copy)]
-pub(super) enum Recursing {
+pub(super) enum Bar {
     /// It does not have the form of a recursive query; the name stands there.
     Malformed(Option<u32>),
     /// It stands in one of the terms, within so many subqueries of expressions or more.
     Term { recursive: bool, sublinks: usize },
+    /// It writes, and has no RETURNING.
+    ReturnsNothing,
 }
 
-impl Recursing {
+impl Bar {
     /// Why the name may not stand within that many subqueries of expressions.
     pub(super) fn refusal(self, name: &str, sublinks: usize) -> Option<PlanError> {
         match self {
-            Recursing::Malformed(position) => Some(malformed(name).at(position)),
-            Recursing::Term { sublinks: around, .. } if sublinks > around => Some(misplaced(name, "a subquery")),
-            Recursing::Term { recursive: false, .. } => Some(misplaced(name, "its non-recursive term")),
-            Recursing::Term { recursive: true, .. } => None,
+            Bar::Malformed(position) => Some(malformed(name).at(position)),
+            Bar::Term { sublinks: around, .. } if sublinks > around => Some(misplaced(name, "a subquery")),
+            Bar::Term { recursive: false, .. } => Some(misplaced(name, "its non-recursive term")),
+            Bar::Term { recursive: true, .. } => None,
+            Bar::ReturnsNothing => {
+                Some(PlanError::new("0A000", format!("WITH query \"{name}\" does not have a RETURNING clause")))
+            }
         }
     }
 }
@@ -90,13 +98,26 @@ impl References<'_> {
                 self.body(left, of_left);
                 self.body(right, of_right);
             }
-            SetExpr::Values(_)
-            | SetExpr::Insert(_)
-            | SetExpr::Update(_)
-            | SetExpr::Delete(_)
-            | SetExpr::Merge(_)
-            | SetExpr::Table(_) => {}
+            SetExpr::Insert(write) | SetExpr::Update(write) | SetExpr::Delete(write) => self.write(write, around),
+            SetExpr::Values(_) | SetExpr::Merge(_) | SetExpr::Table(_) => {}
         }
+    }
+
+    /// What a write reads beside its target.
+    fn write(&mut self, write: &Statement, around: Around) {
+        let items = match write {
+            Statement::Insert(insert) => {
+                insert.source.iter().for_each(|query| self.query(query, around));
+                return;
+            }
+            Statement::Update(update) => match &update.from {
+                Some(UpdateTableFromKind::AfterSet(items)) => items.as_slice(),
+                Some(UpdateTableFromKind::BeforeSet(_)) | None => &[],
+            },
+            Statement::Delete(delete) => delete.using.as_deref().unwrap_or_default(),
+            _ => &[],
+        };
+        items.iter().for_each(|item| self.joined(item, around));
     }
 
     fn joined(&mut self, item: &TableWithJoins, around: Around) {

@@ -9,11 +9,11 @@ use super::Resolver;
 use super::levels::outer_references;
 use super::outputs::{Limits, Outputs};
 use super::query::as_subquery;
+use super::returned::returned_to;
 use super::scope::{Binding, Frame, FromItem, Source, Visible, fold};
 use super::write_subquery::given_rows;
 use crate::error::PlanError;
-use crate::hir::walk::Visitor;
-use crate::hir::{Hir, HirNode, HirQuery, LockStrength, LockWait, OutputColumn, RowLock};
+use crate::hir::{Hir, HirQuery, LockStrength, LockWait, OutputColumn, RowLock};
 use crate::names::Names;
 use crate::parse::row_lock::read;
 use crate::scalar::table_func::LOCKED_ROWS;
@@ -154,6 +154,13 @@ impl Resolver<'_> {
                 .hint("Lock the rows in a query of their own, in the same transaction."));
         }
         self.under_definitions(&mut resolved.relation);
+        if !returned_to(&resolved.relation).is_empty() {
+            let clause = query.locks.first().map_or_else(String::new, |clause| read(clause).0.clause());
+            return Err(PlanError::unsupported(format!(
+                "{clause} of rows that are found by what a WITH query returns"
+            ))
+            .hint("Lock the rows before, in the same transaction."));
+        }
         let columns = resolved.columns.clone();
         let types: Vec<ColumnType> = columns.iter().map(|column| column.column_type.clone()).collect();
         let number = self.row_locks.subqueries.len();
@@ -210,14 +217,4 @@ fn subquery_item(hir: Hir, outputs: Vec<OutputColumn>) -> FromItem {
         })
         .collect();
     FromItem::single(hir, Binding { source: Source::Subquery, ..Binding::of("", columns) })
-}
-
-pub(super) fn reads(relation: &Hir, id: crate::hir::CteId) -> bool {
-    let mut found = false;
-    Visitor {
-        operator: &mut |hir| found |= matches!(hir.node, HirNode::GetCte(read, _) if read == id),
-        expression: &mut |_| (),
-    }
-    .relation(relation);
-    found
 }

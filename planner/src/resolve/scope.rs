@@ -84,6 +84,7 @@ pub(super) enum Clause {
     ColumnGenerated,
     Transform,
     CopyWhere,
+    MergeWhen,
     ExecuteParameters,
     AggregateArguments,
     AggregateFilter,
@@ -116,6 +117,7 @@ impl Clause {
             Clause::ColumnGenerated => "column generation expressions",
             Clause::Transform => "transform expressions",
             Clause::CopyWhere => "COPY FROM WHERE conditions",
+            Clause::MergeWhen => "MERGE WHEN conditions",
             Clause::ExecuteParameters => "EXECUTE parameters",
             Clause::AggregateArguments => "aggregate function calls",
             Clause::AggregateFilter => "FILTER",
@@ -149,6 +151,7 @@ impl Clause {
             | Clause::ColumnGenerated
             | Clause::Transform
             | Clause::CopyWhere
+            | Clause::MergeWhen
             | Clause::ExecuteParameters
             | Clause::AggregateArguments
             | Clause::AggregateFilter => false,

@@ -3,11 +3,12 @@
 use super::copy_terms::{check_in_query, check_in_table};
 use super::levels::has_subquery;
 use super::outputs::Outputs;
+use super::returned::writes_in_with;
 use super::scope::{Clause, Frame};
 use super::{Resolver, SessionInfo};
 use crate::catalog::{Catalog, Column, Table};
 use crate::error::PlanError;
-use crate::hir::{HirExpr, HirQuery, InsertHir, OutputColumn, WriteHir};
+use crate::hir::{HirExpr, HirQuery, InsertHir, OutputColumn, WithHir, WithMain, WriteHir};
 use crate::parse::definition::CreateTableAs;
 use crate::parse::statement::{
     ExplainOptions, ExportFormat, ObjectName, SubjectReference, Subscribe, SubscribeForm, SubscribeTerms,
@@ -29,6 +30,8 @@ pub enum Resolved {
     Query(Box<HirQuery>),
     /// INSERT, UPDATE, DELETE.
     Write(Box<WriteHir>),
+    /// One of these, and what its WITH writes.
+    With(Box<WithHir>),
     /// CREATE TABLE … AS.
     CreateTableAs {
         /// As it was parsed.
@@ -103,6 +106,10 @@ impl Resolved {
         match self {
             Resolved::Query(query) | Resolved::CreateTableAs { query, .. } => query.locking = locking,
             Resolved::Write(write) => write.source_mut().locking = locking,
+            Resolved::With(with) => match &mut with.main {
+                WithMain::Query(query) => query.locking = locking,
+                WithMain::Write(write) => write.source_mut().locking = locking,
+            },
             Resolved::CopyTo { what, .. } | Resolved::DeclareCursor { what, .. } | Resolved::Explain { what, .. } => {
                 what.run_first(locking)?;
             }
@@ -150,6 +157,7 @@ pub(crate) fn resolve_reads(
 ) -> Result<(Resolved, ParamTypes, BTreeSet<RelationId>), PlanError> {
     let mut resolver = Resolver::new(catalog, session, &parsed.text, param_types);
     let result = resolver.statement(&parsed.statement).and_then(|mut resolved| {
+        resolved.with_writes(std::mem::take(&mut resolver.ctes.writes))?;
         resolved.run_first(resolver.take_locking())?;
         Ok((resolved, resolver.finish_params()?))
     });
@@ -349,6 +357,7 @@ impl Resolver<'_> {
         match statement {
             Statement::Sql(sql) => self.sql(sql),
             Statement::CreateTableAs(create) => {
+                self.ctes.at_top = true;
                 let query = self.query(&create.query, Outputs::Settled)?;
                 Ok(Resolved::CreateTableAs { create: create.clone(), query: Box::new(query) })
             }
@@ -371,49 +380,64 @@ impl Resolver<'_> {
     }
 
     fn sql(&mut self, sql: &ast::Statement) -> Result<Resolved, PlanError> {
-        let write = match sql {
-            ast::Statement::Query(query) => match &*query.body {
-                ast::SetExpr::Insert(inner) | ast::SetExpr::Update(inner) | ast::SetExpr::Delete(inner) => {
-                    return self.write_under_with(query, inner);
-                }
-                ast::SetExpr::Merge(_) => return Err(PlanError::unsupported("MERGE").hint("Use INSERT … ON CONFLICT.")),
-                ast::SetExpr::Select(_)
-                | ast::SetExpr::Query(_)
-                | ast::SetExpr::SetOperation { .. }
-                | ast::SetExpr::Values(_)
-                | ast::SetExpr::Table(_) => return Ok(Resolved::Query(Box::new(self.query(query, Outputs::Settled)?))),
-            },
+        let ast::Statement::Query(query) = sql else {
+            return Ok(Resolved::Write(Box::new(self.bare_write(sql)?)));
+        };
+        match &*query.body {
+            ast::SetExpr::Insert(inner)
+            | ast::SetExpr::Update(inner)
+            | ast::SetExpr::Delete(inner)
+            | ast::SetExpr::Merge(inner) => Ok(Resolved::Write(Box::new(self.write_under_with(query, inner, true)?))),
+            ast::SetExpr::Select(_)
+            | ast::SetExpr::Query(_)
+            | ast::SetExpr::SetOperation { .. }
+            | ast::SetExpr::Values(_)
+            | ast::SetExpr::Table(_) => {
+                self.ctes.at_top = true;
+                Ok(Resolved::Query(Box::new(self.query(query, Outputs::Settled)?)))
+            }
+        }
+    }
+
+    /// INSERT, UPDATE, DELETE without WITH.
+    fn bare_write(&mut self, sql: &ast::Statement) -> Result<WriteHir, PlanError> {
+        Ok(match sql {
             ast::Statement::Insert(insert) => WriteHir::Insert(self.insert(insert)?),
             ast::Statement::Update(update) => WriteHir::Update(self.update(update)?),
             ast::Statement::Delete(delete) => WriteHir::Delete(self.delete(delete)?),
-            ast::Statement::Merge(_) => return Err(PlanError::unsupported("MERGE").hint("Use INSERT … ON CONFLICT.")),
+            ast::Statement::Merge(merge) => WriteHir::Merge(self.merge(merge)?),
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_whitespace().take(2).collect();
                 return Err(PlanError::unsupported(words.join(" ")));
             }
-        };
-        Ok(Resolved::Write(Box::new(write)))
+        })
     }
 
     /// WITH … INSERT, UPDATE, DELETE: the CTEs stand around the source.
-    fn write_under_with(&mut self, query: &ast::Query, inner: &ast::Statement) -> Result<Resolved, PlanError> {
+    pub(super) fn write_under_with(
+        &mut self,
+        query: &ast::Query,
+        inner: &ast::Statement,
+        at_top: bool,
+    ) -> Result<WriteHir, PlanError> {
         let mark = self.ctes.in_scope.len();
         let definitions = match &query.with {
-            Some(with) => self.with_clause(with)?,
+            Some(with) if with.recursive && matches!(inner, ast::Statement::Merge(_)) => {
+                return Err(PlanError::new("42601", "WITH RECURSIVE is not supported for MERGE statement"));
+            }
+            Some(with) => self.with_clause(with, at_top)?,
             None => Vec::new(),
         };
-        let resolved = self.sql(inner);
+        let write = self.bare_write(inner);
         self.leave_ctes(mark);
-        let mut resolved = resolved?;
-        if let Resolved::Write(write) = &mut resolved {
-            let source = write.source_mut();
-            for definition in definitions.into_iter().rev() {
-                let relation = std::mem::replace(&mut source.relation, crate::hir::Hir::unit());
-                source.relation = definition.wrap(relation);
-            }
+        let mut write = write?;
+        let source = write.source_mut();
+        for definition in definitions.into_iter().rev() {
+            let relation = std::mem::replace(&mut source.relation, crate::hir::Hir::unit());
+            source.relation = definition.wrap(relation);
         }
-        Ok(resolved)
+        Ok(write)
     }
 
     /// What stands in FROM by a name that our own grammar read.
@@ -423,7 +447,7 @@ impl Resolver<'_> {
             Some(schema) => self.scope().require_namespace(schema).map(|_| ()),
             None => Ok(()),
         });
-        let found = there.and_then(|()| self.stored_relation(name.schema.as_deref(), &name.name));
+        let found = there.and_then(|()| self.stored_relation((None, name.schema.as_deref()), &name.name));
         found.map_err(|error| error.at(Some(name.position)))
     }
 
@@ -460,15 +484,15 @@ impl Resolver<'_> {
                 if copy.direction == CopyDirection::FromStdin {
                     return Err(PlanError::new("42601", "COPY FROM needs a table"));
                 }
-                if let Resolved::Write(write) = &what {
-                    let returning = match &**write {
-                        WriteHir::Insert(insert) => &insert.returning,
-                        WriteHir::Update(update) => &update.returning,
-                        WriteHir::Delete(delete) => &delete.returning,
-                    };
-                    if returning.is_none() {
-                        return Err(PlanError::new("0A000", "COPY query must have a RETURNING clause"));
-                    }
+                if let Resolved::Write(write) = &what
+                    && let WriteHir::Merge(_) = &**write
+                {
+                    return Err(PlanError::new("0A000", "MERGE not supported in COPY"));
+                }
+                if let Resolved::Write(write) = &what
+                    && write.returning().is_none()
+                {
+                    return Err(PlanError::new("0A000", "COPY query must have a RETURNING clause"));
                 }
                 if let Resolved::Query(query) = &what {
                     check_in_query(&options, &query.columns)?;
@@ -559,6 +583,10 @@ impl Resolver<'_> {
     }
 
     fn subscribe(&mut self, subscribe: &Subscribe) -> Result<Resolved, PlanError> {
+        if writes_in_with(&subscribe.query) {
+            let message = "SUBSCRIBE must not contain data-modifying statements in WITH";
+            return Err(PlanError::new("0A000", message));
+        }
         let query = self.query(&subscribe.query, Outputs::Settled)?;
         Ok(Resolved::Subscribe {
             query: Box::new(query),

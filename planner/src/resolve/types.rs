@@ -134,7 +134,9 @@ fn named(name: &ObjectName, modifiers: &[String], scope: Scope<'_>) -> Result<Co
     };
     if let Some(schema) = schema {
         scope.path.require_own(database, schema, last)?;
-        scope.require_namespace(schema)?;
+        if !scope.path.is_of_kept_texts() {
+            scope.require_namespace(schema)?;
+        }
     }
     if schema == Some("pg_catalog") {
         return with_modifiers(builtin(last).ok_or_else(unknown)?, last, modifiers);
@@ -145,7 +147,7 @@ fn named(name: &ObjectName, modifiers: &[String], scope: Scope<'_>) -> Result<Co
         // Unquoted `char` never comes here; quoted "char" is the one-byte type.
         return with_modifiers(scalar, last, modifiers);
     }
-    let found = user_type(schema, last, scope).ok_or_else(unknown)?;
+    let found = user_type((database, schema), last, scope).ok_or_else(unknown)?;
     with_modifiers(found, last, modifiers)
 }
 
@@ -217,15 +219,15 @@ pub(crate) fn by_name<'a>(name: &str, scope: impl Into<Scope<'a>>) -> Option<Sca
             scalar => ScalarType::Array(Box::new(scalar)),
         });
     }
-    builtin(name).or_else(|| user_type(None, name, scope))
+    builtin(name).or_else(|| user_type((None, None), name, scope))
 }
 
 /// A type that somebody created, or its array.
-pub(crate) fn user_type(schema: Option<&str>, name: &str, scope: Scope<'_>) -> Option<ScalarType> {
-    if let Some(found) = scope.enum_type(schema, name) {
+pub(crate) fn user_type(before: (Option<&str>, Option<&str>), name: &str, scope: Scope<'_>) -> Option<ScalarType> {
+    if let Some(found) = scope.enum_type(before, name) {
         return Some(ScalarType::Enum(found.id));
     }
-    let found = scope.enum_type(schema, name.strip_prefix('_')?)?;
+    let found = scope.enum_type(before, name.strip_prefix('_')?)?;
     Some(ScalarType::Array(Box::new(ScalarType::Enum(found.id))))
 }
 

@@ -14,6 +14,7 @@ pub(super) enum ViewWrite {
     Insert,
     Update,
     Delete,
+    Merge,
 }
 
 impl ViewWrite {
@@ -22,6 +23,7 @@ impl ViewWrite {
             ViewWrite::Insert => format!("cannot insert into view \"{view}\""),
             ViewWrite::Update => format!("cannot update view \"{view}\""),
             ViewWrite::Delete => format!("cannot delete from view \"{view}\""),
+            ViewWrite::Merge => format!("cannot execute MERGE on relation \"{view}\""),
         }
     }
 
@@ -30,6 +32,7 @@ impl ViewWrite {
             ViewWrite::Insert => ("inserting into", "INSERT"),
             ViewWrite::Update => ("updating", "UPDATE"),
             ViewWrite::Delete => ("deleting from", "DELETE"),
+            ViewWrite::Merge => ("merging into", "MERGE"),
         };
         format!(
             "To enable {doing} the view, provide an INSTEAD OF {event} trigger or an unconditional ON {event} DO INSTEAD rule."
@@ -40,6 +43,12 @@ impl ViewWrite {
 impl Resolver<'_> {
     /// Why a view cannot be written.
     pub(super) fn unwritable(&self, table: &Arc<Table>, write: ViewWrite) -> PlanError {
+        if let ViewWrite::Merge = write {
+            let materialized = table.view.as_ref().is_some_and(|view| view.materialized);
+            let what = if materialized { "materialized views" } else { "views" };
+            return PlanError::new("0A000", format!("cannot execute MERGE on relation \"{}\"", table.name))
+                .detail(format!("This operation is not supported for {what}."));
+        }
         let mut table = Arc::clone(table);
         loop {
             let Some(view) = &table.view else {

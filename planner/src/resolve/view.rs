@@ -7,10 +7,11 @@
 use super::kept_text::respelled;
 use super::outputs::Outputs;
 use super::query::locks;
+use super::returned::writes_in_with;
 use super::scope::FromItem;
 use super::view_names::{Meaning, Mention, Trace};
 use super::{Resolver, SessionInfo, ViewUse};
-use crate::catalog::{Catalog, Scope, Table, View};
+use crate::catalog::{Catalog, Qualifier, Scope, Table, View};
 use crate::error::PlanError;
 use crate::hir::{HirQuery, OutputColumn};
 use crate::ownership::quote_identifier;
@@ -57,6 +58,9 @@ pub(super) fn opaque(text: &str, catalog: &Catalog) -> Result<HirQuery, PlanErro
 fn meaning(text: &str, scope: Scope<'_>, views: ViewUse, traced: bool) -> Result<(HirQuery, Trace), PlanError> {
     let session = SessionInfo { path: scope.path.clone(), views };
     let query = parse_query(text)?;
+    if writes_in_with(&query) {
+        return Err(PlanError::new("0A000", "views must not contain data-modifying statements in WITH"));
+    }
     let mut resolver = Resolver::new(scope.catalog, &session, text, &[]);
     resolver.keeps = true;
     resolver.trace = traced.then(Trace::default);
@@ -135,9 +139,7 @@ impl Edits {
 fn respelled_relation(text: &str, id: RelationId, whole: &Span, from: Scope<'_>, to: Scope<'_>) -> Option<Edit> {
     let parts = parse_identifier(written(text, whole), true).ok()?;
     let (name, before) = parts.split_last()?;
-    let read = |scope: Scope<'_>| {
-        scope.class(before.last().map(String::as_str), name).is_some_and(|found| found.oid() == id.0)
-    };
+    let read = |scope: Scope<'_>| scope.class(Qualifier::of(before), name).is_some_and(|found| found.oid() == id.0);
     if !read(from) || before.len() < 2 && read(to) {
         return None;
     }
@@ -282,7 +284,7 @@ pub(super) fn still_means(old: &Catalog, new: &Catalog) -> Result<(), PlanError>
         else {
             continue;
         };
-        let renamed = old.namespaces != new.namespaces;
+        let renamed = old.namespaces != new.namespaces || old.databases != new.databases;
         if !(types_changed || renamed || view.reads.keys().any(changed)) {
             continue;
         }
@@ -317,6 +319,7 @@ fn compare(table: &Table, view: &View, before: &View, baseline: &Catalog, new: &
 /// The new catalog with the names that the old one had, and without the columns that are new.
 fn as_it_was(old: &Catalog, new: &Catalog) -> Catalog {
     let mut baseline = new.clone();
+    baseline.databases.extend(old.databases.iter().map(|(id, then)| (*id, then.clone())));
     baseline.namespaces.extend(old.namespaces.iter().map(|(id, then)| (*id, then.clone())));
     for (id, found) in &mut baseline.enums {
         if let Some(then) = old.enums.get(id) {

@@ -8,7 +8,7 @@
 
 use super::dml::source_query;
 use super::levels::has_subquery;
-use super::row_lock::reads;
+use super::returned::reads;
 use super::{Resolver, Typed};
 use crate::hir::{BesideHir, Hir, HirExpr, HirNode};
 use crate::names::Names;

@@ -4,7 +4,7 @@ pub mod acts;
 pub(crate) mod names;
 
 use super::table_func::GivenRows;
-use crate::catalog::{Catalog, SearchPath};
+use crate::catalog::{Catalog, DatabaseId, SearchPath};
 use acts::SessionActs;
 use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
@@ -39,6 +39,10 @@ pub trait Environment: Send + Sync {
     fn session_user(&self) -> String;
     /// The database's name.
     fn database(&self) -> String;
+    /// Which of the catalog's databases that is.
+    fn database_id(&self) -> DatabaseId {
+        DatabaseId::FIRST
+    }
     /// `pg_backend_pid()`.
     fn backend_pid(&self) -> i32;
     /// Advances a sequence and returns its new value.
@@ -57,6 +61,11 @@ pub trait Environment: Send + Sync {
     fn sleep(&self, duration: Duration) -> Result<(), ValueError>;
     /// Approximate bytes of a relation for `pg_relation_size`.
     fn relation_size(&self, relation: repr::RelationId) -> i64;
+    /// The same of all relations of a database.
+    fn database_size(&self, _database: DatabaseId) -> i64 {
+        let sizes = self.catalog().relations.keys().map(|id| self.relation_size(*id));
+        sizes.fold(0, i64::saturating_add)
+    }
     /// What functions do in the session.
     fn acts(&self) -> Result<&dyn SessionActs, ValueError> {
         nothing_to_ask()

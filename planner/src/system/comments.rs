@@ -1,7 +1,6 @@
 //! Comments, by what they are about: the rows of pg_description, and what obj_description finds.
 
 use super::extension;
-use super::schemas::PUBLIC;
 use crate::catalog::{Catalog, NamespaceId};
 use repr::{Id, IndexId, SequenceId};
 
@@ -44,8 +43,10 @@ pub(crate) fn comments(catalog: &Catalog) -> Vec<Comment<'_>> {
             found.push(Comment { class: PG_EXTENSION, object: id, number: 0, text: extension.comment });
         }
     }
-    if !catalog.comments.contains_key(&PUBLIC) && catalog.namespaces.contains_key(&NamespaceId::PUBLIC) {
-        found.push(Comment { class: PG_NAMESPACE, object: PUBLIC, number: 0, text: "standard public schema" });
+    for (NamespaceId(id), schema) in &catalog.namespaces {
+        if schema.name == "public" && !catalog.comments.contains_key(id) {
+            found.push(Comment { class: PG_NAMESPACE, object: *id, number: 0, text: "standard public schema" });
+        }
     }
     found
 }

@@ -47,5 +47,10 @@ pub(crate) fn installed(catalog: &Catalog) -> impl Iterator<Item = (Id, &'static
 
 /// The OID of an extension that is there.
 pub(crate) fn id(catalog: &Catalog, name: &str) -> Option<Id> {
-    if name == ALWAYS.0 { Some(ALWAYS.1) } else { catalog.extensions.get(name).copied() }
+    always(name).or_else(|| catalog.extensions.get(name).copied())
+}
+
+/// The OID of one that is there without being created.
+pub(crate) fn always(name: &str) -> Option<Id> {
+    (name == ALWAYS.0).then_some(ALWAYS.1)
 }

@@ -23,7 +23,6 @@ use std::sync::Arc;
 /// OID of the one role.
 pub(super) const OWNER: u32 = 10;
 /// OID of the one database.
-pub(super) const DATABASE: u32 = 5;
 /// OID of the access method `heap`.
 pub(super) const HEAP: u32 = 2;
 /// OID of the access method that indexes are shown with, `btree`.

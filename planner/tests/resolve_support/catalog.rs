@@ -54,6 +54,7 @@ fn table(id: u32, name: &str, columns: Vec<Column>, indexes: Vec<Index>) -> Tabl
         pending: None,
         view: None,
         max_lag_ms: 0,
+        on_commit: planner::catalog::OnCommit::default(),
     }
 }
 

@@ -140,6 +140,7 @@ pub fn catalog() -> Catalog {
             pending: None,
             view: None,
             max_lag_ms: 0,
+            on_commit: planner::catalog::OnCommit::default(),
         };
         catalog.add_relation(Arc::new(table));
     }

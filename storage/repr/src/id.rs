@@ -11,6 +11,14 @@ pub type Id = u32;
 /// The first id given to an object that a user creates.
 pub const FIRST_USER_ID: Id = 16_384;
 
+/// From here on ids are of objects that one session has for itself.
+pub const FIRST_TEMPORARY_ID: Id = 1 << 31;
+
+/// Whether an object is a session's own.
+pub fn is_temporary(id: Id) -> bool {
+    id >= FIRST_TEMPORARY_ID
+}
+
 macro_rules! object_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

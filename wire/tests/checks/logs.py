@@ -181,11 +181,13 @@ def secure(tally):
     try:
         server.start([*JSON], insecure=False)
         password = server.password()
-        connect = lambda user, password: psycopg.connect(host="127.0.0.1", port=server.port, user=user, password=password, dbname=WORD, sslmode="require", connect_timeout=10).close()
+        connect = lambda user, password, name=WORD: psycopg.connect(host="127.0.0.1", port=server.port, user=user, password=password, dbname=name, sslmode="require", connect_timeout=10).close()
         for _ in range(4):
             ignoring(connect, WORD, "x")
             ignoring(connect, "controller", WORD)
-        connect("controller", password)
+        # A database that is not there: its name is what somebody typed, too.
+        ignoring(connect, "controller", password)
+        connect("controller", password, "postgres")
         strangers(server)
         found = events(server)
         tally.equal(server.stop(), 0, "secure: SIGTERM")

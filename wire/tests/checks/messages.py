@@ -142,6 +142,49 @@ SCRIPTS = {
         Q EXECUTE t
         Q EXECUTE s
     """,
+    "databases": """
+        Q CREATE DATABASE made WITH OWNER DEFAULT ENCODING 'UTF8' LC_COLLATE 'C' TEMPLATE template0 CONNECTION LIMIT -1
+        Q CREATE DATABASE made
+        Q CREATE DATABASE template1
+        Q CREATE DATABASE other TEMPLATE nosuch
+        Q CREATE DATABASE other SPEED 7
+        Q CREATE DATABASE other ENCODING 'UTF8' ENCODING 'UTF8'
+        Q CREATE DATABASE other CONNECTION LIMIT -2
+        Q CREATE DATABASE other TABLESPACE nosuch
+        Q CREATE DATABASE other STRATEGY quickly
+        Q CREATE DATABASE other; SELECT 1
+        P - | CREATE DATABASE "An other"
+        B - -
+        E -
+        S
+        Q BEGIN
+        Q CREATE DATABASE within
+        Q ROLLBACK
+        Q BEGIN
+        Q DROP DATABASE made
+        Q ROLLBACK
+        Q BEGIN
+        Q ALTER DATABASE made RENAME TO renamed
+        Q COMMIT
+        Q ALTER DATABASE renamed RENAME TO made
+        Q ALTER DATABASE made RENAME TO "An other"
+        Q ALTER DATABASE nosuch RENAME TO made
+        Q ALTER DATABASE nosuch RENAME TO another
+        Q ALTER DATABASE nosuch OWNER TO CURRENT_USER
+        Q SELECT datname FROM pg_database WHERE datname IN ('made', 'An other', 'other', 'within', 'renamed') ORDER BY 1
+        Q SELECT 1 FROM made.public.nosuch
+        Q CREATE TABLE made.public.nosuch (i int)
+        Q DROP DATABASE nosuch
+        Q DROP DATABASE IF EXISTS nosuch
+        Q DROP DATABASE IF EXISTS nosuch WITH (FORCE)
+        Q DROP DATABASE template0
+        Q DROP DATABASE made WITH (SPEED)
+        Q DROP DATABASE made WITH FORCE
+        Q DROP DATABASE made, "An other"
+        Q DROP DATABASE made (FORCE)
+        Q DROP DATABASE "An other"
+        Q SELECT datname FROM pg_database WHERE datname IN ('made', 'An other', 'other', 'within', 'renamed') ORDER BY 1
+    """,
     "a failed block": """
         P s | SELECT 1
         P r | ROLLBACK

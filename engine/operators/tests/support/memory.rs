@@ -107,6 +107,7 @@ fn table(id: RelationId, width: usize) -> Table {
         pending: None,
         view: None,
         max_lag_ms: 0,
+        on_commit: planner::catalog::OnCommit::default(),
     }
 }
 

@@ -52,6 +52,11 @@ impl Session {
                 set(report.operators.first_mut(), actual(rows, timing.then_some((None, took))));
                 Ok(took)
             }
+            Planned::With(plan) => {
+                let started = Instant::now();
+                self.with_written(plan, params.clone())?;
+                Ok(started.elapsed())
+            }
             Planned::Gdpr(request, table, key) => {
                 self.analyze_subject_request(report, (*request, *table, key), params, timing)
             }
@@ -131,7 +136,7 @@ impl Session {
 
     /// What each operator of a plan did, and what is held of the views that it reads.
     fn fill(&mut self, report: &mut Report, profile: &Profile) {
-        let catalog = self.catalog();
+        let catalog = self.own(&self.catalog());
         let published = self.database.published.load_full();
         for operator in &mut report.operators {
             let Some(actual) = operator.node.and_then(|node| profile.actual(node)) else { continue };

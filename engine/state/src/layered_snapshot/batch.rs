@@ -26,7 +26,7 @@ impl LayeredSnapshot {
             };
             return Ok(values.into_iter().map(located).collect());
         }
-        if self.has_changes() || shape.key_form == KeyForm::Ordered {
+        if self.changes(shape.id()) || shape.key_form == KeyForm::Ordered {
             let located = |value: Vec<u8>| {
                 let located = self.located_by_value(shape, index, &value)?;
                 Ok::<_, SqlError>((value, located))
@@ -56,7 +56,7 @@ impl LayeredSnapshot {
         mut located: Vec<Located>,
     ) -> Result<Vec<(Located, Option<Row>)>, SqlError> {
         located.sort_unstable_by(|(one, owner), (other, other_owner)| (owner, one).cmp(&(other_owner, other)));
-        if self.has_changes() {
+        if self.changes(shape.id()) {
             let read = |located: Located| {
                 let row = self.get_located(shape, &located)?;
                 Ok::<_, SqlError>((located, row))

@@ -62,7 +62,7 @@ impl LayeredSnapshot {
                 }))
             }
         };
-        if self.layers.is_empty() {
+        if !self.changes(table.id) {
             return Ok(Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row)))));
         }
         let (this, relation) = (self.clone(), table.id);
@@ -86,7 +86,7 @@ impl LayeredSnapshot {
         let table = shape.table();
         let id = index.map(|index| index.id).or(table.primary_key)?;
         // DDL in an overlay may have made another table of it.
-        let as_published = self.orders && Arc::ptr_eq(&self.schema, &self.base.schema);
+        let as_published = self.orders && self.is_as_published(table);
         let columns = shape.index(id).columns.len();
         let columns = range.columns.unwrap_or(columns).min(columns);
         let order = OrderId { index: id, columns };
@@ -109,13 +109,13 @@ impl LayeredSnapshot {
                 Err(error) => Err(error),
             })
         });
-        let rows: RowIterator = if self.layers.is_empty() {
-            Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row))))
-        } else {
+        let rows: RowIterator = if self.changes(table.id) {
             let (this, shape, reverse) = (self.clone(), shape.clone(), range.reverse);
             // Not before a row is asked for: all rows may be read instead.
             let rows = move || merge(stored, this.changed_within(&shape, order, (lower, upper), reverse), reverse);
             Box::new(std::iter::once_with(rows).flatten())
+        } else {
+            Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row))))
         };
         Some(RangeRows { rows, in_memory })
     }

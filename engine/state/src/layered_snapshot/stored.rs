@@ -126,7 +126,7 @@ impl LayeredSnapshot {
 
     /// Whether there are rows whose indexed columns have this canonical value.
     pub fn leads(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<bool, SqlError> {
-        let recalled = self.recall.as_ref().filter(|_| !self.has_changes());
+        let recalled = self.recall.as_ref().filter(|_| !self.changes(shape.id()));
         match recalled.and_then(|recall| recall.leads(index, value)) {
             Some(leads) => Ok(leads),
             None => Ok(!self.keys_by_value(shape, index, value)?.is_empty()),

@@ -114,11 +114,12 @@ impl Locks {
 mod tests {
     use super::{ADVISORY_LOCKS_MAX, AdvisoryKey};
     use crate::locks::{Asker, LockKey, LockMode, Locks, Patience, TransactionId};
+    use planner::catalog::DatabaseId;
     use repr::RelationId;
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
-    const KEY: AdvisoryKey = AdvisoryKey { class: 0, object: 7, form: 1 };
+    const KEY: AdvisoryKey = AdvisoryKey { database: DatabaseId::FIRST, class: 0, object: 7, form: 1 };
     const SESSION: TransactionId = TransactionId(1);
     const TRANSACTION: TransactionId = TransactionId(2);
     const OTHER: TransactionId = TransactionId(3);
@@ -187,7 +188,7 @@ mod tests {
     fn there_are_not_too_many() {
         let locks = Locks::default();
         let own = Asker::session(SESSION, None);
-        let key = |number: usize| AdvisoryKey { class: 0, object: number as u32, form: 2 };
+        let key = |number: usize| AdvisoryKey { database: DatabaseId::FIRST, class: 0, object: number as u32, form: 2 };
         let refused = (0..=ADVISORY_LOCKS_MAX).find_map(|number| locks.try_advisory(own, key(number), Shared).err());
         assert_eq!(refused.map(|error| error.code), Some("53200"));
         assert!(locks.try_advisory(own, key(5), Shared).is_ok(), "of those that are there one may take more");

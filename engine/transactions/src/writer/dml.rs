@@ -4,17 +4,19 @@
 //! changed one meanwhile, READ COMMITTED computes the statement anew over a fresh snapshot (nothing was
 //! written yet, the locks stay), REPEATABLE READ gives 40001.
 
+use crate::writer::merge::execute_merge;
 use crate::writer::{RowUpdate, Writer};
 use operators::once::SystemRows;
 use operators::profile::Profile;
 use operators::query;
 use planner::catalog::Catalog;
 use planner::plan::{
-    Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WritePlan,
+    Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WithPart, WithPlan,
+    WritePlan,
 };
 use planner::scalar::{EvalContext, ScalarExpr};
 use repr::hash::HashSet;
-use repr::{ColumnIndex, Datum, Row, RowKey, poll};
+use repr::{ColumnIndex, CommitTime, Datum, Row, RowKey, poll};
 use state::SqlError;
 use state::interrupt::QueryLimits;
 use state::layered_snapshot::LayeredSnapshot;
@@ -50,6 +52,40 @@ pub struct Evaluation<'e> {
 
 /// Runs one write, its constraints and referential actions included.
 pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluation<'_>) -> Result<Written, SqlError> {
+    let written = execute_part(writer, plan, evaluation)?;
+    writer.finish()?;
+    Ok(written)
+}
+
+/// Runs a statement whose WITH writes: what the statement itself did, or its rows. All parts read the same; what they change
+/// they see of one another by what they return only.
+pub fn execute_with(
+    writer: &mut Writer<'_>,
+    plan: &WithPlan,
+    evaluation: &Evaluation<'_>,
+) -> Result<Written, SqlError> {
+    writer.transaction.share_snapshot()?;
+    writer.note_changes();
+    let mut main = Written::default();
+    for part in &plan.parts {
+        match part {
+            WithPart::Write { number, plan, .. } => {
+                let written = execute_part(writer, plan, evaluation)?;
+                let given = std::mem::take(&mut writer.context.given);
+                writer.context.given = given.with(*number, written.returned);
+            }
+            WithPart::Main(plan) => main = execute_part(writer, plan, evaluation)?,
+            WithPart::Query(query) => {
+                let view = writer.transaction.statement_snapshot()?;
+                main.returned = run(query, view, writer, &writer.context, evaluation)?;
+            }
+        }
+    }
+    writer.finish()?;
+    Ok(main)
+}
+
+fn execute_part(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluation<'_>) -> Result<Written, SqlError> {
     // What is computed beside rows at hand does not see what the statement does.
     let before = if plan.besides().is_empty() { None } else { Some(writer.transaction.statement_snapshot()?) };
     let look = before.map(|view| Look { view, evaluation });
@@ -61,6 +97,7 @@ pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluatio
         }
         WritePlan::Update(update) => execute_update(writer, update, evaluation)?,
         WritePlan::Delete(delete) => execute_delete(writer, delete, evaluation)?,
+        WritePlan::Merge(merge) => execute_merge(writer, merge, evaluation)?,
     };
     if let Some(returning) = plan.returning().filter(|returning| returning.beside.is_some()) {
         let rows = std::mem::take(&mut written.returned);
@@ -68,7 +105,6 @@ pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluatio
             written.returned.push(returned_row(writer, returning, &row)?);
         }
     }
-    writer.finish()?;
     Ok(written)
 }
 
@@ -190,7 +226,9 @@ fn insert_or_update(
         if let Some(on_conflict) = &plan.on_conflict
             && let Some(row_key) = conflicting(writer, shape, on_conflict, &row)?
         {
-            require_seen(writer, shape, on_conflict, &row_key)?;
+            if !writer.has_changed(shape.id(), &row_key) {
+                require_seen(writer, shape, on_conflict, &row_key)?;
+            }
             let conflict = Conflict { on_conflict, row_key: &row_key, excluded: &row };
             if let Some(row) = on_conflict_update(writer, shape, plan, &conflict, &mut touched, look)? {
                 written.rows += 1;
@@ -295,7 +333,7 @@ fn require_seen(
     if stands { Ok(()) } else { Err(concurrent_update()) }
 }
 
-fn concurrent_update() -> SqlError {
+pub(super) fn concurrent_update() -> SqlError {
     SqlError::new("40001", "could not serialize access due to concurrent update").hint("retry the transaction")
 }
 
@@ -318,7 +356,7 @@ fn on_conflict_update(
     let ConflictAction::Update { beside, assignments, beside_condition, condition } = &on_conflict.action else {
         return Ok(None);
     };
-    if !touched.insert((*row_key).clone()) {
+    if !touched.insert((*row_key).clone()) || writer.has_changed(shape.id(), row_key) {
         return Err(SqlError::new("21000", "ON CONFLICT DO UPDATE command cannot affect row a second time").hint(
             "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
         ));
@@ -409,6 +447,23 @@ fn execute_delete(
     Ok(written)
 }
 
+/// Rows of a source, and the time of the snapshot that they were found in.
+pub(super) struct Found {
+    pub(super) rows: Vec<Vec<Datum>>,
+    pub(super) seen_at: CommitTime,
+}
+
+/// Runs a source over the statement's snapshot.
+pub(super) fn found(
+    writer: &mut Writer<'_>,
+    source: &Arc<Query>,
+    evaluation: &Evaluation<'_>,
+) -> Result<Found, SqlError> {
+    let view = writer.transaction.changing_snapshot()?;
+    let seen_at = view.time();
+    Ok(Found { rows: run(source, view, writer, &writer.context, evaluation)?, seen_at })
+}
+
 /// The rows that an UPDATE or DELETE is about, each once, locked as what is done to them needs it, and current.
 fn target_rows(
     writer: &mut Writer<'_>,
@@ -420,9 +475,7 @@ fn target_rows(
     writer.lock_table(shape.id())?;
     let width = shape.table().columns.len();
     for _ in 0..ATTEMPTS_MAX {
-        let view = writer.transaction.changing_snapshot()?;
-        let seen_at = view.time();
-        let rows = run(source, view, writer, &writer.context, evaluation)?;
+        let Found { rows, seen_at } = found(writer, source, evaluation)?;
         let alone = rows.len() == 1;
         let mut seen: Bulk<HashSet<RowKey>> = Bulk::new(HashSet::default());
         let mut targets = Bulk::new(Vec::with_capacity(rows.len()));
@@ -432,35 +485,60 @@ fn target_rows(
                 return Err(SqlError::new("XX000", "a write's source does not give row keys"));
             };
             let row_key = RowKey::new(key);
+            // What another part of the statement has changed stays as that has left it, as in PostgreSQL.
+            if writer.has_changed(shape.id(), &row_key) {
+                continue;
+            }
             if alone || seen.insert(row_key.clone()) {
                 targets.push((row_key, row));
             }
         }
-        // One order for all writers: fewer deadlocks.
-        let mut order: Vec<&(RowKey, Vec<Datum>)> = targets.iter().collect();
-        poll::sort_by(&mut order, |(one, _), (other, _)| one.cmp(other))?;
-        let mut waited = false;
-        for (row_key, row) in order {
-            poll::step()?;
-            let key = LockKey::Row(shape.id(), row_key.clone());
-            waited |= writer.transaction.lock(key, mode(row)?, &writer.patience)? == Granted::AfterWait;
-        }
-        let latest = writer.transaction.latest_snapshot();
-        if !waited && latest.time() == seen_at {
+        let rows: Vec<(&RowKey, &[Datum])> = targets.iter().map(|(key, row)| (key, row.as_slice())).collect();
+        if still_found(writer, shape, &rows, mode, seen_at)? {
             return Ok(targets);
         }
-        let mut changed = false;
-        for (row_key, row) in targets.iter() {
-            let now = latest.get(shape.table(), row_key)?;
-            changed |= now.is_none_or(|now| Row::pack(&shape.unpack(&now)) != Row::pack(&row[..width]));
-        }
-        // A row that was waited for may also have begun to match: only a fresh snapshot tells.
-        if !changed {
-            return Ok(targets);
-        }
-        if writer.transaction.modes.isolation.is_of_one_snapshot() {
-            return Err(concurrent_update());
-        }
+        give_up_snapshot(writer)?;
     }
     Err(SqlError::new("40001", "could not lock the rows: they kept changing").hint("retry the transaction"))
+}
+
+/// A row that was found has changed: whether the part of the statement alone may look again.
+pub(super) fn give_up_snapshot(writer: &mut Writer<'_>) -> Result<(), SqlError> {
+    writer.transaction.lose_shared_snapshot();
+    if writer.transaction.shares_snapshot() || writer.transaction.modes.isolation.is_of_one_snapshot() {
+        return Err(concurrent_update());
+    }
+    Ok(())
+}
+
+/// Locks rows that were found at that time; whether they are still what they were.
+pub(super) fn still_found(
+    writer: &mut Writer<'_>,
+    shape: &Arc<TableShape>,
+    rows: &[(&RowKey, &[Datum])],
+    mode: &dyn Fn(&[Datum]) -> Result<LockMode, SqlError>,
+    seen_at: CommitTime,
+) -> Result<bool, SqlError> {
+    let width = shape.table().columns.len();
+    // One order for all writers: fewer deadlocks.
+    let mut order: Vec<&(&RowKey, &[Datum])> = rows.iter().collect();
+    poll::sort_by(&mut order, |(one, _), (other, _)| one.cmp(other))?;
+    let mut waited = false;
+    for (row_key, row) in order {
+        poll::step()?;
+        let key = LockKey::Row(shape.id(), (*row_key).clone());
+        waited |= writer.transaction.lock(key, mode(row)?, &writer.patience)? == Granted::AfterWait;
+    }
+    let latest = writer.transaction.latest_snapshot();
+    if !waited && latest.time() == seen_at {
+        return Ok(true);
+    }
+    // A row that was waited for may also have begun to match: only a fresh snapshot tells.
+    for (row_key, row) in rows {
+        let now = latest.get(shape.table(), row_key)?;
+        if now.is_none_or(|now| Row::pack(&shape.unpack(&now)) != Row::pack(&row[..width])) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -191,7 +191,7 @@ pub fn act(writer: &mut Writer<'_>, gone: KeyGone) -> Result<(), SqlError> {
             if writer.transaction.is_deferred(&gone.referrer.foreign_key.constraint) {
                 writer.transaction.pending.deferred.push(DeferredCheck::Referrers(gone));
             } else {
-                writer.unreferenced.push(gone);
+                writer.checks.unreferenced.push(gone);
             }
             Ok(())
         }
@@ -215,7 +215,7 @@ pub fn act(writer: &mut Writer<'_>, gone: KeyGone) -> Result<(), SqlError> {
             let defaults = defaults(writer, &shape, &gone.referrer.foreign_key.columns)?;
             if defaults == gone.old {
                 // They would be given the key that they have: as with NO ACTION, other actions may take them yet.
-                writer.unreferenced.push(gone);
+                writer.checks.unreferenced.push(gone);
                 return Ok(());
             }
             rewrite(writer, &gone, &defaults)

@@ -136,6 +136,19 @@ impl<'a> DefinitionChange<'a> {
         place.map_err(|error: PlanError| error.at(Some(name.position)))
     }
 
+    /// The same of what may be TEMPORARY: 42P16 if that is written with another schema.
+    pub(super) fn place_for(&self, name: &ObjectName, temporary: bool) -> Result<NamespaceId, PlanError> {
+        let is_ours = |schema: &String| self.scope().namespace(schema) == Some(NamespaceId::PG_TEMP);
+        match &name.schema {
+            None if temporary => Ok(NamespaceId::PG_TEMP),
+            Some(schema) if temporary && !is_ours(schema) => {
+                let message = "cannot create temporary relation in non-temporary schema";
+                Err(PlanError::new("42P16", message).at(Some(name.position)))
+            }
+            _ => self.place_of(name),
+        }
+    }
+
     /// What already has this name in a schema among tables, views, sequences and indexes.
     pub(super) fn kind_in(&self, namespace: NamespaceId, name: &str) -> Option<&'static str> {
         self.scope().class_in(namespace, name).map(Class::kind)

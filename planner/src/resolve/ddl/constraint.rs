@@ -10,6 +10,7 @@ use crate::error::PlanError;
 use crate::parse::definition::{References, TableConstraint, TableConstraintKind, Timing};
 use crate::parse::statement::{Identifier, SqlText};
 use crate::parse::{Expr, parse_expression};
+use repr::id::is_temporary;
 use repr::{ColumnIndex, Id, IndexId, RelationId, ScalarType};
 use std::sync::Arc;
 
@@ -282,6 +283,7 @@ impl DefinitionChange<'_> {
         let target = self.referenced_table(source.map(|_| id), references)?;
         let table = Arc::clone(self.get(id));
         let referenced = Arc::clone(self.get(target));
+        require_same_permanence(&table, &referenced, references)?;
         let target_columns = self.target_columns(&referenced, references)?;
         if columns.len() != target_columns.len() {
             return Err(PlanError::new(
@@ -581,4 +583,15 @@ pub(super) fn require_comparable(
         }
     }
     Ok(())
+}
+
+/// 42P16: a temporary table may go at any time, and is seen by nobody else.
+fn require_same_permanence(table: &Table, referenced: &Table, references: &References) -> Result<(), PlanError> {
+    let (kind, others) = match (is_temporary(table.id.0), is_temporary(referenced.id.0)) {
+        (true, false) => ("temporary", "temporary"),
+        (false, true) => ("permanent", "permanent"),
+        _ => return Ok(()),
+    };
+    let message = format!("constraints on {kind} tables may reference only {others} tables");
+    Err(PlanError::new("42P16", message).at(Some(references.position)))
 }

@@ -3,7 +3,7 @@
 use super::change::DefinitionChange;
 use super::column::NewColumn;
 use super::{DdlEffect, ExpressionPurpose};
-use crate::catalog::{Column, DefaultValue, NamespaceId, Table};
+use crate::catalog::{Column, DefaultValue, NamespaceId, OnCommit, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateTable, TableConstraint, TableConstraintKind};
 use repr::{ColumnIndex, RelationId};
@@ -15,12 +15,12 @@ const COLUMNS_MAX: usize = 1_600;
 
 impl DefinitionChange<'_> {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str, PlanError> {
-        let namespace = self.place_of(&create.name)?;
+        let namespace = self.place_for(&create.name, create.temporary)?;
         if let Some(refused) = &create.refused {
             return Err(PlanError::unsupported(refused));
         }
-        if create.temporary {
-            return Err(PlanError::unsupported("a temporary table").hint("create an ordinary table and drop it"));
+        if create.on_commit.is_some() && namespace != NamespaceId::PG_TEMP {
+            return Err(PlanError::new("42P16", "ON COMMIT can only be used on temporary tables"));
         }
         let name = &create.name.name;
         if self.kind_in(namespace, name).is_some() && create.if_not_exists {
@@ -46,7 +46,8 @@ impl DefinitionChange<'_> {
         }
 
         let id = RelationId(self.next_id());
-        self.catalog.add_relation(Arc::new(empty_table(id, namespace, name, create.data_subject)));
+        let table = empty_table(id, namespace, name, create.data_subject);
+        self.catalog.add_relation(Arc::new(Table { on_commit: create.on_commit.unwrap_or_default(), ..table }));
         self.effects.push(DdlEffect::CreateTable(id));
 
         let mut constraints: Vec<TableConstraint> = Vec::new();
@@ -133,5 +134,6 @@ fn empty_table(id: RelationId, namespace: NamespaceId, name: &str, data_subject:
         pending: None,
         view: None,
         max_lag_ms: 0,
+        on_commit: OnCommit::default(),
     }
 }

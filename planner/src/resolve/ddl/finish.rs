@@ -2,20 +2,38 @@
 
 use super::change::DefinitionChange;
 use super::{DdlEffect, DdlPlan};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Table};
 use crate::error::PlanError;
 use crate::ownership::{Dog, Edge, Incomplete, incomplete, key_form, malformed};
 use repr::RelationId;
+use repr::id::is_temporary;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 impl DefinitionChange<'_> {
     pub(super) fn finish(mut self, old: &Catalog, tag: &str) -> Result<DdlPlan, PlanError> {
+        self.refuse_personal()?;
         self.apply_pending()?;
         self.mark_pending();
         self.check_views(old)?;
         self.place_again(old);
         self.catalog.version = old.version + 1;
         Ok(DdlPlan { catalog: self.catalog, effects: self.effects, tag: tag.to_string(), notices: self.notices })
+    }
+
+    /// 0A000: what is temporary is nobody's.
+    fn refuse_personal(&self) -> Result<(), PlanError> {
+        let temporary = self.catalog.relations.values().filter(|table| is_temporary(table.id.0));
+        let is_annotated = |table: &&Arc<Table>| {
+            let edge = table.foreign_keys.iter().any(|key| key.annotation.is_some());
+            table.data_subject || !table.rules.is_empty() || edge
+        };
+        let waits = |table: &&Arc<Table>| self.catalog.pending_annotations.contains_key(&table.id);
+        match temporary.into_iter().find(|table| is_annotated(table) || waits(table)) {
+            None => Ok(()),
+            Some(table) => Err(PlanError::unsupported(format!("an annotation of temporary table \"{}\"", table.name))
+                .hint("Its rows are nobody's. One that was filled from personal rows is emptied when a person is forgotten.")),
+        }
     }
 
     /// `Table::pending` says why INSERT must be refused.

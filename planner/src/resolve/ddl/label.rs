@@ -10,7 +10,6 @@ use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, RuleAction, Scope, Tab
 use crate::error::PlanError;
 use crate::parse::annotation::{Annotation, parse_comment_tags, parse_label};
 use crate::parse::statement::{LabelledObject, ObjectKind, ObjectName};
-use crate::system::extension;
 use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;
 
@@ -255,7 +254,7 @@ impl DefinitionChange<'_> {
             LabelledObject::Database(_) => {}
             LabelledObject::Extension(name) => {
                 let missing = || PlanError::new("42704", format!("extension \"{}\" does not exist", name.name));
-                let oid = extension::id(&self.catalog, &name.name).ok_or_else(missing)?;
+                let oid = self.extension(&name.name).ok_or_else(missing)?;
                 self.set_comment(oid, text_owned);
             }
             LabelledObject::Other(kind) if kind == "role" || kind == "tablespace" => {}
@@ -337,7 +336,11 @@ impl DefinitionChange<'_> {
     }
 
     fn apply_pending_once(&mut self) -> Result<(), PlanError> {
-        let waiting: Vec<RelationId> = self.catalog.pending_annotations.keys().copied().collect();
+        // Those of other databases wait for definitions there.
+        let (catalog, home) = (&self.catalog, self.path.home());
+        let is_here =
+            |id: &RelationId| catalog.table(*id).is_none_or(|table| catalog.database_of(table.namespace) == home);
+        let waiting: Vec<RelationId> = catalog.pending_annotations.keys().copied().filter(is_here).collect();
         for id in waiting {
             let entries = self.catalog.pending_annotations.remove(&id).unwrap_or_default();
             if !self.catalog.relations.contains_key(&id) {

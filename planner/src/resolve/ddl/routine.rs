@@ -163,7 +163,7 @@ impl DefinitionChange<'_> {
     ) -> Result<&'static str, PlanError> {
         const TAG: &str = "CREATE EXTENSION";
         let name = &name.name;
-        if extension::id(&self.catalog, name).is_some() {
+        if self.extension(name).is_some() {
             let message = format!("extension \"{name}\" already exists");
             if if_not_exists {
                 self.notice("42710", format!("{message}, skipping"));
@@ -186,13 +186,13 @@ impl DefinitionChange<'_> {
             return Err(PlanError::new("22023", message));
         }
         let id = self.next_id();
-        self.catalog.extensions.insert(name.clone(), id);
+        self.extensions().insert(name.clone(), id);
         Ok(TAG)
     }
 
     pub(super) fn drop_extension(&mut self, if_exists: bool, names: &[Identifier]) -> Result<&'static str, PlanError> {
         for name in names.iter().map(|name| &name.name) {
-            if let Some(id) = self.catalog.extensions.remove(name) {
+            if let Some(id) = self.extensions().remove(name) {
                 self.catalog.comments.remove(&id);
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Schemas: made, renamed, dropped with what is in them; and objects that move from one to another.
 
 use super::change::DefinitionChange;
-use crate::catalog::{Catalog, DefaultValue, Namespace, NamespaceId, Scope, Table};
+use crate::catalog::{Catalog, DatabaseId, DefaultValue, Namespace, NamespaceId, Scope, Table};
 use crate::error::PlanError;
 use crate::parse::Statement;
 use crate::parse::definition::CreateSchema;
@@ -21,6 +21,10 @@ impl DefinitionChange<'_> {
             (None, None) => asking(),
         };
         refuse_reserved(&name)?;
+        let home = self.path.home();
+        if home != DatabaseId::FIRST && !self.catalog.databases.contains_key(&home) {
+            return Err(PlanError::new("3D000", "the database has been dropped"));
+        }
         if self.scope().namespace(&name).is_some() {
             let message = format!("schema \"{name}\" already exists");
             if !create.if_not_exists {
@@ -30,7 +34,7 @@ impl DefinitionChange<'_> {
             return Ok(TAG);
         }
         let id = NamespaceId(self.next_id());
-        self.catalog.namespaces.insert(id, Namespace { name: name.clone() });
+        self.catalog.namespaces.insert(id, Namespace { name: name.clone(), database: self.path.home() });
         let around = self.path.clone();
         self.path = around.behind(id);
         let made = self.create_elements(&name, &create.elements);
@@ -138,6 +142,7 @@ impl DefinitionChange<'_> {
             )));
         }
         let to = self.destination(schema)?;
+        refuse_temporary(sequence.namespace)?;
         if to != sequence.namespace {
             self.require_free_there(to, &sequence.name)?;
             self.renaming(|change| change.catalog.move_sequence(id, to, &sequence.name));
@@ -149,6 +154,7 @@ impl DefinitionChange<'_> {
     pub(super) fn set_schema_of_relation(&mut self, id: RelationId, schema: &Identifier) -> Result<(), PlanError> {
         let to = self.destination(schema)?;
         let table = Arc::clone(self.get(id));
+        refuse_temporary(table.namespace)?;
         if to == table.namespace {
             return Ok(());
         }
@@ -188,6 +194,9 @@ impl DefinitionChange<'_> {
 
     fn destination(&self, schema: &Identifier) -> Result<NamespaceId, PlanError> {
         let id = self.scope().require_namespace(&schema.name)?;
+        if id == NamespaceId::PG_TEMP {
+            return Err(PlanError::new("0A000", "cannot move objects into or out of temporary schemas"));
+        }
         if self.catalog.namespaces.contains_key(&id) {
             return Ok(id);
         }
@@ -322,4 +331,12 @@ fn respelled_table(table: &Arc<Table>, before: &Catalog, after: &Catalog) -> Opt
         view.query = query;
     }
     changed.then_some(new)
+}
+
+/// What is temporary stays so.
+fn refuse_temporary(from: NamespaceId) -> Result<(), PlanError> {
+    if from == NamespaceId::PG_TEMP {
+        return Err(PlanError::new("0A000", "cannot move objects into or out of temporary schemas"));
+    }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::DdlEffect;
 use super::change::DefinitionChange;
 use super::column::ColumnSequence;
-use crate::catalog::{Class, DefaultValue, NamespaceId, Sequence, Table};
+use crate::catalog::{Class, DefaultValue, NamespaceId, Qualifier, Sequence, Table};
 use crate::error::PlanError;
 use crate::parse::definition::SequenceOptions;
 use crate::parse::parse_expression;
@@ -21,10 +21,7 @@ impl DefinitionChange<'_> {
         name: &ObjectName,
         options: &SequenceOptions,
     ) -> Result<&'static str, PlanError> {
-        let namespace = self.place_of(name)?;
-        if temporary {
-            return Err(PlanError::unsupported("a temporary sequence"));
-        }
+        let namespace = self.place_for(name, temporary)?;
         if if_not_exists && self.kind_in(namespace, &name.name).is_some() {
             self.notice("42P07", format!("relation \"{}\" already exists, skipping", name.name));
             return Ok("CREATE SEQUENCE");
@@ -83,7 +80,7 @@ impl DefinitionChange<'_> {
         let sequence = parse_expression(&text.text).ok().and_then(|expr| next_of(&expr)).and_then(|name| {
             let parts = parse_identifier(&name, true).ok()?;
             let (name, before) = parts.split_last()?;
-            match self.scope().class(before.last().map(String::as_str), name) {
+            match self.scope().class(Qualifier::of(before), name) {
                 Some(Class::Sequence(sequence)) => Some(sequence.id),
                 Some(_) | None => None,
             }

@@ -2,16 +2,19 @@
 
 use super::change::{DefinitionChange, no_relation};
 use super::drop::wrong_kind;
-use crate::catalog::{Catalog, Class, Column, Index, IndexDeclaration, NamespaceId, Table, View};
+use crate::catalog::{Catalog, Class, Column, Index, IndexDeclaration, NamespaceId, OnCommit, Table, View};
 use crate::error::PlanError;
 use crate::hir::OutputColumn;
 use crate::parse::definition::CreateView;
+use crate::parse::parse_query;
 use crate::parse::statement::{Identifier, ObjectKind, ObjectName};
 use crate::resolve::arrange::arrangement_columns;
 use crate::resolve::maintainable::check_maintainable;
+use crate::resolve::returned::writes_in_with;
 use crate::resolve::view::{
     ViewDefinition, check_expansion, define, refuse_pseudo_types, rename, rename_columns, still_means, view_query,
 };
+use repr::id::is_temporary;
 use repr::{ColumnIndex, ColumnType, IndexId, RelationId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,11 +22,13 @@ use std::sync::Arc;
 impl DefinitionChange<'_> {
     pub(super) fn create_view(&mut self, create: &CreateView) -> Result<&'static str, PlanError> {
         let tag = if create.materialized { "CREATE MATERIALIZED VIEW" } else { "CREATE VIEW" };
-        let namespace = self.place_of(&create.name)?;
-        if create.temporary {
-            return Err(PlanError::unsupported("a temporary view").hint("create an ordinary view and drop it"));
-        }
+        let mut namespace = self.place_for(&create.name, create.temporary)?;
         let names: Vec<String> = create.columns.iter().map(|column| column.name.clone()).collect();
+        let query = parse_query(&create.query.text)?;
+        if create.materialized && writes_in_with(&query) {
+            let message = "materialized views must not use data-modifying statements in WITH";
+            return Err(PlanError::new("0A000", message));
+        }
         let definition = define(&create.query.text, &names, self.scope()).map_err(|mut error| {
             // Positions count from the query's own beginning.
             error.position = error.position.map(|at| at + create.query.position.saturating_sub(1));
@@ -31,6 +36,17 @@ impl DefinitionChange<'_> {
         })?;
         check_columns(create, &definition.columns)?;
         let name = &create.name.name;
+        if definition.reads.keys().any(|id| is_temporary(id.0)) {
+            if create.materialized {
+                return Err(PlanError::new("0A000", "materialized views must not use temporary tables or views"));
+            }
+            if namespace != NamespaceId::PG_TEMP {
+                self.notice("00000", format!("view \"{name}\" will be a temporary view"));
+                namespace = NamespaceId::PG_TEMP;
+            }
+        } else if create.materialized && namespace == NamespaceId::PG_TEMP {
+            return Err(PlanError::unsupported("a materialized view in a temporary schema"));
+        }
         if create.if_not_exists && self.kind_in(namespace, name).is_some() {
             self.notice("42P07", format!("relation \"{name}\" already exists, skipping"));
             return Ok(tag);
@@ -89,6 +105,7 @@ impl DefinitionChange<'_> {
                 primary_keys: definition.primary_keys,
             }),
             max_lag_ms: create.upkeep.max_lag_ms,
+            on_commit: OnCommit::default(),
         };
         let view = table.view.as_ref().map_or("", |view| &view.query);
         check_expansion(view, &self.catalog)?;

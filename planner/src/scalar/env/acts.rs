@@ -1,11 +1,14 @@
 //! What functions do in a session, beside giving a value, and what the session knows of the others. The engine implements it.
 
+use crate::catalog::DatabaseId;
 use repr::ValueError;
 use std::time::Duration;
 
 /// An advisory lock's name, as `pg_locks` shows it: both halves of one number (`form` 1), or two numbers (`form` 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AdvisoryKey {
+    /// The database that it is of.
+    pub database: DatabaseId,
     /// The higher half, or the first number.
     pub class: u32,
     /// The lower half, or the second number.
@@ -45,6 +48,8 @@ pub struct ListedSession {
     pub user: String,
     /// The database's name.
     pub database: String,
+    /// Which of the catalog's databases that is.
+    pub database_id: DatabaseId,
     /// `application_name`
     pub application: String,
     /// When it began.
@@ -66,6 +71,8 @@ pub struct ListedSession {
 /// A lock that is held or waited for, for `pg_locks`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedLock {
+    /// The database of whoever has it or waits for it.
+    pub database: DatabaseId,
     /// What it is of.
     pub key: ListedLockKey,
     /// In PostgreSQL's words.

@@ -68,9 +68,11 @@ impl CatalogNames {
         };
         if let Some(schema) = schema {
             self.path.require_own(database, schema, name).map_err(value_error)?;
-            self.scope().require_namespace(schema).map_err(value_error)?;
+            if !self.path.is_of_kept_texts() {
+                self.scope().require_namespace(schema).map_err(value_error)?;
+            }
         }
-        Ok(self.scope().class(schema, name))
+        Ok(self.scope().class((database, schema), name))
     }
 
     /// The name of a relation, index or sequence.
@@ -130,14 +132,17 @@ impl CatalogNames {
     }
 
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<ScalarType> {
-        crate::resolve::types::user_type(schema, name, self.scope())
+        crate::resolve::types::user_type((None, schema), name, self.scope())
     }
 }
 
 /// A session's search path over a catalog.
 pub(crate) fn search_path(session: &dyn Environment, catalog: &Catalog) -> SearchPath {
     match session.setting("search_path") {
-        Some(path) => SearchPath::of(&path, &session.session_user(), &session.database(), catalog),
+        Some(path) => {
+            let database = session.database();
+            SearchPath::of(&path, &session.session_user(), (&database, session.database_id()), catalog)
+        }
         None => SearchPath::kept().clone(),
     }
 }

@@ -18,11 +18,12 @@ pub(crate) fn acts_in_transaction(name: &str) -> bool {
 }
 
 /// One number is cut in two, two stay what they are.
-fn advisory_key(args: &[Datum]) -> Result<AdvisoryKey, ValueError> {
+fn advisory_key(ctx: &EvalContext, args: &[Datum]) -> Result<AdvisoryKey, ValueError> {
+    let database = ctx.environment.database_id();
     let first = integer(&args[0])?;
     Ok(match args.get(1) {
-        Some(second) => AdvisoryKey { class: first as u32, object: integer(second)? as u32, form: 2 },
-        None => AdvisoryKey { class: (first >> 32) as u32, object: first as u32, form: 1 },
+        Some(second) => AdvisoryKey { database, class: first as u32, object: integer(second)? as u32, form: 2 },
+        None => AdvisoryKey { database, class: (first >> 32) as u32, object: first as u32, form: 1 },
     })
 }
 
@@ -32,13 +33,13 @@ const WAITS: bool = true;
 const TRIES: bool = false;
 
 fn lock(ctx: &EvalContext, args: &[Datum], shared: bool, scope: AdvisoryScope, waits: bool) -> Answer {
-    let wish = AdvisoryLock { key: advisory_key(args)?, shared, scope, waits };
+    let wish = AdvisoryLock { key: advisory_key(ctx, args)?, shared, scope, waits };
     let taken = ctx.environment.acts()?.advisory_lock(&wish)?;
     if waits { string("") } else { truth(taken) }
 }
 
 fn unlock(ctx: &EvalContext, args: &[Datum], shared: bool) -> Answer {
-    truth(ctx.environment.acts()?.advisory_unlock(advisory_key(args)?, shared)?)
+    truth(ctx.environment.acts()?.advisory_unlock(advisory_key(ctx, args)?, shared)?)
 }
 
 /// NULL is the empty string, which no channel is called.

@@ -9,6 +9,7 @@ mod visible;
 
 use super::arguments::{boolean, float, integer, interval, numeric, oid, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
+use crate::catalog::{DEFAULT_DATABASE, DatabaseId, NamespaceId};
 use crate::scalar::EvalContext;
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE};
 use crate::system::{self, comments::comments};
@@ -98,9 +99,22 @@ fn relation_size(ctx: &EvalContext, arg: &Datum) -> Answer {
     })
 }
 
-fn database_size(ctx: &EvalContext) -> Answer {
-    let sizes = ctx.environment.catalog().relations.keys().map(|id| ctx.environment.relation_size(*id));
-    Ok(Datum::Int8(sizes.fold(0, i64::saturating_add)))
+/// A database by its name or OID: 3D000 if no database has the name, NULL if none has the OID.
+fn database(ctx: &EvalContext, arg: &Datum) -> Result<Option<DatabaseId>, ValueError> {
+    let (session, catalog) = (&ctx.environment, ctx.environment.catalog());
+    if let Datum::Oid(id) = arg {
+        let id = DatabaseId(*id);
+        return Ok(Some(id).filter(|id| *id == DatabaseId::FIRST || catalog.databases.contains_key(id)));
+    }
+    let name = text(arg)?;
+    let own = (name == session.database()).then(|| session.database_id());
+    let first = DEFAULT_DATABASE.contains(&name).then_some(DatabaseId::FIRST);
+    let missing = || ValueError::new("3D000", format!("database \"{name}\" does not exist"));
+    own.or_else(|| catalog.database_by_name(name)).or(first).map(Some).ok_or_else(missing)
+}
+
+fn database_size(ctx: &EvalContext, arg: &Datum) -> Answer {
+    Ok(database(ctx, arg)?.map_or(Datum::Null, |id| Datum::Int8(ctx.environment.database_size(id))))
 }
 
 fn object_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {
@@ -186,7 +200,11 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     .stable(),
     strict("pg_client_encoding() name", |_, _, _| string("UTF8")).stable(),
     strict("getdatabaseencoding() name", |_, _, _| string("UTF8")).stable(),
-    strict("pg_my_temp_schema() oid", |_, _, _| Ok(Datum::Oid(0))).stable(),
+    strict("pg_my_temp_schema() oid", |ctx, _, _| {
+        let made = ctx.environment.catalog().namespaces.contains_key(&NamespaceId::PG_TEMP);
+        Ok(Datum::Oid(if made { NamespaceId::PG_TEMP.0 } else { 0 }))
+    })
+    .stable(),
     strict("pg_is_other_temp_schema(oid) bool", |_, _, _| truth(false)).stable(),
     strict("obj_description(oid, name?) text", |ctx, a, _| object_comment(ctx, a)).stable(),
     strict("col_description(oid, int4) text", |ctx, a, _| column_comment(ctx, a)).stable(),
@@ -197,8 +215,8 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("pg_relation_size(regclass, text?) int8", |ctx, a, _| relation_size(ctx, &a[0])).volatile(),
     strict("pg_total_relation_size(regclass) int8", |ctx, a, _| relation_size(ctx, &a[0])).volatile(),
     strict("pg_table_size(regclass) int8", |ctx, a, _| relation_size(ctx, &a[0])).volatile(),
-    strict("pg_database_size(name) int8", |ctx, _, _| database_size(ctx)).volatile(),
-    strict("pg_database_size(oid) int8", |ctx, _, _| database_size(ctx)).volatile(),
+    strict("pg_database_size(name) int8", |ctx, a, _| database_size(ctx, &a[0])).volatile(),
+    strict("pg_database_size(oid) int8", |ctx, a, _| database_size(ctx, &a[0])).volatile(),
     strict("pg_size_pretty(int8) text", |_, a, _| string(size_pretty(i128::from(integer(&a[0])?)))),
     strict("pg_size_pretty(numeric) text", |_, a, _| string(size_pretty(numeric(&a[0])?.trunc(0)?.to_i128()?))),
     strict("pg_column_size(any) int4", |_, a, _| {

@@ -1,5 +1,6 @@
 //! Rows that the engine has put into the context, in the place where a query reads them: those that a subquery has locked
-//! (`resolve::row_lock`), and those that a write has at hand (`resolve::write_subquery`).
+//! (`resolve::row_lock`), those that a write has at hand (`resolve::write_subquery`), and those that a write in WITH has
+//! returned (`resolve::with_write`).
 //!
 //! No SQL name leads here.
 
@@ -31,6 +32,9 @@ pub(crate) static LOCKED_ROWS: TableFunction = TableFunction { name: "locked_row
 
 /// The rows that a write has at hand, by the number of the query that is about them.
 pub(crate) static ROWS_AT_HAND: TableFunction = TableFunction { name: "rows_at_hand", evaluate: EVALUATE };
+
+/// The rows that the write of this number in WITH has returned.
+pub(crate) static RETURNED_ROWS: TableFunction = TableFunction { name: "returned_rows", evaluate: EVALUATE };
 
 const EVALUATE: EvaluateRows = |context, args, _types| {
     let number = match args {

@@ -5,6 +5,7 @@ use crate::catalog::{Catalog, Column, ConstraintName, DefaultValue, ForeignKey, 
 use crate::ownership::blanking;
 use crate::system::definition_text::DefinitionText;
 use crate::system::schemas::SYSTEM;
+use repr::id::is_temporary;
 use repr::{Datum, Id, ScalarType};
 
 fn yes(value: bool) -> Datum {
@@ -136,7 +137,12 @@ impl Source<'_> {
         let ours = self.catalog.relations.values().filter(|table| !table.is_maintained());
         let ours = ours.map(|table| {
             let schema = self.catalog.namespace_name(table.namespace).unwrap_or_default();
-            (schema, table.name.as_str(), if table.is_stored() { "BASE TABLE" } else { "VIEW" })
+            let kind = match table.is_stored() {
+                true if is_temporary(table.id.0) => "LOCAL TEMPORARY",
+                true => "BASE TABLE",
+                false => "VIEW",
+            };
+            (schema, table.name.as_str(), kind)
         });
         for (schema, name, kind) in system.chain(ours) {
             rows.add(&[
@@ -144,7 +150,7 @@ impl Source<'_> {
                 ("table_schema", text(schema)),
                 ("table_name", text(name)),
                 ("table_type", text(kind)),
-                ("is_insertable_into", yes(kind == "BASE TABLE" && !SYSTEM.iter().any(|(known, _)| *known == schema))),
+                ("is_insertable_into", yes(kind != "VIEW" && !SYSTEM.iter().any(|(known, _)| *known == schema))),
                 ("is_typed", yes(false)),
             ]);
         }

@@ -8,6 +8,7 @@ use crate::ownership::blanking;
 use crate::resolve::ddl::index_key::key_names;
 use crate::system::definition_text::DefinitionText;
 use crate::system::{SystemRelation, builtin, opclass, relations};
+use repr::id::is_temporary;
 use repr::{ColumnIndex, ColumnType, Datum, ScalarType};
 
 /// OID of the relation pg_class, of things that hang on tables.
@@ -78,7 +79,7 @@ impl Source<'_> {
                 ("relowner", Datum::Oid(OWNER)),
                 ("relfilenode", Datum::Oid(id)),
                 ("reltuples", Datum::Float4(-1.0)),
-                ("relpersistence", text("p")),
+                ("relpersistence", text(if is_temporary(id) { "t" } else { "p" })),
                 ("relkind", text(kind)),
                 ("relispopulated", flag(true)),
                 ("relreplident", text(if matches!(kind, "r" | "m") { "d" } else { "n" })),

@@ -2,7 +2,8 @@
 
 use super::super::extension;
 use super::super::schemas::{DOGWOOD, EXTENSION, SYSTEM};
-use super::{BTREE, DATABASE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
+use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
+use crate::catalog::{DEFAULT_DATABASE, DatabaseId};
 use crate::scalar::ListedLockKey;
 use repr::{Array, Datum, ScalarType};
 use std::sync::Arc;
@@ -89,10 +90,23 @@ impl Source<'_> {
         }
     }
 
+    /// The first is called what this session has called it.
     pub(super) fn databases(&self, rows: &mut Rows) {
+        let own = self.environment.database();
+        let is_first = self.environment.database_id() == DatabaseId::FIRST;
+        // That name may have been given to another since.
+        let is_called = is_first && self.catalog.database_by_name(&own).is_none();
+        let first = (DatabaseId::FIRST.0, if is_called { &*own } else { DEFAULT_DATABASE[0] });
+        let created = self.catalog.databases.iter().map(|(id, found)| (id.0, &*found.name));
+        for (id, name) in std::iter::once(first).chain(created) {
+            self.database(id, name, rows);
+        }
+    }
+
+    fn database(&self, id: u32, name: &str, rows: &mut Rows) {
         rows.add(&[
-            ("oid", Datum::Oid(DATABASE)),
-            ("datname", text(&self.environment.database())),
+            ("oid", Datum::Oid(id)),
+            ("datname", text(name)),
             ("datdba", Datum::Oid(OWNER)),
             ("encoding", Datum::Int4(6)),
             ("datlocprovider", text("c")),
@@ -110,7 +124,7 @@ impl Source<'_> {
         }
     }
 
-    /// The one login. It makes no databases and no roles, and nothing bypasses a policy.
+    /// The one login. It makes databases and no roles, and nothing bypasses a policy.
     pub(super) fn roles(&self, rows: &mut Rows) {
         rows.add(&[
             ("oid", Datum::Oid(OWNER)),
@@ -118,7 +132,7 @@ impl Source<'_> {
             ("rolsuper", flag(false)),
             ("rolinherit", flag(true)),
             ("rolcreaterole", flag(false)),
-            ("rolcreatedb", flag(false)),
+            ("rolcreatedb", flag(true)),
             ("rolcanlogin", flag(true)),
             ("rolreplication", flag(false)),
             ("rolconnlimit", Datum::Int4(-1)),
@@ -131,7 +145,7 @@ impl Source<'_> {
         rows.add(&[
             ("usename", text(&self.environment.session_user())),
             ("usesysid", Datum::Oid(OWNER)),
-            ("usecreatedb", flag(false)),
+            ("usecreatedb", flag(true)),
             ("usesuper", flag(false)),
             ("userepl", flag(false)),
             ("usebypassrls", flag(false)),
@@ -202,7 +216,7 @@ impl Source<'_> {
         for listed in acts.sessions() {
             let (wait_kind, wait) = listed.waits.unzip();
             rows.add(&[
-                ("datid", Datum::Oid(DATABASE)),
+                ("datid", Datum::Oid(listed.database_id.0)),
                 ("datname", text(&listed.database)),
                 ("pid", Datum::Int4(listed.backend)),
                 ("usesysid", Datum::Oid(OWNER)),
@@ -237,18 +251,18 @@ impl Source<'_> {
             match listed.key {
                 ListedLockKey::Relation(id) => row.extend([
                     ("locktype", text("relation")),
-                    ("database", Datum::Oid(DATABASE)),
+                    ("database", Datum::Oid(listed.database.0)),
                     ("relation", Datum::Oid(id)),
                 ]),
                 ListedLockKey::Row(id) => row.extend([
                     ("locktype", text("tuple")),
-                    ("database", Datum::Oid(DATABASE)),
+                    ("database", Datum::Oid(listed.database.0)),
                     ("relation", Datum::Oid(id)),
                 ]),
                 ListedLockKey::Session => row.extend([("locktype", text("virtualxid")), ("virtualxid", text(&place))]),
                 ListedLockKey::Advisory(key) => row.extend([
                     ("locktype", text("advisory")),
-                    ("database", Datum::Oid(DATABASE)),
+                    ("database", Datum::Oid(key.database.0)),
                     ("classid", Datum::Oid(key.class)),
                     ("objid", Datum::Oid(key.object)),
                     ("objsubid", Datum::Int2(key.form)),

@@ -66,8 +66,9 @@ class Server:
         options.setdefault("autocommit", True)
         options.setdefault("connect_timeout", 20)
         options.setdefault("user", "controller")
+        options.setdefault("dbname", "dogwood")
         return psycopg.connect(host="127.0.0.1", port=self.port, password=self.password(),
-                               dbname="dogwood", sslmode="disable", **options)
+                               sslmode="disable", **options)
 
     def alive(self):
         return self.process is not None and self.process.poll() is None

@@ -1,9 +1,9 @@
-//! has_*_privilege. A login owns the one database and everything in it; what is asked for must exist.
+//! has_*_privilege. A login owns all databases and everything in them; what is asked for must exist.
 
 use super::super::arguments::{text, truth};
 use super::super::{FunctionDefinition, strict};
 use super::{Answer, EvalContext};
-use crate::catalog::{NamespaceId, Scope};
+use crate::catalog::NamespaceId;
 use repr::{Datum, ValueError};
 
 /// Whether the relation in question exists: by name it must, by OID it may not.
@@ -37,12 +37,17 @@ fn schema(ctx: &EvalContext, args: &[Datum]) -> Answer {
         Datum::Oid(id) => Ok(catalog.namespace_name(NamespaceId(*id)).map_or(Datum::Null, |_| Datum::Bool(true))),
         name => {
             let name = text(name)?;
-            match Scope::from(catalog).namespace(name) {
+            match ctx.names().scope().namespace(name) {
                 Some(_) => truth(true),
                 None => Err(ValueError::new("3F000", format!("schema \"{name}\" does not exist"))),
             }
         }
     }
+}
+
+/// The same for databases.
+fn on_database(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    Ok(super::database(ctx, &args[args.len() - 2])?.map_or(Datum::Null, |_| Datum::Bool(true)))
 }
 
 pub(in super::super) const PRIVILEGES: &[FunctionDefinition] = &[
@@ -62,9 +67,9 @@ pub(in super::super) const PRIVILEGES: &[FunctionDefinition] = &[
     strict("has_schema_privilege(oid, text) bool", |ctx, a, _| schema(ctx, a)).stable(),
     strict("has_schema_privilege(name, text, text) bool", |ctx, a, _| schema(ctx, a)).stable(),
     strict("has_schema_privilege(name, oid, text) bool", |ctx, a, _| schema(ctx, a)).stable(),
-    strict("has_database_privilege(text, text) bool", |_, _, _| truth(true)).stable(),
-    strict("has_database_privilege(oid, text) bool", |_, _, _| truth(true)).stable(),
-    strict("has_database_privilege(name, text, text) bool", |_, _, _| truth(true)).stable(),
+    strict("has_database_privilege(text, text) bool", |ctx, a, _| on_database(ctx, a)).stable(),
+    strict("has_database_privilege(oid, text) bool", |ctx, a, _| on_database(ctx, a)).stable(),
+    strict("has_database_privilege(name, text, text) bool", |ctx, a, _| on_database(ctx, a)).stable(),
     strict("has_function_privilege(text, text) bool", |_, _, _| truth(true)).stable(),
     strict("has_function_privilege(oid, text) bool", |_, _, _| truth(true)).stable(),
     strict("has_type_privilege(text, text) bool", |_, _, _| truth(true)).stable(),
