@@ -314,7 +314,9 @@ class Ties(Check):
 
     def of_corpus(self, connection, sql):
         volatile = r"random|nextval|clock_|now\(|uuid|current_|pg_|information_schema|dogwood\.|setval|lastval|statement_|transaction_"
-        if re.search(volatile, sql, re.I) or re.search(r"\bfor\s+(no\s+key\s+)?(update|share|key)", sql, re.I):
+        # Queries in WITH may write.
+        writes = r"\bfor\s+(no\s+key\s+)?(update|share|key)|\b(insert\s+into|update\s+\w+\s+set|delete\s+from)\b"
+        if re.search(volatile, sql, re.I) or re.search(writes, sql, re.I):
             return 0
         connection.execute("SET dogwood.auto_views = off")
         try:
