@@ -72,6 +72,14 @@ enum Ended {
     LeftOut(String),
 }
 
+/// Some rows of a COPY.
+struct Copied {
+    rows: u64,
+    /// They were the last.
+    ended: bool,
+    outcome: Result<(), SqlError>,
+}
+
 /// An import under way.
 struct Importer<'i> {
     engine: &'i Engine,
@@ -246,22 +254,17 @@ impl Importer<'_> {
         let chunked = self.session.status() == TransactionStatus::Idle;
         let mut written = 0;
         loop {
-            match self.copied(&mut copy, chunked, dump)? {
-                Ok((rows, ended)) => {
-                    written += rows;
-                    self.report.rows += rows;
-                    if ended {
-                        break;
-                    }
-                }
-                Err(error) => {
-                    let error = SqlError {
-                        message: format!("{}, {written} rows were written before", error.message).into(),
-                        ..error
-                    };
-                    self.failed(line, text, &error);
-                    return self.skip_rows(dump);
-                }
+            let Copied { rows, ended, outcome } = self.copied(&mut copy, chunked, dump)?;
+            if let Err(error) = outcome {
+                let message = format!("{}; {written} rows before it were written", error.message);
+                self.failed(line, text, &SqlError { message: message.into(), ..error });
+                self.report.rows_left_out += rows;
+                return if ended { Ok(()) } else { self.skip_rows(dump) };
+            }
+            written += rows;
+            self.report.rows += rows;
+            if ended {
+                break;
             }
             copy = match self.execute(text) {
                 Ok(Response::CopyIn(next)) => *next,
@@ -276,17 +279,12 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Some rows, committed: how many, and whether they were the last. They are read to the end even if one is refused.
-    fn copied(
-        &mut self,
-        copy: &mut CopyIn,
-        chunked: bool,
-        dump: &mut Dump<impl BufRead>,
-    ) -> io::Result<Result<(u64, bool), SqlError>> {
+    /// Some rows, committed.
+    fn copied(&mut self, copy: &mut CopyIn, chunked: bool, dump: &mut Dump<impl BufRead>) -> io::Result<Copied> {
         let context = self.session.text_context();
         let mut decoder = RowDecoder::new(copy.table(), copy.columns(), copy.format());
         let (mut rows, mut ended) = (0, false);
-        let mut done = Ok(());
+        let mut done: Result<(), SqlError> = Ok(());
         while done.is_ok() && !ended && !(chunked && rows >= CHUNK_ROWS) {
             match dump.row()? {
                 Some(row) => {
@@ -308,7 +306,7 @@ impl Importer<'_> {
         if let Err(error) = &done {
             self.session.fail(error);
         }
-        Ok(done.map(|()| (rows, ended)))
+        Ok(Copied { rows, ended, outcome: done })
     }
 
     fn skip_rows(&mut self, dump: &mut Dump<impl BufRead>) -> io::Result<()> {

@@ -169,7 +169,7 @@ impl Network {
             IpAddr::V4(address) => address.to_string(),
             IpAddr::V6(address) => match address.segments() {
                 // An address of version 4 in it, which the library writes only behind ffff.
-                [0, 0, 0, 0, 0, 0, high, low] if high != 0 || low > 1 => {
+                [0, 0, 0, 0, 0, 0, high, low] if high != 0 => {
                     format!("::{}", Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
                 }
                 _ => address.to_string(),

@@ -52,7 +52,7 @@ pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, 
         (T::Time, T::Interval) => (DateTime, Implicit),
         (T::Interval, T::Time) => (DateTime, Assignment),
         (T::Cidr, T::Inet) => (Relabel, Implicit),
-        (T::Inet, T::Cidr) | (T::Inet | T::Cidr, T::Text | T::Varchar | T::Bpchar) => (Network, Assignment),
+        (T::Inet, T::Cidr) => (Network, Assignment),
         (T::Json, T::Jsonb) | (T::Jsonb, T::Json) => (Json, Assignment),
         (T::Jsonb, T::Bool | T::Int2 | T::Int4 | T::Int8 | T::Float4 | T::Float8 | T::Numeric) => (Json, Explicit),
         (T::Int2Vector, T::Array(element)) if **element == T::Int2 => (Relabel, Implicit),
@@ -86,8 +86,9 @@ impl Cast {
             CastMethod::Input => with_context(&to.scalar, ctx, |context| self.input(&value, to, context)),
             CastMethod::Output => {
                 let shown = with_context(&self.from, ctx, |context| match (&value, &to.scalar) {
-                    // Only casts print booleans as words.
+                    // Only casts print booleans as words, and addresses with their length.
                     (Datum::Bool(value), _) => value.to_string(),
+                    (Datum::Network(value), _) => value.full(),
                     _ => text::format(&value, &self.from, context),
                 });
                 self.string(&shown, to)
@@ -97,8 +98,7 @@ impl Cast {
                 self.string(&shown, to)
             }
             CastMethod::Network => match value {
-                Datum::Network(network) if to.scalar == ScalarType::Cidr => Ok(Datum::Network(network.network())),
-                Datum::Network(network) => self.string(&network.full(), to),
+                Datum::Network(network) => Ok(Datum::Network(network.network())),
                 _ => mismatch(),
             },
             CastMethod::Json => json(value, to),

@@ -48,7 +48,7 @@ SELECT t.typname, t.typcategory, a.typname FROM pg_type t JOIN pg_type a ON a.oi
 CREATE INDEX ON hosts USING btree (net cidr_ops);
 CREATE INDEX hosts_net ON hosts (net inet_ops DESC);
 SELECT indexdef FROM pg_indexes WHERE tablename = 'hosts' ORDER BY 1;
-CREATE MATERIALIZED VIEW by_net AS SELECT network(at) AS net, count(*) AS n, max(at) AS last FROM hosts GROUP BY 1;
+CREATE MATERIALIZED VIEW by_net AS SELECT network(at) AS net, count(*) AS n, max(at) AS last FROM hosts GROUP BY 1 WITH NO DATA;
 INSERT INTO hosts VALUES (20, '192.168.1.250/24', NULL);
 REFRESH MATERIALIZED VIEW by_net;
 SELECT * FROM by_net ORDER BY net;
@@ -61,3 +61,6 @@ ALTER TABLE hosts ADD UNIQUE (at);
 CREATE TABLE refers (at INET REFERENCES hosts (at));
 INSERT INTO refers VALUES ('::1'), ('192.168.1.226/24');
 INSERT INTO refers VALUES ('::2');
+SELECT oid '5', name 'x', regtype 'int', pg_catalog.int4 '5', xid '4', _int4 '{1}', "char" 'ab', e'a' 'b';
+SELECT nowhere 'x';
+SELECT at FROM hosts WHERE at >= inet '::1' ORDER BY inet '1.1.1.1', at;
