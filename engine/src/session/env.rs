@@ -128,6 +128,7 @@ impl SessionState {
 impl Everyday {
     fn of(settings: &Settings) -> Everyday {
         let isolation = match settings.get("default_transaction_isolation") {
+            Some("read uncommitted") => Isolation::ReadUncommitted,
             Some("repeatable read") => Isolation::RepeatableRead,
             Some("serializable") => Isolation::Serializable,
             Some(_) | None => Isolation::ReadCommitted,

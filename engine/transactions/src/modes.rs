@@ -5,6 +5,8 @@ use planner::parse::utility::{IsolationLevel, TransactionModes};
 /// What a transaction sees of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
+    /// As READ COMMITTED, under its own name.
+    ReadUncommitted,
     /// Each statement sees what was committed before it.
     ReadCommitted,
     /// All statements see what was committed before the first; first committer wins.
@@ -17,7 +19,7 @@ impl Isolation {
     /// Whether all statements see one snapshot.
     pub fn is_of_one_snapshot(self) -> bool {
         match self {
-            Isolation::ReadCommitted => false,
+            Isolation::ReadUncommitted | Isolation::ReadCommitted => false,
             Isolation::RepeatableRead | Isolation::Serializable => true,
         }
     }
@@ -37,6 +39,7 @@ impl Modes {
     pub fn shown(self, setting: &str) -> Option<&'static str> {
         if setting.eq_ignore_ascii_case("transaction_isolation") {
             return Some(match self.isolation {
+                Isolation::ReadUncommitted => "read uncommitted",
                 Isolation::ReadCommitted => "read committed",
                 Isolation::RepeatableRead => "repeatable read",
                 Isolation::Serializable => "serializable",
@@ -50,7 +53,8 @@ impl Modes {
     pub fn with(self, said: TransactionModes) -> Modes {
         let isolation = match said.isolation {
             None => self.isolation,
-            Some(IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted) => Isolation::ReadCommitted,
+            Some(IsolationLevel::ReadUncommitted) => Isolation::ReadUncommitted,
+            Some(IsolationLevel::ReadCommitted) => Isolation::ReadCommitted,
             Some(IsolationLevel::RepeatableRead) => Isolation::RepeatableRead,
             Some(IsolationLevel::Serializable) => Isolation::Serializable,
         };

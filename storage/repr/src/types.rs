@@ -232,7 +232,7 @@ impl ScalarType {
     }
 
     /// smallint, integer, bigint
-    pub(crate) fn is_integer(&self) -> bool {
+    pub fn is_integer(&self) -> bool {
         self.equality() == Equality::Integers
     }
 

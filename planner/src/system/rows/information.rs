@@ -177,6 +177,7 @@ impl Source<'_> {
             Some(DefaultValue::Identity { always, .. }) => Some(if *always { "ALWAYS" } else { "BY DEFAULT" }),
             Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Generated(_)) | None => None,
         };
+        let collation = column.collation.as_deref();
         let length = match scalar {
             ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 => Datum::Int4(modifier - 4),
             _ => Datum::Null,
@@ -201,6 +202,9 @@ impl Source<'_> {
             ("is_nullable", yes(nullable)),
             ("data_type", text(&data_type)),
             ("character_maximum_length", length),
+            ("collation_catalog", optional(collation.map(|_| database))),
+            ("collation_schema", optional(collation.map(|_| "pg_catalog"))),
+            ("collation_name", optional(collation)),
             ("numeric_precision", precision),
             ("numeric_scale", scale),
             ("udt_catalog", text(database)),
