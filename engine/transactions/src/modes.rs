@@ -32,6 +32,8 @@ pub struct Modes {
     pub isolation: Isolation,
     /// READ ONLY.
     pub read_only: bool,
+    /// DEFERRABLE: shown, and changes nothing, since readers are never refused for what others write.
+    pub deferrable: bool,
 }
 
 impl Modes {
@@ -45,7 +47,12 @@ impl Modes {
                 Isolation::Serializable => "serializable",
             });
         }
-        setting.eq_ignore_ascii_case("transaction_read_only").then_some(if self.read_only { "on" } else { "off" })
+        let is_on = match setting.to_ascii_lowercase().as_str() {
+            "transaction_read_only" => self.read_only,
+            "transaction_deferrable" => self.deferrable,
+            _ => return None,
+        };
+        Some(if is_on { "on" } else { "off" })
     }
 
     /// With what was said, elsewhere as they are.
@@ -58,6 +65,10 @@ impl Modes {
             Some(IsolationLevel::RepeatableRead) => Isolation::RepeatableRead,
             Some(IsolationLevel::Serializable) => Isolation::Serializable,
         };
-        Modes { isolation, read_only: said.read_only.unwrap_or(self.read_only) }
+        Modes {
+            isolation,
+            read_only: said.read_only.unwrap_or(self.read_only),
+            deferrable: said.deferrable.unwrap_or(self.deferrable),
+        }
     }
 }

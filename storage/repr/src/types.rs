@@ -3,9 +3,10 @@
 mod modifier;
 mod table;
 
-pub(crate) use modifier::{decode_interval_modifier, decode_length_modifier};
+pub(crate) use modifier::decode_length_modifier;
 pub use modifier::{
-    decode_numeric_modifier, encode_interval_modifier, encode_length_modifier, encode_numeric_modifier,
+    decode_interval_modifier, decode_numeric_modifier, encode_interval_modifier, encode_length_modifier,
+    encode_numeric_modifier,
 };
 pub use table::{Equality, Modifier, ScalarType};
 

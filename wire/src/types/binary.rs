@@ -71,17 +71,60 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
         }
         Value::Record(fields) => {
             let ScalarType::Record(types) = scalar else { return Err(mismatch(scalar)) };
-            if types.len() != fields.len() {
-                return Err(mismatch(scalar));
-            }
             out.put_i32(fields.len() as i32);
-            for (field, (_, field_type)) in fields.iter().zip(types.iter()) {
+            for (at, field) in fields.iter().enumerate() {
+                // Rows of one column may be made otherwise: each says what its fields are.
+                let declared = types.get(at).map(|(_, declared)| declared);
+                let own = natural(field, declared);
+                let field_type = own.as_ref().or(declared).unwrap_or(&ScalarType::Unknown);
                 out.put_u32(field_type.oid());
                 encode_with_length(field.value(), field_type, context, out)?;
             }
         }
     }
     Ok(())
+}
+
+/// The type of a field that is not of the type which its column's first row has there; none if it is.
+fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
+    let own = match datum {
+        Datum::Null | Datum::Enum { .. } => return None,
+        Datum::Bool(_) => ScalarType::Bool,
+        Datum::Int2(_) => ScalarType::Int2,
+        Datum::Int4(_) => ScalarType::Int4,
+        Datum::Int8(_) => ScalarType::Int8,
+        Datum::Oid(_) if declared.is_some_and(ScalarType::is_oid) => return None,
+        Datum::Oid(_) => ScalarType::Oid,
+        Datum::Float4(_) => ScalarType::Float4,
+        Datum::Float8(_) => ScalarType::Float8,
+        Datum::Numeric(_) => ScalarType::Numeric,
+        Datum::Text(_) if declared.is_some_and(holds_text) => return None,
+        Datum::Text(_) => ScalarType::Text,
+        Datum::Bpchar(_) => ScalarType::Bpchar,
+        Datum::Bytea(_) => ScalarType::Bytea,
+        Datum::Date(_) => ScalarType::Date,
+        Datum::Time(_) => ScalarType::Time,
+        Datum::Timestamp(_) => ScalarType::Timestamp,
+        Datum::Timestamptz(_) => ScalarType::Timestamptz,
+        Datum::Interval(_) => ScalarType::Interval,
+        Datum::Network(_) if declared == Some(&ScalarType::Cidr) => return None,
+        Datum::Network(_) => ScalarType::Inet,
+        Datum::Uuid(_) => ScalarType::Uuid,
+        Datum::Jsonb(_) => ScalarType::Jsonb,
+        Datum::Array(_) if declared.is_some_and(|declared| declared.element().is_some()) => return None,
+        Datum::Array(array) => {
+            let first = array.elements.iter().find_map(|element| natural(element, None));
+            first.unwrap_or(ScalarType::Text).array()
+        }
+        Datum::Record(_) if matches!(declared, Some(ScalarType::Record(_))) => return None,
+        Datum::Record(_) => ScalarType::Record(Arc::from([])),
+    };
+    (declared != Some(&own)).then_some(own)
+}
+
+fn holds_text(scalar: &ScalarType) -> bool {
+    scalar.is_string()
+        || matches!(scalar, ScalarType::Char | ScalarType::Json | ScalarType::Unknown | ScalarType::Jsonb)
 }
 
 /// Whether values of a type are written as what they are packed as.
