@@ -13,6 +13,8 @@ import importlib
 import json
 import pathlib
 import re
+import shutil
+import sys
 import time
 
 import harness
@@ -24,22 +26,23 @@ RESULTS = HERE / "results"
 FIGURES = RESULTS / "figures.json"
 PAGE = harness.ROOT / "docs/src/guides/suites.md"
 INSTALLED = pathlib.Path.home() / ".cache/dogwood/compat"
-ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "asyncpg", "node_postgres", "pgx"]
-NOT_RUN = ("not run", "the suite did not come to it")
+ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "django_postgres", "asyncpg", "node_postgres", "pgx"]
 
 
 def installed(name):
-    """The suite's module and its folder, in which it is installed unless a run before has done so."""
+    """The suite's module and its folder, in which it is installed unless a run before has done so; no folder where it is left out."""
     suite = importlib.import_module(f"suites.{name}")
     if getattr(suite, "LEFT_OUT_BECAUSE", None):
         return suite, None
     folder = INSTALLED / f"{getattr(suite, 'FOLDER', name)}-{suite.VERSION}"
-    done = folder / "installed"
-    if not done.exists():
+    # As its module says today: what was installed otherwise goes.
+    done, wanted = folder / "installed", pathlib.Path(suite.install.__code__.co_filename).read_text()
+    if not done.exists() or done.read_text() != wanted:
         print(f"{name}: is being installed", flush=True)
-        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
         suite.install(folder)
-        done.touch()
+        done.write_text(wanted)
     return suite, folder
 
 
@@ -63,17 +66,30 @@ def results_on(suite, folder, name, kind, kept, quick=False):
 def compared(postgresql, dogwood):
     """How many pass on PostgreSQL, and of these those that do not pass on Dogwood: {test: (outcome, message)}."""
     passing = [test for test, (outcome, _) in postgresql.items() if outcome == "passed"]
-    return len(passing), {test: dogwood.get(test, NOT_RUN) for test in passing if dogwood.get(test, NOT_RUN)[0] != "passed"}
+    missing = {test: dogwood.get(test) or not_run(test, dogwood) for test in passing}
+    return len(passing), {test: result for test, result in missing.items() if result[0] != "passed"}
+
+
+def not_run(test, results):
+    """Why a test has no result: the module in which it stands may have told one."""
+    parts = test.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        whole = results.get(".".join(parts[:end]))
+        if whole:
+            return "not run", "not run: " + whole[1]
+    return "not run", "not run: the suite did not come to it"
 
 
 def grouped(missing):
-    """The lines of a report: messages, those of most tests first, with the tests of each, parameters left out."""
+    """The lines of a report: messages, those of most tests first, with the tests of each; their parameters are left out."""
     groups = collections.defaultdict(list)
     for test, (outcome, message) in missing.items():
         groups[plain(message) or outcome].append(test)
     for message, tests in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
         yield f"{len(tests)} × {message}"
-        names = collections.Counter(re.sub(r"\[.*", "", test) for test in tests)
+        # Of what was not run the module says enough.
+        pattern = r"\..*" if message.startswith("not run: ") else r"\[.*"
+        names = collections.Counter(re.sub(pattern, "", test) for test in tests)
         for test, count in sorted(names.items()):
             yield f"      {test}" + (f" × {count}" if count > 1 else "")
 
@@ -107,25 +123,24 @@ def last(suite, name, kind, kept):
     return job.read(getattr(suite, "name", lambda test: test))
 
 
-def run(name, kept, writes, reads_last):
-    suite, folder = installed(name)
-    if not folder:
-        print(f"LEFT OUT, {name}: {suite.LEFT_OUT_BECAUSE}", flush=True)
-        return None
+def run(suite, folder, name, options):
+    """A suite on both servers, and its report. None where nothing passed on PostgreSQL: then the suite is not set up."""
+    kept = options.keep
     print(f"{name}: {suite.TITLE} {suite.VERSION}", flush=True)
-    if reads_last:
+    if options.last:
         postgresql, dogwood = (last(suite, name, kind, kept) for kind in ("postgresql", "dogwood"))
     else:
         postgresql, dogwood = (results_on(suite, folder, name, kind, kept) for kind in ("postgresql", "dogwood"))
     passing, missing = compared(postgresql, dogwood)
     if not passing:
-        raise SystemExit(f"{name}: nothing passed on PostgreSQL: see {kept / name}.postgresql.log")
+        print(f"FAILED {name}: nothing passed on PostgreSQL: see {kept / name}.postgresql.log", flush=True)
+        return None
     report = [f"{suite.TITLE} {suite.VERSION}: {passing} pass on PostgreSQL 15, {passing - len(missing)} of these on Dogwood", ""]
     report += grouped(missing)
     print("\n".join(report), flush=True)
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     figures[name] = {"title": suite.TITLE, "version": suite.VERSION, "postgresql": passing, "dogwood": passing - len(missing)}
-    if writes:
+    if options.write:
         write(name, figures, report)
     return figures[name]
 
@@ -138,14 +153,18 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, default=INSTALLED / "runs", help="where the logs of the runs stay")
     options = parser.parse_args()
     options.keep.mkdir(parents=True, exist_ok=True)
-    figures = {}
+    figures, failed = {}, False
     for name in options.suites or ORDER:
         if name not in ORDER:
             parser.error(f"there is no suite {name}")
-        one = run(name, options.keep, options.write, options.last)
-        if one:
-            figures[name] = one
-    print("\n".join(table(figures)))
+        suite, folder = installed(name)
+        if not folder:
+            print(f"LEFT OUT, {name}: {suite.LEFT_OUT_BECAUSE}", flush=True)
+            continue
+        figures[name] = run(suite, folder, name, options)
+        failed |= figures[name] is None
+    print("\n".join(table({name: one for name, one in figures.items() if one})))
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -78,8 +78,7 @@ class Job:
 
     def pytest(self, *arguments, cwd, environment=None, each=60):
         """pytest of the suite's environment, with the plugin that tells the results."""
-        return self.execute(self.folder / "venv/bin/python", "-m", "pytest", "-q", "-p", "tell_results", "-p", "no:cacheprovider",
-                            "--tb=line", f"--timeout={each}", *arguments, cwd=cwd, environment=environment)
+        return self.execute(self.folder / "venv/bin/python", "-m", "pytest", "-q", "-p", "tell_results", "--tb=line", f"--timeout={each}", *arguments, cwd=cwd, environment=environment)
 
     def tell(self, test, outcome, message=""):
         with self.results.open("a") as file:
