@@ -26,14 +26,16 @@ RESULTS = HERE / "results"
 FIGURES = RESULTS / "figures.json"
 PAGE = harness.ROOT / "docs/src/guides/suites.md"
 INSTALLED = pathlib.Path.home() / ".cache/dogwood/compat"
-ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "django_postgres", "asyncpg", "node_postgres", "pgx"]
+ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "django_postgres", "asyncpg", "pgx", "pgjdbc"]
 
 
-def installed(name):
+def installed(name, reads_last=False):
     """The suite's module and its folder, in which it is installed unless a run before has done so; no folder where it is left out."""
     suite = importlib.import_module(f"suites.{name}")
     if getattr(suite, "LEFT_OUT_BECAUSE", None):
         return suite, None
+    if reads_last:
+        return suite, INSTALLED
     folder = INSTALLED / f"{getattr(suite, 'FOLDER', name)}-{suite.VERSION}"
     # As its module says today: what was installed otherwise goes.
     done, wanted = folder / "installed", pathlib.Path(suite.install.__code__.co_filename).read_text()
@@ -157,7 +159,7 @@ def main():
     for name in options.suites or ORDER:
         if name not in ORDER:
             parser.error(f"there is no suite {name}")
-        suite, folder = installed(name)
+        suite, folder = installed(name, options.last)
         if not folder:
             print(f"LEFT OUT, {name}: {suite.LEFT_OUT_BECAUSE}", flush=True)
             continue

@@ -2,11 +2,13 @@
 import collections
 import json
 import re
+import shutil
 
 from job import sh
 
 TITLE, VERSION, LIMIT = "pgx", "5.13.0", 1200
 MODULE = f"github.com/jackc/pgx/v5@v{VERSION}"
+LEFT_OUT_BECAUSE = None if shutil.which("go") else "Go is not installed"
 PACKAGES = [".", "./pgconn", "./pgtype", "./pgxpool", "./stdlib"]
 SETUP = ["CREATE EXTENSION hstore", "CREATE EXTENSION ltree", "CREATE DOMAIN uint64 AS numeric(20,0)",
          """CREATE USER " tricky, ' } "" \\ test user " SUPERUSER PASSWORD 'secret'"""]
