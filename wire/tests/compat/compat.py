@@ -89,8 +89,8 @@ def grouped(missing):
         groups[plain(message) or outcome].append(test)
     for message, tests in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
         yield f"{len(tests)} × {message}"
-        # Of what was not run the module says enough.
-        pattern = r"\..*" if message.startswith("not run: ") else r"\[.*"
+        # Of what was not run the class says enough.
+        pattern = r"(\[.*|\.[^.\[]*(\[.*)?)$" if message.startswith("not run: ") else r"\[.*"
         names = collections.Counter(re.sub(pattern, "", test) for test in tests)
         for test, count in sorted(names.items()):
             yield f"      {test}" + (f" × {count}" if count > 1 else "")

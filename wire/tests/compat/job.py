@@ -10,9 +10,9 @@ import sys
 PLUGINS = pathlib.Path(__file__).resolve().parent / "plugins"
 
 
-def sh(*command, cwd=None, environment=None, log=None):
+def sh(*command, cwd=None):
     """Runs a step of an installation; what fails ends the run."""
-    done = subprocess.run([str(part) for part in command], cwd=cwd, env={**os.environ, **(environment or {})},
+    done = subprocess.run([str(part) for part in command], cwd=cwd,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout[-3000:]}")
@@ -78,7 +78,8 @@ class Job:
 
     def pytest(self, *arguments, cwd, environment=None, each=60):
         """pytest of the suite's environment, with the plugin that tells the results."""
-        return self.execute(self.folder / "venv/bin/python", "-m", "pytest", "-q", "-p", "tell_results", "--tb=line", f"--timeout={each}", *arguments, cwd=cwd, environment=environment)
+        return self.execute(self.folder / "venv/bin/python", "-m", "pytest", "-q", "-p", "tell_results", "--tb=line",
+                            f"--timeout={each}", *arguments, cwd=cwd, environment=environment)
 
     def tell(self, test, outcome, message=""):
         with self.results.open("a") as file:

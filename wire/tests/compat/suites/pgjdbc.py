@@ -50,7 +50,9 @@ def read(job, report):
     """Tells the results of one class. Of a test that is run in several ways, each counts by its number."""
     seen = {}
     for case in xml.etree.ElementTree.parse(report).getroot().iter("testcase"):
-        test = f"{case.get('classname')}.{case.get('name')}"
+        # Where a class cannot be prepared, its own name stands for all of its tests.
+        parts = [case.get("classname"), case.get("name")]
+        test = ".".join(dict.fromkeys(part for part in parts if part)).removeprefix("org.postgresql.test.")
         seen[test] = seen.get(test, 0) + 1
         test += f"[{seen[test]}]" if seen[test] > 1 else ""
         wrong = next((part for part in case if part.tag in ("failure", "error")), None)
