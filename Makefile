@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-compare refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-compare compat refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -146,6 +146,10 @@ bench-nexmark: build install-bench
 # What a change costs a statement: `make bench-compare OLD=FILE`, a binary of before, in turn with what stands here.
 bench-compare: build install-test
 	@"$(VENV)/bin/python" benches/compare.py "$(OLD)" "$(DOGWOOD)" $(ARGUMENTS)
+
+# Other people's tests against PostgreSQL 15 and against Dogwood, and the table of the documents: `make compat SUITES="asyncpg django"`.
+compat: build install-test
+	@"$(VENV)/bin/python" wire/tests/compat/compat.py $(SUITES) --write
 
 # The long run: a thousand crashes, a hundred thousand transactions searched for anomalies, then hours' worth of random statements
 # against PostgreSQL and against themselves, and of cancels.

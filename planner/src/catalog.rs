@@ -158,6 +158,9 @@ pub struct Column {
     /// never shown.
     #[serde(default)]
     pub hidden: bool,
+    /// COLLATE, if it is not the type's own.
+    #[serde(default)]
+    pub collation: Option<String>,
     /// COMMENT ON COLUMN.
     pub comment: Option<String>,
 }

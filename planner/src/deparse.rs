@@ -59,7 +59,12 @@ fn is_unseen(cast: &crate::scalar::cast::Cast) -> bool {
         CastMethod::Print | CastMethod::ToJson | CastMethod::TypeOf => true,
         CastMethod::Output => !cast.explicit,
         CastMethod::Elements(inner) => is_unseen(inner),
-        CastMethod::Relabel | CastMethod::Number | CastMethod::DateTime | CastMethod::Input | CastMethod::Json => false,
+        CastMethod::Relabel
+        | CastMethod::Number
+        | CastMethod::DateTime
+        | CastMethod::Network
+        | CastMethod::Input
+        | CastMethod::Json => false,
     }
 }
 

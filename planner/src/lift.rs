@@ -285,6 +285,9 @@ fn maintainable(mir: &Mir, catalog: &Catalog, absent: AbsentKeys) -> Result<(), 
             Some(_) => Ok(()),
         };
     }
+    if has_frame_by_parameter(mir) {
+        return Err(PARAMETER.into());
+    }
     for own in mir.clone().exprs_mut() {
         if mentions_parameter(own) {
             return Err(PARAMETER.into());
@@ -311,8 +314,14 @@ fn reads(mir: &Mir, found: &mut BTreeSet<RelationId>) {
     mir.children().into_iter().for_each(|child| reads(child, found));
 }
 
+/// Whether it has a window whose frame goes as far as a parameter says.
+fn has_frame_by_parameter(mir: &Mir) -> bool {
+    matches!(mir, Mir::Window { calls, .. } if calls.iter().any(|call| call.frame.parameter().is_some()))
+}
+
 fn mentions_parameters(mir: &Mir) -> bool {
-    mir.clone().exprs_mut().into_iter().any(|own| mentions_parameter(own))
+    has_frame_by_parameter(mir)
+        || mir.clone().exprs_mut().into_iter().any(|own| mentions_parameter(own))
         || mir.children().into_iter().any(mentions_parameters)
 }
 

@@ -191,17 +191,56 @@ pub enum FrameUnit {
     Groups,
 }
 
-/// One end of a frame. Offsets are constants.
+/// How far a frame goes: the same for all rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FrameOffset {
+    /// As it was written.
+    Constant(Datum),
+    /// By a parameter.
+    Param(usize),
+}
+
+impl FrameOffset {
+    /// What it is at a run.
+    pub fn value(&self, ctx: &EvalContext) -> Datum {
+        match self {
+            FrameOffset::Constant(value) => value.clone(),
+            FrameOffset::Param(index) => ctx.params.get(*index).cloned().unwrap_or(Datum::Null),
+        }
+    }
+
+    /// The integer that was written.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            FrameOffset::Constant(value) => value.as_i64(),
+            FrameOffset::Param(_) => None,
+        }
+    }
+}
+
+impl Frame {
+    /// The parameter that one of its ends is of.
+    pub fn parameter(&self) -> Option<usize> {
+        [&self.start, &self.end].into_iter().find_map(|bound| match bound {
+            FrameBound::Preceding(FrameOffset::Param(index)) | FrameBound::Following(FrameOffset::Param(index)) => {
+                Some(*index)
+            }
+            _ => None,
+        })
+    }
+}
+
+/// One end of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FrameBound {
     /// UNBOUNDED PRECEDING
     UnboundedPreceding,
     /// n PRECEDING
-    Preceding(Datum),
+    Preceding(FrameOffset),
     /// CURRENT ROW
     CurrentRow,
     /// n FOLLOWING
-    Following(Datum),
+    Following(FrameOffset),
     /// UNBOUNDED FOLLOWING
     UnboundedFollowing,
 }

@@ -4,7 +4,7 @@ use planner::names::Label;
 use planner::scalar::registry::{resolve_aggregate, resolve_window};
 use planner::scalar::window::evaluate_partition;
 use planner::scalar::{
-    EvalContext, Frame, FrameBound, FrameExclusion, FrameUnit, Order, ScalarExpr, WindowCall, WindowKind,
+    EvalContext, Frame, FrameBound, FrameExclusion, FrameOffset, FrameUnit, Order, ScalarExpr, WindowCall, WindowKind,
 };
 use repr::text::{TextContext, format};
 use repr::{Datum, ScalarType};
@@ -50,10 +50,19 @@ fn windows() {
     let usual =
         frame(FrameUnit::Range, FrameBound::UnboundedPreceding, FrameBound::CurrentRow, FrameExclusion::NoOthers);
     let near = |unit, offset: fn(i64) -> Datum| {
-        frame(unit, FrameBound::Preceding(offset(1)), FrameBound::Following(offset(1)), FrameExclusion::NoOthers)
+        frame(
+            unit,
+            FrameBound::Preceding(FrameOffset::Constant(offset(1))),
+            FrameBound::Following(FrameOffset::Constant(offset(1))),
+            FrameExclusion::NoOthers,
+        )
     };
-    let groups =
-        frame(FrameUnit::Groups, FrameBound::Preceding(Datum::Int8(1)), FrameBound::CurrentRow, FrameExclusion::Ties);
+    let groups = frame(
+        FrameUnit::Groups,
+        FrameBound::Preceding(FrameOffset::Constant(Datum::Int8(1))),
+        FrameBound::CurrentRow,
+        FrameExclusion::Ties,
+    );
     let others =
         frame(FrameUnit::Rows, FrameBound::UnboundedPreceding, FrameBound::CurrentRow, FrameExclusion::CurrentRow);
     let four = |value: i64| Datum::Int4(value as i32);

@@ -7,6 +7,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
+use wire::import::Import;
 
 /// How long a client that asks again at once is waited for awake, if nothing is said: about as long as one on the same machine
 /// takes, whose point reads come half as often again for it.
@@ -23,6 +24,7 @@ Usage:
                 [--view-workers N] [--log-format text|json]
                 [--log-level LEVELS] [-c NAME=VALUE]… [--salvage]
   dogwood check --data DIR [--repair]
+  dogwood import --data DIR [--database NAME] [--as-text] [--keep-going] FILE
   dogwood verify --key public.key [--head NUMBER:HASH] FILE
   dogwood --help | --version
 
@@ -61,6 +63,13 @@ check    Reads a stopped server's data folder and prints what is wrong with
          it; exit status 1 if anything is. Writes nothing.
   --repair     first writes anew what stands twice or can be derived: a copy
                of a key, \"public.key\", \"CURRENT\", the witness
+import   Reads a dump of PostgreSQL (pg_dump: text, archive or folder; \"-\" is
+         standard input) into a stopped server's data folder, and prints what
+         was left out and why; exit status 1 if rows were, or it stopped
+  --database   into which database; \"postgres\" by default
+  --as-text    columns of types that are not here become text, and of domains
+               what these are made of
+  --keep-going errors are reported, and stop nothing
 verify   Checks an exported audit log or a receipt against the public key
          that the operator published; needs no server.
   --head       the audit log's published head: finds records cut off at the end
@@ -82,6 +91,8 @@ pub enum Command {
         /// Repair it first.
         repair: bool,
     },
+    /// Read a dump.
+    Import(Import),
     /// Check a receipt or an audit log.
     Verify(Verify),
 }
@@ -209,6 +220,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, Argum
         Some("--version" | "-V") => Ok(Command::Version),
         Some("serve") => serve(&mut options),
         Some("check") => check(&mut options),
+        Some("import") => import(&mut options),
         Some("verify") => verify(&mut options),
         _ => Err(ArgumentError::UnknownCommand(command.to_string_lossy().into_owned())),
     }
@@ -380,6 +392,31 @@ fn check<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
     }
     let data = data.ok_or(ArgumentError::MissingOption("--data"))?;
     Ok(Command::Check { data, repair: repair.is_some() })
+}
+
+fn import<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
+    let (mut data, mut file, mut database, mut as_text, mut keep_going) = (None, None, None, None, None);
+    while let Some(word) = options.arguments.next() {
+        match word.to_str() {
+            Some("--help" | "-h") => return Ok(Command::Help),
+            Some("--data") => options.path("--data", &mut data)?,
+            Some("--database") => {
+                let value = options.value("--database")?;
+                set("--database", &mut database, value.to_string_lossy().into_owned())?;
+            }
+            Some("--as-text") => set("--as-text", &mut as_text, true)?,
+            Some("--keep-going") => set("--keep-going", &mut keep_going, true)?,
+            Some(option) if option.starts_with('-') && option != "-" => return Err(unknown(&word)),
+            _ => set("FILE", &mut file, word.into())?,
+        }
+    }
+    Ok(Command::Import(Import {
+        data: data.ok_or(ArgumentError::MissingOption("--data"))?,
+        database,
+        as_text: as_text.is_some(),
+        keep_going: keep_going.is_some(),
+        file: file.ok_or(ArgumentError::MissingOption("FILE"))?,
+    }))
 }
 
 fn verify<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {

@@ -20,6 +20,7 @@ pub mod encode;
 pub mod error;
 pub mod failed_logins;
 pub mod handler;
+pub mod import;
 mod incoming_memory;
 pub mod limits;
 pub mod parking;

@@ -1,4 +1,4 @@
-//! The program: `dogwood serve`, `dogwood check`, `dogwood verify`.
+//! The program: `dogwood serve`, `dogwood check`, `dogwood import`, `dogwood verify`.
 //!
 //! Reads its arguments, starts what they ask for, and turns the outcome into an exit status: 0 done, 1 failed or
 //! something was found, 2 not understood. Never prints data.
@@ -20,6 +20,7 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use wire::import::Import;
 use wire::server::{Server, ServerConfig};
 use wire::{limits, shutdown};
 
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
             outcome(run_server(serve))
         }
         Ok(arguments::Command::Check { data, repair }) => check(&data, repair),
+        Ok(arguments::Command::Import(import)) => read_dump(&import),
         Ok(arguments::Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| println!("{report}"))),
         Err(error) => {
             eprintln!("dogwood: {error}\nTry \"dogwood --help\".");
@@ -82,13 +84,9 @@ fn say_failure(error: &str) {
 fn run_server(serve: Serve) -> Result<(), String> {
     // Before the store opens its files.
     limits::raise_descriptors();
-    // Keys and logins are in it: for its owner only. Nothing is made where something is to be saved.
+    // Nothing is made where something is to be saved.
     if !serve.salvage {
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&serve.data)
-            .map_err(|error| format!("could not make the data folder \"{}\": {error}", serve.data.display()))?;
+        make_folder(&serve.data)?;
     }
     let mut config = Config::new(serve.data.clone());
     config.keep_free_bytes = serve.keep_free_bytes;
@@ -124,6 +122,31 @@ fn run_server(serve: Serve) -> Result<(), String> {
     match served? {
         Ended::Signalled => stopped,
         Ended::ToReopen(address) => Err(begin_again(address)),
+    }
+}
+
+/// Keys and logins are in it: for its owner only.
+fn make_folder(data: &Path) -> Result<(), String> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(data);
+    made.map_err(|error| format!("could not make the data folder \"{}\": {error}", data.display()))
+}
+
+fn read_dump(import: &Import) -> ExitCode {
+    limits::raise_descriptors();
+    let imported = make_folder(&import.data).and_then(|()| {
+        let mut config = Config::new(import.data.clone());
+        config.allocator = Some(allocated);
+        let engine = Engine::open(config).map_err(|error| described(&error))?;
+        let report = wire::import::run(&engine, import);
+        engine.shutdown().map_err(|error| error.to_string())?;
+        report
+    });
+    match imported {
+        Ok(report) => {
+            print!("{report}");
+            if report.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => outcome(Err(error)),
     }
 }
 

@@ -128,6 +128,7 @@ impl SessionState {
 impl Everyday {
     fn of(settings: &Settings) -> Everyday {
         let isolation = match settings.get("default_transaction_isolation") {
+            Some("read uncommitted") => Isolation::ReadUncommitted,
             Some("repeatable read") => Isolation::RepeatableRead,
             Some("serializable") => Isolation::Serializable,
             Some(_) | None => Isolation::ReadCommitted,
@@ -140,7 +141,11 @@ impl Everyday {
             forget_wait: settings.timeout("dogwood.forget_wait").unwrap_or_default(),
             idle_session_timeout: settings.timeout("idle_session_timeout"),
             idle_in_transaction_timeout: settings.timeout("idle_in_transaction_session_timeout"),
-            modes: Modes { isolation, read_only: settings.is_on("default_transaction_read_only") },
+            modes: Modes {
+                isolation,
+                read_only: settings.is_on("default_transaction_read_only"),
+                deferrable: settings.is_on("default_transaction_deferrable"),
+            },
             auto_views: settings.is_on("dogwood.auto_views"),
             log_min_duration: settings.log_min_duration(),
         }

@@ -22,6 +22,7 @@ impl Session {
             for (setting, mode) in [
                 ("default_transaction_isolation", "transaction_isolation"),
                 ("default_transaction_read_only", "transaction_read_only"),
+                ("default_transaction_deferrable", "transaction_deferrable"),
             ] {
                 state.settings.set(setting, modes.shown(mode), false)?;
             }
@@ -41,6 +42,7 @@ impl Session {
         let invalid =
             |value: &str| SqlError::new("22023", format!("invalid value for parameter \"{setting}\": \"{value}\""));
         let is_isolation = setting.eq_ignore_ascii_case("transaction_isolation");
+        let is_deferrable = setting.eq_ignore_ascii_case("transaction_deferrable");
         let mut said = TransactionModes::default();
         match (is_isolation, value) {
             (true, Some(value)) => {
@@ -60,13 +62,15 @@ impl Session {
                 let on = state::settings::boolean(value).ok_or_else(|| {
                     SqlError::new("22023", format!("parameter \"{setting}\" requires a Boolean value"))
                 })?;
-                said.read_only = Some(on);
+                let mode = if is_deferrable { &mut said.deferrable } else { &mut said.read_only };
+                *mode = Some(on);
             }
             (_, None) => {}
         }
         let base = match value {
             Some(_) => self.modes(),
             None if is_isolation => Modes { isolation: self.default_modes().isolation, ..self.modes() },
+            None if is_deferrable => Modes { deferrable: self.default_modes().deferrable, ..self.modes() },
             None => Modes { read_only: self.default_modes().read_only, ..self.modes() },
         };
         let modes = base.with(said);
@@ -88,6 +92,9 @@ impl Session {
             if transaction.has_savepoints() {
                 return refused("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction");
             }
+        }
+        if transaction.modes.deferrable != modes.deferrable && transaction.has_begun() {
+            return refused("SET TRANSACTION [NOT] DEFERRABLE must be called before any query");
         }
         if transaction.modes.read_only && !modes.read_only {
             if transaction.has_savepoints() {

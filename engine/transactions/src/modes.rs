@@ -5,6 +5,8 @@ use planner::parse::utility::{IsolationLevel, TransactionModes};
 /// What a transaction sees of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
+    /// As READ COMMITTED, under its own name.
+    ReadUncommitted,
     /// Each statement sees what was committed before it.
     ReadCommitted,
     /// All statements see what was committed before the first; first committer wins.
@@ -17,7 +19,7 @@ impl Isolation {
     /// Whether all statements see one snapshot.
     pub fn is_of_one_snapshot(self) -> bool {
         match self {
-            Isolation::ReadCommitted => false,
+            Isolation::ReadUncommitted | Isolation::ReadCommitted => false,
             Isolation::RepeatableRead | Isolation::Serializable => true,
         }
     }
@@ -30,6 +32,8 @@ pub struct Modes {
     pub isolation: Isolation,
     /// READ ONLY.
     pub read_only: bool,
+    /// DEFERRABLE: shown, and changes nothing, since readers are never refused for what others write.
+    pub deferrable: bool,
 }
 
 impl Modes {
@@ -37,12 +41,18 @@ impl Modes {
     pub fn shown(self, setting: &str) -> Option<&'static str> {
         if setting.eq_ignore_ascii_case("transaction_isolation") {
             return Some(match self.isolation {
+                Isolation::ReadUncommitted => "read uncommitted",
                 Isolation::ReadCommitted => "read committed",
                 Isolation::RepeatableRead => "repeatable read",
                 Isolation::Serializable => "serializable",
             });
         }
-        setting.eq_ignore_ascii_case("transaction_read_only").then_some(if self.read_only { "on" } else { "off" })
+        let is_on = match setting.to_ascii_lowercase().as_str() {
+            "transaction_read_only" => self.read_only,
+            "transaction_deferrable" => self.deferrable,
+            _ => return None,
+        };
+        Some(if is_on { "on" } else { "off" })
     }
 
     /// With what was said, elsewhere as they are.
@@ -50,10 +60,15 @@ impl Modes {
     pub fn with(self, said: TransactionModes) -> Modes {
         let isolation = match said.isolation {
             None => self.isolation,
-            Some(IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted) => Isolation::ReadCommitted,
+            Some(IsolationLevel::ReadUncommitted) => Isolation::ReadUncommitted,
+            Some(IsolationLevel::ReadCommitted) => Isolation::ReadCommitted,
             Some(IsolationLevel::RepeatableRead) => Isolation::RepeatableRead,
             Some(IsolationLevel::Serializable) => Isolation::Serializable,
         };
-        Modes { isolation, read_only: said.read_only.unwrap_or(self.read_only) }
+        Modes {
+            isolation,
+            read_only: said.read_only.unwrap_or(self.read_only),
+            deferrable: said.deferrable.unwrap_or(self.deferrable),
+        }
     }
 }

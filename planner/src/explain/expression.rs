@@ -5,7 +5,7 @@ use crate::catalog::Catalog;
 use crate::deparse::{Spelling, on_one_line};
 use crate::scalar::func::quote_identifier;
 use crate::scalar::{
-    AggregateCall, Frame, FrameBound, FrameExclusion, FrameUnit, Order, ScalarExpr, WindowCall, WindowKind,
+    AggregateCall, Frame, FrameBound, FrameExclusion, FrameOffset, FrameUnit, Order, ScalarExpr, WindowCall, WindowKind,
 };
 use crate::system::definition_text::DefinitionText;
 use repr::{ColumnType, Datum, ScalarType};
@@ -412,11 +412,10 @@ fn frame(frame: &Frame) -> Option<String> {
 }
 
 fn bound(bound: &FrameBound) -> String {
-    let offset = |datum: &Datum, word: &str| match datum {
-        Datum::Int2(count) => format!("{count} {word}"),
-        Datum::Int4(count) => format!("{count} {word}"),
-        Datum::Int8(count) => format!("{count} {word}"),
-        _ => format!("offset {word}"),
+    let offset = |offset: &FrameOffset, word: &str| match (offset, offset.as_i64()) {
+        (_, Some(count)) => format!("{count} {word}"),
+        (FrameOffset::Param(index), None) => format!("${} {word}", index + 1),
+        (FrameOffset::Constant(_), None) => format!("offset {word}"),
     };
     match bound {
         FrameBound::UnboundedPreceding => "UNBOUNDED PRECEDING".to_owned(),

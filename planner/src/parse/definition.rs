@@ -261,6 +261,8 @@ pub enum AlterTableAction {
         column: Identifier,
         /// Its new type.
         type_name: TypeName,
+        /// COLLATE
+        collation: Option<ObjectName>,
         /// USING expression
         using: Option<SqlText>,
     },

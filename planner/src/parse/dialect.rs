@@ -11,7 +11,7 @@ pub(crate) use infix::between_value;
 pub(super) use query::AFTER_QUERY;
 
 use repr::poll;
-use sqlparser::ast::{ColumnOption, Expr, GranteesType, Statement, UnaryOperator};
+use sqlparser::ast::{ColumnOption, DataType, Expr, GranteesType, Statement, TypedString, UnaryOperator};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -99,6 +99,30 @@ fn sign(parser: &Parser<'_>) -> Option<UnaryOperator> {
     }
 }
 
+/// `name 'text'`, of a type for which sqlparser has no word: nothing else has a string behind a name.
+fn typed_literal(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let is_name = |token: &Token| match token {
+        Token::Word(word) => word.quote_style.is_some() || matches!(word.keyword, Keyword::NoKeyword | Keyword::NAME),
+        _ => false,
+    };
+    let mut next = 1;
+    if !is_name(&parser.peek_token_ref().token) {
+        return None;
+    }
+    while parser.peek_nth_token_ref(next).token == Token::Period && is_name(&parser.peek_nth_token_ref(next + 1).token)
+    {
+        next += 2;
+    }
+    let is_text = matches!(
+        parser.peek_nth_token_ref(next).token,
+        Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) | Token::DollarQuotedString(_)
+    );
+    is_text.then(|| {
+        let data_type = DataType::Custom(parser.parse_object_name(false)?, Vec::new());
+        Ok(Expr::TypedString(TypedString { data_type, value: parser.parse_value()?, uses_odbc_syntax: false }))
+    })
+}
+
 /// Appends the tokens of a text; where the tokenizer fails, those in front of that.
 ///
 /// # Errors
@@ -166,7 +190,8 @@ impl Dialect for DogwoodDialect {
             let operand = parser.parse_subexpr(POSTGRES.prec_value(Precedence::AtTz));
             return Some(operand.map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }));
         }
-        query::scalar(parser)
+        typed_literal(parser)
+            .or_else(|| query::scalar(parser))
             .or_else(|| query::trim(parser))
             .or_else(|| query::substring(parser))
             .or_else(|| POSTGRES.parse_prefix(parser))

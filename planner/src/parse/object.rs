@@ -131,7 +131,7 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow ALTER in PostgreSQL, and is refused by name.
-    const REFUSED_OF_ALTER: [&'static str; 19] = [
+    const REFUSED_OF_ALTER: [&'static str; 24] = [
         "FUNCTION",
         "PROCEDURE",
         "ROUTINE",
@@ -151,6 +151,11 @@ impl Grammar<'_, '_> {
         "PUBLICATION",
         "SUBSCRIPTION",
         "SYSTEM",
+        "STATISTICS",
+        "LARGE",
+        "CONVERSION",
+        "TABLESPACE",
+        "TEXT",
     ];
 
     fn alter(&mut self) -> Result<Option<Statement>, PlanError> {

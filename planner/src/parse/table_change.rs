@@ -116,11 +116,9 @@ impl Grammar<'_, '_> {
     fn alter_column(&mut self, column: Identifier) -> Result<AlterTableAction, PlanError> {
         if self.eat(&["TYPE"]) || self.eat(&["SET", "DATA", "TYPE"]) {
             let type_name = self.type_name()?;
-            if self.eat(&["COLLATE"]) {
-                self.object_name()?;
-            }
+            let collation = if self.eat(&["COLLATE"]) { Some(self.object_name()?) } else { None };
             let using = if self.eat(&["USING"]) { Some(self.expression()?) } else { None };
-            return Ok(AlterTableAction::AlterType { column, type_name, using });
+            return Ok(AlterTableAction::AlterType { column, type_name, collation, using });
         }
         if self.eat(&["SET", "DEFAULT"]) {
             return Ok(AlterTableAction::SetDefault(column, self.expression()?));

@@ -210,6 +210,8 @@ pub(super) fn check_unknown(value: &Datum, to: &ScalarType) -> Result<(), PlanEr
             | ScalarType::Float4
             | ScalarType::Float8
             | ScalarType::Numeric
+            | ScalarType::Inet
+            | ScalarType::Cidr
             | ScalarType::Uuid
     );
     let is_list_of_texts = element != to && matches!(element, ScalarType::Text | ScalarType::Varchar);

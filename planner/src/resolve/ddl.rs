@@ -30,6 +30,7 @@ mod view;
 
 pub use finish::pending_tables;
 pub use label::{SecurityLabelRow, security_labels};
+pub(crate) use rewrite::columns_named;
 pub use sequence::check_sequence_position;
 
 use crate::catalog::{Catalog, Column, DatabaseId, Scope, SearchPath, Table};

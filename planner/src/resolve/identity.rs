@@ -14,8 +14,8 @@
 
 use super::levels::{Step, rewrite_expr};
 use super::view::view_query;
-use super::{Resolver, ViewUse};
-use crate::catalog::Table;
+use super::{Resolver, SessionInfo, ViewUse};
+use crate::catalog::{Catalog, Table};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirNode, HirQuery, JoinKind};
 use crate::scalar::Order;
@@ -25,6 +25,13 @@ use std::collections::BTreeMap;
 
 /// The columns that tell the rows of common table expressions apart.
 pub(super) type CteIdentities = BTreeMap<CteId, Vec<usize>>;
+
+/// Whether no two rows of a maintained view are alike in these columns, whatever rows its tables have.
+pub(super) fn tells_rows_apart(catalog: &Catalog, view: RelationId, columns: &[usize]) -> Result<bool, PlanError> {
+    let session = SessionInfo::default();
+    let identity = Resolver::new(catalog, &session, "", &[]).identity_of_relation(view)?;
+    Ok(identity.is_some_and(|identity| identity.iter().all(|column| columns.contains(column))))
+}
 
 impl Resolver<'_> {
     /// Appends to a query's ORDER BY, if it has one, what decides between rows that it leaves equal.

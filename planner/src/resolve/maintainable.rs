@@ -59,6 +59,11 @@ fn refused_relation(hir: &Hir) -> Option<PlanError> {
                 .hint("use a plain view"),
         );
     }
+    if let HirNode::Window { calls, .. } = &hir.node
+        && let Some(number) = calls.iter().find_map(|call| call.frame.parameter())
+    {
+        return Some(no_parameter(number));
+    }
     let HirNode::TableFunction { functions, .. } = &hir.node else { return None };
     functions
         .iter()
@@ -66,9 +71,13 @@ fn refused_relation(hir: &Hir) -> Option<PlanError> {
         .map(|(function, _, _)| refused(function.name))
 }
 
+fn no_parameter(number: usize) -> PlanError {
+    PlanError::new("42P02", format!("there is no parameter ${}", number + 1))
+}
+
 fn refused_expression(expr: &HirExpr) -> Option<PlanError> {
     match expr {
-        ScalarExpr::Param(number, _) => Some(PlanError::new("42P02", format!("there is no parameter ${}", number + 1))),
+        ScalarExpr::Param(number, _) => Some(no_parameter(*number)),
         ScalarExpr::Call { function, args, .. } if !is_maintainable(function, args.len()) => {
             Some(refused(function.name))
         }

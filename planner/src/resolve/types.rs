@@ -3,7 +3,7 @@
 use super::scope::fold;
 use crate::catalog::Scope;
 use crate::error::PlanError;
-use repr::types::Modifier;
+use repr::types::{Modifier, encode_interval_modifier};
 use repr::{ColumnType, ScalarType};
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, ObjectNamePart, TimezoneInfo,
@@ -40,8 +40,12 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
             TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => Ok(fractional(ScalarType::Timestamp, *precision)),
             TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => Ok(fractional(ScalarType::Timestamptz, *precision)),
         },
-        DataType::Interval { fields, precision } if fields.is_some() || precision.is_some() => {
-            Err(PlanError::unsupported("an interval type with fields or precision").hint("Use plain interval."))
+        DataType::Interval { fields, precision } => {
+            let fields = fields.as_ref().map_or_else(String::new, |fields| fields.to_string().to_lowercase());
+            // More than an int4 is more than the most, which is told.
+            let precision = precision.map(|precision| i32::try_from(precision).unwrap_or(i32::MAX));
+            let modifier = encode_interval_modifier(&fields, precision)?;
+            Ok(ColumnType { modifier, ..ColumnType::nullable(ScalarType::Interval) })
         }
         DataType::Array(element) => {
             let element = match element {
@@ -71,12 +75,10 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
 
 /// 0A000 for PostgreSQL's types that we do not have, else 42704.
 fn unknown_type(name: &str) -> PlanError {
-    const POSTGRESQL: [&str; 32] = [
+    const POSTGRESQL: [&str; 30] = [
         "bit",
         "varbit",
         "bit varying",
-        "inet",
-        "cidr",
         "macaddr",
         "macaddr8",
         "money",

@@ -7,8 +7,9 @@ use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use crate::parse::frame_exclusion;
-use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameUnit, WindowKind, registry};
-use repr::{Datum, ScalarType};
+use crate::scalar::cast::CastContext;
+use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameOffset, FrameUnit, WindowKind, registry};
+use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{
     Expr, Function, NamedWindowDefinition, NamedWindowExpr, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
@@ -255,11 +256,66 @@ impl Resolver<'_> {
         written: &Expr,
         unit: FrameUnit,
         order: &[(Typed, bool, bool)],
-    ) -> Result<Datum, PlanError> {
+    ) -> Result<FrameOffset, PlanError> {
         let position = self.position_of(written);
         let typed = self.expr(written)?;
-        let constant = constant_of(&typed.expr)
-            .ok_or_else(|| PlanError::unsupported("a frame offset that is not a constant").at(position))?;
+        if let HirExpr::Param(index, _) = &typed.expr {
+            let index = *index;
+            self.offset_parameter(typed, unit, order).map_err(|error| error.at(position))?;
+            return Ok(FrameOffset::Param(index));
+        }
+        let constant = constant_of(&typed.expr).ok_or_else(|| {
+            PlanError::unsupported("a frame offset that is neither a constant nor a parameter").at(position)
+        })?;
+        self.constant_offset(constant, unit, order, position).map(FrameOffset::Constant)
+    }
+
+    /// That a parameter is of a type that counts or measures, or becomes of one.
+    fn offset_parameter(
+        &mut self,
+        typed: Typed,
+        unit: FrameUnit,
+        order: &[(Typed, bool, bool)],
+    ) -> Result<(), PlanError> {
+        let wanted = match (unit, order) {
+            (FrameUnit::Rows | FrameUnit::Groups, _) => ScalarType::Int8,
+            (FrameUnit::Range, [(key, _, _)]) if is_time(key.scalar()) => ScalarType::Interval,
+            (FrameUnit::Range, [(key, _, _)]) => key.scalar().clone(),
+            (FrameUnit::Range, _) => return Err(one_column()),
+        };
+        let given = typed.scalar().clone();
+        if given == ScalarType::Unknown {
+            self.cast(typed, &ColumnType::nullable(wanted), CastContext::Implicit)?;
+        } else if given != wanted && !(given.is_integer() && wanted.is_integer()) {
+            let name = given.name();
+            let counted = |what: &str| {
+                PlanError::new("42804", format!("argument of {what} must be type bigint, not type {name}"))
+            };
+            return Err(match unit {
+                FrameUnit::Rows => counted("ROWS"),
+                FrameUnit::Groups => counted("GROUPS"),
+                FrameUnit::Range => {
+                    let key = order.first().map_or_else(String::new, |(key, _, _)| key.scalar().name());
+                    PlanError::new(
+                        "0A000",
+                        format!(
+                            "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {key} and offset type {name}"
+                        ),
+                    )
+                    .hint("Cast the offset value to an appropriate type.")
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn constant_offset(
+        &mut self,
+        constant: Datum,
+        unit: FrameUnit,
+        order: &[(Typed, bool, bool)],
+        position: Option<u32>,
+    ) -> Result<Datum, PlanError> {
         match unit {
             FrameUnit::Rows | FrameUnit::Groups => match constant.as_i64() {
                 Some(count) if count >= 0 => Ok(Datum::Int8(count)),
@@ -267,23 +323,9 @@ impl Resolver<'_> {
                 None => Err(PlanError::new("42804", "argument of ROWS must be type bigint").at(position)),
             },
             FrameUnit::Range => {
-                let [(key, _, _)] = order else {
-                    return Err(PlanError::new(
-                        "42P20",
-                        "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column",
-                    )
-                    .at(position));
-                };
-                let is_time = matches!(
-                    key.scalar(),
-                    ScalarType::Date
-                        | ScalarType::Time
-                        | ScalarType::Timestamp
-                        | ScalarType::Timestamptz
-                        | ScalarType::Interval
-                );
+                let [(key, _, _)] = order else { return Err(one_column().at(position)) };
                 match constant {
-                    Datum::Text(text) if is_time => match text.parse::<repr::Interval>() {
+                    Datum::Text(text) if is_time(key.scalar()) => match text.parse::<repr::Interval>() {
                         Ok(interval) => Ok(Datum::Interval(interval)),
                         Err(error) => Err(PlanError::from(error).at(position)),
                     },
@@ -295,6 +337,18 @@ impl Resolver<'_> {
             }
         }
     }
+}
+
+/// Whether distances between values are intervals.
+fn is_time(scalar: &ScalarType) -> bool {
+    matches!(
+        scalar,
+        ScalarType::Date | ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz | ScalarType::Interval
+    )
+}
+
+fn one_column() -> PlanError {
+    PlanError::new("42P20", "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
 }
 
 /// The value of a literal, through casts of literals that do not change it.

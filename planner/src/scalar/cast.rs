@@ -33,10 +33,12 @@ pub enum CastMethod {
     DateTime,
     /// Text is parsed.
     Input,
-    /// The text form as a cast gives it: booleans are words.
+    /// The text form as a cast gives it: booleans are words, addresses have their length.
     Output,
     /// The text form as the type's output function gives it: what `concat` and `format` see.
     Print,
+    /// inet to cidr: the network alone.
+    Network,
     /// json to jsonb, jsonb to json and to scalars.
     Json,
     /// Each element of an array.

@@ -14,6 +14,7 @@ mod date;
 mod json;
 mod jsonb;
 mod math;
+mod network;
 mod pattern;
 mod sequence;
 mod session;
@@ -177,6 +178,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         json::FUNCTIONS,
         jsonb::FUNCTIONS,
         math::FUNCTIONS,
+        network::FUNCTIONS,
         pattern::FUNCTIONS,
         sequence::FUNCTIONS,
         session::FUNCTIONS,
@@ -204,6 +206,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
         json::OPERATORS,
         jsonb::OPERATORS,
         math::OPERATORS,
+        network::OPERATORS,
         pattern::OPERATORS,
         text::OPERATORS,
     ];

@@ -28,6 +28,7 @@ const fn class(
 }
 
 const TEXT: u32 = 25;
+const INET: u32 = 869;
 const ANY_ARRAY: u32 = 2277;
 const ANY_ENUM: u32 = 3500;
 
@@ -51,7 +52,9 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10004, "btree", "bpchar_ops", 1042, true, 0, 426),
     class(10006, "btree", "bytea_ops", 17, true, 0, 428),
     class(10007, "btree", "char_ops", 18, true, 0, 429),
+    class(10009, "btree", "cidr_ops", INET, false, 0, 1974),
     class(10012, "btree", "float4_ops", 700, true, 0, 1970),
+    class(10015, "btree", "inet_ops", INET, true, 0, 1974),
     class(10022, "btree", "interval_ops", 1186, true, 0, 1982),
     class(10028, "btree", "name_ops", 19, true, 2275, 1994),
     class(10032, "btree", "oidvector_ops", 30, true, 0, 1991),
@@ -65,9 +68,11 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10001, "hash", "array_ops", ANY_ARRAY, true, 0, 627),
     class(10005, "hash", "bpchar_ops", 1042, true, 0, 427),
     class(10008, "hash", "char_ops", 18, true, 0, 431),
+    class(10010, "hash", "cidr_ops", INET, false, 0, 1975),
     class(10011, "hash", "date_ops", 1082, true, 0, 435),
     class(10013, "hash", "float4_ops", 700, true, 0, 1971),
     class(10014, "hash", "float8_ops", 701, true, 0, 1971),
+    class(10016, "hash", "inet_ops", INET, true, 0, 1975),
     class(10019, "hash", "int2_ops", 21, true, 0, 1977),
     class(10020, "hash", "int4_ops", 23, true, 0, 1977),
     class(10021, "hash", "int8_ops", 20, true, 0, 1977),
@@ -103,6 +108,7 @@ impl OperatorClass {
 fn input(scalar: &ScalarType) -> u32 {
     match scalar {
         ScalarType::Varchar => TEXT,
+        ScalarType::Cidr => INET,
         ScalarType::Array(_) => ANY_ARRAY,
         ScalarType::Enum(_) => ANY_ENUM,
         other => other.oid(),

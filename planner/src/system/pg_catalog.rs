@@ -301,7 +301,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "pg_stat_activity",
         12222,
         "datid oid, datname name, pid int4, leader_pid int4, usesysid oid, usename name, \
-     application_name text, client_addr text, client_hostname text, client_port int4, \
+     application_name text, client_addr inet, client_hostname text, client_port int4, \
      backend_start timestamptz, xact_start timestamptz, query_start timestamptz, \
      state_change timestamptz, wait_event_type text, wait_event text, state text, \
      backend_xid xid, backend_xmin xid, query_id int8, query text, backend_type text",
@@ -337,7 +337,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
     (
         "pg_stat_replication",
         12227,
-        "pid int4, usesysid oid, usename name, application_name text, client_addr text, \
+        "pid int4, usesysid oid, usename name, application_name text, client_addr inet, \
      client_hostname text, client_port int4, backend_start timestamptz, backend_xmin xid, \
      state text, sent_lsn text, write_lsn text, flush_lsn text, replay_lsn text, \
      write_lag interval, flush_lag interval, replay_lag interval, sync_priority int4, \

@@ -98,6 +98,7 @@ pub fn key_class(scalar: &ScalarType) -> Option<KeyClass> {
         Equality::Floats => Some(KeyClass::Float),
         Equality::Texts => Some(KeyClass::Text),
         Equality::Oids => Some(KeyClass::Only(ScalarType::Oid)),
+        Equality::Networks => Some(KeyClass::Only(ScalarType::Inet)),
         Equality::Nothing => None,
     }
 }

@@ -14,6 +14,7 @@ fn column(name: &str, scalar: ScalarType, nullable: bool) -> Column {
         missing: None,
         dropped: false,
         hidden: false,
+        collation: None,
         comment: None,
     }
 }

@@ -94,6 +94,7 @@ pub fn catalog() -> Catalog {
             missing: None,
             dropped: false,
             hidden: false,
+            collation: None,
             comment: None,
         };
         let constraint =

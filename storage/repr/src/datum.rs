@@ -1,6 +1,6 @@
 //! One SQL value.
 
-use crate::{Array, Interval, Jsonb, Numeric};
+use crate::{Array, Interval, Jsonb, Network, Numeric};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -45,6 +45,8 @@ pub enum Datum {
     Timestamptz(i64),
     /// interval
     Interval(Interval),
+    /// inet, cidr
+    Network(Network),
     /// uuid
     Uuid([u8; 16]),
     /// jsonb
@@ -89,6 +91,7 @@ impl Datum {
             | Datum::Timestamp(_)
             | Datum::Timestamptz(_)
             | Datum::Interval(_)
+            | Datum::Network(_)
             | Datum::Uuid(_)
             | Datum::Jsonb(_)
             | Datum::Enum { .. } => 0,
@@ -118,6 +121,7 @@ impl Datum {
             | Datum::Time(_)
             | Datum::Timestamp(_)
             | Datum::Timestamptz(_)
+            | Datum::Network(_)
             | Datum::Uuid(_)
             | Datum::Enum { .. } => false,
         }
@@ -204,6 +208,7 @@ impl Datum {
             | (Datum::Timestamp(a), Datum::Timestamp(b))
             | (Datum::Timestamptz(a), Datum::Timestamptz(b)) => a.cmp(b),
             (Datum::Interval(a), Datum::Interval(b)) => a.sql_cmp(b),
+            (Datum::Network(a), Datum::Network(b)) => a.order_bytes().cmp(&b.order_bytes()),
             (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),
             (Datum::Jsonb(a), Datum::Jsonb(b)) => a.sql_cmp(b),
             (Datum::Enum { position: a, .. }, Datum::Enum { position: b, .. }) => a.cmp(b),

@@ -32,6 +32,7 @@ const UUID: u8 = 0x16;
 const JSONB: u8 = 0x17;
 const ARRAY: u8 = 0x18;
 const RECORD: u8 = 0x19;
+const NETWORK: u8 = 0x1A;
 
 /// Appends the ascending code of a datum, NULLs last.
 pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
@@ -65,6 +66,13 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             encode_int(out, i128::from(*value));
         }
         Datum::Interval(value) => encode_int(out, value.comparison_value()),
+        Datum::Network(value) => {
+            let (family, network, length, address) = value.order_bytes();
+            out.extend_from_slice(&[NETWORK, family]);
+            out.extend_from_slice(&network);
+            out.push(length);
+            out.extend_from_slice(&address);
+        }
         Datum::Uuid(bytes) => {
             out.push(UUID);
             out.extend_from_slice(bytes);

@@ -19,7 +19,7 @@ pub use plain::Plain;
 use crate::jsonb::MAX_DEPTH;
 use crate::numeric::SCALE_MAX;
 use crate::value::Held;
-use crate::{Array, Datum, Interval, Jsonb, Numeric, Value, ValueError};
+use crate::{Array, Datum, Interval, Jsonb, Network, Numeric, Value, ValueError};
 use num_bigint::BigInt;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -62,6 +62,9 @@ const JSONB: u8 = 0x12;
 const ENUM: u8 = 0x13;
 const ARRAY: u8 = 0x14;
 const RECORD: u8 = 0x15;
+// The bytes of an address behind them.
+const NETWORK_V4: u8 = 0x16;
+const NETWORK_V6: u8 = 0x17;
 // The low bits of these count the bytes that follow.
 const INT2: u8 = 0x20;
 const INT4: u8 = 0x28;
@@ -279,6 +282,11 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
             write_varint(out, zigzag(i64::from(value.months)));
             write_varint(out, zigzag(i64::from(value.days)));
             write_varint(out, zigzag(value.micros));
+        }
+        Datum::Network(value) => {
+            out.push(if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 });
+            out.push(value.length());
+            out.extend_from_slice(&value.bytes());
         }
         Datum::Uuid(bytes) => {
             out.push(UUID);
@@ -498,6 +506,8 @@ impl<'a> PackedReader<'a> {
                 days: i32::try_from(self.signed()?).ok()?,
                 micros: self.signed()?,
             }),
+            NETWORK_V4 => Value::Network(self.network(4)?),
+            NETWORK_V6 => Value::Network(self.network(16)?),
             UUID => Value::Uuid(self.take(16)?.try_into().ok()?),
             JSONB | ENUM | ARRAY | RECORD => self.parts(tag)?,
             INT2..=0x27 => Value::Int2(self.int(tag - INT2, 2)? as i16),
@@ -609,6 +619,11 @@ impl<'a> PackedReader<'a> {
         })
     }
 
+    fn network(&mut self, bytes: usize) -> Option<Network> {
+        let length = self.byte()?;
+        Network::of_bytes(self.take(bytes)?, length)
+    }
+
     fn skip(&mut self) -> Option<()> {
         let tag = self.byte()?;
         match tag {
@@ -626,6 +641,8 @@ impl<'a> PackedReader<'a> {
                 self.varint()?;
                 self.varint()?;
             }
+            NETWORK_V4 => drop(self.take(5)?),
+            NETWORK_V6 => drop(self.take(17)?),
             UUID => drop(self.take(16)?),
             INT2..=0x27 => drop(self.take(usize::from(tag - INT2))?),
             INT4..=0x2F => drop(self.take(usize::from(tag - INT4))?),

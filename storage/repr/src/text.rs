@@ -19,7 +19,7 @@ use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_timestam
 use crate::datetime::{self, DateStyle, Zone, round_to_precision};
 use crate::interval::IntervalStyle;
 use crate::numeric::write_decimal;
-use crate::{Datum, Id, Interval, Jsonb, Numeric, ScalarType, Value, ValueError};
+use crate::{Datum, Id, Interval, Jsonb, Network, Numeric, ScalarType, Value, ValueError};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -125,6 +125,8 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
             Datum::Timestamptz(datetime::check_timestamp(round_to_precision(parsed, modifier))?)
         }
         ScalarType::Interval => Datum::Interval(Interval::parse(text, modifier, context.interval_style)?),
+        ScalarType::Inet => Datum::Network(Network::parse(text, false)?),
+        ScalarType::Cidr => Datum::Network(Network::parse(text, true)?),
         ScalarType::Uuid => Datum::Uuid(parse_uuid(text)?),
         ScalarType::Json => {
             crate::jsonb::validate_json(text)?;
@@ -190,6 +192,7 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
         Value::Timestamp(value) => context.date_style.write_timestamp(out, value),
         Value::Timestamptz(value) => context.date_style.write_timestamptz(out, value, &context.zone),
         Value::Interval(value) => out.push_str(&value.format(context.interval_style)),
+        Value::Network(value) => out.push_str(&value.shown(*scalar == ScalarType::Cidr)),
         Value::Uuid(bytes) => out.push_str(&format_uuid(bytes)),
         Value::Jsonb(value) => value.write_text(out),
         Value::Array(array) => nested::write_array(out, &array, scalar, context),

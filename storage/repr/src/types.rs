@@ -3,9 +3,10 @@
 mod modifier;
 mod table;
 
-pub(crate) use modifier::{decode_interval_modifier, decode_length_modifier};
+pub(crate) use modifier::decode_length_modifier;
 pub use modifier::{
-    decode_numeric_modifier, encode_interval_modifier, encode_length_modifier, encode_numeric_modifier,
+    decode_interval_modifier, decode_numeric_modifier, encode_interval_modifier, encode_length_modifier,
+    encode_numeric_modifier,
 };
 pub use table::{Equality, Modifier, ScalarType};
 
@@ -232,7 +233,7 @@ impl ScalarType {
     }
 
     /// smallint, integer, bigint
-    pub(crate) fn is_integer(&self) -> bool {
+    pub fn is_integer(&self) -> bool {
         self.equality() == Equality::Integers
     }
 
@@ -290,7 +291,7 @@ mod tests {
     #[test]
     fn types_and_values_agree_in_how_they_are_written() {
         let texts =
-            ["1", "t", "[1]", "2020-01-01", "10:00", "1 day", "00000000-0000-0000-0000-000000000000", "pg_class"];
+            ["1", "t", "[1]", "2020-01-01", "10:00", "1 day", "00000000-0000-0000-0000-000000000000", "pg_class", "::"];
         for scalar in ScalarType::all_built_in().filter(|scalar| !scalar.is_pseudo()) {
             let read = |text: &&str| crate::text::parse(&scalar, -1, text, &crate::text::TextContext::default());
             let value = texts.iter().find_map(|text| read(text).ok());

@@ -3,7 +3,7 @@
 //! What writes values out (text here, the wire's formats above) is written once, over this, so that a row can be
 //! sent as it is packed, without a datum made of it first. Never outlives what it was read from.
 
-use crate::{Array, Datum, Interval, Jsonb, Numeric};
+use crate::{Array, Datum, Interval, Jsonb, Network, Numeric};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -77,6 +77,8 @@ pub enum Value<'a> {
     Timestamptz(i64),
     /// interval
     Interval(Interval),
+    /// inet, cidr
+    Network(Network),
     /// uuid
     Uuid(&'a [u8; 16]),
     /// jsonb
@@ -122,6 +124,7 @@ impl Value<'_> {
             Value::Timestamp(value) => Datum::Timestamp(value),
             Value::Timestamptz(value) => Datum::Timestamptz(value),
             Value::Interval(value) => Datum::Interval(value),
+            Value::Network(value) => Datum::Network(value),
             Value::Uuid(bytes) => Datum::Uuid(*bytes),
             Value::Jsonb(value) => Datum::Jsonb(value.into_own()),
             Value::Enum { position, label } => Datum::Enum { position, label: shared(label)? },
@@ -158,6 +161,7 @@ impl Datum {
             Datum::Timestamp(value) => Value::Timestamp(*value),
             Datum::Timestamptz(value) => Value::Timestamptz(*value),
             Datum::Interval(value) => Value::Interval(*value),
+            Datum::Network(value) => Value::Network(*value),
             Datum::Uuid(bytes) => Value::Uuid(bytes),
             Datum::Jsonb(value) => Value::Jsonb(Held::Lent(value)),
             Datum::Enum { position, label } => Value::Enum { position: *position, label: label.as_bytes() },

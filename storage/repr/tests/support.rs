@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use num_bigint::BigInt;
-use repr::{Array, Datum, Interval, Jsonb, Numeric};
+use repr::{Array, Datum, Interval, Jsonb, Network, Numeric};
 use std::sync::Arc;
 
 /// A small deterministic generator (splitmix64).
@@ -128,10 +128,19 @@ impl Random {
             12 => Datum::Uuid([self.below(3) as u8; 16]),
             13 => Datum::Jsonb(self.jsonb(2)),
             14 => {
+                // Few enough that networks meet, within one another and not.
+                let bytes: Vec<u8> = match self.below(2) {
+                    0 => (0..4).map(|_| [0, 10, 255][self.below(3) as usize]).collect(),
+                    _ => (0..16).map(|_| [0, 1, 255][self.below(3) as usize]).collect(),
+                };
+                let length = self.below(bytes.len() as u64 * 8 + 1) as u8;
+                Datum::Network(Network::of_bytes(&bytes, length).expect("a length of its family"))
+            }
+            15 => {
                 let position = self.below(4) as u32;
                 Datum::Enum { position, label: Arc::from(format!("label {position}")) }
             }
-            15 => {
+            16 => {
                 let kind = 1;
                 let rows = self.below(3) as usize;
                 if rows > 0 && self.below(3) == 0 {
@@ -147,4 +156,4 @@ impl Random {
 }
 
 /// How many kinds `Random::datum` knows.
-pub const KINDS: u64 = 17;
+pub const KINDS: u64 = 18;

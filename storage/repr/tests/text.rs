@@ -195,10 +195,11 @@ fn formatted_values_read_back() {
         ScalarType::Interval,
         ScalarType::Uuid,
         ScalarType::Jsonb,
+        ScalarType::Inet,
     ];
     let context = TextContext::default();
     let mut random = Random(5);
-    for kind in (0..KINDS).filter(|kind| *kind < 14) {
+    for kind in (0..KINDS).filter(|kind| *kind < 15) {
         for _ in 0..1_000 {
             let datum = random.datum(kind);
             let scalar = match &datum {

@@ -10,7 +10,7 @@ use bytes::BufMut;
 use engine::SqlError;
 use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
-use repr::{Array, ColumnType, Datum, Interval, ScalarType, Value};
+use repr::{Array, ColumnType, Datum, Interval, Network, ScalarType, Value};
 use std::sync::Arc;
 
 const JSONB_VERSION: u8 = 1;
@@ -20,6 +20,9 @@ const DATE_END: i32 = 2_145_031_949;
 const TIMESTAMP_MIN: i64 = -211_813_488_000_000_000;
 const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
 const DAY_MICROS: i64 = 86_400_000_000;
+// AF_INET, and the next number.
+const NETWORK_V4: u8 = 2;
+const NETWORK_V6: u8 = 3;
 
 /// Appends a value that is not NULL, without its length.
 #[inline]
@@ -51,6 +54,12 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             out.put_i32(value.days);
             out.put_i32(value.months);
         }
+        Value::Network(value) => {
+            let bytes = value.bytes();
+            let family = if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 };
+            out.put_slice(&[family, value.length(), u8::from(*scalar == ScalarType::Cidr), bytes.len() as u8]);
+            out.put_slice(&bytes);
+        }
         Value::Uuid(value) => out.put_slice(value),
         value @ Value::Jsonb(_) => {
             out.put_u8(JSONB_VERSION);
@@ -62,17 +71,60 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
         }
         Value::Record(fields) => {
             let ScalarType::Record(types) = scalar else { return Err(mismatch(scalar)) };
-            if types.len() != fields.len() {
-                return Err(mismatch(scalar));
-            }
             out.put_i32(fields.len() as i32);
-            for (field, (_, field_type)) in fields.iter().zip(types.iter()) {
+            for (at, field) in fields.iter().enumerate() {
+                // Rows of one column may be made otherwise: each says what its fields are.
+                let declared = types.get(at).map(|(_, declared)| declared);
+                let own = natural(field, declared);
+                let field_type = own.as_ref().or(declared).unwrap_or(&ScalarType::Unknown);
                 out.put_u32(field_type.oid());
                 encode_with_length(field.value(), field_type, context, out)?;
             }
         }
     }
     Ok(())
+}
+
+/// The type of a field that is not of the type which its column's first row has there; none if it is.
+fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
+    let own = match datum {
+        Datum::Null | Datum::Enum { .. } => return None,
+        Datum::Bool(_) => ScalarType::Bool,
+        Datum::Int2(_) => ScalarType::Int2,
+        Datum::Int4(_) => ScalarType::Int4,
+        Datum::Int8(_) => ScalarType::Int8,
+        Datum::Oid(_) if declared.is_some_and(ScalarType::is_oid) => return None,
+        Datum::Oid(_) => ScalarType::Oid,
+        Datum::Float4(_) => ScalarType::Float4,
+        Datum::Float8(_) => ScalarType::Float8,
+        Datum::Numeric(_) => ScalarType::Numeric,
+        Datum::Text(_) if declared.is_some_and(holds_text) => return None,
+        Datum::Text(_) => ScalarType::Text,
+        Datum::Bpchar(_) => ScalarType::Bpchar,
+        Datum::Bytea(_) => ScalarType::Bytea,
+        Datum::Date(_) => ScalarType::Date,
+        Datum::Time(_) => ScalarType::Time,
+        Datum::Timestamp(_) => ScalarType::Timestamp,
+        Datum::Timestamptz(_) => ScalarType::Timestamptz,
+        Datum::Interval(_) => ScalarType::Interval,
+        Datum::Network(_) if declared == Some(&ScalarType::Cidr) => return None,
+        Datum::Network(_) => ScalarType::Inet,
+        Datum::Uuid(_) => ScalarType::Uuid,
+        Datum::Jsonb(_) => ScalarType::Jsonb,
+        Datum::Array(_) if declared.is_some_and(|declared| declared.element().is_some()) => return None,
+        Datum::Array(array) => {
+            let first = array.elements.iter().find_map(|element| natural(element, None));
+            first.unwrap_or(ScalarType::Text).array()
+        }
+        Datum::Record(_) if matches!(declared, Some(ScalarType::Record(_))) => return None,
+        Datum::Record(_) => ScalarType::Record(Arc::from([])),
+    };
+    (declared != Some(&own)).then_some(own)
+}
+
+fn holds_text(scalar: &ScalarType) -> bool {
+    scalar.is_string()
+        || matches!(scalar, ScalarType::Char | ScalarType::Json | ScalarType::Unknown | ScalarType::Jsonb)
 }
 
 /// Whether values of a type are written as what they are packed as.
@@ -200,6 +252,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
             let months = body.int4()?;
             Datum::Interval(Interval { months, days, micros })
         }
+        ScalarType::Inet | ScalarType::Cidr => Datum::Network(network(&mut body, scalar)?),
         ScalarType::Uuid => Datum::Uuid(fixed(&mut body)?),
         ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
         ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, context)?),
@@ -211,6 +264,26 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
     };
     body.end().map_err(|_| SqlError::new("22P03", "incorrect binary data format"))?;
     Ok(datum)
+}
+
+/// Reads an address of a network: its family, its length, what it is, and its bytes.
+fn network(body: &mut Body<'_>, scalar: &ScalarType) -> Result<Network, SqlError> {
+    let kind = if *scalar == ScalarType::Cidr { "cidr" } else { "inet" };
+    let invalid = |what| SqlError::new("22P03", format!("invalid {what} in external \"{kind}\" value"));
+    let [family, length, _is_cidr, count] = fixed(body)?;
+    let network = match (family, count) {
+        (NETWORK_V4, 4) => Network::of_bytes(&fixed::<4>(body)?, length),
+        (NETWORK_V6, 16) => Network::of_bytes(&fixed::<16>(body)?, length),
+        (NETWORK_V4 | NETWORK_V6, _) => return Err(invalid("length")),
+        _ => return Err(invalid("address family")),
+    };
+    let network = network.ok_or_else(|| invalid("bits"))?;
+    if *scalar == ScalarType::Cidr && network.network() != network {
+        return Err(
+            SqlError::new("22P03", "invalid external \"cidr\" value").detail("Value has bits set to right of mask.")
+        );
+    }
+    Ok(network)
 }
 
 /// Reads a value for a column, whose length, precision or scale it must fit.

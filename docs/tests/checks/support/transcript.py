@@ -155,7 +155,8 @@ class Stage:
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_MAX)
         except subprocess.TimeoutExpired as timeout:
             raise Failure(f"no end after {SECONDS_MAX} s") from timeout
-        return done.stdout.decode(errors="replace").replace("port " + self.environment.get("PGPORT", "-"), "port 5432")
+        said, port = done.stdout.decode(errors="replace"), self.environment.get("PGPORT")
+        return said.replace(f" port {port}", " port 5432") if port else said
 
     def close(self):
         try:

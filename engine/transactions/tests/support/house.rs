@@ -64,7 +64,7 @@ impl House {
     pub fn begin(&self, isolation: Isolation) -> Transaction {
         let (backend, session) = (self.database.next_backend(), self.database.next_transaction());
         let holder = self.database.sessions.holders.register(backend, session, Owner::default());
-        Transaction::begin(&self.database, &holder, Modes { isolation, read_only: false }, 0)
+        Transaction::begin(&self.database, &holder, Modes { isolation, read_only: false, deferrable: false }, 0)
     }
 
     /// What is published.

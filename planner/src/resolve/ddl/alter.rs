@@ -99,8 +99,8 @@ impl DefinitionChange<'_> {
             AlterTableAction::DropColumn { if_exists, column, behavior } => {
                 self.drop_column(id, *if_exists, column, *behavior)
             }
-            AlterTableAction::AlterType { column, type_name, using } => {
-                self.alter_type(id, column, type_name, using.as_ref())
+            AlterTableAction::AlterType { column, type_name, collation, using } => {
+                self.alter_type(id, column, (type_name, collation.as_ref()), using.as_ref())
             }
             AlterTableAction::SetDefault(column, text) => self.set_default(id, column, text),
             AlterTableAction::DropDefault(column) => self.drop_default(id, column),

@@ -56,6 +56,7 @@ impl DefinitionChange<'_> {
                 missing: None,
                 dropped: false,
                 hidden: false,
+                collation: None,
                 comment: None,
             },
             constraints: Vec::new(),
@@ -139,7 +140,9 @@ impl DefinitionChange<'_> {
                 let kind = TableConstraintKind::ForeignKey(vec![name.clone()], references.clone());
                 new.constraints.push(as_table(kind));
             }
-            ColumnConstraintKind::Collate(collation) => require_known_collation(collation)?,
+            ColumnConstraintKind::Collate(collation) => {
+                new.column.collation = column_collation(collation, &new.column.column_type.scalar)?;
+            }
         }
         Ok(())
     }
@@ -212,6 +215,16 @@ fn conflicting_nullability(table: &str, column: &Identifier) -> PlanError {
 fn multiple_defaults(table: &str, column: &Identifier) -> PlanError {
     let message = format!("multiple default values specified for column \"{}\" of table \"{table}\"", column.name);
     PlanError::new("42601", message)
+}
+
+/// The collation of a column of that type, if it is not the type's own.
+pub(super) fn column_collation(collation: &ObjectName, scalar: &ScalarType) -> Result<Option<String>, PlanError> {
+    require_known_collation(collation)?;
+    if scalar.collation() == 0 {
+        return Err(PlanError::new("42804", format!("collations are not supported by type {}", scalar.name()))
+            .at(Some(collation.position)));
+    }
+    Ok(Some(collation.name.clone()).filter(|name| name != "default"))
 }
 
 fn require_known_collation(collation: &ObjectName) -> Result<(), PlanError> {

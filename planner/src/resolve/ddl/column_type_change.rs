@@ -1,12 +1,13 @@
 //! ALTER COLUMN … TYPE: the rows are rewritten, and what stands on the column is built and checked again.
 
 use super::change::DefinitionChange;
+use super::column::column_collation;
 use super::constraint::require_comparable;
 use super::index_key::is_of_expression_over;
 use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
 use crate::catalog::{DefaultValue, Index, Table};
 use crate::error::PlanError;
-use crate::parse::statement::{Identifier, SqlText, TypeName};
+use crate::parse::statement::{Identifier, ObjectName, SqlText, TypeName};
 use repr::{ColumnIndex, ColumnType, RelationId};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ impl DefinitionChange<'_> {
         &mut self,
         id: RelationId,
         column: &Identifier,
-        type_name: &TypeName,
+        (type_name, collation): (&TypeName, Option<&ObjectName>),
         using: Option<&SqlText>,
     ) -> Result<(), PlanError> {
         let index = self.column(id, column)?;
@@ -32,6 +33,10 @@ impl DefinitionChange<'_> {
         }
         let old = &table.columns[index];
         let new_type = ColumnType { nullable: old.column_type.nullable, ..self.column_type(type_name)? };
+        let collation = match collation {
+            Some(collation) => column_collation(collation, &new_type.scalar)?,
+            None => None,
+        };
         let uses_column = |text: &str| rewrite::columns_used(text, &table).contains(&index);
         for (_, other, text) in table.computed_columns().filter(|(_, other, _)| !other.hidden) {
             if uses_column(text) {
@@ -47,6 +52,9 @@ impl DefinitionChange<'_> {
         };
         let text = SqlText { text, position };
         self.check_conversion(&table, column, &new_type, (&text, using.is_some()))?;
+        if collation != old.collation {
+            self.edit(id).columns[index].collation = collation;
+        }
         if new_type == old.column_type && using.is_none() {
             return Ok(());
         }

@@ -5,6 +5,7 @@ use super::{DdlEffect, DdlPlan};
 use crate::catalog::{Catalog, Table};
 use crate::error::PlanError;
 use crate::ownership::{Dog, Edge, Incomplete, incomplete, key_form, malformed};
+use crate::resolve::identity::tells_rows_apart;
 use repr::RelationId;
 use repr::id::is_temporary;
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ impl DefinitionChange<'_> {
         self.apply_pending()?;
         self.mark_pending();
         self.check_views(old)?;
+        self.check_unique()?;
         self.place_again(old);
         self.catalog.version = old.version + 1;
         Ok(DdlPlan { catalog: self.catalog, effects: self.effects, tag: tag.to_string(), notices: self.notices })
@@ -34,6 +36,22 @@ impl DefinitionChange<'_> {
             Some(table) => Err(PlanError::unsupported(format!("an annotation of temporary table \"{}\"", table.name))
                 .hint("Its rows are nobody's. One that was filled from personal rows is emptied when a person is forgotten.")),
         }
+    }
+
+    /// 2BP01: indexes of maintained views stay unique, since their queries tell the rows apart.
+    fn check_unique(&self) -> Result<(), PlanError> {
+        for view in self.catalog.relations.values().filter(|table| table.is_maintained()) {
+            for index in view.indexes.iter().filter(|index| index.unique) {
+                if !tells_rows_apart(&self.catalog, view.id, &index.columns)? {
+                    let message = format!(
+                        "index \"{}\" of materialized view \"{}\" would not be unique any more",
+                        index.name, view.name
+                    );
+                    return Err(PlanError::new("2BP01", message).hint("Drop the index first."));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// `Table::pending` says why INSERT must be refused.

@@ -10,7 +10,8 @@ use crate::catalog::{Class, Index, IndexDeclaration, IndexPredicate, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateIndex, IndexKey};
 use crate::parse::statement::ObjectName;
-use repr::{IndexId, RelationId};
+use crate::resolve::identity::tells_rows_apart;
+use repr::{ColumnIndex, IndexId, RelationId};
 use std::sync::Arc;
 
 /// A maintained view's index is one more order of its rows in memory.
@@ -26,10 +27,6 @@ fn refuse_index_of_view(view: &Table, create: &CreateIndex) -> Result<(), PlanEr
     if create.predicate.is_some() {
         return Err(PlanError::unsupported("a partial index on a materialized view")
             .hint("put the condition into the view's query, or index it without WHERE"));
-    }
-    if create.unique {
-        return Err(PlanError::unsupported("a unique index on a materialized view")
-            .hint("leave UNIQUE out: the view's rows are what its query says"));
     }
     Ok(())
 }
@@ -88,6 +85,9 @@ impl DefinitionChange<'_> {
         }
         let columns = self.columns_of_keys(id, &keys, false)?;
         let table = Arc::clone(self.get(id));
+        if create.unique && !table.is_stored() {
+            self.refuse_unique_order(id, &columns)?;
+        }
         let include = self.included_columns(id, &columns, &create.include)?;
         let declared = columns.iter().zip(&create.elements);
         let declared = declared.map(|(&column, element)| self.index_column(&table, column, element, hash));
@@ -132,6 +132,16 @@ impl DefinitionChange<'_> {
         }
         self.add_index(id, index, false, !table.is_stored());
         Ok(TAG)
+    }
+
+    /// 0A000 for a unique index on columns in which rows of a view may be alike.
+    fn refuse_unique_order(&self, view: RelationId, columns: &[ColumnIndex]) -> Result<(), PlanError> {
+        if tells_rows_apart(&self.catalog, view, columns)? {
+            return Ok(());
+        }
+        let what = "a unique index on columns by which the view's query does not tell its rows apart";
+        Err(PlanError::unsupported(what)
+            .hint("Name all columns that it groups by, or a key of each table that it reads; or leave UNIQUE out."))
     }
 
     /// Which rows a partial index is of.

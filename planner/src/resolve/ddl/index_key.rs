@@ -85,6 +85,7 @@ impl DefinitionChange<'_> {
             missing: None,
             dropped: false,
             hidden: true,
+            collation: None,
             comment: None,
         });
         self.name_expressions(id);

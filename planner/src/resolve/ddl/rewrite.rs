@@ -9,15 +9,25 @@ use sqlparser::tokenizer::{Token, Word};
 
 /// The live columns that an expression over the table names, in order of position, each once.
 pub(super) fn columns_used(text: &str, table: &Table) -> Vec<ColumnIndex> {
+    let mut used = columns_named(text, table);
+    used.sort_unstable();
+    used
+}
+
+/// The same, in the order in which they are named.
+pub(crate) fn columns_named(text: &str, table: &Table) -> Vec<ColumnIndex> {
     let tokens: Vec<Token> = tokens_with_text(text).into_iter().map(|(token, _)| token).collect();
-    let mut used: Vec<ColumnIndex> = (0..tokens.len())
+    let named = (0..tokens.len())
         .filter(|&at| is_column_place(&tokens, at))
         .filter_map(|at| word(&tokens[at]))
-        .filter_map(|word| table.column_by_name(&folded(word)).map(|(index, _)| index))
-        .collect();
-    used.sort_unstable();
-    used.dedup();
-    used
+        .filter_map(|word| table.column_by_name(&folded(word)).map(|(index, _)| index));
+    let mut columns = Vec::new();
+    for column in named {
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    }
+    columns
 }
 
 /// The expression with one column's name replaced.

@@ -358,6 +358,7 @@ fn column(output: &OutputColumn) -> Column {
         missing: None,
         dropped: false,
         hidden: false,
+        collation: None,
         comment: None,
     }
 }
@@ -371,8 +372,8 @@ fn check_columns(create: &CreateView, columns: &[OutputColumn]) -> Result<(), Pl
         };
         return Err(PlanError::new("42601", message));
     }
-    if columns.is_empty() {
-        return Err(PlanError::unsupported("a view without columns").hint("select at least one column"));
+    if columns.is_empty() && create.materialized {
+        return Err(PlanError::unsupported("a materialized view without columns").hint("select at least one column"));
     }
     let mut names = BTreeSet::new();
     if let Some(twice) = columns.iter().find(|column| !names.insert(&column.name)) {

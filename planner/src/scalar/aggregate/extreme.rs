@@ -34,6 +34,7 @@ pub(super) const AGGREGATES: &[AggregateDefinition] = &[
     least("min(timestamp) timestamp"),
     least("min(timestamptz) timestamptz"),
     least("min(interval) interval"),
+    least("min(inet) inet"),
     least("min(anyarray) anyarray"),
     least("min(anyenum) anyenum"),
     greatest("max(int2) int2"),
@@ -50,6 +51,7 @@ pub(super) const AGGREGATES: &[AggregateDefinition] = &[
     greatest("max(timestamp) timestamp"),
     greatest("max(timestamptz) timestamptz"),
     greatest("max(interval) interval"),
+    greatest("max(inet) inet"),
     greatest("max(anyarray) anyarray"),
     greatest("max(anyenum) anyenum"),
 ];

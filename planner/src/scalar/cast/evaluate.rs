@@ -14,7 +14,7 @@ type Answer = Result<Datum, ValueError>;
 /// The rows of `pg_cast` among the types we have, and the least context they apply in.
 pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, CastContext)> {
     use CastContext::{Assignment, Explicit, Implicit};
-    use CastMethod::{DateTime, Input, Json, Number, Output, Relabel};
+    use CastMethod::{DateTime, Input, Json, Network, Number, Output, Relabel};
     use ScalarType as T;
     Some(match (from, to) {
         (T::Bool, T::Text | T::Varchar | T::Bpchar) => (Output, Assignment),
@@ -51,6 +51,8 @@ pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, 
         (T::Timestamptz, T::Timestamp) => (DateTime, Assignment),
         (T::Time, T::Interval) => (DateTime, Implicit),
         (T::Interval, T::Time) => (DateTime, Assignment),
+        (T::Cidr, T::Inet) => (Relabel, Implicit),
+        (T::Inet, T::Cidr) => (Network, Assignment),
         (T::Json, T::Jsonb) | (T::Jsonb, T::Json) => (Json, Assignment),
         (T::Jsonb, T::Bool | T::Int2 | T::Int4 | T::Int8 | T::Float4 | T::Float8 | T::Numeric) => (Json, Explicit),
         (T::Int2Vector, T::Array(element)) if **element == T::Int2 => (Relabel, Implicit),
@@ -84,8 +86,9 @@ impl Cast {
             CastMethod::Input => with_context(&to.scalar, ctx, |context| self.input(&value, to, context)),
             CastMethod::Output => {
                 let shown = with_context(&self.from, ctx, |context| match (&value, &to.scalar) {
-                    // Only casts print booleans as words.
+                    // Only casts print booleans as words, and addresses with their length.
                     (Datum::Bool(value), _) => value.to_string(),
+                    (Datum::Network(value), _) => value.full(),
                     _ => text::format(&value, &self.from, context),
                 });
                 self.string(&shown, to)
@@ -94,6 +97,10 @@ impl Cast {
                 let shown = with_context(&self.from, ctx, |context| text::format(&value, &self.from, context));
                 self.string(&shown, to)
             }
+            CastMethod::Network => match value {
+                Datum::Network(network) => Ok(Datum::Network(network.network())),
+                _ => mismatch(),
+            },
             CastMethod::Json => json(value, to),
             CastMethod::Elements(cast) => {
                 let Datum::Array(array) = &value else { return mismatch() };

@@ -242,9 +242,12 @@ fn cast_volatility(cast: &Cast, to: &ScalarType) -> Volatility {
                 let to = to.element().unwrap_or(ScalarType::Text);
                 return cast_volatility(element, &to);
             }
-            CastMethod::Relabel | CastMethod::Number | CastMethod::DateTime | CastMethod::Json | CastMethod::TypeOf => {
-                false
-            }
+            CastMethod::Relabel
+            | CastMethod::Number
+            | CastMethod::DateTime
+            | CastMethod::Network
+            | CastMethod::Json
+            | CastMethod::TypeOf => false,
         };
     if is_stable { Volatility::Stable } else { Volatility::Immutable }
 }

@@ -66,7 +66,7 @@ const SYMBOLS: [(&str, Comparison); 8] = [
 ];
 
 /// Pairs that are compared as they are; all others by way of implicit casts.
-const TYPES: [(&str, &str); 25] = [
+const TYPES: [(&str, &str); 26] = [
     ("bool", "bool"),
     ("int2", "int2"),
     ("int4", "int4"),
@@ -87,6 +87,7 @@ const TYPES: [(&str, &str); 25] = [
     ("timestamp", "timestamp"),
     ("timestamptz", "timestamptz"),
     ("interval", "interval"),
+    ("inet", "inet"),
     ("uuid", "uuid"),
     ("jsonb", "jsonb"),
     ("oidvector", "oidvector"),

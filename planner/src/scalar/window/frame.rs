@@ -1,12 +1,13 @@
 //! Window frames: for each row of a sorted partition, which rows its frame holds.
 
 use crate::scalar::func::shift_by;
-use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameUnit, Order};
+use crate::scalar::{EvalContext, Frame, FrameBound, FrameExclusion, FrameUnit, Order};
 use repr::{Datum, ValueError, poll};
 use std::ops::Range;
 
 /// A sorted partition and its groups of peers.
 pub(super) struct Peers<'a> {
+    ctx: &'a EvalContext,
     rows: &'a [Vec<Datum>],
     order: &'a [Order],
     /// For each row the number of its group.
@@ -16,8 +17,12 @@ pub(super) struct Peers<'a> {
 }
 
 impl<'a> Peers<'a> {
-    pub(super) fn new(rows: &'a [Vec<Datum>], order: &'a [Order]) -> Result<Peers<'a>, ValueError> {
-        let mut peers = Peers { rows, order, group_of: Vec::with_capacity(rows.len()), groups: Vec::new() };
+    pub(super) fn new(
+        rows: &'a [Vec<Datum>],
+        order: &'a [Order],
+        ctx: &'a EvalContext,
+    ) -> Result<Peers<'a>, ValueError> {
+        let mut peers = Peers { ctx, rows, order, group_of: Vec::with_capacity(rows.len()), groups: Vec::new() };
         for index in 0..rows.len() {
             poll::step()?;
             let same =
@@ -68,6 +73,7 @@ impl<'a> Peers<'a> {
             FrameBound::Following(offset) => (offset, true),
         };
         let side = if start { "starting" } else { "ending" };
+        let offset = &offset.value(self.ctx);
         if offset.is_null() {
             return Err(ValueError::new("22004", format!("frame {side} offset must not be null")));
         }

@@ -17,7 +17,7 @@ pub fn evaluate_partition(
     calls: &[WindowCall],
     ctx: &EvalContext,
 ) -> Result<Vec<Vec<Datum>>, ValueError> {
-    let peers = Peers::new(rows, Order::written(order))?;
+    let peers = Peers::new(rows, Order::written(order), ctx)?;
     poll::room(rows.len() * (size_of::<Vec<Datum>>() + calls.len() * size_of::<Datum>()))?;
     let mut values: Vec<Vec<Datum>> = rows.iter().map(|_| Vec::with_capacity(calls.len())).collect();
     for call in calls {

@@ -3,7 +3,7 @@
 use super::{Rows, Source, array, flag, small, text};
 use crate::catalog::{ConstraintName, ReferentialAction, Table};
 use crate::ownership::quote_identifier;
-use crate::resolve::ddl::security_labels;
+use crate::resolve::ddl::{columns_named, security_labels};
 use crate::scalar::env::names::CatalogNames;
 use crate::system::definition_text::DefinitionText;
 use repr::{ColumnIndex, Datum};
@@ -54,6 +54,10 @@ impl Source<'_> {
             }
             for check in &table.checks {
                 let mut values = base(table, &check.constraint, "c");
+                let columns = columns_named(&check.expression, table);
+                if !columns.is_empty() {
+                    values.push(("conkey", numbers(&columns)));
+                }
                 values.push(("conbin", text(&shown.expression(table, &check.expression, false))));
                 values.extend(NO_ACTIONS.map(|name| (name, text(" "))));
                 rows.add(&values);

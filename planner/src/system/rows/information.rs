@@ -177,6 +177,8 @@ impl Source<'_> {
             Some(DefaultValue::Identity { always, .. }) => Some(if *always { "ALWAYS" } else { "BY DEFAULT" }),
             Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Generated(_)) | None => None,
         };
+        let collation = column.collation.as_deref();
+        let (interval_type, fraction) = time_parts(scalar, modifier);
         let length = match scalar {
             ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 => Datum::Int4(modifier - 4),
             _ => Datum::Null,
@@ -201,6 +203,11 @@ impl Source<'_> {
             ("is_nullable", yes(nullable)),
             ("data_type", text(&data_type)),
             ("character_maximum_length", length),
+            ("datetime_precision", fraction.map_or(Datum::Null, Datum::Int4)),
+            ("interval_type", optional(interval_type.as_deref())),
+            ("collation_catalog", optional(collation.map(|_| database))),
+            ("collation_schema", optional(collation.map(|_| "pg_catalog"))),
+            ("collation_name", optional(collation)),
             ("numeric_precision", precision),
             ("numeric_scale", scale),
             ("udt_catalog", text(database)),
@@ -358,5 +365,22 @@ impl ConstraintRows<'_> {
             }
             _ => {}
         }
+    }
+}
+
+/// Which fields an interval has, where that is said, and how many digits stand behind its second, or a time's.
+fn time_parts(scalar: &ScalarType, modifier: i32) -> (Option<String>, Option<i32>) {
+    const MOST: i32 = 6;
+    match scalar {
+        ScalarType::Date => (None, Some(0)),
+        ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz => {
+            (None, Some(if modifier < 0 { MOST } else { modifier }))
+        }
+        ScalarType::Interval => {
+            let named = scalar.format_type(modifier);
+            let fields = named.strip_prefix("interval ").map(str::to_uppercase);
+            (fields, Some(repr::types::decode_interval_modifier(modifier).1.unwrap_or(MOST)))
+        }
+        _ => (None, None),
     }
 }

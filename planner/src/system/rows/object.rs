@@ -45,12 +45,12 @@ pub(super) fn schema_id(relation: &SystemRelation) -> u32 {
     }
 }
 
-fn collation(scalar: &ScalarType) -> u32 {
-    match scalar {
-        ScalarType::Text | ScalarType::Varchar | ScalarType::Bpchar | ScalarType::Unknown => 100,
-        ScalarType::Name => 950,
-        ScalarType::Array(element) => collation(element),
-        _ => 0,
+/// The OID of a collation by its name, or else of the type's own.
+fn collation(named: Option<&str>, scalar: &ScalarType) -> u32 {
+    match named {
+        Some("C") => 950,
+        Some("POSIX") => 951,
+        Some(_) | None => scalar.collation(),
     }
 }
 
@@ -145,6 +145,9 @@ impl Source<'_> {
                     ("attisdropped", flag(dropped)),
                     ("atthasmissing", flag(column.missing.is_some())),
                 ];
+                if let Some(named) = column.collation.as_deref() {
+                    more.push(("attcollation", Datum::Oid(collation(Some(named), &column.column_type.scalar))));
+                }
                 if dropped {
                     more.push(("atttypid", Datum::Oid(0)));
                 }
@@ -210,10 +213,10 @@ impl Source<'_> {
                     };
                     Datum::Oid(found.map_or(0, |found| found.oid))
                 };
-                let collated = |place: usize, column: &Column| match index.declared.column(place).collation.as_deref() {
-                    Some("C") => Datum::Oid(950),
-                    Some("POSIX") => Datum::Oid(951),
-                    _ => Datum::Oid(collation(&column.column_type.scalar)),
+                let collated = |place: usize, column: &Column| {
+                    let declared = index.declared.column(place);
+                    let named = declared.collation.as_deref().or(column.collation.as_deref());
+                    Datum::Oid(collation(named, &column.column_type.scalar))
                 };
                 rows.add(&[
                     ("indexrelid", Datum::Oid(index.id.0)),
@@ -428,7 +431,9 @@ fn attribute(
         ("attalign", text("i")),
         ("attstorage", text(storage(scalar))),
         ("attislocal", flag(true)),
-        ("attcollation", Datum::Oid(collation(scalar))),
     ]);
+    if !more.iter().any(|(name, _)| *name == "attcollation") {
+        values.push(("attcollation", Datum::Oid(scalar.collation())));
+    }
     rows.add(&values);
 }

@@ -50,7 +50,7 @@ pub fn encode_interval_modifier(fields: &str, precision: Option<i32>) -> Result<
 }
 
 /// The fields' mask and the precision of `interval`'s modifier, where given.
-pub(crate) fn decode_interval_modifier(modifier: i32) -> (Option<i32>, Option<i32>) {
+pub fn decode_interval_modifier(modifier: i32) -> (Option<i32>, Option<i32>) {
     if modifier < 0 {
         return (None, None);
     }

@@ -21,6 +21,8 @@ pub enum Equality {
     Texts,
     /// oid, and the types that name what has one
     Oids,
+    /// inet, cidr
+    Networks,
     /// Nothing: the type has no equality.
     Nothing,
 }
@@ -186,6 +188,8 @@ types! {
     Timestamp: 1114, 1115; "timestamp", "timestamp without time zone"; 8, 'D'; MOMENT;
     Timestamptz: 1184, 1185; "timestamptz", "timestamp with time zone"; 8, 'D'; More { preferred: true, ..MOMENT };
     Interval: 1186, 1187; "interval", "interval"; 16, 'T'; More { preferred: true, modifier: Modifier::Fields, reads_settings: true, several_writings: true, ..USUAL };
+    Inet: 869, 1041; "inet", "inet"; -1, 'I'; More { preferred: true, equality: Equality::Networks, ..USUAL };
+    Cidr: 650, 651; "cidr", "cidr"; -1, 'I'; More { equality: Equality::Networks, ..USUAL };
     Uuid: 2950, 2951; "uuid", "uuid"; 16, 'U'; USUAL;
     Json: 114, 199; "json", "json"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
     Jsonb: 3802, 3807; "jsonb", "jsonb"; -1, 'U'; More { several_writings: true, ..USUAL };
