@@ -225,13 +225,13 @@ impl Importer<'_> {
     /// Whether an error means that a statement is left out; else it is one.
     fn judge(&self, text: &str, error: SqlError) -> Result<Ended, SqlError> {
         let hint = error.hint.as_ref().map_or_else(String::new, |hint| format!(" ({hint})"));
-        let lacks = matches!(&*error.code, "42P01" | "42704" | "42883" | "42703" | "3F000" | "42809");
+        let lacks = matches!(error.code, "42P01" | "42704" | "42883" | "42703" | "3F000" | "42809");
         if missing_type(&error.message).is_some()
-            && (&*error.code == "0A000" || self.left_out.named_in(&error.message).is_some())
+            && (error.code == "0A000" || self.left_out.named_in(&error.message).is_some())
         {
-            return Ok(Ended::LeftOut(error.message.to_string()));
+            return Ok(Ended::LeftOut(error.message.clone()));
         }
-        if &*error.code == "0A000" {
+        if error.code == "0A000" {
             return Ok(Ended::LeftOut(format!("{}{hint}", error.message)));
         }
         if lacks {
@@ -240,7 +240,7 @@ impl Importer<'_> {
             }
             let upper = text.trim_start().to_ascii_uppercase();
             if upper.contains("OWNER TO") || upper.starts_with("GRANT") || upper.starts_with("REVOKE") {
-                return Ok(Ended::LeftOut(error.message.to_string()));
+                return Ok(Ended::LeftOut(error.message.clone()));
             }
             if upper.starts_with("SELECT PG_CATALOG.LO_") {
                 return Ok(Ended::LeftOut("large objects are not supported".to_owned()));
@@ -257,7 +257,7 @@ impl Importer<'_> {
             let Copied { rows, ended, outcome } = self.copied(&mut copy, chunked, dump)?;
             if let Err(error) = outcome {
                 let message = format!("{}; {written} rows before it were written", error.message);
-                self.failed(line, text, &SqlError { message: message.into(), ..error });
+                self.failed(line, text, &SqlError { message, ..error });
                 self.report.rows_left_out += rows;
                 return if ended { Ok(()) } else { self.skip_rows(dump) };
             }

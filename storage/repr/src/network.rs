@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, is_cidr: bool) -> Result<String, String> {
-        Network::parse(text, is_cidr).map(|network| network.shown(is_cidr)).map_err(|error| error.message.to_string())
+        Network::parse(text, is_cidr).map(|network| network.shown(is_cidr)).map_err(|error| error.message)
     }
 
     #[test]
