@@ -259,8 +259,7 @@ impl Resolver<'_> {
     ) -> Result<FrameOffset, PlanError> {
         let position = self.position_of(written);
         let typed = self.expr(written)?;
-        if let HirExpr::Param(index, _) = &typed.expr {
-            let index = *index;
+        if let Some(index) = parameter_of(&typed.expr) {
             self.offset_parameter(typed, unit, order).map_err(|error| error.at(position))?;
             return Ok(FrameOffset::Param(index));
         }
@@ -349,6 +348,20 @@ fn is_time(scalar: &ScalarType) -> bool {
 
 fn one_column() -> PlanError {
     PlanError::new("42P20", "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
+}
+
+/// The parameter that an expression is, through casts among integers, which change no count.
+fn parameter_of(expr: &HirExpr) -> Option<usize> {
+    match expr {
+        HirExpr::Param(index, _) => Some(*index),
+        // From narrow to wide, as they stand in the enumeration.
+        HirExpr::Cast { expr, cast, to }
+            if cast.from.is_integer() && to.scalar.is_integer() && cast.from <= to.scalar =>
+        {
+            parameter_of(expr)
+        }
+        _ => None,
+    }
 }
 
 /// The value of a literal, through casts of literals that do not change it.

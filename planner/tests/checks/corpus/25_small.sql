@@ -63,6 +63,8 @@ EXECUTE h('2 days');
 EXECUTE h('10 days');
 PREPARE i(bigint) AS SELECT x, sum(x) OVER (ORDER BY x GROUPS $1 PRECEDING) FROM generate_series(1, 5) x ORDER BY x;
 EXECUTE i(1);
+PREPARE j(smallint, int) AS SELECT x, sum(x) OVER (ORDER BY x ROWS BETWEEN $1::int PRECEDING AND $2::bigint FOLLOWING) FROM generate_series(1, 5) x ORDER BY x;
+EXECUTE j(1, 2);
 PREPARE bad(text) AS SELECT sum(x) OVER (ORDER BY x ROWS $1 PRECEDING) FROM generate_series(1, 5) x;
 PREPARE worse(text) AS SELECT sum(x) OVER (ORDER BY x RANGE $1 PRECEDING) FROM generate_series(1, 5) x;
 SELECT sum(x) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM generate_series(1, 5) x ORDER BY x;
