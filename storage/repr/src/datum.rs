@@ -208,7 +208,7 @@ impl Datum {
             | (Datum::Timestamp(a), Datum::Timestamp(b))
             | (Datum::Timestamptz(a), Datum::Timestamptz(b)) => a.cmp(b),
             (Datum::Interval(a), Datum::Interval(b)) => a.sql_cmp(b),
-            (Datum::Network(a), Datum::Network(b)) => a.order_bytes().cmp(&b.order_bytes()),
+            (Datum::Network(a), Datum::Network(b)) => a.sql_cmp(b),
             (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),
             (Datum::Jsonb(a), Datum::Jsonb(b)) => a.sql_cmp(b),
             (Datum::Enum { position: a, .. }, Datum::Enum { position: b, .. }) => a.cmp(b),

@@ -67,11 +67,8 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         }
         Datum::Interval(value) => encode_int(out, value.comparison_value()),
         Datum::Network(value) => {
-            let (family, network, length, address) = value.order_bytes();
-            out.extend_from_slice(&[NETWORK, family]);
-            out.extend_from_slice(&network);
-            out.push(length);
-            out.extend_from_slice(&address);
+            out.push(NETWORK);
+            value.append_order(out);
         }
         Datum::Uuid(bytes) => {
             out.push(UUID);

@@ -7,6 +7,7 @@
 //! Ordered by family, then by network, then by length, then by address: as PostgreSQL does, and as their keys' bytes do.
 
 use crate::ValueError;
+use std::cmp::Ordering;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const V4_BITS: u8 = 32;
@@ -42,11 +43,11 @@ impl Network {
         bits(self.address)
     }
 
-    /// The bytes of the address.
-    pub fn bytes(&self) -> Vec<u8> {
+    /// Appends the bytes of the address, four or sixteen.
+    pub fn append_to(&self, out: &mut Vec<u8>) {
         match self.address {
-            IpAddr::V4(address) => address.octets().to_vec(),
-            IpAddr::V6(address) => address.octets().to_vec(),
+            IpAddr::V4(address) => out.extend_from_slice(&address.octets()),
+            IpAddr::V6(address) => out.extend_from_slice(&address.octets()),
         }
     }
 
@@ -204,9 +205,18 @@ impl Network {
         Ok(read)
     }
 
-    /// Bytes that sort as the values do.
-    pub(crate) fn order_bytes(&self) -> (u8, Vec<u8>, u8, Vec<u8>) {
-        (u8::from(!self.is_v4()), self.network().bytes(), self.length, self.bytes())
+    /// By family, network, length, address: `append_order`'s bytes compare the same.
+    pub(crate) fn sql_cmp(&self, other: &Network) -> Ordering {
+        let order = |value: &Network| (!value.is_v4(), value.network().number(), value.length, value.number());
+        order(self).cmp(&order(other))
+    }
+
+    /// Appends bytes that sort as the values do.
+    pub(crate) fn append_order(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(!self.is_v4()));
+        self.network().append_to(out);
+        out.push(self.length);
+        self.append_to(out);
     }
 }
 

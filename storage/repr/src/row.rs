@@ -286,7 +286,7 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Network(value) => {
             out.push(if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 });
             out.push(value.length());
-            out.extend_from_slice(&value.bytes());
+            value.append_to(out);
         }
         Datum::Uuid(bytes) => {
             out.push(UUID);

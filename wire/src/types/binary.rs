@@ -55,10 +55,10 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             out.put_i32(value.months);
         }
         Value::Network(value) => {
-            let bytes = value.bytes();
             let family = if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 };
-            out.put_slice(&[family, value.length(), u8::from(*scalar == ScalarType::Cidr), bytes.len() as u8]);
-            out.put_slice(&bytes);
+            let is_cidr = u8::from(*scalar == ScalarType::Cidr);
+            out.put_slice(&[family, value.length(), is_cidr, value.length_max() / 8]);
+            value.append_to(out);
         }
         Value::Uuid(value) => out.put_slice(value),
         value @ Value::Jsonb(_) => {
