@@ -394,6 +394,19 @@ impl Default for Catalog {
     }
 }
 
+/// Tables and views, and the tables and views that they read.
+pub fn with_tables_below(catalog: &Catalog, relations: impl IntoIterator<Item = RelationId>) -> BTreeSet<RelationId> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<RelationId> = relations.into_iter().collect();
+    while let Some(relation) = open.pop() {
+        if found.insert(relation) {
+            let view = catalog.table(relation).and_then(|table| table.view.as_ref());
+            open.extend(view.iter().flat_map(|view| view.reads.keys()));
+        }
+    }
+    found
+}
+
 impl Catalog {
     /// Empty, at that version and with that next id.
     pub fn empty(version: u64, next_id: Id) -> Catalog {

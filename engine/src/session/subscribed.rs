@@ -1,6 +1,7 @@
 //! A subscription under way: what it tells, when it has something to tell, and what it checks.
 
 use operators::query;
+use planner::catalog::with_tables_below;
 use planner::hir::OutputColumn;
 use planner::ownership::graph::KeyForm;
 use planner::plan::Query;
@@ -24,7 +25,6 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 use transactions::database::Database;
 use views::automatic::Entry;
-use views::sources::with_tables_below;
 use views::subscription::form::{self, Changes, time_of};
 use views::subscription::{Change, Subscription, Taken};
 

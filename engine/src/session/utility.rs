@@ -8,6 +8,7 @@ use crate::session::result_columns::text_columns;
 use crate::session::statements::deallocated;
 use crate::session::{Active, Company, Session};
 use planner::catalog::Catalog;
+use planner::catalog::with_tables_below;
 use planner::parse::statement::{CtxCommand, DiscardTarget, Guard, Guarded, ObjectName, Statement};
 use planner::parse::utility::{Fetch, FetchDirection, LockTable, Set, Show, TableLockMode, TransactionModes};
 use repr::Datum;
@@ -20,7 +21,6 @@ use std::sync::Arc;
 use transactions::ddl;
 use transactions::transaction::Transaction;
 use transactions::writer::foreign_key;
-use views::sources::with_tables_below;
 
 fn complete(tag: &str) -> Result<Response, SqlError> {
     Ok(Response::Complete(tag.into()))

@@ -8,6 +8,7 @@ use crate::session::Session;
 use crate::session::long_text;
 use crate::session::plan::CachedPlan;
 use crate::session::plan::{Automatic, Prepared, Shape, is_lookup};
+use planner::catalog::with_tables_below;
 use planner::catalog::{Catalog, Scope};
 use planner::lift::{Absent, Lifted, RANKS_HELD};
 use planner::plan::Query;
@@ -25,7 +26,6 @@ use transactions::transaction::HeldState;
 use views::bound::{greatest_rank, rows_shown, suffices};
 use views::no_view::NoView;
 use views::read;
-use views::sources::with_tables_below;
 
 const KEYLESS: &str = "no column must equal a parameter or a literal, so that it would be kept as a whole; \
                        CREATE MATERIALIZED VIEW keeps such a query";

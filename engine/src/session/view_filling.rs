@@ -5,6 +5,7 @@
 
 use crate::response::Response;
 use crate::session::Session;
+use planner::catalog::with_tables_below;
 use planner::parse::statement::ObjectName;
 use repr::RelationId;
 use state::SqlError;
@@ -14,7 +15,6 @@ use state::view_states::Stage;
 use std::sync::Arc;
 use std::time::Duration;
 use views::message::ViewRequest;
-use views::sources::with_tables_below;
 
 const POLL: Duration = Duration::from_millis(1);
 

@@ -5,7 +5,7 @@
 //! hears of its tables anyway, since each worker that is told of a commit has to wake. Whoever ties views of two workers
 //! has those of one filled anew by the other: a view of a query does so only where nobody watches them.
 
-use crate::sources::with_tables_below;
+use planner::catalog::with_tables_below;
 use planner::catalog::{Catalog, Table};
 use repr::RelationId;
 use std::cmp::Reverse;

@@ -3,11 +3,10 @@
 //! Read by a view worker before it feeds a group. Never looks at a dataflow.
 
 use differential_dataflow::consolidation::consolidate;
-use planner::catalog::{Catalog, Table};
+use planner::catalog::Table;
 use repr::{RelationId, Row};
 use state::overlay::Overlay;
 use state::reader::Reader;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What became of a relation since a view was made over it.
@@ -90,17 +89,4 @@ pub(crate) fn table_changes(
         consolidate(&mut rows);
     }
     Some(rows)
-}
-
-/// Tables and views, and the tables and views that they read.
-pub fn with_tables_below(catalog: &Catalog, relations: impl IntoIterator<Item = RelationId>) -> BTreeSet<RelationId> {
-    let mut found = BTreeSet::new();
-    let mut open: Vec<RelationId> = relations.into_iter().collect();
-    while let Some(relation) = open.pop() {
-        if found.insert(relation) {
-            let view = catalog.table(relation).and_then(|table| table.view.as_ref());
-            open.extend(view.iter().flat_map(|view| view.reads.keys()));
-        }
-    }
-    found
 }

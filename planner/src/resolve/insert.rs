@@ -18,7 +18,7 @@ use crate::parse::parse_query;
 use crate::scalar::Order;
 use crate::scalar::cast::CastContext;
 use repr::{ColumnIndex, ColumnType, Datum, ScalarType, poll};
-use sqlparser::ast::{Expr, Insert, OnInsert, Query, SelectItem, SetExpr, TableObject};
+use sqlparser::ast::{Expr, Insert, ObjectName, OnInsert, Query, SelectItem, SetExpr, TableObject};
 
 impl Resolver<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<InsertHir, PlanError> {
@@ -41,22 +41,7 @@ impl Resolver<'_> {
         }
         let table = self.written_table(name, ViewWrite::Insert)?;
         let alias = insert.table_alias.as_ref().map_or_else(|| table.name.clone(), |alias| fold(&alias.alias));
-        let mut columns = Vec::with_capacity(insert.columns.len());
-        for column in &insert.columns {
-            let Some(ident) = column.0.last().and_then(|part| part.as_ident()) else {
-                return Err(PlanError::new("42601", format!("syntax error at or near \"{column}\"")));
-            };
-            let index = self.written_column(&table, &fold(ident), self.at(ident.span))?;
-            if columns.contains(&index) {
-                return Err(PlanError::new("42701", format!("column \"{}\" specified more than once", fold(ident)))
-                    .at(self.at(ident.span)));
-            }
-            columns.push(index);
-        }
-        let named = !columns.is_empty();
-        if !named {
-            columns = table.live_columns().map(|(index, _)| index).collect();
-        }
+        let (columns, named) = self.inserted_columns(&table, &insert.columns)?;
         let overriding = overriding::of(insert);
         let source = match &insert.source {
             None => self.insert_rows(&table, &[], &[vec![]], named, overriding)?,
@@ -137,6 +122,30 @@ impl Resolver<'_> {
             select.projection = values.map(|expr| SelectItem::UnnamedExpr((*expr).clone())).collect();
         }
         self.insert_query(table, &chosen, &query, named || defaults > 0, overriding)
+    }
+
+    /// The columns that an INSERT gives values for, and whether it names them: all of the table's, if not.
+    pub(super) fn inserted_columns(
+        &self,
+        table: &Table,
+        names: &[ObjectName],
+    ) -> Result<(Vec<ColumnIndex>, bool), PlanError> {
+        if names.is_empty() {
+            return Ok((table.live_columns().map(|(index, _)| index).collect(), false));
+        }
+        let mut columns = Vec::with_capacity(names.len());
+        for name in names {
+            let Some(ident) = name.0.last().and_then(|part| part.as_ident()) else {
+                return Err(PlanError::new("42601", format!("syntax error at or near \"{name}\"")));
+            };
+            let index = self.written_column(table, &fold(ident), self.at(ident.span))?;
+            if columns.contains(&index) {
+                return Err(PlanError::new("42701", format!("column \"{}\" specified more than once", fold(ident)))
+                    .at(self.at(ident.span)));
+            }
+            columns.push(index);
+        }
+        Ok((columns, true))
     }
 
     /// INSERT … VALUES.

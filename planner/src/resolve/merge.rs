@@ -15,7 +15,6 @@ use crate::error::PlanError;
 use crate::hir::{HirExpr, JoinKind, MergeActionHir, MergeHir, MergeWhenHir};
 use crate::parse::literals::{self, LiteralRun};
 use crate::parse::overriding::Overriding;
-use repr::ColumnIndex;
 use sqlparser::ast::{
     Expr, Merge, MergeAction, MergeClause, MergeClauseKind, MergeInsertExpr, MergeInsertKind, MergeUpdateKind,
     TableFactor,
@@ -150,22 +149,7 @@ impl Resolver<'_> {
             Some(_) => return Err(PlanError::new("42601", "syntax error at or near \",\"")),
             None => &row.content,
         };
-        let mut columns: Vec<ColumnIndex> = Vec::with_capacity(insert.columns.len());
-        for name in &insert.columns {
-            let Some(ident) = name.0.last().and_then(|part| part.as_ident()) else {
-                return Err(PlanError::new("42601", format!("syntax error at or near \"{name}\"")));
-            };
-            let index = self.written_column(table, &fold(ident), self.at(ident.span))?;
-            if columns.contains(&index) {
-                return Err(PlanError::new("42701", format!("column \"{}\" specified more than once", fold(ident)))
-                    .at(self.at(ident.span)));
-            }
-            columns.push(index);
-        }
-        let named = !columns.is_empty();
-        if !named {
-            columns = table.live_columns().map(|(index, _)| index).collect();
-        }
+        let (columns, named) = self.inserted_columns(table, &insert.columns)?;
         let extra = given.get(columns.len()).and_then(|expr| self.position_of(expr));
         self.check_width(&columns, given.len(), named, extra)?;
         let mut row = Vec::with_capacity(table.columns.len());

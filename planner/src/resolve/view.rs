@@ -271,11 +271,6 @@ pub(super) fn rename(
 /// # Errors
 /// 2BP01 if a view's text makes no sense any more, 0A000 if it would mean something else.
 pub(super) fn still_means(old: &Catalog, new: &Catalog) -> Result<(), PlanError> {
-    let changed = |id: &RelationId| match (old.relations.get(id), new.relations.get(id)) {
-        (Some(before), Some(after)) => !Arc::ptr_eq(before, after),
-        (None, None) => false,
-        (Some(_), None) | (None, Some(_)) => true,
-    };
     let types_changed = old.enums.len() != new.enums.len()
         || old.enums.iter().any(|(id, found)| new.enums.get(id).is_none_or(|now| !Arc::ptr_eq(now, found)));
     let mut baseline = None;
@@ -285,13 +280,22 @@ pub(super) fn still_means(old: &Catalog, new: &Catalog) -> Result<(), PlanError>
             continue;
         };
         let renamed = old.namespaces != new.namespaces || old.databases != new.databases;
-        if !(types_changed || renamed || view.reads.keys().any(changed)) {
+        if !(types_changed || renamed || view.reads.keys().any(|id| is_changed(old, new, *id))) {
             continue;
         }
         let baseline = baseline.get_or_insert_with(|| as_it_was(old, new));
         compare(table, view, before, baseline, new)?;
     }
     Ok(())
+}
+
+/// Whether a relation is there in one catalog only, or is defined otherwise in the other.
+pub(super) fn is_changed(old: &Catalog, new: &Catalog, id: RelationId) -> bool {
+    match (old.relations.get(&id), new.relations.get(&id)) {
+        (Some(before), Some(after)) => !Arc::ptr_eq(before, after),
+        (None, None) => false,
+        (Some(_), None) | (None, Some(_)) => true,
+    }
 }
 
 fn compare(table: &Table, view: &View, before: &View, baseline: &Catalog, new: &Catalog) -> Result<(), PlanError> {

@@ -2,10 +2,11 @@
 
 use super::change::DefinitionChange;
 use super::{DdlEffect, DdlPlan};
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, Table, with_tables_below};
 use crate::error::PlanError;
 use crate::ownership::{Dog, Edge, Incomplete, incomplete, key_form, malformed};
 use crate::resolve::identity::tells_rows_apart;
+use crate::resolve::view::is_changed;
 use repr::RelationId;
 use repr::id::is_temporary;
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ impl DefinitionChange<'_> {
         self.apply_pending()?;
         self.mark_pending();
         self.check_views(old)?;
-        self.check_unique()?;
+        self.check_unique(old)?;
         self.place_again(old);
         self.catalog.version = old.version + 1;
         Ok(DdlPlan { catalog: self.catalog, effects: self.effects, tag: tag.to_string(), notices: self.notices })
@@ -39,10 +40,15 @@ impl DefinitionChange<'_> {
     }
 
     /// 2BP01: indexes of maintained views stay unique, since their queries tell the rows apart.
-    fn check_unique(&self) -> Result<(), PlanError> {
-        for view in self.catalog.relations.values().filter(|table| table.is_maintained()) {
+    fn check_unique(&self, old: &Catalog) -> Result<(), PlanError> {
+        let views = self.catalog.relations.values().filter(|table| table.is_maintained());
+        for view in views {
             for index in view.indexes.iter().filter(|index| index.unique) {
-                if !tells_rows_apart(&self.catalog, view.id, &index.columns)? {
+                // Of what no definition below it has changed the keys are what they were.
+                let below = || with_tables_below(&self.catalog, [view.id]).into_iter();
+                if below().any(|id| is_changed(old, &self.catalog, id))
+                    && !tells_rows_apart(&self.catalog, view.id, &index.columns)?
+                {
                     let message = format!(
                         "index \"{}\" of materialized view \"{}\" would not be unique any more",
                         index.name, view.name
