@@ -38,7 +38,7 @@ pub struct Written {
 // Rows that are locked and looked for together.
 const INSERT_ROWS_MAX: usize = 1_000;
 // A statement that keeps losing its rows to others gives up rather than spin.
-const ATTEMPTS_MAX: usize = 1_000;
+pub(super) const ATTEMPTS_MAX: usize = 1_000;
 
 /// What the queries in a write are computed with.
 pub struct Evaluation<'e> {
@@ -333,7 +333,7 @@ fn require_seen(
     if stands { Ok(()) } else { Err(concurrent_update()) }
 }
 
-pub(super) fn concurrent_update() -> SqlError {
+fn concurrent_update() -> SqlError {
     SqlError::new("40001", "could not serialize access due to concurrent update").hint("retry the transaction")
 }
 
@@ -499,7 +499,12 @@ fn target_rows(
         }
         give_up_snapshot(writer)?;
     }
-    Err(SqlError::new("40001", "could not lock the rows: they kept changing").hint("retry the transaction"))
+    Err(kept_changing())
+}
+
+/// 40001: others had the rows first, each time.
+pub(super) fn kept_changing() -> SqlError {
+    SqlError::new("40001", "could not lock the rows: they kept changing").hint("retry the transaction")
 }
 
 /// A row that was found has changed: whether the part of the statement alone may look again.

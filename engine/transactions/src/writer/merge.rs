@@ -1,6 +1,6 @@
 //! MERGE: rows of a join, locked and looked at again as those of an UPDATE, then done row by row.
 
-use super::dml::{Evaluation, Found, Written, found, give_up_snapshot, still_found};
+use super::dml::{ATTEMPTS_MAX, Evaluation, Found, Written, found, give_up_snapshot, kept_changing, still_found};
 use super::{RowUpdate, Writer};
 use planner::plan::{MergeAction, MergePlan};
 use repr::hash::HashSet;
@@ -10,9 +10,6 @@ use state::locks::LockMode;
 use state::parallel::Many;
 use state::shape::TableShape;
 use std::sync::Arc;
-
-// A statement that keeps losing its rows to others gives up rather than spin.
-const ATTEMPTS_MAX: usize = 1_000;
 
 /// A row of the join, and what becomes of it.
 struct Step<'p> {
@@ -40,7 +37,7 @@ pub(super) fn execute_merge(
         }
         give_up_snapshot(writer)?;
     }
-    Err(SqlError::new("40001", "could not lock the rows: they kept changing").hint("retry the transaction"))
+    Err(kept_changing())
 }
 
 /// The rows for which something is to be done, and what.
