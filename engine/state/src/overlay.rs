@@ -69,6 +69,13 @@ struct SessionSchema {
     seen: Option<Arc<Schema>>,
 }
 
+impl SessionSchema {
+    /// The schema that the session sees, over what all share.
+    fn over<'s>(&'s self, shared: &'s Arc<Schema>) -> &'s Arc<Schema> {
+        self.seen.as_ref().unwrap_or(shared)
+    }
+}
+
 /// What is dropped, in order.
 #[derive(Clone, Debug, Default)]
 struct Dropped {
@@ -139,7 +146,7 @@ impl Overlay {
     }
     /// One table, compiled.
     fn shape(&self, relation: RelationId) -> Option<&Arc<TableShape>> {
-        self.session.seen.as_ref().unwrap_or(&self.schema).shape(relation)
+        self.session.over(&self.schema).shape(relation)
     }
     /// Whether nothing was changed, nor any owner derived.
     pub fn is_empty(&self) -> bool {
@@ -340,8 +347,7 @@ impl Overlay {
         }
         kept.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
         for (relation, changes) in &mut kept.tables {
-            let schema = kept.session.seen.as_ref().unwrap_or(&kept.schema);
-            let Some(shape) = schema.shape(*relation) else { continue };
+            let Some(shape) = kept.session.over(&kept.schema).shape(*relation) else { continue };
             changes.enter_all(shape);
         }
         kept
@@ -416,8 +422,8 @@ impl Overlay {
         self.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
         // Under a definition that is taken back rows had other values in indexes, and an index's number comes again.
         for relation in rewritten.iter().filter(|_| defined) {
-            let schema = self.session.seen.as_ref().unwrap_or(&self.schema);
-            if let (Some(changes), Some(shape)) = (self.tables.get_mut(relation), schema.shape(*relation)) {
+            let shape = self.session.over(&self.schema).shape(*relation);
+            if let (Some(changes), Some(shape)) = (self.tables.get_mut(relation), shape) {
                 changes.enter_all(shape);
             }
         }

@@ -431,9 +431,7 @@ fn attribute(
         ("attalign", text("i")),
         ("attstorage", text(storage(scalar))),
         ("attislocal", flag(true)),
+        ("attcollation", Datum::Oid(scalar.collation())),
     ]);
-    if !more.iter().any(|(name, _)| *name == "attcollation") {
-        values.push(("attcollation", Datum::Oid(scalar.collation())));
-    }
     rows.add(&values);
 }
