@@ -149,6 +149,7 @@ bench-compare: build install-test
 
 # Other people's tests against PostgreSQL 15 and against Dogwood, and the table of the documents: `make compat SUITES="asyncpg django"`.
 compat: build install-test
+	@command -v mvn >/dev/null || { $(call install_debian,maven default-jdk-headless); }
 	@"$(VENV)/bin/python" wire/tests/compat/compat.py $(SUITES) --write
 
 # The long run: a thousand crashes, a hundred thousand transactions searched for anomalies, then hours' worth of random statements

@@ -121,7 +121,7 @@ impl Importer<'_> {
             match dump.next()? {
                 None => break,
                 Some(Piece::Command(line, command)) => self.command(line, &command),
-                Some(Piece::Statement(line, text)) => self.statement(line, &text, dump)?,
+                Some(Piece::Statement(line, text)) => self.statement(line, text, dump)?,
             }
             if told.elapsed() > TELLS_EVERY {
                 eprintln!("line {}, {} rows", dump.line(), self.report.rows);
@@ -153,9 +153,8 @@ impl Importer<'_> {
         }
     }
 
-    fn statement(&mut self, line: u64, text: &str, dump: &mut Dump<impl BufRead>) -> io::Result<()> {
-        let has_rows = is_copy_in(text);
-        let mut text = text.to_owned();
+    fn statement(&mut self, line: u64, mut text: String, dump: &mut Dump<impl BufRead>) -> io::Result<()> {
+        let has_rows = is_copy_in(&text);
         for _ in 0..TYPES_MAX {
             let ended = match self.execute(&text) {
                 Ok(Response::CopyIn(copy)) => return self.rows(line, &text, *copy, dump),
@@ -224,23 +223,22 @@ impl Importer<'_> {
 
     /// Whether an error means that a statement is left out; else it is one.
     fn judge(&self, text: &str, error: SqlError) -> Result<Ended, SqlError> {
-        let hint = error.hint.as_ref().map_or_else(String::new, |hint| format!(" ({hint})"));
-        let lacks = matches!(error.code, "42P01" | "42704" | "42883" | "42703" | "3F000" | "42809");
         if missing_type(&error.message).is_some()
             && (error.code == "0A000" || self.left_out.named_in(&error.message).is_some())
         {
-            return Ok(Ended::LeftOut(error.message.clone()));
+            return Ok(Ended::LeftOut(error.message));
         }
         if error.code == "0A000" {
+            let hint = error.hint.map_or_else(String::new, |hint| format!(" ({hint})"));
             return Ok(Ended::LeftOut(format!("{}{hint}", error.message)));
         }
-        if lacks {
+        if let "42P01" | "42704" | "42883" | "42703" | "3F000" | "42809" = error.code {
             if let Some(name) = self.left_out.named_in(&error.message) {
                 return Ok(Ended::LeftOut(format!("{name} was left out")));
             }
             let upper = text.trim_start().to_ascii_uppercase();
             if upper.contains("OWNER TO") || upper.starts_with("GRANT") || upper.starts_with("REVOKE") {
-                return Ok(Ended::LeftOut(error.message.clone()));
+                return Ok(Ended::LeftOut(error.message));
             }
             if upper.starts_with("SELECT PG_CATALOG.LO_") {
                 return Ok(Ended::LeftOut("large objects are not supported".to_owned()));
@@ -333,8 +331,9 @@ impl Importer<'_> {
 
 /// Whether rows stand behind it.
 fn is_copy_in(text: &str) -> bool {
-    let upper = text.to_ascii_uppercase();
-    upper.starts_with("COPY ") && upper.contains("FROM STDIN")
+    // Only of the few that it may be a copy is made.
+    text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("COPY "))
+        && text.to_ascii_uppercase().contains("FROM STDIN")
 }
 
 /// A command tag without its numbers.

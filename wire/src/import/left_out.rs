@@ -85,29 +85,21 @@ impl LeftOut {
 
     /// Which of them an error is about, if it is about one.
     pub fn named_in(&self, message: &str) -> Option<&str> {
-        quoted(message).find_map(|name| self.find(&bare(name)))
-    }
-
-    fn find(&self, name: &str) -> Option<&str> {
-        let last = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
-        self.names
-            .iter()
-            .find(|known| {
-                *known == name
-                    || (last(known) == last(name) && !name.contains('.'))
-                    || (last(known) == last(name) && !known.contains('.'))
-            })
-            .map(String::as_str)
+        quoted(message).find_map(|name| self.names.iter().find(|known| may_be(known, &bare(name)))).map(String::as_str)
     }
 
     /// The type that a column has in the place of one that is not here: text, or what a domain is made of.
     pub fn instead_of(&self, name: &str) -> &str {
-        let found = self
-            .domains
-            .iter()
-            .find(|(known, _)| *known == name || known.rsplit('.').next() == name.rsplit('.').next());
-        found.map_or("text", |(_, base)| base.as_str())
+        self.domains.iter().find(|(known, _)| may_be(known, name)).map_or("text", |(_, base)| base)
     }
+}
+
+/// Whether two names may be one object's: of one that has no schema the last part counts.
+fn may_be(one: &str, other: &str) -> bool {
+    fn last(name: &str) -> Option<&str> {
+        name.rsplit('.').next()
+    }
+    one == other || ((!one.contains('.') || !other.contains('.')) && last(one) == last(other))
 }
 
 /// What stands between double quotes.
@@ -201,6 +193,9 @@ mod tests {
         assert_eq!(left.named_in("relation \"other.users\" does not exist"), None);
         assert_eq!(left.instead_of("public.small"), "integer");
         assert_eq!(left.instead_of("tsvector"), "text");
+        left.add("CREATE DOMAIN other.small AS character varying(5)");
+        assert_eq!(left.instead_of("public.small"), "integer");
+        assert_eq!(left.instead_of("other.small"), "character varying(5)");
     }
 
     #[test]
