@@ -68,3 +68,6 @@ EXECUTE j(1, 2);
 PREPARE bad(text) AS SELECT sum(x) OVER (ORDER BY x ROWS $1 PRECEDING) FROM generate_series(1, 5) x;
 PREPARE worse(text) AS SELECT sum(x) OVER (ORDER BY x RANGE $1 PRECEDING) FROM generate_series(1, 5) x;
 SELECT sum(x) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM generate_series(1, 5) x ORDER BY x;
+SELECT '{c\"d}'::text[], '{"a\"b",c\\d, \"e\" }'::text[], '{\"}'::text[];
+SELECT '{"a"b}'::text[];
+SELECT '{"a"\b}'::text[];

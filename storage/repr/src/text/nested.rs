@@ -191,7 +191,7 @@ impl ArrayReader<'_> {
         }
         self.leaf_depth = Some(depth);
         let mut text = String::new();
-        let mut is_quoted = false;
+        let (mut is_quoted, mut closing_quote) = (false, None);
         // Blanks before this length were quoted or escaped, and stay.
         let mut kept = 0;
         loop {
@@ -205,7 +205,11 @@ impl ArrayReader<'_> {
                     }
                     is_quoted = true;
                     self.quoted(&mut text)?;
+                    closing_quote = Some(self.place);
                     kept = text.len();
+                }
+                Some(b'\\') if closing_quote.is_some() => {
+                    return Err(self.malformed("Unexpected \"\\\" character."));
                 }
                 Some(b'\\') => {
                     self.escaped(&mut text)?;
@@ -213,12 +217,12 @@ impl ArrayReader<'_> {
                     kept = text.len();
                 }
                 Some(_) => {
+                    let start = self.place;
                     let character = self.character();
                     if character.is_ascii() && is_blank(character as u8) {
                         text.push(character);
                     } else {
-                        if is_quoted && kept > 0 && self.text.as_bytes()[self.place - character.len_utf8() - 1] == b'"'
-                        {
+                        if closing_quote == Some(start) && kept > 0 {
                             return Err(self.malformed("Unexpected array element."));
                         }
                         text.push(character);
