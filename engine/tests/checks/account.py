@@ -287,7 +287,7 @@ class Account(Check):
                     self.outcome(connection, "ROLLBACK")
                     self.tally.equal(rows(connection, "SELECT count(*) FROM late"), [(0,)], "nothing was inserted")
             # Going back to a savepoint, what stood there is put together.
-            self.tally.that(min(took) < (0.25 if "SAVEPOINT a" in before else 0.15), f"{name} ends soon", f"{min(took) * 1000:.0f} ms")
+            self.tally.that(min(took) < (0.5 if "SAVEPOINT a" in before else 0.25), f"{name} ends soon", f"{min(took) * 1000:.0f} ms")
             self.tally.that(min(went_back) < 0.25, f"{back} soon: {name}", f"{min(went_back) * 1000:.0f} ms")
 
     def cancelled_writes(self):
