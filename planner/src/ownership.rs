@@ -9,6 +9,7 @@ pub mod check;
 pub mod compliance;
 pub mod graph;
 pub mod path;
+mod proposals;
 pub mod traversal;
 
 pub(crate) use check::incomplete;

@@ -7,6 +7,7 @@ use super::blanking::{blanked_columns, is_sole_ownership, outlives};
 use super::check::erasable_tables;
 use super::graph::{Dog, Edge};
 use super::path::Path;
+use super::proposals::{Proposal, proposals};
 use super::{column_names, describe_edge, describe_edge_ref, edge_word};
 use crate::catalog::{Catalog, ForeignKey, ReferentialAction, RuleAction, RuleEvent, Table};
 use repr::RelationId;
@@ -23,6 +24,8 @@ pub enum Severity {
     Notice,
     /// How things are.
     Info,
+    /// What names and foreign keys suggest; the hint is a statement.
+    Proposal,
 }
 
 impl Severity {
@@ -33,6 +36,7 @@ impl Severity {
             Severity::Warning => "warning",
             Severity::Notice => "notice",
             Severity::Info => "info",
+            Severity::Proposal => "proposal",
         }
     }
 }
@@ -60,6 +64,7 @@ pub fn compliance(catalog: &Catalog) -> Vec<ComplianceRow> {
     let erasable = erasable_tables(catalog, &dog);
     let mut tables: Vec<&Table> = catalog.stored_tables().map(AsRef::as_ref).collect();
     tables.sort_by(|one, other| one.name.cmp(&other.name));
+    let mut proposed = proposals(catalog, &dog);
     let mut rows = Vec::new();
     for table in tables {
         let mut report = ComplianceReport { catalog, dog: &dog, erasable: &erasable, table, rows: Vec::new() };
@@ -71,6 +76,9 @@ pub fn compliance(catalog: &Catalog) -> Vec<ComplianceRow> {
         report.blanked_columns();
         report.primary_key();
         report.pending();
+        for Proposal { message, statement } in proposed.remove(&table.id).unwrap_or_default() {
+            report.add(Severity::Proposal, None, None, message, &statement);
+        }
         rows.append(&mut report.rows);
     }
     rows
@@ -389,7 +397,7 @@ impl ComplianceReport<'_> {
 }
 
 /// Whether a column's name suggests data about a person.
-fn looks_personal(name: &str) -> bool {
+pub(super) fn looks_personal(name: &str) -> bool {
     const WORDS: [&str; 34] = [
         "address",
         "affiliation",
