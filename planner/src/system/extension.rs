@@ -30,6 +30,18 @@ pub(crate) const KNOWN: &[Extension] = &[
         schema: super::schemas::PUBLIC,
         comment: "generate universally unique identifiers (UUIDs)",
     },
+    Extension {
+        name: "pg_trgm",
+        version: "1.6",
+        schema: super::schemas::PUBLIC,
+        comment: "text similarity measurement and index searching based on trigrams",
+    },
+    Extension {
+        name: "unaccent",
+        version: "1.1",
+        schema: super::schemas::PUBLIC,
+        comment: "text search dictionary that removes accents",
+    },
 ];
 
 /// What is there without being created, and its OID. Nothing is written in the language yet.
