@@ -8,7 +8,7 @@ mod namespace;
 mod search_path;
 mod temporary;
 
-pub use declaration::{IndexColumn, IndexDeclaration, IndexPredicate};
+pub use declaration::{IndexColumn, IndexDeclaration, IndexMethod, IndexPredicate};
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
 pub use search_path::{Class, Qualifier, Scope, SearchPath};
 pub use temporary::TemporaryObjects;
@@ -158,9 +158,6 @@ pub struct Column {
     /// never shown.
     #[serde(default)]
     pub hidden: bool,
-    /// COLLATE, if it is not the type's own.
-    #[serde(default)]
-    pub collation: Option<String>,
     /// COMMENT ON COLUMN.
     pub comment: Option<String>,
 }
@@ -450,9 +447,13 @@ impl Index {
     pub fn asks_for(&self, column: ColumnIndex) -> bool {
         self.declared.predicate.as_ref().is_some_and(|predicate| predicate.columns.contains(&column))
     }
-    /// Whether all rows stand in it.
+    /// Whether all rows stand in it by the values of its columns.
     pub fn is_whole(&self) -> bool {
-        self.declared.predicate.is_none()
+        self.declared.predicate.is_none() && !self.is_inverted()
+    }
+    /// Whether rows stand in it by what their values are made of: in memory only.
+    pub fn is_inverted(&self) -> bool {
+        self.declared.method == IndexMethod::Gin
     }
 }
 

@@ -9,6 +9,7 @@ mod chain;
 pub mod costs;
 mod estimate;
 mod finish;
+mod inverted;
 mod join;
 mod kept;
 mod late_materialization;

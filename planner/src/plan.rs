@@ -5,6 +5,7 @@
 
 use crate::hir::{OutputColumn, RowLock};
 use crate::names::Names;
+use crate::scalar::inverted::Asked;
 use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr, TableFunction, WindowCall};
 use crate::temporal::ClockCondition;
 use repr::{Array, ColumnIndex, ColumnType, IndexId, RelationId, Row, ScalarType};
@@ -235,6 +236,14 @@ pub enum Access {
         /// What else could find them, by sizes that are known late.
         besides: Besides,
     },
+    /// Those that an inverted index finds for all of some conditions, if it is in memory; else all rows. `mfp` asks the
+    /// conditions of each.
+    Inverted {
+        /// The index.
+        index: IndexId,
+        /// Which of its columns, what is asked of it, and the constant.
+        conditions: Vec<(usize, Asked, ScalarExpr)>,
+    },
     /// A range of a key or index in its order. Of relations with `KeyForm::Hashed` it is read where the order is in memory,
     /// and all rows where it is not: nothing above may rely on it, but for what `in_order` says.
     Range {
@@ -258,6 +267,7 @@ impl Access {
     pub fn lookup(&self) -> Option<Lookup> {
         match self {
             Access::Scan => None,
+            Access::Inverted { index, .. } => Some(Lookup::Index(*index)),
             Access::Listed { lookup, .. } | Access::Lookup { lookup, .. } | Access::Range { lookup, .. } => {
                 Some(*lookup)
             }
@@ -294,6 +304,8 @@ pub enum Way {
     AllRows,
     /// All rows were more than it is worth: then key by key.
     AllRowsThenKeys,
+    /// By the inverted index in memory.
+    Inverted,
     /// In the order in memory.
     InOrder,
     /// In the order in memory were not enough rows as far as it is worth: then all rows.
@@ -309,6 +321,7 @@ impl Way {
             Way::ByValueInCommon => "by the value in common",
             Way::AllRows => "all rows",
             Way::AllRowsThenKeys => "all rows, then key by key",
+            Way::Inverted => "by the index in memory",
             Way::InOrder => "in order",
             Way::InOrderThenAllRows => "in order, then all rows",
         }

@@ -9,6 +9,7 @@ mod call;
 mod calls;
 mod catalog_expr;
 mod coerce;
+mod collate;
 mod conflict;
 mod copy_terms;
 mod cte;
@@ -110,16 +111,22 @@ pub(crate) struct Typed {
     pub expr: HirExpr,
     /// Its type; `Unknown` for literals and parameters that no context has typed yet.
     pub column_type: ColumnType,
+    /// Whether its collation was written, rather than that of what it is made of.
+    pub collated: bool,
 }
 
 impl Typed {
+    fn of(expr: HirExpr, column_type: ColumnType) -> Self {
+        Typed { expr, column_type, collated: false }
+    }
+
     fn new(expr: HirExpr, scalar: ScalarType) -> Self {
-        Typed { expr, column_type: ColumnType::nullable(scalar) }
+        Typed::of(expr, ColumnType::nullable(scalar))
     }
 
     fn literal(datum: Datum, scalar: ScalarType) -> Self {
         let column_type = ColumnType { nullable: datum == Datum::Null, ..ColumnType::nullable(scalar) };
-        Typed { expr: HirExpr::Literal(datum, column_type.clone()), column_type }
+        Typed::of(HirExpr::Literal(datum, column_type.clone()), column_type)
     }
 
     fn boolean(expr: HirExpr) -> Self {
@@ -136,7 +143,7 @@ impl Typed {
 
     /// A column of the row at hand.
     fn column(index: usize, column_type: ColumnType) -> Self {
-        Typed { expr: HirExpr::Column(HirColumn::Column { level: 0, index }), column_type }
+        Typed::of(HirExpr::Column(HirColumn::Column { level: 0, index }), column_type)
     }
 }
 

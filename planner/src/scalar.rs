@@ -6,10 +6,12 @@
 
 pub mod aggregate;
 pub mod cast;
+pub(crate) mod collation;
 pub mod env;
 pub mod eval;
 pub mod func;
 pub(crate) mod implication;
+pub mod inverted;
 pub mod registry;
 pub mod table_func;
 pub mod window;

@@ -15,7 +15,7 @@ use crate::lower::{MirQuery, lower_query};
 use crate::mir::Mir;
 use crate::parse::statement::{Identifier, SubscribeForm, SubscribeOrder, SubscribeTerms};
 use crate::plan::{Counting, Query};
-use crate::scalar::{Order, ScalarExpr};
+use crate::scalar::{Order, ScalarExpr, collation};
 use repr::{ColumnType, Datum, ScalarType};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -174,6 +174,12 @@ fn ordered_by(item: &SubscribeOrder, told: &[OutputColumn]) -> Result<Order, Pla
     let column = find(&item.column, told)?;
     if matches!(told[column].column_type.scalar, ScalarType::Json) {
         return Err(PlanError::new("42883", "could not identify an ordering operator for type json")
+            .at(Some(item.column.position)));
+    }
+    let own = told[column].column_type.collation;
+    if collation::has_keys(own) {
+        return Err(PlanError::unsupported(format!("ORDER BY of collation {}", collation::quoted(own)))
+            .hint("Subscribe without it, and order the rows where they arrive.")
             .at(Some(item.column.position)));
     }
     Ok(Order { column, descending: item.descending, nulls_first: item.nulls_first, tie: false })

@@ -10,11 +10,12 @@ use crate::leaf::Leaf;
 use crate::once::OneShot;
 use planner::physical::costs::{ENTRIES_A_ROW, LOOKUP_ROWS, MISSES_A_ROW, NARROWED_ROWS_MIN, SMALL_TABLE_ROWS};
 use planner::plan::{Access, Besides, Plan, Way};
+use planner::scalar::inverted::{Asked, Wanted};
 use planner::scalar::{EvalContext, ScalarExpr};
 use repr::hash::HashSet;
 use repr::{Datum, IndexId, Row, RowKey, ValueError, key};
 use state::SqlError;
-use state::reader::{KeyRange, Located, OrderSizes, RowIterator};
+use state::reader::{KeyRange, Located, OrderSizes, RangeRows, RowIterator};
 use state::view_states::Arrangement;
 
 /// How rows are found, and what reading them begins with.
@@ -79,6 +80,13 @@ pub(crate) fn choose(plan: &Plan, leaf: &Leaf, wanted: Option<usize>, shot: &One
             };
             found.map_or((Way::KeyByKey, Chosen::KeyByKey), |(way, places)| (way, Chosen::FromPlaces(places)))
         }
+        Access::Inverted { conditions, .. } => match inverted(leaf, conditions, shot)? {
+            Some(RangeRows { rows, in_memory: Some(sizes) }) => match ordered(sizes, None, rows) {
+                (_, Chosen::InOrder(rows, _)) => (Way::Inverted, Chosen::InOrder(rows, None)),
+                otherwise => otherwise,
+            },
+            Some(_) | None => (Way::AllRows, Chosen::AllRows),
+        },
         Access::Range { prefix, lower, upper, reverse, in_order, .. } => {
             let Some(range) = range(prefix, lower.as_ref(), upper.as_ref(), *reverse, shot)? else {
                 return Ok(Chosen::NoRow);
@@ -95,6 +103,22 @@ pub(crate) fn choose(plan: &Plan, leaf: &Leaf, wanted: Option<usize>, shot: &One
     };
     tell(plan, way, shot);
     Ok(chosen)
+}
+
+/// The rows for which all conditions may hold.
+fn inverted(
+    leaf: &Leaf,
+    conditions: &[(usize, Asked, ScalarExpr)],
+    shot: &OneShot,
+) -> Result<Option<RangeRows>, SqlError> {
+    let Some(index) = leaf.index() else { return Ok(None) };
+    let mut every = Vec::with_capacity(conditions.len());
+    for (place, asked, value) in conditions {
+        // One that cannot be computed may never be come to.
+        let Ok(value) = value.eval(&[], &shot.eval) else { return Ok(None) };
+        every.push(asked.wanted(&value).of_column(*place));
+    }
+    shot.reader.inverted(leaf.table(), index, &Wanted::Every(every))
 }
 
 /// Says which way the rows of a plan were found.

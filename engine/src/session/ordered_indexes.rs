@@ -95,6 +95,13 @@ fn wanted<'c>(cached: &CachedPlan, catalog: &'c Catalog) -> Vec<WantedOrder<'c>>
 }
 
 fn find<'c>(plan: &Plan, catalog: &'c Catalog, found: &mut Vec<WantedOrder<'c>>) {
+    if let Plan::Get { relation, access: Access::Inverted { index, .. }, .. } = plan
+        && let Some(table) = catalog.table(*relation)
+        && let Some(index) = table.index(*index)
+        && !found.iter().any(|(_, other, _)| other.id == index.id)
+    {
+        found.push((table, index, index.columns.len()));
+    }
     if let Plan::Get { relation, access: Access::Range { lookup, in_order, .. }, .. } = plan
         && !catalog.ordered(*relation)
         && let Some(table) = catalog.table(*relation)

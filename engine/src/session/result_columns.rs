@@ -106,7 +106,7 @@ pub(crate) fn explain_columns(explained: &Explained) -> Arc<[OutputColumn]> {
 
 /// A column that is never NULL.
 pub(super) fn column(name: &str, scalar: ScalarType) -> OutputColumn {
-    OutputColumn { name: name.into(), column_type: ColumnType { scalar, modifier: -1, nullable: false }, origin: None }
+    OutputColumn { name: name.into(), column_type: ColumnType::not_null(scalar), origin: None }
 }
 
 /// The columns of GDPR FORGET and of its EXPLAIN.

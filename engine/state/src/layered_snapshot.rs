@@ -4,6 +4,7 @@
 //! this transaction's own: the order is the order of `layers`. Tells sizes, and what is in memory; never chooses a way.
 
 mod batch;
+mod inverted;
 mod notes;
 mod range;
 mod read_ahead;
@@ -23,6 +24,7 @@ use crate::validation::ReadSet;
 use crate::view_states::{Arrangement, Stage, Views};
 use planner::catalog::{Catalog, Index, Table};
 use planner::ownership::graph::KeyForm;
+use planner::scalar::inverted::Wanted;
 pub use read_ahead::{Ahead, Asks};
 use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key, poll};
 use std::collections::{BTreeMap, HashSet};
@@ -616,6 +618,11 @@ impl Reader for LayeredSnapshot {
             }
             KeyForm::Hashed => Ok(self.range_in_memory(shape, index, range)),
         }
+    }
+
+    fn inverted(&self, table: &Table, index: &Index, wanted: &Wanted) -> Result<Option<RangeRows>, SqlError> {
+        self.note_table(table);
+        Ok(self.inverted_in_memory(self.shape(table.id)?, index, wanted))
     }
 
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError> {

@@ -6,6 +6,7 @@
 use crate::SqlError;
 use crate::view_states::Arrangement;
 use planner::catalog::{Catalog, Index, Table};
+use planner::scalar::inverted::Wanted;
 use repr::{CommitTime, Datum, MicroDbId, Row, RowKey};
 use std::sync::Arc;
 
@@ -107,6 +108,10 @@ pub trait Reader: Send + Sync {
     /// A range of the primary key (`index` None) or of an index, in order. None if keys on disk have no order and the
     /// index is not in memory.
     fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<Option<RangeRows>, SqlError>;
+    /// The rows that may be wanted by an inverted index, and others; none if it is not in memory.
+    fn inverted(&self, _table: &Table, _index: &Index, _wanted: &Wanted) -> Result<Option<RangeRows>, SqlError> {
+        Ok(None)
+    }
     /// All rows, each logical row once.
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError>;
     /// The same for one who reads all rows of a table and will not come again.

@@ -6,7 +6,7 @@ use crate::locks::LockMode;
 use planner::catalog::{Catalog, EdgeKind, ForeignKey, Index, Table};
 use planner::ownership::traversal::TraversalPlan;
 use planner::ownership::{Dog, Edge, KeyForm, key_form};
-use planner::scalar::{EvalContext, ScalarExpr};
+use planner::scalar::{EvalContext, ScalarExpr, inverted};
 use repr::id::is_temporary;
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
 use std::collections::{BTreeMap, HashMap};
@@ -75,8 +75,11 @@ impl PartialIndexes {
         PartialIndexes { predicates, context: EvalContext::without_session(catalog.clone()) }
     }
 
-    /// Whether a row stands in an index. One whose condition fails was refused when it was written.
+    /// Whether a row stands in an index on disk, where no inverted one is. One whose condition fails was refused when it was written.
     fn hold(&self, index: &Index, row: impl Fn() -> Vec<Datum>) -> bool {
+        if index.is_inverted() {
+            return false;
+        }
         index.is_whole()
             || self.predicates.iter().any(|(id, predicate)| {
                 *id == index.id && matches!(predicate.eval(&row(), &self.context), Ok(Datum::Bool(true)))
@@ -317,6 +320,25 @@ impl TableShape {
         let last = primary_key.unwrap_or_default();
         last.iter().for_each(|column| key::encode(&mut bytes, &self.datum(row, *column)));
         (bytes, primary_key.map(|_| start))
+    }
+    /// The bytes by which a row stands in an inverted index, each with its primary key behind it, if the table has one; and
+    /// where that begins.
+    pub(crate) fn inverted_values(&self, index: &Index, row: &Row) -> Vec<(Vec<u8>, Option<usize>)> {
+        let primary_key = self.table.primary_key_columns();
+        let mut last = Vec::new();
+        primary_key.unwrap_or_default().iter().for_each(|column| key::encode(&mut last, &self.datum(row, *column)));
+        let columns = index.columns.iter().enumerate();
+        let elements = columns.flat_map(|(place, column)| {
+            inverted::elements(&self.datum(row, *column))
+                .into_iter()
+                .map(move |element| inverted::value(place, &element))
+        });
+        let with_key = |mut value: Vec<u8>| {
+            let start = value.len();
+            value.extend_from_slice(&last);
+            (value, primary_key.map(|_| start))
+        };
+        elements.map(with_key).collect()
     }
     /// As `index_value`, of a stored row.
     pub fn index_value_of(&self, index: &Index, row: &Row) -> Option<Vec<u8>> {

@@ -111,10 +111,9 @@ impl Views {
             Arc::make_mut(&mut self.orders).retain(|_, order| *order != view);
         }
     }
-    /// The entries of an order, if they are in memory.
-    pub fn order(&self, id: OrderId) -> Option<&Entries> {
-        let state = self.ready(*self.orders.get(&id)?)?;
-        state.order.as_ref().map(|order| &order.entries)
+    /// An order, if it is in memory.
+    pub fn order(&self, id: OrderId) -> Option<&Order> {
+        self.ready(*self.orders.get(&id)?)?.order.as_ref()
     }
 }
 
@@ -160,6 +159,8 @@ pub struct Order {
     pub id: OrderId,
     /// Its entries: see `order_entries`.
     pub entries: Entries,
+    /// How many rows they are of.
+    pub rows: usize,
 }
 
 impl ViewState {

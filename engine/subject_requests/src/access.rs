@@ -52,7 +52,7 @@ pub struct Form {
 pub fn columns() -> Arc<[OutputColumn]> {
     let column = |name: &str, scalar| OutputColumn {
         name: name.into(),
-        column_type: ColumnType { scalar, modifier: -1, nullable: false },
+        column_type: ColumnType::not_null(scalar),
         origin: None,
     };
     Arc::from([

@@ -214,7 +214,8 @@ impl AutomaticViews {
     pub fn order(&self, table: &Arc<Table>, index: &Index, columns: usize) -> Arc<Entry> {
         let by = OrderedBy { table: table.clone(), id: OrderId { index: index.id, columns } };
         let columns = index.columns.iter().take(columns).map(|column| table.columns[*column].name.as_str());
-        let text = || format!("ordered index on {} ({})", table.name, columns.collect::<Vec<_>>().join(", "));
+        let kind = if index.is_inverted() { "inverted" } else { "ordered" };
+        let text = || format!("{kind} index on {} ({})", table.name, columns.collect::<Vec<_>>().join(", "));
         self.known(WantedView::Order(by), text)
     }
 

@@ -5,6 +5,7 @@
 
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Index, Table};
+use planner::scalar::inverted::Wanted;
 use repr::{CommitTime, Datum, MicroDbId, Row, RowKey, key};
 use state::SqlError;
 use state::reader::{KeyRange, Located, RangeRows, Reader, RowIterator};
@@ -123,6 +124,9 @@ impl Reader for Remembered {
     }
     fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<Option<RangeRows>, SqlError> {
         self.reader.range(table, index, range)
+    }
+    fn inverted(&self, table: &Table, index: &Index, wanted: &Wanted) -> Result<Option<RangeRows>, SqlError> {
+        self.reader.inverted(table, index, wanted)
     }
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError> {
         self.reader.scan(table)

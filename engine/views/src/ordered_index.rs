@@ -15,9 +15,10 @@ pub use arrangements::ordered_set::Entries;
 
 use crate::sources::{SourceChange, change};
 use planner::catalog::{Catalog, Table};
+use planner::ownership::{KeyForm, key_form};
 use repr::{RelationId, Row, RowKey};
 use state::SqlError;
-use state::order_entries::entry;
+use state::order_entries::entries;
 use state::overlay::{Overlay, TableChanges};
 use state::published::Published;
 use state::shape::TableShape;
@@ -44,7 +45,11 @@ pub struct OrderedBy {
 /// One ordered index.
 struct OrderedIndex {
     by: OrderedBy,
+    /// How keys of its rows stood on disk when it began.
+    form: KeyForm,
     entries: Entries,
+    /// How many rows these are of.
+    rows: usize,
     filled: Filled,
     rows_read: u64,
 }
@@ -72,7 +77,9 @@ impl OrderedIndexes {
         if change(&by.table, catalog.table(by.table.id)) == SourceChange::Other {
             return false;
         }
-        let index = OrderedIndex { by, entries: Entries::default(), filled: Filled::UpTo(None), rows_read: 0 };
+        let form = key_form(catalog, by.table.id);
+        let index =
+            OrderedIndex { by, form, entries: Entries::default(), rows: 0, filled: Filled::UpTo(None), rows_read: 0 };
         self.0.insert(id, index);
         true
     }
@@ -84,8 +91,11 @@ impl OrderedIndexes {
 
     /// Drops those whose tables have become others.
     pub(crate) fn follow_catalog(&mut self, catalog: &Catalog) -> Vec<RelationId> {
-        let other =
-            |index: &OrderedIndex| change(&index.by.table, catalog.table(index.by.table.id)) == SourceChange::Other;
+        let other = |index: &OrderedIndex| {
+            let table = index.by.table.id;
+            change(&index.by.table, catalog.table(table)) == SourceChange::Other
+                || key_form(catalog, table) != index.form
+        };
         let stale: Vec<RelationId> = self.0.iter().filter(|(_, index)| other(index)).map(|(id, _)| *id).collect();
         stale.iter().for_each(|id| self.remove(*id));
         stale
@@ -144,24 +154,26 @@ impl OrderedIndex {
 
     fn follow(&mut self, shape: &TableShape, changes: &TableChanges) {
         if changes.truncated {
-            self.entries = Entries::default();
+            (self.entries, self.rows) = (Entries::default(), 0);
         }
         let OrderId { index, columns } = self.by.id;
         for (row_key, change) in &changes.rows {
             if !self.has(row_key) {
                 continue;
             }
-            let entry = |row: &Row| entry(shape, (shape.index(index), columns), row, row_key);
-            let before = change.before.as_ref().filter(|_| !changes.truncated).map(entry);
-            let after = change.after.as_ref().map(entry);
+            let entries = |row: &Row| entries(shape, (shape.index(index), columns), row, row_key);
+            let before = change.before.as_ref().filter(|_| !changes.truncated).map(entries);
+            let after = change.after.as_ref().map(entries);
             if before == after {
                 continue;
             }
             if let Some(before) = before {
-                self.entries.remove(&before);
+                self.rows -= 1;
+                before.iter().for_each(|entry| _ = self.entries.remove(entry));
             }
             if let Some(after) = after {
-                self.entries.insert(&after);
+                self.rows += 1;
+                after.iter().for_each(|entry| _ = self.entries.insert(entry));
             }
         }
     }
@@ -175,7 +187,8 @@ impl OrderedIndex {
         let (started, mut last, mut chunk_rows) = (Instant::now(), last.clone(), 0);
         for item in rows_after(state, shape, last.clone()) {
             let (row_key, row) = item?;
-            self.entries.insert(&entry(shape, index, &row, &row_key));
+            entries(shape, index, &row, &row_key).iter().for_each(|entry| _ = self.entries.insert(entry));
+            self.rows += 1;
             last = Some(row_key);
             self.rows_read += 1;
             chunk_rows += 1;
@@ -189,7 +202,7 @@ impl OrderedIndex {
     }
 
     fn fail(&mut self, error: SqlError) -> ViewState {
-        self.entries = Entries::default();
+        (self.entries, self.rows) = (Entries::default(), 0);
         self.filled = Filled::Failed;
         ViewState::at(Stage::Failed(error))
     }
@@ -201,7 +214,7 @@ impl OrderedIndex {
         }
         match self.filled {
             Filled::All => {
-                let order = Order { id: self.by.id, entries: self.entries.clone() };
+                let order = Order { id: self.by.id, entries: self.entries.clone(), rows: self.rows };
                 ViewState { order: Some(order), ..ViewState::at(Stage::Ready) }
             }
             Filled::UpTo(_) | Filled::Failed => ViewState::at(Stage::Hydrating { rows: self.rows_read }),

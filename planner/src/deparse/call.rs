@@ -3,8 +3,8 @@
 use super::SqlWriter;
 use crate::scalar::cast::CastMethod;
 use crate::scalar::func::{FunctionKind, quote_identifier};
-use crate::scalar::{Function, ScalarExpr};
-use repr::{ColumnType, Datum, ScalarType};
+use crate::scalar::{Function, ScalarExpr, collation};
+use repr::{Collation, ColumnType, Datum, ScalarType};
 
 /// Functions that are words.
 const KEYWORDS: [&str; 7] = [
@@ -188,6 +188,11 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
             ("greatest" | "least", args) => {
                 self.listed(&format!("{}(", name.to_ascii_uppercase()), &args.iter().collect::<Vec<_>>(), ")");
             }
+            ("COLLATE" | "COLLATION KEY", [text, ScalarExpr::Literal(Datum::Oid(oid), _)]) => self.enclosed(|writer| {
+                writer.within(text, true, whole);
+                writer.out.push_str(" COLLATE ");
+                writer.out.push_str(&collation::quoted(Collation(*oid)));
+            }),
             ("extract", [field, source]) => {
                 self.out.push_str("EXTRACT(");
                 self.word(field);

@@ -189,6 +189,10 @@ impl Text<'_> {
                     Besides::InCommon { index, .. } => phrase.text(format!(" or using {}", self.index(id, *index))),
                 }
             }
+            Access::Inverted { index, .. } => {
+                let using = format!(" using {}", self.index(id, *index));
+                self.relation(relation, Phrase::of("InvertedScan ")).text(using)
+            }
             Access::Range { lookup, prefix, lower, upper, reverse, .. } => {
                 // Of hashed keys, it is read where its order is in memory.
                 let range = if self.catalog.ordered(id) { "Range " } else { "OrderedScan " };

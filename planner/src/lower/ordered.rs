@@ -165,7 +165,7 @@ fn numbered(
     let node = |input| HirNode::TableFunction { input, functions, ordinality: true, names };
     let mut added = types[plain..].to_vec();
     if !ordinality {
-        added.push(ColumnType { scalar: ScalarType::Int8, modifier: -1, nullable: false });
+        added.push(ColumnType::not_null(ScalarType::Int8));
     }
     let (over, mut order) = extended(input, plain, &added, order, node);
     let numbered = plain + added.len() - 1;
@@ -233,7 +233,7 @@ fn rows_of(input: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec<Order>
 
 /// The type of a row's place in a list.
 fn number() -> ColumnType {
-    ColumnType { scalar: ScalarType::Int4, modifier: -1, nullable: false }
+    ColumnType::not_null(ScalarType::Int4)
 }
 
 fn place(at: usize) -> Datum {

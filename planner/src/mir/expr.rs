@@ -182,7 +182,7 @@ pub fn column_type(expr: &ScalarExpr, types: &[ColumnType]) -> ColumnType {
                 | ScalarExpr::Once { .. }
                 | ScalarExpr::Operand(_) => -1,
             };
-            ColumnType { scalar: scalar_type(other, types), modifier, nullable: nullable(other, types) }
+            ColumnType { modifier, nullable: nullable(other, types), ..ColumnType::nullable(scalar_type(other, types)) }
         }
     }
 }
@@ -205,7 +205,7 @@ pub fn nullable(expr: &ScalarExpr, types: &[ColumnType]) -> bool {
 
 /// A boolean constant.
 pub fn boolean<C>(value: bool) -> ScalarExpr<C> {
-    ScalarExpr::Literal(Datum::Bool(value), ColumnType { scalar: ScalarType::Bool, modifier: -1, nullable: false })
+    ScalarExpr::Literal(Datum::Bool(value), ColumnType::not_null(ScalarType::Bool))
 }
 
 /// NULL of a type.
@@ -215,7 +215,7 @@ pub fn null<C>(scalar: ScalarType) -> ScalarExpr<C> {
 
 /// A bigint constant.
 pub fn bigint<C>(value: i64) -> ScalarExpr<C> {
-    ScalarExpr::Literal(Datum::Int8(value), ColumnType { scalar: ScalarType::Int8, modifier: -1, nullable: false })
+    ScalarExpr::Literal(Datum::Int8(value), ColumnType::not_null(ScalarType::Int8))
 }
 
 /// Whether an expression is the constant true.

@@ -109,7 +109,8 @@ impl Planner<'_> {
             best = Some((merit, access, used));
         }
         let Some((_, access, mut used)) = best else {
-            return Found { access: Access::Scan, residual: all() };
+            let inverted = super::inverted::access(table, &predicates);
+            return Found { access: inverted.unwrap_or(Access::Scan), residual: all() };
         };
         if self.reads_all(relation, &access) {
             used.clear();
@@ -121,7 +122,7 @@ impl Planner<'_> {
     /// Whether all rows are read, or may be: a range of hashed keys needs its order in memory.
     pub(super) fn reads_all(&self, relation: RelationId, access: &Access) -> bool {
         match access {
-            Access::Scan | Access::Listed { .. } => true,
+            Access::Scan | Access::Listed { .. } | Access::Inverted { .. } => true,
             Access::Lookup { .. } => false,
             Access::Range { .. } => !self.forms.ordered(relation),
         }
@@ -148,7 +149,10 @@ impl Planner<'_> {
         // Each was planned when it was defined.
         let conditions = index_predicates(self.catalog, table).unwrap_or_default();
         let implied = conditions.iter().filter(|(_, condition)| implies(predicates, condition));
-        let lookup = |(id, _): &(IndexId, ScalarExpr)| Some((Lookup::Index(*id), table.index(*id)?.columns.as_slice()));
+        let lookup = |(id, _): &(IndexId, ScalarExpr)| {
+            let index = table.index(*id).filter(|index| !index.is_inverted())?;
+            Some((Lookup::Index(*id), index.columns.as_slice()))
+        };
         implied.filter_map(lookup).collect()
     }
 
@@ -226,7 +230,7 @@ impl Planner<'_> {
                     return Ok(None);
                 }
             }
-            Access::Scan | Access::Listed { .. } | Access::Range { .. } => return Ok(None),
+            Access::Scan | Access::Listed { .. } | Access::Inverted { .. } | Access::Range { .. } => return Ok(None),
         }
         let count = arrays.len();
         let width = table.columns.len() + usize::from(with_key);

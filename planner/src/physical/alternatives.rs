@@ -32,7 +32,7 @@ impl Planner<'_> {
                 };
                 Access::Lookup { lookup, keys, besides }
             }
-            Access::Lookup { .. } | Access::Listed { .. } | Access::Range { .. } => access,
+            Access::Lookup { .. } | Access::Listed { .. } | Access::Inverted { .. } | Access::Range { .. } => access,
         }
     }
 }

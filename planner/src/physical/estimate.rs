@@ -58,6 +58,7 @@ impl Planner<'_> {
                 let bound = keys.first().map_or(0, Vec::len);
                 keys.len() as f64 * self.lookup_rows(table, *lookup, bound)
             }
+            Access::Inverted { conditions, .. } => TABLE_ROWS * PREFIX_SHARE.powi(conditions.len() as i32),
             Access::Range { prefix, lower, upper, .. } => {
                 let bounds = [lower.is_some(), upper.is_some()].into_iter().filter(|bound| *bound).count();
                 TABLE_ROWS * PREFIX_SHARE.powi(prefix.len() as i32) * RANGE_SHARE.powi(bounds as i32)

@@ -167,7 +167,7 @@ fn from_all(access: &Access, wanted: Lookup) -> Option<Access> {
             in_order: InOrder::No,
         }),
         Access::Range { lookup, .. } if *lookup == wanted => Some(access.clone()),
-        Access::Range { .. } | Access::Lookup { .. } => None,
+        Access::Range { .. } | Access::Inverted { .. } | Access::Lookup { .. } => None,
     }
 }
 
@@ -190,7 +190,7 @@ impl<'k> Key<'k> {
 fn bound_columns(access: &Access) -> usize {
     match access {
         Access::Range { prefix, lower, upper, .. } => prefix.len() + usize::from(lower.is_some() || upper.is_some()),
-        Access::Scan | Access::Listed { .. } | Access::Lookup { .. } => 0,
+        Access::Scan | Access::Listed { .. } | Access::Inverted { .. } | Access::Lookup { .. } => 0,
     }
 }
 

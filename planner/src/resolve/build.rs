@@ -69,7 +69,7 @@ impl Hir {
 
     pub(super) fn get(relation: RelationId, mut types: Vec<ColumnType>, with_key: bool) -> Hir {
         if with_key {
-            types.push(ColumnType { scalar: ScalarType::Bytea, modifier: -1, nullable: false });
+            types.push(ColumnType::not_null(ScalarType::Bytea));
         }
         Hir { node: HirNode::Get { relation, with_key, names: Names::default() }, types }
     }
@@ -120,7 +120,7 @@ pub(super) fn shared(operand: Typed) -> (Typed, Option<HirExpr>) {
 /// The same, evaluated once whatever it is.
 pub(super) fn named(operand: Typed) -> (Typed, Option<HirExpr>) {
     let stands = HirExpr::Operand(operand.scalar().clone());
-    (Typed { expr: stands, column_type: operand.column_type }, Some(operand.expr))
+    (Typed { expr: stands, ..operand.clone() }, Some(operand.expr))
 }
 
 /// `body` with its operand around it, if there is one to be evaluated once.
@@ -138,7 +138,7 @@ pub(super) fn nulled(types: &[ColumnType], missing: bool) -> impl Iterator<Item 
 
 /// `true`.
 pub(super) fn true_literal() -> HirExpr {
-    HirExpr::Literal(Datum::Bool(true), ColumnType { scalar: ScalarType::Bool, modifier: -1, nullable: false })
+    HirExpr::Literal(Datum::Bool(true), ColumnType::not_null(ScalarType::Bool))
 }
 
 /// All of them; nothing is `true`.

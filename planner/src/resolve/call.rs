@@ -1,6 +1,7 @@
 //! Function calls: scalar ones, and those that belong to the query around them: aggregates, windows, sets.
 
 use super::calls::{Call, VIRTUAL};
+use super::collate::{BY_KEY, derived};
 use super::levels::{expr_levels, shift_expr};
 use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
@@ -8,8 +9,9 @@ use crate::catalog::Scope;
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use crate::names::Label;
+use crate::scalar::registry::FunctionMatch;
 use crate::scalar::{AggregateCall, registry};
-use repr::{ColumnType, Datum, ScalarType};
+use repr::{Collation, ColumnType, Datum, ScalarType};
 use sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,
     ObjectName, ObjectNamePart, OrderByExpr,
@@ -152,14 +154,12 @@ impl Resolver<'_> {
                 return Err(self.named_types(error, &args.iter().collect::<Vec<_>>()));
             }
         };
-        let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
-        let result = found.result;
         // Beside what sets settings it gives what stands there just then, from left to right.
         let function = match name {
             "current_setting" if self.positions.names("set_config") => registry::unsettled_setting(found.function),
             _ => found.function,
         };
-        Ok(Typed::new(HirExpr::Call { function, args, result: result.clone() }, result))
+        self.called(FunctionMatch { function, ..found }, args)
     }
 
     /// `current_date`, `current_user` and the like: words that call a function.
@@ -178,17 +178,25 @@ impl Resolver<'_> {
         let sets = self.sets_so_far();
         let items = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
         let (items, common) = self.unify("COALESCE", items)?;
+        let collation = derived(&items)?;
         self.refuse_sets_since(sets, "COALESCE")?;
         let nullable = items.iter().all(|item| item.column_type.nullable);
         let expr = HirExpr::Coalesce(items.into_iter().map(|item| item.expr).collect(), common.clone());
-        Ok(Typed { expr, column_type: ColumnType { nullable, ..ColumnType::nullable(common) } })
+        let column_type = ColumnType { nullable, ..ColumnType::nullable(common) };
+        Ok(Typed::of(expr, column_type).of_collation(collation))
     }
 
     /// GREATEST and LEAST: of one type, as PostgreSQL's COALESCE is.
     fn extreme(&mut self, name: &str, args: &[&Expr]) -> Result<Typed, PlanError> {
         let items = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
         let (items, _) = self.unify(&name.to_uppercase(), items)?;
-        self.scalar_call(name, items)
+        match self.keys_of_extremes(&items)? {
+            Some(keys) => {
+                let extreme = self.scalar_call(name, keys)?;
+                self.text_of_key(extreme, derived(&items)?)
+            }
+            None => self.scalar_call(name, items),
+        }
     }
 
     /// NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END.
@@ -208,6 +216,7 @@ impl Resolver<'_> {
             false => found.arg_casts[0].clone(),
         };
         let (left, operand) = super::build::shared(self.coerce(left, &scalar)?);
+        let collation = derived([&left])?;
         let equal = self.operate("=", left.clone(), right, None)?;
         let null = HirExpr::Literal(Datum::Null, ColumnType::nullable(scalar.clone()));
         let case = HirExpr::Case {
@@ -215,7 +224,7 @@ impl Resolver<'_> {
             otherwise: Box::new(left.expr),
             result: scalar.clone(),
         };
-        Ok(Typed::new(super::build::once(operand, case), scalar))
+        Ok(Typed::new(super::build::once(operand, case), scalar).of_collation(collation))
     }
 
     pub(super) fn written_arguments<'q>(
@@ -293,7 +302,7 @@ impl Resolver<'_> {
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
         let references = self.frames.last().map_or(0, |frame| frame.references.len());
-        let (aggregate, levels) = self.aggregate_parts(function, name, written)?;
+        let (aggregate, levels, collation) = self.aggregate_parts(function, name, written)?;
         if let Some(frame) = self.frames.last_mut() {
             frame.references.truncate(references);
         }
@@ -320,11 +329,11 @@ impl Resolver<'_> {
         self.refuse_nested(&aggregate, frame_index).map_err(|error| error.at(position))?;
         let result = aggregate.result.clone();
         let nullable = aggregate.function.name != "count";
+        let by_keys = aggregate.function.name.ends_with(BY_KEY);
         let index = self.add_call(frame_index, Call::Aggregate(aggregate));
-        Ok(Typed {
-            expr: HirExpr::Column(HirColumn::Column { level, index }),
-            column_type: ColumnType { nullable, ..ColumnType::nullable(result) },
-        })
+        let column = HirExpr::Column(HirColumn::Column { level, index });
+        let typed = Typed::of(column, ColumnType { nullable, ..ColumnType::nullable(result) });
+        if by_keys { self.text_of_key(typed, collation) } else { Ok(typed.of_collation(collation)) }
     }
 
     /// What an aggregate adds up is there before the calls of its own query level are computed.
@@ -385,7 +394,7 @@ impl Resolver<'_> {
         function: &Function,
         name: &str,
         written: &WrittenArguments<'_>,
-    ) -> Result<(AggregateCall<HirColumn>, usize), PlanError> {
+    ) -> Result<(AggregateCall<HirColumn>, usize, (Collation, bool)), PlanError> {
         let mut args = self.in_clause(Clause::AggregateArguments, |resolver| resolver.arguments(written))?;
         if written.star && name != "count" {
             return Err(PlanError::new("42883", format!("function {name}() does not exist")));
@@ -401,8 +410,11 @@ impl Resolver<'_> {
         }
         let direct = args.len();
         args.extend(within.iter().map(|(typed, _, _)| typed.clone()));
+        let collation = derived(&args)?;
+        self.refuse_keys(&args[direct..], "WITHIN GROUP")?;
+        let (name, args) = self.extreme_by_keys(name, args)?;
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
-        let found = registry::resolve_aggregate(name, &types)
+        let found = registry::resolve_aggregate(&name, &types)
             .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
         let mut args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
         let mut order_by = Vec::new();
@@ -419,7 +431,10 @@ impl Resolver<'_> {
                     "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
                 ));
             }
-            order_by.push((typed.expr, descending, nulls_first));
+            if written.distinct {
+                self.refuse_keys(std::slice::from_ref(&typed), "an aggregate with DISTINCT")?;
+            }
+            order_by.push((self.sort_key(typed)?.expr, descending, nulls_first));
         }
         let mut filter = match &function.filter {
             Some(filter) => {
@@ -448,6 +463,7 @@ impl Resolver<'_> {
                 label: Label::default(),
             },
             level,
+            collation,
         ))
     }
 

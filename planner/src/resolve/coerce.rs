@@ -7,7 +7,7 @@ use crate::hir::HirExpr;
 use crate::scalar::cast::{CastContext, CastMethod, select_common_type_for};
 use crate::scalar::func::parse_identifier;
 use crate::scalar::registry;
-use repr::{ColumnType, Datum, ScalarType};
+use repr::{Collation, ColumnType, Datum, ScalarType};
 
 impl Resolver<'_> {
     /// A type's name for messages, enums by their names.
@@ -66,8 +66,10 @@ impl Resolver<'_> {
             }
         }
         let nullable = typed.column_type.nullable;
-        Ok(registry::coerce(typed.expr.clone(), typed.scalar(), &ColumnType { nullable, ..to.clone() }, context)
-            .map(|expr| Typed { expr, column_type: ColumnType { nullable, ..to.clone() } }))
+        let to = ColumnType { nullable, collation: Collation::DEFAULT, ..to.clone() };
+        let collation = (typed.column_type.collation, typed.collated);
+        Ok(registry::coerce(typed.expr.clone(), typed.scalar(), &to, context)
+            .map(|expr| Typed::of(expr, to).of_collation(collation)))
     }
 
     /// The relation that a kept text names in a string: it is the same for every session, whatever its search path.

@@ -409,7 +409,7 @@ pub(super) fn row_types(table: &Table) -> Vec<ColumnType> {
 /// NULL of a type.
 pub(super) fn null_of(to: &ColumnType) -> Typed {
     let column_type = ColumnType { nullable: true, ..to.clone() };
-    Typed { expr: HirExpr::Literal(Datum::Null, column_type.clone()), column_type }
+    Typed::of(HirExpr::Literal(Datum::Null, column_type.clone()), column_type)
 }
 
 /// The word DEFAULT, which the parser reads as a name.

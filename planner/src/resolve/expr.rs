@@ -1,5 +1,6 @@
 //! Expressions: every form of the parser's tree to one typed `HirExpr`.
 
+use super::collate::derived;
 use super::operator::{Field, row_items};
 use super::scope::fold;
 use super::types::data_type;
@@ -92,26 +93,7 @@ impl Resolver<'_> {
                 args.extend(overlay_for.as_deref());
                 self.simple_call("OVERLAY PLACING", &args)
             }
-            Expr::Collate { expr, collation } => {
-                let name = collation
-                    .0
-                    .last()
-                    .and_then(|part| part.as_ident())
-                    .map(|ident| ident.value.clone())
-                    .unwrap_or_default();
-                let typed = self.expr(expr)?;
-                if matches!(name.as_str(), "C" | "POSIX" | "default" | "ucs_basic" | "en_US" | "en_US.utf8" | "C.utf8")
-                {
-                    // All text is compared as "C" does.
-                    return if matches!(name.as_str(), "C" | "POSIX" | "default" | "ucs_basic") {
-                        Ok(typed)
-                    } else {
-                        Err(PlanError::unsupported(format!("collation \"{name}\""))
-                            .hint("Text is ordered as by collation \"C\"."))
-                    };
-                }
-                Err(PlanError::new("42704", format!("collation \"{name}\" for encoding \"UTF8\" does not exist")))
-            }
+            Expr::Collate { expr, collation } => self.collate(expr, collation),
             Expr::CompoundFieldAccess { root, access_chain } => self.access(root, access_chain),
             Expr::QualifiedWildcard(table, _) => self.starred_row(table),
             Expr::Wildcard(_) => {
@@ -202,7 +184,7 @@ impl Resolver<'_> {
                         .expr,
                     );
                 }
-                return Ok(Typed { expr: HirExpr::Array(cast, (**element).clone()), column_type: to });
+                return Ok(Typed::of(HirExpr::Array(cast, (**element).clone()), to));
             }
         }
         let typed = self.expr(expr)?;
@@ -250,11 +232,12 @@ impl Resolver<'_> {
         results.insert(0, otherwise);
         let position = conditions.first().and_then(|branch| self.position_of(&branch.result));
         let (mut results, common) = self.unify("CASE", results).map_err(|error| error.at(position))?;
+        let collation = derived(&results)?;
         let otherwise = Box::new(results.remove(0).expr);
         let branches = tests.into_iter().zip(results).map(|(test, result)| (test, result.expr)).collect();
         self.refuse_sets_since(sets, "CASE")?;
         let case = HirExpr::Case { branches, otherwise, result: common.clone() };
-        Ok(Typed::new(super::build::once(shared, case), common))
+        Ok(Typed::new(super::build::once(shared, case), common).of_collation(collation))
     }
 
     fn between(&mut self, expr: &Expr, negated: bool, low: &Expr, high: &Expr) -> Result<Typed, PlanError> {

@@ -413,10 +413,10 @@ fn grouping_sets(
                 Some(position) => project.push(position),
                 None => {
                     project.push(arity + exprs.len());
-                    exprs.push(Typed {
-                        expr: HirExpr::Literal(Datum::Null, ColumnType::nullable(typed.scalar().clone())),
-                        column_type: ColumnType { nullable: true, ..typed.column_type.clone() },
-                    });
+                    exprs.push(Typed::of(
+                        HirExpr::Literal(Datum::Null, ColumnType::nullable(typed.scalar().clone())),
+                        ColumnType { nullable: true, ..typed.column_type.clone() },
+                    ));
                 }
             }
         }

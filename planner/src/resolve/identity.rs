@@ -238,7 +238,7 @@ fn places(columns: &[usize], among: &[usize]) -> Option<Vec<usize>> {
 }
 
 fn number(scalar: ScalarType) -> ColumnType {
-    ColumnType { scalar, modifier: -1, nullable: false }
+    ColumnType::not_null(scalar)
 }
 
 /// An operator that appends columns of types `added` to an input that itself had `width` columns and has got more behind

@@ -49,6 +49,7 @@ pub(crate) fn is_like_a_call(text: &str) -> bool {
             | Expr::Position { .. }
             | Expr::Overlay { .. }
             | Expr::Ceil { .. }
-            | Expr::Floor { .. })
+            | Expr::Floor { .. }
+            | Expr::Collate { .. })
     )
 }

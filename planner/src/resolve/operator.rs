@@ -37,11 +37,7 @@ impl Resolver<'_> {
         let (left, right) = self.beside_rows(left, right)?;
         let found = registry::resolve_operator(symbol, Some(left.scalar()), right.scalar())
             .map_err(|error| self.named_types(error, &[&left, &right]).at(position))?;
-        let args = self
-            .convert_args(vec![left, right], &found.arg_casts, &found.conversions)
-            .map_err(|error| error.at(position))?;
-        let result = found.result;
-        Ok(Typed::new(HirExpr::Call { function: found.function, args, result: result.clone() }, result))
+        self.called(found, vec![left, right]).map_err(|error| error.at(position))
     }
 
     /// Two operands; what has no type beside a row is a row.
@@ -61,9 +57,7 @@ impl Resolver<'_> {
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
         let found = registry::resolve_operator(symbol, None, operand.scalar()).map_err(|error| error.at(position))?;
-        let args = self.convert_args(vec![operand], &found.arg_casts, &found.conversions)?;
-        let result = found.result;
-        Ok(Typed::new(HirExpr::Call { function: found.function, args, result: result.clone() }, result))
+        self.called(found, vec![operand])
     }
 
     /// A function by name over resolved arguments: constructs with a syntax of their own.
@@ -76,9 +70,7 @@ impl Resolver<'_> {
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
         let found = registry::resolve_function(name, &types, false)
             .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()).at(position))?;
-        let args = self.convert_args(args, &found.arg_casts, &found.conversions).map_err(|error| error.at(position))?;
-        let result = found.result;
-        Ok(Typed::new(HirExpr::Call { function: found.function, args, result: result.clone() }, result))
+        self.called(found, args).map_err(|error| error.at(position))
     }
 
     /// Puts enums' names into the registry's messages, which knows no catalog.

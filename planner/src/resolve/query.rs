@@ -1,6 +1,7 @@
 //! A query as a whole: WITH, its body, ORDER BY, LIMIT, row locks.
 
 use super::calls::VIRTUAL;
+use super::collate::derived;
 use super::direction::direction;
 use super::from::plain_column;
 use super::limit::is_computed;
@@ -67,6 +68,7 @@ impl Resolver<'_> {
                 HirQuery { order_by, ..HirQuery::of(relation, project, columns) }
             }
         };
+        resolved = self.with_sort_keys(resolved)?;
         resolved = self.with_ties_ordered(resolved)?;
         (resolved.limit, resolved.offset) = self.limits(query)?;
         if query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties) {
@@ -177,6 +179,7 @@ impl Resolver<'_> {
                 scalar: column.first().map_or(ScalarType::Text, |value| value.scalar().clone()),
                 modifier: if column.iter().all(|value| value.column_type.modifier == modifier) { modifier } else { -1 },
                 nullable: column.iter().any(|value| value.column_type.nullable),
+                collation: derived(&column)?.0,
             };
             named.push(OutputColumn { name: format!("column{}", index + 1), column_type, origin: None });
             typed.push(column);

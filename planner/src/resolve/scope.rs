@@ -295,10 +295,7 @@ impl Resolver<'_> {
         let frame_index = self.frames.len() - 1 - level;
         self.frames[frame_index].references.push((visible.index, position));
         self.trace_read(visible.origin);
-        Typed {
-            expr: HirExpr::Column(HirColumn::Column { level, index: visible.index }),
-            column_type: visible.column_type.clone(),
-        }
+        Typed::of(HirExpr::Column(HirColumn::Column { level, index: visible.index }), visible.column_type.clone())
     }
 
     /// The column of an unqualified name, if there is one.
@@ -447,7 +444,7 @@ impl Resolver<'_> {
             return Ok(Typed::new(record, scalar));
         };
         let column = HirExpr::Column(HirColumn::Column { level, index: *index });
-        let present = Typed { expr: column, column_type: column_type.clone() };
+        let present = Typed::of(column, column_type.clone());
         let present = self.call_named("IS NOT NULL", vec![present], position)?.expr;
         let absent = Box::new(HirExpr::Literal(Datum::Null, ColumnType::nullable(scalar.clone())));
         let row = HirExpr::Case { branches: vec![(present, record)], otherwise: absent, result: scalar.clone() };

@@ -490,7 +490,8 @@ impl Resolver<'_> {
                     repr::ColumnType { nullable: false, ..repr::ColumnType::nullable(ScalarType::Int8) },
                 );
                 // The first of each group, whichever way it is computed; groups themselves are told apart by their keys.
-                let (completed, first) = self.completed(relation, order.clone())?;
+                let (keyed, first) = self.keyed(relation, order.clone())?;
+                let (completed, first) = self.completed(keyed, first)?;
                 relation = completed.top_k(keys, first, Some(one), None);
             }
             (Some(Distinct::Distinct), None) => {

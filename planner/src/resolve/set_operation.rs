@@ -1,5 +1,6 @@
 //! UNION, INTERSECT, EXCEPT: both sides of the same types.
 
+use super::collate::either;
 use super::outputs::Outputs;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -137,7 +138,8 @@ fn common_types(name: &str, left: &Hir, right: &Hir) -> Result<Vec<ColumnType>, 
     for (left, right) in left.types.iter().zip(&right.types) {
         let scalar = select_common_type_for(name, &[left.scalar.clone(), right.scalar.clone()])?;
         let modifier = if left.modifier == right.modifier && left.scalar == right.scalar { left.modifier } else { -1 };
-        types.push(ColumnType { scalar, modifier, nullable: left.nullable || right.nullable });
+        let collation = either(left.collation, right.collation);
+        types.push(ColumnType { scalar, modifier, nullable: left.nullable || right.nullable, collation });
     }
     Ok(types)
 }

@@ -29,7 +29,7 @@ impl Resolver<'_> {
             return Err(PlanError::new("42601", "subquery must return only one column"));
         }
         let column_type = repr::ColumnType { nullable: true, ..relation.types[0].clone() };
-        Ok(Typed { expr: HirExpr::Column(HirColumn::Scalar(Box::new(relation))), column_type })
+        Ok(Typed::of(HirExpr::Column(HirColumn::Scalar(Box::new(relation))), column_type))
     }
 
     pub(super) fn array_subquery(&mut self, query: &Query) -> Result<Typed, PlanError> {

@@ -2,6 +2,7 @@
 
 use super::call::WrittenArguments;
 use super::calls::{Call, WindowedCall};
+use super::collate::{BY_KEY, derived};
 use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -129,12 +130,15 @@ impl Resolver<'_> {
             None => None,
         };
         let counts_nothing = !written.star && args.is_empty();
-        let (kind, args, result) = self.window_function(name, args, (filter.is_some(), counts_nothing), position)?;
+        let collation = derived(&args)?;
+        let (name, args) = self.extreme_by_keys(name, args)?;
+        let (kind, args, result) = self.window_function(&name, args, (filter.is_some(), counts_nothing), position)?;
         let frame = self.window_frame(&spec, &order)?;
         let frame_index = self.frames.len() - 1;
         let call = WindowedCall { function: kind, args, filter, frame, result: result.clone(), partition, order };
         let index = self.add_call(frame_index, Call::Window(Box::new(call)));
-        Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), result))
+        let typed = Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), result);
+        if name.ends_with(BY_KEY) { self.text_of_key(typed, collation) } else { Ok(typed.of_collation(collation)) }
     }
 
     /// PARTITION BY and ORDER BY.
@@ -149,6 +153,7 @@ impl Resolver<'_> {
             for item in &spec.order_by {
                 let typed = resolver.expr(&item.expr)?;
                 let typed = resolver.settle(typed)?;
+                let typed = resolver.sort_key(typed)?;
                 let (descending, nulls_first) = super::direction::direction(&item.options)?;
                 order.push((typed, descending, nulls_first));
             }

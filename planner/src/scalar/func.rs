@@ -8,6 +8,7 @@ mod arithmetic;
 mod array;
 mod bytes;
 mod clock;
+mod collate;
 mod compare;
 mod crypto;
 mod date;
@@ -21,6 +22,7 @@ mod session;
 mod system;
 mod text;
 mod to_char;
+mod trigram;
 
 pub use compare::Comparison;
 pub(super) use system::identity::identity;
@@ -171,6 +173,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         array::FUNCTIONS,
         bytes::FUNCTIONS,
         clock::FUNCTIONS,
+        collate::FUNCTIONS,
         compare::FUNCTIONS,
         compare::TESTS,
         crypto::FUNCTIONS,
@@ -179,6 +182,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         jsonb::FUNCTIONS,
         math::FUNCTIONS,
         network::FUNCTIONS,
+        trigram::FUNCTIONS,
         pattern::FUNCTIONS,
         sequence::FUNCTIONS,
         session::FUNCTIONS,
@@ -209,6 +213,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
         network::OPERATORS,
         pattern::OPERATORS,
         text::OPERATORS,
+        trigram::OPERATORS,
     ];
     families.extend(arithmetic::OPERATORS);
     families

@@ -37,6 +37,7 @@ static FILES: LazyLock<BTreeMap<&'static str, File>> = LazyLock::new(|| {
         ("pg_amop", File::read(include_str!("builtin/pg_amop.tsv"))),
         ("pg_amproc", File::read(include_str!("builtin/pg_amproc.tsv"))),
         ("pg_cast", File::read(include_str!("builtin/pg_cast.tsv"))),
+        ("pg_collation", File::read(include_str!("builtin/pg_collation.tsv"))),
         ("pg_operator", File::read(include_str!("builtin/pg_operator.tsv"))),
         ("pg_opfamily", File::read(include_str!("builtin/pg_opfamily.tsv"))),
         ("pg_proc", File::read(include_str!("builtin/pg_proc.tsv"))),

@@ -150,7 +150,7 @@ impl DefinitionText {
             if index.unique { "UNIQUE " } else { "" },
             quote_identifier(&index.name),
             if pretty { self.names.spelled(table) } else { self.names.scope().qualified(table.namespace, &table.name) },
-            if index.declared.hash { "hash" } else { "btree" },
+            index.declared.method.name(),
             keys.join(", ")
         )
     }

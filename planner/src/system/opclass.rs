@@ -1,4 +1,4 @@
-//! PostgreSQL 15's operator classes of `btree` and `hash`, for the types that there are here.
+//! PostgreSQL 15's operator classes of `btree`, `hash`, `gin` and `brin`, for the types that there are here.
 
 use repr::ScalarType;
 
@@ -30,6 +30,7 @@ const fn class(
 const TEXT: u32 = 25;
 const INET: u32 = 869;
 const ANY_ARRAY: u32 = 2277;
+const ANY_ELEMENT: u32 = 2283;
 const ANY_ENUM: u32 = 3500;
 
 /// All of them.
@@ -96,6 +97,29 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10066, "hash", "uuid_ops", 2950, true, 0, 2969),
     class(10070, "hash", "enum_ops", ANY_ENUM, true, 0, 3523),
     class(10089, "hash", "jsonb_ops", 3802, true, 0, 4034),
+    class(10064, "gin", "array_ops", ANY_ARRAY, true, ANY_ELEMENT, 2745),
+    class(10090, "gin", "jsonb_ops", 3802, true, TEXT, 4036),
+    class(10091, "gin", "jsonb_path_ops", 3802, false, 23, 4037),
+    class(16440, "gin", "gin_trgm_ops", TEXT, false, 23, 16439),
+    class(10092, "brin", "bytea_minmax_ops", 17, true, 17, 4064),
+    class(10094, "brin", "char_minmax_ops", 18, true, 18, 4062),
+    class(10096, "brin", "name_minmax_ops", 19, true, 19, 4065),
+    class(10098, "brin", "int8_minmax_ops", 20, true, 20, 4054),
+    class(10101, "brin", "int2_minmax_ops", 21, true, 21, 4054),
+    class(10104, "brin", "int4_minmax_ops", 23, true, 23, 4054),
+    class(10107, "brin", "text_minmax_ops", TEXT, true, TEXT, 4056),
+    class(10109, "brin", "oid_minmax_ops", 26, true, 26, 4068),
+    class(10115, "brin", "float4_minmax_ops", 700, true, 700, 4070),
+    class(10118, "brin", "float8_minmax_ops", 701, true, 701, 4070),
+    class(10127, "brin", "inet_minmax_ops", INET, false, INET, 4075),
+    class(10131, "brin", "bpchar_minmax_ops", 1042, true, 1042, 4076),
+    class(10133, "brin", "time_minmax_ops", 1083, true, 1083, 4077),
+    class(10136, "brin", "date_minmax_ops", 1082, true, 1082, 4059),
+    class(10139, "brin", "timestamp_minmax_ops", 1114, true, 1114, 4059),
+    class(10142, "brin", "timestamptz_minmax_ops", 1184, true, 1184, 4059),
+    class(10145, "brin", "interval_minmax_ops", 1186, true, 1186, 4078),
+    class(10153, "brin", "numeric_minmax_ops", 1700, true, 1700, 4055),
+    class(10156, "brin", "uuid_minmax_ops", 2950, true, 2950, 4081),
 ];
 
 impl OperatorClass {

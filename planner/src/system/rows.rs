@@ -25,10 +25,6 @@ pub(super) const OWNER: u32 = 10;
 /// OID of the one database.
 /// OID of the access method `heap`.
 pub(super) const HEAP: u32 = 2;
-/// OID of the access method that indexes are shown with, `btree`.
-pub(super) const BTREE: u32 = 403;
-/// OID of the access method `hash`, which some indexes are declared with.
-pub(super) const HASH: u32 = 405;
 
 /// All rows of a catalog relation, in no particular order; none for an unknown one.
 pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environment) -> Vec<Row> {

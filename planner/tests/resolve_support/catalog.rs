@@ -9,12 +9,11 @@ use std::sync::Arc;
 fn column(name: &str, scalar: ScalarType, nullable: bool) -> Column {
     Column {
         name: name.to_owned(),
-        column_type: ColumnType { scalar, modifier: -1, nullable },
+        column_type: ColumnType { nullable, ..ColumnType::nullable(scalar) },
         default: None,
         missing: None,
         dropped: false,
         hidden: false,
-        collation: None,
         comment: None,
     }
 }

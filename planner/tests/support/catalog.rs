@@ -89,12 +89,11 @@ pub fn catalog() -> Catalog {
         let id = table_id(at);
         let column = |index: usize, (name, scalar): &(&str, ScalarType)| Column {
             name: (*name).to_owned(),
-            column_type: ColumnType { scalar: scalar.clone(), modifier: -1, nullable: !key.contains(&index) },
+            column_type: ColumnType { nullable: !key.contains(&index), ..ColumnType::nullable(scalar.clone()) },
             default: None,
             missing: None,
             dropped: false,
             hidden: false,
-            collation: None,
             comment: None,
         };
         let constraint =

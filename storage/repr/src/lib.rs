@@ -4,6 +4,7 @@
 //! `types/table.rs`, which says what a new one touches.
 
 pub mod array;
+pub mod collation;
 pub mod datetime;
 pub mod datum;
 pub mod error;
@@ -22,6 +23,7 @@ pub mod types;
 pub mod value;
 
 pub use array::Array;
+pub use collation::Collation;
 pub use datum::Datum;
 pub use error::ValueError;
 pub use id::{ColumnIndex, CommitTime, Id, IndexId, MicroDbId, RelationId, RowKey, SequenceId};

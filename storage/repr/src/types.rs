@@ -10,12 +10,13 @@ pub use modifier::{
 };
 pub use table::{Equality, Modifier, ScalarType};
 
+use crate::collation::Collation;
 use crate::id::Id;
 use modifier::format_interval_type;
 use serde::{Deserialize, Serialize};
 use table::KNOWN;
 
-/// A column's or expression's type: scalar type, PostgreSQL type modifier and nullability.
+/// A column's or expression's type: scalar type, PostgreSQL type modifier, nullability and collation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ColumnType {
     /// The type itself.
@@ -24,12 +25,20 @@ pub struct ColumnType {
     pub modifier: i32,
     /// Whether NULL may occur.
     pub nullable: bool,
+    /// How its text is ordered; without meaning where the type has none.
+    #[serde(default, skip_serializing_if = "Collation::is_default")]
+    pub collation: Collation,
 }
 
 impl ColumnType {
-    /// A nullable type without modifier.
+    /// A nullable type without modifier, of the default collation.
     pub fn nullable(scalar: ScalarType) -> Self {
-        ColumnType { scalar, modifier: -1, nullable: true }
+        ColumnType { scalar, modifier: -1, nullable: true, collation: Collation::DEFAULT }
+    }
+
+    /// The same that holds no NULL.
+    pub fn not_null(scalar: ScalarType) -> Self {
+        ColumnType { nullable: false, ..ColumnType::nullable(scalar) }
     }
 }
 

@@ -79,7 +79,6 @@ fn table(id: RelationId, width: usize) -> Table {
         missing: (position == width - 1).then_some(Datum::Int4(-7)),
         dropped: false,
         hidden: false,
-        collation: None,
         comment: None,
     };
     let index = |column: usize| Index {

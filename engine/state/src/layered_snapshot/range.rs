@@ -90,7 +90,7 @@ impl LayeredSnapshot {
         let columns = shape.index(id).columns.len();
         let columns = range.columns.unwrap_or(columns).min(columns);
         let order = OrderId { index: id, columns };
-        let entries = self.base.views.order(order).filter(|_| as_published)?;
+        let entries = &self.base.views.order(order).filter(|_| as_published)?.entries;
         let (lower, upper) = range_bounds(range);
         let ranks = entries.ranks(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
         let in_memory = Some(OrderSizes { table_rows: entries.len(), range_rows: ranks.len() });

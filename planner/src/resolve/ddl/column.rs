@@ -9,9 +9,11 @@ use crate::parse::definition::{
     ColumnConstraint, ColumnConstraintKind, ColumnDefinition, SequenceOptions, TableConstraint, TableConstraintKind,
 };
 use crate::parse::statement::{Identifier, ObjectName, SqlText, TypeName};
+use crate::resolve::collate::for_type;
 use crate::resolve::scope::fold;
 use crate::resolve::types;
-use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
+use crate::scalar::registry;
+use repr::{Collation, ColumnIndex, ColumnType, RelationId, ScalarType};
 use sqlparser::ast::DataType;
 
 /// A column read, and what else it asks of its table.
@@ -45,7 +47,7 @@ impl DefinitionChange<'_> {
         }
         let serial = serial_type(&definition.type_name.data_type);
         let column_type = match &serial {
-            Some(scalar) => ColumnType { scalar: scalar.clone(), modifier: -1, nullable: false },
+            Some(scalar) => ColumnType::not_null(scalar.clone()),
             None => self.column_type(&definition.type_name)?,
         };
         let mut new = NewColumn {
@@ -56,7 +58,6 @@ impl DefinitionChange<'_> {
                 missing: None,
                 dropped: false,
                 hidden: false,
-                collation: None,
                 comment: None,
             },
             constraints: Vec::new(),
@@ -141,7 +142,7 @@ impl DefinitionChange<'_> {
                 new.constraints.push(as_table(kind));
             }
             ColumnConstraintKind::Collate(collation) => {
-                new.column.collation = column_collation(collation, &new.column.column_type.scalar)?;
+                new.column.column_type.collation = column_collation(collation, &new.column.column_type.scalar)?;
             }
         }
         Ok(())
@@ -217,21 +218,9 @@ fn multiple_defaults(table: &str, column: &Identifier) -> PlanError {
     PlanError::new("42601", message)
 }
 
-/// The collation of a column of that type, if it is not the type's own.
-pub(super) fn column_collation(collation: &ObjectName, scalar: &ScalarType) -> Result<Option<String>, PlanError> {
-    require_known_collation(collation)?;
-    if scalar.collation() == 0 {
-        return Err(PlanError::new("42804", format!("collations are not supported by type {}", scalar.name()))
-            .at(Some(collation.position)));
-    }
-    Ok(Some(collation.name.clone()).filter(|name| name != "default"))
-}
-
-fn require_known_collation(collation: &ObjectName) -> Result<(), PlanError> {
-    if !matches!(collation.name.as_str(), "C" | "POSIX" | "default" | "ucs_basic") {
-        return Err(PlanError::unsupported(format!("collation \"{}\"", collation.name))
-            .hint("text is compared by code points, as COLLATE \"C\" does")
-            .at(Some(collation.position)));
-    }
-    Ok(())
+/// The collation of that name, for a column of that type.
+pub(super) fn column_collation(collation: &ObjectName, scalar: &ScalarType) -> Result<Collation, PlanError> {
+    let label = registry::type_name(scalar);
+    for_type(collation.schema.as_deref(), &collation.name, scalar, &label)
+        .map_err(|error| error.at(Some(collation.position)))
 }

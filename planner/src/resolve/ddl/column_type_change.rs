@@ -32,11 +32,10 @@ impl DefinitionChange<'_> {
             ));
         }
         let old = &table.columns[index];
-        let new_type = ColumnType { nullable: old.column_type.nullable, ..self.column_type(type_name)? };
-        let collation = match collation {
-            Some(collation) => column_collation(collation, &new_type.scalar)?,
-            None => None,
-        };
+        let mut new_type = ColumnType { nullable: old.column_type.nullable, ..self.column_type(type_name)? };
+        if let Some(collation) = collation {
+            new_type.collation = column_collation(collation, &new_type.scalar)?;
+        }
         let uses_column = |text: &str| rewrite::columns_used(text, &table).contains(&index);
         for (_, other, text) in table.computed_columns().filter(|(_, other, _)| !other.hidden) {
             if uses_column(text) {
@@ -52,9 +51,6 @@ impl DefinitionChange<'_> {
         };
         let text = SqlText { text, position };
         self.check_conversion(&table, column, &new_type, (&text, using.is_some()))?;
-        if collation != old.collation {
-            self.edit(id).columns[index].collation = collation;
-        }
         if new_type == old.column_type && using.is_none() {
             return Ok(());
         }

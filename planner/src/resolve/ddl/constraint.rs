@@ -2,6 +2,7 @@
 
 use super::change::DefinitionChange;
 use super::names::{constraint_name, has_constraint};
+use super::opclass::no_class;
 use super::{DdlEffect, ExpressionPurpose, rewrite};
 use crate::catalog::{
     Check, ConstraintName, EdgeRef, EdgeSource, ForeignKey, Index, IndexDeclaration, ReferentialAction, Table,
@@ -477,11 +478,7 @@ pub(super) fn require_indexable(table: &Table, columns: &[ColumnIndex]) -> Resul
     for &column in columns {
         let scalar = &table.columns[column].column_type.scalar;
         if matches!(scalar, ScalarType::Json | ScalarType::Xid) {
-            return Err(PlanError::new(
-                "42704",
-                format!("data type {} has no default operator class for access method \"btree\"", scalar.name()),
-            )
-            .hint("You must specify an operator class for the index or define a default operator class for the data type."));
+            return Err(no_class("btree", scalar));
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use super::drop::wrong_kind;
 use super::index_key::key_names;
 use super::rewrite;
 use super::{DdlEffect, ExpressionPurpose};
-use crate::catalog::{Class, Index, IndexDeclaration, IndexPredicate, Table};
+use crate::catalog::{Class, Index, IndexDeclaration, IndexMethod, IndexPredicate, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateIndex, IndexKey};
 use crate::parse::statement::ObjectName;
@@ -31,31 +31,37 @@ fn refuse_index_of_view(view: &Table, create: &CreateIndex) -> Result<(), PlanEr
     Ok(())
 }
 
-/// What PostgreSQL's hash indexes cannot do, though these could.
-fn refuse_of_hash(create: &CreateIndex) -> Result<(), PlanError> {
-    let what = if create.unique {
+/// What PostgreSQL's indexes of other methods than btree cannot do, though these could.
+fn refuse_of_method(create: &CreateIndex, method: IndexMethod) -> Result<(), PlanError> {
+    let what = if method == IndexMethod::Btree {
+        return Ok(());
+    } else if create.unique {
         "unique indexes"
     } else if !create.include.is_empty() {
         "included columns"
-    } else if create.elements.len() > 1 {
+    } else if create.elements.len() > 1 && method == IndexMethod::Hash {
         "multicolumn indexes"
+    } else if create.elements.iter().any(|element| element.descending) {
+        "ASC/DESC options"
+    } else if create.elements.iter().any(|element| element.nulls_first.is_some()) {
+        "NULLS FIRST/LAST options"
     } else {
         return Ok(());
     };
-    Err(PlanError::new("0A000", format!("access method \"hash\" does not support {what}")))
+    Err(PlanError::new("0A000", format!("access method \"{}\" does not support {what}", method.name())))
+}
+
+/// The method that is asked for.
+fn method(create: &CreateIndex) -> Result<IndexMethod, PlanError> {
+    let Some(name) = &create.method else { return Ok(IndexMethod::Btree) };
+    IndexMethod::named(name).ok_or_else(|| match name.as_str() {
+        "gist" | "spgist" => PlanError::unsupported(format!("access method \"{name}\"")).hint("use btree or gin"),
+        _ => PlanError::new("42704", format!("access method \"{name}\" does not exist")),
+    })
 }
 
 /// What indexes cannot be or do.
 fn refuse_what_indexes_cannot(create: &CreateIndex) -> Result<(), PlanError> {
-    if let Some(method) = &create.method
-        && !matches!(method.as_str(), "btree" | "hash")
-    {
-        return Err(if matches!(method.as_str(), "gin" | "gist" | "spgist" | "brin") {
-            PlanError::unsupported(format!("access method \"{method}\"")).hint("use btree")
-        } else {
-            PlanError::new("42704", format!("access method \"{method}\" does not exist"))
-        });
-    }
     if create.nulls_not_distinct {
         return Err(PlanError::unsupported("NULLS NOT DISTINCT"));
     }
@@ -72,9 +78,11 @@ impl DefinitionChange<'_> {
             refuse_index_of_view(&table, create)?;
         }
         let keys = self.index_keys(&table, create)?;
-        let hash = create.method.as_deref() == Some("hash");
-        if hash {
-            refuse_of_hash(create)?;
+        let method = method(create)?;
+        refuse_of_method(create, method)?;
+        if method == IndexMethod::Gin && !table.is_stored() {
+            return Err(PlanError::unsupported("an index of method gin on a materialized view")
+                .hint("index the tables that its query reads"));
         }
         if let Some(name) = &create.name {
             if create.if_not_exists && self.kind_in(table.namespace, &name.name).is_some() {
@@ -90,14 +98,16 @@ impl DefinitionChange<'_> {
         }
         let include = self.included_columns(id, &columns, &create.include)?;
         let declared = columns.iter().zip(&create.elements);
-        let declared = declared.map(|(&column, element)| self.index_column(&table, column, element, hash));
+        let declared = declared.map(|(&column, element)| self.index_column(&table, column, element, method));
         let declared = IndexDeclaration {
-            hash,
+            method,
             columns: declared.collect::<Result<_, _>>()?,
             include,
             predicate: self.index_predicate(&table, create)?,
         };
-        require_indexable(&table, &columns)?;
+        if method != IndexMethod::Gin {
+            require_indexable(&table, &columns)?;
+        }
         let name = match &create.name {
             Some(name) => name.name.clone(),
             None => {
@@ -107,6 +117,7 @@ impl DefinitionChange<'_> {
         };
         // An automatic index on the same columns is the index asked for: it only gets a name.
         if !create.unique
+            && method != IndexMethod::Gin
             && declared.predicate.is_none()
             && let Some(found) =
                 self.edit(id).indexes.iter_mut().find(|found| found.automatic && found.columns == columns)

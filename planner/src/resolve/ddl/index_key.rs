@@ -11,11 +11,13 @@ use super::constraint::unwrapped;
 use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
 use crate::catalog::{Column, DefaultValue, Index, Table};
 use crate::error::PlanError;
-use crate::parse::definition::{CreateIndex, IndexKey};
+use crate::parse::definition::{CreateIndex, IndexElement, IndexKey};
 use crate::parse::parse_expression;
-use crate::parse::statement::SqlText;
+use crate::parse::statement::{ObjectName, SqlText};
 use crate::resolve::index_key::{is_like_a_call, key_type};
 use crate::resolve::names::output_name;
+use crate::scalar::collation;
+use crate::scalar::func::quote_identifier;
 use crate::system::definition_text::DefinitionText;
 use repr::{ColumnIndex, ColumnType, RelationId};
 use sqlparser::ast::Expr;
@@ -33,8 +35,14 @@ pub(super) enum Key {
 impl DefinitionChange<'_> {
     /// The keys that are asked for. Changes nothing.
     pub(super) fn index_keys(&self, table: &Table, create: &CreateIndex) -> Result<Vec<Key>, PlanError> {
-        let key = |key: &IndexKey| {
-            let (name, position) = match key {
+        let key = |element: &IndexElement| {
+            let collation = element.collation.as_ref().filter(|_| !create.unique).filter(|name| orders(name));
+            if let Some(collation) = collation {
+                let key = collated(&element.key, collation);
+                self.check_expression(ExpressionPurpose::IndexKey, &key, table)?;
+                return Ok(Key::Expression(self.kept(&key.text)));
+            }
+            let (name, position) = match &element.key {
                 IndexKey::Column(column) => (column.name.clone(), column.position),
                 IndexKey::Expression(text) => match bare_column(&text.text) {
                     Some(name) => (name, text.position),
@@ -49,7 +57,7 @@ impl DefinitionChange<'_> {
                 None => Err(PlanError::new("42703", format!("column \"{name}\" does not exist")).at(Some(position))),
             }
         };
-        create.elements.iter().map(|element| key(&element.key)).collect()
+        create.elements.iter().map(key).collect()
     }
 
     /// The columns that hold keys; those that are not there yet are made. A table that is `fresh` has no rows.
@@ -85,7 +93,6 @@ impl DefinitionChange<'_> {
             missing: None,
             dropped: false,
             hidden: true,
-            collation: None,
             comment: None,
         });
         self.name_expressions(id);
@@ -158,6 +165,21 @@ pub(super) fn stands_on(table: &Table, index: &Index, column: ColumnIndex) -> bo
 pub(super) fn is_of_expression_over(table: &Table, index: &Index, column: ColumnIndex) -> bool {
     let over: BTreeSet<ColumnIndex> = expressions_over(table, column).map(|(key, ..)| key).collect();
     index.columns.iter().any(|key| over.contains(key))
+}
+
+/// Whether a collation orders by anything but code points, so that an index of the texts themselves would not serve it.
+/// One that tells values apart does that by the texts.
+fn orders(name: &ObjectName) -> bool {
+    collation::named(&name.name).is_some_and(collation::has_keys)
+}
+
+/// A key of an index with its collation, as an expression.
+fn collated(key: &IndexKey, collation: &ObjectName) -> SqlText {
+    let (text, position) = match key {
+        IndexKey::Column(column) => (quote_identifier(&column.name), column.position),
+        IndexKey::Expression(text) => (format!("({})", text.text), text.position),
+    };
+    SqlText { text: format!("{text} COLLATE {}", quote_identifier(&collation.name)), position }
 }
 
 /// A column's name within parentheses, which is no expression.

@@ -1,9 +1,10 @@
 //! Operator classes and collations of an index's columns: which there are, and which are worth showing.
 
-use crate::catalog::{IndexColumn, Table};
+use crate::catalog::{IndexColumn, IndexMethod, Table};
 use crate::error::PlanError;
 use crate::parse::definition::IndexElement;
 use crate::resolve::ddl::DefinitionChange;
+use crate::resolve::ddl::column::column_collation;
 use crate::system::opclass;
 use repr::{ColumnIndex, ScalarType};
 
@@ -14,57 +15,45 @@ impl DefinitionChange<'_> {
         table: &Table,
         column: ColumnIndex,
         element: &IndexElement,
-        hash: bool,
+        method: IndexMethod,
     ) -> Result<IndexColumn, PlanError> {
         let scalar = &table.columns[column].column_type.scalar;
-        if hash && (element.descending || element.nulls_first.is_some()) {
-            let what = if element.descending { "ASC/DESC" } else { "NULLS FIRST/LAST" };
-            return Err(PlanError::new("0A000", format!("access method \"hash\" does not support {what} options")));
-        }
         let mut declared = IndexColumn {
             descending: element.descending,
             nulls_first: element.nulls_first.unwrap_or(element.descending),
             ..IndexColumn::default()
         };
-        if let Some(collation) = &element.collation {
-            let position = Some(collation.position);
-            if !matches!(scalar, ScalarType::Text | ScalarType::Varchar | ScalarType::Bpchar | ScalarType::Name) {
-                let name = crate::scalar::registry::type_name(scalar);
-                return Err(
-                    PlanError::new("42804", format!("collations are not supported by type {name}")).at(position)
-                );
-            }
-            match collation.name.as_str() {
-                "default" => {}
-                "C" | "POSIX" | "ucs_basic" => declared.collation = Some(collation.name.clone()),
-                other => {
-                    return Err(PlanError::unsupported(format!("collation \"{other}\""))
-                        .hint("text is compared by code points, as COLLATE \"C\" does")
-                        .at(position));
-                }
-            }
+        // That of an expression is in its key.
+        if let Some(collation) = element.collation.as_ref().filter(|_| !table.columns[column].hidden) {
+            let found = column_collation(collation, scalar)?;
+            declared.collation = (!found.is_default()).then(|| collation.name.clone());
         }
-        if let Some(class) = &element.class {
-            let method = if hash { "hash" } else { "btree" };
-            let position = Some(class.position);
-            let Some(found) = opclass::find(method, &class.name) else {
-                return Err(PlanError::new(
-                    "42704",
-                    format!("operator class \"{}\" does not exist for access method \"{method}\"", class.name),
-                )
-                .at(position));
-            };
-            if !found.takes(scalar) {
-                let name = crate::scalar::registry::type_name(scalar);
-                return Err(PlanError::new(
-                    "42804",
-                    format!("operator class \"{}\" does not accept data type {name}", class.name),
-                )
-                .at(position));
+        let name = method.name();
+        let usual = opclass::default(name, scalar);
+        let Some(class) = &element.class else {
+            if method == IndexMethod::Gin && usual.is_none() {
+                return Err(no_class(name, scalar));
             }
-            let usual = opclass::default(method, scalar).is_some_and(|usual| usual.name == found.name);
-            declared.class = (!usual).then(|| found.name.to_owned());
+            return Ok(declared);
+        };
+        let position = Some(class.position);
+        let Some(found) = opclass::find(name, &class.name) else {
+            let message = format!("operator class \"{}\" does not exist for access method \"{name}\"", class.name);
+            return Err(PlanError::new("42704", message).at(position));
+        };
+        if !found.takes(scalar) {
+            let scalar = crate::scalar::registry::type_name(scalar);
+            let message = format!("operator class \"{}\" does not accept data type {scalar}", class.name);
+            return Err(PlanError::new("42804", message).at(position));
         }
+        declared.class = usual.is_none_or(|usual| usual.name != found.name).then(|| found.name.to_owned());
         Ok(declared)
     }
+}
+
+/// A type whose values cannot stand in an index of that method.
+pub(super) fn no_class(method: &str, scalar: &ScalarType) -> PlanError {
+    let message = format!("data type {} has no default operator class for access method \"{method}\"", scalar.name());
+    PlanError::new("42704", message)
+        .hint("You must specify an operator class for the index or define a default operator class for the data type.")
 }

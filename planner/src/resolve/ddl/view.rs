@@ -358,7 +358,6 @@ fn column(output: &OutputColumn) -> Column {
         missing: None,
         dropped: false,
         hidden: false,
-        collation: None,
         comment: None,
     }
 }

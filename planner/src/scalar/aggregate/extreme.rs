@@ -37,6 +37,7 @@ pub(super) const AGGREGATES: &[AggregateDefinition] = &[
     least("min(inet) inet"),
     least("min(anyarray) anyarray"),
     least("min(anyenum) anyenum"),
+    least("MIN BY KEY(bytea) bytea"),
     greatest("max(int2) int2"),
     greatest("max(int4) int4"),
     greatest("max(int8) int8"),
@@ -54,4 +55,5 @@ pub(super) const AGGREGATES: &[AggregateDefinition] = &[
     greatest("max(inet) inet"),
     greatest("max(anyarray) anyarray"),
     greatest("max(anyenum) anyenum"),
+    greatest("MAX BY KEY(bytea) bytea"),
 ];

@@ -105,9 +105,8 @@ impl Cast {
             CastMethod::Elements(cast) => {
                 let Datum::Array(array) = &value else { return mismatch() };
                 let element = ColumnType {
-                    scalar: to.scalar.element().unwrap_or(ScalarType::Text),
                     modifier: to.modifier,
-                    nullable: true,
+                    ..ColumnType::nullable(to.scalar.element().unwrap_or(ScalarType::Text))
                 };
                 let mut elements = Vec::with_capacity(array.elements.len());
                 if cast.method == CastMethod::Input && element.scalar.reads_settings() {

@@ -2,8 +2,6 @@
 
 mod routine;
 
-pub(crate) use routine::COLLATIONS;
-
 use super::Environment;
 use crate::catalog::{Catalog, Class, EnumType, NamespaceId, Scope, SearchPath, Sequence, Table};
 use crate::scalar::func::{parse_identifier, quote_identifier};

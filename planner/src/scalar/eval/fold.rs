@@ -93,7 +93,7 @@ impl<C: Clone> ScalarExpr<C> {
         // There is no column in it, so what columns are does not matter.
         let closed = self.clone().map_columns(&mut |_| ScalarExpr::Column(usize::MAX));
         if let Ok(value) = closed.eval(&[], ctx) {
-            *self = ScalarExpr::Literal(value, ColumnType { scalar, modifier, nullable: true });
+            *self = ScalarExpr::Literal(value, ColumnType { modifier, ..ColumnType::nullable(scalar) });
         }
     }
 

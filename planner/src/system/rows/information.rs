@@ -3,6 +3,7 @@
 use super::{Rows, Source, optional, text};
 use crate::catalog::{Catalog, Column, ConstraintName, DefaultValue, ForeignKey, ReferentialAction, Table};
 use crate::ownership::blanking;
+use crate::scalar::collation;
 use crate::system::definition_text::DefinitionText;
 use crate::system::schemas::SYSTEM;
 use repr::id::is_temporary;
@@ -177,7 +178,7 @@ impl Source<'_> {
             Some(DefaultValue::Identity { always, .. }) => Some(if *always { "ALWAYS" } else { "BY DEFAULT" }),
             Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Generated(_)) | None => None,
         };
-        let collation = column.collation.as_deref();
+        let collation = Some(column.column_type.collation).filter(|own| !own.is_default()).and_then(collation::name);
         let (interval_type, fraction) = time_parts(scalar, modifier);
         let length = match scalar {
             ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 => Datum::Int4(modifier - 4),

@@ -2,10 +2,11 @@
 
 use super::super::comments::comments;
 use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
-use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, small, text, vector};
-use crate::catalog::{Column, DefaultValue, Index, Table, dropped_name};
+use super::{HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, small, text, vector};
+use crate::catalog::{Column, DefaultValue, Index, IndexMethod, Table, dropped_name};
 use crate::ownership::blanking;
 use crate::resolve::ddl::index_key::key_names;
+use crate::scalar::collation;
 use crate::system::definition_text::DefinitionText;
 use crate::system::{SystemRelation, builtin, opclass, relations};
 use repr::id::is_temporary;
@@ -45,12 +46,12 @@ pub(super) fn schema_id(relation: &SystemRelation) -> u32 {
     }
 }
 
-/// The OID of a collation by its name, or else of the type's own.
-fn collation(named: Option<&str>, scalar: &ScalarType) -> u32 {
-    match named {
-        Some("C") => 950,
-        Some("POSIX") => 951,
-        Some(_) | None => scalar.collation(),
+/// The OID of a collation by its name, or else of the column's own.
+fn collation(named: Option<&str>, column: &ColumnType) -> u32 {
+    match named.and_then(collation::named) {
+        Some(found) => found.0,
+        None if column.collation.is_default() => column.scalar.collation(),
+        None => column.collation.0,
     }
 }
 
@@ -117,7 +118,7 @@ impl Source<'_> {
             class(rows, table.id.0, &table.name, table.namespace.0, kind, &more);
             for index in shown_indexes(table) {
                 let columns = index.columns.len() + index.declared.include.len();
-                let method = if index.declared.hash { HASH } else { BTREE };
+                let (method, _) = index.declared.method.oids();
                 let more = [("relnatts", small(columns)), ("relam", Datum::Oid(method))];
                 class(rows, index.id.0, &index.name, table.namespace.0, "i", &more);
             }
@@ -145,8 +146,8 @@ impl Source<'_> {
                     ("attisdropped", flag(dropped)),
                     ("atthasmissing", flag(column.missing.is_some())),
                 ];
-                if let Some(named) = column.collation.as_deref() {
-                    more.push(("attcollation", Datum::Oid(collation(Some(named), &column.column_type.scalar))));
+                if !column.column_type.collation.is_default() {
+                    more.push(("attcollation", Datum::Oid(collation(None, &column.column_type))));
                 }
                 if dropped {
                     more.push(("atttypid", Datum::Oid(0)));
@@ -206,7 +207,7 @@ impl Source<'_> {
                     Datum::Int2(i16::from(declared.descending) + 2 * i16::from(declared.nulls_first))
                 };
                 let class = |place: usize, column: &Column| {
-                    let method = if index.declared.hash { "hash" } else { "btree" };
+                    let method = index.declared.method.name();
                     let found = match &index.declared.column(place).class {
                         Some(name) => opclass::find(method, name),
                         None => opclass::default(method, &column.column_type.scalar),
@@ -215,8 +216,7 @@ impl Source<'_> {
                 };
                 let collated = |place: usize, column: &Column| {
                     let declared = index.declared.column(place);
-                    let named = declared.collation.as_deref().or(column.collation.as_deref());
-                    Datum::Oid(collation(named, &column.column_type.scalar))
+                    Datum::Oid(collation(declared.collation.as_deref(), &column.column_type))
                 };
                 rows.add(&[
                     ("indexrelid", Datum::Oid(index.id.0)),
@@ -244,7 +244,7 @@ impl Source<'_> {
         for class in opclass::CLASSES {
             rows.add(&[
                 ("oid", Datum::Oid(class.oid)),
-                ("opcmethod", Datum::Oid(if class.method == "hash" { HASH } else { BTREE })),
+                ("opcmethod", Datum::Oid(IndexMethod::named(class.method).unwrap_or_default().oids().0)),
                 ("opcname", text(class.name)),
                 ("opcnamespace", Datum::Oid(PG_CATALOG)),
                 ("opcowner", Datum::Oid(OWNER)),

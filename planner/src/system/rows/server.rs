@@ -2,9 +2,10 @@
 
 use super::super::extension;
 use super::super::schemas::{DOGWOOD, EXTENSION, SYSTEM};
-use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
-use crate::catalog::{DEFAULT_DATABASE, DatabaseId};
+use super::{HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
+use crate::catalog::{DEFAULT_DATABASE, DatabaseId, IndexMethod};
 use crate::scalar::ListedLockKey;
+use crate::scalar::collation::{self, Provider};
 use repr::{Array, Datum, ScalarType};
 use std::sync::Arc;
 
@@ -63,8 +64,11 @@ impl Source<'_> {
     }
 
     pub(super) fn access_methods(&self, rows: &mut Rows) {
-        for (id, name, handler, kind) in [(HEAP, "heap", 3, "t"), (BTREE, "btree", 330, "i"), (HASH, "hash", 331, "i")]
-        {
+        let indexes = IndexMethod::ALL.map(|method| {
+            let (id, handler) = method.oids();
+            (id, method.name(), handler, "i")
+        });
+        for (id, name, handler, kind) in [(HEAP, "heap", 3, "t")].into_iter().chain(indexes) {
             rows.add(&[
                 ("oid", Datum::Oid(id)),
                 ("amname", text(name)),
@@ -75,17 +79,28 @@ impl Source<'_> {
     }
 
     pub(super) fn collations(&self, rows: &mut Rows) {
-        for (id, name, provider) in [(100, "default", "d"), (950, "C", "c"), (951, "POSIX", "c")] {
+        for (collation, known) in collation::all() {
+            let (name, provider) = (&*known.name, known.provider);
+            let locale = match provider {
+                Provider::Icu(locale) => Some(locale),
+                Provider::Database | Provider::CodePoints | Provider::OperatingSystem(_) => None,
+            };
+            let of_system = (provider.letter() == "c").then_some(if name == "ucs_basic" { "C" } else { name });
             rows.add(&[
-                ("oid", Datum::Oid(id)),
+                ("oid", Datum::Oid(collation.0)),
                 ("collname", text(name)),
                 ("collnamespace", Datum::Oid(PG_CATALOG)),
                 ("collowner", Datum::Oid(OWNER)),
-                ("collprovider", text(provider)),
+                ("collprovider", text(provider.letter())),
                 ("collisdeterministic", flag(true)),
-                ("collencoding", Datum::Int4(-1)),
-                ("collcollate", optional((provider == "c").then_some(name))),
-                ("collctype", optional((provider == "c").then_some(name))),
+                (
+                    "collencoding",
+                    Datum::Int4(if provider == Provider::CodePoints && name.contains('.') { 6 } else { -1 }),
+                ),
+                ("collcollate", optional(of_system)),
+                ("collctype", optional(of_system)),
+                ("colliculocale", optional(locale)),
+                ("collversion", optional(known.version)),
             ]);
         }
     }

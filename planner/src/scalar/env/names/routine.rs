@@ -2,12 +2,10 @@
 //!
 //! All of them are in pg_catalog, which is always searched.
 
+use crate::scalar::collation;
 use crate::scalar::func::{parse_identifier, quote_identifier};
 use crate::system::builtin::{self, Record, function, type_name};
-use repr::{Id, ScalarType, ValueError};
-
-/// The collations, by OID.
-pub(crate) const COLLATIONS: [(Id, &str); 3] = [(100, "default"), (950, "C"), (951, "POSIX")];
+use repr::{Collation, Id, ScalarType, ValueError};
 
 /// How such a type writes the object with that OID.
 pub(super) fn name(kind: &ScalarType, oid: Id) -> Option<String> {
@@ -30,9 +28,7 @@ pub(super) fn name(kind: &ScalarType, oid: Id) -> Option<String> {
             };
             Some(format!("{}({},{})", operator.text("oprname"), operand("oprleft")?, operand("oprright")?))
         }
-        ScalarType::Regcollation => {
-            COLLATIONS.iter().find(|(id, _)| *id == oid).map(|(_, name)| quote_identifier(name))
-        }
+        ScalarType::Regcollation => collation::name(Collation(oid)).map(quote_identifier),
         _ => None,
     }
 }
@@ -82,7 +78,7 @@ pub(super) fn oid(
         }
         ScalarType::Regcollation => {
             let wanted = unqualified(name);
-            Ok(COLLATIONS.iter().find(|(_, name)| wanted.as_deref() == Some(*name)).map(|(id, _)| *id))
+            Ok(wanted.as_deref().and_then(collation::named).map(|found| found.0))
         }
         _ => Ok(None),
     }

@@ -3,9 +3,9 @@
 use super::super::arguments::oid;
 use super::super::{FunctionDefinition, strict};
 use super::{Answer, EvalContext};
-use crate::scalar::env::names::COLLATIONS;
+use crate::scalar::collation;
 use crate::system::{builtin, builtin::function, opclass};
-use repr::{Datum, ScalarType};
+use repr::{Collation, Datum, ScalarType};
 
 fn relation(ctx: &EvalContext, arg: &Datum) -> Answer {
     let (id, names) = (oid(arg)?, ctx.names());
@@ -54,7 +54,7 @@ pub(in super::super) const VISIBLE: &[FunctionDefinition] = &[
     strict("pg_opfamily_is_visible(oid) bool", |_, a, _| known(family_exists(oid(&a[0])?))).stable(),
     strict("pg_collation_is_visible(oid) bool", |_, a, _| {
         let id = oid(&a[0])?;
-        known(COLLATIONS.iter().any(|(known, _)| *known == id))
+        known(collation::name(Collation(id)).is_some())
     })
     .stable(),
     strict("pg_conversion_is_visible(oid) bool", nothing).stable(),

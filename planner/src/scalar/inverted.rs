@@ -1,0 +1,227 @@
+//! Inverted indexes (`USING gin`): what a value stands by, and by what the rows are found that a condition may hold for.
+//!
+//! ```text
+//! '{red,blue}'              ─▶  red, blue
+//! tags @> '{red}'           ─▶  rows that stand by red
+//! tags && '{red,green}'     ─▶  rows that stand by red, or by green
+//! body LIKE '%wood%'        ─▶  rows that stand by woo and by ood
+//! ```
+//! What is found may be too much: the condition is asked of each row. It is never too little.
+
+use crate::scalar::Function;
+use repr::{Datum, Jsonb, key};
+use std::collections::BTreeSet;
+
+/// What a condition asks of a value that stands in an inverted index, beside a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Asked {
+    /// `column @> constant`: all of it is there.
+    Contains,
+    /// `column && constant`: some of it is there.
+    Overlaps,
+    /// `constant = ANY (column)`.
+    Has,
+    /// `column ? constant`
+    Exists,
+    /// `column ?| constant`
+    ExistsAny,
+    /// `column ?& constant`
+    ExistsAll,
+    /// `column LIKE constant`, `column ILIKE constant`
+    Like,
+}
+
+/// Which rows are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// All: nothing is known of them.
+    All,
+    /// Those that stand by this.
+    By(Vec<u8>),
+    /// Those that all of these want.
+    Every(Vec<Wanted>),
+    /// Those that one of these wants; of none, none.
+    Any(Vec<Wanted>),
+}
+
+impl Asked {
+    /// What an operator asks of its left operand, if an inverted index can tell.
+    pub(crate) fn of_operator(function: &Function) -> Option<Asked> {
+        Some(match function.name {
+            "@>" => Asked::Contains,
+            "&&" => Asked::Overlaps,
+            "?" => Asked::Exists,
+            "?|" => Asked::ExistsAny,
+            "?&" => Asked::ExistsAll,
+            "~~" | "~~*" => Asked::Like,
+            _ => return None,
+        })
+    }
+
+    /// The rows for which this may hold of a constant.
+    pub fn wanted(self, constant: &Datum) -> Wanted {
+        match (self, constant) {
+            // What is compared with NULL holds of none.
+            (_, Datum::Null) => Wanted::Any(Vec::new()),
+            (Asked::Contains, Datum::Array(array)) => {
+                // No array contains a NULL.
+                if array.elements.iter().any(Datum::is_null) {
+                    Wanted::Any(Vec::new())
+                } else {
+                    every(elements(constant))
+                }
+            }
+            (Asked::Contains, Datum::Jsonb(_)) => every(elements(constant)),
+            (Asked::Overlaps, Datum::Array(_)) => any(elements(constant)),
+            (Asked::Has, element) => Wanted::By(of_element(element)),
+            (Asked::Exists, Datum::Text(text)) => Wanted::By(of_name(text)),
+            (Asked::ExistsAny, Datum::Array(array)) => any(names(&array.elements)),
+            (Asked::ExistsAll, Datum::Array(array)) => every(names(&array.elements)),
+            (Asked::Like, Datum::Text(pattern)) => match parts(pattern) {
+                Some(parts) => every(parts.iter().flat_map(|part| trigrams(part)).collect()),
+                None => Wanted::All,
+            },
+            _ => Wanted::All,
+        }
+    }
+}
+
+impl Wanted {
+    /// The same by the bytes by which rows stand in an index, of one of its columns.
+    #[must_use]
+    pub fn of_column(self, place: usize) -> Wanted {
+        let all = |parts: Vec<Wanted>| parts.into_iter().map(|part| part.of_column(place)).collect();
+        match self {
+            Wanted::All => Wanted::All,
+            Wanted::By(element) => Wanted::By(value(place, &element)),
+            Wanted::Every(parts) => Wanted::Every(all(parts)),
+            Wanted::Any(parts) => Wanted::Any(all(parts)),
+        }
+    }
+}
+
+fn every(elements: BTreeSet<Vec<u8>>) -> Wanted {
+    if elements.is_empty() { Wanted::All } else { Wanted::Every(elements.into_iter().map(Wanted::By).collect()) }
+}
+
+fn any(elements: BTreeSet<Vec<u8>>) -> Wanted {
+    Wanted::Any(elements.into_iter().map(Wanted::By).collect())
+}
+
+/// The bytes by which rows stand for an element of one of an index's columns.
+pub fn value(place: usize, element: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(element.len() + 8);
+    key::encode(&mut bytes, &Datum::Int4(place as i32));
+    key::encode(&mut bytes, &Datum::Bytea(element.into()));
+    bytes
+}
+
+/// What a value stands by.
+pub fn elements(value: &Datum) -> BTreeSet<Vec<u8>> {
+    match value {
+        Datum::Array(array) => array.elements.iter().filter(|element| !element.is_null()).map(of_element).collect(),
+        Datum::Jsonb(document) => {
+            let mut found = BTreeSet::new();
+            document_elements(document, true, &mut found);
+            found
+        }
+        Datum::Text(text) | Datum::Bpchar(text) => trigrams(text),
+        _ => BTreeSet::new(),
+    }
+}
+
+fn of_element(element: &Datum) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    key::encode(&mut bytes, element);
+    bytes
+}
+
+/// Of documents: names of fields, and strings that stand in arrays or alone; other values.
+const NAME: u8 = b'n';
+const VALUE: u8 = b'v';
+
+fn of_name(text: &str) -> Vec<u8> {
+    [&[NAME], text.as_bytes()].concat()
+}
+
+fn names(texts: &[Datum]) -> BTreeSet<Vec<u8>> {
+    let text = |datum: &Datum| match datum {
+        Datum::Text(text) => Some(of_name(text)),
+        _ => None,
+    };
+    texts.iter().filter_map(text).collect()
+}
+
+/// Every name and scalar anywhere in a document. As deep as documents nest, which is bounded where they are read.
+fn document_elements(document: &Jsonb, as_name: bool, found: &mut BTreeSet<Vec<u8>>) {
+    match document {
+        Jsonb::Object(pairs) => {
+            for (name, value) in pairs.iter() {
+                found.insert(of_name(name));
+                document_elements(value, false, found);
+            }
+        }
+        Jsonb::Array(values) => values.iter().for_each(|value| document_elements(value, true, found)),
+        Jsonb::String(text) if as_name => _ = found.insert(of_name(text)),
+        Jsonb::Null | Jsonb::Bool(_) | Jsonb::Number(_) | Jsonb::String(_) => {
+            let mut bytes = vec![VALUE];
+            key::encode(&mut bytes, &Datum::Jsonb(document.clone()));
+            found.insert(bytes);
+        }
+    }
+}
+
+/// Every three characters that stand side by side, letters in lower case each by itself: so LIKE and ILIKE find the same.
+fn trigrams(text: &str) -> BTreeSet<Vec<u8>> {
+    let lower: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
+    lower.windows(3).map(|three| three.iter().collect::<String>().into_bytes()).collect()
+}
+
+/// The parts of a pattern that stand in every text which is like it; none of one that is an error.
+fn parts(pattern: &str) -> Option<Vec<String>> {
+    let (mut parts, mut part, mut characters) = (Vec::new(), String::new(), pattern.chars());
+    while let Some(character) = characters.next() {
+        match character {
+            '%' | '_' => parts.push(std::mem::take(&mut part)),
+            '\\' => part.push(characters.next()?),
+            other => part.push(other),
+        }
+    }
+    parts.push(part);
+    Some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, Wanted, elements};
+    use repr::Datum;
+    use std::collections::BTreeSet;
+
+    fn holds(wanted: &Wanted, elements: &BTreeSet<Vec<u8>>) -> bool {
+        match wanted {
+            Wanted::All => true,
+            Wanted::By(element) => elements.contains(element),
+            Wanted::Every(parts) => parts.iter().all(|part| holds(part, elements)),
+            Wanted::Any(parts) => parts.iter().any(|part| holds(part, elements)),
+        }
+    }
+
+    #[test]
+    fn a_text_stands_by_what_patterns_ask_for() {
+        let text = |text: &str| Datum::Text(text.into());
+        for (pattern, value, expected) in [
+            ("%wood%", "Dogwood", true),
+            ("%wo_d%", "Dogwood", true),
+            ("%WOOD", "Dogwood", true),
+            ("%wool%", "Dogwood", false),
+            ("a\\%b%c", "a%b and c", true),
+            ("_", "anything", true),
+        ] {
+            assert_eq!(
+                holds(&Asked::Like.wanted(&text(pattern)), &elements(&text(value))),
+                expected,
+                "{value} ~~ {pattern}"
+            );
+        }
+    }
+}
