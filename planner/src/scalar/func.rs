@@ -20,6 +20,7 @@ mod sequence;
 mod session;
 mod system;
 mod text;
+pub(crate) mod text_search;
 mod to_char;
 
 pub use compare::Comparison;
@@ -190,6 +191,8 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         system::STATISTICS,
         system::VISIBLE,
         text::FUNCTIONS,
+        text_search::CONFIGURED,
+        text_search::FUNCTIONS,
         to_char::FUNCTIONS,
     ];
     families.extend(arithmetic::FUNCTIONS);
@@ -209,6 +212,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
         network::OPERATORS,
         pattern::OPERATORS,
         text::OPERATORS,
+        text_search::OPERATORS,
     ];
     families.extend(arithmetic::OPERATORS);
     families
