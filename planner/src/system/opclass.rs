@@ -65,6 +65,8 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10065, "btree", "uuid_ops", 2950, true, 0, 2968),
     class(10069, "btree", "enum_ops", ANY_ENUM, true, 0, 3522),
     class(10088, "btree", "jsonb_ops", 3802, true, 0, 4033),
+    class(10071, "btree", "tsvector_ops", 3614, true, 0, 3626),
+    class(10074, "btree", "tsquery_ops", 3615, true, 0, 3683),
     class(10001, "hash", "array_ops", ANY_ARRAY, true, 0, 627),
     class(10005, "hash", "bpchar_ops", 1042, true, 0, 427),
     class(10008, "hash", "char_ops", 18, true, 0, 431),

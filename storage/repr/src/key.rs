@@ -19,7 +19,7 @@ pub mod decode;
 
 use crate::text_search::query::{checksum, key_code};
 use crate::text_search::{Position, QueryItem, TsQuery, TsVector};
-use crate::{Datum, Jsonb, Numeric};
+use crate::{Datum, Jsonb, Network, Numeric};
 use num_bigint::Sign;
 
 const NULLS_FIRST: u8 = 0x00;
@@ -71,25 +71,13 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             encode_int(out, i128::from(*value));
         }
         Datum::Interval(value) => encode_int(out, value.comparison_value()),
-        Datum::Network(value) => {
-            let (family, network, length, address) = value.order_bytes();
-            out.extend_from_slice(&[NETWORK, family]);
-            out.extend_from_slice(&network);
-            out.push(length);
-            out.extend_from_slice(&address);
-        }
+        Datum::Network(value) => encode_network(out, value),
         Datum::Uuid(bytes) => {
             out.push(UUID);
             out.extend_from_slice(bytes);
         }
-        Datum::TsVector(vector) => {
-            out.push(TSVECTOR);
-            encode_ts_vector(out, vector);
-        }
-        Datum::TsQuery(query) => {
-            out.push(TSQUERY);
-            encode_ts_query(out, query);
-        }
+        Datum::TsVector(vector) => encode_ts_vector(out, vector),
+        Datum::TsQuery(query) => encode_ts_query(out, query),
         Datum::Jsonb(value) => {
             out.push(JSONB);
             encode_jsonb(out, value);
@@ -180,9 +168,18 @@ fn encode_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&[0, 0]);
 }
 
+fn encode_network(out: &mut Vec<u8>, value: &Network) {
+    let (family, network, length, address) = value.order_bytes();
+    out.extend_from_slice(&[NETWORK, family]);
+    out.extend_from_slice(&network);
+    out.push(length);
+    out.extend_from_slice(&address);
+}
+
 /// Its size first, then its lexemes; those with positions come before those without, more positions before fewer, later ones
 /// before earlier ones.
 fn encode_ts_vector(out: &mut Vec<u8>, vector: &TsVector) {
+    out.push(TSVECTOR);
     encode_int(out, vector.stored_bytes() as i128);
     encode_int(out, vector.len() as i128);
     for (lexeme, positions) in vector.iter() {
@@ -198,6 +195,7 @@ fn encode_ts_vector(out: &mut Vec<u8>, vector: &TsVector) {
 /// How many items there are and the bytes of its lexemes, then the items: operators before operands, greater ones before
 /// smaller ones, lexemes by their checksums. A phrase's distance counts last.
 fn encode_ts_query(out: &mut Vec<u8>, query: &TsQuery) {
+    out.push(TSQUERY);
     encode_int(out, query.items().len() as i128);
     encode_int(out, query.lexeme_bytes() as i128);
     // Of each phrase that is open: how many operands are still to come, and its distance.

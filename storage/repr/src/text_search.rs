@@ -58,7 +58,10 @@ fn write_quoted(out: &mut String, lexeme: &str) {
 
 /// Takes a text that ends with a zero byte from the front of a binary form.
 fn take_text<'a>(bytes: &mut &'a [u8]) -> Result<&'a str, ValueError> {
-    let end = bytes.iter().position(|byte| *byte == 0).ok_or_else(|| ValueError::new("08P01", "invalid string in message"))?;
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == 0)
+        .ok_or_else(|| ValueError::new("08P01", "invalid string in message"))?;
     let text = std::str::from_utf8(&bytes[..end])
         .map_err(|_| ValueError::new("22021", "invalid byte sequence for encoding \"UTF8\""))?;
     *bytes = &bytes[end + 1..];

@@ -84,6 +84,16 @@ impl Random {
         }
     }
 
+    /// One of few networks, so that they meet, within one another and not.
+    pub fn network(&mut self) -> Network {
+        let bytes: Vec<u8> = match self.below(2) {
+            0 => (0..4).map(|_| [0, 10, 255][self.below(3) as usize]).collect(),
+            _ => (0..16).map(|_| [0, 1, 255][self.below(3) as usize]).collect(),
+        };
+        let length = self.below(bytes.len() as u64 * 8 + 1) as u8;
+        Network::of_bytes(&bytes, length).expect("a length of its family")
+    }
+
     /// A document of few lexemes, some of them without positions.
     pub fn ts_vector(&mut self) -> TsVector {
         let mut lexemes = Vec::new();
@@ -165,15 +175,7 @@ impl Random {
             }),
             12 => Datum::Uuid([self.below(3) as u8; 16]),
             13 => Datum::Jsonb(self.jsonb(2)),
-            14 => {
-                // Few enough that networks meet, within one another and not.
-                let bytes: Vec<u8> = match self.below(2) {
-                    0 => (0..4).map(|_| [0, 10, 255][self.below(3) as usize]).collect(),
-                    _ => (0..16).map(|_| [0, 1, 255][self.below(3) as usize]).collect(),
-                };
-                let length = self.below(bytes.len() as u64 * 8 + 1) as u8;
-                Datum::Network(Network::of_bytes(&bytes, length).expect("a length of its family"))
-            }
+            14 => Datum::Network(self.network()),
             15 => {
                 let position = self.below(4) as u32;
                 Datum::Enum { position, label: Arc::from(format!("label {position}")) }

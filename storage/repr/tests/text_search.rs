@@ -2,7 +2,7 @@
 
 mod support;
 
-use repr::{Row, Datum, TsQuery, TsVector};
+use repr::{Datum, Row, TsQuery, TsVector};
 use support::Random;
 
 fn text_of(query: &TsQuery) -> String {

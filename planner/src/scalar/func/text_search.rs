@@ -17,7 +17,7 @@ use document::{Members, Words};
 use repr::text_search::query::{Form, parse::distance_out_of_range};
 use repr::text_search::{Operator, weight_of};
 use repr::{Datum, TsQuery, TsVector, ValueError};
-use tokens::Tokens;
+use tokens::{TokenKind, Tokens};
 
 type Answer = Result<Datum, ValueError>;
 
@@ -100,8 +100,7 @@ fn query_tree(query: &TsQuery) -> Answer {
 
 fn weight(arg: &Datum) -> Result<u8, ValueError> {
     let letter = text(arg)?.chars().next().unwrap_or('\0');
-    weight_of(letter)
-        .ok_or_else(|| ValueError::new("XX000", format!("unrecognized weight: {}", letter as u32)))
+    weight_of(letter).ok_or_else(|| ValueError::new("XX000", format!("unrecognized weight: {}", letter as u32)))
 }
 
 fn set_weight(args: &[Datum]) -> Answer {
@@ -110,10 +109,9 @@ fn set_weight(args: &[Datum]) -> Answer {
     Ok(Datum::TsVector(ts_vector(&args[0])?.weighed(weight, only.as_deref())?))
 }
 
-/// A list of lexemes, ascending, none of them NULL.
+/// A list of lexemes, ascending; NULLs are none of them.
 fn lexemes(arg: &Datum) -> Result<Vec<&str>, ValueError> {
-    let null = || ValueError::new("22004", "lexeme array may not contain nulls");
-    let mut lexemes = text_array(arg)?.into_iter().map(|lexeme| lexeme.ok_or_else(null)).collect::<Result<Vec<_>, _>>()?;
+    let mut lexemes: Vec<&str> = text_array(arg)?.into_iter().flatten().collect();
     lexemes.sort_unstable();
     Ok(lexemes)
 }
@@ -125,14 +123,17 @@ fn filter(args: &[Datum]) -> Answer {
             return Err(ValueError::new("22004", "weight array may not contain nulls"));
         }
         let letter = text(element)?.chars().next().unwrap_or('\0');
-        let weight = weight_of(letter)
-            .ok_or_else(|| ValueError::new("22023", format!("unrecognized weight: \"{letter}\"")))?;
+        let weight =
+            weight_of(letter).ok_or_else(|| ValueError::new("22023", format!("unrecognized weight: \"{letter}\"")))?;
         weights |= 1 << weight;
     }
     Ok(Datum::TsVector(ts_vector(&args[0])?.filtered(weights)?))
 }
 
 fn of_array(arg: &Datum) -> Answer {
+    if array(arg)?.elements.iter().any(Datum::is_null) {
+        return Err(ValueError::new("22004", "lexeme array may not contain nulls"));
+    }
     let lexemes = lexemes(arg)?;
     if lexemes.contains(&"") {
         return Err(ValueError::new("2200F", "lexeme array may not contain empty strings"));
@@ -171,7 +172,11 @@ pub(crate) fn unnest(arg: &Datum) -> Result<Vec<Vec<Datum>>, ValueError> {
         .iter()
         .map(|(lexeme, positions)| {
             let list = |make: fn(repr::text_search::Position) -> Datum| {
-                if positions.is_empty() { Ok(Datum::Null) } else { vector(positions.iter().copied().map(make).collect()) }
+                if positions.is_empty() {
+                    Ok(Datum::Null)
+                } else {
+                    vector(positions.iter().copied().map(make).collect())
+                }
             };
             Ok(vec![
                 Datum::text(lexeme),
@@ -180,6 +185,11 @@ pub(crate) fn unnest(arg: &Datum) -> Result<Vec<Vec<Datum>>, ValueError> {
             ])
         })
         .collect()
+}
+
+/// The kinds of tokens with their numbers.
+pub(crate) fn token_kind_numbers() -> impl Iterator<Item = (i32, TokenKind)> {
+    tokens::ALL_KINDS.into_iter().map(|kind| (kind as i32, kind))
 }
 
 /// The kinds of tokens, as rows.
@@ -208,9 +218,7 @@ fn check_parser(parser: &Datum) -> Result<(), ValueError> {
         Datum::Oid(PARSER) => Ok(()),
         Datum::Oid(id) => Err(ValueError::new("XX000", format!("cache lookup failed for text search parser {id}"))),
         name if matches!(text(name)?, "default" | "pg_catalog.default") => Ok(()),
-        name => {
-            Err(ValueError::new("42704", format!("text search parser \"{}\" does not exist", text(name)?)))
-        }
+        name => Err(ValueError::new("42704", format!("text search parser \"{}\" does not exist", text(name)?))),
     }
 }
 
@@ -237,7 +245,8 @@ pub(super) const OPERATORS: &[FunctionDefinition] = &[
 
 /// Those that ask for a configuration: named, or the session's.
 pub(super) const CONFIGURED: &[FunctionDefinition] = &[
-    strict("get_current_ts_config() regconfig", |ctx, _, _| Ok(Datum::Oid(Configuration::current(ctx)?.oid()))).stable(),
+    strict("get_current_ts_config() regconfig", |ctx, _, _| Ok(Datum::Oid(Configuration::current(ctx)?.oid())))
+        .stable(),
     strict("to_tsvector(regconfig, text) tsvector", |_, a, _| {
         Ok(Datum::TsVector(to_vector(named(&a[0])?, text(&a[1])?)?))
     }),

@@ -23,6 +23,7 @@ pub use polish::Polish;
 
 use crate::ValueError;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How deep a query may be nested to the right.
@@ -177,12 +178,13 @@ impl TsQuery {
         Ok(Some(positive).filter(|query| !query.is_empty()))
     }
 
-    /// `@>`: whether all lexemes of the other are in it, by their checksums.
+    /// `@>`: whether all lexemes of the other are in it.
     pub fn contains(&self, other: &TsQuery) -> bool {
-        let checksums = |query: &TsQuery| -> std::collections::BTreeSet<i32> {
-            query.operands().map(|(_, operand)| checksum(&operand.lexeme)).collect()
-        };
-        self.0.len() >= other.0.len() && checksums(self).is_superset(&checksums(other))
+        self.lexemes().is_superset(&other.lexemes())
+    }
+
+    fn lexemes(&self) -> BTreeSet<&str> {
+        self.operands().map(|(_, operand)| &*operand.lexeme).collect()
     }
 
     /// SQL's order, in which weights and `:*` do not count: by how many items there are, their bytes, then item by item.

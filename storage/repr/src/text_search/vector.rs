@@ -226,12 +226,17 @@ pub struct Builder {
     ends: Vec<Ends>,
     positions: Vec<Position>,
     stored: usize,
+    /// The length of a lexeme that is too long.
+    long: Option<usize>,
 }
 
 impl Builder {
-    /// The next lexeme: greater than those before, of less than `LEXEME_BYTES_END` bytes, its positions ascending.
+    /// The next lexeme: greater than those before, its positions ascending, not more than `POSITIONS_MAX`.
     pub fn push(&mut self, text: &str, positions: &[Position]) {
-        debug_assert!(text.len() <= LEXEME_BYTES_END && positions.len() <= POSITIONS_MAX, "a lexeme is within its bounds");
+        debug_assert!(positions.len() <= POSITIONS_MAX, "a lexeme has no more positions than may be");
+        if text.len() > LEXEME_BYTES_END {
+            self.long = Some(text.len());
+        }
         self.stored = stored_with(self.stored, (text, positions));
         // What is too large is found at the end.
         if self.stored <= VECTOR_BYTES_MAX {
@@ -253,6 +258,9 @@ impl Builder {
     /// # Errors
     /// 54000 if it is too large.
     pub fn finish(self) -> Result<TsVector, ValueError> {
+        if let Some(bytes) = self.long {
+            return Err(word_too_long(bytes));
+        }
         if self.stored > VECTOR_BYTES_MAX {
             return Err(too_long(self.stored));
         }
@@ -262,6 +270,11 @@ impl Builder {
             positions: self.positions.into(),
         })))
     }
+}
+
+fn word_too_long(bytes: usize) -> ValueError {
+    let most = LEXEME_BYTES_END - 1;
+    ValueError::new("54000", format!("word is too long ({bytes} bytes, max {most} bytes)"))
 }
 
 fn too_long(bytes: usize) -> ValueError {

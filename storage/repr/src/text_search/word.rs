@@ -31,7 +31,7 @@ pub(super) struct WordReader<'a> {
 
 /// Whether it ends words of queries.
 pub(super) fn is_operator(character: char) -> bool {
-    matches!(character, '!' | '&' | '|' | '(' | ')')
+    matches!(character, '!' | '&' | '|' | '(' | ')' | '<')
 }
 
 impl<'a> WordReader<'a> {

@@ -33,7 +33,8 @@ pub(crate) const DICTIONARIES: [Dictionary; 2] = [Dictionary::Simple, Dictionary
 /// What is longer is no word of any language.
 const STEM_BYTES_MAX: usize = 1000;
 
-static ENGLISH_STOPS: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| include_str!("english.stop").lines().collect());
+static ENGLISH_STOPS: LazyLock<BTreeSet<&'static str>> =
+    LazyLock::new(|| include_str!("english.stop").lines().collect());
 
 impl Dictionary {
     pub(crate) fn oid(self) -> Id {
@@ -65,9 +66,10 @@ impl Dictionary {
     }
 
     pub(super) fn of(oid: Id) -> Result<Dictionary, ValueError> {
-        DICTIONARIES.into_iter().find(|dictionary| dictionary.oid() == oid).ok_or_else(|| {
-            ValueError::new("XX000", format!("cache lookup failed for text search dictionary {oid}"))
-        })
+        DICTIONARIES
+            .into_iter()
+            .find(|dictionary| dictionary.oid() == oid)
+            .ok_or_else(|| ValueError::new("XX000", format!("cache lookup failed for text search dictionary {oid}")))
     }
 }
 
@@ -91,10 +93,12 @@ impl Configuration {
         use TokenKind as K;
         match kind {
             K::Blank | K::Tag | K::Protocol | K::Entity => None,
-            K::AsciiWord | K::Word | K::WordPart | K::AsciiPart | K::AsciiHyphenated | K::Hyphenated => Some(match self {
-                Configuration::Simple => Dictionary::Simple,
-                Configuration::English => Dictionary::EnglishStem,
-            }),
+            K::AsciiWord | K::Word | K::WordPart | K::AsciiPart | K::AsciiHyphenated | K::Hyphenated => {
+                Some(match self {
+                    Configuration::Simple => Dictionary::Simple,
+                    Configuration::English => Dictionary::EnglishStem,
+                })
+            }
             K::NumWord
             | K::Email
             | K::Url
@@ -112,9 +116,10 @@ impl Configuration {
     }
 
     pub(super) fn of(oid: Id) -> Result<Configuration, ValueError> {
-        CONFIGURATIONS.into_iter().find(|configuration| configuration.oid() == oid).ok_or_else(|| {
-            ValueError::new("XX000", format!("cache lookup failed for text search configuration {oid}"))
-        })
+        CONFIGURATIONS
+            .into_iter()
+            .find(|configuration| configuration.oid() == oid)
+            .ok_or_else(|| ValueError::new("XX000", format!("cache lookup failed for text search configuration {oid}")))
     }
 
     /// The session's: `default_text_search_config`.
@@ -123,9 +128,7 @@ impl Configuration {
             return Ok(Configuration::English);
         };
         let found = configuration_named(&name).and_then(|oid| Configuration::of(oid).ok());
-        found.ok_or_else(|| {
-            ValueError::new("42704", format!("text search configuration \"{name}\" does not exist"))
-        })
+        found.ok_or_else(|| ValueError::new("42704", format!("text search configuration \"{name}\" does not exist")))
     }
 }
 

@@ -50,19 +50,11 @@ pub(super) fn weights(given: Option<&Array>) -> Result<Weights, ValueError> {
 }
 
 /// `ts_rank`
-pub(super) fn frequency(
-    weights: &Weights,
-    vector: &TsVector,
-    query: &TsQuery,
-    method: i32,
-) -> Result<f32, ValueError> {
+pub(super) fn frequency(weights: &Weights, vector: &TsVector, query: &TsQuery, method: i32) -> Result<f32, ValueError> {
     if vector.is_empty() || query.is_empty() {
         return Ok(0.0);
     }
-    let joins = matches!(
-        query.items()[0],
-        QueryItem::Operator { operator: Operator::And | Operator::Phrase(_), .. }
-    );
+    let joins = matches!(query.items()[0], QueryItem::Operator { operator: Operator::And | Operator::Phrase(_), .. });
     let operands = distinct(query);
     let mut rank = if joins && operands.len() > 1 {
         of_all(weights, vector, &operands)?

@@ -38,6 +38,33 @@ pub(crate) enum TokenKind {
     Entity = 23,
 }
 
+/// All of them, by their numbers.
+pub(super) const ALL_KINDS: [TokenKind; 23] = [
+    TokenKind::AsciiWord,
+    TokenKind::Word,
+    TokenKind::NumWord,
+    TokenKind::Email,
+    TokenKind::Url,
+    TokenKind::Host,
+    TokenKind::Scientific,
+    TokenKind::Version,
+    TokenKind::NumPart,
+    TokenKind::WordPart,
+    TokenKind::AsciiPart,
+    TokenKind::Blank,
+    TokenKind::Tag,
+    TokenKind::Protocol,
+    TokenKind::NumHyphenated,
+    TokenKind::AsciiHyphenated,
+    TokenKind::Hyphenated,
+    TokenKind::UrlPath,
+    TokenKind::File,
+    TokenKind::Float,
+    TokenKind::SignedInt,
+    TokenKind::UnsignedInt,
+    TokenKind::Entity,
+];
+
 /// The kinds' names and what they are, in the order of their numbers.
 pub(super) const KINDS: [(&str, &str); 23] = [
     ("asciiword", "Word, all ASCII"),

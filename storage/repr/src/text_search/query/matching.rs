@@ -42,7 +42,9 @@ impl Document for TsVector {
             if positions.is_empty() {
                 return Found::Somewhere;
             }
-            places.extend(positions.iter().filter(|position| operand.allows(**position)).map(|position| position.place()));
+            places.extend(
+                positions.iter().filter(|position| operand.allows(**position)).map(|position| position.place()),
+            );
         }
         if operand.is_prefix {
             places.sort_unstable();

@@ -51,8 +51,12 @@ impl TsQuery {
 /// As for `TsQuery::parse`, and the caller's.
 pub fn parse(source: &str, form: Form, push: Push<'_>) -> Result<TsQuery, ValueError> {
     let within = if form == Form::Web { Within::Web } else { Within::Query };
-    let mut reader =
-        Reader { words: WordReader::new(source, within), state: State::FirstOperand, open: 0, polish: Polish::of(source) };
+    let mut reader = Reader {
+        words: WordReader::new(source, within),
+        state: State::FirstOperand,
+        open: 0,
+        polish: Polish::of(source),
+    };
     if form == Form::Plain {
         if !source.is_empty() {
             push(&mut reader.polish, QueryWord { text: source, weights: 0, is_prefix: false })?;
@@ -215,7 +219,9 @@ impl Reader<'_> {
                     self.polish.push_stop();
                     Ok(Token::End)
                 }
-                (_, false) => Err(ValueError::new("42601", format!("no operand in tsquery: \"{}\"", self.words.source))),
+                (_, false) => {
+                    Err(ValueError::new("42601", format!("no operand in tsquery: \"{}\"", self.words.source)))
+                }
             };
         };
         let (mut weights, mut is_prefix) = (0, false);

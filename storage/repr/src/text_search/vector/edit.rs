@@ -55,7 +55,8 @@ impl TsVector {
     pub fn weighed(&self, weight: u8, only: Option<&[&str]>) -> Result<TsVector, ValueError> {
         self.changed(|lexeme, positions, built| {
             if only.is_none_or(|only| only.binary_search(&lexeme).is_ok()) {
-                let weighed: Vec<_> = positions.iter().map(|position| Position::new(position.place(), weight)).collect();
+                let weighed: Vec<_> =
+                    positions.iter().map(|position| Position::new(position.place(), weight)).collect();
                 built.push(lexeme, &weighed);
             } else {
                 built.push(lexeme, positions);

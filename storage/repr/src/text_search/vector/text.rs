@@ -2,7 +2,7 @@
 
 use super::super::word::{Within, WordReader};
 use super::super::{LEXEME_BYTES_END, VECTOR_BYTES_MAX, write_quoted};
-use super::{TsVector, too_long};
+use super::{TsVector, too_long, word_too_long};
 use crate::{ValueError, poll};
 use std::fmt::Write;
 
@@ -17,8 +17,7 @@ impl TsVector {
         while let Some(word) = reader.next()? {
             poll::bytes(word.text.len())?;
             if word.text.len() >= LEXEME_BYTES_END {
-                let (length, most) = (word.text.len(), LEXEME_BYTES_END - 1);
-                return Err(ValueError::new("54000", format!("word is too long ({length} bytes, max {most} bytes)")));
+                return Err(word_too_long(word.text.len()));
             }
             if bytes > VECTOR_BYTES_MAX {
                 return Err(too_long(bytes));

@@ -124,7 +124,8 @@ impl Reader<'_> {
                 // Whatever it begins with belongs to it.
                 let first = self.rest.chars().next().map_or(0, char::len_utf8);
                 let behind = &self.rest[first..];
-                let end = first + behind.find(|character| character == '=' || is_space(character)).unwrap_or(behind.len());
+                let end =
+                    first + behind.find(|character| character == '=' || is_space(character)).unwrap_or(behind.len());
                 let name = self.rest[..end].to_owned();
                 self.rest = &self.rest[end..];
                 name
@@ -167,7 +168,8 @@ impl Reader<'_> {
             let mut characters = self.rest.chars();
             let Some(character) = characters.next() else { return Err(self.error()) };
             let behind = characters.as_str();
-            let is_twice = behind.starts_with(character) && (character == quote || (character == '\\' && quote == '\''));
+            let is_twice =
+                behind.starts_with(character) && (character == quote || (character == '\\' && quote == '\''));
             if character == quote && !is_twice {
                 self.rest = behind;
                 return Ok(value);

@@ -1,8 +1,6 @@
 //! Cover density: the stretches of a document that answer a query, each worth more the shorter it is.
 
-use super::{
-    BY_DISTANCE, BY_ITSELF, BY_LENGTH, BY_LEXEMES, BY_LOG_LENGTH, BY_LOG_LEXEMES, Weights, found, length,
-};
+use super::{BY_DISTANCE, BY_ITSELF, BY_LENGTH, BY_LEXEMES, BY_LOG_LENGTH, BY_LOG_LEXEMES, Weights, found, length};
 use repr::text_search::query::{Document, Found};
 use repr::text_search::{Operand, Position};
 use repr::{TsQuery, TsVector, ValueError, poll};
