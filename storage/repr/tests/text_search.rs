@@ -51,3 +51,16 @@ fn long_queries_do_not_exhaust_the_stack() {
     let negated = (0..2000).try_fold(TsQuery::parse("a").unwrap(), |query, _| query.negated());
     assert_eq!(negated.map_err(|error| error.code), Err("54001".into()));
 }
+
+/// What PostgreSQL's `tsvectorsend` and `tsquerysend` make of these.
+#[test]
+fn binary_forms_are_those_of_postgresql() {
+    let hex = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let vector = TsVector::parse("a:1,2A 'é x' zz:16383C").unwrap();
+    let query = TsQuery::parse("a & !b:*AB | 'é x' <3> c").unwrap();
+    let (mut vector_bytes, mut query_bytes) = (Vec::new(), Vec::new());
+    vector.encode(&mut vector_bytes);
+    query.encode(&mut query_bytes);
+    assert_eq!(hex(vector_bytes), "00000003610000020001c0027a7a0000017fffc3a92078000000");
+    assert_eq!(hex(query_bytes), "000000080203020400030100006300010000c3a920780002020201010c0162000100006100");
+}
