@@ -180,7 +180,7 @@ fn encode_network(out: &mut Vec<u8>, value: &Network) {
 /// before earlier ones.
 fn encode_ts_vector(out: &mut Vec<u8>, vector: &TsVector) {
     out.push(TSVECTOR);
-    encode_int(out, vector.stored_bytes() as i128);
+    encode_int(out, i128::from(vector.stored_bytes()));
     encode_int(out, vector.len() as i128);
     for (lexeme, positions) in vector.iter() {
         out.push(u8::from(positions.is_empty()));

@@ -61,6 +61,8 @@ struct Parts {
     text: Box<str>,
     ends: Box<[Ends]>,
     positions: Box<[Position]>,
+    /// What PostgreSQL keeps of it, but for what all have.
+    stored: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,8 +155,8 @@ impl TsVector {
     }
 
     /// What PostgreSQL keeps of it, but for what all have: what it is ordered by first.
-    pub(crate) fn stored_bytes(&self) -> usize {
-        self.iter().fold(4 * self.len(), |bytes, lexeme| stored_with(bytes, lexeme))
+    pub(crate) fn stored_bytes(&self) -> u32 {
+        self.0.stored
     }
 
     /// SQL's order: by size, by how many lexemes there are, then lexeme by lexeme. More positions come first.
@@ -265,6 +267,7 @@ impl Builder {
             return Err(too_long(self.stored));
         }
         Ok(TsVector(Arc::new(Parts {
+            stored: (self.stored + 4 * self.ends.len()) as u32,
             text: self.text.into(),
             ends: self.ends.into(),
             positions: self.positions.into(),

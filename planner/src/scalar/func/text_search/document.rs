@@ -6,6 +6,9 @@ use crate::scalar::func::document::{JsonKind, elements, entries, kind, unquoted}
 use repr::text_search::{LEXEME_BYTES_END, PLACE_MAX, POSITIONS_MAX, Position};
 use repr::{Jsonb, TsVector, ValueError, poll};
 
+/// From so many words on there is asked for room each time that there are twice as many.
+const ROOM_FROM: usize = 1024;
+
 /// The lexemes of a text, in its order.
 #[derive(Default)]
 pub(super) struct Words {
@@ -35,6 +38,9 @@ impl Words {
             if let Some(lexeme) = dictionary.lexeme(token.text) {
                 poll::bytes(lexeme.len())?;
                 let place = u16::try_from(self.places).unwrap_or(PLACE_MAX).min(PLACE_MAX);
+                if self.words.len() >= ROOM_FROM && self.words.len().is_power_of_two() {
+                    poll::room_for::<(String, u16)>(2 * self.words.len())?;
+                }
                 self.words.push((lexeme, place));
             }
         }

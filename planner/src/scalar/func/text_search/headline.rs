@@ -117,6 +117,9 @@ fn words<'a>(configuration: Configuration, text: &'a str, query: &TsQuery) -> Re
                 if operand.is_prefix { lexeme.starts_with(&*operand.lexeme) } else { **lexeme == *operand.lexeme }
             })
         });
+        if words.len() >= 1024 && words.len().is_power_of_two() {
+            poll::room_for::<Word<'_>>(2 * words.len())?;
+        }
         words.push(word(operands.next().map(|(at, _)| at), false));
         words.extend(operands.map(|(at, _)| word(Some(at), true)));
     }

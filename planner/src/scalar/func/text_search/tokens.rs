@@ -159,7 +159,12 @@ impl<'a> Tokens<'a> {
             let mut found = None;
             match rule.act {
                 Act::Next | Act::Again => {}
-                Act::Try => self.places.push(Place { tried: Some(taken), ..place }),
+                Act::Try => {
+                    if self.places.len() >= 1024 && self.places.len().is_power_of_two() {
+                        poll::room_for::<Place>(2 * self.places.len())?;
+                    }
+                    self.places.push(Place { tried: Some(taken), ..place });
+                }
                 Act::Fail => match self.places.pop() {
                     Some(before) => place = before,
                     None => return Ok(None),
