@@ -186,3 +186,8 @@ fn system() {
 fn text() {
     check(include_str!("scalar/text.golden"));
 }
+
+#[test]
+fn text_search() {
+    check(include_str!("scalar/text_search.golden"));
+}

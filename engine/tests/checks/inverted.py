@@ -15,11 +15,14 @@ from harness import Check, options, rows, run_check, start_writers, state_of
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
-    """CREATE TABLE notes (id INT PRIMARY KEY, owner INT NOT NULL OWNED_BY people(id), tags TEXT[], numbers INT[], body TEXT, doc JSONB)""",
+    """CREATE TABLE notes (id INT PRIMARY KEY, owner INT NOT NULL OWNED_BY people(id), tags TEXT[], numbers INT[], body TEXT, doc JSONB,
+       words TSVECTOR GENERATED ALWAYS AS (to_tsvector('english', coalesce(body, ''))) STORED)""",
     "CREATE TABLE plain (tags TEXT[], numbers BIGINT[], body VARCHAR(200), doc JSONB)",
     *(f"CREATE INDEX {table}_{column} ON {table} USING gin ({column}{rest})" for table in ("notes", "plain")
       for column, rest in (("tags", ""), ("numbers", ""), ("body", " gin_trgm_ops"), ("doc", ""))),
     "CREATE INDEX notes_both ON notes USING gin (tags, doc jsonb_path_ops) WHERE id > 10",
+    "CREATE INDEX notes_words ON notes USING gin (words)",
+    "CREATE INDEX plain_words ON plain USING gin (to_tsvector('simple', body))",
     "CREATE INDEX notes_lower ON notes USING gin (lower(body) gin_trgm_ops)",
 ]
 COLUMNS = ("tags", "numbers", "body", "doc")
@@ -77,6 +80,10 @@ def condition(dice, table, column):
             ("doc @> %s::jsonb", value), ("%s::jsonb <@ doc", value), ("doc ? %s", dice.choice(WORDS)),
             ("doc ?| %s::text[]", some(dice, WORDS)), ("doc ?& %s::text[]", some(dice, WORDS, 3)),
         ])
+    if dice.random() < 0.4:
+        query = dice.choice([" & ", " | ", " & !", " <-> ", " | !"]).join(dice.choice(["red", "green", "dogwood", "log:*", "dog:*", "100", "rédé", "ing"]) for _ in range(dice.randrange(1, 4)))
+        vector = "words" if table == "notes" else "to_tsvector('simple', body)"
+        return dice.choice([(f"{vector} @@ %s::tsquery", query), (f"%s::tsquery @@ {vector}", query), (f"{vector} @@ to_tsquery('english', %s)", query)])
     part = dice.choice(["red", "log", "wood", "oo", "rédé", "RED", "x\\%y", "d_g", "ΔΟΣ", "οδος", "1", ""])
     return dice.choice([
         ("body LIKE %s", f"%{part}%"), ("body ILIKE %s", f"%{part}%"), ("body LIKE %s", f"{part}%s"), ("lower(body) LIKE %s", f"%{part}%"),
@@ -101,7 +108,7 @@ class Writer:
         dice = self.dice
         column = dice.choice(COLUMNS)
         return dice.choice([
-            lambda: ("INSERT INTO notes VALUES (%s, %s, %s, %s, %s, %s)", [dice.randrange(NOTES * 2), dice.randrange(PEOPLE), *self.values()]),
+            lambda: ("INSERT INTO notes (id, owner, tags, numbers, body, doc) VALUES (%s, %s, %s, %s, %s, %s)", [dice.randrange(NOTES * 2), dice.randrange(PEOPLE), *self.values()]),
             lambda: ("INSERT INTO plain VALUES (%s, %s, %s, %s)", self.values()),
             lambda: (f"UPDATE notes SET {column} = %s WHERE id = %s", [or_null(dice, VALUES[column](dice)), dice.randrange(NOTES)]),
             lambda: ("UPDATE notes SET owner = %s, tags = tags || 'red'::text WHERE numbers @> %s::int[]", [dice.randrange(PEOPLE), some(dice, range(12), 3) + [1, 2]]),
@@ -138,7 +145,7 @@ class Inverted(Check):
         writer = Writer(self.dice)
         with connection.transaction(), connection.cursor() as cursor:
             cursor.executemany("INSERT INTO people VALUES (%s, 'n')", [(number,) for number in range(PEOPLE)])
-            cursor.executemany("INSERT INTO notes VALUES (%s, %s, %s, %s, %s, %s)", [(number, self.dice.randrange(PEOPLE), *writer.values()) for number in range(NOTES)])
+            cursor.executemany("INSERT INTO notes (id, owner, tags, numbers, body, doc) VALUES (%s, %s, %s, %s, %s, %s)", [(number, self.dice.randrange(PEOPLE), *writer.values()) for number in range(NOTES)])
             cursor.executemany("INSERT INTO plain VALUES (%s, %s, %s, %s)", [writer.values() for _ in range(1200)])
 
     def declared(self):
@@ -163,16 +170,17 @@ class Inverted(Check):
         """Asks for every index often enough, and waits until all are there."""
         asked = [f"SELECT 1 FROM {table} WHERE {condition}" for table in ("notes", "plain")
                  for condition in ("tags @> '{red}'", "numbers @> '{1}'", "body LIKE '%wood%'", "doc ? 'red'")]
+        asked += ["SELECT 1 FROM notes WHERE words @@ 'dogwood'::tsquery", "SELECT 1 FROM plain WHERE to_tsvector('simple', body) @@ 'dogwood'::tsquery"]
         asked += ["SELECT 1 FROM notes WHERE lower(body) LIKE '%wood%'", "SELECT 1 FROM notes WHERE tags @> '{red}' AND doc @> '{}'"]
         until = time.monotonic() + READY_WITHIN_S
         while time.monotonic() < until:
             for query in asked:
                 connection.execute(query)
             stages = rows(connection, "SELECT definition, stage FROM dogwood.views WHERE definition LIKE 'inverted index%'")
-            if len(stages) >= 9 and all(stage == "ready" for _, stage in stages):
+            if len(stages) >= 11 and all(stage == "ready" for _, stage in stages):
                 break
             time.sleep(0.02)
-        self.tally.that(len(stages) >= 9 and all(stage == "ready" for _, stage in stages), "inverted indexes are there", stages)
+        self.tally.that(len(stages) >= 11 and all(stage == "ready" for _, stage in stages), "inverted indexes are there", stages)
 
     def plan(self, connection, query, explain="EXPLAIN"):
         return "\n".join(row[0] for row in rows(connection, f"{explain} {query}"))
@@ -265,8 +273,8 @@ class Inverted(Check):
         """A forgotten person's rows are found by nothing, at once."""
         with self.server.connect() as connection:
             connection.execute("INSERT INTO people VALUES (9000, 'gone')")
-            connection.execute("INSERT INTO notes VALUES (90000, 9000, '{unheard}', '{777}', 'an unheard of word', '{\"unheard\": [777]}')")
-            asked = ["tags @> '{unheard}'", "numbers && '{777}'", "body LIKE '%unheard%'", "doc ? 'unheard'", "doc @> '{\"unheard\": [777]}'"]
+            connection.execute("INSERT INTO notes (id, owner, tags, numbers, body, doc) VALUES (90000, 9000, '{unheard}', '{777}', 'an unheard of word', '{\"unheard\": [777]}')")
+            asked = ["tags @> '{unheard}'", "numbers && '{777}'", "body LIKE '%unheard%'", "doc ? 'unheard'", "doc @> '{\"unheard\": [777]}'", "words @@ 'unheard'"]
             find = lambda: [rows(connection, f"SELECT id FROM notes WHERE {condition}") for condition in asked]  # noqa: E731
             self.tally.equal(find(), [[(90000,)]] * len(asked), "before it is forgotten")
             connection.execute("GDPR FORGET people 9000")

@@ -32,12 +32,19 @@ fn asked(table: &Table, predicate: &ScalarExpr) -> Option<(ColumnIndex, Asked, S
     }
     let ScalarExpr::Call { function, args, .. } = predicate else { return None };
     let [left, right] = args.as_slice() else { return None };
+    let is_document = |side: &ScalarExpr| matches!(side, ScalarExpr::Column(_));
     let (column, asked, value) = match function.name {
+        "@@" | "@@@" if is_document(right) => (right, Asked::Matches, left),
         "<@" => (right, Asked::Contains, left),
         "&&" if matches!(right, ScalarExpr::Column(_)) => (right, Asked::Overlaps, left),
         _ => (left, Asked::of_operator(function)?, right),
     };
     let ScalarExpr::Column(column) = shape::relabelled(column) else { return None };
+    // Of texts, `@@` looks for words, and not for what they are indexed by.
+    let is_vector = table.columns.get(*column)?.column_type.scalar == ScalarType::TsVector;
+    if (asked == Asked::Matches) != is_vector {
+        return None;
+    }
     is_constant(value).then(|| (*column, asked, value.clone()))
 }
 

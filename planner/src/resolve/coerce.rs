@@ -6,6 +6,7 @@ use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::scalar::cast::{CastContext, CastMethod, select_common_type_for};
 use crate::scalar::func::parse_identifier;
+use crate::scalar::func::text_search::configuration::{configuration_named, dictionary_named};
 use crate::scalar::registry;
 use repr::{Collation, ColumnType, Datum, ScalarType};
 
@@ -61,8 +62,8 @@ impl Resolver<'_> {
             && typed.is_unknown()
         {
             check_unknown(value, &to.scalar)?;
-            if let Some(relation) = self.kept_relation(value, &to.scalar) {
-                return Ok(Some(relation));
+            if let Some(named) = self.kept_relation(value, &to.scalar).or_else(|| search_object(value, &to.scalar)) {
+                return Ok(Some(named));
             }
         }
         let nullable = typed.column_type.nullable;
@@ -194,6 +195,16 @@ impl Resolver<'_> {
     }
 }
 
+/// The configuration or dictionary that a string names: the same in every session, as all of them are built in.
+fn search_object(value: &Datum, to: &ScalarType) -> Option<Typed> {
+    let found = match (value, to) {
+        (Datum::Text(name), ScalarType::Regconfig) => configuration_named(name),
+        (Datum::Text(name), ScalarType::Regdictionary) => dictionary_named(name),
+        _ => None,
+    };
+    found.map(|oid| Typed::literal(Datum::Oid(oid), to.clone()))
+}
+
 /// A literal without a type of its own that is none of `to`'s is an error wherever it stands, evaluated or not. Of types whose
 /// values depend on the session, or may be large, that is left to evaluation.
 pub(super) fn check_unknown(value: &Datum, to: &ScalarType) -> Result<(), PlanError> {
@@ -214,6 +225,7 @@ pub(super) fn check_unknown(value: &Datum, to: &ScalarType) -> Result<(), PlanEr
             | ScalarType::Numeric
             | ScalarType::Inet
             | ScalarType::Cidr
+            | ScalarType::TsQuery
             | ScalarType::Uuid
     );
     let is_list_of_texts = element != to && matches!(element, ScalarType::Text | ScalarType::Varchar);

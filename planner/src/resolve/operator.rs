@@ -91,6 +91,11 @@ impl Resolver<'_> {
         match op {
             BinaryOperator::And | BinaryOperator::Or => self.logical_chain(left, op, right),
             BinaryOperator::Overlaps => self.overlaps(left, right),
+            // The parser takes `@@@` for two operators.
+            BinaryOperator::AtAt if let Expr::UnaryOp { op: UnaryOperator::PGAbs, expr } = right => {
+                let at_at_at = BinaryOperator::Custom("@@@".to_owned());
+                self.binary(left, &at_at_at, expr)
+            }
             _ => {
                 let symbol = symbol(op)?;
                 if let (Some(left_items), Some(right_items)) = (row_items(left), row_items(right)) {
@@ -168,6 +173,7 @@ impl Resolver<'_> {
             UnaryOperator::PGAbs => "@",
             UnaryOperator::PGSquareRoot => "|/",
             UnaryOperator::PGCubeRoot => "||/",
+            UnaryOperator::PGPrefixFactorial => "!!",
             other => return Err(PlanError::new("42883", format!("operator does not exist: {other}"))),
         };
         let operand = self.expr(operand)?;

@@ -75,7 +75,7 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
 
 /// 0A000 for PostgreSQL's types that we do not have, else 42704.
 fn unknown_type(name: &str) -> PlanError {
-    const POSTGRESQL: [&str; 30] = [
+    const POSTGRESQL: [&str; 28] = [
         "bit",
         "varbit",
         "bit varying",
@@ -90,8 +90,6 @@ fn unknown_type(name: &str) -> PlanError {
         "path",
         "polygon",
         "circle",
-        "tsvector",
-        "tsquery",
         "int4range",
         "int8range",
         "numrange",

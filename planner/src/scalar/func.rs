@@ -21,6 +21,7 @@ mod sequence;
 mod session;
 mod system;
 mod text;
+pub(crate) mod text_search;
 mod to_char;
 mod trigram;
 
@@ -194,6 +195,8 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         system::STATISTICS,
         system::VISIBLE,
         text::FUNCTIONS,
+        text_search::CONFIGURED,
+        text_search::FUNCTIONS,
         to_char::FUNCTIONS,
     ];
     families.extend(arithmetic::FUNCTIONS);
@@ -213,6 +216,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
         network::OPERATORS,
         pattern::OPERATORS,
         text::OPERATORS,
+        text_search::OPERATORS,
         trigram::OPERATORS,
     ];
     families.extend(arithmetic::OPERATORS);

@@ -5,11 +5,13 @@
 //! tags @> '{red}'           ─▶  rows that stand by red
 //! tags && '{red,green}'     ─▶  rows that stand by red, or by green
 //! body LIKE '%wood%'        ─▶  rows that stand by woo and by ood
+//! words @@ 'dog & !wo:*'    ─▶  rows that stand by dog
 //! ```
 //! What is found may be too much: the condition is asked of each row. It is never too little.
 
 use crate::scalar::Function;
-use repr::{Datum, Jsonb, key};
+use repr::text_search::{Operator, QueryItem};
+use repr::{Datum, Jsonb, TsQuery, key};
 use std::collections::BTreeSet;
 
 /// What a condition asks of a value that stands in an inverted index, beside a constant.
@@ -29,6 +31,8 @@ pub enum Asked {
     ExistsAll,
     /// `column LIKE constant`, `column ILIKE constant`
     Like,
+    /// `column @@ constant`
+    Matches,
 }
 
 /// Which rows are wanted.
@@ -38,6 +42,8 @@ pub enum Wanted {
     All,
     /// Those that stand by this.
     By(Vec<u8>),
+    /// Those that stand by something that begins so.
+    ByPrefix(Vec<u8>),
     /// Those that all of these want.
     Every(Vec<Wanted>),
     /// Those that one of these wants; of none, none.
@@ -54,6 +60,7 @@ impl Asked {
             "?|" => Asked::ExistsAny,
             "?&" => Asked::ExistsAll,
             "~~" | "~~*" => Asked::Like,
+            "@@" | "@@@" => Asked::Matches,
             _ => return None,
         })
     }
@@ -81,6 +88,7 @@ impl Asked {
                 Some(parts) => every(parts.iter().flat_map(|part| trigrams(part)).collect()),
                 None => Wanted::All,
             },
+            (Asked::Matches, Datum::TsQuery(query)) => matching(query),
             _ => Wanted::All,
         }
     }
@@ -94,6 +102,11 @@ impl Wanted {
         match self {
             Wanted::All => Wanted::All,
             Wanted::By(element) => Wanted::By(value(place, &element)),
+            Wanted::ByPrefix(element) => {
+                let mut bytes = value(place, &element);
+                bytes.truncate(bytes.len() - key::END_BYTES);
+                Wanted::ByPrefix(bytes)
+            }
             Wanted::Every(parts) => Wanted::Every(all(parts)),
             Wanted::Any(parts) => Wanted::Any(all(parts)),
         }
@@ -125,6 +138,7 @@ pub fn elements(value: &Datum) -> BTreeSet<Vec<u8>> {
             document_elements(document, true, &mut found);
             found
         }
+        Datum::TsVector(vector) => vector.iter().map(|(lexeme, _)| lexeme.as_bytes().to_vec()).collect(),
         Datum::Text(text) | Datum::Bpchar(text) => trigrams(text),
         _ => BTreeSet::new(),
     }
@@ -150,6 +164,44 @@ fn names(texts: &[Datum]) -> BTreeSet<Vec<u8>> {
         _ => None,
     };
     texts.iter().filter_map(text).collect()
+}
+
+/// The documents that a query may match. Words stand in its items behind what joins them, so that it is read from its end.
+fn matching(query: &TsQuery) -> Wanted {
+    let mut operands: Vec<Wanted> = Vec::new();
+    for item in query.items().iter().rev() {
+        let operator = match item {
+            QueryItem::Operand(operand) => {
+                let lexeme = operand.lexeme.as_bytes().to_vec();
+                operands.push(if operand.is_prefix { Wanted::ByPrefix(lexeme) } else { Wanted::By(lexeme) });
+                continue;
+            }
+            QueryItem::Operator { operator, .. } => operator,
+        };
+        let Some(right) = operands.pop() else { return Wanted::All };
+        let joined = match operator {
+            Operator::Not => Wanted::All,
+            Operator::And | Operator::Phrase(_) => match operands.pop() {
+                Some(Wanted::Every(mut parts)) => {
+                    parts.push(right);
+                    Wanted::Every(parts)
+                }
+                Some(left) => Wanted::Every(vec![left, right]),
+                None => return Wanted::All,
+            },
+            Operator::Or => match operands.pop() {
+                Some(Wanted::Any(mut parts)) => {
+                    parts.push(right);
+                    Wanted::Any(parts)
+                }
+                Some(left) => Wanted::Any(vec![left, right]),
+                None => return Wanted::All,
+            },
+        };
+        operands.push(joined);
+    }
+    // One without words matches nothing.
+    operands.pop().unwrap_or(Wanted::Any(Vec::new()))
 }
 
 /// Every name and scalar anywhere in a document. As deep as documents nest, which is bounded where they are read.
@@ -201,6 +253,7 @@ mod tests {
         match wanted {
             Wanted::All => true,
             Wanted::By(element) => elements.contains(element),
+            Wanted::ByPrefix(start) => elements.iter().any(|element| element.starts_with(start)),
             Wanted::Every(parts) => parts.iter().all(|part| holds(part, elements)),
             Wanted::Any(parts) => parts.iter().any(|part| holds(part, elements)),
         }

@@ -3,6 +3,7 @@
 mod catalog;
 mod documents;
 mod given;
+mod search;
 mod series;
 mod sets;
 
@@ -31,7 +32,7 @@ pub(crate) type TableFunctionDefinition = (&'static str, EvaluateRows);
 
 /// All set-returning functions with their signatures.
 pub(crate) fn definitions() -> Vec<TableFunctionDefinition> {
-    [catalog::FUNCTIONS, documents::FUNCTIONS, series::FUNCTIONS, sets::FUNCTIONS].concat()
+    [catalog::FUNCTIONS, documents::FUNCTIONS, search::FUNCTIONS, series::FUNCTIONS, sets::FUNCTIONS].concat()
 }
 
 /// Rows that are known at once.

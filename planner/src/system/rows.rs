@@ -7,6 +7,7 @@ mod constraint;
 mod information;
 mod object;
 mod recorded;
+mod search;
 mod server;
 mod types;
 mod view;
@@ -72,6 +73,11 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_tables") => source.tables_view(&mut table),
         ("pg_catalog", "pg_indexes") => source.indexes_view(&mut table),
         ("pg_catalog", "pg_sequences") => source.sequences_view(&mut table),
+        ("pg_catalog", "pg_ts_config") => source.search_configurations(&mut table),
+        ("pg_catalog", "pg_ts_config_map") => source.search_configuration_maps(&mut table),
+        ("pg_catalog", "pg_ts_dict") => source.search_dictionaries(&mut table),
+        ("pg_catalog", "pg_ts_parser") => source.search_parsers(&mut table),
+        ("pg_catalog", "pg_ts_template") => source.search_templates(&mut table),
         ("information_schema", name) => source.information_schema(name, &mut table),
         (_, _) => {}
     }

@@ -204,3 +204,20 @@ SELECT id, karma <> ALL (SELECT score FROM stories) FROM users
 SELECT id FROM users u WHERE karma <> ALL (SELECT score FROM stories s WHERE s.author = u.id)
 SELECT id FROM users u WHERE (id, karma) <> ALL (SELECT author, score FROM stories WHERE score IS NOT NULL)
 SELECT id FROM users u WHERE (SELECT max(score) FROM stories s WHERE s.author = u.id) IN (SELECT score FROM stories)
+SELECT id, to_tsvector('english', title) FROM stories ORDER BY id
+SELECT id FROM comments WHERE to_tsvector('simple', body) @@ to_tsquery('simple', 'root | re:*')
+SELECT id FROM comments WHERE body @@ 'reply'
+SELECT to_tsvector('english', body) AS v, count(*) FROM comments GROUP BY v
+SELECT DISTINCT to_tsquery('simple', title) && 'x' FROM stories
+SELECT a.id, b.id FROM stories a JOIN stories b ON to_tsvector(a.title) = to_tsvector(b.title)
+SELECT max(id) FROM stories WHERE to_tsvector('simple', title) > 'six:1'::tsvector
+SELECT title FROM stories ORDER BY to_tsvector('simple', title), id
+SELECT title FROM stories ORDER BY title::tsquery DESC, id
+SELECT s.id, lexeme, positions, weights FROM stories s, unnest(setweight(to_tsvector('english', s.title || ' stories'), 'B')) WHERE s.id < 3
+SELECT tokid, token FROM ts_parse('default', 'a well-known http://x.com/y?z=1 <b>1.5</b> &amp; -3')
+SELECT alias, description FROM ts_token_type('default') WHERE tokid IN (1, 4, 5, 23)
+SELECT id, ts_rank(to_tsvector('english', title), q) FROM stories, to_tsquery('english', 'two | three') q WHERE to_tsvector('english', title) @@ q
+SELECT count(*) FROM generate_series(1, 200) n WHERE to_tsvector('simple', n::text || ' x') @@ to_tsquery('simple', '1:* & x')
+SELECT length(string_agg('word' || n || ':1', ' ')::tsvector) FROM generate_series(1, 100000) n
+SELECT length(string_agg('w' || n || ':1', ' ')::tsvector) FROM generate_series(1, 5000) n
+SELECT numnode(string_agg('w' || n, ' & ')::tsquery) FROM generate_series(1, 20000) n

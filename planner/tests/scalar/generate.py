@@ -8,7 +8,7 @@ directory = os.path.dirname(os.path.abspath(__file__))
 for path in sorted(glob.glob(os.path.join(directory, "*.txt"))):
     with open(path) as source:
         expressions = [line.rstrip("\n") for line in source if line.strip()]
-    script = ["\\set VERBOSITY verbose", "SET timezone = 'Europe/Berlin';", "\\pset tuples_only on", "\\pset format unaligned", "\\pset null '<NULL>'"]
+    script = ["\\set VERBOSITY verbose", "SET timezone = 'Europe/Berlin';", "SET client_min_messages = error;", "\\pset tuples_only on", "\\pset format unaligned", "\\pset null '<NULL>'"]
     for expression in expressions:
         script.append("\\echo '<<<'")
         script.append(f"SELECT ({expression})::text;")

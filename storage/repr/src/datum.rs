@@ -1,6 +1,6 @@
 //! One SQL value.
 
-use crate::{Array, Interval, Jsonb, Network, Numeric};
+use crate::{Array, Interval, Jsonb, Network, Numeric, TsQuery, TsVector};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -49,6 +49,10 @@ pub enum Datum {
     Network(Network),
     /// uuid
     Uuid([u8; 16]),
+    /// tsvector
+    TsVector(TsVector),
+    /// tsquery
+    TsQuery(TsQuery),
     /// jsonb
     Jsonb(Jsonb),
     /// An enum's label and its place in the enum's order.
@@ -77,6 +81,8 @@ impl Datum {
             Datum::Jsonb(Jsonb::Array(elements)) => elements.len() * size_of::<Jsonb>(),
             Datum::Jsonb(Jsonb::Object(pairs)) => pairs.len() * size_of::<(Arc<str>, Jsonb)>(),
             Datum::Record(fields) => fields.len() * size_of::<Datum>(),
+            Datum::TsVector(vector) => vector.bytes(),
+            Datum::TsQuery(query) => query.bytes(),
             Datum::Null
             | Datum::Bool(_)
             | Datum::Int2(_)
@@ -106,6 +112,7 @@ impl Datum {
             | Datum::Float8(_)
             | Datum::Bpchar(_)
             | Datum::Interval(_)
+            | Datum::TsQuery(_)
             | Datum::Jsonb(_)
             | Datum::Array(_)
             | Datum::Record(_) => true,
@@ -123,6 +130,7 @@ impl Datum {
             | Datum::Timestamptz(_)
             | Datum::Network(_)
             | Datum::Uuid(_)
+            | Datum::TsVector(_)
             | Datum::Enum { .. } => false,
         }
     }
@@ -210,6 +218,8 @@ impl Datum {
             (Datum::Interval(a), Datum::Interval(b)) => a.sql_cmp(b),
             (Datum::Network(a), Datum::Network(b)) => a.sql_cmp(b),
             (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),
+            (Datum::TsVector(a), Datum::TsVector(b)) => a.sql_cmp(b),
+            (Datum::TsQuery(a), Datum::TsQuery(b)) => a.sql_cmp(b),
             (Datum::Jsonb(a), Datum::Jsonb(b)) => a.sql_cmp(b),
             (Datum::Enum { position: a, .. }, Datum::Enum { position: b, .. }) => a.cmp(b),
             (Datum::Array(a), Datum::Array(b)) => slice_cmp(&a.elements, &b.elements)

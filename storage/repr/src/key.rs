@@ -7,6 +7,7 @@
 //! text, bytea tag, bytes with 00 as 00 FF, 00 00
 //! floats      tag, 8 bytes in total order (-0 as 0, one NaN, greatest)
 //! numeric     tag, class, decimal exponent, two digits a byte (1..=100), 00; inverted if negative
+//! tsvector    tag, its size, how many lexemes; each with its positions inverted; tsquery likewise
 //! nested      tag, elements, 00, then what breaks ties
 //! ```
 //!
@@ -16,12 +17,16 @@
 
 pub mod decode;
 
-use crate::{Datum, Jsonb, Numeric};
+use crate::text_search::query::{checksum, key_code};
+use crate::text_search::{Position, QueryItem, TsQuery, TsVector};
+use crate::{Datum, Jsonb, Network, Numeric};
 use num_bigint::Sign;
 
 const NULLS_FIRST: u8 = 0x00;
 const NULLS_LAST: u8 = 0xFF;
 const END: u8 = 0x00;
+/// What ends a text or bytes: without it their code is how all begin that begin as they do.
+pub const END_BYTES: usize = 2;
 const FALSE: u8 = 0x10;
 const TRUE: u8 = 0x11;
 const FLOAT: u8 = 0x12;
@@ -33,6 +38,8 @@ const JSONB: u8 = 0x17;
 const ARRAY: u8 = 0x18;
 const RECORD: u8 = 0x19;
 const NETWORK: u8 = 0x1A;
+const TSVECTOR: u8 = 0x1B;
+const TSQUERY: u8 = 0x1C;
 
 /// Appends the ascending code of a datum, NULLs last.
 pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
@@ -66,14 +73,13 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             encode_int(out, i128::from(*value));
         }
         Datum::Interval(value) => encode_int(out, value.comparison_value()),
-        Datum::Network(value) => {
-            out.push(NETWORK);
-            value.append_order(out);
-        }
+        Datum::Network(value) => encode_network(out, value),
         Datum::Uuid(bytes) => {
             out.push(UUID);
             out.extend_from_slice(bytes);
         }
+        Datum::TsVector(vector) => encode_ts_vector(out, vector),
+        Datum::TsQuery(query) => encode_ts_query(out, query),
         Datum::Jsonb(value) => {
             out.push(JSONB);
             encode_jsonb(out, value);
@@ -162,6 +168,66 @@ fn encode_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
         }
     }
     out.extend_from_slice(&[0, 0]);
+}
+
+fn encode_network(out: &mut Vec<u8>, value: &Network) {
+    out.push(NETWORK);
+    value.append_order(out);
+}
+
+/// Its size first, then its lexemes; those with positions come before those without, more positions before fewer, later ones
+/// before earlier ones.
+fn encode_ts_vector(out: &mut Vec<u8>, vector: &TsVector) {
+    out.push(TSVECTOR);
+    encode_int(out, i128::from(vector.stored_bytes()));
+    encode_int(out, vector.len() as i128);
+    for (lexeme, positions) in vector.iter() {
+        out.push(u8::from(positions.is_empty()));
+        encode_bytes(out, lexeme.as_bytes());
+        out.extend_from_slice(&(!(positions.len() as u16)).to_be_bytes());
+        for position in positions {
+            out.extend_from_slice(&(!Position::rank(*position)).to_be_bytes());
+        }
+    }
+}
+
+/// How many items there are and the bytes of its lexemes, then the items: operators before operands, greater ones before
+/// smaller ones, lexemes by their checksums. A phrase's distance counts last.
+fn encode_ts_query(out: &mut Vec<u8>, query: &TsQuery) {
+    out.push(TSQUERY);
+    encode_int(out, query.items().len() as i128);
+    encode_int(out, query.lexeme_bytes() as i128);
+    // Of each phrase that is open: how many operands are still to come, and its distance.
+    let mut open: Vec<(u8, u16)> = Vec::new();
+    for item in query.items() {
+        match item {
+            QueryItem::Operator { operator, .. } => {
+                out.push(key_code(*operator));
+                open.push(operator.shape());
+                continue;
+            }
+            QueryItem::Operand(operand) => {
+                out.push(u8::MAX);
+                encode_int(out, -i128::from(checksum(&operand.lexeme)));
+                encode_bytes(out, operand.lexeme.as_bytes());
+            }
+        }
+        while let Some((operands, distance)) = open.last_mut() {
+            *operands -= 1;
+            if *operands > 0 {
+                break;
+            }
+            out.extend_from_slice(&(!*distance).to_be_bytes());
+            open.pop();
+        }
+    }
+}
+
+/// What a query is ordered by.
+pub(crate) fn query_code(query: &TsQuery) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode_ts_query(&mut out, query);
+    out
 }
 
 const NUMERIC_NEGATIVE_INFINITY: u8 = 1;

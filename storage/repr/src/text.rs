@@ -19,7 +19,7 @@ use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_timestam
 use crate::datetime::{self, DateStyle, Zone, round_to_precision};
 use crate::interval::IntervalStyle;
 use crate::numeric::write_decimal;
-use crate::{Datum, Id, Interval, Jsonb, Network, Numeric, ScalarType, Value, ValueError};
+use crate::{Datum, Id, Interval, Jsonb, Network, Numeric, ScalarType, TsQuery, TsVector, Value, ValueError};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -105,6 +105,8 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         | ScalarType::Regoperator
         | ScalarType::Regrole
         | ScalarType::Regcollation
+        | ScalarType::Regconfig
+        | ScalarType::Regdictionary
         | ScalarType::Regnamespace => Datum::Oid(scalar::parse_object(scalar, text, context)?),
         ScalarType::Float4 => Datum::Float4(parse_float4(text)?),
         ScalarType::Float8 => Datum::Float8(parse_float8(text)?),
@@ -128,6 +130,8 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::Inet => Datum::Network(Network::parse(text, false)?),
         ScalarType::Cidr => Datum::Network(Network::parse(text, true)?),
         ScalarType::Uuid => Datum::Uuid(parse_uuid(text)?),
+        ScalarType::TsVector => Datum::TsVector(TsVector::parse(scalar::without_zero_bytes(text)?)?),
+        ScalarType::TsQuery => Datum::TsQuery(TsQuery::parse(scalar::without_zero_bytes(text)?)?),
         ScalarType::Json => {
             crate::jsonb::validate_json(text)?;
             Datum::Text(Arc::from(text))
@@ -194,6 +198,8 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
         Value::Interval(value) => out.push_str(&value.format(context.interval_style)),
         Value::Network(value) => out.push_str(&value.shown(*scalar == ScalarType::Cidr)),
         Value::Uuid(bytes) => out.push_str(&format_uuid(bytes)),
+        Value::TsVector(vector) => vector.write_text(out),
+        Value::TsQuery(query) => query.write_text(out),
         Value::Jsonb(value) => value.write_text(out),
         Value::Array(array) => nested::write_array(out, &array, scalar, context),
         Value::Record(fields) => nested::write_record(out, &fields, scalar, context),

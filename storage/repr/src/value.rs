@@ -3,7 +3,7 @@
 //! What writes values out (text here, the wire's formats above) is written once, over this, so that a row can be
 //! sent as it is packed, without a datum made of it first. Never outlives what it was read from.
 
-use crate::{Array, Datum, Interval, Jsonb, Network, Numeric};
+use crate::{Array, Datum, Interval, Jsonb, Network, Numeric, TsQuery, TsVector};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -81,6 +81,10 @@ pub enum Value<'a> {
     Network(Network),
     /// uuid
     Uuid(&'a [u8; 16]),
+    /// tsvector
+    TsVector(TsVector),
+    /// tsquery
+    TsQuery(TsQuery),
     /// jsonb
     Jsonb(Held<'a, Jsonb>),
     /// An enum's label, in UTF-8.
@@ -126,6 +130,8 @@ impl Value<'_> {
             Value::Interval(value) => Datum::Interval(value),
             Value::Network(value) => Datum::Network(value),
             Value::Uuid(bytes) => Datum::Uuid(*bytes),
+            Value::TsVector(vector) => Datum::TsVector(vector),
+            Value::TsQuery(query) => Datum::TsQuery(query),
             Value::Jsonb(value) => Datum::Jsonb(value.into_own()),
             Value::Enum { position, label } => Datum::Enum { position, label: shared(label)? },
             Value::Array(array) => Datum::Array(array),
@@ -163,6 +169,8 @@ impl Datum {
             Datum::Interval(value) => Value::Interval(*value),
             Datum::Network(value) => Value::Network(*value),
             Datum::Uuid(bytes) => Value::Uuid(bytes),
+            Datum::TsVector(vector) => Value::TsVector(vector.clone()),
+            Datum::TsQuery(query) => Value::TsQuery(query.clone()),
             Datum::Jsonb(value) => Value::Jsonb(Held::Lent(value)),
             Datum::Enum { position, label } => Value::Enum { position: *position, label: label.as_bytes() },
             Datum::Array(array) => Value::Array(array.clone()),

@@ -2,7 +2,9 @@
 #![allow(dead_code)]
 
 use num_bigint::BigInt;
-use repr::{Array, Datum, Interval, Jsonb, Network, Numeric};
+use repr::text_search::query::Polish;
+use repr::text_search::{Operator, Position};
+use repr::{Array, Datum, Interval, Jsonb, Network, Numeric, TsQuery, TsVector};
 use std::sync::Arc;
 
 /// A small deterministic generator (splitmix64).
@@ -82,6 +84,52 @@ impl Random {
         }
     }
 
+    /// One of few networks, so that they meet, within one another and not.
+    pub fn network(&mut self) -> Network {
+        let bytes: Vec<u8> = match self.below(2) {
+            0 => (0..4).map(|_| [0, 10, 255][self.below(3) as usize]).collect(),
+            _ => (0..16).map(|_| [0, 1, 255][self.below(3) as usize]).collect(),
+        };
+        let length = self.below(bytes.len() as u64 * 8 + 1) as u8;
+        Network::of_bytes(&bytes, length).expect("a length of its family")
+    }
+
+    /// A document of few lexemes, some of them without positions.
+    pub fn ts_vector(&mut self) -> TsVector {
+        let mut lexemes = Vec::new();
+        for _ in 0..self.below(4) {
+            let lexeme = ["a", "ab", "b", "é", "'"][self.below(5) as usize].to_owned();
+            let positions = (0..self.below(4)).map(|_| Position::new(1 + self.below(3) as u16, self.below(4) as u8));
+            lexemes.push((lexeme, positions.collect()));
+        }
+        TsVector::of_lexemes(lexemes).expect("it is small")
+    }
+
+    /// A query of few items.
+    pub fn ts_query(&mut self) -> TsQuery {
+        let mut polish = Polish::default();
+        let mut parts = 0;
+        for _ in 0..self.below(8) {
+            match self.below(3) {
+                0 if parts > 1 => {
+                    let operators = [Operator::And, Operator::Or, Operator::Phrase(1), Operator::Phrase(2)];
+                    polish.push_operator(operators[self.below(4) as usize]);
+                    parts -= 1;
+                }
+                1 if parts > 0 => polish.push_operator(Operator::Not),
+                _ => {
+                    let lexeme = ["a", "ab", "b", "é"][self.below(4) as usize];
+                    polish.push_operand(lexeme, self.below(16) as u8, self.below(2) == 0).expect("it is small");
+                    parts += 1;
+                }
+            }
+        }
+        for _ in 1..parts {
+            polish.push_operator(Operator::And);
+        }
+        polish.finish().expect("each operator has its operands")
+    }
+
     /// A datum of the kind numbered `kind`; kinds compare only among themselves.
     pub fn datum(&mut self, kind: u64) -> Datum {
         if self.below(12) == 0 {
@@ -127,15 +175,7 @@ impl Random {
             }),
             12 => Datum::Uuid([self.below(3) as u8; 16]),
             13 => Datum::Jsonb(self.jsonb(2)),
-            14 => {
-                // Few enough that networks meet, within one another and not.
-                let bytes: Vec<u8> = match self.below(2) {
-                    0 => (0..4).map(|_| [0, 10, 255][self.below(3) as usize]).collect(),
-                    _ => (0..16).map(|_| [0, 1, 255][self.below(3) as usize]).collect(),
-                };
-                let length = self.below(bytes.len() as u64 * 8 + 1) as u8;
-                Datum::Network(Network::of_bytes(&bytes, length).expect("a length of its family"))
-            }
+            14 => Datum::Network(self.network()),
             15 => {
                 let position = self.below(4) as u32;
                 Datum::Enum { position, label: Arc::from(format!("label {position}")) }
@@ -150,10 +190,12 @@ impl Random {
                     Datum::Array(Arc::new(Array::vector((0..rows).map(|_| self.datum(kind)).collect())))
                 }
             }
+            17 => Datum::TsVector(self.ts_vector()),
+            18 => Datum::TsQuery(self.ts_query()),
             _ => Datum::Record(Arc::from(vec![self.datum(0), self.datum(3), self.datum(4)])),
         }
     }
 }
 
 /// How many kinds `Random::datum` knows.
-pub const KINDS: u64 = 18;
+pub const KINDS: u64 = 20;

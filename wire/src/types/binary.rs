@@ -10,7 +10,7 @@ use bytes::BufMut;
 use engine::SqlError;
 use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
-use repr::{Array, ColumnType, Datum, Interval, Network, ScalarType, Value};
+use repr::{Array, ColumnType, Datum, Interval, Network, ScalarType, TsQuery, TsVector, Value};
 use std::sync::Arc;
 
 const JSONB_VERSION: u8 = 1;
@@ -61,6 +61,8 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             value.append_to(out);
         }
         Value::Uuid(value) => out.put_slice(value),
+        Value::TsVector(vector) => vector.encode(out),
+        Value::TsQuery(query) => query.encode(out),
         value @ Value::Jsonb(_) => {
             out.put_u8(JSONB_VERSION);
             text::encode(value, scalar, context, out)?;
@@ -110,6 +112,8 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
         Datum::Network(_) if declared == Some(&ScalarType::Cidr) => return None,
         Datum::Network(_) => ScalarType::Inet,
         Datum::Uuid(_) => ScalarType::Uuid,
+        Datum::TsVector(_) => ScalarType::TsVector,
+        Datum::TsQuery(_) => ScalarType::TsQuery,
         Datum::Jsonb(_) => ScalarType::Jsonb,
         Datum::Array(_) if declared.is_some_and(|declared| declared.element().is_some()) => return None,
         Datum::Array(array) => {
@@ -215,6 +219,8 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         | ScalarType::Regoperator
         | ScalarType::Regrole
         | ScalarType::Regcollation
+        | ScalarType::Regconfig
+        | ScalarType::Regdictionary
         | ScalarType::Regnamespace => Datum::Oid(u32::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Float4 => Datum::Float4(f32::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Float8 => Datum::Float8(f64::from_be_bytes(fixed(&mut body)?)),
@@ -236,6 +242,8 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
             return text::decode(&bytes[1..], scalar, context);
         }
         ScalarType::Bytea => return Ok(Datum::Bytea(bytes.into())),
+        ScalarType::TsVector => return Ok(Datum::TsVector(TsVector::decode(bytes)?)),
+        ScalarType::TsQuery => return Ok(Datum::TsQuery(TsQuery::decode(bytes)?)),
         ScalarType::Date => match i32::from_be_bytes(fixed(&mut body)?) {
             date @ (i32::MIN | i32::MAX | DATE_MIN..DATE_END) => Datum::Date(date),
             _ => return Err(SqlError::new("22008", "date out of range")),
@@ -246,12 +254,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         },
         ScalarType::Timestamp => Datum::Timestamp(timestamp(&mut body)?),
         ScalarType::Timestamptz => Datum::Timestamptz(timestamp(&mut body)?),
-        ScalarType::Interval => {
-            let micros = i64::from_be_bytes(fixed(&mut body)?);
-            let days = body.int4()?;
-            let months = body.int4()?;
-            Datum::Interval(Interval { months, days, micros })
-        }
+        ScalarType::Interval => Datum::Interval(interval(&mut body)?),
         ScalarType::Inet | ScalarType::Cidr => Datum::Network(network(&mut body, scalar)?),
         ScalarType::Uuid => Datum::Uuid(fixed(&mut body)?),
         ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
@@ -264,6 +267,14 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
     };
     body.end().map_err(|_| SqlError::new("22P03", "incorrect binary data format"))?;
     Ok(datum)
+}
+
+/// Reads an interval: its microseconds, days and months.
+fn interval(body: &mut Body<'_>) -> Result<Interval, SqlError> {
+    let micros = i64::from_be_bytes(fixed(body)?);
+    let days = body.int4()?;
+    let months = body.int4()?;
+    Ok(Interval { months, days, micros })
 }
 
 /// Reads an address of a network: its family, its length, what it is, and its bytes.

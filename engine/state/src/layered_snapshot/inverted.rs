@@ -62,7 +62,9 @@ impl LayeredSnapshot {
     fn collect(&self, order: &Order, shape: &TableShape, wanted: &Wanted, found: &mut BTreeSet<RowKey>) -> Option<()> {
         match wanted {
             Wanted::All => self.collect_entries(order, shape, 0..order.entries.len(), found),
-            Wanted::By(value) => self.collect_entries(order, shape, ranks(order, value), found),
+            Wanted::By(value) | Wanted::ByPrefix(value) => {
+                self.collect_entries(order, shape, ranks(order, value), found)
+            }
             Wanted::Every(parts) => {
                 let fewest = parts.iter().min_by_key(|part| rows_at_most(order, part));
                 fewest.map_or(Some(()), |part| self.collect(order, shape, part, found))
@@ -89,7 +91,7 @@ impl LayeredSnapshot {
 fn rows_at_most(order: &Order, wanted: &Wanted) -> usize {
     match wanted {
         Wanted::All => order.rows,
-        Wanted::By(value) => ranks(order, value).len(),
+        Wanted::By(value) | Wanted::ByPrefix(value) => ranks(order, value).len(),
         Wanted::Every(parts) => parts.iter().map(|part| rows_at_most(order, part)).min().unwrap_or(order.rows),
         Wanted::Any(parts) => parts.iter().map(|part| rows_at_most(order, part)).sum(),
     }

@@ -66,7 +66,7 @@ const SYMBOLS: [(&str, Comparison); 8] = [
 ];
 
 /// Pairs that are compared as they are; all others by way of implicit casts.
-const TYPES: [(&str, &str); 26] = [
+const TYPES: [(&str, &str); 28] = [
     ("bool", "bool"),
     ("int2", "int2"),
     ("int4", "int4"),
@@ -89,6 +89,8 @@ const TYPES: [(&str, &str); 26] = [
     ("interval", "interval"),
     ("inet", "inet"),
     ("uuid", "uuid"),
+    ("tsvector", "tsvector"),
+    ("tsquery", "tsquery"),
     ("jsonb", "jsonb"),
     ("oidvector", "oidvector"),
     ("anyarray", "anyarray"),

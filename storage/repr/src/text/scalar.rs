@@ -74,6 +74,12 @@ pub(super) fn parse_object(kind: &ScalarType, text: &str, context: &TextContext)
         ScalarType::Regcollation => {
             ValueError::new("42704", format!("collation \"{text}\" for encoding \"UTF8\" does not exist"))
         }
+        ScalarType::Regconfig => {
+            ValueError::new("42704", format!("text search configuration \"{text}\" does not exist"))
+        }
+        ScalarType::Regdictionary => {
+            ValueError::new("42704", format!("text search dictionary \"{text}\" does not exist"))
+        }
         ScalarType::Regnamespace => ValueError::new("3F000", format!("schema \"{text}\" does not exist")),
         _ => ValueError::new("42704", format!("type \"{text}\" does not exist")),
     })

@@ -191,6 +191,8 @@ types! {
     Inet: 869, 1041; "inet", "inet"; -1, 'I'; More { preferred: true, equality: Equality::Networks, ..USUAL };
     Cidr: 650, 651; "cidr", "cidr"; -1, 'I'; More { equality: Equality::Networks, ..USUAL };
     Uuid: 2950, 2951; "uuid", "uuid"; 16, 'U'; USUAL;
+    TsVector: 3614, 3643; "tsvector", "tsvector"; -1, 'U'; USUAL;
+    TsQuery: 3615, 3645; "tsquery", "tsquery"; -1, 'U'; More { several_writings: true, ..USUAL };
     Json: 114, 199; "json", "json"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
     Jsonb: 3802, 3807; "jsonb", "jsonb"; -1, 'U'; More { several_writings: true, ..USUAL };
     Regclass: 2205, 2210; "regclass", "regclass"; 4, 'N'; NAMED;
@@ -201,6 +203,8 @@ types! {
     Regoperator: 2204, 2209; "regoperator", "regoperator"; 4, 'N'; NAMED;
     Regrole: 4096, 4097; "regrole", "regrole"; 4, 'N'; NAMED;
     Regcollation: 4191, 4192; "regcollation", "regcollation"; 4, 'N'; NAMED;
+    Regconfig: 3734, 3735; "regconfig", "regconfig"; 4, 'N'; NAMED;
+    Regdictionary: 3769, 3770; "regdictionary", "regdictionary"; 4, 'N'; NAMED;
     Regnamespace: 4089, 4090; "regnamespace", "regnamespace"; 4, 'N'; NAMED;
     Int2Vector: 22, 1006; "int2vector", "int2vector"; -1, 'A'; More { element: 21, ..USUAL };
     OidVector: 30, 1013; "oidvector", "oidvector"; -1, 'A'; More { element: 26, ..USUAL };

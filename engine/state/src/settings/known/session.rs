@@ -46,7 +46,7 @@ pub(super) static KNOWN: &[KnownSetting] = &[
     text("DateStyle", "ISO, MDY", TextKind::DateStyle, LOCALE, "Sets the display format for date and time values.").further("Also controls interpretation of ambiguous date inputs."),
     text("default_table_access_method", "heap", TextKind::AccessMethod, STATEMENT, "Sets the default table access method for new tables."),
     text("default_tablespace", "", TextKind::Tablespace, STATEMENT, "Sets the default tablespace to create tables and indexes in.").further("An empty string selects the database's default tablespace."),
-    text("default_text_search_config", "pg_catalog.simple", TextKind::SearchConfiguration, LOCALE, "Sets default text search configuration."),
+    text("default_text_search_config", "pg_catalog.english", TextKind::SearchConfiguration, LOCALE, "Sets default text search configuration."),
     one_of("default_toast_compression", "pglz", &COMPRESSIONS, STATEMENT, "Sets the default compression method for compressible values."),
     boolean("default_transaction_deferrable", "off", STATEMENT, "Sets the default deferrable status of new transactions."),
     one_of("default_transaction_isolation", "read committed", &ISOLATION_LEVELS, STATEMENT, "Sets the transaction isolation level of each new transaction."),

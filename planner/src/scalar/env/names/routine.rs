@@ -1,8 +1,12 @@
-//! Names of functions, operators and collations: regproc, regprocedure, regoper, regoperator, regcollation.
+//! Names of functions, operators, collations, and what texts are searched by: regproc, regprocedure, regoper, regoperator,
+//! regcollation, regconfig, regdictionary.
 //!
 //! All of them are in pg_catalog, which is always searched.
 
 use crate::scalar::collation;
+use crate::scalar::func::text_search::configuration::{
+    CONFIGURATIONS, DICTIONARIES, configuration_named, dictionary_named,
+};
 use crate::scalar::func::{parse_identifier, quote_identifier};
 use crate::system::builtin::{self, Record, function, type_name};
 use repr::{Collation, Id, ScalarType, ValueError};
@@ -27,6 +31,12 @@ pub(super) fn name(kind: &ScalarType, oid: Id) -> Option<String> {
                 id => type_name(id),
             };
             Some(format!("{}({},{})", operator.text("oprname"), operand("oprleft")?, operand("oprright")?))
+        }
+        ScalarType::Regconfig => {
+            CONFIGURATIONS.iter().find(|found| found.oid() == oid).map(|found| found.name().to_owned())
+        }
+        ScalarType::Regdictionary => {
+            DICTIONARIES.iter().find(|found| found.oid() == oid).map(|found| found.name().to_owned())
         }
         ScalarType::Regcollation => collation::name(Collation(oid)).map(quote_identifier),
         _ => None,
@@ -76,6 +86,8 @@ pub(super) fn oid(
             let is_meant = |operator: &Record| (operator.id("oprleft"), operator.id("oprright")) == (*left, *right);
             Ok(operators_named(name).find(is_meant).map(|operator| operator.id("oid")))
         }
+        ScalarType::Regconfig => Ok(configuration_named(name)),
+        ScalarType::Regdictionary => Ok(dictionary_named(name)),
         ScalarType::Regcollation => {
             let wanted = unqualified(name);
             Ok(wanted.as_deref().and_then(collation::named).map(|found| found.0))

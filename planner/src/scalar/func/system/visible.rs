@@ -1,6 +1,8 @@
 //! pg_…_is_visible: whether an object is found by its name alone. Unknown OIDs give NULL, as in PostgreSQL.
 
 use super::super::arguments::oid;
+use super::super::text_search::PARSER;
+use super::super::text_search::configuration::{CONFIGURATIONS, DICTIONARIES};
 use super::super::{FunctionDefinition, strict};
 use super::{Answer, EvalContext};
 use crate::scalar::collation;
@@ -59,8 +61,16 @@ pub(in super::super) const VISIBLE: &[FunctionDefinition] = &[
     .stable(),
     strict("pg_conversion_is_visible(oid) bool", nothing).stable(),
     strict("pg_statistics_obj_is_visible(oid) bool", nothing).stable(),
-    strict("pg_ts_config_is_visible(oid) bool", nothing).stable(),
-    strict("pg_ts_dict_is_visible(oid) bool", nothing).stable(),
-    strict("pg_ts_parser_is_visible(oid) bool", nothing).stable(),
-    strict("pg_ts_template_is_visible(oid) bool", nothing).stable(),
+    strict("pg_ts_config_is_visible(oid) bool", |_, a, _| {
+        let id = oid(&a[0])?;
+        known(CONFIGURATIONS.iter().any(|known| known.oid() == id))
+    })
+    .stable(),
+    strict("pg_ts_dict_is_visible(oid) bool", |_, a, _| {
+        let id = oid(&a[0])?;
+        known(DICTIONARIES.iter().any(|known| known.oid() == id))
+    })
+    .stable(),
+    strict("pg_ts_parser_is_visible(oid) bool", |_, a, _| known(oid(&a[0])? == PARSER)).stable(),
+    strict("pg_ts_template_is_visible(oid) bool", |_, a, _| known(matches!(oid(&a[0])?, 3727 | 13150))).stable(),
 ];

@@ -1,0 +1,115 @@
+//! Tags, comments and entities.
+
+use super::super::TokenKind as K;
+use super::State as S;
+use super::Test::{Alnum, Any, AsciiLetter, Digit, End, Hex, Is, Space};
+use super::{Act, Beside, Rule, attempt, fail, found_after_all, found_surely, next, rule, stay, with};
+
+pub(super) const RULES: &[(S, &[Rule])] = &[
+    (
+        S::EntityFirst,
+        &[
+            fail(End),
+            next(Is(b'#'), S::EntityNumberFirst),
+            next(AsciiLetter, S::Entity),
+            next(Is(b':'), S::Entity),
+            next(Is(b'_'), S::Entity),
+            fail(Any),
+        ],
+    ),
+    (
+        S::Entity,
+        &[
+            fail(End),
+            stay(Alnum),
+            stay(Is(b':')),
+            stay(Is(b'_')),
+            stay(Is(b'.')),
+            stay(Is(b'-')),
+            next(Is(b';'), S::EntityEnd),
+            fail(Any),
+        ],
+    ),
+    (
+        S::EntityNumberFirst,
+        &[
+            fail(End),
+            next(Is(b'x'), S::EntityHexFirst),
+            next(Is(b'X'), S::EntityHexFirst),
+            next(Digit, S::EntityNumber),
+            fail(Any),
+        ],
+    ),
+    (S::EntityHexFirst, &[fail(End), next(Hex, S::EntityHex), fail(Any)]),
+    (S::EntityNumber, &[fail(End), stay(Digit), next(Is(b';'), S::EntityEnd), fail(Any)]),
+    (S::EntityHex, &[fail(End), stay(Hex), next(Is(b';'), S::EntityEnd), fail(Any)]),
+    (S::EntityEnd, &[found_after_all(Any, K::Entity, S::Base)]),
+    (
+        S::TagFirst,
+        &[
+            fail(End),
+            attempt(Is(b'/'), S::TagCloseFirst),
+            attempt(Is(b'!'), S::CommentFirst),
+            attempt(Is(b'?'), S::XmlFirst),
+            attempt(AsciiLetter, S::TagName),
+            attempt(Is(b':'), S::TagName),
+            attempt(Is(b'_'), S::TagName),
+            fail(Any),
+        ],
+    ),
+    (S::XmlFirst, &[fail(End), next(Is(b'x'), S::Tag), fail(Any)]),
+    (S::TagCloseFirst, &[fail(End), next(AsciiLetter, S::TagName), fail(Any)]),
+    (
+        S::TagName,
+        &[
+            fail(End),
+            next(Is(b'/'), S::TagSlash),
+            with(Beside::Tag, next(Is(b'>'), S::TagEnd)),
+            with(Beside::Tag, next(Space, S::Tag)),
+            stay(Alnum),
+            stay(Is(b':')),
+            stay(Is(b'_')),
+            stay(Is(b'.')),
+            stay(Is(b'-')),
+            fail(Any),
+        ],
+    ),
+    (S::TagSlash, &[fail(End), next(Is(b'>'), S::TagEnd), fail(Any)]),
+    (
+        S::Tag,
+        &[
+            fail(End),
+            with(Beside::Tag, next(Is(b'>'), S::TagEnd)),
+            next(Is(b'\''), S::TagQuoted),
+            next(Is(b'"'), S::TagDoubleQuoted),
+            stay(AsciiLetter),
+            stay(Digit),
+            stay(Is(b'=')),
+            stay(Is(b'-')),
+            stay(Is(b'_')),
+            stay(Is(b'#')),
+            stay(Is(b'/')),
+            stay(Is(b':')),
+            stay(Is(b'.')),
+            stay(Is(b'&')),
+            stay(Is(b'?')),
+            stay(Is(b'%')),
+            stay(Is(b'~')),
+            with(Beside::Tag, stay(Space)),
+            fail(Any),
+        ],
+    ),
+    (S::TagQuoted, &[fail(End), attempt(Is(b'\\'), S::TagEscaped), next(Is(b'\''), S::Tag), stay(Any)]),
+    (S::TagDoubleQuoted, &[fail(End), attempt(Is(b'\\'), S::TagEscaped), next(Is(b'"'), S::Tag), stay(Any)]),
+    (S::TagEscaped, &[fail(End), rule(Any, Act::Join, None)]),
+    (S::TagEnd, &[found_surely(Any, K::Tag, S::Base)]),
+    (S::CommentEnd, &[found_surely(Any, K::Tag, S::Base)]),
+    (
+        S::CommentFirst,
+        &[fail(End), next(Is(b'-'), S::CommentSecond), next(Is(b'D'), S::Tag), next(Is(b'd'), S::Tag), fail(Any)],
+    ),
+    (S::CommentSecond, &[fail(End), next(Is(b'-'), S::Comment), fail(Any)]),
+    (S::Comment, &[fail(End), next(Is(b'-'), S::CommentCloseFirst), stay(Any)]),
+    (S::CommentCloseFirst, &[fail(End), next(Is(b'-'), S::CommentCloseSecond), next(Any, S::Comment)]),
+    (S::CommentCloseSecond, &[fail(End), stay(Is(b'-')), next(Is(b'>'), S::CommentEnd), next(Any, S::Comment)]),
+];
