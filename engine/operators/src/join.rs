@@ -12,10 +12,11 @@
 //! Whether a key has rows is told by how many it has: its rows are not looked at.
 //!
 //! A NULL in a key matches nothing unless the join is null-safe; such rows are never held. Once, what is held is charged to
-//! the query. Kept, differential's join yields after some two million pairs, so cross joins stay interruptible.
+//! the query. Kept, a join yields after a million rows, in the middle of a key, too, so that cross joins stay interruptible.
 
 pub mod by_range;
 mod held;
+mod pairs;
 
 use crate::context::{Bundle, Context, Errors, RenderTime, Rows, both, split_operator};
 use crate::groups::split;
@@ -23,17 +24,16 @@ use crate::mfp;
 use crate::once::{Keeping, OneShot, Pull};
 use arrangements::arrangement::{Bytes, FlatBytes, Key, RowsByKey, arrange, concatenate, distinct_keys, metered};
 use arrangements::meter::Meter;
-use differential_dataflow::consolidation::ConsolidatingContainerBuilder;
-use differential_dataflow::operators::join::join_traces;
+use differential_dataflow::operators::join::join_with_tactic;
 use differential_dataflow::{AsCollection, Data, VecCollection};
 use held::{JoinSides, Keys};
+use pairs::PairsTactic;
 use planner::plan::MatchKind;
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
 use repr::row::RowIter;
 use repr::{Datum, Row, ValueError, key, poll};
 use state::SqlError;
 use state::interrupt::Ticker;
-use timely::container::PushInto;
 
 /// The join, borrowed from its plan node.
 #[derive(Clone, Copy)]
@@ -284,22 +284,15 @@ fn pairs<'s, T: RenderTime, D: Data>(
     mut logic: impl FnMut(Bytes<'_>, Bytes<'_>) -> Option<D> + 'static,
 ) -> VecCollection<'s, T, D, isize> {
     let watch = context.watch.clone();
-    join_traces::<_, _, _, _, ConsolidatingContainerBuilder<_>>(
-        left,
-        right,
-        move |_key, left: Bytes<'_>, right: Bytes<'_>, time, left_copies, right_copies, updates| match left_copies
-            .checked_mul(*right_copies)
-            .filter(|copies| copies.unsigned_abs() <= COPIES_MAX)
-        {
-            Some(copies) => {
-                if let Some(data) = logic(left, right) {
-                    updates.push_into((data, time, copies));
-                }
-            }
-            None => watch.fail(too_many_copies()),
-        },
-    )
-    .as_collection()
+    let pairing = move |left: Bytes<'_>, right: Bytes<'_>, left_copies: isize, right_copies: isize| {
+        let copies = left_copies.checked_mul(right_copies).filter(|copies| copies.unsigned_abs() <= COPIES_MAX);
+        let Some(copies) = copies else {
+            watch.fail(too_many_copies());
+            return None;
+        };
+        Some((logic(left, right)?, copies))
+    };
+    join_with_tactic(left, right, PairsTactic::new(pairing)).as_collection()
 }
 
 /// So many copies of a row are no more counted: some 10^12.
