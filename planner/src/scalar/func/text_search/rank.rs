@@ -3,6 +3,7 @@
 //! Single and double precision are mixed as in PostgreSQL, so that ranks are the same to the last digit.
 
 mod cover;
+mod sort;
 
 pub(super) use cover::cover_density;
 
@@ -55,7 +56,7 @@ pub(super) fn frequency(weights: &Weights, vector: &TsVector, query: &TsQuery, m
         return Ok(0.0);
     }
     let joins = matches!(query.items()[0], QueryItem::Operator { operator: Operator::And | Operator::Phrase(_), .. });
-    let operands = distinct(query);
+    let operands = distinct(query)?;
     let mut rank = if joins && operands.len() > 1 {
         of_all(weights, vector, &operands)?
     } else {
@@ -83,11 +84,11 @@ pub(super) fn frequency(weights: &Weights, vector: &TsVector, query: &TsQuery, m
 }
 
 /// The lexemes that are looked for, ascending, each once.
-fn distinct(query: &TsQuery) -> Vec<&Operand> {
+fn distinct(query: &TsQuery) -> Result<Vec<&Operand>, ValueError> {
     let mut operands: Vec<&Operand> = query.operands().map(|(_, operand)| operand).collect();
-    operands.sort_by(|a, b| a.lexeme.as_bytes().cmp(b.lexeme.as_bytes()));
+    sort::sort(&mut operands, &|a, b| a.lexeme.as_bytes().cmp(b.lexeme.as_bytes()))?;
     operands.dedup_by(|a, b| a.lexeme == b.lexeme);
-    operands
+    Ok(operands)
 }
 
 /// How many positions there are; a lexeme without any counts once.
