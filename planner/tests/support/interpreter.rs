@@ -365,7 +365,8 @@ impl Run<'_> {
         let rows = rows.map(|(at, row)| (Datum::Bytea((at as u32).to_be_bytes().as_slice().into()), row.clone()));
         let own = |columns: &[usize], row: &Row| columns.iter().map(|column| row[*column].clone()).collect::<Row>();
         Ok(match access {
-            Access::Scan | Access::Listed { .. } => rows.collect(),
+            // What an inverted index finds may be too much, so all will do.
+            Access::Scan | Access::Listed { .. } | Access::Inverted { .. } => rows.collect(),
             Access::Lookup { lookup, keys, .. } => {
                 let columns = self.lookup_columns(relation, *lookup);
                 let mut wanted_keys = Vec::with_capacity(keys.len());

@@ -11,10 +11,9 @@
 use arrangements::arrangement::{Bytes, RowBatch};
 use differential_dataflow::Data;
 use differential_dataflow::consolidation::{consolidate_from, consolidate_updates};
-use differential_dataflow::lattice::Lattice;
 use differential_dataflow::operators::join::{Fresh, JoinTactic};
 use differential_dataflow::trace::cursor::{CursorList, cursor_list};
-use differential_dataflow::trace::{BatchReader, Cursor, Navigable};
+use differential_dataflow::trace::{Cursor, Navigable};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::rc::Rc;
