@@ -12,6 +12,7 @@ pub mod definition;
 pub mod dialect;
 mod explain_options;
 pub(crate) mod frame_exclusion;
+mod frame_offset;
 mod grammar;
 mod guarded;
 mod index;
@@ -137,7 +138,8 @@ fn read_tokens<T>(
     let tokens = table_command::written_out(tokens, lines)?;
     let tokens = row_lock::rewritten(row_limit::rewritten(tokens, lines)?, lines)?;
     let (tokens, overriding) = overriding::taken_out(arbiter::taken_out(tokens));
-    let tokens = whole_row::in_parentheses(star::rewritten(frame_exclusion::rewritten(tokens)));
+    let tokens =
+        whole_row::in_parentheses(star::rewritten(frame_exclusion::rewritten(frame_offset::rewritten(tokens))));
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));

@@ -11,7 +11,7 @@ pub(crate) use infix::between_value;
 pub(super) use query::AFTER_QUERY;
 
 use repr::poll;
-use sqlparser::ast::{ColumnOption, DataType, Expr, GranteesType, Statement, TypedString, UnaryOperator};
+use sqlparser::ast::{ColumnOption, DataType, Expr, GranteesType, Ident, Statement, TypedString, UnaryOperator};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -21,6 +21,20 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 const POSTGRES: PostgreSqlDialect = PostgreSqlDialect {};
+
+/// `VARIADIC array`, which can only be a function's last argument: `resolve` says so elsewhere.
+fn variadic(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let Token::Word(word) = &parser.peek_token_ref().token else { return None };
+    if word.quote_style.is_some() || !word.value.eq_ignore_ascii_case(VARIADIC) {
+        return None;
+    }
+    parser.advance_token();
+    let value = parser.parse_expr();
+    Some(value.map(|value| Expr::Prefixed { prefix: Ident::new(VARIADIC), value: Box::new(value) }))
+}
+
+/// What stands before an array whose elements are arguments.
+pub(crate) const VARIADIC: &str = "VARIADIC";
 
 /// The dialect that Dogwood parses.
 #[derive(Debug, Default)]
@@ -191,6 +205,7 @@ impl Dialect for DogwoodDialect {
             return Some(operand.map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }));
         }
         typed_literal(parser)
+            .or_else(|| variadic(parser))
             .or_else(|| query::scalar(parser))
             .or_else(|| query::trim(parser))
             .or_else(|| query::substring(parser))

@@ -9,6 +9,7 @@ use crate::catalog::Scope;
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use crate::names::Label;
+use crate::parse::dialect::VARIADIC;
 use crate::scalar::registry::FunctionMatch;
 use crate::scalar::{AggregateCall, registry};
 use repr::{Collation, ColumnType, Datum, ScalarType};
@@ -24,6 +25,8 @@ pub(super) struct WrittenArguments<'q> {
     pub(super) distinct: bool,
     pub(super) order_by: &'q [OrderByExpr],
     pub(super) whole_rows: Vec<(usize, Vec<Ident>)>,
+    /// Whether the last of them is an array of arguments.
+    pub(super) variadic: bool,
 }
 
 /// A function's name, without `pg_catalog`: nobody makes functions in other schemas.
@@ -88,7 +91,8 @@ impl Resolver<'_> {
             return self.keyword(name);
         }
         let written = self.written_arguments(function, name)?;
-        if ident.quote_style.is_none() && function.over.is_none() && !written.star {
+        let is_call = written.variadic || written.star;
+        if ident.quote_style.is_none() && function.over.is_none() && !is_call {
             match name {
                 "coalesce" => return self.coalesce(&written.args),
                 "nullif" => return self.null_if(&written.args),
@@ -97,6 +101,10 @@ impl Resolver<'_> {
                 "grouping" => return self.grouping(&written.args, position),
                 _ => {}
             }
+        }
+        if written.variadic && (function.over.is_some() || !registry::is_function(name)) {
+            return Err(PlanError::unsupported(format!("VARIADIC in a call of {name}"))
+                .hint("Give the elements of the array by themselves."));
         }
         if let Some(over) = &function.over {
             return self.window_call(function, name, &written, over, position);
@@ -130,12 +138,12 @@ impl Resolver<'_> {
         if registry::is_table_function(name) && !registry::is_function(name) {
             return self.set_call(name, args, position);
         }
-        self.scalar_call(name, args)
+        self.scalar_call(name, args, written.variadic)
     }
 
-    fn scalar_call(&mut self, name: &str, args: Vec<Typed>) -> Result<Typed, PlanError> {
+    fn scalar_call(&mut self, name: &str, args: Vec<Typed>, variadic: bool) -> Result<Typed, PlanError> {
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
-        let found = match registry::resolve_function(name, &types, false) {
+        let found = match registry::resolve_function(name, &types, variadic) {
             Ok(found) => found,
             Err(error) => {
                 // `text(x)`, `date(x)`: a type's name over one argument is a cast.
@@ -192,10 +200,10 @@ impl Resolver<'_> {
         let (items, _) = self.unify(&name.to_uppercase(), items)?;
         match self.keys_of_extremes(&items)? {
             Some(keys) => {
-                let extreme = self.scalar_call(name, keys)?;
+                let extreme = self.scalar_call(name, keys, false)?;
                 self.text_of_key(extreme, derived(&items)?)
             }
-            None => self.scalar_call(name, items),
+            None => self.scalar_call(name, items, false),
         }
     }
 
@@ -232,8 +240,14 @@ impl Resolver<'_> {
         function: &'q Function,
         name: &str,
     ) -> Result<WrittenArguments<'q>, PlanError> {
-        let mut written =
-            WrittenArguments { args: Vec::new(), star: false, distinct: false, order_by: &[], whole_rows: Vec::new() };
+        let mut written = WrittenArguments {
+            args: Vec::new(),
+            star: false,
+            distinct: false,
+            order_by: &[],
+            whole_rows: Vec::new(),
+            variadic: false,
+        };
         let FunctionArguments::List(list) = &function.args else {
             return Ok(written);
         };
@@ -246,6 +260,15 @@ impl Resolver<'_> {
         }
         for arg in &list.args {
             match arg {
+                FunctionArg::Unnamed(_) if written.variadic => {
+                    return Err(PlanError::new("42601", "only the last argument can be VARIADIC"));
+                }
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Prefixed { prefix, value }))
+                    if prefix.value == VARIADIC =>
+                {
+                    written.args.push(value);
+                    written.variadic = true;
+                }
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => written.args.push(expr),
                 FunctionArg::Unnamed(FunctionArgExpr::Wildcard | FunctionArgExpr::WildcardWithOptions(_)) => {
                     if written.distinct {

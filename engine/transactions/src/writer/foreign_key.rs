@@ -290,8 +290,9 @@ pub(crate) fn require_no_referrer(
         if referrers.is_empty() {
             return Ok(());
         }
-        // Another row may have taken the key meanwhile.
-        if let Some(index) = target.unique_index(&foreign_key.target_columns)
+        // Another row may have taken the key meanwhile, which RESTRICT does not ask.
+        if gone.action() != ReferentialAction::Restrict
+            && let Some(index) = target.unique_index(&foreign_key.target_columns)
             && !view.keys_by_value(&target, index.id, &value)?.is_empty()
         {
             return Ok(());

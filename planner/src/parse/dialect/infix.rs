@@ -1,4 +1,4 @@
-//! Infix forms of PostgreSQL's that sqlparser does not read: quantified patterns and operators, BETWEEN SYMMETRIC, lists
+//! Infix forms of PostgreSQL's that sqlparser does not read: COLLATE behind a cast, quantified patterns and operators, BETWEEN SYMMETRIC, lists
 //! whose first element is in parentheses.
 //!
 //! Each is read into the tree that means the same, so that nothing behind the parser knows of them.
@@ -15,6 +15,10 @@ const QUANTIFIERS: [Keyword; 3] = [Keyword::ANY, Keyword::SOME, Keyword::ALL];
 
 /// What can be read here, if it is one of these forms.
 pub(super) fn infix(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+    // Behind anything but a cast it is read with what it is behind.
+    if matches!(left, Expr::Cast { .. }) && word(parser, 0) == Some(Keyword::COLLATE) {
+        return Some(collated(parser, left));
+    }
     if let Some(negated) = list_in_parentheses(parser) {
         return Some(list(parser, left, negated));
     }
@@ -22,6 +26,11 @@ pub(super) fn infix(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Opt
         return Some(quantified(parser, left, precedence, tokens, operator));
     }
     between(parser).map(|found| symmetric(parser, left, found))
+}
+
+fn collated(parser: &mut Parser<'_>, left: &Expr) -> Result<Expr, ParserError> {
+    parser.expect_keyword_is(Keyword::COLLATE)?;
+    Ok(Expr::Collate { expr: Box::new(left.clone()), collation: parser.parse_object_name(false)? })
 }
 
 fn word(parser: &Parser<'_>, place: usize) -> Option<Keyword> {

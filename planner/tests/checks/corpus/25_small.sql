@@ -71,3 +71,14 @@ SELECT sum(x) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM ge
 SELECT '{c\"d}'::text[], '{"a\"b",c\\d, \"e\" }'::text[], '{\"}'::text[];
 SELECT '{"a"b}'::text[];
 SELECT '{"a"\b}'::text[];
+CREATE TABLE restricting (f1 int PRIMARY KEY);
+CREATE TABLE restricted (f1 int REFERENCES restricting ON UPDATE RESTRICT ON DELETE RESTRICT);
+INSERT INTO restricting VALUES (12), (13);
+INSERT INTO restricted VALUES (13);
+UPDATE restricting SET f1 = f1 + 1;
+UPDATE restricting SET f1 = 14 WHERE f1 = 12;
+DELETE FROM restricting WHERE f1 = 13;
+SELECT t::text COLLATE "C" FROM (VALUES (1), (2)) AS v (t) ORDER BY t::text COLLATE "C";
+SELECT concat(VARIADIC ARRAY[1, 2, 3]), format('%s-%s', VARIADIC ARRAY['a', 'b']), num_nulls(VARIADIC '{1,NULL}'::int[]);
+SELECT json_build_array(VARIADIC '{a,b}'::text[]), concat_ws(',', VARIADIC ARRAY[1, NULL, 3]), concat(VARIADIC NULL::text[]);
+SELECT d, count(*) OVER (ORDER BY d RANGE BETWEEN '1 day'::interval PRECEDING AND '2 days'::interval FOLLOWING), sum(n) OVER (ORDER BY d RANGE '1 day'::interval PRECEDING) FROM (VALUES (timestamp '2026-01-01', 1), ('2026-01-02', 2), ('2026-01-05', 3)) AS v (d, n) ORDER BY d;
