@@ -8,6 +8,7 @@ use crate::scalar::ScalarExpr;
 use crate::scalar::inverted::Asked;
 use crate::transform::shape;
 use repr::{ColumnIndex, ScalarType};
+use std::cmp::Reverse;
 
 /// The inverted index that knows most of a table's predicates, if one knows any.
 pub(super) fn access(table: &Table, predicates: &[&ScalarExpr]) -> Option<Access> {
@@ -16,9 +17,10 @@ pub(super) fn access(table: &Table, predicates: &[&ScalarExpr]) -> Option<Access
         let place = |column: &ColumnIndex| index.columns.iter().position(|own| own == column);
         let conditions =
             asked.iter().filter_map(|(column, asked, value)| Some((place(column)?, *asked, value.clone())));
-        (index.id, conditions.collect::<Vec<_>>())
+        (Reverse(index.columns.len()), index.id, conditions.collect::<Vec<_>>())
     });
-    let (index, conditions) = found.max_by_key(|(_, conditions)| conditions.len())?;
+    // Of those that know as much the one that is of least besides.
+    let (_, index, conditions) = found.max_by_key(|(columns, _, conditions)| (conditions.len(), *columns))?;
     (!conditions.is_empty()).then_some(Access::Inverted { index, conditions })
 }
 

@@ -4,6 +4,7 @@
 
 use super::scope::fold;
 use super::{Resolver, Typed};
+use crate::catalog::Column;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirQuery};
 use crate::scalar::func::Comparison;
@@ -170,6 +171,18 @@ impl Resolver<'_> {
         }
         require_one(collation, "ordering")?;
         if collation::has_keys(collation) { self.key(typed, collation) } else { Ok(typed) }
+    }
+
+    /// What an index is of, that is an expression.
+    pub(super) fn key_of_index(&mut self, typed: Typed) -> Result<Typed, PlanError> {
+        let key = self.settle(typed)?;
+        self.sort_key(key)
+    }
+
+    /// The value of a column that is computed from the others of its row: for statements, or for an index.
+    pub(super) fn computed(&mut self, typed: Typed, column: &Column) -> Result<Typed, PlanError> {
+        let typed = if column.hidden { self.key_of_index(typed)? } else { typed };
+        self.assign(typed, &column.column_type, &column.name, None)
     }
 
     fn key(&mut self, typed: Typed, collation: Collation) -> Result<Typed, PlanError> {

@@ -195,9 +195,7 @@ impl Resolver<'_> {
         let mut checks = RowChecksHir { not_null, ..RowChecksHir::default() };
         for (index, column, text) in table.computed_columns() {
             let frame = self.row_frame(table, Clause::ColumnGenerated);
-            let value = self.kept_expression(text, frame, |resolver, typed| {
-                resolver.assign(typed, &column.column_type, &column.name, None)
-            })?;
+            let value = self.kept_expression(text, frame, |resolver, typed| resolver.computed(typed, column))?;
             checks.generated.push((index, value.expr));
         }
         for check in &table.checks {

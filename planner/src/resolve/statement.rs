@@ -263,10 +263,7 @@ pub(crate) fn check_expression(
         }
         ExpressionUse::IndexKey => {
             let frame = resolver.row_frame(table, Clause::IndexExpression);
-            let key = resolver.catalog_expression(text, frame, |resolver, typed| {
-                let key = resolver.settle(typed)?;
-                resolver.sort_key(key)
-            })?;
+            let key = resolver.catalog_expression(text, frame, |resolver, typed| resolver.key_of_index(typed))?;
             if volatility(&key.expr) != Volatility::Immutable {
                 return Err(PlanError::new("42P17", "functions in index expression must be marked IMMUTABLE"));
             }
@@ -275,12 +272,7 @@ pub(crate) fn check_expression(
         ExpressionUse::Default(column) => (default_of_column(&mut resolver, text, column)?, "DEFAULT expression"),
         ExpressionUse::Generated(column) => {
             let frame = resolver.row_frame(table, Clause::ColumnGenerated);
-            let expr = resolver.catalog_expression(text, frame, |resolver, typed| {
-                // The key of an index.
-                let typed =
-                    if column.hidden { resolver.settle(typed).and_then(|key| resolver.sort_key(key))? } else { typed };
-                resolver.assign(typed, &column.column_type, &column.name, None)
-            })?;
+            let expr = resolver.catalog_expression(text, frame, |resolver, typed| resolver.computed(typed, column))?;
             if volatility(&expr.expr) != Volatility::Immutable {
                 return Err(PlanError::new("42P17", "generation expression is not immutable"));
             }
