@@ -48,7 +48,7 @@ INSERT INTO vectors VALUES ('b:2 a:1D', 'x');
 INSERT INTO vectors VALUES ('b:2 a:1D', 'x') ON CONFLICT (v) DO UPDATE SET q = 'conflict' RETURNING *;
 SELECT v FROM vectors ORDER BY v;
 SELECT v FROM vectors ORDER BY v DESC;
-SELECT q, count(*) FROM vectors GROUP BY q ORDER BY q;
+SELECT count(*) FROM vectors GROUP BY q ORDER BY q;
 SELECT DISTINCT q IS NULL, q = 'a' FROM vectors ORDER BY 1, 2;
 SELECT count(DISTINCT q), count(DISTINCT v) FROM vectors;
 SELECT a.v, b.v FROM vectors a JOIN vectors b ON a.v < b.v WHERE a.v <= 'a' AND b.v = 'a b' ORDER BY 1, 2;
@@ -73,7 +73,8 @@ CREATE TABLE not_searched (body TEXT, search TSVECTOR GENERATED ALWAYS AS (to_ts
 CREATE INDEX searched_body ON searched (to_tsvector('simple', body));
 CREATE INDEX searched_not ON searched (to_tsvector(body));
 SELECT id FROM searched WHERE to_tsvector('simple', body) = 'dogs:2 jumping:1';
-CREATE MATERIALIZED VIEW searched_found AS SELECT id, ts_rank(search, to_tsquery('english', 'dogs')) AS rank FROM searched WHERE search @@ to_tsquery('english', 'dogs');
+CREATE MATERIALIZED VIEW searched_found AS SELECT id, ts_rank(search, to_tsquery('english', 'dogs')) AS rank FROM searched WHERE search @@ to_tsquery('english', 'dogs') WITH NO DATA;
+REFRESH MATERIALIZED VIEW searched_found;
 SELECT * FROM searched_found ORDER BY id;
 -- Text forms.
 SELECT 'a fat cat'::tsvector, 'a:1 fat:2,3A cat:4C'::tsvector, '''with space'':1 ''it''''s'''::tsvector, 'a\:b'::tsvector;
@@ -185,7 +186,7 @@ SELECT n, to_tsvector('english', t), to_tsvector('simple', t) FROM (VALUES
     (12, 'привет мир доброе-утро данные123 ελληνικά עברית العربية'),
     (13, '日本語 中文测试 한국어 ไทย हिन्दी'),
     (14, 'under_score __init__ snake_case_name kebab-case-name camelCaseName SHOUTING'),
-    (15, 'one' || chr(9) || 'tab' || chr(10) || 'newline' || chr(13) || 'return' || chr(160) || 'nbsp'),
+    (15, 'one' || chr(9) || 'tab' || chr(10) || 'newline' || chr(13) || 'return' || ' ' || 'nbsp'),
     (16, '... !!! ??? --- ___ *** ((())) [x] {y} <z> |'),
     (17, '192.168.0.1 10.0.0.0/8 ::1 fe80::1 12:34:56 2024-01-15T10:20:30Z 00:11:22:33'),
     (18, 'http:// https://x mailto:a@b.cc //example.com/x javascript:void(0) file:///tmp/x'),
