@@ -119,7 +119,7 @@ def data_behind(text, end):
     line = text.find("\n", end) + 1
     closing = re.search(r"^\\\.[ ]*$\n?", text[line:], re.M)
     data = text[line:line + closing.start()] if closing else ""
-    if not closing or re.search(r"^\s*(copy|select|create|drop|alter|begin|insert|rollback|commit|\\[a-z]+|--)(\b|\s)", data, re.I | re.M):
+    if not closing or re.search(r"^\s*(copy|select|create|drop|alter|begin|insert|rollback|commit|\\[a-z]{2,}|\\d|--)(\b|\s)", data, re.I | re.M):
         return None, end
     return data, line + closing.end()
 

@@ -54,8 +54,8 @@ NEEDS = {
     "numeric_big": ["numeric"],
     "with": ["create_misc"],
 }
-# Where an object is missing: what depends on it cannot be compared.
-MISSING = {"42P01", "42704", "42883", "42703", "3F000", "26000", "34000", "25P02", "42P02", "3D000"}
+OTHER_MESSAGE = "other message"
+DEPENDS = "depends on what was not made: "
 
 
 def install(folder):
@@ -171,7 +171,8 @@ def compared_file(job, name, place, wanted):
             depends = bool(why) and depends_on(unit, ours, tainted)
             if why:
                 differences.append({"test": f"{name}[{number}]", "why": why, "depends": depends, "statement": unit.text.strip(), "theirs": vars(theirs), "ours": ours and vars(ours)})
-            job.tell(f"{name}[{number}]", "failed" if why else "passed", f"depends on what was not made: {why}" if depends else why)
+            said = DEPENDS + why if depends else why or (OTHER_MESSAGE if theirs.errors != ours.errors else "")
+            job.tell(f"{name}[{number}]", "failed" if why else "passed", said)
         note_taint(unit, theirs, ours, tainted)
     equal = sum(wanted["stable"]) - len(differences)
     print(f"    {name}: {equal} of {sum(wanted['stable'])}", flush=True)
@@ -241,3 +242,27 @@ def depends_on(unit, ours, tainted):
     if ours is None or ours.lost:
         return False
     return bool(tainted & names_in(unit.plain)) or "25P02" in ours.states()
+
+
+def note(postgresql, dogwood):
+    """What the rate does not say."""
+    counted = [dogwood.get(test, ("not run", "")) for test, (outcome, _) in postgresql.items() if outcome == "passed"]
+    equal = [message for outcome, message in counted if outcome == "passed"]
+    depend = sum(message.startswith(DEPENDS) for _, message in counted)
+    rows = sum(message in ("other rows", "other order") for _, message in counted)
+    return (f"{depend:,} statements need what an earlier one could not make. Without these {100 * len(equal) / (len(counted) - depend):.1f} % are equal. "
+            f"{sum(message == OTHER_MESSAGE for message in equal):,} of those equal have another error message under the same SQLSTATE. "
+            f"{rows:,} succeed on both servers with other rows, or with rows in another order.")
+
+
+def summary(postgresql, dogwood):
+    """The rate of each file."""
+    counts = collections.Counter()
+    for test, (outcome, _) in postgresql.items():
+        if outcome == "passed":
+            file = test.split("[")[0]
+            counts[file, "counted"] += 1
+            counts[file, "equal"] += dogwood.get(test, ("not run", ""))[0] == "passed"
+    for file in sorted({file for file, _ in counts}):
+        yield f"{file}: {counts[file, 'equal']} of {counts[file, 'counted']}"
+    yield ""

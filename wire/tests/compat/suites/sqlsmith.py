@@ -14,6 +14,7 @@ import time
 
 from harness.compared import Dogwood, Wire
 from job import sh
+from smaller import smaller
 
 MINUTES = float(os.environ.get("SQLSMITH_MINUTES") or 5)
 TITLE, VERSION, LIMIT = "sqlsmith", "1.4-1", 60 * MINUTES + 900
@@ -84,22 +85,47 @@ def by_itself(job):
 
 def execute(job, made):
     """Runs the statements, and says of each whether the server took it."""
-    wire, counts = Wire(address(job.port) + " sslmode=disable"), collections.Counter()
+    wire, counts, seen = Wire(address(job.port) + " sslmode=disable"), collections.Counter(), set()
     end = time.monotonic() + LIMIT
     with job.results.open("a") as results, job.results.with_suffix(".findings.txt").open("w") as findings:
         for number, statement in enumerate(made):
             if time.monotonic() > end:
                 break
             began = time.monotonic()
-            wire.run("BEGIN")
-            answer = wire.run(statement)
+            answer = in_transaction(wire, statement)
             seconds = time.monotonic() - began
-            wire.run("ROLLBACK")
             grave = answer.error in ("lost", "hang") or (answer.error or "").startswith("XX")
             counts["accepted" if not answer.error else "grave" if grave else "refused"] += 1
             if grave or seconds > SLOW_SECONDS:
-                findings.write(f"-- {number}: {answer.error} {answer.message}, {seconds:.1f} s\n{statement};\n\n")
+                findings.write(f"-- {number}: {answer.error} {answer.message}, {seconds:.1f} s\n{statement};\n")
+                if kind_of(answer) not in seen and answer.error not in ("hang", None):
+                    seen.add(kind_of(answer))
+                    findings.write(f"-- made smaller:\n{smaller(statement, lambda other: kind_of(in_transaction(wire, other)) == kind_of(answer))};\n")
+                findings.write("\n")
+                findings.flush()
             message = f"{answer.error} {answer.said[0] if answer.said else answer.message}" if answer.error else ""
             results.write(json.dumps({"test": str(number), "outcome": "failed" if answer.error else "passed", "message": message[:400]}) + "\n")
     print(f"    {job.kind}: {dict(counts)}", flush=True)
     wire.close()
+
+
+def in_transaction(wire, statement):
+    """The answer to a statement whose effects go again."""
+    wire.run("BEGIN")
+    answer = wire.run(statement)
+    wire.run("ROLLBACK")
+    return answer
+
+
+def kind_of(answer):
+    """What two failures of one cause have in common."""
+    return answer.error, re.sub(r"\d+|\"[^\"]*\"", "…", answer.message)
+
+
+def note(postgresql, dogwood):
+    """What the rate does not say."""
+    accepted = [sum(outcome == "passed" for outcome, _ in found.values()) for found in (postgresql, dogwood)]
+    internal = sum(message.startswith("XX") for _, message in dogwood.values())
+    lost = sum(message.startswith(("lost", "hang")) for _, message in dogwood.values())
+    return (f"of {len(dogwood):,} statements PostgreSQL accepts {accepted[0]:,} and Dogwood {accepted[1]:,}. "
+            f"{internal:,} ended in an internal error of Dogwood's, and {lost:,} without an answer.")
