@@ -115,12 +115,12 @@ def split(text):
 
 
 def data_behind(text, end):
-    """The data that stand behind a COPY, to its `\\.`, and where they end. None behind one that a server refuses: there stand statements."""
+    """The data that stand behind a COPY, to its `\\.`, and where they end. No data behind one that a server refuses: there stand statements."""
     line = text.find("\n", end) + 1
     closing = re.search(r"^\\\.[ ]*$\n?", text[line:], re.M)
     data = text[line:line + closing.start()] if closing else ""
     if not closing or re.search(r"^\s*(copy|select|create|drop|alter|begin|insert|rollback|commit|\\[a-z]{2,}|\\d|--)(\b|\s)", data, re.I | re.M):
-        return None, end
+        return "", end
     return data, line + closing.end()
 
 

@@ -232,16 +232,28 @@ def note_taint(unit, theirs, ours, tainted):
     name = changes[1].lower().rsplit(".", 1)[-1]
     if ours is None or ours.states() or (theirs.out != ours.out and not re.match("select", unit.plain, re.I)) or tainted & (names_in(unit.plain) - {name}):
         tainted.add(name)
+        # A child that is missing is missing among its parent's rows, and keeps nothing in them.
+        for parents in re.findall(r"\binherits\s*\(([^)]*)\)|\bpartition\s+of\s+([\w.]+)|\breferences\s+([\w.]+)", unit.plain, re.I):
+            tainted.update(names_in(" ".join(parents)))
         on = re.search(r"\bon\s+(?:only\s+)?([\w.]+)", unit.plain, re.I) if re.match(r"create\s+(unique\s+)?(index|trigger|rule|policy)", unit.plain, re.I) else None
         if on:
             tainted.add(on[1].lower().rsplit(".", 1)[-1])
+    elif re.match(r"create\b.*?\b(table|view|sequence)\s+(?!if\b)", unit.plain, re.I):
+        # A new one of that name.
+        tainted.discard(name)
+
+
+def names_told(text):
+    """Names in literals of statements that ask a catalog."""
+    return set(re.findall(r"\w+", " ".join(re.findall(r"'([^']*)'", text.lower())))) if re.search(r"\bpg_|information_schema", text) else set()
 
 
 def depends_on(unit, ours, tainted):
     """Whether a statement is about what an earlier one did not make or change."""
     if ours is None or ours.lost:
         return False
-    return bool(tainted & names_in(unit.plain)) or "25P02" in ours.states()
+    ends_transaction = not ours.errors and re.match(r"commit|end\b", unit.plain, re.I)
+    return bool(tainted & (names_in(unit.plain) | names_told(unit.plain))) or "25P02" in ours.states() or bool(ends_transaction)
 
 
 def note(postgresql, dogwood):
