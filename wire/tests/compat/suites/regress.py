@@ -16,6 +16,7 @@ import tempfile
 import script
 from harness.compared import postgres_program
 from job import sh
+from missing import Missing
 
 TITLE, VERSION, LIMIT = "PostgreSQL's regress files, core of SQL", "15.18", 3600
 PACKAGE = f"postgresql-15={VERSION}-0+deb12u1"
@@ -161,19 +162,21 @@ def library_names(units, answers):
 def compared_file(job, name, place, wanted):
     """Tells of each statement how Dogwood's answer differs from PostgreSQL's. What differs, for the report."""
     (setup, setup_answers), (units, found) = answers(job, name, place)
-    tainted, differences = set(), []
+    missing, differences = Missing(), []
     for unit, theirs, ours in zip(setup, wanted["setup"], setup_answers):
-        note_taint(unit, theirs and script.Answer(**theirs), ours, tainted)
+        theirs = theirs and script.Answer(**theirs)
+        missing.note(unit, theirs, ours, theirs and difference(unit, theirs, ours))
     for number, (unit, theirs, ours) in enumerate(zip(units, wanted["answers"], found)):
         theirs = theirs and script.Answer(**theirs)
+        why = theirs and difference(unit, theirs, ours)
         if unit.is_statement and wanted["stable"][number]:
-            why = difference(unit, theirs, ours)
-            depends = bool(why) and depends_on(unit, ours, tainted)
+            depends = missing.explains(unit, ours) if why else ""
             if why:
-                differences.append({"test": f"{name}[{number}]", "why": why, "depends": depends, "statement": unit.text.strip(), "theirs": vars(theirs), "ours": ours and vars(ours)})
-            said = DEPENDS + why if depends else why or (OTHER_MESSAGE if theirs.errors != ours.errors else "")
+                differences.append({"test": f"{name}[{number}]", "why": why, "depends": depends, "statement": unit.text.strip(),
+                                    "theirs": vars(theirs), "ours": ours and vars(ours)})
+            said = DEPENDS + depends if depends else why or (OTHER_MESSAGE if theirs.errors != ours.errors else "")
             job.tell(f"{name}[{number}]", "failed" if why else "passed", said)
-        note_taint(unit, theirs, ours, tainted)
+        missing.note(unit, theirs, ours, why)
     equal = sum(wanted["stable"]) - len(differences)
     print(f"    {name}: {equal} of {sum(wanted['stable'])}", flush=True)
     return differences
@@ -207,53 +210,6 @@ def ordered(statement):
         if shorter == flat:
             return bool(re.search(r"\border\s+by\b", flat, re.I))
         flat = shorter
-
-
-def names_in(text):
-    return set(re.findall(r"[a-z_][a-z0-9_$]*", re.sub(r"'(?:[^']|'')*'", "", text.lower())))
-
-
-CHANGES = re.compile(r"""
-    ^(?:with\b.*?\b)?(?:
-        create\s+(?:or\s+replace\s+)?(?:global\s+|local\s+)?(?:temp(?:orary)?\s+|unlogged\s+|unique\s+|recursive\s+|materialized\s+|procedural\s+|trusted\s+)*
-            (?:table|view|index|sequence|type|domain|function|procedure|aggregate|operator|schema|rule|trigger|role|user|collation|cast|statistics|policy)
-        | insert\s+into | update | delete\s+from | merge\s+into | copy | alter\s+\w+ | drop\s+\w+ | truncate(?:\s+table)? | refresh\s+materialized\s+view
-        | prepare | declare | select\b.*?\binto(?:\s+temp)?(?:\s+table)?
-    )\s+(?:if\s+(?:not\s+)?exists\s+|only\s+|concurrently\s+)*"?([\w.]+)"?""", re.X | re.I | re.S)
-
-
-def note_taint(unit, theirs, ours, tainted):
-    """Notes the object that a statement should have made or changed, if it did not do what it does on PostgreSQL."""
-    changes = CHANGES.match(unit.plain)
-    if not changes or theirs is None or theirs.errors:
-        if changes and theirs is not None and theirs.errors and ours is not None and not ours.errors:
-            tainted.add(changes[1].lower().rsplit(".", 1)[-1])
-        return
-    name = changes[1].lower().rsplit(".", 1)[-1]
-    if ours is None or ours.states() or (theirs.out != ours.out and not re.match("select", unit.plain, re.I)) or tainted & (names_in(unit.plain) - {name}):
-        tainted.add(name)
-        # A child that is missing is missing among its parent's rows, and keeps nothing in them.
-        for parents in re.findall(r"\binherits\s*\(([^)]*)\)|\bpartition\s+of\s+([\w.]+)|\breferences\s+([\w.]+)", unit.plain, re.I):
-            tainted.update(names_in(" ".join(parents)))
-        on = re.search(r"\bon\s+(?:only\s+)?([\w.]+)", unit.plain, re.I) if re.match(r"create\s+(unique\s+)?(index|trigger|rule|policy)", unit.plain, re.I) else None
-        if on:
-            tainted.add(on[1].lower().rsplit(".", 1)[-1])
-    elif re.match(r"create\b.*?\b(table|view|sequence)\s+(?!if\b)", unit.plain, re.I):
-        # A new one of that name.
-        tainted.discard(name)
-
-
-def names_told(text):
-    """Names in literals of statements that ask a catalog."""
-    return set(re.findall(r"\w+", " ".join(re.findall(r"'([^']*)'", text.lower())))) if re.search(r"\bpg_|information_schema", text) else set()
-
-
-def depends_on(unit, ours, tainted):
-    """Whether a statement is about what an earlier one did not make or change."""
-    if ours is None or ours.lost:
-        return False
-    ends_transaction = not ours.errors and re.match(r"commit|end\b", unit.plain, re.I)
-    return bool(tainted & (names_in(unit.plain) | names_told(unit.plain))) or "25P02" in ours.states() or bool(ends_transaction)
 
 
 def note(postgresql, dogwood):
