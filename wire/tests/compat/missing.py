@@ -32,7 +32,7 @@ class Missing:
             why = ""
         inherited = [self.reasons[other] for other in sorted(names_in(unit.plain) - {name}) if other in self.reasons]
         if why or inherited:
-            reason = inherited[0] if inherited else self.reasons.get(name, why)
+            reason = why if refused(ours) else inherited[0] if inherited else self.reasons.get(name, why)
             for other in [name, *beside(unit.plain), *self.behind(name, unit.plain)]:
                 self.reasons.setdefault(other, reason)
         elif re.match(r"create\b.*?\b(table|view|sequence)\s+(?!if\b)", unit.plain, re.I):
@@ -47,8 +47,8 @@ class Missing:
         return tables + [deeper for table in tables for deeper in self.read_by.get(table, [])]
 
     def explains(self, unit, ours):
-        """Why an earlier statement did not make what this one is about; nothing where it is about no such thing."""
-        if ours is None or ours.lost:
+        """Why an earlier statement did not make what this one is about; nothing where it is about no such thing, or refused by itself."""
+        if ours is None or ours.lost or refused(ours):
             return ""
         # A variable of psql's hides the statement, not what its error names.
         said = {name for _, message in ours.errors for name in re.findall(r"\w+", message.lower())}
@@ -58,6 +58,11 @@ class Missing:
         if "25P02" in ours.states() or (not ours.errors and re.match(r"commit|end\b", unit.plain, re.I)):
             return "an earlier statement of the transaction"
         return ""
+
+
+def refused(answer):
+    """Whether the server has no such statement, whatever it is about."""
+    return answer is not None and "0A000" in answer.states()
 
 
 def last_part(name):

@@ -109,7 +109,7 @@ def execute(job, made):
                 findings.write("\n")
                 findings.flush()
             message = f"{answer.error} {answer.said[0] if answer.said else answer.message}" if answer.error else ""
-            results.write(json.dumps({"test": f"{number}{OWN * ('dogwood.' in statement)}", "outcome": "failed" if answer.error else "passed", "message": message[:400]}) + "\n")
+            results.write(json.dumps({"test": f"statement[{number}]{OWN * ('dogwood.' in statement)}", "outcome": "failed" if answer.error else "passed", "message": message[:400]}) + "\n")
     print(f"    {job.kind}: {dict(counts)}", flush=True)
     wire.close()
 
