@@ -26,7 +26,7 @@ RESULTS = HERE / "results"
 FIGURES = RESULTS / "figures.json"
 PAGE = harness.ROOT / "docs/src/guides/suites.md"
 INSTALLED = pathlib.Path.home() / ".cache/dogwood/compat"
-ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "django_postgres", "asyncpg", "pgx", "pgjdbc"]
+ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "django_postgres", "asyncpg", "pgx", "pgjdbc", "regress", "sqllogictest", "sqlsmith"]
 
 
 def installed(name, reads_last=False):
@@ -106,6 +106,10 @@ def table(figures):
             # Rounded down: 100 % is all of them.
             rate = int(1000 * one["dogwood"] / one["postgresql"]) / 10
             yield f"| {one['title']} | {one['version']} | {one['postgresql']:,} | {one['dogwood']:,} | {rate:.1f} % |"
+    for name in ORDER:
+        if figures.get(name, {}).get("note"):
+            yield ""
+            yield f"{figures[name]['title']}: {figures[name]['note']}"
 
 
 def write(name, figures, report):
@@ -138,10 +142,13 @@ def run(suite, folder, name, options):
         print(f"FAILED {name}: nothing passed on PostgreSQL: see {kept / name}.postgresql.log", flush=True)
         return None
     report = [f"{suite.TITLE} {suite.VERSION}: {passing} pass on PostgreSQL 15, {passing - len(missing)} of these on Dogwood", ""]
+    report += getattr(suite, "summary", lambda *_: [])(postgresql, dogwood)
     report += grouped(missing)
     print("\n".join(report), flush=True)
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     figures[name] = {"title": suite.TITLE, "version": suite.VERSION, "postgresql": passing, "dogwood": passing - len(missing)}
+    if hasattr(suite, "note"):
+        figures[name]["note"] = suite.note(postgresql, dogwood)
     if options.write:
         write(name, figures, report)
     return figures[name]

@@ -8,6 +8,8 @@
 and, where it differs from the others:
 
     name(test)         a test's name without what differs between the servers
+    note(postgresql, dogwood)      what stands below the table, from {test: (outcome, message)} of both servers
+    summary(postgresql, dogwood)   lines of the report before what does not pass, from the same
     FOLDER             the suite whose installation it shares
     LEFT_OUT_BECAUSE   why it cannot be run here, or None
 """
