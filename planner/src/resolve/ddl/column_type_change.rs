@@ -70,7 +70,18 @@ impl DefinitionChange<'_> {
         let value = RewriteValue::Using(self.kept(&text.text));
         let mut columns = vec![RewriteColumn { column: index, value, column_type: new_type }];
         columns.extend(self.retype_expressions(id, index, column.position)?);
-        self.effects.push(DdlEffect::RewriteTable { table: id, columns });
+        // What several columns become is computed from the row as it was before any of them.
+        let is_retyped = |column: &RewriteColumn| matches!(column.value, RewriteValue::Using(_));
+        let earlier = self.effects.iter_mut().find_map(|effect| match effect {
+            DdlEffect::RewriteTable { table, columns } if *table == id && columns.iter().any(is_retyped) => {
+                Some(columns)
+            }
+            _ => None,
+        });
+        match earlier {
+            Some(earlier) => earlier.append(&mut columns),
+            None => self.effects.push(DdlEffect::RewriteTable { table: id, columns }),
+        }
         self.rebuild(id, index, column)
     }
 
