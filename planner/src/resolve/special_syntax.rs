@@ -283,15 +283,22 @@ impl Resolver<'_> {
         subscripts: &[&Subscript],
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
-        let mut value = value;
+        let mut path = vec![value];
         for subscript in subscripts {
             let Subscript::Index { index } = subscript else {
                 return Err(PlanError::new("42804", "jsonb subscript does not support slices").at(position));
             };
-            let index = self.expr(index)?;
-            value = self.operate("->", value, index, position)?;
+            let place = self.position_of(index);
+            let step = self.expr(index)?;
+            if !is_json_step(step.scalar()) {
+                let message = format!("subscript type {} is not supported", self.type_label(step.scalar()));
+                let hint = "jsonb subscript must be coercible to either integer or text.";
+                return Err(PlanError::new("42804", message).hint(hint).at(place));
+            }
+            let to = repr::ColumnType::nullable(ScalarType::Text);
+            path.push(self.cast(step, &to, crate::scalar::cast::CastContext::Explicit)?);
         }
-        Ok(value)
+        self.call_named("jsonb_extract_path", path, position)
     }
 
     /// A field of a composite value.
@@ -351,6 +358,21 @@ fn no_subscript(error: PlanError) -> PlanError {
 
 /// The function behind TRIM.
 pub(super) fn trim_name(side: Option<TrimWhereField>) -> &'static str {
+
+/// What finds a part of a jsonb: an integer or a text.
+fn is_json_step(scalar: &ScalarType) -> bool {
+    matches!(
+        scalar,
+        ScalarType::Unknown
+            | ScalarType::Int2
+            | ScalarType::Int4
+            | ScalarType::Text
+            | ScalarType::Varchar
+            | ScalarType::Bpchar
+            | ScalarType::Name
+            | ScalarType::Char
+    )
+}
     match side {
         None | Some(TrimWhereField::Both) => "btrim",
         Some(TrimWhereField::Leading) => "ltrim",
