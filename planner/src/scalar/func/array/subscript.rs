@@ -2,6 +2,7 @@
 
 use super::super::arguments::{array, integer, text};
 use super::{Answer, made};
+use repr::text::char_of_byte;
 use repr::{Array, Datum};
 use std::sync::Arc;
 
@@ -27,11 +28,7 @@ pub(super) fn byte(args: &[Datum]) -> Answer {
     const NAME_BYTES: usize = 64;
     let (name, place) = (text(&args[0])?, usize::try_from(integer(&args[1])?));
     let Some(place) = place.ok().filter(|place| *place < NAME_BYTES) else { return Ok(Datum::Null) };
-    Ok(Datum::text(match name.as_bytes().get(place) {
-        None => String::new(),
-        Some(byte) if byte.is_ascii() => char::from(*byte).to_string(),
-        Some(byte) => format!("\\{byte:03o}"),
-    }))
+    Ok(Datum::Text(char_of_byte(name.as_bytes().get(place).copied().unwrap_or(0))))
 }
 
 /// Bounds come in pairs; a NULL one was left out. Dimensions without bounds stay whole. The result counts from 1.
