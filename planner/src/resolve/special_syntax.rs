@@ -216,35 +216,29 @@ impl Resolver<'_> {
             _ => value,
         };
         let sliced = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
-        let mut bound = |expr: Option<&Expr>| -> Result<Typed, PlanError> {
-            match expr {
-                Some(expr) => {
-                    let typed = self.expr(expr)?;
-                    self.cast(
-                        typed,
-                        &repr::ColumnType::nullable(ScalarType::Int4),
-                        crate::scalar::cast::CastContext::Assignment,
-                    )
-                    .map_err(|error| no_subscript(error).at(position))
-                }
-                None => Ok(Typed::literal(Datum::Null, ScalarType::Int4)),
-            }
+        let mut bound = |expr: &Expr| -> Result<Typed, PlanError> {
+            let typed = self.expr(expr)?;
+            let to = repr::ColumnType::nullable(ScalarType::Int4);
+            self.cast(typed, &to, crate::scalar::cast::CastContext::Assignment)
+                .map_err(|error| no_subscript(error).at(position))
         };
+        // What is left out is beyond every array.
+        let left_out = |beyond: i32| Ok(Typed::literal(Datum::Int4(beyond), ScalarType::Int4));
         let mut args = vec![value];
         for subscript in subscripts {
             match subscript {
                 // Once one bound is a slice, `[n]` means `[1:n]`.
                 Subscript::Index { index } if sliced => {
                     args.push(Typed::literal(Datum::Int4(1), ScalarType::Int4));
-                    args.push(bound(Some(index))?);
+                    args.push(bound(index)?);
                 }
-                Subscript::Index { index } => args.push(bound(Some(index))?),
+                Subscript::Index { index } => args.push(bound(index)?),
                 Subscript::Slice { stride: Some(_), .. } => {
                     return Err(PlanError::new("42601", "syntax error at or near \":\"").at(position));
                 }
                 Subscript::Slice { lower_bound, upper_bound, stride: None } => {
-                    args.push(bound(lower_bound.as_ref())?);
-                    args.push(bound(upper_bound.as_ref())?);
+                    args.push(lower_bound.as_ref().map_or_else(|| left_out(i32::MIN), &mut bound)?);
+                    args.push(upper_bound.as_ref().map_or_else(|| left_out(i32::MAX), &mut bound)?);
                 }
             }
         }
@@ -358,6 +352,12 @@ fn no_subscript(error: PlanError) -> PlanError {
 
 /// The function behind TRIM.
 pub(super) fn trim_name(side: Option<TrimWhereField>) -> &'static str {
+    match side {
+        None | Some(TrimWhereField::Both) => "btrim",
+        Some(TrimWhereField::Leading) => "ltrim",
+        Some(TrimWhereField::Trailing) => "rtrim",
+    }
+}
 
 /// What finds a part of a jsonb: an integer or a text.
 fn is_json_step(scalar: &ScalarType) -> bool {
@@ -372,10 +372,4 @@ fn is_json_step(scalar: &ScalarType) -> bool {
             | ScalarType::Name
             | ScalarType::Char
     )
-}
-    match side {
-        None | Some(TrimWhereField::Both) => "btrim",
-        Some(TrimWhereField::Leading) => "ltrim",
-        Some(TrimWhereField::Trailing) => "rtrim",
-    }
 }
