@@ -333,31 +333,49 @@ fn parse_iso(text: &str) -> Result<Interval, IntervalFailure> {
     sums.finish(false)
 }
 
-/// ISO 8601's other form: `0001-02-03T04:05:06`.
+/// Digits of ISO 8601's basic form: `yyyymmdd` and `hhmmss`.
+const BASIC_DATE_DIGITS: usize = 8;
+const BASIC_TIME_DIGITS: usize = 6;
+
+/// ISO 8601's other form: `0001-02-03T04:05:06`, or `00010203T040506`.
 fn parse_iso_alternative(text: &str) -> Result<Interval, IntervalFailure> {
     let (date, time) = text.split_once('T').unwrap_or((text, ""));
     let mut sums = Sums::default();
-    if !date.is_empty() {
-        let units = [Unit::Years(1), Unit::Months, Unit::Days];
-        let pieces: Vec<&str> = date.split('-').collect();
-        if pieces.len() > 3 {
-            return Err(IntervalFailure::Syntax);
-        }
-        for (piece, unit) in pieces.iter().zip(units) {
-            let (whole, fraction) = split_number(piece)?;
-            sums.add(whole, fraction, unit);
-        }
+    if integer_digits(date) == BASIC_DATE_DIGITS && !date[1..].contains('-') {
+        let (whole, fraction) = split_number(date)?;
+        sums.add(whole / 10_000, 0.0, Unit::Years(1));
+        sums.add(whole / 100 % 100, 0.0, Unit::Months);
+        sums.add(whole % 100, fraction, Unit::Days);
+    } else if !date.is_empty() {
+        add_pieces(date, '-', [Unit::Years(1), Unit::Months, Unit::Days], &mut sums)?;
     }
-    if !time.is_empty() {
-        let units = [Unit::Micros(HOUR_MICROS), Unit::Micros(MINUTE_MICROS), Unit::Micros(SECOND_MICROS)];
-        let pieces: Vec<&str> = time.split(':').collect();
-        if pieces.len() > 3 {
-            return Err(IntervalFailure::Syntax);
-        }
-        for (piece, unit) in pieces.iter().zip(units) {
-            let (whole, fraction) = split_number(piece)?;
-            sums.add(whole, fraction, unit);
-        }
+    let [hours, minutes, seconds] = [HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS].map(Unit::Micros);
+    if integer_digits(time) == BASIC_TIME_DIGITS && !time.contains(':') {
+        let (whole, fraction) = split_number(time)?;
+        sums.add(whole / 10_000, 0.0, hours);
+        sums.add(whole / 100 % 100, 0.0, minutes);
+        sums.add(whole % 100, 0.0, seconds);
+        // PostgreSQL takes the fraction for one of a microsecond.
+        sums.add(0, fraction, Unit::Micros(1));
+    } else if !time.is_empty() {
+        add_pieces(time, ':', [hours, minutes, seconds], &mut sums)?;
     }
     sums.finish(false)
+}
+
+/// How many digits stand in front of a point, behind a sign.
+fn integer_digits(text: &str) -> usize {
+    text.strip_prefix('-').unwrap_or(text).bytes().take_while(u8::is_ascii_digit).count()
+}
+
+fn add_pieces(text: &str, separator: char, units: [Unit; 3], sums: &mut Sums) -> Result<(), IntervalFailure> {
+    let pieces: Vec<&str> = text.split(separator).collect();
+    if pieces.len() > units.len() {
+        return Err(IntervalFailure::Syntax);
+    }
+    for (piece, unit) in pieces.iter().zip(units) {
+        let (whole, fraction) = split_number(piece)?;
+        sums.add(whole, fraction, unit);
+    }
+    Ok(())
 }
