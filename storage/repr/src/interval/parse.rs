@@ -198,7 +198,10 @@ fn tokens(text: &str) -> Result<Vec<String>, IntervalFailure> {
 fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interval, IntervalFailure> {
     let tokens = tokens(text)?;
     let is_signed = |token: &String| token.starts_with(['+', '-']);
-    let one_minus = tokens.first().is_some_and(|first| first.starts_with('-')) && !tokens[1..].iter().any(is_signed);
+    // In SQL's style a minus in front that is the only sign is each part's.
+    let one_minus = style == IntervalStyle::SqlStandard
+        && tokens.first().is_some_and(|first| first.starts_with('-'))
+        && !tokens[1..].iter().any(is_signed);
     let mut sums = Sums::default();
     let mut is_ago = false;
     let mut place = 0;
@@ -219,11 +222,17 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
             for unit in [HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS] {
                 sums.note(Unit::Micros(unit))?;
             }
-            sums.micros += i128::from(clock(&token, modifier)?);
+            let micros = clock(&token, modifier)?;
+            sums.micros += i128::from(if one_minus { -micros.abs() } else { micros });
         } else if let Some(minus) = token[1..].find('-') {
-            years_months(&token, minus + 1, &mut sums)?;
+            let months = years_months(&token, minus + 1)?;
+            sums.note(Unit::Months)?;
+            sums.months += if one_minus { -months.abs() } else { months };
         } else {
-            let (whole, fraction) = split_number(&token)?;
+            let (mut whole, mut fraction) = split_number(&token)?;
+            if one_minus {
+                (whole, fraction) = (-whole.abs(), -fraction.abs());
+            }
             let unit_at = |place: usize| tokens.get(place).and_then(|word| unit(&word.to_ascii_lowercase()));
             let unit = match next {
                 None => default_unit(modifier),
@@ -240,13 +249,11 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
             sums.add(whole, fraction, unit);
         }
     }
-    if one_minus && style == IntervalStyle::SqlStandard {
-        (sums.months, sums.days, sums.micros) = (-sums.months.abs(), -sums.days.abs(), -sums.micros.abs());
-    }
     sums.finish(is_ago)
 }
 
-fn years_months(token: &str, minus: usize, sums: &mut Sums) -> Result<(), IntervalFailure> {
+/// The months of `1-2`.
+fn years_months(token: &str, minus: usize) -> Result<i128, IntervalFailure> {
     let negative = token.starts_with('-');
     let years = token[..minus].trim_start_matches(['+', '-']);
     let number = |text: &str| -> Result<i64, IntervalFailure> {
@@ -259,10 +266,8 @@ fn years_months(token: &str, minus: usize, sums: &mut Sums) -> Result<(), Interv
     if months >= 12 {
         return Err(IntervalFailure::Field);
     }
-    sums.note(Unit::Months)?;
     let total = i128::from(years) * 12 + i128::from(months);
-    sums.months += if negative { -total } else { total };
-    Ok(())
+    Ok(if negative { -total } else { total })
 }
 
 /// `[-]hh:mm[:ss[.f]]`, or `mm:ss.f`.
