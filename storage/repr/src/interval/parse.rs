@@ -153,6 +153,9 @@ fn split_number(text: &str) -> Result<(i64, f64), IntervalFailure> {
     Ok(if negative { (-whole, -fraction) } else { (whole, fraction) })
 }
 
+/// What seconds with a fraction say all of.
+const PARTS_OF_SECONDS: [i64; 3] = [SECOND_MICROS, 1000, 1];
+
 /// What a number without a unit means under a modifier's range.
 fn default_unit(modifier: i32) -> Unit {
     let (range, _) = crate::types::decode_interval_modifier(modifier);
@@ -219,7 +222,7 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
             }
             is_ago = true;
         } else if token.contains(':') {
-            for unit in [HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS] {
+            for unit in [HOUR_MICROS, MINUTE_MICROS].into_iter().chain(PARTS_OF_SECONDS) {
                 sums.note(Unit::Micros(unit))?;
             }
             let micros = clock(&token, modifier)?;
@@ -245,7 +248,11 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
                 Some(_) if unit_at(place + 1) == Some(Unit::Micros(HOUR_MICROS)) => Unit::Days,
                 Some(_) => return Err(IntervalFailure::Syntax),
             };
-            sums.note(unit)?;
+            if unit == Unit::Micros(SECOND_MICROS) && fraction != 0.0 {
+                PARTS_OF_SECONDS.into_iter().try_for_each(|part| sums.note(Unit::Micros(part)))?;
+            } else {
+                sums.note(unit)?;
+            }
             sums.add(whole, fraction, unit);
         }
     }
