@@ -12,6 +12,9 @@ fn text_literal(text: &str) -> Typed {
     Typed::literal(Datum::Text(text.into()), ScalarType::Text)
 }
 
+/// PostgreSQL's MAXDIM.
+const DIMENSIONS_MAX: usize = 6;
+
 impl Resolver<'_> {
     pub(super) fn simple_call(&mut self, name: &str, args: &[&Expr]) -> Result<Typed, PlanError> {
         let position = args.first().and_then(|arg| self.position_of(arg));
@@ -215,6 +218,12 @@ impl Resolver<'_> {
             }
             _ => value,
         };
+        if subscripts.len() > DIMENSIONS_MAX {
+            let count = subscripts.len();
+            let message =
+                format!("number of array dimensions ({count}) exceeds the maximum allowed ({DIMENSIONS_MAX})");
+            return Err(PlanError::new("54000", message).at(position));
+        }
         let sliced = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
         let mut bound = |expr: &Expr| -> Result<Typed, PlanError> {
             let typed = self.expr(expr)?;
