@@ -228,7 +228,8 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
                         if place > 0 {
                             self.out.push(':');
                         }
-                        if !matches!(bound, ScalarExpr::Literal(Datum::Null, _)) {
+                        let beyond = if place == 0 { i32::MIN } else { i32::MAX };
+                        if !matches!(bound, ScalarExpr::Literal(Datum::Int4(given), _) if *given == beyond) {
                             self.expr(bound, false);
                         }
                     }

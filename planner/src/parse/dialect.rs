@@ -11,7 +11,9 @@ pub(crate) use infix::between_value;
 pub(super) use query::AFTER_QUERY;
 
 use repr::poll;
-use sqlparser::ast::{ColumnOption, DataType, Expr, GranteesType, Ident, Statement, TypedString, UnaryOperator};
+use sqlparser::ast::{
+    ColumnOption, DataType, Expr, GranteesType, Ident, Interval, Statement, TypedString, UnaryOperator,
+};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -137,6 +139,29 @@ fn typed_literal(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
     })
 }
 
+/// `interval(p) 'text'`, of which sqlparser reads the precision and forgets it.
+fn precise_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let token = |place: usize| &parser.peek_nth_token_ref(place).token;
+    let is_text = |token: &Token| {
+        matches!(token, Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) | Token::DollarQuotedString(_))
+    };
+    let is_interval = matches!(token(0), Token::Word(word) if word.keyword == Keyword::INTERVAL)
+        && matches!((token(1), token(2), token(3)), (Token::LParen, Token::Number(..), Token::RParen))
+        && is_text(token(4));
+    is_interval.then(|| {
+        parser.advance_token();
+        let precision = parser.parse_optional_precision()?;
+        let value = Box::new(Expr::Value(parser.parse_value()?));
+        Ok(Expr::Interval(Interval {
+            value,
+            leading_field: None,
+            leading_precision: None,
+            last_field: None,
+            fractional_seconds_precision: precision,
+        }))
+    })
+}
+
 /// Appends the tokens of a text; where the tokenizer fails, those in front of that.
 ///
 /// # Errors
@@ -206,6 +231,7 @@ impl Dialect for DogwoodDialect {
         }
         typed_literal(parser)
             .or_else(|| variadic(parser))
+            .or_else(|| precise_interval(parser))
             .or_else(|| query::scalar(parser))
             .or_else(|| query::trim(parser))
             .or_else(|| query::substring(parser))

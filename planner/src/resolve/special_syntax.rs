@@ -12,6 +12,9 @@ fn text_literal(text: &str) -> Typed {
     Typed::literal(Datum::Text(text.into()), ScalarType::Text)
 }
 
+/// PostgreSQL's MAXDIM.
+const DIMENSIONS_MAX: usize = 6;
+
 impl Resolver<'_> {
     pub(super) fn simple_call(&mut self, name: &str, args: &[&Expr]) -> Result<Typed, PlanError> {
         let position = args.first().and_then(|arg| self.position_of(arg));
@@ -215,36 +218,36 @@ impl Resolver<'_> {
             }
             _ => value,
         };
+        if subscripts.len() > DIMENSIONS_MAX {
+            let count = subscripts.len();
+            let message =
+                format!("number of array dimensions ({count}) exceeds the maximum allowed ({DIMENSIONS_MAX})");
+            return Err(PlanError::new("54000", message).at(position));
+        }
         let sliced = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
-        let mut bound = |expr: Option<&Expr>| -> Result<Typed, PlanError> {
-            match expr {
-                Some(expr) => {
-                    let typed = self.expr(expr)?;
-                    self.cast(
-                        typed,
-                        &repr::ColumnType::nullable(ScalarType::Int4),
-                        crate::scalar::cast::CastContext::Assignment,
-                    )
-                    .map_err(|error| no_subscript(error).at(position))
-                }
-                None => Ok(Typed::literal(Datum::Null, ScalarType::Int4)),
-            }
+        let mut bound = |expr: &Expr| -> Result<Typed, PlanError> {
+            let typed = self.expr(expr)?;
+            let to = repr::ColumnType::nullable(ScalarType::Int4);
+            self.cast(typed, &to, crate::scalar::cast::CastContext::Assignment)
+                .map_err(|error| no_subscript(error).at(position))
         };
+        // What is left out is beyond every array.
+        let left_out = |beyond: i32| Ok(Typed::literal(Datum::Int4(beyond), ScalarType::Int4));
         let mut args = vec![value];
         for subscript in subscripts {
             match subscript {
                 // Once one bound is a slice, `[n]` means `[1:n]`.
                 Subscript::Index { index } if sliced => {
                     args.push(Typed::literal(Datum::Int4(1), ScalarType::Int4));
-                    args.push(bound(Some(index))?);
+                    args.push(bound(index)?);
                 }
-                Subscript::Index { index } => args.push(bound(Some(index))?),
+                Subscript::Index { index } => args.push(bound(index)?),
                 Subscript::Slice { stride: Some(_), .. } => {
                     return Err(PlanError::new("42601", "syntax error at or near \":\"").at(position));
                 }
                 Subscript::Slice { lower_bound, upper_bound, stride: None } => {
-                    args.push(bound(lower_bound.as_ref())?);
-                    args.push(bound(upper_bound.as_ref())?);
+                    args.push(lower_bound.as_ref().map_or_else(|| left_out(i32::MIN), &mut bound)?);
+                    args.push(upper_bound.as_ref().map_or_else(|| left_out(i32::MAX), &mut bound)?);
                 }
             }
         }
@@ -283,15 +286,22 @@ impl Resolver<'_> {
         subscripts: &[&Subscript],
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
-        let mut value = value;
+        let mut path = vec![value];
         for subscript in subscripts {
             let Subscript::Index { index } = subscript else {
                 return Err(PlanError::new("42804", "jsonb subscript does not support slices").at(position));
             };
-            let index = self.expr(index)?;
-            value = self.operate("->", value, index, position)?;
+            let place = self.position_of(index);
+            let step = self.expr(index)?;
+            if !is_json_step(step.scalar()) {
+                let message = format!("subscript type {} is not supported", self.type_label(step.scalar()));
+                let hint = "jsonb subscript must be coercible to either integer or text.";
+                return Err(PlanError::new("42804", message).hint(hint).at(place));
+            }
+            let to = repr::ColumnType::nullable(ScalarType::Text);
+            path.push(self.cast(step, &to, crate::scalar::cast::CastContext::Explicit)?);
         }
-        Ok(value)
+        self.call_named("jsonb_extract_path", path, position)
     }
 
     /// A field of a composite value.
@@ -356,4 +366,19 @@ pub(super) fn trim_name(side: Option<TrimWhereField>) -> &'static str {
         Some(TrimWhereField::Leading) => "ltrim",
         Some(TrimWhereField::Trailing) => "rtrim",
     }
+}
+
+/// What finds a part of a jsonb: an integer or a text.
+fn is_json_step(scalar: &ScalarType) -> bool {
+    matches!(
+        scalar,
+        ScalarType::Unknown
+            | ScalarType::Int2
+            | ScalarType::Int4
+            | ScalarType::Text
+            | ScalarType::Varchar
+            | ScalarType::Bpchar
+            | ScalarType::Name
+            | ScalarType::Char
+    )
 }

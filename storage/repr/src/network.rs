@@ -9,6 +9,7 @@
 use crate::ValueError;
 use std::cmp::Ordering;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
 
 const V4_BITS: u8 = 32;
 const V6_BITS: u8 = 128;
@@ -188,6 +189,15 @@ impl Network {
         if is_cidr || self.length != self.length_max() { self.full() } else { self.host() }
     }
 
+    /// As cidr is abbreviated: without what is to the right of the mask.
+    pub fn abbreviated(&self) -> String {
+        let shown = match self.network().address {
+            IpAddr::V4(address) => abbreviated_v4(&address.octets(), self.length),
+            IpAddr::V6(address) => abbreviated_v6(&address.octets(), self.length),
+        };
+        format!("{shown}/{}", self.length)
+    }
+
     /// Reads an inet or a cidr.
     pub fn parse(text: &str, is_cidr: bool) -> Result<Network, ValueError> {
         let kind = if is_cidr { "cidr" } else { "inet" };
@@ -222,6 +232,62 @@ impl Network {
 
 fn bits(address: IpAddr) -> u8 {
     if address.is_ipv4() { V4_BITS } else { V6_BITS }
+}
+
+/// The octets that the mask reaches.
+fn abbreviated_v4(octets: &[u8; 4], length: u8) -> String {
+    let reached = usize::from(length.div_ceil(8)).max(1);
+    octets[..reached].iter().map(u8::to_string).collect::<Vec<_>>().join(".")
+}
+
+/// The words that the mask reaches, two at least; the longest run of zeros among them is left out. The last two as octets where that
+/// run is as long as before an address of version 4.
+fn abbreviated_v6(octets: &[u8; 16], length: u8) -> String {
+    if length == 0 {
+        return "::".to_owned();
+    }
+    let count = usize::from(length.div_ceil(16)).max(2);
+    let words: Vec<u16> =
+        octets.chunks_exact(2).take(count).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
+    let zeros = longest_zeros(&words);
+    let holds_v4 = zeros.len() != count
+        && zeros.start == 0
+        && match zeros.len() {
+            6 => true,
+            5 => octets[10] == 0xff && octets[11] == 0xff,
+            7 => octets[14] != 0 && octets[15] != 1,
+            _ => false,
+        };
+    let mut shown = String::new();
+    for (place, word) in words.iter().enumerate() {
+        if zeros.contains(&place) {
+            let sides = usize::from(place == zeros.start) + usize::from(place == count - 1);
+            shown.push_str(&":".repeat(sides));
+        } else if holds_v4 && place > 5 {
+            let [high, low] = word.to_be_bytes();
+            shown.push_str(&format!("{}{high}", if place == 6 { ":" } else { "." }));
+            if place != 7 || length > 120 {
+                shown.push_str(&format!(".{low}"));
+            }
+        } else {
+            shown.push_str(&format!("{}{word:x}", if shown.is_empty() { "" } else { ":" }));
+        }
+    }
+    shown
+}
+
+/// Where the first of the longest runs of zeros is; empty if there is none.
+fn longest_zeros(words: &[u16]) -> Range<usize> {
+    let mut longest = 0..0;
+    let mut start = 0;
+    for (place, word) in words.iter().enumerate() {
+        if *word != 0 {
+            start = place + 1;
+        } else if place + 1 - start > longest.len() {
+            longest = start..place + 1;
+        }
+    }
+    longest
 }
 
 fn out_of_range() -> ValueError {

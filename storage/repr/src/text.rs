@@ -12,7 +12,7 @@ mod scalar;
 
 pub use float::{format_float4, format_float8, format_rounded};
 pub(crate) use float::{parse_float4, parse_float8};
-pub use scalar::{assign_length, cast_length};
+pub use scalar::{assign_length, byte_of_char, cast_length, char_of_byte};
 pub(crate) use scalar::{format_uuid, parse_bool, parse_bytea, parse_int, parse_uuid};
 
 use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_timestamp, parse_timestamptz};
@@ -114,7 +114,7 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::Text | ScalarType::Unknown => Datum::Text(Arc::from(scalar::without_zero_bytes(text)?)),
         ScalarType::Varchar | ScalarType::Bpchar => assign_length(scalar, modifier, scalar::without_zero_bytes(text)?)?,
         ScalarType::Name => Datum::Text(Arc::from(scalar::truncate_name(scalar::without_zero_bytes(text)?))),
-        ScalarType::Char => Datum::Text(text.chars().take(1).collect::<String>().into()),
+        ScalarType::Char => Datum::Text(scalar::char_of_byte(scalar::byte_of_char(text.as_bytes()))),
         ScalarType::Bytea => Datum::Bytea(Arc::from(parse_bytea(text)?)),
         ScalarType::Date => Datum::Date(parse_date(text, &context.date_context())?),
         ScalarType::Time => Datum::Time(round_to_precision(parse_time(text, &context.date_context())?, modifier)),

@@ -126,6 +126,7 @@ fn evaluate(operation: &str, a: &str, b: &str) -> Result<String, ValueError> {
         "ivdiv" => interval(a)?.div(b.parse().expect("a float"))?.to_string(),
         "ivadd" => interval(a)?.add(&interval(b)?)?.to_string(),
         "ivcmp" => (interval(a)?.sql_cmp(&interval(b)?) as i8).to_string(),
+        "ivsql" => Interval::parse(a, -1, IntervalStyle::SqlStandard)?.to_string(),
         "style" => interval(a)?.format(match field {
             "iso_8601" => IntervalStyle::Iso8601,
             "sql_standard" => IntervalStyle::SqlStandard,

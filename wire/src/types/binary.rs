@@ -10,6 +10,7 @@ use bytes::BufMut;
 use engine::SqlError;
 use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
+use repr::text::byte_of_char;
 use repr::{Array, ColumnType, Datum, Interval, Network, ScalarType, TsQuery, TsVector, Value};
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
         Value::Numeric(value) => numeric::encode(&value, out)?,
         Value::Decimal { unscaled, scale } => numeric::encode_decimal(unscaled, scale, out)?,
         // "char" is one byte, and the empty one is NUL.
-        Value::Text(value) if matches!(scalar, ScalarType::Char) => out.put_u8(value.first().copied().unwrap_or(0)),
+        Value::Text(value) if matches!(scalar, ScalarType::Char) => out.put_u8(byte_of_char(value)),
         // A document that was written as text at once.
         Value::Text(value) if matches!(scalar, ScalarType::Jsonb) => {
             out.put_u8(JSONB_VERSION);

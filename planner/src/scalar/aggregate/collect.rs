@@ -164,6 +164,9 @@ pub(super) const AGGREGATES: &[AggregateDefinition] = &[
         if values.iter().any(Datum::is_null) {
             return Err(ValueError::new("22004", "cannot accumulate null arrays"));
         }
+        if values.iter().any(|value| matches!(value, Datum::Array(array) if array.dimensions.is_empty())) {
+            return Err(ValueError::new("2202E", "cannot accumulate empty arrays"));
+        }
         if values.is_empty() { Ok(Datum::Null) } else { stack_arrays(values) }
     })
     .sees_nulls(),

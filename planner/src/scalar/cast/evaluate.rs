@@ -170,7 +170,7 @@ impl Cast {
             }
             ScalarType::Varchar | ScalarType::Bpchar => text::assign_length(&to.scalar, to.modifier, shown),
             ScalarType::Name => text::parse(&ScalarType::Name, -1, shown, plain()),
-            ScalarType::Char => Ok(Datum::Text(shown.chars().take(1).collect::<String>().into())),
+            ScalarType::Char => Ok(Datum::Text(text::char_of_byte(text::byte_of_char(shown.as_bytes())))),
             _ => Ok(Datum::text(shown)),
         }
     }
@@ -192,7 +192,7 @@ impl Cast {
         let result = match value {
             Datum::Bool(value) => Datum::Int4(i32::from(*value)),
             // "char" to integer: the byte, signed.
-            Datum::Text(shown) => Datum::Int4(i32::from(shown.as_bytes().first().map_or(0, |byte| *byte as i8))),
+            Datum::Text(shown) => Datum::Int4(i32::from(text::byte_of_char(shown.as_bytes()) as i8)),
             Datum::Float4(value) => from_float(f64::from(*value), Some(*value), &to.scalar)?,
             Datum::Float8(value) => from_float(*value, None, &to.scalar)?,
             Datum::Numeric(value) => from_numeric(value, &to.scalar)?,
@@ -229,7 +229,7 @@ fn from_integer(value: i64, from: &ScalarType, to: &ScalarType) -> Answer {
         ScalarType::Numeric => Datum::Numeric(Numeric::from(value)),
         ScalarType::Char => {
             let byte = i8::try_from(value).map_err(|_| ValueError::new("22003", "\"char\" out of range"))?;
-            Datum::Text(if byte == 0 { "".into() } else { char::from(byte as u8).to_string().into() })
+            Datum::Text(text::char_of_byte(byte as u8))
         }
         oid if oid.is_oid() => match from {
             ScalarType::Int8 => {

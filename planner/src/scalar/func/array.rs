@@ -153,7 +153,7 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("trim_array(anyarray, int4) anyarray", |_, a, _| change::trim(array(&a[0])?, integer(&a[1])?)),
     strict("array_subscript(anyarray, variadic int4[]) anyelement", |_, a, _| subscript::element(a)),
     strict("name_subscript(name, int4) char", |_, a, _| subscript::byte(a)),
-    lenient("array_slice(anyarray, variadic int4[]) anyarray", |_, a, _| subscript::slice(a)),
+    strict("array_slice(anyarray, variadic int4[]) anyarray", |_, a, _| subscript::slice(a)),
     lenient("record_field(record, int4) text", |_, a, _| match &a[0] {
         Datum::Record(fields) => {
             let place = usize::try_from(integer(&a[1])?).unwrap_or(usize::MAX);

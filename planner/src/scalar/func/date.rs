@@ -297,7 +297,7 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("make_timestamptz(int4, int4, int4, int4, int4, float8, text?) timestamptz", |ctx, a, _| {
         let day = (int4(&a[0])?, int4(&a[1])?, int4(&a[2])?);
         let local = arithmetic::make_timestamp(day, (int4(&a[3])?, int4(&a[4])?, float(&a[5])?))?;
-        let zone = a.get(6).map_or_else(|| Ok(ctx.zone()), |zone| Zone::parse(text(zone)?))?;
+        let zone = a.get(6).map_or_else(|| Ok(ctx.zone()), |zone| Zone::given(text(zone)?))?;
         moment(local_to_utc(local, &zone)?)
     })
     .stable(),

@@ -5,7 +5,7 @@ mod write;
 
 pub(crate) use write::{append_json, append_json_string, to_jsonb};
 
-use super::arguments::{integer, string, text, text_array};
+use super::arguments::{array, integer, string, text, text_array};
 use super::{FunctionDefinition, lenient, strict};
 use document::{JsonKind, elements, entries, kind, unquoted};
 use repr::{Datum, ValueError};
@@ -104,6 +104,14 @@ fn build_array(args: &[Datum]) -> Answer {
 pub(super) fn object_pairs(args: &[Datum]) -> Result<Vec<(String, Option<String>)>, ValueError> {
     let owned = |item: Option<&str>| item.map(str::to_owned);
     let first = text_array(&args[0])?;
+    let subscripts = || ValueError::new("2202E", "wrong number of array subscripts");
+    let dimensions = &array(&args[0])?.dimensions;
+    match (args.get(1), dimensions.as_slice()) {
+        (Some(values), [_] | []) if array(values)?.dimensions.len() == dimensions.len() => {}
+        (None, [] | [_] | [_, (2, _)]) => {}
+        (None, [_, _]) => return Err(ValueError::new("2202E", "array must have two columns")),
+        (Some(_) | None, _) => return Err(subscripts()),
+    }
     let pairs: Vec<(Option<String>, Option<String>)> = match args.get(1) {
         Some(values) => {
             let values = text_array(values)?;

@@ -43,7 +43,7 @@ fn power(base: f64, exponent: f64) -> Answer {
     if base == 0.0 && exponent < 0.0 {
         return Err(ValueError::new("2201F", "zero raised to a negative power is undefined"));
     }
-    if base < 0.0 && base.is_finite() && exponent.is_finite() && exponent.floor() != exponent {
+    if base < 0.0 && exponent.is_finite() && exponent.floor() != exponent {
         return Err(ValueError::new(
             "2201F",
             "a negative number raised to a non-integer power yields a complex result",

@@ -65,6 +65,7 @@ pub(super) const OPERATORS: &[FunctionDefinition] = &[
 
 pub(super) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("abbrev(inet) text", |_, a, _| Ok(Datum::text(network(&a[0])?.shown(false)))),
+    strict("abbrev(cidr) text", |_, a, _| Ok(Datum::text(network(&a[0])?.abbreviated()))),
     strict("broadcast(inet) inet", |_, a, _| of(a, Network::broadcast)),
     strict("family(inet) int4", |_, a, _| Ok(Datum::Int4(if network(&a[0])?.is_v4() { 4 } else { 6 }))),
     strict("host(inet) text", |_, a, _| Ok(Datum::text(network(&a[0])?.host()))),

@@ -26,8 +26,8 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("to_char(int4, text) text", |_, a, _| whole(&a[0], &a[1])),
     strict("to_char(int8, text) text", |_, a, _| whole(&a[0], &a[1])),
     strict("to_char(numeric, text) text", |_, a, _| string(to_char::numeric_to_char(numeric(&a[0])?, text(&a[1])?)?)),
-    strict("to_char(float4, text) text", |_, a, _| string(to_char::float_to_char(float(&a[0])?, text(&a[1])?)?)),
-    strict("to_char(float8, text) text", |_, a, _| string(to_char::float_to_char(float(&a[0])?, text(&a[1])?)?)),
+    strict("to_char(float4, text) text", |_, a, _| string(to_char::float_to_char(float(&a[0])?, true, text(&a[1])?)?)),
+    strict("to_char(float8, text) text", |_, a, _| string(to_char::float_to_char(float(&a[0])?, false, text(&a[1])?)?)),
     strict("to_number(text, text) numeric", |_, a, _| {
         Ok(Datum::Numeric(to_char::to_number(text(&a[0])?, text(&a[1])?)?))
     }),

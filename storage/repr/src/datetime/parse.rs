@@ -11,6 +11,7 @@ use super::{
     TIMESTAMP_INFINITY, TIMESTAMP_NEGATIVE_INFINITY, UNIX_EPOCH_DAY, civil_from_days, days_in_month,
 };
 use crate::ValueError;
+pub(super) use clock::{OffsetTooFar, signed_offset};
 use clock::{clock_micros, fraction_micros, offset_seconds};
 
 /// How an all-numeric date is read: DateStyle's second part.

@@ -8,6 +8,7 @@ mod posix;
 
 pub(crate) use abbreviation::abbreviation;
 
+use super::parse::{OffsetTooFar, signed_offset};
 use super::{DAY_MICROS, SECOND_MICROS, civil_from_days, days_from_civil, is_leap_year, weekday};
 use crate::text::c_number::{is_space, leading_float};
 use crate::{Interval, ValueError};
@@ -81,6 +82,22 @@ impl Zone {
     /// A zone by abbreviation or name, in any case: what AT TIME ZONE takes.
     pub fn parse(name: &str) -> Result<Zone, ValueError> {
         Zone::find(name).ok_or_else(|| ValueError::new("22023", format!("time zone \"{name}\" not recognized")))
+    }
+
+    /// The zone that make_timestamptz is told: an offset east of UTC, or what `parse` takes.
+    pub fn given(text: &str) -> Result<Zone, ValueError> {
+        if text.starts_with(|first: char| first.is_ascii_digit()) {
+            let message = format!("invalid input syntax for type numeric time zone: \"{text}\"");
+            let hint = Some("Numeric time zones must have \"-\" or \"+\" as first character.".to_owned());
+            return Err(ValueError { hint, ..ValueError::new("22023", message) });
+        }
+        match signed_offset(text) {
+            Some(Ok(offset)) => Ok(Zone::Fixed(offset)),
+            Some(Err(OffsetTooFar)) => {
+                Err(ValueError::new("22023", format!("numeric time zone \"{text}\" out of range")))
+            }
+            None => Zone::parse(text),
+        }
     }
 
     pub(crate) fn find(name: &str) -> Option<Zone> {

@@ -153,6 +153,9 @@ fn split_number(text: &str) -> Result<(i64, f64), IntervalFailure> {
     Ok(if negative { (-whole, -fraction) } else { (whole, fraction) })
 }
 
+/// What seconds with a fraction say all of.
+const PARTS_OF_SECONDS: [i64; 3] = [SECOND_MICROS, 1000, 1];
+
 /// What a number without a unit means under a modifier's range.
 fn default_unit(modifier: i32) -> Unit {
     let (range, _) = crate::types::decode_interval_modifier(modifier);
@@ -198,7 +201,10 @@ fn tokens(text: &str) -> Result<Vec<String>, IntervalFailure> {
 fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interval, IntervalFailure> {
     let tokens = tokens(text)?;
     let is_signed = |token: &String| token.starts_with(['+', '-']);
-    let one_minus = tokens.first().is_some_and(|first| first.starts_with('-')) && !tokens[1..].iter().any(is_signed);
+    // In SQL's style a minus in front that is the only sign is each part's.
+    let one_minus = style == IntervalStyle::SqlStandard
+        && tokens.first().is_some_and(|first| first.starts_with('-'))
+        && !tokens[1..].iter().any(is_signed);
     let mut sums = Sums::default();
     let mut is_ago = false;
     let mut place = 0;
@@ -216,14 +222,20 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
             }
             is_ago = true;
         } else if token.contains(':') {
-            for unit in [HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS] {
+            for unit in [HOUR_MICROS, MINUTE_MICROS].into_iter().chain(PARTS_OF_SECONDS) {
                 sums.note(Unit::Micros(unit))?;
             }
-            sums.micros += i128::from(clock(&token, modifier)?);
+            let micros = clock(&token, modifier)?;
+            sums.micros += i128::from(if one_minus { -micros.abs() } else { micros });
         } else if let Some(minus) = token[1..].find('-') {
-            years_months(&token, minus + 1, &mut sums)?;
+            let months = years_months(&token, minus + 1)?;
+            sums.note(Unit::Months)?;
+            sums.months += if one_minus { -months.abs() } else { months };
         } else {
-            let (whole, fraction) = split_number(&token)?;
+            let (mut whole, mut fraction) = split_number(&token)?;
+            if one_minus {
+                (whole, fraction) = (-whole.abs(), -fraction.abs());
+            }
             let unit_at = |place: usize| tokens.get(place).and_then(|word| unit(&word.to_ascii_lowercase()));
             let unit = match next {
                 None => default_unit(modifier),
@@ -236,17 +248,19 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
                 Some(_) if unit_at(place + 1) == Some(Unit::Micros(HOUR_MICROS)) => Unit::Days,
                 Some(_) => return Err(IntervalFailure::Syntax),
             };
-            sums.note(unit)?;
+            if unit == Unit::Micros(SECOND_MICROS) && fraction != 0.0 {
+                PARTS_OF_SECONDS.into_iter().try_for_each(|part| sums.note(Unit::Micros(part)))?;
+            } else {
+                sums.note(unit)?;
+            }
             sums.add(whole, fraction, unit);
         }
-    }
-    if one_minus && style == IntervalStyle::SqlStandard {
-        (sums.months, sums.days, sums.micros) = (-sums.months.abs(), -sums.days.abs(), -sums.micros.abs());
     }
     sums.finish(is_ago)
 }
 
-fn years_months(token: &str, minus: usize, sums: &mut Sums) -> Result<(), IntervalFailure> {
+/// The months of `1-2`.
+fn years_months(token: &str, minus: usize) -> Result<i128, IntervalFailure> {
     let negative = token.starts_with('-');
     let years = token[..minus].trim_start_matches(['+', '-']);
     let number = |text: &str| -> Result<i64, IntervalFailure> {
@@ -259,10 +273,8 @@ fn years_months(token: &str, minus: usize, sums: &mut Sums) -> Result<(), Interv
     if months >= 12 {
         return Err(IntervalFailure::Field);
     }
-    sums.note(Unit::Months)?;
     let total = i128::from(years) * 12 + i128::from(months);
-    sums.months += if negative { -total } else { total };
-    Ok(())
+    Ok(if negative { -total } else { total })
 }
 
 /// `[-]hh:mm[:ss[.f]]`, or `mm:ss.f`.
@@ -333,31 +345,49 @@ fn parse_iso(text: &str) -> Result<Interval, IntervalFailure> {
     sums.finish(false)
 }
 
-/// ISO 8601's other form: `0001-02-03T04:05:06`.
+/// Digits of ISO 8601's basic form: `yyyymmdd` and `hhmmss`.
+const BASIC_DATE_DIGITS: usize = 8;
+const BASIC_TIME_DIGITS: usize = 6;
+
+/// ISO 8601's other form: `0001-02-03T04:05:06`, or `00010203T040506`.
 fn parse_iso_alternative(text: &str) -> Result<Interval, IntervalFailure> {
     let (date, time) = text.split_once('T').unwrap_or((text, ""));
     let mut sums = Sums::default();
-    if !date.is_empty() {
-        let units = [Unit::Years(1), Unit::Months, Unit::Days];
-        let pieces: Vec<&str> = date.split('-').collect();
-        if pieces.len() > 3 {
-            return Err(IntervalFailure::Syntax);
-        }
-        for (piece, unit) in pieces.iter().zip(units) {
-            let (whole, fraction) = split_number(piece)?;
-            sums.add(whole, fraction, unit);
-        }
+    if integer_digits(date) == BASIC_DATE_DIGITS && !date[1..].contains('-') {
+        let (whole, fraction) = split_number(date)?;
+        sums.add(whole / 10_000, 0.0, Unit::Years(1));
+        sums.add(whole / 100 % 100, 0.0, Unit::Months);
+        sums.add(whole % 100, fraction, Unit::Days);
+    } else if !date.is_empty() {
+        add_pieces(date, '-', [Unit::Years(1), Unit::Months, Unit::Days], &mut sums)?;
     }
-    if !time.is_empty() {
-        let units = [Unit::Micros(HOUR_MICROS), Unit::Micros(MINUTE_MICROS), Unit::Micros(SECOND_MICROS)];
-        let pieces: Vec<&str> = time.split(':').collect();
-        if pieces.len() > 3 {
-            return Err(IntervalFailure::Syntax);
-        }
-        for (piece, unit) in pieces.iter().zip(units) {
-            let (whole, fraction) = split_number(piece)?;
-            sums.add(whole, fraction, unit);
-        }
+    let [hours, minutes, seconds] = [HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS].map(Unit::Micros);
+    if integer_digits(time) == BASIC_TIME_DIGITS && !time.contains(':') {
+        let (whole, fraction) = split_number(time)?;
+        sums.add(whole / 10_000, 0.0, hours);
+        sums.add(whole / 100 % 100, 0.0, minutes);
+        sums.add(whole % 100, 0.0, seconds);
+        // PostgreSQL takes the fraction for one of a microsecond.
+        sums.add(0, fraction, Unit::Micros(1));
+    } else if !time.is_empty() {
+        add_pieces(time, ':', [hours, minutes, seconds], &mut sums)?;
     }
     sums.finish(false)
+}
+
+/// How many digits stand in front of a point, behind a sign.
+fn integer_digits(text: &str) -> usize {
+    text.strip_prefix('-').unwrap_or(text).bytes().take_while(u8::is_ascii_digit).count()
+}
+
+fn add_pieces(text: &str, separator: char, units: [Unit; 3], sums: &mut Sums) -> Result<(), IntervalFailure> {
+    let pieces: Vec<&str> = text.split(separator).collect();
+    if pieces.len() > units.len() {
+        return Err(IntervalFailure::Syntax);
+    }
+    for (piece, unit) in pieces.iter().zip(units) {
+        let (whole, fraction) = split_number(piece)?;
+        sums.add(whole, fraction, unit);
+    }
+    Ok(())
 }

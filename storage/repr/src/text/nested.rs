@@ -191,7 +191,7 @@ impl ArrayReader<'_> {
         }
         self.leaf_depth = Some(depth);
         let mut text = String::new();
-        let (mut is_quoted, mut closing_quote) = (false, None);
+        let (mut is_quoted, mut is_closed) = (false, false);
         // Blanks before this length were quoted or escaped, and stay.
         let mut kept = 0;
         loop {
@@ -205,10 +205,10 @@ impl ArrayReader<'_> {
                     }
                     is_quoted = true;
                     self.quoted(&mut text)?;
-                    closing_quote = Some(self.place);
+                    is_closed = true;
                     kept = text.len();
                 }
-                Some(b'\\') if closing_quote.is_some() => {
+                Some(b'\\') if is_closed => {
                     return Err(self.malformed("Unexpected \"\\\" character."));
                 }
                 Some(b'\\') => {
@@ -217,12 +217,11 @@ impl ArrayReader<'_> {
                     kept = text.len();
                 }
                 Some(_) => {
-                    let start = self.place;
                     let character = self.character();
                     if character.is_ascii() && is_blank(character as u8) {
                         text.push(character);
                     } else {
-                        if closing_quote == Some(start) && kept > 0 {
+                        if is_closed {
                             return Err(self.malformed("Unexpected array element."));
                         }
                         text.push(character);

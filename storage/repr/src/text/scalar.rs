@@ -268,3 +268,23 @@ pub(crate) fn format_uuid(bytes: &[u8; 16]) -> String {
     }
     out
 }
+
+/// The byte of a "char": a text's first, or that of three octal digits behind a backslash; 0 of an empty text.
+pub fn byte_of_char(text: &[u8]) -> u8 {
+    match text {
+        [b'\\', digits @ ..] if digits.len() == 3 && digits.iter().all(|digit| matches!(digit, b'0'..=b'7')) => {
+            // More than a byte has is cut off.
+            digits.iter().fold(0_u8, |byte, digit| byte.wrapping_mul(8).wrapping_add(digit - b'0'))
+        }
+        bytes => bytes.first().copied().unwrap_or(0),
+    }
+}
+
+/// A "char" as it is written: bytes that are no character by themselves as octal digits.
+pub fn char_of_byte(byte: u8) -> Arc<str> {
+    match byte {
+        0 => "".into(),
+        1..=127 => char::from(byte).to_string().into(),
+        128.. => format!("\\{byte:03o}").into(),
+    }
+}

@@ -281,12 +281,18 @@ impl Moment {
     /// Of months, weeks and days.
     fn day_pattern(&self, pattern: &str, field: Field<'_>) -> Result<String, ValueError> {
         match pattern {
-            "RM" if self.days.is_none() && self.month == 0 => Ok(String::new()),
+            "RM" if self.days.is_none() && self.month == 0 && self.year == 0 => Ok(String::new()),
             "MONTH" => self.calendar().map(|_| field.name(MONTHS[(self.month - 1) as usize])),
             "MON" => self.calendar().map(|_| in_case(&MONTHS[(self.month - 1) as usize][..3], field.spelling)),
             "MM" => field.number(self.month, 2),
             "RM" => {
-                let text = in_case(ROMAN_MONTHS[(self.month - 1).rem_euclid(12) as usize], field.spelling);
+                // Of an interval, whole years end with December, and what is negative counts back to it.
+                let place = match self.month {
+                    0 if self.year < 0 => 0,
+                    month if month < 0 => month + 12,
+                    month => (month - 1).rem_euclid(12),
+                };
+                let text = in_case(ROMAN_MONTHS[place as usize], field.spelling);
                 Ok(if field.is_filled { text } else { format!("{text:<4}") })
             }
             "DAY" => self.calendar().map(|days| field.name(DAYS[weekday(days) as usize])),

@@ -49,6 +49,10 @@ struct NumberTemplate {
     zero_end: usize,
 }
 
+/// The digits that a real and a double precision keep.
+const SINGLE_DIGITS: usize = 6;
+const DOUBLE_DIGITS: usize = 15;
+
 fn invalid(message: &str) -> ValueError {
     ValueError::new("42601", message)
 }
@@ -79,10 +83,12 @@ impl NumberTemplate {
             let words =
                 ["EEEE", "FM", "MI", "PL", "PR", "RN", "SG", "TH", "B", "D", "G", "L", "S", "V", "9", "0", ".", ","];
             if first == '"' {
-                let end = rest[1..].find('"').map_or(rest.len(), |end| end + 2);
-                let inside = &rest[1..if end == rest.len() && !rest[1..].ends_with('"') { end } else { end - 1 }];
-                template.pieces.extend(inside.chars().map(NumberPiece::Literal));
-                rest = &rest[end..];
+                rest = template.quoted(&rest[1..]);
+                continue;
+            }
+            if rest.starts_with("\\\"") {
+                template.pieces.push(NumberPiece::Literal('"'));
+                rest = &rest[2..];
                 continue;
             }
             match words.into_iter().find(|word| is(word)) {
@@ -97,6 +103,19 @@ impl NumberTemplate {
             }
         }
         Ok(template)
+    }
+
+    /// Takes text up to the quote that ends it, where a backslash stands before what is taken as it is; what follows.
+    fn quoted<'t>(&mut self, text: &'t str) -> &'t str {
+        let mut characters = text.chars();
+        while let Some(character) = characters.next() {
+            match character {
+                '"' => break,
+                '\\' => self.pieces.push(NumberPiece::Literal(characters.next().unwrap_or('\\'))),
+                other => self.pieces.push(NumberPiece::Literal(other)),
+            }
+        }
+        characters.as_str()
     }
 
     fn word(&mut self, word: &str, spelling: &str) -> Result<(), ValueError> {
@@ -202,14 +221,31 @@ impl NumberTemplate {
     }
 }
 
-/// `to_char(double precision, template)`: fifteen significant digits.
-pub fn float_to_char(value: f64, template: &str) -> Result<String, ValueError> {
-    numeric_to_char(&Numeric::from_f64(value)?, template)
+/// `to_char(double precision, template)`, or real's: no more digits than the type keeps.
+pub fn float_to_char(value: f64, is_single: bool, template: &str) -> Result<String, ValueError> {
+    let mut template = NumberTemplate::parse(template)?;
+    if template.is_roman {
+        return number_to_char(&Numeric::from_f64(value.round_ties_even())?, template);
+    }
+    if !value.is_finite() || template.is_scientific {
+        return number_to_char(&Numeric::from_f64(value)?, template);
+    }
+    template.whole += template.shift;
+    let factor = 10_f64.powi(template.shift as i32);
+    let shifted = if is_single { f64::from(value as f32 * factor as f32) } else { value * factor };
+    let digits = if is_single { SINGLE_DIGITS } else { DOUBLE_DIGITS };
+    let whole_digits = format!("{:.0}", shifted.abs()).len();
+    template.decimals = template.decimals.min(digits.saturating_sub(whole_digits));
+    let shown = format!("{:.*}", template.decimals, shifted.abs());
+    Ok(fill(&mut template, shown, value.is_sign_negative()))
 }
 
 /// `to_char(numeric, template)`; integers come as numerics too.
 pub fn numeric_to_char(value: &Numeric, template: &str) -> Result<String, ValueError> {
-    let mut template = NumberTemplate::parse(template)?;
+    number_to_char(value, NumberTemplate::parse(template)?)
+}
+
+fn number_to_char(value: &Numeric, mut template: NumberTemplate) -> Result<String, ValueError> {
     if template.is_scientific {
         return Ok(scientific(value, template.decimals));
     }
@@ -227,6 +263,11 @@ pub fn numeric_to_char(value: &Numeric, template: &str) -> Result<String, ValueE
         text if text.starts_with('-') => (true, text[1..].to_owned()),
         text => (false, text),
     };
+    Ok(fill(&mut template, text, is_negative))
+}
+
+/// A rounded number's digits in their template, or `#` where they are more than it has.
+fn fill(template: &mut NumberTemplate, text: String, is_negative: bool) -> String {
     let whole_length = text.find('.').unwrap_or(text.len());
     let (text, spaces) = if whole_length > template.whole {
         let mut filled = "#".repeat(template.whole);
@@ -239,7 +280,7 @@ pub fn numeric_to_char(value: &Numeric, template: &str) -> Result<String, ValueE
         let spaces = template.whole - whole_length;
         (text, spaces)
     };
-    Ok(NumberWriter::new(&mut template, &text, is_negative, spaces).finish())
+    NumberWriter::new(template, &text, is_negative, spaces).finish()
 }
 
 fn scientific(value: &Numeric, decimals: usize) -> String {
@@ -277,6 +318,8 @@ struct NumberWriter<'a> {
     sign: Anchor,
     sign_written: bool,
     digit_written: bool,
+    /// Where what is written ends, though the template goes on.
+    end: Option<usize>,
 }
 
 impl<'a> NumberWriter<'a> {
@@ -323,6 +366,7 @@ impl<'a> NumberWriter<'a> {
             sign,
             sign_written,
             digit_written: false,
+            end: None,
         }
     }
 
@@ -376,6 +420,7 @@ impl<'a> NumberWriter<'a> {
                 NumberPiece::Roman(_) => {}
             }
         }
+        self.out.truncate(self.end.unwrap_or(self.out.len()));
         self.out
     }
 
@@ -435,7 +480,10 @@ impl<'a> NumberWriter<'a> {
                     self.out.push(char::from(*digit));
                     self.digit_written = true;
                 }
-                None => {}
+                // A place that the type has no digit for ends all: nothing of the template comes behind it.
+                None => {
+                    self.end.get_or_insert(self.out.len());
+                }
             }
             self.next = (self.next + 1).min(self.digits.len());
         }

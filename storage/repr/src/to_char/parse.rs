@@ -1,17 +1,18 @@
-//! `to_date` and `to_timestamp`: reading text by a template.
+//! `to_date` and `to_timestamp`: reading text by a template, step by step as PostgreSQL does.
+
+mod date;
 
 use super::datetime::{DAYS, DatetimePiece, MONTHS, ROMAN_MONTHS, pieces};
 use crate::ValueError;
-use crate::datetime::arithmetic::iso_week_start;
-use crate::datetime::{
-    Civil, DAY_MICROS, EPOCH_JULIAN_DAY, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS, Zone, check_date, civil_from_days,
-    days_from_civil, days_in_month,
-};
+use crate::datetime::{Civil, SECOND_MICROS, Zone, check_date, civil_from_days, round_to_precision};
+use crate::text::c_number::is_space;
 
 /// `to_date(text, template)`
 pub fn to_date(text: &str, template: &str) -> Result<i32, ValueError> {
     let read = Read::new(text, template)?;
-    check_date(read.days(text)?).map_err(|_| ValueError::new("22008", format!("date out of range: \"{text}\"")))
+    let days = read.days(text)?;
+    read.micros(text)?;
+    check_date(days).map_err(|_| ValueError::new("22008", format!("date out of range: \"{text}\"")))
 }
 
 /// `to_timestamp(text, template)`, in the session's zone unless the text names an offset.
@@ -19,36 +20,59 @@ pub fn to_timestamp(text: &str, template: &str, zone: &Zone) -> Result<i64, Valu
     let read = Read::new(text, template)?;
     let (year, month, day) = civil_from_days(read.days(text)?);
     let local = Civil { year, month, day, micros: read.micros(text)? }.to_timestamp()?;
-    match read.offset {
-        Some(offset) => crate::datetime::check_timestamp(local - i64::from(offset) * SECOND_MICROS),
-        None => zone.to_utc(local),
-    }
+    let moment = match read.offset(text)? {
+        Some(offset) => crate::datetime::check_timestamp(local - i64::from(offset) * SECOND_MICROS)?,
+        None => zone.to_utc(local)?,
+    };
+    crate::datetime::check_timestamp(round_to_precision(moment, read.fraction_digits.unwrap_or(-1)))
 }
 
+/// Which calendar's fields a template has: it has those of one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Convention {
+    Gregorian,
+    IsoWeek,
+}
+
+/// The fields met; 0 for those that were not, as in PostgreSQL.
 #[derive(Default)]
 struct Read {
-    year: Option<i64>,
-    /// The year as written: years BC are not completed to four digits.
-    written_year: Option<i64>,
-    month: Option<i64>,
-    day: Option<i64>,
-    day_of_year: Option<i64>,
-    julian: Option<i64>,
-    iso_year: Option<i64>,
-    iso_week: Option<i64>,
-    iso_day: Option<i64>,
-    week_of_year: Option<i64>,
-    week_of_month: Option<i64>,
-    century: Option<i64>,
+    convention: Option<Convention>,
+    year: i64,
+    /// How many digits of the year its pattern has.
+    year_digits: usize,
+    month: i64,
+    day: i64,
+    day_of_year: i64,
+    julian: i64,
+    week: i64,
+    week_of_month: i64,
+    /// From 1, a Sunday.
+    weekday: i64,
+    century: i64,
+    is_before_christ: bool,
     hour: i64,
-    has_half_day: bool,
     minute: i64,
     second: i64,
-    fraction: i64,
-    seconds_of_day: Option<i64>,
-    is_afternoon: Option<bool>,
-    is_before_christ: bool,
-    offset: Option<i32>,
+    milliseconds: i64,
+    microseconds: i64,
+    /// To how many digits of a second the result is rounded.
+    fraction_digits: Option<i32>,
+    seconds_of_day: i64,
+    has_half_day: bool,
+    is_afternoon: bool,
+    zone_sign: i32,
+    zone_hours: i64,
+    zone_minutes: i64,
+}
+
+/// A pattern of the template, and how its number is read.
+struct Pattern<'p> {
+    spelling: &'p str,
+    /// A number that no other number follows may be longer than its pattern, or shorter.
+    is_free: bool,
+    /// TH stands behind it.
+    has_ordinal: bool,
 }
 
 fn field_out_of_range(text: &str) -> ValueError {
@@ -58,221 +82,265 @@ fn field_out_of_range(text: &str) -> ValueError {
 impl Read {
     fn new(text: &str, template: &str) -> Result<Read, ValueError> {
         let mut read = Read::default();
-        let mut rest = text.trim_start();
+        let mut rest = text;
         let pieces = pieces(template);
+        let mut is_exact = false;
+        // What was passed over beyond what the template has.
+        let mut extra = 0_i64;
         for (place, piece) in pieces.iter().enumerate() {
+            if rest.is_empty() {
+                break;
+            }
+            let is_pattern =
+                matches!(piece, DatetimePiece::Pattern { spelling, .. } if !spelling.eq_ignore_ascii_case("FX"));
+            if !is_exact && (is_pattern || place == 0) {
+                extra += pass_spaces(&mut rest);
+            }
             match piece {
                 DatetimePiece::Literal(character, is_quoted) => {
-                    let is_separator = !is_quoted && !character.is_alphanumeric();
-                    if is_separator {
-                        // Any run of blanks and one separator match a separator of the template.
-                        let trimmed = rest.trim_start();
-                        let next = trimmed.chars().next().filter(|c| !c.is_alphanumeric() && !matches!(c, '+' | '-'));
-                        rest = match next {
-                            Some(separator) => &trimmed[separator.len_utf8()..],
-                            None if trimmed.len() < rest.len() => trimmed,
-                            None if rest.starts_with('-') && *character == '-' => &rest[1..],
-                            None => rest,
-                        };
-                    } else {
-                        let first = rest.chars().next().map_or(0, char::len_utf8);
-                        rest = &rest[first..];
-                    }
+                    let is_separator = !is_quoted && (is_space(*character) || is_separator(*character));
+                    rest = pass_literal(rest, is_separator, is_exact, &mut extra);
                 }
-                DatetimePiece::Pattern { spelling, is_filled, .. } => {
-                    rest = rest.trim_start();
-                    if rest.is_empty() {
-                        break;
-                    }
-                    // A number that no other number follows may be longer than its pattern.
-                    let followed = matches!(pieces.get(place + 1), Some(DatetimePiece::Pattern { .. }));
-                    rest = read.pattern(&spelling.to_ascii_uppercase(), rest, *is_filled || !followed)?;
+                DatetimePiece::Pattern { spelling, .. } if spelling.eq_ignore_ascii_case("FX") => is_exact = true,
+                DatetimePiece::Pattern { spelling, is_filled, ordinal } => {
+                    let is_free = *is_filled || ordinal.is_some() || !pieces.get(place + 1).is_some_and(is_number);
+                    let pattern = Pattern { spelling, is_free, has_ordinal: ordinal.is_some() };
+                    let passed_minus = extra > 0 && text[..text.len() - rest.len()].ends_with('-');
+                    rest = read.pattern(&pattern, rest, passed_minus)?;
+                    extra = if is_exact { 0 } else { pass_spaces(&mut rest) };
                 }
             }
         }
         Ok(read)
     }
 
-    fn pattern<'a>(&mut self, pattern: &str, rest: &'a str, is_free: bool) -> Result<&'a str, ValueError> {
-        let (slot, width): (&mut Option<i64>, usize) = match pattern {
-            "YYYY" | "YYY" | "YY" | "Y" => return self.short_year(pattern, rest, is_free),
-            "Y,YYY" => {
-                let length = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b',').count();
-                self.year = rest[..length].replace(',', "").parse().ok();
-                return Ok(&rest[length..]);
-            }
-            "IYYY" | "IYY" | "IY" | "I" => (&mut self.iso_year, 4),
+    fn pattern<'a>(&mut self, pattern: &Pattern<'_>, rest: &'a str, passed_minus: bool) -> Result<&'a str, ValueError> {
+        let name = pattern.spelling.to_ascii_uppercase();
+        self.follow(convention(&name))?;
+        let (slot, width): (&mut i64, usize) = match name.as_str() {
             "MM" => (&mut self.month, 2),
             "DD" => (&mut self.day, 2),
-            "DDD" => (&mut self.day_of_year, 3),
-            "J" => (&mut self.julian, 7),
-            "IW" => (&mut self.iso_week, 2),
-            "ID" => (&mut self.iso_day, 1),
-            "WW" => (&mut self.week_of_year, 2),
+            "DDD" | "IDDD" => (&mut self.day_of_year, 3),
+            "D" => (&mut self.weekday, 1),
+            "J" => (&mut self.julian, 1),
+            "IW" | "WW" => (&mut self.week, 2),
             "W" => (&mut self.week_of_month, 1),
             "CC" => (&mut self.century, 2),
-            "SSSS" | "SSSSS" => (&mut self.seconds_of_day, 5),
-            _ => return self.other(pattern, rest, is_free),
-        };
-        let (value, _, after) = number(pattern, rest, width, is_free)?;
-        *slot = Some(value);
-        Ok(after)
-    }
-
-    fn short_year<'a>(&mut self, pattern: &str, rest: &'a str, is_free: bool) -> Result<&'a str, ValueError> {
-        let (value, length, after) = number(pattern, rest, pattern.len(), is_free)?;
-        self.written_year = Some(value);
-        // Years of fewer digits than four are those nearest to 2020.
-        self.year = Some(match length {
-            1 | 2 if pattern != "YYYY" || length < 4 => match value {
-                _ if length > 2 => value,
-                0..=69 => value + 2000,
-                70..=99 => value + 1900,
-                _ => value,
-            },
-            3 if value < 520 => value + 2000,
-            3 => value + 1000,
-            _ => value,
-        });
-        Ok(after)
-    }
-
-    fn other<'a>(&mut self, pattern: &str, rest: &'a str, is_free: bool) -> Result<&'a str, ValueError> {
-        let take = |width: usize| number(pattern, rest, width, is_free);
-        match pattern {
-            "HH24" => (self.hour, _, _) = take(2)?,
-            "HH" | "HH12" => {
-                (self.hour, _, _) = take(2)?;
-                self.has_half_day = true;
-                if !(1..=12).contains(&self.hour) {
-                    let hint = "Use the 24-hour clock, or give an hour between 1 and 12.".to_owned();
-                    let message = format!("hour \"{}\" is invalid for the 12-hour clock", self.hour);
-                    return Err(ValueError { hint: Some(hint), ..ValueError::new("22007", message) });
-                }
+            "HH24" | "HH" | "HH12" => {
+                self.has_half_day |= name != "HH24";
+                (&mut self.hour, 2)
             }
-            "MI" => (self.minute, _, _) = take(2)?,
-            "SS" => (self.second, _, _) = take(2)?,
-            "MS" | "FF3" => return self.fraction(rest, 3),
-            "US" | "FF6" => return self.fraction(rest, 6),
-            "FF1" | "FF2" | "FF4" | "FF5" => return self.fraction(rest, usize::from(pattern.as_bytes()[2] - b'0')),
-            "AM" | "PM" | "A.M." | "P.M." => {
-                let (word, after) = either(&["a.m.", "p.m.", "am", "pm"], pattern, rest)?;
-                self.is_afternoon = Some(word.starts_with('p'));
+            "MI" => (&mut self.minute, 2),
+            "SS" => (&mut self.second, 2),
+            "SSSS" | "SSSSS" => (&mut self.seconds_of_day, name.len()),
+            "Q" => return Ok(number(pattern, rest, 1)?.2),
+            "ID" => {
+                let (day, _, after) = number(pattern, rest, 1)?;
+                set(&mut self.weekday, if day >= 7 { 1 } else { day + 1 }, pattern)?;
                 return Ok(after);
             }
-            "AD" | "BC" | "A.D." | "B.C." => {
-                let (word, after) = either(&["a.d.", "b.c.", "ad", "bc"], pattern, rest)?;
-                self.is_before_christ = word.starts_with('b');
-                return Ok(after);
-            }
-            "MONTH" | "MON" | "RM" => {
-                let names: Vec<&str> = match pattern {
-                    "MONTH" => MONTHS.to_vec(),
-                    "MON" => MONTHS.iter().map(|name| &name[..3]).collect(),
-                    _ => ROMAN_MONTHS.to_vec(),
-                };
-                let (month, after) = longest_name(&names, rest).ok_or_else(|| invalid_value(rest, pattern))?;
-                self.month = Some(month as i64 + 1);
-                return Ok(after);
-            }
-            "DAY" | "DY" => {
-                let names: Vec<&str> =
-                    DAYS.iter().map(|name| if pattern == "DY" { &name[..3] } else { *name }).collect();
-                let (_, after) = longest_name(&names, rest).ok_or_else(|| invalid_value(rest, pattern))?;
-                return Ok(after);
-            }
-            "D" | "Q" | "IDDD" => return take(3).map(|(_, _, after)| after),
-            "TZH" => {
-                let sign = if rest.starts_with('-') { -1 } else { 1 };
-                let (hours, _, after) = number(pattern, rest.trim_start_matches(['+', '-']), 2, false)?;
-                self.offset = Some(sign * hours as i32 * 3600);
-                return Ok(after);
-            }
-            "TZM" => {
-                let (minutes, _, after) = take(2)?;
-                if minutes > 59 {
-                    return Err(ValueError::new("22008", "value for \"TZM\" in source string is out of range"));
-                }
-                let offset = self.offset.unwrap_or(0);
-                self.offset = Some(offset + if offset < 0 { -60 } else { 60 } * minutes as i32);
-                return Ok(after);
-            }
+            "TZH" | "TZM" => return self.zone(&name, pattern, rest, passed_minus),
             "TZ" | "OF" => {
-                let message = format!("formatting field \"{pattern}\" is only supported in to_char");
+                let message = format!("formatting field \"{name}\" is only supported in to_char");
                 return Err(ValueError::new("0A000", message));
             }
-            // FX asks for exact blanks; what it would refuse is read as well.
-            _ => return Ok(rest),
-        }
-        take(2).map(|(_, _, after)| after)
-    }
-
-    fn fraction<'a>(&mut self, rest: &'a str, digits: usize) -> Result<&'a str, ValueError> {
-        let length = rest.bytes().take_while(u8::is_ascii_digit).take(digits).count();
-        let value: i64 =
-            rest[..length].parse().map_err(|_| invalid_value(rest, if digits == 3 { "MS" } else { "US" }))?;
-        self.fraction = value * 10i64.pow(6 - length as u32);
-        Ok(&rest[length..])
-    }
-
-    fn days(&self, text: &str) -> Result<i64, ValueError> {
-        if let Some(julian) = self.julian {
-            return Ok(julian - EPOCH_JULIAN_DAY);
-        }
-        if let (Some(year), Some(week)) = (self.iso_year, self.iso_week) {
-            return Ok(iso_week_start(year, week) + self.iso_day.unwrap_or(1) - 1);
-        }
-        let mut year = self.year.or(self.iso_year).unwrap_or(0);
-        if let (Some(century), None) = (self.century, self.year) {
-            year = (century - 1) * 100 + 1;
-        }
-        // Without a year, PostgreSQL means 1 BC.
-        let year = match self.written_year.filter(|_| self.is_before_christ) {
-            Some(written) => 1 - written,
-            None if self.is_before_christ && year > 0 => 1 - year,
-            None => year,
+            _ if name.contains('Y') && name != "DAY" && name != "DY" || name == "I" => {
+                return self.year(&name, pattern, rest);
+            }
+            _ if matches!(name.as_str(), "MS" | "US") || name.starts_with("FF") => {
+                return self.fraction(&name, pattern, rest);
+            }
+            _ => return self.word(&name, pattern, rest),
         };
-        if let Some(day) = self.day_of_year {
-            return Ok(days_from_civil(year, 1, 1) + day - 1);
-        }
-        if let Some(week) = self.week_of_year {
-            return Ok(days_from_civil(year, 1, 1) + (week - 1) * 7);
-        }
-        let month = self.month.unwrap_or(1);
-        let day = self.day.or(self.week_of_month.map(|week| (week - 1) * 7 + 1)).unwrap_or(1);
-        if !(1..=12).contains(&month)
-            || day < 1
-            || day > i64::from(days_in_month(year, month as u32))
-            || year > 6_000_000
-        {
-            return Err(field_out_of_range(text));
-        }
-        Ok(days_from_civil(year, month as u32, day as u32))
+        let (value, _, after) = number(pattern, rest, width)?;
+        set(slot, value, pattern)?;
+        Ok(after)
     }
 
-    fn micros(&self, text: &str) -> Result<i64, ValueError> {
-        if let Some(seconds) = self.seconds_of_day {
-            return Ok(seconds * SECOND_MICROS + self.fraction);
+    /// Holds to one calendar.
+    fn follow(&mut self, convention: Option<Convention>) -> Result<(), ValueError> {
+        let Some(wanted) = convention else { return Ok(()) };
+        if *self.convention.get_or_insert(wanted) == wanted {
+            return Ok(());
         }
-        let hour = match self.is_afternoon {
-            Some(true) if self.hour < 12 => self.hour + 12,
-            Some(false) if self.hour == 12 => 0,
-            _ if self.has_half_day && self.hour == 12 && self.is_afternoon.is_none() => 0,
-            _ => self.hour,
+        let hint = "Do not mix Gregorian and ISO week date conventions in a formatting template.";
+        Err(ValueError {
+            hint: Some(hint.to_owned()),
+            ..ValueError::new("22007", "invalid combination of date conventions")
+        })
+    }
+
+    fn year<'a>(&mut self, name: &str, pattern: &Pattern<'_>, rest: &'a str) -> Result<&'a str, ValueError> {
+        if name == "Y,YYY" {
+            let bad = || ValueError::new("22007", "invalid input string for \"Y,YYY\"");
+            let (thousands, years) = rest.split_once(',').ok_or_else(bad)?;
+            let length = years.bytes().take(3).take_while(u8::is_ascii_digit).count();
+            let millennia: i32 = thousands.trim_start_matches(is_space).parse().map_err(|_| bad())?;
+            let years_alone: i64 = years[..length].parse().map_err(|_| bad())?;
+            set(&mut self.year, years_alone + i64::from(millennia) * 1000, pattern)?;
+            self.year_digits = 4;
+            return Ok(after_ordinal(pattern, &years[length..]));
+        }
+        let digits = name.len();
+        let (value, length, after) = number(pattern, rest, digits)?;
+        set(&mut self.year, value, pattern)?;
+        if digits < 4 && length < 4 {
+            self.year = nearest_to_2020(value);
+        }
+        self.year_digits = digits;
+        Ok(after)
+    }
+
+    fn fraction<'a>(&mut self, name: &str, pattern: &Pattern<'_>, rest: &'a str) -> Result<&'a str, ValueError> {
+        let (slot, width) = match name {
+            "MS" => (&mut self.milliseconds, 3),
+            "US" => (&mut self.microseconds, 6),
+            _ => {
+                let digits = name.as_bytes()[2] - b'0';
+                self.fraction_digits = Some(i32::from(digits));
+                (&mut self.microseconds, usize::from(digits))
+            }
         };
-        if hour > 24 || self.minute > 59 || self.second > 59 {
-            return Err(field_out_of_range(text));
+        let (value, length, after) = number(pattern, rest, width)?;
+        set(slot, value, pattern)?;
+        let digits = if name == "MS" { 3 } else { 6_usize };
+        *slot = value * 10_i64.pow(digits.saturating_sub(length) as u32);
+        Ok(after)
+    }
+
+    /// Hours or minutes of an offset. A sign may have been passed over as a separator.
+    fn zone<'a>(
+        &mut self,
+        name: &str,
+        pattern: &Pattern<'_>,
+        rest: &'a str,
+        passed_minus: bool,
+    ) -> Result<&'a str, ValueError> {
+        if name == "TZM" {
+            self.zone_sign = if self.zone_sign == 0 { 1 } else { self.zone_sign };
+            let (minutes, _, after) = number(pattern, rest, 2)?;
+            set(&mut self.zone_minutes, minutes, pattern)?;
+            return Ok(after);
         }
-        let micros = hour * HOUR_MICROS + self.minute * MINUTE_MICROS + self.second * SECOND_MICROS + self.fraction;
-        if micros > DAY_MICROS { Err(field_out_of_range(text)) } else { Ok(micros) }
+        let unsigned = rest.strip_prefix(['+', '-', ' ']);
+        let is_negative = if unsigned.is_some() { rest.starts_with('-') } else { passed_minus };
+        self.zone_sign = if is_negative { -1 } else { 1 };
+        let (hours, _, after) = number(pattern, unsigned.unwrap_or(rest), 2)?;
+        set(&mut self.zone_hours, hours, pattern)?;
+        Ok(after)
+    }
+
+    fn word<'a>(&mut self, name: &str, pattern: &Pattern<'_>, rest: &'a str) -> Result<&'a str, ValueError> {
+        let short = |names: &[&'static str]| names.iter().map(|name| &name[..3]).collect::<Vec<&str>>();
+        let names: Vec<&str> = match name {
+            "AM" | "PM" => vec!["am", "pm"],
+            "A.M." | "P.M." => vec!["a.m.", "p.m."],
+            "AD" | "BC" => vec!["ad", "bc"],
+            "A.D." | "B.C." => vec!["a.d.", "b.c."],
+            "MONTH" => MONTHS.to_vec(),
+            "MON" => short(&MONTHS),
+            "RM" => ROMAN_MONTHS.to_vec(),
+            "DAY" => DAYS.to_vec(),
+            _ => short(&DAYS),
+        };
+        let (found, after) = longest_name(&names, rest).ok_or_else(|| invalid_word(rest, pattern))?;
+        match name {
+            "AM" | "PM" | "A.M." | "P.M." => (self.is_afternoon, self.has_half_day) = (found == 1, true),
+            "AD" | "BC" | "A.D." | "B.C." => self.is_before_christ = found == 1,
+            "MONTH" | "MON" | "RM" => set(&mut self.month, found as i64 + 1, pattern)?,
+            _ => set(&mut self.weekday, found as i64 + 1, pattern)?,
+        }
+        Ok(after)
     }
 }
 
-fn invalid_value(rest: &str, pattern: &str) -> ValueError {
-    let shown: String = rest.chars().take(pattern.len()).collect();
+/// Blanks at the front are passed over; how many they were.
+fn pass_spaces(rest: &mut &str) -> i64 {
+    let after = rest.trim_start_matches(is_space);
+    let passed = rest.len() - after.len();
+    *rest = after;
+    passed as i64
+}
+
+/// ASCII that is neither letter nor digit.
+fn is_separator(character: char) -> bool {
+    character.is_ascii_punctuation()
+}
+
+/// What follows a character of the template that is no pattern. A separator stands for one or none; anything else for any character,
+/// but not where blanks were passed over in its place.
+fn pass_literal<'a>(rest: &'a str, is_separating: bool, is_exact: bool, extra: &mut i64) -> &'a str {
+    let mut characters = rest.chars();
+    let first = characters.next().unwrap_or(' ');
+    let passed = characters.as_str();
+    match (is_exact, is_separating) {
+        (true, _) => passed,
+        (false, true) if is_space(first) || is_separator(first) => passed,
+        (false, true) => {
+            *extra -= 1;
+            rest
+        }
+        (false, false) if *extra > 0 => {
+            *extra -= 1;
+            rest
+        }
+        (false, false) => passed,
+    }
+}
+
+/// Whether a piece of a template begins with a digit in the text.
+fn is_number(piece: &DatetimePiece) -> bool {
+    match piece {
+        DatetimePiece::Literal(character, _) => character.is_ascii_digit(),
+        DatetimePiece::Pattern { spelling, .. } => {
+            let name = spelling.to_ascii_uppercase();
+            !(name.contains('.')
+                || name.starts_with("FF")
+                || matches!(
+                    name.as_str(),
+                    "AD" | "AM" | "BC" | "PM" | "DAY" | "DY" | "FX" | "MONTH" | "MON" | "OF" | "RM" | "TZH" | "TZ"
+                ))
+        }
+    }
+}
+
+fn convention(name: &str) -> Option<Convention> {
+    match name {
+        "IDDD" | "ID" | "IW" | "IYYY" | "IYY" | "IY" | "I" => Some(Convention::IsoWeek),
+        "DDD" | "DD" | "D" | "MM" | "MONTH" | "MON" | "RM" | "WW" | "W" | "Y,YYY" | "YYYY" | "YYY" | "YY" | "Y" => {
+            Some(Convention::Gregorian)
+        }
+        _ => None,
+    }
+}
+
+/// Years of fewer digits than four are those nearest to 2020.
+fn nearest_to_2020(year: i64) -> i64 {
+    match year {
+        ..70 => year + 2000,
+        70..100 => year + 1900,
+        100..520 => year + 2000,
+        520..1000 => year + 1000,
+        1000.. => year,
+    }
+}
+
+/// A field has one value.
+fn set(slot: &mut i64, value: i64, pattern: &Pattern<'_>) -> Result<(), ValueError> {
+    if *slot != 0 && *slot != value {
+        let message = format!("conflicting values for \"{}\" field in formatting string", pattern.spelling);
+        let detail = "This value contradicts a previous setting for the same field type.".to_owned();
+        return Err(ValueError { detail: Some(detail), ..ValueError::new("22007", message) });
+    }
+    *slot = value;
+    Ok(())
+}
+
+fn invalid_word(rest: &str, pattern: &Pattern<'_>) -> ValueError {
+    let shown = rest.split(is_space).next().unwrap_or_default();
     ValueError {
         detail: Some("The given value did not match any of the allowed values for this field.".to_owned()),
-        ..ValueError::new("22007", format!("invalid value \"{shown}\" for \"{pattern}\""))
+        ..ValueError::new("22007", format!("invalid value \"{shown}\" for \"{}\"", pattern.spelling))
     }
 }
 
@@ -282,26 +350,47 @@ fn longest_name<'a>(names: &[&str], rest: &'a str) -> Option<(usize, &'a str)> {
     Some((found.0, &rest[found.1.len()..]))
 }
 
-/// A number of at most `width` digits (any count, if free), its length, and what follows.
-fn number<'a>(pattern: &str, rest: &'a str, width: usize, is_free: bool) -> Result<(i64, usize, &'a str), ValueError> {
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let length = if is_free { digits } else { digits.min(width) };
-    let value = rest[..length].parse().map_err(|_| {
-        let shown: String = rest.chars().take(width).collect();
-        ValueError {
-            detail: Some("Value must be an integer.".to_owned()),
-            ..ValueError::new("22007", format!("invalid value \"{shown}\" for \"{pattern}\""))
-        }
-    })?;
-    if value > i64::from(i32::MAX) {
-        return Err(ValueError::new("22008", format!("value for \"{pattern}\" in source string is out of range")));
+/// A number of that many characters (any, if free), its length, and what follows.
+fn number<'a>(pattern: &Pattern<'_>, rest: &'a str, width: usize) -> Result<(i64, usize, &'a str), ValueError> {
+    let shown: String = rest.chars().take(width).collect();
+    let name = pattern.spelling;
+    let invalid = |detail: String| ValueError {
+        detail: Some(detail),
+        ..ValueError::new("22007", format!("invalid value \"{shown}\" for \"{name}\""))
+    };
+    let fixed = |error: ValueError| ValueError {
+        hint: Some("If your source string is not fixed-width, try using the \"FM\" modifier.".to_owned()),
+        ..error
+    };
+    let source = if pattern.is_free { rest } else { &rest[..shown.len()] };
+    if !pattern.is_free && source.len() < width {
+        let message = format!("source string too short for \"{name}\" formatting field");
+        let detail = format!("Field requires {width} characters, but only {} remain.", source.len());
+        return Err(fixed(ValueError { detail: Some(detail), ..ValueError::new("22007", message) }));
     }
-    Ok((value, length, &rest[length..]))
+    let sign = usize::from(source.starts_with(['+', '-']));
+    let digits = source[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return Err(invalid("Value must be an integer.".to_owned()));
+    }
+    let length = sign + digits;
+    if !pattern.is_free && length < width {
+        let detail = format!("Field requires {width} characters, but only {length} could be parsed.");
+        return Err(fixed(invalid(detail)));
+    }
+    let value: i32 = source[..length].parse().map_err(|_| ValueError {
+        detail: Some(format!("Value must be in the range {} to {}.", i32::MIN, i32::MAX)),
+        ..ValueError::new("22008", format!("value for \"{name}\" in source string is out of range"))
+    })?;
+    Ok((i64::from(value), length, after_ordinal(pattern, &rest[length..])))
 }
 
-/// One of some words, however it is written, and what follows.
-fn either<'a>(words: &[&'static str], pattern: &str, rest: &'a str) -> Result<(&'static str, &'a str), ValueError> {
-    let lower = rest.to_ascii_lowercase();
-    let word = *words.iter().find(|word| lower.starts_with(**word)).ok_or_else(|| invalid_value(rest, pattern))?;
-    Ok((word, &rest[word.len()..]))
+/// What is behind the two letters of TH.
+fn after_ordinal<'a>(pattern: &Pattern<'_>, rest: &'a str) -> &'a str {
+    let mut characters = rest.chars();
+    if pattern.has_ordinal {
+        characters.next();
+        characters.next();
+    }
+    characters.as_str()
 }

@@ -102,6 +102,14 @@ pub(super) fn fill(args: &[Datum]) -> Answer {
     if args[1..].iter().any(Datum::is_null) {
         return Err(ValueError::new("22004", "dimension array or low bound array cannot be null"));
     }
+    for bounds in &args[1..] {
+        if array(bounds)?.dimensions.len() > 1 {
+            return Err(ValueError {
+                detail: Some("Dimension array must be one dimensional.".to_owned()),
+                ..ValueError::new("2202E", "wrong number of array subscripts")
+            });
+        }
+    }
     let lengths = &array(&args[1])?.elements;
     let lowers = match args.get(2) {
         Some(lowers) => array(lowers)?.elements.clone(),

@@ -2,6 +2,7 @@
 
 use super::super::arguments::{array, integer, text};
 use super::{Answer, made};
+use repr::text::char_of_byte;
 use repr::{Array, Datum};
 use std::sync::Arc;
 
@@ -27,18 +28,11 @@ pub(super) fn byte(args: &[Datum]) -> Answer {
     const NAME_BYTES: usize = 64;
     let (name, place) = (text(&args[0])?, usize::try_from(integer(&args[1])?));
     let Some(place) = place.ok().filter(|place| *place < NAME_BYTES) else { return Ok(Datum::Null) };
-    Ok(Datum::text(match name.as_bytes().get(place) {
-        None => String::new(),
-        Some(byte) if byte.is_ascii() => char::from(*byte).to_string(),
-        Some(byte) => format!("\\{byte:03o}"),
-    }))
+    Ok(Datum::Text(char_of_byte(name.as_bytes().get(place).copied().unwrap_or(0))))
 }
 
-/// Bounds come in pairs; a NULL one was left out. Dimensions without bounds stay whole. The result counts from 1.
+/// Bounds come in pairs; one that was left out is the least or the greatest integer, and a NULL makes all NULL. Dimensions without bounds stay whole. The result counts from 1.
 pub(super) fn slice(args: &[Datum]) -> Answer {
-    if args[0].is_null() {
-        return Ok(Datum::Null);
-    }
     let array = array(&args[0])?;
     let nothing = || Ok(Datum::Array(Arc::new(Array::vector(Vec::new()))));
     let bounds = &args[1..];
@@ -48,10 +42,7 @@ pub(super) fn slice(args: &[Datum]) -> Answer {
     let mut ranges = Vec::with_capacity(array.dimensions.len());
     for (index, (length, lower)) in array.dimensions.iter().enumerate() {
         let (first, last) = (i64::from(*lower), i64::from(*lower) + *length as i64 - 1);
-        let bound = |place: usize, otherwise: i64| match bounds.get(place) {
-            Some(bound) if !bound.is_null() => integer(bound),
-            Some(_) | None => Ok(otherwise),
-        };
+        let bound = |place: usize, otherwise: i64| bounds.get(place).map_or(Ok(otherwise), integer);
         let from = bound(2 * index, first)?.max(first);
         let to = bound(2 * index + 1, last)?.min(last);
         if from > to {

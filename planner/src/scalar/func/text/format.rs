@@ -46,10 +46,7 @@ fn specifier<'a>(
     let mut place = None;
     let (number, after) = leading_number(rest)?;
     if let (Some(number), Some(after)) = (number, after.strip_prefix('$')) {
-        if number == 0 {
-            return Err(bad("format specifies argument 0, but arguments are numbered from 1"));
-        }
-        place = Some(number);
+        place = Some(checked_place(number)?);
         rest = after;
     }
     let (left, width, rest) = alignment(rest, values, next)?;
@@ -79,7 +76,14 @@ fn specifier<'a>(
     Ok(&rest[1..])
 }
 
-/// Reads `[-][width]`: whether to the left, how wide, and what follows.
+fn checked_place(number: usize) -> Result<usize, ValueError> {
+    match number {
+        0 => Err(bad("format specifies argument 0, but arguments are numbered from 1")),
+        number => Ok(number),
+    }
+}
+
+/// Reads `[-][width]`, whose argument is then the one in front of the value's: whether to the left, how wide, and what follows.
 fn alignment<'a>(source: &'a str, values: &[Datum], next: &mut usize) -> Result<(bool, usize, &'a str), ValueError> {
     let mut rest = source;
     let mut left = false;
@@ -90,18 +94,18 @@ fn alignment<'a>(source: &'a str, values: &[Datum], next: &mut usize) -> Result<
     let mut width = 0;
     if let Some(star) = rest.strip_prefix('*') {
         let (number, after) = leading_number(star)?;
-        let at = match (number, after.strip_prefix('$')) {
-            (Some(number), Some(after)) => {
-                rest = after;
-                number
+        match number {
+            Some(number) => {
+                let ended = || bad("width argument position must be ended by \"$\"");
+                rest = after.strip_prefix('$').ok_or_else(ended)?;
+                *next = checked_place(number)?;
             }
-            _ => {
+            None => {
                 rest = star;
                 *next += 1;
-                *next
             }
-        };
-        let value = values.get(at.wrapping_sub(1)).ok_or_else(|| bad("too few arguments for format()"))?;
+        }
+        let value = values.get(*next - 1).ok_or_else(|| bad("too few arguments for format()"))?;
         if !value.is_null() {
             let signed: i64 = text(value)?.parse().map_err(|_| bad("width argument is not an integer"))?;
             left |= signed < 0;

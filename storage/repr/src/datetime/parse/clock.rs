@@ -39,8 +39,8 @@ pub(super) fn offset_seconds(text: &str) -> Result<i32, DatetimeFailure> {
     } else {
         match text.len() {
             1 | 2 => (number(text)?, 0, 0),
-            3 | 4 => (number(&text[..text.len() - 2])?, number(&text[text.len() - 2..])?, 0),
-            6 => (number(&text[..2])?, number(&text[2..4])?, number(&text[4..])?),
+            // Six digits are no hours, minutes and seconds.
+            3.. => (number(&text[..text.len() - 2])?, number(&text[text.len() - 2..])?, 0),
             _ => return Err(DatetimeFailure::Syntax),
         }
     };
@@ -48,4 +48,17 @@ pub(super) fn offset_seconds(text: &str) -> Result<i32, DatetimeFailure> {
         return Err(DatetimeFailure::Displacement);
     }
     Ok(hour * 3600 + minute * 60 + second)
+}
+
+/// A numeric offset is farther from UTC than any zone.
+pub(crate) struct OffsetTooFar;
+
+/// Seconds east of UTC of a text that is an offset with its sign.
+pub(crate) fn signed_offset(text: &str) -> Option<Result<i32, OffsetTooFar>> {
+    let digits = text.strip_prefix(['+', '-'])?;
+    match offset_seconds(digits) {
+        Ok(seconds) => Some(Ok(if text.starts_with('-') { -seconds } else { seconds })),
+        Err(DatetimeFailure::Displacement) => Some(Err(OffsetTooFar)),
+        Err(_) => None,
+    }
 }
