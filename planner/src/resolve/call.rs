@@ -62,6 +62,24 @@ pub(super) fn function_name<'n>(name: &'n ObjectName, scope: Scope<'_>) -> Resul
     }
 }
 
+/// What only aggregates have.
+fn refuse_of_aggregates(function: &Function, name: &str, written: &WrittenArguments<'_>) -> Result<(), PlanError> {
+    let what = if written.distinct {
+        "DISTINCT"
+    } else if function.filter.is_some() {
+        "FILTER"
+    } else if !written.order_by.is_empty() {
+        "ORDER BY"
+    } else if !function.within_group.is_empty() {
+        "WITHIN GROUP"
+    } else if written.star {
+        return Err(PlanError::new("42883", format!("function {name}() does not exist")));
+    } else {
+        return Ok(());
+    };
+    Err(PlanError::new("42809", format!("{what} specified, but {name} is not an aggregate function")))
+}
+
 impl Resolver<'_> {
     pub(super) fn function(&mut self, function: &Function) -> Result<Typed, PlanError> {
         let (name, ident) = function_name(&function.name, self.scope())?;
@@ -115,25 +133,7 @@ impl Resolver<'_> {
         if registry::is_window_function(name) {
             return Err(without_a_window(function, name).at(position));
         }
-        if written.distinct
-            || !written.order_by.is_empty()
-            || function.filter.is_some()
-            || !function.within_group.is_empty()
-        {
-            let what = if written.distinct {
-                "DISTINCT"
-            } else if function.filter.is_some() {
-                "FILTER"
-            } else if !written.order_by.is_empty() {
-                "ORDER BY"
-            } else {
-                "WITHIN GROUP"
-            };
-            return Err(PlanError::new("42809", format!("{what} specified, but {name} is not an aggregate function")));
-        }
-        if written.star {
-            return Err(PlanError::new("42883", format!("function {name}() does not exist")));
-        }
+        refuse_of_aggregates(function, name, &written)?;
         let args = self.arguments(&written)?;
         if registry::is_table_function(name) && !registry::is_function(name) {
             return self.set_call(name, args, position);
@@ -444,21 +444,7 @@ impl Resolver<'_> {
         for (offset, (_, descending, nulls_first)) in within.iter().enumerate() {
             order_by.push((args[direct + offset].clone(), *descending, *nulls_first));
         }
-        for item in written.order_by {
-            let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
-            let typed = self.settle(typed)?;
-            let (descending, nulls_first) = super::direction::direction(&item.options)?;
-            if written.distinct && !args.contains(&typed.expr) {
-                return Err(PlanError::new(
-                    "42P10",
-                    "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
-                ));
-            }
-            if written.distinct {
-                self.refuse_keys(std::slice::from_ref(&typed), "an aggregate with DISTINCT")?;
-            }
-            order_by.push((self.sort_key(typed)?.expr, descending, nulls_first));
-        }
+        order_by.extend(self.aggregate_order(written, &args)?);
         let mut filter = match &function.filter {
             Some(filter) => {
                 let typed = self.in_clause(Clause::AggregateFilter, |resolver| resolver.expr(filter))?;
@@ -488,6 +474,31 @@ impl Resolver<'_> {
             level,
             collation,
         ))
+    }
+
+    /// ORDER BY among an aggregate's arguments: what, whether descending, whether NULLs come first.
+    fn aggregate_order(
+        &mut self,
+        written: &WrittenArguments<'_>,
+        args: &[HirExpr],
+    ) -> Result<Vec<(HirExpr, bool, bool)>, PlanError> {
+        let mut order_by = Vec::with_capacity(written.order_by.len());
+        for item in written.order_by {
+            let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
+            let typed = self.settle(typed)?;
+            let (descending, nulls_first) = super::direction::direction(&item.options)?;
+            if written.distinct && !args.contains(&typed.expr) {
+                return Err(PlanError::new(
+                    "42P10",
+                    "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+                ));
+            }
+            if written.distinct {
+                self.refuse_keys(std::slice::from_ref(&typed), "an aggregate with DISTINCT")?;
+            }
+            order_by.push((self.sort_key(typed)?.expr, descending, nulls_first));
+        }
+        Ok(order_by)
     }
 
     /// The column that stands for a call over a frame; equal aggregates are one.

@@ -70,7 +70,12 @@ impl DefinitionChange<'_> {
         let value = RewriteValue::Using(self.kept(&text.text));
         let mut columns = vec![RewriteColumn { column: index, value, column_type: new_type }];
         columns.extend(self.retype_expressions(id, index, column.position)?);
-        // What several columns become is computed from the row as it was before any of them.
+        self.rewrite_retyped(id, columns);
+        self.rebuild(id, index, column)
+    }
+
+    /// What several columns become is computed from the row as it was before any of them.
+    fn rewrite_retyped(&mut self, id: RelationId, mut columns: Vec<RewriteColumn>) {
         let is_retyped = |column: &RewriteColumn| matches!(column.value, RewriteValue::Using(_));
         let earlier = self.effects.iter_mut().find_map(|effect| match effect {
             DdlEffect::RewriteTable { table, columns } if *table == id && columns.iter().any(is_retyped) => {
@@ -82,7 +87,6 @@ impl DefinitionChange<'_> {
             Some(earlier) => earlier.append(&mut columns),
             None => self.effects.push(DdlEffect::RewriteTable { table: id, columns }),
         }
-        self.rebuild(id, index, column)
     }
 
     /// That the column's values, or what is `written` instead, can be of a new type.

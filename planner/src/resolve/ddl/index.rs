@@ -51,13 +51,19 @@ fn refuse_of_method(create: &CreateIndex, method: IndexMethod) -> Result<(), Pla
     Err(PlanError::new("0A000", format!("access method \"{}\" does not support {what}", method.name())))
 }
 
-/// The method that is asked for.
-fn method(create: &CreateIndex) -> Result<IndexMethod, PlanError> {
+/// The method that is asked for, for an index that it can be of.
+fn method_of(create: &CreateIndex, table: &Table) -> Result<IndexMethod, PlanError> {
     let Some(name) = &create.method else { return Ok(IndexMethod::Btree) };
-    IndexMethod::named(name).ok_or_else(|| match name.as_str() {
+    let method = IndexMethod::named(name).ok_or_else(|| match name.as_str() {
         "gist" | "spgist" => PlanError::unsupported(format!("access method \"{name}\"")).hint("use btree or gin"),
         _ => PlanError::new("42704", format!("access method \"{name}\" does not exist")),
-    })
+    })?;
+    refuse_of_method(create, method)?;
+    if method == IndexMethod::Gin && !table.is_stored() {
+        return Err(PlanError::unsupported("an index of method gin on a materialized view")
+            .hint("index the tables that its query reads"));
+    }
+    Ok(method)
 }
 
 /// What indexes cannot be or do.
@@ -78,12 +84,7 @@ impl DefinitionChange<'_> {
             refuse_index_of_view(&table, create)?;
         }
         let keys = self.index_keys(&table, create)?;
-        let method = method(create)?;
-        refuse_of_method(create, method)?;
-        if method == IndexMethod::Gin && !table.is_stored() {
-            return Err(PlanError::unsupported("an index of method gin on a materialized view")
-                .hint("index the tables that its query reads"));
-        }
+        let method = method_of(create, &table)?;
         if let Some(name) = &create.name {
             if create.if_not_exists && self.kind_in(table.namespace, &name.name).is_some() {
                 self.notice("42P07", format!("relation \"{}\" already exists, skipping", name.name));
