@@ -225,3 +225,4 @@ SELECT percentile_disc(ARRAY[[NULL,1,0.5],[0.75,0.25,NULL]]) WITHIN GROUP (ORDER
 SELECT ARRAY(SELECT '11 22 33'::int2vector FROM generate_series(1, 2))
 SELECT x FROM unnest(ARRAY(SELECT '11 22 33'::int2vector FROM generate_series(1, 2))) x
 SELECT ARRAY(SELECT ''::oidvector)
+SELECT array_agg('{}'::int[]) FROM generate_series(1, 2)
