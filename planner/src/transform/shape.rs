@@ -180,8 +180,10 @@ pub(crate) fn not_distinct(left: usize, right: usize, scalar: &ScalarType) -> Re
     Ok(ScalarExpr::Call { function: found.function, args, result: ScalarType::Bool })
 }
 
-/// array_agg over elements of a type.
+/// array_agg over elements of a type. Vectors are elements, no arrays to be stacked.
 pub fn array_agg(element: &ScalarType) -> Result<&'static Aggregate, PlanError> {
+    let is_vector = matches!(element, ScalarType::Int2Vector | ScalarType::OidVector);
+    let element = if is_vector { &ScalarType::Int4 } else { element };
     Ok(registry::resolve_aggregate("array_agg", std::slice::from_ref(element))?.function)
 }
 

@@ -221,3 +221,8 @@ SELECT count(*) FROM generate_series(1, 200) n WHERE to_tsvector('simple', n::te
 SELECT length(string_agg('word' || n || ':1', ' ')::tsvector) FROM generate_series(1, 100000) n
 SELECT length(string_agg('w' || n || ':1', ' ')::tsvector) FROM generate_series(1, 5000) n
 SELECT numnode(string_agg('w' || n, ' & ')::tsquery) FROM generate_series(1, 20000) n
+SELECT percentile_disc(ARRAY[[NULL,1,0.5],[0.75,0.25,NULL]]) WITHIN GROUP (ORDER BY x) FROM generate_series(1, 10) x
+SELECT ARRAY(SELECT '11 22 33'::int2vector FROM generate_series(1, 2))
+SELECT x FROM unnest(ARRAY(SELECT '11 22 33'::int2vector FROM generate_series(1, 2))) x
+SELECT ARRAY(SELECT ''::oidvector)
+SELECT array_agg('{}'::int[]) FROM generate_series(1, 2)

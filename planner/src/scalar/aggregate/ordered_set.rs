@@ -1,8 +1,9 @@
 //! mode and percentiles: WITHIN GROUP (ORDER BY …). The last argument is the sort expression's value; rows come sorted.
 
 use super::{AggregateDefinition, AggregateKind, EvaluatePlaces, Places, Rows, definition, placed};
-use crate::scalar::func::arguments::{array, float, vector};
-use repr::{Datum, Interval, ValueError};
+use crate::scalar::func::arguments::float;
+use repr::{Array, Datum, Interval, ValueError};
+use std::sync::Arc;
 
 type Answer = Result<Datum, ValueError>;
 
@@ -40,7 +41,10 @@ impl Places<'_> {
             pick(self, fraction)
         };
         match &fraction {
-            Datum::Array(_) => vector(array(&fraction)?.elements.iter().map(one).collect::<Result<_, _>>()?),
+            Datum::Array(fractions) => {
+                let picked = fractions.elements.iter().map(one).collect::<Result<_, _>>()?;
+                Ok(Datum::Array(Arc::new(Array::new(fractions.dimensions.clone(), picked))))
+            }
             fraction => one(fraction),
         }
     }

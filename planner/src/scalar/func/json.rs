@@ -68,6 +68,16 @@ fn part_text(found: Option<&str>) -> Answer {
     }
 }
 
+/// A key that is built: a text, no document and nothing with parts.
+pub(super) fn object_key(key: &Datum) -> Result<&str, ValueError> {
+    match key {
+        Datum::Array(_) | Datum::Record(_) | Datum::Jsonb(_) => {
+            Err(ValueError::new("22023", "key value must be scalar, not array, composite, or json"))
+        }
+        key => text(key),
+    }
+}
+
 /// Keys and values in turns, as json.
 fn build_object(args: &[Datum]) -> Answer {
     if !args.len().is_multiple_of(2) {
@@ -87,7 +97,7 @@ fn build_object(args: &[Datum]) -> Answer {
         if index > 0 {
             shown.push_str(", ");
         }
-        append_json_string(&mut shown, text(&pair[0])?);
+        append_json_string(&mut shown, object_key(&pair[0])?);
         shown.push_str(" : ");
         shown.push_str(if pair[1].is_null() { "null" } else { text(&pair[1])? });
     }

@@ -1,6 +1,7 @@
 //! jsonb: access, containment, change, construction.
 
 use super::arguments::{boolean, integer, jsonb, string, text, text_array, truth};
+use super::json::object_key;
 use super::{FunctionDefinition, json, lenient, strict};
 use repr::{Datum, Jsonb, ValueError};
 
@@ -59,7 +60,7 @@ fn build_object(args: &[Datum]) -> Answer {
         if pair[0].is_null() {
             return Err(ValueError::new("22023", format!("argument {}: key must not be null", 2 * index + 1)));
         }
-        pairs.push((text(&pair[0])?.into(), or_null(&pair[1])?));
+        pairs.push((object_key(&pair[0])?.into(), or_null(&pair[1])?));
     }
     document(Jsonb::object(pairs))
 }

@@ -239,6 +239,11 @@ fn accepts(pattern: &Pattern, given: &ScalarType) -> bool {
     }
 }
 
+/// What PostgreSQL takes for no key of an object.
+fn is_no_key(scalar: &ScalarType) -> bool {
+    matches!(scalar, ScalarType::Array(_) | ScalarType::Record(_) | ScalarType::Jsonb)
+}
+
 fn element_of(scalar: &ScalarType) -> Option<ScalarType> {
     match scalar {
         ScalarType::Array(element) => Some((**element).clone()),
@@ -312,6 +317,7 @@ fn finish(signature: &Signature, taken: Candidate, types: &[ScalarType]) -> Resu
         let to = match arg {
             Pattern::Any | Pattern::Record if *given == ScalarType::Unknown => ScalarType::Text,
             Pattern::Any | Pattern::Record => given.clone(),
+            _ if is_key && is_no_key(given) => given.clone(),
             _ if is_key => ScalarType::Text,
             _ => arg.bound(&binding).ok_or(Failure::Undetermined)?,
         };
@@ -331,6 +337,8 @@ fn finish(signature: &Signature, taken: Candidate, types: &[ScalarType]) -> Resu
                 }))),
                 Some(_) | None => None,
             },
+            // They are refused where they are met.
+            _ if is_key && is_no_key(given) => None,
             _ if is_key => (!text).then_some(CastMethod::Output),
             Pattern::AnyJson | Pattern::JsonPairs if *given == ScalarType::Json => None,
             Pattern::AnyJsonb | Pattern::JsonbPairs if *given == ScalarType::Jsonb => None,

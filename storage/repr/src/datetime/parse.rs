@@ -89,7 +89,12 @@ pub fn parse_time(text: &str, context: &DateContext) -> Result<i64, ValueError> 
     if let Some(Special::Moment(moment)) = parts.special {
         return Ok(context.zone.to_local(moment)?.rem_euclid(DAY_MICROS));
     }
-    parts.days(context).map_err(fail)?;
+    let has_day = parts.days(context).map_err(fail)?.is_some();
+    if let (Some(ZoneText::Zone(zone)), false) = (&parts.zone, has_day)
+        && !zone.is_fixed()
+    {
+        return Err(fail(DatetimeFailure::Syntax));
+    }
     parts.time.filter(|_| parts.special.is_none()).ok_or_else(|| fail(DatetimeFailure::Syntax))
 }
 

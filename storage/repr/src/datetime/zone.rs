@@ -149,6 +149,20 @@ impl Zone {
             .map(Zone::Named)
     }
 
+    /// Whether it has had one offset at all times.
+    pub(crate) fn is_fixed(&self) -> bool {
+        match self {
+            Zone::Fixed(_) => true,
+            Zone::Posix(zone) => zone.is_fixed(),
+            Zone::Named(zone) => {
+                let name = zone.name();
+                name.starts_with("Etc/")
+                    || name.starts_with("GMT")
+                    || matches!(name, "UTC" | "UCT" | "Universal" | "Zulu" | "Greenwich" | "EST" | "MST" | "HST")
+            }
+        }
+    }
+
     /// Seconds east of UTC at a moment.
     pub(crate) fn offset_at(&self, micros: i64) -> i32 {
         match self {
