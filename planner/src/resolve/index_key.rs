@@ -49,7 +49,6 @@ pub(crate) fn is_like_a_call(text: &str) -> bool {
             | Expr::Position { .. }
             | Expr::Overlay { .. }
             | Expr::Ceil { .. }
-            | Expr::Floor { .. }
-            | Expr::Collate { .. })
+            | Expr::Floor { .. })
     )
 }

@@ -210,7 +210,12 @@ fn key_name(column: &Column) -> String {
     if name.is_empty() || name == "?column?" { "expr".to_owned() } else { name }
 }
 
-/// The key as a definition has it: a call stands by itself, all else within parentheses.
+/// The key as a definition has it: a call stands by itself, and so does what has a collation; all else within parentheses.
 pub(crate) fn delimited(shown: String) -> String {
+    if let Ok(Expr::Nested(within)) = parse_expression(&shown)
+        && let Expr::Collate { .. } = *within
+    {
+        return unwrapped(&shown);
+    }
     if is_like_a_call(&shown) { shown } else { format!("({shown})") }
 }

@@ -221,7 +221,8 @@ fn element_pattern(pattern: &Pattern) -> Pattern {
 fn spread_pattern(pattern: &Pattern) -> Pattern {
     let array_of = |element: ScalarType| Pattern::Exact(ScalarType::Array(Box::new(element)));
     match pattern {
-        Pattern::AnyText | Pattern::JsonPairs | Pattern::JsonbPairs => array_of(ScalarType::Text),
+        Pattern::AnyText => Pattern::AnyArrayText,
+        Pattern::JsonPairs | Pattern::JsonbPairs => array_of(ScalarType::Text),
         Pattern::AnyJson => array_of(ScalarType::Json),
         Pattern::AnyJsonb => array_of(ScalarType::Jsonb),
         Pattern::Any => Pattern::AnyArray,

@@ -48,7 +48,7 @@ CREATE INDEX w_low ON w (lower(t) COLLATE "de-x-icu" DESC);
 SELECT t FROM w ORDER BY t COLLATE "sv-x-icu", id LIMIT 3;
 SELECT t FROM w WHERE t COLLATE "sv-x-icu" > 'z' ORDER BY id;
 SELECT pg_get_indexdef('w_sv'::regclass);
-SELECT attname, attcollation::regcollation FROM pg_attribute WHERE attrelid = 'w'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT attname, attcollation::regcollation FROM pg_attribute WHERE attrelid = 'w'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
 SELECT column_name, collation_schema, collation_name FROM information_schema.columns WHERE table_name = 'w' ORDER BY ordinal_position;
 CREATE VIEW v AS SELECT sv, t COLLATE "de-x-icu" AS de2 FROM w;
 SELECT sv FROM v ORDER BY sv, de2;
