@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+/// The start counts as a structural message: before a worker has said what its views read, nobody knows whom a commit concerns.
+pub const START: u64 = 1;
+
 /// What the flush thread tells a view worker, in commit order.
 pub enum Message {
     /// Commit groups were written.

@@ -23,7 +23,7 @@ use crate::component::Component;
 use crate::dataflow::ViewDataflow;
 use crate::inspection::InspectedOperator;
 use crate::maintained::{Maintained, Overview, Progress};
-use crate::message::Message;
+use crate::message::{self, Message};
 use crate::ordered_index::OrderedIndexes;
 use crate::placement::{Busy, Placed};
 use crate::publication::{ComponentId, Pace, Passed, Publication};
@@ -149,7 +149,7 @@ impl ViewWorker {
     /// Runs until it is told to stop.
     pub fn run(mut self, messages: &Receiver<Message>) {
         self.follow_catalog(&mut Deltas::default());
-        let mut heard = 0;
+        let mut heard = message::START;
         self.tell_all();
         self.say_what_is_read(heard);
         let (mut idle, mut fills) = (false, false);

@@ -15,7 +15,7 @@ use views::automatic::AutomaticViews;
 use views::component::{CommitGroup, erases, is_boundary};
 use views::dataflow::Definition;
 use views::inspection::InspectedOperator;
-use views::message::{Message, ViewRequest};
+use views::message::{self, Message, ViewRequest};
 use views::placement::{Moves, Placement};
 use views::publication::Publication;
 use views::subscription::Subscriptions;
@@ -52,7 +52,7 @@ impl ViewsToTell {
         subscriptions: Arc<Subscriptions>,
         automatic: Arc<AutomaticViews>,
     ) -> Self {
-        let told = vec![0; messages.len()];
+        let told = vec![message::START; messages.len()];
         let workers =
             messages.into_iter().map(|messages| Told { messages, untold: 0, together: None }).collect::<Vec<_>>();
         ViewsToTell { workers, told, placement, publication, subscriptions, automatic }
