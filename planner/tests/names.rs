@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// EXPLAIN's own: operators, notes, names that it makes up, and functions that planning puts in.
-const WORDS: &str = "regconfig tsquery tsvector query finish filter get map project join inner left right full lateral on by to of with row key keys
+const WORDS: &str = "regconfig regdictionary tsquery tsvector char lexeme positions weights tokid token alias description query finish filter get map project join inner left right full lateral on by to of with row key keys
     recursive peers groups union all except intersect distinct window order limit offset output compute keep where lookup lookupjoin
     range orderedscan scan beside read let letrec using primary index backwards each constant rows columns reduce topk atmostone
     negate threshold tablefunction ordinality semi anti subquery desc nulls first last in any if is pairs then lock for
