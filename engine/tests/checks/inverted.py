@@ -6,12 +6,10 @@ person's erasure leaves, EXPLAIN, kill -9; and what cannot be declared.
 
     inverted.py [--seed S] [--count N]        N rounds (8) of random queries
 """
-import random
 import time
 
-import psycopg
-
-from harness import Check, options, rows, run_check, start_writers, state_of
+from harness import options, rows, run_check, state_of
+from support.all_rows import AllRows, Writer
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
@@ -27,7 +25,6 @@ SCHEMA = [
 ]
 COLUMNS = ("tags", "numbers", "body", "doc")
 PEOPLE, NOTES = 150, 1800
-REFUSED = {"23505", "23503", "DG001", "DG002", "DG003", "40001", "40P01"}
 READY_WITHIN_S = 30
 WORDS = ["red", "blue", "green", "Rédé", "", "a b", "100", "x%y", "dogwood", "ΟΔΟΣ", "null"]
 
@@ -97,9 +94,8 @@ def random_query(dice):
     return f"SELECT * FROM {table} WHERE {dice.choice([' AND ', ' AND ', ' OR ']).join(terms)}", list(parameters)
 
 
-class Writer:
-    def __init__(self, dice):
-        self.dice = dice
+class Changes(Writer):
+    FORGETS, STATEMENTS, AGAIN, PEOPLE = 0.05, 4, "INSERT INTO people VALUES (%s, 'again')", PEOPLE
 
     def values(self):
         return [or_null(self.dice, VALUES[column](self.dice)) for column in COLUMNS]
@@ -117,22 +113,12 @@ class Writer:
             lambda: ("DELETE FROM notes WHERE doc @> %s::jsonb AND tags && %s::text[]", ['{"red": 1}', ["green"]]),
         ])()
 
-    def transaction(self, connection, forgets):
-        try:
-            if forgets and self.dice.random() < 0.05:
-                person = self.dice.randrange(PEOPLE)
-                connection.execute(f"GDPR FORGET people {person}")
-                connection.execute("INSERT INTO people VALUES (%s, 'again')", (person,))
-                return ""
-            with connection.transaction():
-                for _ in range(self.dice.randrange(1, 4)):
-                    connection.execute(*self.statement())
-            return ""
-        except psycopg.Error as error:
-            return error.sqlstate or "lost"
 
+class Inverted(AllRows):
+    WRITER, TRANSACTIONS, OWN = Changes, 12, (8, 5, 10, 10)
+    OWN_TRUNCATE = ("TRUNCATE plain", "INSERT INTO plain SELECT tags, numbers, body, doc FROM notes WHERE id % 5 = 0")
+    OWN_ALTER = "ALTER TABLE notes ADD COLUMN added INT DEFAULT 4"
 
-class Inverted(Check):
     def run(self):
         self.set_up(SCHEMA)
         with self.server.connect() as connection:
@@ -142,7 +128,7 @@ class Inverted(Check):
         self.tally.equal(self.unexpected, {}, "what writers were refused for")
 
     def fill(self, connection):
-        writer = Writer(self.dice)
+        writer = Changes(self.dice)
         with connection.transaction(), connection.cursor() as cursor:
             cursor.executemany("INSERT INTO people VALUES (%s, 'n')", [(number,) for number in range(PEOPLE)])
             cursor.executemany("INSERT INTO notes (id, owner, tags, numbers, body, doc) VALUES (%s, %s, %s, %s, %s, %s)", [(number, self.dice.randrange(PEOPLE), *writer.values()) for number in range(NOTES)])
@@ -195,17 +181,6 @@ class Inverted(Check):
             self.tally.that("all rows" in self.plan(connection, "SELECT id FROM notes WHERE tags && '{red,blue,green,dogwood}'", "EXPLAIN (ANALYZE, TIMING off)"),
                             "what finds most rows is not worth it")
 
-    def compare(self, connection, when, count):
-        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        try:
-            return self.compare_within(connection, when, count)
-        except psycopg.errors.SerializationFailure:
-            # A person was forgotten meanwhile.
-            return False
-        finally:
-            connection.execute("ROLLBACK")
-            connection.execute("SET dogwood.auto_views = on")
-
     def compare_within(self, connection, when, count):
         for _ in range(count):
             query, parameters = random_query(self.dice)
@@ -215,49 +190,6 @@ class Inverted(Check):
             connection.execute("SET dogwood.auto_views = on")
             self.tally.that(found == expected, when, f"{query} {parameters}: {len(found)} rows, expected {len(expected)}")
         return True
-
-    def writers(self, count, transactions, forgets):
-        def write(connection, number):
-            writer = Writer(random.Random(f"{self.options.seed} {time.monotonic_ns()} {number}"))
-            for _ in range(transactions):
-                state = writer.transaction(connection, forgets)
-                if state not in REFUSED and state != "":
-                    self.unexpected.setdefault(state, number)
-
-        return start_writers(self, count, write)
-
-    def rounds(self):
-        with self.server.connect() as connection:
-            self.compare(connection, "at first", 150)
-            compared = 0
-            for number in range(self.options.count):
-                threads = self.writers(3, 12, number % 2 == 0)
-                while any(thread.is_alive() for thread in threads):
-                    compared += self.compare(connection, f"amid round {number}", 6)
-                self.compare(connection, f"round {number}", 40)
-            self.tally.that(compared > self.options.count, "comparisons amid writers", compared)
-
-    def own_writes(self):
-        with self.server.connect() as connection:
-            for number in range(8):
-                writer = Writer(self.dice)
-                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ" if number % 2 else "BEGIN")
-                for _ in range(5):
-                    connection.execute("SAVEPOINT s")
-                    state = state_of(connection.execute, *writer.statement())
-                    if state != "" or self.dice.random() < 0.3:
-                        connection.execute("ROLLBACK TO SAVEPOINT s")
-                    self.compare_within(connection, "own writes", 10)
-                if number % 3 == 0:
-                    connection.execute("TRUNCATE plain")
-                    connection.execute("INSERT INTO plain SELECT tags, numbers, body, doc FROM notes WHERE id % 5 = 0")
-                    self.compare_within(connection, "own TRUNCATE", 10)
-                if number % 4 == 1:
-                    connection.execute("ALTER TABLE notes ADD COLUMN added INT DEFAULT 4")
-                    self.compare_within(connection, "own ALTER TABLE", 10)
-                connection.execute("ROLLBACK")
-                connection.execute("SET dogwood.auto_views = on")
-                self.compare(connection, "after ROLLBACK", 10)
 
     def schema_changes(self):
         with self.server.connect() as connection:

@@ -7,13 +7,11 @@ range, older snapshots, filling amid erasures, changes of the schema, TRUNCATE, 
     ordered.py [--seed S] [--count N]        N rounds (15) of random queries
 """
 import datetime
-import random
 import threading
 import time
 
-import psycopg
-
-from harness import Check, options, rows, run_check, start_writers, state_of
+from harness import options, rows, run_check, start_writers, state_of
+from support.all_rows import AllRows, Writer
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT, born DATE, score INT, city CHAR(6))",
@@ -36,7 +34,6 @@ SCHEMA = [
 PEOPLE = 400
 # Characters whose order differs between languages, which C's does not.
 LETTERS = "aAbBzZ_ 0éÄß\u4e2d"
-REFUSED = {"23505", "23503", "DG001", "DG002", "DG003", "40001", "40P01"}
 READY_WITHIN_S = 30
 
 
@@ -124,11 +121,8 @@ def printable(found):
     return [tuple("0.0" if cell == 0 and isinstance(cell, float) else repr(cell) for cell in row) for row in found]
 
 
-class Writer:
-    """Random changes."""
-
-    def __init__(self, dice):
-        self.dice = dice
+class Changes(Writer):
+    AGAIN, PEOPLE = "INSERT INTO people VALUES (%s, 'again', NULL, 5, 'x')", PEOPLE
 
     def record(self):
         dice = self.dice
@@ -157,23 +151,11 @@ class Writer:
             lambda: ("DELETE FROM tariffs WHERE price < %s", (dice.randrange(20),)),
         ])()
 
-    def transaction(self, connection, forgets=True):
-        """One transaction, or one FORGET; the SQLSTATE that ended it."""
-        try:
-            if forgets and self.dice.random() < 0.04:
-                person = self.dice.randrange(PEOPLE)
-                connection.execute(f"GDPR FORGET people {person}")
-                connection.execute("INSERT INTO people VALUES (%s, 'again', NULL, 5, 'x')", (person,))
-                return ""
-            with connection.transaction():
-                for _ in range(self.dice.randrange(1, 5)):
-                    connection.execute(*self.statement())
-            return ""
-        except psycopg.Error as error:
-            return error.sqlstate or "lost"
 
+class Ordered(AllRows):
+    WRITER, OWN_ALTER = Changes, "ALTER TABLE records ADD COLUMN added INT DEFAULT 4"
+    OWN_TRUNCATE = ("TRUNCATE visits", "INSERT INTO visits SELECT id, id * 3, 'z' FROM people WHERE id % 3 = 0")
 
-class Ordered(Check):
     def run(self):
         self.set_up(SCHEMA)
         with self.server.connect() as connection:
@@ -184,7 +166,7 @@ class Ordered(Check):
         self.tally.equal(self.unexpected, {}, "what writers were refused for")
 
     def fill(self, connection):
-        dice, writer = self.dice, Writer(self.dice)
+        dice, writer = self.dice, Changes(self.dice)
         with connection.transaction(), connection.cursor() as cursor:
             cursor.executemany("INSERT INTO people VALUES (%s, %s, %s, %s, %s)", [
                 (number, f"n{number % 9}", or_null(dice, VALUES["born"](dice)), or_null(dice, VALUES["score"](dice)), or_null(dice, word(dice)[:6])) for number in range(PEOPLE)])
@@ -251,18 +233,6 @@ class Ordered(Check):
         connection.execute("SET dogwood.auto_views = on")
         return (found, expected) if sequence else (sorted(found), sorted(expected))
 
-    def compare(self, connection, when, count):
-        """Random queries at one snapshot. False if it ended meanwhile."""
-        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        try:
-            return self.compare_within(connection, when, count)
-        except psycopg.errors.SerializationFailure:
-            # A person was forgotten meanwhile.
-            return False
-        finally:
-            connection.execute("ROLLBACK")
-            connection.execute("SET dogwood.auto_views = on")
-
     def compare_within(self, connection, when, count):
         for _ in range(count):
             query, parameters, sequence = random_query(self.dice)
@@ -270,50 +240,7 @@ class Ordered(Check):
             self.tally.that(found == expected, when, f"{query} {parameters}: {len(found)} rows {found[:5]}, expected {len(expected)} {expected[:5]}")
         return True
 
-    def writers(self, count, transactions, forgets=True):
-        def write(connection, number):
-            writer = Writer(random.Random(f"{self.options.seed} {time.monotonic_ns()} {number}"))
-            for _ in range(transactions):
-                state = writer.transaction(connection, forgets)
-                if state not in REFUSED and state != "":
-                    self.unexpected.setdefault(state, number)
-
-        return start_writers(self, count, write)
-
     # Cases.
-
-    def rounds(self):
-        with self.server.connect() as connection:
-            self.compare(connection, "at first", 150)
-            compared = 0
-            for number in range(self.options.count):
-                threads = self.writers(3, 15, forgets=number % 2 == 0)
-                while any(thread.is_alive() for thread in threads):
-                    compared += self.compare(connection, f"amid round {number}", 6)
-                self.compare(connection, f"round {number}", 40)
-            self.tally.that(compared > self.options.count, "comparisons amid writers", compared)
-
-    def own_writes(self):
-        with self.server.connect() as connection:
-            for number in range(12):
-                writer = Writer(self.dice)
-                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ" if number % 2 else "BEGIN")
-                for _ in range(6):
-                    connection.execute("SAVEPOINT s")
-                    state = state_of(connection.execute, *writer.statement())
-                    if state != "" or self.dice.random() < 0.3:
-                        connection.execute("ROLLBACK TO SAVEPOINT s")
-                    self.compare_within(connection, "own writes", 12)
-                if number % 3 == 0:
-                    connection.execute("TRUNCATE visits")
-                    connection.execute("INSERT INTO visits SELECT id, id * 3, 'z' FROM people WHERE id % 3 = 0")
-                    self.compare_within(connection, "own TRUNCATE", 15)
-                if number % 4 == 1:
-                    connection.execute("ALTER TABLE records ADD COLUMN added INT DEFAULT 4")
-                    self.compare_within(connection, "own ALTER TABLE", 15)
-                connection.execute("ROLLBACK")
-                connection.execute("SET dogwood.auto_views = on")
-                self.compare(connection, "after ROLLBACK", 10)
 
     def writes_by_range(self):
         with self.server.connect() as connection, self.server.connect() as plain:
