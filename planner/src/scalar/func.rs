@@ -230,7 +230,7 @@ pub(crate) use pattern::{all_groups, options, split_pieces};
 pub(crate) use sequence::sequence as find_sequence;
 pub(crate) use session::acts_in_transaction;
 pub use text::quote_identifier;
-pub(crate) use text::{parse_identifier, split};
+pub(crate) use text::{builtin_name, parse_identifier, split};
 
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {

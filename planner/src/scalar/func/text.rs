@@ -9,8 +9,8 @@ use super::arguments::{boolean, int4, integer, string, text, text_array, truth, 
 use super::{FunctionDefinition, lenient, strict};
 use repr::{Datum, ValueError, poll};
 
-pub(crate) use quote::parse_identifier;
 pub use quote::quote_identifier;
+pub(crate) use quote::{builtin_name, parse_identifier};
 
 type Answer = Result<Datum, ValueError>;
 

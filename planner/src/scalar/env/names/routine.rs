@@ -7,7 +7,7 @@ use crate::scalar::collation;
 use crate::scalar::func::text_search::configuration::{
     CONFIGURATIONS, DICTIONARIES, configuration_named, dictionary_named,
 };
-use crate::scalar::func::{parse_identifier, quote_identifier};
+use crate::scalar::func::{builtin_name, quote_identifier};
 use crate::system::builtin::{self, Record, function, type_name};
 use repr::{Collation, Id, ScalarType, ValueError};
 
@@ -54,13 +54,13 @@ pub(super) fn oid(
 ) -> Result<Option<Id>, ValueError> {
     match kind {
         ScalarType::Regproc => {
-            let Some(name) = unqualified(name) else { return Ok(None) };
+            let Some(name) = builtin_name(name) else { return Ok(None) };
             let found = function::by_name(&name).map(|function| function.oid);
             only(found, || format!("more than one function named \"{name}\""))
         }
         ScalarType::Regprocedure => {
             let (name, types) = with_types(name, type_oid)?;
-            let Some(name) = unqualified(name) else { return Ok(None) };
+            let Some(name) = builtin_name(name) else { return Ok(None) };
             Ok(function::by_name(&name).find(|function| function.arguments == types).map(|function| function.oid))
         }
         ScalarType::Regoper => {
@@ -89,7 +89,7 @@ pub(super) fn oid(
         ScalarType::Regconfig => Ok(configuration_named(name)),
         ScalarType::Regdictionary => Ok(dictionary_named(name)),
         ScalarType::Regcollation => {
-            let wanted = unqualified(name);
+            let wanted = builtin_name(name);
             Ok(wanted.as_deref().and_then(collation::named).map(|found| found.0))
         }
         _ => Ok(None),
@@ -104,17 +104,6 @@ fn operators_named(name: &str) -> impl Iterator<Item = Record> {
 fn only(mut found: impl Iterator<Item = Id>, several: impl FnOnce() -> String) -> Result<Option<Id>, ValueError> {
     let first = found.next();
     if found.next().is_some() { Err(ValueError::new("42725", several())) } else { Ok(first) }
-}
-
-/// The name without its schema; none if it is another schema's.
-fn unqualified(name: &str) -> Option<String> {
-    let mut parts = parse_identifier(name, true).ok()?;
-    let last = parts.pop()?;
-    match parts.as_slice() {
-        [] => Some(last),
-        [schema] if schema == "pg_catalog" => Some(last),
-        _ => None,
-    }
 }
 
 fn unqualified_operator(name: &str) -> &str {

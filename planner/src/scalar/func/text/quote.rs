@@ -30,6 +30,17 @@ pub(crate) fn quote_literal(value: &str) -> String {
     if value.contains('\\') { format!("E'{}'", doubled.replace('\\', "\\\\")) } else { format!("'{doubled}'") }
 }
 
+/// The name of what can only be in pg_catalog, without its schema; none if another is written.
+pub(crate) fn builtin_name(written: &str) -> Option<String> {
+    let mut parts = parse_identifier(written, true).ok()?;
+    let last = parts.pop()?;
+    match parts.as_slice() {
+        [] => Some(last),
+        [schema] if schema == "pg_catalog" => Some(last),
+        _ => None,
+    }
+}
+
 /// The parts of a qualified name. `strict` refuses what follows the last part.
 pub(crate) fn parse_identifier(source: &str, strict: bool) -> Result<Vec<String>, ValueError> {
     let invalid = |detail: Option<String>| ValueError {

@@ -2,7 +2,7 @@
 //!
 //! Those that PostgreSQL's initdb makes and that are here have its OIDs.
 
-use super::super::parse_identifier;
+use super::super::builtin_name;
 use super::tokens::{TokenKind, folded};
 use crate::scalar::EvalContext;
 use repr::{Id, ValueError};
@@ -134,23 +134,12 @@ impl Configuration {
 
 /// The OID of a configuration that is named as in SQL.
 pub(crate) fn configuration_named(name: &str) -> Option<Id> {
-    let name = unqualified(name)?;
+    let name = builtin_name(name)?;
     CONFIGURATIONS.into_iter().find(|configuration| configuration.name() == name).map(Configuration::oid)
 }
 
 /// The OID of a dictionary that is named as in SQL.
 pub(crate) fn dictionary_named(name: &str) -> Option<Id> {
-    let name = unqualified(name)?;
+    let name = builtin_name(name)?;
     DICTIONARIES.into_iter().find(|dictionary| dictionary.name() == name).map(Dictionary::oid)
-}
-
-/// All of them are in pg_catalog.
-fn unqualified(name: &str) -> Option<String> {
-    let mut parts = parse_identifier(name, true).ok()?;
-    let last = parts.pop()?;
-    match parts.as_slice() {
-        [] => Some(last),
-        [schema] if schema == "pg_catalog" => Some(last),
-        _ => None,
-    }
 }
