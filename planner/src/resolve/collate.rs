@@ -120,10 +120,7 @@ impl Resolver<'_> {
 
     /// A call of what was found for these arguments: it has their collation.
     pub(super) fn called(&mut self, found: FunctionMatch, args: Vec<Typed>) -> Result<Typed, PlanError> {
-        let collation = match args.as_slice() {
-            [] => (Collation::DEFAULT, false),
-            args => derived(args)?,
-        };
+        let collation = derived(&args)?;
         if let Some(comparison) = found.function.comparison()
             && let Some(compared) = self.compared(comparison, &found, &args, collation.0)?
         {
@@ -143,15 +140,15 @@ impl Resolver<'_> {
         collation: Collation,
     ) -> Result<Option<Typed>, PlanError> {
         let [left, right] = found.arg_casts.as_slice() else { return Ok(None) };
-        if collation == Collation::DEFAULT || left.collation() == 0 || right.collation() == 0 {
+        if left.collation() == 0 || right.collation() == 0 {
             return Ok(None);
         }
-        require_one(collation, "string comparison")?;
+        let by_keys = self.orders_by_keys(collation, "string comparison")?;
         let by_order = match comparison {
             Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual => true,
             Comparison::Equal | Comparison::NotEqual | Comparison::Distinct | Comparison::NotDistinct => false,
         };
-        if self.as_shown || !by_order || !collation::has_keys(collation) || left.element().is_some() {
+        if !by_keys || !by_order || left.element().is_some() {
             return Ok(None);
         }
         let mut keys = Vec::with_capacity(2);
@@ -166,11 +163,17 @@ impl Resolver<'_> {
     /// What rows are ordered by where this is asked for: itself, or its key.
     pub(super) fn sort_key(&mut self, typed: Typed) -> Result<Typed, PlanError> {
         let collation = typed.column_type.collation;
-        if self.as_shown || !typed.is_collatable() || collation == Collation::DEFAULT {
-            return Ok(typed);
+        let by_keys = typed.is_collatable() && self.orders_by_keys(collation, "ordering")?;
+        if by_keys { self.key(typed, collation) } else { Ok(typed) }
+    }
+
+    /// Whether texts of a collation are put in order by keys. Where an expression is shown they stand for themselves.
+    fn orders_by_keys(&self, collation: Collation, what: &str) -> Result<bool, PlanError> {
+        if self.as_shown || collation == Collation::DEFAULT {
+            return Ok(false);
         }
-        require_one(collation, "ordering")?;
-        if collation::has_keys(collation) { self.key(typed, collation) } else { Ok(typed) }
+        require_one(collation, what)?;
+        Ok(collation::has_keys(collation))
     }
 
     /// What an index is of, that is an expression.
@@ -199,11 +202,7 @@ impl Resolver<'_> {
     pub(super) fn keys_of_extremes(&mut self, args: &[Typed]) -> Result<Option<Vec<Typed>>, PlanError> {
         let (collation, _) = derived(args)?;
         let are_texts = args.iter().all(|arg| arg.is_collatable() && arg.scalar().element().is_none());
-        if self.as_shown || !are_texts || collation == Collation::DEFAULT {
-            return Ok(None);
-        }
-        require_one(collation, "string comparison")?;
-        if !collation::has_keys(collation) {
+        if !are_texts || !self.orders_by_keys(collation, "string comparison")? {
             return Ok(None);
         }
         args.iter().map(|arg| self.key(arg.clone(), collation)).collect::<Result<_, _>>().map(Some)
