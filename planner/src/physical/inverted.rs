@@ -34,11 +34,10 @@ fn asked(table: &Table, predicate: &ScalarExpr) -> Option<(ColumnIndex, Asked, S
     }
     let ScalarExpr::Call { function, args, .. } = predicate else { return None };
     let [left, right] = args.as_slice() else { return None };
-    let is_document = |side: &ScalarExpr| matches!(side, ScalarExpr::Column(_));
-    let (column, asked, value) = match function.name {
-        "@@" | "@@@" if is_document(right) => (right, Asked::Matches, left),
-        "<@" => (right, Asked::Contains, left),
-        "&&" if matches!(right, ScalarExpr::Column(_)) => (right, Asked::Overlaps, left),
+    let (column, asked, value) = match (function.name, right) {
+        ("<@", _) => (right, Asked::Contains, left),
+        // Either side may be the column.
+        ("@@" | "@@@" | "&&", ScalarExpr::Column(_)) => (right, Asked::of_operator(function)?, left),
         _ => (left, Asked::of_operator(function)?, right),
     };
     let ScalarExpr::Column(column) = shape::relabelled(column) else { return None };

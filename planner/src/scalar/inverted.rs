@@ -179,26 +179,24 @@ fn matching(query: &TsQuery) -> Wanted {
             QueryItem::Operator { operator, .. } => operator,
         };
         let Some(right) = operands.pop() else { return Wanted::All };
-        let joined = match operator {
-            Operator::Not => Wanted::All,
-            Operator::And | Operator::Phrase(_) => match operands.pop() {
-                Some(Wanted::Every(mut parts)) => {
-                    parts.push(right);
-                    Wanted::Every(parts)
-                }
-                Some(left) => Wanted::Every(vec![left, right]),
-                None => return Wanted::All,
-            },
-            Operator::Or => match operands.pop() {
-                Some(Wanted::Any(mut parts)) => {
-                    parts.push(right);
-                    Wanted::Any(parts)
-                }
-                Some(left) => Wanted::Any(vec![left, right]),
-                None => return Wanted::All,
-            },
-        };
-        operands.push(joined);
+        if *operator == Operator::Not {
+            operands.push(Wanted::All);
+            continue;
+        }
+        let Some(left) = operands.pop() else { return Wanted::All };
+        // A chain of one operator is one list: it nests no deeper than what is written to the right.
+        operands.push(match (operator, left) {
+            (Operator::Or, Wanted::Any(mut parts)) => {
+                parts.push(right);
+                Wanted::Any(parts)
+            }
+            (Operator::Or, left) => Wanted::Any(vec![left, right]),
+            (_, Wanted::Every(mut parts)) => {
+                parts.push(right);
+                Wanted::Every(parts)
+            }
+            (_, left) => Wanted::Every(vec![left, right]),
+        });
     }
     // One without words matches nothing.
     operands.pop().unwrap_or(Wanted::Any(Vec::new()))
