@@ -95,27 +95,28 @@ fn wanted<'c>(cached: &CachedPlan, catalog: &'c Catalog) -> Vec<WantedOrder<'c>>
 }
 
 fn find<'c>(plan: &Plan, catalog: &'c Catalog, found: &mut Vec<WantedOrder<'c>>) {
-    if let Plan::Get { relation, access: Access::Inverted { index, .. }, .. } = plan
+    if let Plan::Get { relation, access, .. } = plan
         && let Some(table) = catalog.table(*relation)
-        && let Some(index) = table.index(*index)
-        && !found.iter().any(|(_, other, _)| other.id == index.id)
+        && let Some((index, columns)) = in_memory(access, table, catalog)
+        && !found.iter().any(|(_, other, of)| other.id == index.id && *of == columns)
     {
-        found.push((table, index, index.columns.len()));
-    }
-    if let Plan::Get { relation, access: Access::Range { lookup, in_order, .. }, .. } = plan
-        && !catalog.ordered(*relation)
-        && let Some(table) = catalog.table(*relation)
-    {
-        let id = match lookup {
-            Lookup::PrimaryKey => table.primary_key,
-            Lookup::Index(id) => Some(*id),
-        };
-        if let Some(index) = id.and_then(|id| table.index(id)) {
-            let columns = in_order.columns().unwrap_or(index.columns.len());
-            if !found.iter().any(|(_, other, of)| other.id == index.id && *of == columns) {
-                found.push((table, index, columns));
-            }
-        }
+        found.push((table, index, columns));
     }
     children(plan).into_iter().for_each(|child| find(child, catalog, found));
+}
+
+/// What an access reads in memory alone: an inverted index, or the order of one whose keys on disk have none.
+fn in_memory<'c>(access: &Access, table: &'c Table, catalog: &Catalog) -> Option<(&'c Index, usize)> {
+    match access {
+        Access::Inverted { index, .. } => table.index(*index).map(|index| (index, index.columns.len())),
+        Access::Range { lookup, in_order, .. } if !catalog.ordered(table.id) => {
+            let id = match lookup {
+                Lookup::PrimaryKey => table.primary_key?,
+                Lookup::Index(id) => *id,
+            };
+            let index = table.index(id)?;
+            Some((index, in_order.columns().unwrap_or(index.columns.len())))
+        }
+        Access::Scan | Access::Listed { .. } | Access::Lookup { .. } | Access::Range { .. } => None,
+    }
 }

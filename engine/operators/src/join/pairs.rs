@@ -8,6 +8,7 @@
 //! driver (differential) ── next ──▶ keys in step ──▶ load both sides ──▶ pairs from the place where it stopped ──▶ rows
 //! ```
 
+use crate::context::RenderTime;
 use arrangements::arrangement::{Bytes, RowBatch};
 use differential_dataflow::Data;
 use differential_dataflow::consolidation::{consolidate_from, consolidate_updates};
@@ -17,8 +18,6 @@ use differential_dataflow::trace::{Cursor, Navigable};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::rc::Rc;
-
-use crate::context::RenderTime;
 
 /// Rows that are given at a time.
 const GIVEN_ROWS: usize = 8_192;
