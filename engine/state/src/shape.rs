@@ -5,7 +5,7 @@
 use crate::locks::LockMode;
 use planner::catalog::{Catalog, EdgeKind, ForeignKey, Index, Table};
 use planner::ownership::traversal::TraversalPlan;
-use planner::ownership::{Dog, Edge, KeyForm, key_form};
+use planner::ownership::{Dog, Edge, KeyForm};
 use planner::scalar::{EvalContext, ScalarExpr, inverted};
 use repr::id::is_temporary;
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
@@ -118,7 +118,7 @@ impl<'a> RowValues<'a> {
 #[derive(Debug)]
 pub struct Schema {
     catalog: Arc<Catalog>,
-    dog: Dog,
+    dog: Arc<Dog>,
     shapes: HashMap<RelationId, Arc<TableShape>>,
     /// Personal tables, each after all tables that its owner edges (self-references apart) lead to.
     order: Vec<RelationId>,
@@ -130,7 +130,7 @@ pub struct Schema {
 impl Schema {
     /// Compiles a catalog that `ownership::check` has passed.
     pub fn new(catalog: Arc<Catalog>) -> Self {
-        let dog = Dog::new(&catalog);
+        let dog = Arc::new(Dog::new(&catalog));
         let mut shapes = shapes(&catalog, &dog, |_| true);
         let (mut order, _) = dog.ownership_order();
         order.retain(|table| dog.is_personal(*table));
@@ -201,7 +201,7 @@ fn shapes(catalog: &Arc<Catalog>, dog: &Dog, wanted: impl Fn(RelationId) -> bool
             server_name: catalog.server_name(table).into(),
             schema_name: catalog.namespace_name(table.namespace).unwrap_or_default().into(),
             personal: dog.is_personal(table.id),
-            key_form: key_form(catalog, table.id),
+            key_form: dog.key_form(catalog, table.id),
             owner_edges: dog.ownership(table.id).cloned().collect(),
             access_edges: dog.access(table.id).cloned().collect(),
             owner_dependents: owned,

@@ -4,7 +4,7 @@ use super::change::DefinitionChange;
 use super::{DdlEffect, DdlPlan};
 use crate::catalog::{Catalog, Table, with_tables_below};
 use crate::error::PlanError;
-use crate::ownership::{Dog, Edge, Incomplete, incomplete, key_form, malformed};
+use crate::ownership::{Dog, Edge, Incomplete, incomplete, malformed};
 use crate::resolve::identity::tells_rows_apart;
 use crate::resolve::view::is_changed;
 use repr::RelationId;
@@ -88,7 +88,7 @@ impl DefinitionChange<'_> {
                 moved.extend(after.owned_through(id));
                 moved.extend(before.owned_through(id));
             }
-            if key_form(old, id) != key_form(&self.catalog, id) {
+            if before.key_form(old, id) != after.key_form(&self.catalog, id) {
                 moved.insert(id);
             }
             if before.is_personal(id) && !after.is_personal(id) {
