@@ -5,7 +5,7 @@
 
 mod acts;
 pub mod async_commit;
-mod client;
+pub mod client;
 pub mod copy;
 mod copy_in;
 mod create_as;
@@ -202,21 +202,19 @@ impl Session {
         let mut state = SessionState::default();
         state.settings.share(&database.sessions.settings);
         state.settings.force("session_authorization", options.user.clone());
-        for (name, value) in &options.settings {
-            state.settings.start(name, value)?;
-        }
         let cancel: Arc<CancelFlag> = Arc::default();
         let account = Account::of_session(&database.sessions.accounts, cancel.clone());
-        let name = if options.database.is_empty() { options.user.clone() } else { options.database };
+        let name = if options.database.is_empty() { options.user.clone() } else { options.database.clone() };
         let backend = database.next_backend();
         let database_id = databases::open(database, &name, &options.user, options.any_database)?;
+        let notices = databases::start(database, database_id, &options, &mut state.settings)?;
         let owner = Owner { user: options.user.into(), database: name.into(), database_id };
         let client = Client {
             user: owner.user.clone(),
             database: owner.database.clone(),
             database_id,
             backend,
-            notices: Vec::new(),
+            notices,
             reported: state.settings.reported().into_iter().collect(),
             reported_version: state.settings.version(),
         };

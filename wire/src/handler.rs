@@ -1,11 +1,12 @@
 //! One logged-in client's conversation: takes messages in order, runs them on the session, answers.
 //!
-//! `simple` runs query strings, `extended` Parse to Sync, `portals` keeps what they bind, `stream` moves rows, `copy` runs COPY, `reruns` decides what is run again, `subscription` tells changes, `watch` what the log is told. An error of a statement is
+//! `simple` runs query strings, `extended` Parse to Sync, `portals` keeps what they bind, `portal_cursor` moves in it by SQL, `stream` moves rows, `copy` runs COPY, `reruns` decides what is run again, `subscription` tells changes, `watch` what the log is told. An error of a statement is
 //! answered here and the conversation goes on; only `WireError` ends it. The engine's calls block:
 //! but for quiet subscriptions and silent clients, all runs on a thread that belongs to this client (`parking`).
 
 mod copy;
 mod extended;
+mod portal_cursor;
 mod portals;
 mod reruns;
 mod simple;

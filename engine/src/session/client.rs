@@ -3,7 +3,10 @@
 use crate::response::TransactionStatus;
 use crate::session::Session;
 use crate::session::env::{Acting, Everyday};
+use crate::session::plan::Prepared;
 use planner::hir::OutputColumn;
+use planner::parse::Statement;
+use planner::parse::utility::FetchDirection;
 use repr::ScalarType;
 use state::SqlError;
 use state::activity::Doing;
@@ -20,6 +23,16 @@ fn too_long() -> SqlError {
     SqlError::new("25P04", "terminating connection due to transaction timeout").fatal()
 }
 
+/// FETCH or MOVE of a portal.
+pub struct PortalFetch<'p> {
+    /// Its name.
+    pub portal: &'p str,
+    /// MOVE
+    pub is_move: bool,
+    /// So many rows; none if it does not go onwards alone.
+    pub at_most: Option<u64>,
+}
+
 impl Session {
     /// The columns of an open SQL cursor: on the wire it is a portal, and drivers describe it as one.
     pub fn cursor_columns(&self, name: &str) -> Option<Arc<[OutputColumn]>> {
@@ -29,6 +42,20 @@ impl Session {
     /// Closes an SQL cursor, which on the wire is a portal.
     pub fn close_cursor(&mut self, name: &str) -> bool {
         self.cursors.open.remove(name).is_some() || self.cursors.subscribed.remove(name).is_some()
+    }
+
+    /// FETCH or MOVE of what is no cursor of SQL's, but may be a portal of the client's.
+    pub fn fetch_of_portal<'p>(&self, prepared: &'p Prepared) -> Option<PortalFetch<'p>> {
+        let Statement::Fetch(fetch) = &prepared.statement else { return None };
+        if self.cursors.open.contains_key(&fetch.cursor) || self.cursors.subscribed.contains_key(&fetch.cursor) {
+            return None;
+        }
+        let at_most = match fetch.direction {
+            FetchDirection::Forward(count) => u64::try_from(count).ok().filter(|count| *count > 0),
+            FetchDirection::ForwardAll => Some(u64::MAX),
+            FetchDirection::Absolute(_) | FetchDirection::Relative(_) | FetchDirection::BackwardAll => None,
+        };
+        Some(PortalFetch { portal: &fetch.cursor, is_move: fetch.is_move, at_most })
     }
 
     /// 25P02 if the transaction block has failed.

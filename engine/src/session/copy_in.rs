@@ -35,10 +35,15 @@ impl Session {
         if copy.rows.len() >= CHUNK_ROWS { self.write_copied(copy) } else { Ok(()) }
     }
 
+    /// Writes the rows that are in.
+    pub fn write_so_far(&mut self, copy: &mut CopyIn) -> Result<(), SqlError> {
+        let _overseen = self.oversee();
+        poll::unwinds_to(|| self.write_copied(copy))
+    }
+
     /// All rows are in: writes what is left and gives the tag ("COPY 100").
     pub fn finish_copy(&mut self, copy: &mut CopyIn) -> Result<String, SqlError> {
-        let _overseen = self.oversee();
-        poll::unwinds_to(|| self.write_copied(copy))?;
+        self.write_so_far(copy)?;
         Ok(format!("COPY {}", copy.copied))
     }
 

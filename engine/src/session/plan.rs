@@ -42,6 +42,11 @@ impl Prepared {
     pub fn source(&self) -> &str {
         self.source.as_deref().unwrap_or(&self.text)
     }
+
+    /// Whether it gives rows that can be read bit by bit, as a cursor's.
+    pub fn gives_rows(&self) -> bool {
+        self.columns.is_some() && matches!(self.statement, Statement::Sql(_))
+    }
 }
 
 impl Drop for Prepared {

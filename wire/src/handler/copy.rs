@@ -14,6 +14,8 @@ use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
 use repr::poll;
 use std::time::Duration;
 
+/// So long a client is silent before what it has sent is written.
+const SILENCE: Duration = Duration::from_millis(20);
 /// How often a COPY that waits for its client looks whether it is cancelled.
 const CANCEL_ROUND: Duration = Duration::from_millis(100);
 
@@ -29,7 +31,7 @@ impl Handler<'_> {
         let context = self.session.text_context();
         let mut decoder = RowDecoder::new(copy.table(), copy.columns(), copy.format());
         loop {
-            let frame = self.copy_frame()?;
+            let frame = self.copy_frame(&mut copy)?;
             match frame.kind {
                 b'd' => {
                     decoder.feed(frame.body()?);
@@ -54,15 +56,19 @@ impl Handler<'_> {
         }
     }
 
-    /// The next message, or 57014 if a cancel request comes first.
-    fn copy_frame(&mut self) -> Result<Frame, Stop> {
+    /// The next message, or 57014 if a cancel request comes first. While the client is silent its rows are written, so that it hears
+    /// of those that cannot be.
+    fn copy_frame(&mut self, copy: &mut CopyIn) -> Result<Frame, Stop> {
+        let mut round = SILENCE;
         loop {
             if self.registration.flag.is_cancelled() {
                 return Err(cancelled().into());
             }
-            if let Some(frame) = self.connection.frame_now(MESSAGE_BYTES_MAX, CANCEL_ROUND)? {
+            if let Some(frame) = self.connection.frame_now(MESSAGE_BYTES_MAX, round)? {
                 return Ok(frame);
             }
+            self.session.write_so_far(copy)?;
+            round = CANCEL_ROUND;
         }
     }
 

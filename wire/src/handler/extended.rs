@@ -221,7 +221,11 @@ impl Handler<'_> {
     pub(super) async fn execute(&mut self, message: &Execute) -> Result<(), Stop> {
         let name = message.name.as_deref().unwrap_or_default();
         // Out of the map while it runs: an error leaves no half-read portal behind.
-        let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
+        let Some(mut portal) = self.portals.remove(name) else {
+            // An error has closed it, and not for good where the transaction goes back to a savepoint.
+            self.session.refuse_failed_block()?;
+            return Err(no_portal(name).into());
+        };
         let before = self.session.status();
         self.run_portal(name, &mut portal, message.max_rows).await?;
         let ended = before != TransactionStatus::Idle && self.session.status() == TransactionStatus::Idle;
@@ -272,6 +276,12 @@ impl Handler<'_> {
         max_rows: i32,
         run: Run,
     ) -> Result<(), Stop> {
+        // Of FETCH the client was told that it gives no rows.
+        if self.session.fetch_of_portal(prepared).is_some_and(|fetch| fetch.is_move)
+            && let Some(tag) = self.fetch_from_portal(prepared).await?
+        {
+            return Ok(self.feed_complete(&tag)?);
+        }
         if portal.stored.is_late() {
             self.check_told(portal, prepared)?;
         }

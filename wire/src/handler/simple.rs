@@ -95,6 +95,9 @@ impl Handler<'_> {
         more: bool,
         run: Run,
     ) -> Result<Ran, Stop> {
+        if let Some(tag) = self.fetch_from_portal(prepared).await? {
+            return Ok(Ran::Through(Some(tag)));
+        }
         let response = self.execute_run(prepared, parameters, more, run)?;
         let tag = match response {
             Response::Empty => None,

@@ -260,6 +260,22 @@ fn portals_live_as_long_as_their_transaction() {
 }
 
 #[test]
+fn portals_are_cursors_of_sql() {
+    let mut client = connect();
+    client.query("BEGIN");
+    let open = [parse("s", SERIES, &[]), bind("p", "s", &[], &[], &[]), execute("p", 1)].concat();
+    assert_eq!(exchange_on(&mut client, &[open]), ["1", "2", "D 1", "s", "Z T"]);
+    assert_eq!(describe(&client.query("MOVE FORWARD 1 FROM p")), ["C MOVE 1", "Z T"]);
+    assert_eq!(exchange_on(&mut client, &[execute("p", 1)]), ["D 3", "s", "Z T"]);
+    assert_eq!(exchange_on(&mut client, &[bind("q", "s", &[], &[], &[])]), ["2", "Z T"]);
+    let moved = [parse("", "MOVE 2 FROM q", &[]), bind("", "", &[], &[], &[]), execute("", 0)].concat();
+    assert_eq!(exchange_on(&mut client, &[moved]), ["1", "2", "C MOVE 2", "Z T"]);
+    assert_eq!(describe(&client.query("FETCH 1 FROM q"))[1..], ["D 3", "C FETCH 1", "Z T"]);
+    assert!(describe(&client.query("MOVE BACKWARD ALL FROM q"))[0].starts_with("E 55000"));
+    assert!(exchange_on(&mut client, &[execute("p", 1)])[0].starts_with("E 25P02"));
+}
+
+#[test]
 fn a_failed_block_takes_only_its_end() {
     let mut client = connect();
     client.query("BEGIN");
