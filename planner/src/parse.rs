@@ -20,6 +20,7 @@ mod limits;
 pub mod literals;
 mod long_names;
 mod maintenance;
+pub(crate) mod no_columns;
 mod object;
 pub(crate) mod overriding;
 mod recursion_clause;
@@ -135,7 +136,7 @@ fn read_tokens<T>(
 ) -> Result<T, PlanError> {
     limits::check(&tokens)?;
     recursion_clause::refuse(&tokens, lines)?;
-    let tokens = table_command::written_out(tokens, lines)?;
+    let tokens = no_columns::written_out(table_command::written_out(tokens, lines)?);
     let tokens = row_lock::rewritten(row_limit::rewritten(tokens, lines)?, lines)?;
     let (tokens, overriding) = overriding::taken_out(arbiter::taken_out(tokens));
     let tokens =

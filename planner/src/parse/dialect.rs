@@ -162,6 +162,24 @@ fn precise_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>
     })
 }
 
+/// `interval` where no text follows: a name, as of a column, which sqlparser takes for the beginning of a literal.
+fn column_called_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let is_interval = matches!(&parser.peek_token_ref().token,
+        Token::Word(word) if word.keyword == Keyword::INTERVAL && word.quote_style.is_none());
+    let follows = &parser.peek_nth_token_ref(1).token;
+    let goes_on = matches!(
+        follows,
+        Token::SingleQuotedString(_)
+            | Token::EscapedStringLiteral(_)
+            | Token::DollarQuotedString(_)
+            | Token::UnicodeStringLiteral(_)
+            | Token::NationalStringLiteral(_)
+            | Token::LParen
+            | Token::Period
+    );
+    (is_interval && !goes_on).then(|| parser.parse_identifier().map(Expr::Identifier))
+}
+
 /// Appends the tokens of a text; where the tokenizer fails, those in front of that.
 ///
 /// # Errors
@@ -232,6 +250,7 @@ impl Dialect for DogwoodDialect {
         typed_literal(parser)
             .or_else(|| variadic(parser))
             .or_else(|| precise_interval(parser))
+            .or_else(|| column_called_interval(parser))
             .or_else(|| query::scalar(parser))
             .or_else(|| query::trim(parser))
             .or_else(|| query::substring(parser))

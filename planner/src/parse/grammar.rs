@@ -63,9 +63,6 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What a SELECT with nothing behind it is called.
-const NO_COLUMNS: &str = "SELECT without columns and without FROM";
-
 /// Whether a token is this word, unquoted.
 pub(super) fn is_word(token: &TokenWithSpan, text: &str) -> bool {
     matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
@@ -164,10 +161,7 @@ impl Grammar<'_, '_> {
                     Some((before, token)) => self.not_taken(before, token),
                     None => self.unexpected(),
                 },
-                None if message.contains("found: EOF") => match self.last_token() {
-                    Some(last) if is_word(last, "SELECT") => PlanError::unsupported(NO_COLUMNS),
-                    _ => syntax_error(self.lines, &end_of_input()),
-                },
+                None if message.contains("found: EOF") => syntax_error(self.lines, &end_of_input()),
                 None => self.unexpected(),
             },
         }
@@ -199,27 +193,12 @@ impl Grammar<'_, '_> {
             PlanError::unsupported("WHERE CURRENT OF a cursor")
         } else if after("ROWS") && is(token, "FROM") {
             PlanError::unsupported("ROWS FROM")
-        } else if after("SELECT") && matches!(token.token, Token::RParen | Token::SemiColon) {
-            PlanError::unsupported(NO_COLUMNS)
         } else if token.token == Token::LBracket && self.word_was_first("UPDATE") {
             PlanError::unsupported("UPDATE of one element of an array")
         } else {
             return syntax_error(self.lines, token);
         };
         refusal.at(Some(self.position_of(&token.span)))
-    }
-
-    fn last_token(&self) -> Option<&TokenWithSpan> {
-        let mut last = None;
-        for index in 0.. {
-            let token = self.parser.token_at(index);
-            match token.token {
-                Token::EOF => break,
-                Token::Whitespace(_) => {}
-                _ => last = Some(token),
-            }
-        }
-        last
     }
 
     fn word_was_first(&self, text: &str) -> bool {

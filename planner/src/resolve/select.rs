@@ -11,6 +11,7 @@ use super::unlockable::Unlockable;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn};
+use crate::parse::no_columns::is_nothing;
 use crate::parse::star::without_star;
 use crate::scalar::Order;
 use repr::{Datum, RelationId, ScalarType};
@@ -161,6 +162,7 @@ impl Resolver<'_> {
                     let fields = self.expanded_row(expr)?;
                     targets.extend(fields.into_iter().map(|(name, typed)| Target { typed, name, origin: None }));
                 }
+                SelectItem::UnnamedExpr(expr) if is_nothing(expr) => {}
                 SelectItem::UnnamedExpr(expr) => {
                     let typed = self.expr(expr)?;
                     if matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)) {
