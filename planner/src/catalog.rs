@@ -6,11 +6,13 @@
 mod declaration;
 mod namespace;
 mod search_path;
+mod start_settings;
 mod temporary;
 
 pub use declaration::{IndexColumn, IndexDeclaration, IndexMethod, IndexPredicate};
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
 pub use search_path::{Class, Qualifier, Scope, SearchPath};
+pub use start_settings::{StartScope, StartSettings};
 pub use temporary::TemporaryObjects;
 
 use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
@@ -51,6 +53,9 @@ pub struct Catalog {
     /// What CREATE EXTENSION made: the OIDs of their `pg_extension` rows, by name.
     #[serde(default)]
     pub extensions: BTreeMap<String, Id>,
+    /// What sessions start with.
+    #[serde(default)]
+    pub start_settings: Vec<StartSettings>,
 }
 
 /// An annotation that waits for what it names.
@@ -387,6 +392,7 @@ impl Default for Catalog {
             labelled_edges: BTreeMap::new(),
             comments: BTreeMap::new(),
             extensions: BTreeMap::new(),
+            start_settings: Vec::new(),
         }
     }
 }

@@ -3,7 +3,11 @@
 use crate::session::Session;
 use planner::catalog::{Catalog, DEFAULT_DATABASE, DatabaseId};
 use planner::parse::Statement;
+use planner::parse::definition::{AlterStart, StartChange};
+use planner::parse::utility::SetValue;
 use state::SqlError;
+use state::notice::Notice;
+use state::settings::{Settings, StartSource, spelled};
 use state::snapshot_holders::Holder;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,6 +50,34 @@ fn no_database(name: &str) -> SqlError {
     SqlError::new("3D000", format!("database \"{name}\" does not exist"))
 }
 
+/// What a login's sessions start with in a database, and then what its client says. What cannot be any more is told, and left.
+pub(super) fn start(
+    database: &Database,
+    id: DatabaseId,
+    options: &ConnectOptions,
+    settings: &mut Settings,
+) -> Result<Vec<Notice>, SqlError> {
+    let mut notices = Vec::new();
+    for found in database.published.load().catalog().start_settings_of(id, &options.user) {
+        let given = match (&found.scope.role, found.scope.database) {
+            (None, None) => StartSource::Global,
+            (None, Some(_)) => StartSource::Database,
+            (Some(_), None) => StartSource::Role,
+            (Some(_), Some(_)) => StartSource::RoleInDatabase,
+        };
+        for (name, value) in &found.values {
+            if let Err(error) = settings.start(name, value, given) {
+                let message = format!("{} ({name})", error.message);
+                notices.push(Notice { severity: "WARNING", code: error.code, message, detail: None, hint: error.hint });
+            }
+        }
+    }
+    for (name, value) in &options.settings {
+        settings.start(name, value, StartSource::Client)?;
+    }
+    Ok(notices)
+}
+
 impl Session {
     /// Before a definition: nobody but this session may be in a database that is dropped or renamed. They have some time to leave
     /// it, and FORCE ends them. 55006 if they do not. Gives the one that is dropped.
@@ -74,6 +106,30 @@ impl Session {
             self.control.account.check()?;
             std::thread::sleep(LEAVING_POLL);
         }
+    }
+
+    /// ALTER DATABASE and ALTER ROLE with a setting's name and value as they are kept.
+    pub(super) fn checked_start(&self, statement: &Statement) -> Result<Option<Statement>, SqlError> {
+        let Statement::AlterStart(alter) = statement else { return Ok(None) };
+        let settings = &self.state.lock().settings;
+        let set = |name: &str, values: &[SetValue]| {
+            let (name, value) = settings.for_later_sessions(name, values)?;
+            Ok::<_, SqlError>(StartChange::Set(name, vec![SetValue::Text(value)]))
+        };
+        let change = match &alter.change {
+            StartChange::Set(name, values) => set(name, values)?,
+            StartChange::FromCurrent(name) => {
+                let (name, value) = settings.show(name)?;
+                set(&name, &[SetValue::Number(value)])?
+            }
+            StartChange::Reset(name) => {
+                // 42704 for what no setting is called.
+                settings.show(name)?;
+                StartChange::Reset(spelled(name).to_owned())
+            }
+            StartChange::ResetAll => StartChange::ResetAll,
+        };
+        Ok(Some(Statement::AlterStart(Box::new(AlterStart { change, ..AlterStart::clone(alter) }))))
     }
 
     /// What a table is called in this session's database, by its name in the whole server.

@@ -241,6 +241,8 @@ impl Session {
 
     pub(super) fn ddl(&mut self, statement: &Statement) -> Result<Response, SqlError> {
         self.refuse_read_only("DDL")?;
+        let checked = self.checked_start(statement)?;
+        let statement = checked.as_ref().unwrap_or(statement);
         let emptied = self.empty_database(statement)?;
         let patience = self.patience();
         let restoring = self.state.lock().settings.is_on(RESTORING);

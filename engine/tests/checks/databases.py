@@ -42,7 +42,7 @@ class Databases(Check):
         with self.server.connect(dbname="postgres") as one:
             self.made(one)
         for case in (self.people, self.names, self.catalogs, self.views, self.channels, self.outlives, self.renamed,
-                     self.busy, self.dropped, self.beside, self.dumped, self.with_a_password):
+                     self.starts, self.busy, self.dropped, self.beside, self.dumped, self.with_a_password):
             self.tally.case(case)
 
     def two(self):
@@ -199,6 +199,54 @@ class Databases(Check):
         self.leave("B two")
         with self.server.connect(dbname="a") as one:
             one.execute("ALTER DATABASE \"B two\" RENAME TO b")
+
+    def starts(self):
+        """What sessions start with: the closer to whom and where, the more it counts, and the client says last."""
+        equal = self.tally.equal
+        shown = "SELECT setting, source FROM pg_settings WHERE name = 'work_mem'"
+        listed = "SELECT setdatabase, setrole = 0, setconfig FROM pg_db_role_setting ORDER BY 1, 2 DESC"
+
+        def starting(dbname, **given):
+            with self.server.connect(dbname=dbname, **given) as fresh:
+                return rows(fresh, shown)[0]
+
+        with self.server.connect(dbname="a") as a:
+            user, number = rows(a, "SELECT current_user, (SELECT oid FROM pg_database WHERE datname = 'a')")[0]
+            statements = [("ALTER ROLE ALL SET work_mem = '1MB'", "global"), ("ALTER DATABASE a SET work_mem TO '2MB'", "database"),
+                          ("ALTER USER CURRENT_USER SET work_mem TO '3MB'", "user"),
+                          (f'ALTER ROLE "{user}" IN DATABASE a SET work_mem = 4096', "database user")]
+            for place, (statement, source) in enumerate(statements):
+                equal(state_of(a.execute, statement), "", statement)
+                equal(starting("a"), (str(1024 * (place + 1)), source), statement)
+            equal(starting("b"), ("3072", "user"), "elsewhere the role's")
+            equal(starting("a", options="-c work_mem=5MB"), ("5120", "client"), "the client says last")
+            equal(rows(a, shown), [("4096", "default")], "a session that was there stays as it was")
+            equal(rows(a, listed), [(0, True, ["work_mem=1MB"]), (0, False, ["work_mem=3MB"]), (number, True, ["work_mem=2MB"]),
+                                    (number, False, ["work_mem=4096"])], "pg_db_role_setting")
+            equal(rows(a, "SELECT rolconfig, useconfig FROM pg_roles, pg_user"), [(["work_mem=3MB"], ["work_mem=3MB"])], "pg_roles")
+            for statement, state in [("ALTER DATABASE a SET nosuch = 1", "42704"), ("ALTER DATABASE a SET work_mem = 'x'", "22023"),
+                                     ("ALTER DATABASE nosuch SET work_mem = '1MB'", "3D000"), ("ALTER ROLE nosuch SET work_mem = '1MB'", "42704"),
+                                     ("ALTER ROLE nosuch PASSWORD 'x'", "0A000"), ("ALTER DATABASE a SET", "42601"),
+                                     ("ALTER ROLE ALL IN DATABASE a", "42601"), ("ALTER DATABASE a SET server_version = '1'", "55P02"),
+                                     ("ALTER ROLE ALL SET view_memory = '1GB'", "42704"), ("ALTER DATABASE a RESET nosuch", "42704")]:
+                equal(state_of(a.execute, statement), state, statement)
+            a.execute("SET search_path = one, two")
+            a.execute("ALTER DATABASE a SET search_path FROM CURRENT")
+            a.execute("BEGIN")
+            a.execute("ALTER DATABASE a RESET work_mem")
+            a.execute("ROLLBACK")
+        self.server.kill()
+        self.server.start()
+        with self.server.connect(dbname="a") as a:
+            equal(rows(a, "SHOW search_path"), [("one, two",)], "after kill -9")
+            equal(rows(a, shown), [("4096", "database user")], "what was rolled back holds")
+            a.execute("SET work_mem = '9MB'")
+            a.execute("RESET work_mem")
+            equal(rows(a, shown), [("4096", "database user")], "RESET goes back to it")
+            for statement in ("ALTER ROLE ALL RESET ALL", "ALTER DATABASE a RESET ALL", "ALTER ROLE CURRENT_USER SET work_mem TO DEFAULT",
+                              "ALTER ROLE CURRENT_USER IN DATABASE a RESET work_mem", "ALTER ROLE CURRENT_USER RESET work_mem"):
+                a.execute(statement)
+            equal(rows(a, listed), [], "nothing is left")
 
     def leave(self, name):
         """A session has ended some time after its client has gone: nobody else is asked to wait for it."""

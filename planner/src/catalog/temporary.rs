@@ -126,6 +126,7 @@ impl Catalog {
             && self.pending_annotations == other.pending_annotations
             && self.labelled_edges == other.labelled_edges
             && self.extensions == other.extensions
+            && self.start_settings == other.start_settings
     }
 }
 

@@ -1,6 +1,8 @@
-//! CREATE, ALTER and DROP DATABASE.
+//! CREATE, ALTER and DROP DATABASE, and what sessions start with.
 
-use super::definition::{AlterDatabase, CreateDatabase, DatabaseOption, DropDatabase};
+use super::definition::{
+    AlterDatabase, AlterStart, CreateDatabase, DatabaseOption, DropDatabase, StartChange, StartRole,
+};
 use super::grammar::Grammar;
 use super::statement::Statement;
 use crate::error::PlanError;
@@ -38,7 +40,43 @@ impl Grammar<'_, '_> {
             self.any_word()?;
             return Ok(Statement::AlterDatabase(AlterDatabase { name, new_name: None }));
         }
+        if let Some(change) = self.start_change()? {
+            let alter = AlterStart { role: StartRole::All, database: Some(name), change };
+            return Ok(Statement::AlterStart(Box::new(alter)));
+        }
         Ok(self.unsupported("this form of ALTER DATABASE"))
+    }
+
+    /// Behind ALTER ROLE and ALTER USER: what the role's sessions start with. What else there is, is refused.
+    pub(super) fn alter_role(&mut self) -> Result<Statement, PlanError> {
+        let role = if self.eat(&["ALL"]) {
+            StartRole::All
+        } else if self.eat_one_of(&["CURRENT_ROLE", "CURRENT_USER", "SESSION_USER"]).is_some() {
+            StartRole::Current
+        } else {
+            StartRole::Named(self.identifier()?)
+        };
+        let database = if self.eat(&["IN", "DATABASE"]) { Some(self.identifier()?) } else { None };
+        match self.start_change()? {
+            Some(change) => Ok(Statement::AlterStart(Box::new(AlterStart { role, database, change }))),
+            None if database.is_some() => Err(self.unexpected()),
+            None => Ok(self.unsupported("ALTER ROLE of anything but what its sessions start with")),
+        }
+    }
+
+    /// SET and RESET of an ALTER, if that is what follows.
+    fn start_change(&mut self) -> Result<Option<StartChange>, PlanError> {
+        if self.eat(&["RESET", "ALL"]) {
+            return Ok(Some(StartChange::ResetAll));
+        }
+        if self.eat(&["RESET"]) {
+            return self.setting_name().map(|name| Some(StartChange::Reset(name)));
+        }
+        if !self.word_is(0, "SET") || self.word_is(1, "TABLESPACE") {
+            return Ok(None);
+        }
+        self.eat(&["SET"]);
+        self.assigned_setting().map(Some)
     }
 
     /// Behind DROP DATABASE.

@@ -4,6 +4,7 @@
 //! against the catalog.
 
 use super::statement::{DropBehavior, Identifier, ObjectName, SqlText, TypeName};
+use super::utility::SetValue;
 use crate::catalog::{EdgeKind, OnCommit, ReferentialAction, RuleEvent};
 use sqlparser::ast;
 
@@ -501,6 +502,41 @@ pub struct AlterDatabase {
     pub name: Identifier,
     /// Its new name.
     pub new_name: Option<Identifier>,
+}
+
+/// ALTER DATABASE … SET, ALTER ROLE … SET, and RESET: what later sessions start with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterStart {
+    /// Whose sessions.
+    pub role: StartRole,
+    /// In which database; in all, if none.
+    pub database: Option<Identifier>,
+    /// What is changed.
+    pub change: StartChange,
+}
+
+/// Whose sessions start with a setting.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StartRole {
+    /// Everybody's.
+    All,
+    /// Of whoever says so.
+    Current,
+    /// Of that login.
+    Named(Identifier),
+}
+
+/// A change of what sessions start with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StartChange {
+    /// SET name TO values
+    Set(String, Vec<SetValue>),
+    /// SET name FROM CURRENT
+    FromCurrent(String),
+    /// RESET name, and SET name TO DEFAULT
+    Reset(String),
+    /// RESET ALL
+    ResetAll,
 }
 
 /// DROP DATABASE

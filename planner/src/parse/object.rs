@@ -177,8 +177,8 @@ impl Grammar<'_, '_> {
             let options = self.sequence_options()?;
             return Ok(Some(Statement::AlterSequence { if_exists, name, options }));
         }
-        if self.word_is(1, "ROLE") || self.word_is(1, "USER") {
-            return Ok(None);
+        if self.eat(&["ALTER", "ROLE"]) || self.eat(&["ALTER", "USER"]) {
+            return self.alter_role().map(Some);
         }
         const KINDS: [(&[&str], ObjectKind); 4] = [
             (&["ALTER", "INDEX"], ObjectKind::Index),

@@ -1,5 +1,6 @@
 //! Reads session statements: transactions, settings, prepared statements, cursors, COPY's beginning.
 
+use super::definition::StartChange;
 use super::grammar::{Grammar, is_reserved};
 use super::statement::{DiscardTarget, Statement};
 use super::utility::{
@@ -241,11 +242,33 @@ impl Grammar<'_, '_> {
             return Ok(Statement::Set(Set { local, name: "session_authorization".to_string(), values }));
         }
         let name = self.setting_name()?;
+        let values = self.setting_values()?;
+        Ok(Statement::Set(Set { local, name, values }))
+    }
+
+    /// What a setting is set to; none for DEFAULT.
+    fn setting_values(&mut self) -> Result<Option<Vec<SetValue>>, PlanError> {
         if !self.eat(&["TO"]) && !self.eat_token(&Token::Eq) {
             return Err(self.unexpected());
         }
-        let values = if self.eat(&["DEFAULT"]) { None } else { Some(self.list(Self::setting_value)?) };
-        Ok(Statement::Set(Set { local, name, values }))
+        if self.eat(&["DEFAULT"]) { Ok(None) } else { self.list(Self::setting_value).map(Some) }
+    }
+
+    /// Behind SET of ALTER DATABASE and ALTER ROLE.
+    pub(super) fn assigned_setting(&mut self) -> Result<StartChange, PlanError> {
+        let is_zone = self.word_is(0, "TIME") && self.word_is(1, "ZONE");
+        let name = self.setting_name()?;
+        if self.eat(&["FROM", "CURRENT"]) {
+            return Ok(StartChange::FromCurrent(name));
+        }
+        let values = match is_zone && !self.is_assigned(0) {
+            true => self.zone_value()?.map(|value| vec![value]),
+            false => self.setting_values()?,
+        };
+        Ok(match values {
+            Some(values) => StartChange::Set(name, values),
+            None => StartChange::Reset(name),
+        })
     }
 
     /// Whether the word at this place is what a value is assigned with.
@@ -283,7 +306,7 @@ impl Grammar<'_, '_> {
     }
 
     /// A setting's name, with PostgreSQL's several-word forms.
-    fn setting_name(&mut self) -> Result<String, PlanError> {
+    pub(super) fn setting_name(&mut self) -> Result<String, PlanError> {
         if self.eat(&["TIME", "ZONE"]) {
             return Ok("timezone".to_string());
         }

@@ -5,8 +5,8 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterDatabase, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs, CreateView,
-    DropDatabase, RuleDefinition, SequenceOptions,
+    AlterDatabase, AlterStart, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs,
+    CreateView, DropDatabase, RuleDefinition, SequenceOptions,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
@@ -144,6 +144,8 @@ pub enum Statement {
     CreateDatabase(Box<CreateDatabase>),
     /// ALTER DATABASE
     AlterDatabase(AlterDatabase),
+    /// ALTER DATABASE … SET and ALTER ROLE … SET
+    AlterStart(Box<AlterStart>),
     /// DROP DATABASE
     DropDatabase(DropDatabase),
     /// ALTER … SET SCHEMA

@@ -285,6 +285,7 @@ impl DefinitionChange<'_> {
             Statement::CreateSchema(create) => self.create_schema(create),
             Statement::CreateDatabase(create) => self.create_database(create),
             Statement::AlterDatabase(alter) => self.alter_database(alter),
+            Statement::AlterStart(alter) => self.alter_start(alter),
             Statement::DropDatabase(drop) => self.drop_database(drop),
             Statement::SetSchema { kind, if_exists, name, schema } => self.set_schema(*kind, *if_exists, name, schema),
             Statement::CreateTable(create) => self.create_table(create),

@@ -60,6 +60,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_am") => source.access_methods(&mut table),
         ("pg_catalog", "pg_collation") => source.collations(&mut table),
         ("pg_catalog", "pg_database") => source.databases(&mut table),
+        ("pg_catalog", "pg_db_role_setting") => source.start_settings(&mut table),
         ("pg_catalog", "pg_tablespace") => source.tablespaces(&mut table),
         ("pg_catalog", "pg_roles" | "pg_authid") => source.roles(&mut table),
         ("pg_catalog", "pg_user" | "pg_shadow") => source.users(&mut table),
@@ -73,6 +74,13 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_tables") => source.tables_view(&mut table),
         ("pg_catalog", "pg_indexes") => source.indexes_view(&mut table),
         ("pg_catalog", "pg_sequences") => source.sequences_view(&mut table),
+        (
+            "pg_catalog",
+            "pg_stat_all_tables" | "pg_stat_user_tables" | "pg_statio_all_tables" | "pg_statio_user_tables",
+        ) => {
+            source.table_counters(&mut table);
+        }
+        ("pg_catalog", "pg_stat_all_indexes" | "pg_stat_user_indexes") => source.index_counters(&mut table),
         ("pg_catalog", "pg_ts_config") => source.search_configurations(&mut table),
         ("pg_catalog", "pg_ts_config_map") => source.search_configuration_maps(&mut table),
         ("pg_catalog", "pg_ts_dict") => source.search_dictionaries(&mut table),
@@ -123,6 +131,12 @@ impl Rows {
             })
             .collect();
         self.rows.push(Row::pack(&row));
+    }
+
+    /// Zero in each counter: nothing is counted.
+    fn counters(&self) -> Vec<(&'static str, Datum)> {
+        let counters = self.relation.columns.iter().filter(|column| column.scalar == ScalarType::Int8);
+        counters.map(|column| (column.name, Datum::Int8(0))).collect()
     }
 }
 

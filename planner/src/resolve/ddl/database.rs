@@ -1,9 +1,11 @@
 //! Databases: schemas of their own in the one store. Nothing leads from one to another, so each comes and goes whole.
 
 use super::change::DefinitionChange;
-use crate::catalog::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
+use crate::catalog::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId, StartScope};
 use crate::error::PlanError;
-use crate::parse::definition::{AlterDatabase, CreateDatabase, DatabaseOption, DropDatabase};
+use crate::parse::definition::{
+    AlterDatabase, AlterStart, CreateDatabase, DatabaseOption, DropDatabase, StartChange, StartRole,
+};
 use crate::system::extension;
 use repr::Id;
 use std::collections::BTreeMap;
@@ -95,6 +97,49 @@ impl DefinitionChange<'_> {
         Ok("ALTER DATABASE")
     }
 
+    /// ALTER DATABASE … SET and ALTER ROLE … SET. What a value may be, the session has asked.
+    pub(super) fn alter_start(&mut self, alter: &AlterStart) -> Result<&'static str, PlanError> {
+        let role = match &alter.role {
+            StartRole::All => None,
+            StartRole::Current => self.path.user().map(str::to_owned),
+            StartRole::Named(role) if self.path.user() == Some(&*role.name) => Some(role.name.clone()),
+            StartRole::Named(role) => {
+                return Err(PlanError::new("42704", format!("role \"{}\" does not exist", role.name)));
+            }
+        };
+        let tag = if role.is_none() && alter.database.is_some() { "ALTER DATABASE" } else { "ALTER ROLE" };
+        let database = match &alter.database {
+            Some(name) => Some(self.start_database(&name.name)?),
+            None => None,
+        };
+        let scope = StartScope { database, role };
+        match &alter.change {
+            StartChange::Set(name, values) => {
+                let value = values.first().map(|value| value.text().to_owned());
+                self.catalog.change_start_setting(scope, name, value);
+            }
+            StartChange::Reset(name) | StartChange::FromCurrent(name) => {
+                self.catalog.change_start_setting(scope, name, None);
+            }
+            StartChange::ResetAll => self.catalog.start_settings.retain(|found| found.scope != scope),
+        }
+        Ok(tag)
+    }
+
+    fn start_database(&self, name: &str) -> Result<DatabaseId, PlanError> {
+        if TEMPLATES.contains(&name) {
+            return Err(
+                PlanError::unsupported(format!("a change of database \"{name}\"")).hint("nobody connects to it")
+            );
+        }
+        match self.catalog.database_by_name(name) {
+            Some(id) => Ok(id),
+            None if self.path.database() == Some(name) => Ok(self.path.home()),
+            None if DEFAULT_DATABASE.contains(&name) => Ok(DatabaseId::FIRST),
+            None => Err(no_database(name)),
+        }
+    }
+
     /// DROP DATABASE. Whether others are in it, the session has asked.
     pub(super) fn drop_database(&mut self, drop: &DropDatabase) -> Result<&'static str, PlanError> {
         const TAG: &str = "DROP DATABASE";
@@ -123,6 +168,7 @@ impl DefinitionChange<'_> {
             self.catalog.namespaces.remove(&schema);
             self.catalog.comments.remove(&schema.0);
         }
+        self.catalog.start_settings.retain(|found| found.scope.database != Some(id));
         if let Some(database) = self.catalog.databases.remove(&id) {
             for extension in database.extensions.values() {
                 self.catalog.comments.remove(extension);

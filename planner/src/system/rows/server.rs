@@ -3,7 +3,7 @@
 use super::super::extension;
 use super::super::schemas::{DOGWOOD, EXTENSION, SYSTEM};
 use super::{HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
-use crate::catalog::{DEFAULT_DATABASE, DatabaseId, IndexMethod};
+use crate::catalog::{DEFAULT_DATABASE, DatabaseId, IndexMethod, StartScope};
 use crate::scalar::ListedLockKey;
 use crate::scalar::collation::{self, Provider};
 use repr::{Array, Datum, ScalarType};
@@ -140,6 +140,31 @@ impl Source<'_> {
     }
 
     /// The one login. It makes databases and no roles, and nothing bypasses a policy.
+    /// pg_db_role_setting: of the roles that are listed.
+    pub(super) fn start_settings(&self, rows: &mut Rows) {
+        let user = self.environment.session_user();
+        for found in &self.catalog.start_settings {
+            let role = match &found.scope.role {
+                None => 0,
+                Some(role) if *role == user => OWNER,
+                Some(_) => continue,
+            };
+            rows.add(&[
+                ("setdatabase", Datum::Oid(found.scope.database.map_or(0, |database| database.0))),
+                ("setrole", Datum::Oid(role)),
+                ("setconfig", assignments(&found.values)),
+            ]);
+        }
+    }
+
+    /// What the role's sessions start with in every database.
+    fn role_settings(&self) -> Datum {
+        let user = self.environment.session_user();
+        let scope = StartScope { database: None, role: Some(user) };
+        let found = self.catalog.start_settings.iter().find(|found| found.scope == scope);
+        found.map_or(Datum::Null, |found| assignments(&found.values))
+    }
+
     pub(super) fn roles(&self, rows: &mut Rows) {
         rows.add(&[
             ("oid", Datum::Oid(OWNER)),
@@ -153,6 +178,7 @@ impl Source<'_> {
             ("rolconnlimit", Datum::Int4(-1)),
             ("rolpassword", Datum::Null),
             ("rolbypassrls", flag(false)),
+            ("rolconfig", self.role_settings()),
         ]);
     }
 
@@ -164,6 +190,7 @@ impl Source<'_> {
             ("usesuper", flag(false)),
             ("userepl", flag(false)),
             ("usebypassrls", flag(false)),
+            ("useconfig", self.role_settings()),
         ]);
     }
 
@@ -301,4 +328,9 @@ impl Source<'_> {
             ]);
         }
     }
+}
+
+/// Settings as `setconfig` has them.
+fn assignments(values: &[(String, String)]) -> Datum {
+    array(values.iter().map(|(name, value)| text(&format!("{name}={value}"))).collect())
 }

@@ -76,6 +76,36 @@ impl Source<'_> {
         }
     }
 
+    /// pg_stat_user_tables and pg_statio_user_tables: as in PostgreSQL without `track_counts`.
+    pub(super) fn table_counters(&self, rows: &mut Rows) {
+        for table in self.catalog.relations.values().filter(|table| table.is_stored() || table.is_maintained()) {
+            let mut row = vec![
+                ("relid", Datum::Oid(table.id.0)),
+                ("schemaname", self.schema(table.namespace)),
+                ("relname", text(&table.name)),
+            ];
+            row.extend(rows.counters());
+            rows.add(&row);
+        }
+    }
+
+    /// pg_stat_user_indexes: the same.
+    pub(super) fn index_counters(&self, rows: &mut Rows) {
+        for table in self.catalog.relations.values() {
+            for index in shown_indexes(table) {
+                let mut row = vec![
+                    ("relid", Datum::Oid(table.id.0)),
+                    ("indexrelid", Datum::Oid(index.id.0)),
+                    ("schemaname", self.schema(table.namespace)),
+                    ("relname", text(&table.name)),
+                    ("indexrelname", text(&index.name)),
+                ];
+                row.extend(rows.counters());
+                rows.add(&row);
+            }
+        }
+    }
+
     pub(super) fn sequences_view(&self, rows: &mut Rows) {
         for sequence in self.catalog.sequences.values() {
             rows.add(&[
