@@ -14,6 +14,7 @@ mod conflict;
 mod copy_terms;
 mod cte;
 pub mod ddl;
+mod determined;
 mod direction;
 mod dml;
 mod expr;

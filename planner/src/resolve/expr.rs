@@ -10,7 +10,7 @@ use crate::hir::HirExpr;
 use crate::parse::dialect::between_value;
 use crate::parse::literals;
 use crate::parse::star::is_star;
-use crate::scalar::cast::CastContext;
+use crate::scalar::cast::{Cast, CastContext, CastMethod};
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{AccessExpr, CaseWhen, CastKind, DataType, Expr, Ident, Spanned, Subscript, Value, ValueWithSpan};
 
@@ -159,10 +159,13 @@ impl Resolver<'_> {
         }
         let to = self.written_type(written).map_err(|error| error.at(self.position_of(expr)))?;
         // ARRAY[]::type[] says its type only here, and elements are each cast to it: ARRAY[1, 'NaN']::numeric[] has no integers.
-        if let (Expr::Array(array), ScalarType::Array(element)) = (unnested(expr), &to.scalar) {
+        if let (Expr::Array(array), Some(element)) = (unnested(expr), to.scalar.element()) {
+            let is_vector = matches!(to.scalar, ScalarType::Int2Vector | ScalarType::OidVector);
             let mut items = Vec::with_capacity(array.elem.len());
             if let Some(run) = super::literals::items(&array.elem) {
-                match self.array_of_run(run, (to.modifier == -1).then_some(&**element))? {
+                let of_run =
+                    if is_vector { Err(run) } else { self.array_of_run(run, (to.modifier == -1).then_some(&element))? };
+                match of_run {
                     Ok(array) => return self.cast(array, &to, CastContext::Explicit),
                     Err(run) => items = self.spread(run)?,
                 }
@@ -175,16 +178,11 @@ impl Resolver<'_> {
             if plain {
                 let mut cast = Vec::with_capacity(items.len());
                 for item in items {
-                    cast.push(
-                        self.cast(
-                            item,
-                            &ColumnType { scalar: (**element).clone(), ..to.clone() },
-                            CastContext::Explicit,
-                        )?
-                        .expr,
-                    );
+                    let to = ColumnType { scalar: element.clone(), ..to.clone() };
+                    cast.push(self.cast(item, &to, CastContext::Explicit)?.expr);
                 }
-                return Ok(Typed::of(HirExpr::Array(cast, (**element).clone()), to));
+                let array = HirExpr::Array(cast, element.clone());
+                return Ok(Typed::of(if is_vector { vector(array, element, &to) } else { array }, to));
             }
         }
         let typed = self.expr(expr)?;
@@ -384,6 +382,14 @@ pub(super) fn record(values: Vec<Typed>) -> Typed {
 }
 
 /// What BETWEEN writes out more than once must be small: one within another would double with each.
+/// An array as an int2vector or oidvector of these elements.
+fn vector(array: HirExpr, element: ScalarType, to: &ColumnType) -> HirExpr {
+    let relabel = Cast { from: element.clone(), method: CastMethod::Relabel, explicit: true };
+    let from = ScalarType::Array(Box::new(element));
+    let cast = Cast { from, method: CastMethod::Elements(Box::new(relabel)), explicit: true };
+    HirExpr::Cast { expr: Box::new(array), cast, to: to.clone() }
+}
+
 fn refuse_copies(expr: &HirExpr, position: Option<u32>) -> Result<(), PlanError> {
     const PARTS_MAX: usize = 1 << 14;
     let mut parts = 0_usize;

@@ -329,7 +329,7 @@ fn refuse_copied_view(table: &Table, direction: &str, hint: &str) -> Result<(), 
     }
 }
 
-fn volatility(expr: &HirExpr) -> Volatility {
+pub(super) fn volatility(expr: &HirExpr) -> Volatility {
     let mut most = Volatility::Immutable;
     super::levels::rewrite_expr(&mut expr.clone(), 0, &mut |expr, _| {
         most = most.max(match expr {

@@ -8,7 +8,7 @@ use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
 use crate::catalog::{DefaultValue, Index, Table};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName, SqlText, TypeName};
-use repr::{ColumnIndex, ColumnType, RelationId};
+use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
 use std::sync::Arc;
 
 impl DefinitionChange<'_> {
@@ -63,6 +63,7 @@ impl DefinitionChange<'_> {
             entry.columns[index].missing = None;
             entry.schema_version += 1;
         }
+        self.keep_default_type(id, index, &old.column_type);
         let changed = Arc::clone(self.get(id));
         if let Some(DefaultValue::Expr(default)) = &changed.columns[index].default {
             self.check_default(&changed, (index, default), column)?;
@@ -116,6 +117,20 @@ impl DefinitionChange<'_> {
                 .hint(hint)
                 .at(Some(column.position))
         })
+    }
+
+    /// A default that is a bare literal was of the column's type, and becomes another's by a cast.
+    fn keep_default_type(&mut self, id: RelationId, index: ColumnIndex, old: &ColumnType) {
+        let column = &self.get(id).columns[index];
+        let Some(DefaultValue::Expr(text)) = &column.default else { return };
+        // Labels of an enum are texts to all other types.
+        let element = old.scalar.element();
+        let is_label = matches!(element.as_ref().unwrap_or(&old.scalar), ScalarType::Enum(_));
+        let is_same = column.column_type.scalar == old.scalar;
+        let Some(literal) = bare_literal(text).filter(|_| !is_same && !is_label) else { return };
+        let typed = format!("{literal}::{}", old.scalar.format_type(-1));
+        let typed = self.kept(&typed);
+        self.edit(id).columns[index].default = Some(DefaultValue::Expr(typed));
     }
 
     /// That a column's default can be of its new type.
@@ -183,4 +198,16 @@ impl DefinitionChange<'_> {
         }
         Ok(())
     }
+}
+
+/// A text that is one string or one number, as a string.
+fn bare_literal(text: &str) -> Option<String> {
+    let text = text.trim();
+    let quoted = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+    if quoted.is_some_and(|inside| !inside.replace("''", "").contains('\'')) {
+        return Some(text.to_owned());
+    }
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_number = digits.starts_with(|c: char| c.is_ascii_digit()) && digits.parse::<f64>().is_ok();
+    is_number.then(|| format!("'{text}'"))
 }

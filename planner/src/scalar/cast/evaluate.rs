@@ -125,7 +125,13 @@ impl Cast {
                     poll::step()?;
                     elements.push(cast.evaluate(item.clone(), &element, ctx)?);
                 }
-                Ok(Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements))))
+                // int2vector and oidvector count from 0.
+                let is_vector = matches!(to.scalar, ScalarType::Int2Vector | ScalarType::OidVector);
+                let dimensions = match array.dimensions.as_slice() {
+                    [(count, _)] if is_vector => vec![(*count, 0)],
+                    all => all.to_vec(),
+                };
+                Ok(Datum::Array(Arc::new(Array::new(dimensions, elements))))
             }
             CastMethod::ToJson if to.scalar == ScalarType::Jsonb => {
                 with_context(&self.from, ctx, |context| to_jsonb(&value, &self.from, context)).map(Datum::Jsonb)
