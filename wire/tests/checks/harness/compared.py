@@ -98,7 +98,14 @@ class Dogwood:
 
 
 class Postgres:
-    """A PostgreSQL 15 of its own, C locale, UTC, without durability."""
+    """A PostgreSQL 15 of its own, C locale, UTC, without durability unless that is measured."""
+
+    # No plan may depend on when tables were last analyzed: a memoized LATERAL is computed once for equal rows.
+    CHECKED = "-c fsync=off -c shared_buffers=32MB -c autovacuum=off -c enable_memoize=off"
+    MEASURED = "-c shared_buffers=512MB -c max_wal_size=4GB -c max_connections=1200"
+
+    def __init__(self, settings=CHECKED):
+        self.settings = settings
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="postgres-check-"))
@@ -108,9 +115,7 @@ class Postgres:
             shutil.chown(self.folder, "postgres", "postgres")
         self._run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "--locale=C", "-E", "UTF8", "--no-sync")
         options = (
-            f"-p {self.port} -h 127.0.0.1 -k {self.folder} -c fsync=off -c timezone=UTC "
-            # No plan may depend on when tables were last analyzed: a memoized LATERAL is computed once for equal rows.
-            "-c log_timezone=UTC -c shared_buffers=32MB -c autovacuum=off -c enable_memoize=off"
+            f"-p {self.port} -h 127.0.0.1 -k {self.folder} -c timezone=UTC -c log_timezone=UTC {self.settings}"
         )
         self._run("pg_ctl", "-D", data, "-w", "-o", options, "-l", self.folder / "log", "start")
         self.dsn = f"host=127.0.0.1 port={self.port} user=postgres dbname=postgres sslmode=disable"
