@@ -92,7 +92,21 @@ pub(super) fn for_type(
         return Err(PlanError::unsupported(format!("collation \"{name}\" of type {label}"))
             .hint("Arrays of text are ordered by code points, as COLLATE \"C\" does."));
     }
+    refuse_citext(scalar, found)?;
     Ok(found)
+}
+
+/// The order of citext is that of code points, of texts in lower case.
+///
+/// # Errors
+/// 0A000.
+fn refuse_citext(scalar: &ScalarType, collation: Collation) -> Result<(), PlanError> {
+    if *scalar != ScalarType::Citext || !collation::has_keys(collation) {
+        return Ok(());
+    }
+    let name = collation::quoted(collation);
+    Err(PlanError::unsupported(format!("collation {name} of type citext"))
+        .hint("Cast it to text: lower(value::text) COLLATE … ignores case too."))
 }
 
 impl Resolver<'_> {
@@ -189,6 +203,7 @@ impl Resolver<'_> {
     }
 
     fn key(&mut self, typed: Typed, collation: Collation) -> Result<Typed, PlanError> {
+        refuse_citext(typed.scalar(), collation)?;
         let nullable = typed.column_type.nullable;
         let text = self.coerce(Typed { expr: without_name(typed.expr), ..typed }, &ScalarType::Text)?;
         let oid = Typed::literal(Datum::Oid(collation.0), ScalarType::Oid);

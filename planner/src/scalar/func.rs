@@ -7,6 +7,7 @@ pub(crate) mod arguments;
 mod arithmetic;
 mod array;
 mod bytes;
+pub(crate) mod citext;
 mod clock;
 mod collate;
 mod compare;
@@ -173,6 +174,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
     let mut families = vec![
         array::FUNCTIONS,
         bytes::FUNCTIONS,
+        citext::FUNCTIONS,
         clock::FUNCTIONS,
         collate::FUNCTIONS,
         compare::FUNCTIONS,
@@ -209,6 +211,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
     let mut families = vec![
         array::OPERATORS,
         bytes::OPERATORS,
+        citext::OPERATORS,
         date::OPERATORS,
         json::OPERATORS,
         jsonb::OPERATORS,

@@ -4,7 +4,8 @@
 //! NULL        FF (last) or 00 (first); no other datum starts with either, inverted or not
 //! integers    80+n and n big-endian bytes, n minimal; 7F-n and n bytes for negatives
 //!             (also dates, times, timestamps, enums by position, intervals by comparison value)
-//! text, bytea tag, bytes with 00 as 00 FF, 00 00
+//! text, bytea tag, bytes with 00 as 00 FF, 00 00 (of citext those of its folded form)
+//! timetz      its microseconds in UTC, then the seconds that its zone is west, as integers
 //! floats      tag, 8 bytes in total order (-0 as 0, one NaN, greatest)
 //! numeric     tag, class, decimal exponent, two digits a byte (1..=100), 00; inverted if negative
 //! tsvector    tag, its size, how many lexemes; each with its positions inverted; tsquery likewise
@@ -17,6 +18,7 @@
 
 pub mod decode;
 
+use crate::citext::folded;
 use crate::text_search::query::{checksum, key_code};
 use crate::text_search::{Position, QueryItem, TsQuery, TsVector};
 use crate::{Datum, Jsonb, Network, Numeric};
@@ -64,6 +66,10 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             out.push(TEXT);
             encode_bytes(out, text.trim_end_matches(' ').as_bytes());
         }
+        Datum::Citext(text) => {
+            out.push(TEXT);
+            encode_bytes(out, folded(text).as_bytes());
+        }
         Datum::Bytea(bytes) => {
             out.push(BYTEA);
             encode_bytes(out, bytes);
@@ -71,6 +77,10 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Date(value) => encode_int(out, i128::from(*value)),
         Datum::Time(value) | Datum::Timestamp(value) | Datum::Timestamptz(value) => {
             encode_int(out, i128::from(*value));
+        }
+        Datum::TimeTz(value) => {
+            encode_int(out, i128::from(value.utc_micros()));
+            encode_int(out, i128::from(value.west));
         }
         Datum::Interval(value) => encode_int(out, value.comparison_value()),
         Datum::Network(value) => encode_network(out, value),

@@ -4,6 +4,7 @@
 //! `types/table.rs`, which says what a new one touches.
 
 pub mod array;
+pub mod citext;
 pub mod collation;
 pub mod datetime;
 pub mod datum;
@@ -19,6 +20,7 @@ pub mod poll;
 pub mod row;
 pub mod text;
 pub mod text_search;
+pub mod time_tz;
 pub mod to_char;
 pub mod types;
 pub mod value;
@@ -34,5 +36,6 @@ pub use network::Network;
 pub use numeric::Numeric;
 pub use row::Row;
 pub use text_search::{TsQuery, TsVector};
+pub use time_tz::TimeTz;
 pub use types::{ColumnType, ScalarType};
 pub use value::Value;

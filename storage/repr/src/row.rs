@@ -19,7 +19,7 @@ pub use plain::Plain;
 use crate::jsonb::MAX_DEPTH;
 use crate::numeric::SCALE_MAX;
 use crate::value::Held;
-use crate::{Array, Datum, Interval, Jsonb, Network, Numeric, TsQuery, TsVector, Value, ValueError};
+use crate::{Array, Datum, Interval, Jsonb, Network, Numeric, TimeTz, TsQuery, TsVector, Value, ValueError};
 use num_bigint::BigInt;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -67,6 +67,8 @@ const NETWORK_V4: u8 = 0x16;
 const NETWORK_V6: u8 = 0x17;
 const TSVECTOR: u8 = 0x18;
 const TSQUERY: u8 = 0x19;
+const CITEXT: u8 = 0x1B;
+const TIME_TZ: u8 = 0x1C;
 // The low bits of these count the bytes that follow.
 const INT2: u8 = 0x20;
 const INT4: u8 = 0x28;
@@ -274,9 +276,14 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
         }
         Datum::Text(text) => write_bytes(out, TEXT, text.as_bytes()),
         Datum::Bpchar(text) => write_bytes(out, BPCHAR, text.as_bytes()),
+        Datum::Citext(text) => write_bytes(out, CITEXT, text.as_bytes()),
         Datum::Bytea(bytes) => write_bytes(out, BYTEA, bytes),
         Datum::Date(value) => write_signed(out, DATE, i64::from(*value)),
         Datum::Time(value) => write_signed(out, TIME, *value),
+        Datum::TimeTz(value) => {
+            write_signed(out, TIME_TZ, value.micros);
+            write_varint(out, zigzag(i64::from(value.west)));
+        }
         Datum::Timestamp(value) => write_signed(out, TIMESTAMP, *value),
         Datum::Timestamptz(value) => write_signed(out, TIMESTAMPTZ, *value),
         Datum::Interval(value) => {
@@ -501,9 +508,13 @@ impl<'a> PackedReader<'a> {
             NUMERIC..=NUMERIC_NEGATIVE_INFINITY => self.numeric(tag)?,
             TEXT => Value::Text(self.counted()?),
             BPCHAR => Value::Bpchar(self.counted()?),
+            CITEXT => Value::Citext(self.counted()?),
             BYTEA => Value::Bytea(self.counted()?),
             DATE => Value::Date(i32::try_from(self.signed()?).ok()?),
             TIME => Value::Time(self.signed()?),
+            TIME_TZ => {
+                Value::TimeTz(TimeTz { micros: self.signed()?, west: i32::try_from(self.signed()?).ok()? })
+            }
             TIMESTAMP => Value::Timestamp(self.signed()?),
             TIMESTAMPTZ => Value::Timestamptz(self.signed()?),
             INTERVAL => Value::Interval(Interval {
@@ -641,8 +652,12 @@ impl<'a> PackedReader<'a> {
                 self.varint()?;
                 self.counted()?;
             }
-            TEXT | BPCHAR | BYTEA | TSVECTOR | TSQUERY | JSONB | ENUM | ARRAY | RECORD => drop(self.counted()?),
+            TEXT | BPCHAR | CITEXT | BYTEA | TSVECTOR | TSQUERY | JSONB | ENUM | ARRAY | RECORD => drop(self.counted()?),
             DATE | TIME | TIMESTAMP | TIMESTAMPTZ => drop(self.varint()?),
+            TIME_TZ => {
+                self.varint()?;
+                self.varint()?;
+            }
             INTERVAL => {
                 self.varint()?;
                 self.varint()?;

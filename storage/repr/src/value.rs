@@ -3,7 +3,7 @@
 //! What writes values out (text here, the wire's formats above) is written once, over this, so that a row can be
 //! sent as it is packed, without a datum made of it first. Never outlives what it was read from.
 
-use crate::{Array, Datum, Interval, Jsonb, Network, Numeric, TsQuery, TsVector};
+use crate::{Array, Datum, Interval, Jsonb, Network, Numeric, TimeTz, TsQuery, TsVector};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -65,12 +65,16 @@ pub enum Value<'a> {
     Text(&'a [u8]),
     /// character(n), the same
     Bpchar(&'a [u8]),
+    /// citext, the same
+    Citext(&'a [u8]),
     /// bytea
     Bytea(&'a [u8]),
     /// Days since 2000-01-01.
     Date(i32),
     /// Microseconds since midnight.
     Time(i64),
+    /// time with time zone
+    TimeTz(TimeTz),
     /// Microseconds since 2000-01-01 00:00:00.
     Timestamp(i64),
     /// The same, in UTC.
@@ -122,9 +126,11 @@ impl Value<'_> {
             Value::Decimal { unscaled, scale } => Datum::Numeric(Numeric::Finite { unscaled: unscaled.into(), scale }),
             Value::Text(text) => Datum::Text(shared(text)?),
             Value::Bpchar(text) => Datum::Bpchar(shared(text)?),
+            Value::Citext(text) => Datum::Citext(shared(text)?),
             Value::Bytea(bytes) => Datum::Bytea(Arc::from(bytes)),
             Value::Date(value) => Datum::Date(value),
             Value::Time(value) => Datum::Time(value),
+            Value::TimeTz(value) => Datum::TimeTz(value),
             Value::Timestamp(value) => Datum::Timestamp(value),
             Value::Timestamptz(value) => Datum::Timestamptz(value),
             Value::Interval(value) => Datum::Interval(value),
@@ -161,9 +167,11 @@ impl Datum {
             Datum::Numeric(value) => Value::Numeric(Held::Lent(value)),
             Datum::Text(text) => Value::Text(text.as_bytes()),
             Datum::Bpchar(text) => Value::Bpchar(text.as_bytes()),
+            Datum::Citext(text) => Value::Citext(text.as_bytes()),
             Datum::Bytea(bytes) => Value::Bytea(bytes),
             Datum::Date(value) => Value::Date(*value),
             Datum::Time(value) => Value::Time(*value),
+            Datum::TimeTz(value) => Value::TimeTz(*value),
             Datum::Timestamp(value) => Value::Timestamp(*value),
             Datum::Timestamptz(value) => Value::Timestamptz(*value),
             Datum::Interval(value) => Value::Interval(*value),

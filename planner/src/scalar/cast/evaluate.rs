@@ -6,7 +6,7 @@ use crate::scalar::func::{append_json, to_jsonb};
 use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
 use repr::text::{self, TextContext};
-use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, ValueError, poll};
+use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, TimeTz, ValueError, poll};
 use std::sync::{Arc, LazyLock};
 
 type Answer = Result<Datum, ValueError>;
@@ -20,6 +20,9 @@ pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, 
         (T::Bool, T::Text | T::Varchar | T::Bpchar) => (Output, Assignment),
         (T::Bool, T::Int4) | (T::Int4, T::Bool) => (Number, Explicit),
         (T::Int4, T::Char) | (T::Char, T::Int4) => (Number, Explicit),
+        (T::Citext, T::Text | T::Varchar) => (Relabel, Implicit),
+        (T::Citext, T::Bpchar) | (T::Text | T::Varchar | T::Bpchar, T::Citext) => (Relabel, Assignment),
+        (T::Bool | T::Inet, T::Citext) => (Output, Assignment),
         (T::Char, T::Text) => (Relabel, Implicit),
         (T::Char, T::Varchar | T::Bpchar) => (Relabel, Assignment),
         (T::Text | T::Varchar | T::Bpchar, T::Char) => (Relabel, Assignment),
@@ -49,6 +52,8 @@ pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, 
         (T::Timestamp, T::Timestamptz) => (DateTime, Implicit),
         (T::Timestamp | T::Timestamptz, T::Date | T::Time) => (DateTime, Assignment),
         (T::Timestamptz, T::Timestamp) => (DateTime, Assignment),
+        (T::Time, T::TimeTz) => (DateTime, Implicit),
+        (T::TimeTz, T::Time) | (T::Timestamptz, T::TimeTz) => (DateTime, Assignment),
         (T::Time, T::Interval) => (DateTime, Implicit),
         (T::Interval, T::Time) => (DateTime, Assignment),
         (T::Cidr, T::Inet) => (Relabel, Implicit),
@@ -142,6 +147,9 @@ impl Cast {
     /// The same representation, or that of another string type; the modifier applies.
     fn relabel(&self, value: Datum, to: &ColumnType) -> Answer {
         match (&value, &to.scalar) {
+            (Datum::Citext(_), ScalarType::Citext) => Ok(value),
+            (Datum::Citext(shown), ScalarType::Text | ScalarType::Json) => Ok(Datum::Text(Arc::clone(shown))),
+            (Datum::Citext(shown), _) => self.string(shown, to),
             (Datum::Text(_) | Datum::Bpchar(_), ScalarType::Json) => Ok(value),
             (Datum::Text(shown), ScalarType::Text) => Ok(Datum::Text(Arc::clone(shown))),
             (Datum::Text(_), ScalarType::Varchar) if to.modifier < 4 => Ok(value),
@@ -151,6 +159,7 @@ impl Cast {
             (Datum::Bpchar(shown), _) => self.string(shown.trim_end_matches(' '), to),
             (Datum::Numeric(number), _) => Ok(Datum::Numeric(number.apply_modifier(to.modifier)?)),
             (Datum::Time(micros), _) => Ok(Datum::Time(round_to_precision(*micros, to.modifier))),
+            (Datum::TimeTz(time), _) => Ok(Datum::TimeTz(time.rounded(to.modifier))),
             (Datum::Timestamp(micros), _) => {
                 Ok(Datum::Timestamp(datetime::check_timestamp(round_to_precision(*micros, to.modifier))?))
             }
@@ -169,6 +178,7 @@ impl Cast {
                 Ok(text::cast_length(&to.scalar, to.modifier, shown))
             }
             ScalarType::Varchar | ScalarType::Bpchar => text::assign_length(&to.scalar, to.modifier, shown),
+            ScalarType::Citext => Ok(Datum::Citext(Arc::from(shown))),
             ScalarType::Name => text::parse(&ScalarType::Name, -1, shown, plain()),
             ScalarType::Char => Ok(Datum::Text(text::char_of_byte(text::byte_of_char(shown.as_bytes())))),
             _ => Ok(Datum::text(shown)),
@@ -177,7 +187,7 @@ impl Cast {
 
     fn input(&self, value: &Datum, to: &ColumnType, context: &TextContext) -> Answer {
         let shown = match value {
-            Datum::Text(shown) => shown,
+            Datum::Text(shown) | Datum::Citext(shown) => shown,
             Datum::Bpchar(shown) => shown.trim_end_matches(' '),
             _ => return mismatch(),
         };
@@ -316,6 +326,18 @@ fn date_time(value: &Datum, to: &ColumnType, ctx: &EvalContext) -> Answer {
             Datum::Timestamp(rounded(utc_to_local(*micros, &ctx.zone())?)?)
         }
         (Datum::Timestamptz(micros), ScalarType::Time) => time_of(utc_to_local(*micros, &ctx.zone())?),
+        (Datum::Timestamptz(micros), ScalarType::TimeTz) if datetime::is_infinite(*micros) => Datum::Null,
+        (Datum::Timestamptz(micros), ScalarType::TimeTz) => {
+            Datum::TimeTz(TimeTz::of_moment(*micros, &ctx.zone()).rounded(to.modifier))
+        }
+        (Datum::Time(micros), ScalarType::TimeTz) => {
+            let zone = ctx.zone();
+            // On the day that the transaction began.
+            let today = utc_to_local(ctx.environment.transaction_timestamp(), &zone)?.div_euclid(DAY_MICROS);
+            let offset = zone.offset_of_local(today * DAY_MICROS + micros);
+            Datum::TimeTz(TimeTz::new(*micros, offset).rounded(to.modifier))
+        }
+        (Datum::TimeTz(time), ScalarType::Time) => Datum::Time(round_to_precision(time.micros, to.modifier)),
         (Datum::Time(micros), ScalarType::Interval) => {
             Datum::Interval(repr::Interval { months: 0, days: 0, micros: *micros }.apply_modifier(to.modifier))
         }

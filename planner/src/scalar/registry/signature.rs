@@ -258,6 +258,8 @@ fn parse_type(text: &str) -> ScalarType {
     }
     match text {
         "emptyrecord" => ScalarType::Record(Arc::from([])),
-        name => ScalarType::from_type_name(name).unwrap_or_else(|| unreachable!("a signature names the type {name}")),
+        name => ScalarType::from_type_name(name)
+            .or_else(|| ScalarType::of_extension(name).map(|(scalar, _)| scalar))
+            .unwrap_or_else(|| unreachable!("a signature names the type {name}")),
     }
 }

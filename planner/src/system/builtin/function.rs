@@ -12,11 +12,12 @@ use std::sync::LazyLock;
 const FIRST_OWN: Id = 8_000;
 
 /// What expressions become, and what SQL's own syntax is evaluated by: nobody calls it by such a name.
-const FORMS: [&str; 16] = [
+const FORMS: [&str; 17] = [
     "_pg_expandarray",
     "array_slice",
     "array_subscript",
     "current_date",
+    "current_time",
     "current_timestamp",
     "greatest",
     "least",

@@ -232,13 +232,16 @@ impl Source<'_> {
                         let (schema, name) = self.enum_name(*id);
                         (schema, format!("_{name}"))
                     }
-                    _ => ("pg_catalog", scalar.type_name()),
+                    _ => (schema_of(scalar), scalar.type_name()),
                 };
                 ("ARRAY".to_owned(), schema, name)
             }
             ScalarType::Enum(id) => {
                 let (schema, name) = self.enum_name(*id);
                 ("USER-DEFINED".to_owned(), schema, name.to_owned())
+            }
+            other if other.extension().is_some() => {
+                ("USER-DEFINED".to_owned(), schema_of(other), other.type_name())
             }
             other => (other.format_type(-1), "pg_catalog", other.type_name()),
         }
@@ -369,12 +372,17 @@ impl ConstraintRows<'_> {
     }
 }
 
+/// The schema of a type that nobody created by itself.
+fn schema_of(scalar: &ScalarType) -> &'static str {
+    if scalar.extension().is_some() { "public" } else { "pg_catalog" }
+}
+
 /// Which fields an interval has, where that is said, and how many digits stand behind its second, or a time's.
 fn time_parts(scalar: &ScalarType, modifier: i32) -> (Option<String>, Option<i32>) {
     const MOST: i32 = 6;
     match scalar {
         ScalarType::Date => (None, Some(0)),
-        ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz => {
+        ScalarType::Time | ScalarType::TimeTz | ScalarType::Timestamp | ScalarType::Timestamptz => {
             (None, Some(if modifier < 0 { MOST } else { modifier }))
         }
         ScalarType::Interval => {

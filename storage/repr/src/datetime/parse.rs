@@ -10,7 +10,7 @@ use super::{
     Civil, DATE_INFINITY, DATE_NEGATIVE_INFINITY, DAY_MICROS, EPOCH_JULIAN_DAY, HOUR_MICROS, SECOND_MICROS,
     TIMESTAMP_INFINITY, TIMESTAMP_NEGATIVE_INFINITY, UNIX_EPOCH_DAY, civil_from_days, days_in_month,
 };
-use crate::ValueError;
+use crate::{TimeTz, ValueError};
 pub(super) use clock::{OffsetTooFar, signed_offset};
 use clock::{clock_micros, fraction_micros, offset_seconds};
 
@@ -96,6 +96,31 @@ pub fn parse_time(text: &str, context: &DateContext) -> Result<i64, ValueError> 
         return Err(fail(DatetimeFailure::Syntax));
     }
     parts.time.filter(|_| parts.special.is_none()).ok_or_else(|| fail(DatetimeFailure::Syntax))
+}
+
+/// `time with time zone` input; without a zone, the text is in the session's, as it is on the day that is said, or today.
+pub fn parse_time_tz(text: &str, context: &DateContext) -> Result<TimeTz, ValueError> {
+    let fail = |failure| error(failure, text, "time with time zone");
+    let syntax = || fail(DatetimeFailure::Syntax);
+    let parts = Parts::read_time_first(text, context).map_err(fail)?;
+    if let Some(Special::Moment(moment)) = parts.special {
+        return Ok(TimeTz::of_moment(moment, &context.zone));
+    }
+    let day = parts.days(context).map_err(fail)?;
+    let micros = parts.time.filter(|_| parts.special.is_none()).ok_or_else(syntax)?;
+    let (zone, day) = match &parts.zone {
+        Some(ZoneText::Offset(seconds)) => return Ok(TimeTz::new(micros, *seconds)),
+        Some(ZoneText::Zone(zone)) => (zone, day),
+        None => {
+            let today = || Some(context.zone.to_local(context.now?).ok()?.div_euclid(DAY_MICROS));
+            (&context.zone, day.or_else(today))
+        }
+    };
+    if zone.is_fixed() {
+        return Ok(TimeTz::new(micros, zone.offset_at(0)));
+    }
+    let local = day.ok_or_else(syntax)? * DAY_MICROS + micros;
+    Ok(TimeTz::new(micros, zone.offset_of_local(local)))
 }
 
 /// `timestamp` input; a zone is read and ignored.

@@ -210,7 +210,7 @@ impl Zone {
     }
 
     /// The offset that a local time has here. In a gap the offset before it counts, in a repeated hour the later one.
-    pub(crate) fn offset_of_local(&self, local: i64) -> i32 {
+    pub fn offset_of_local(&self, local: i64) -> i32 {
         match self {
             Zone::Fixed(offset) => return *offset,
             Zone::Posix(zone) if zone.is_fixed() => return zone.offset_at(local),
