@@ -347,7 +347,12 @@ impl Resolver<'_> {
 fn is_time(scalar: &ScalarType) -> bool {
     matches!(
         scalar,
-        ScalarType::Date | ScalarType::Time | ScalarType::TimeTz | ScalarType::Timestamp | ScalarType::Timestamptz | ScalarType::Interval
+        ScalarType::Date
+            | ScalarType::Time
+            | ScalarType::TimeTz
+            | ScalarType::Timestamp
+            | ScalarType::Timestamptz
+            | ScalarType::Interval
     )
 }
 

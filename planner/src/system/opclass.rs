@@ -32,6 +32,8 @@ const INET: u32 = 869;
 const ANY_ARRAY: u32 = 2277;
 const ANY_ELEMENT: u32 = 2283;
 const ANY_ENUM: u32 = 3500;
+/// As in `builtin/citext/pg_type.tsv`, as the OIDs of its classes are in `pg_opclass.tsv`.
+const CITEXT: u32 = 0x7FFF_0000;
 
 /// All of them.
 pub(crate) const CLASSES: &[OperatorClass] = &[
@@ -69,6 +71,9 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10088, "btree", "jsonb_ops", 3802, true, 0, 4033),
     class(10071, "btree", "tsvector_ops", 3614, true, 0, 3626),
     class(10074, "btree", "tsquery_ops", 3615, true, 0, 3683),
+    class(2_147_418_198, "btree", "citext_ops", CITEXT, true, 0, 2_147_418_227),
+    class(2_147_418_200, "btree", "citext_pattern_ops", CITEXT, false, 0, 2_147_418_229),
+    class(2_147_418_199, "hash", "citext_ops", CITEXT, true, 0, 2_147_418_228),
     class(10001, "hash", "array_ops", ANY_ARRAY, true, 0, 627),
     class(10005, "hash", "bpchar_ops", 1042, true, 0, 427),
     class(10008, "hash", "char_ops", 18, true, 0, 431),
@@ -143,6 +148,11 @@ fn input(scalar: &ScalarType) -> u32 {
         ScalarType::Enum(_) => ANY_ENUM,
         other => other.oid(),
     }
+}
+
+/// Those that are always there: what extensions have is listed with them.
+pub(crate) fn built_in() -> impl Iterator<Item = &'static OperatorClass> {
+    CLASSES.iter().filter(|class| class.input != CITEXT)
 }
 
 /// The class of that name.

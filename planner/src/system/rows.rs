@@ -39,7 +39,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_index") => source.indexes(&mut table),
         ("pg_catalog", "pg_opclass") => source.operator_classes(&mut table),
         ("pg_catalog", "pg_operator" | "pg_cast" | "pg_aggregate" | "pg_opfamily" | "pg_amop" | "pg_amproc") => {
-            recorded::recorded(&mut table);
+            source.recorded(&mut table);
         }
         ("pg_catalog", "pg_sequence") => source.sequences(&mut table),
         ("pg_catalog", "pg_description") => source.descriptions(&mut table),
@@ -65,7 +65,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_user" | "pg_shadow") => source.users(&mut table),
         ("pg_catalog", "pg_language") => source.languages(&mut table),
         ("pg_catalog", "pg_settings") => source.settings(&mut table),
-        ("pg_catalog", "pg_proc") => recorded::functions(&mut table),
+        ("pg_catalog", "pg_proc") => source.functions(&mut table),
         ("pg_catalog", "pg_prepared_statements") => source.prepared_statements(&mut table),
         ("pg_catalog", "pg_stat_activity") => source.activity(&mut table),
         ("pg_catalog", "pg_locks") => source.locks(&mut table),

@@ -512,9 +512,7 @@ impl<'a> PackedReader<'a> {
             BYTEA => Value::Bytea(self.counted()?),
             DATE => Value::Date(i32::try_from(self.signed()?).ok()?),
             TIME => Value::Time(self.signed()?),
-            TIME_TZ => {
-                Value::TimeTz(TimeTz { micros: self.signed()?, west: i32::try_from(self.signed()?).ok()? })
-            }
+            TIME_TZ => Value::TimeTz(TimeTz { micros: self.signed()?, west: i32::try_from(self.signed()?).ok()? }),
             TIMESTAMP => Value::Timestamp(self.signed()?),
             TIMESTAMPTZ => Value::Timestamptz(self.signed()?),
             INTERVAL => Value::Interval(Interval {
@@ -652,7 +650,9 @@ impl<'a> PackedReader<'a> {
                 self.varint()?;
                 self.counted()?;
             }
-            TEXT | BPCHAR | CITEXT | BYTEA | TSVECTOR | TSQUERY | JSONB | ENUM | ARRAY | RECORD => drop(self.counted()?),
+            TEXT | BPCHAR | CITEXT | BYTEA | TSVECTOR | TSQUERY | JSONB | ENUM | ARRAY | RECORD => {
+                self.counted()?;
+            }
             DATE | TIME | TIMESTAMP | TIMESTAMPTZ => drop(self.varint()?),
             TIME_TZ => {
                 self.varint()?;

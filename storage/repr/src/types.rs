@@ -321,8 +321,18 @@ mod tests {
     /// What the table says of a type, its values say of themselves.
     #[test]
     fn types_and_values_agree_in_how_they_are_written() {
-        let texts =
-            ["1", "t", "[1]", "2020-01-01", "10:00", "10:00+02", "1 day", "00000000-0000-0000-0000-000000000000", "pg_class", "::"];
+        let texts = [
+            "1",
+            "t",
+            "[1]",
+            "2020-01-01",
+            "10:00",
+            "10:00+02",
+            "1 day",
+            "00000000-0000-0000-0000-000000000000",
+            "pg_class",
+            "::",
+        ];
         for scalar in ScalarType::all_built_in().filter(|scalar| !scalar.is_pseudo()) {
             let read = |text: &&str| crate::text::parse(&scalar, -1, text, &crate::text::TextContext::default());
             let value = texts.iter().find_map(|text| read(text).ok());

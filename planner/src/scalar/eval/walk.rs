@@ -244,11 +244,9 @@ fn cast_volatility(cast: &Cast, to: &ScalarType) -> Volatility {
             }
             // The offset is that of the session's zone today.
             CastMethod::DateTime => *to == ScalarType::TimeTz,
-            CastMethod::Relabel
-            | CastMethod::Number
-            | CastMethod::Network
-            | CastMethod::Json
-            | CastMethod::TypeOf => false,
+            CastMethod::Relabel | CastMethod::Number | CastMethod::Network | CastMethod::Json | CastMethod::TypeOf => {
+                false
+            }
         };
     if is_stable { Volatility::Stable } else { Volatility::Immutable }
 }
@@ -307,7 +305,9 @@ pub(crate) fn reads_alike(text: &str, scalar: &ScalarType) -> bool {
             digits_at(0, 2)
                 && mark_at(2, b':')
                 && text.matches(is_offset).count() == 1
-                && text.chars().all(|letter| letter.is_ascii_digit() || is_offset(letter) || matches!(letter, ':' | '.'))
+                && text
+                    .chars()
+                    .all(|letter| letter.is_ascii_digit() || is_offset(letter) || matches!(letter, ':' | '.'))
         }
         ScalarType::Timestamptz => {
             is_date && text.get(10..).is_some_and(|time| time.ends_with(['Z', 'z']) || time.contains(['+', '-']))

@@ -330,12 +330,8 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("octet_length(text) int4", |_, a, _| count(text(&a[0])?.len())),
     strict("octet_length(bpchar) int4", |_, a, _| count(a[0].as_str().map_or(0, str::len))),
     strict("bit_length(text) int4", |_, a, _| count(text(&a[0])?.len() * 8)),
-    strict("lower(text) text", |_, a, _| {
-        string(lowered(text(&a[0])?))
-    }),
-    strict("upper(text) text", |_, a, _| {
-        string(uppered(text(&a[0])?))
-    }),
+    strict("lower(text) text", |_, a, _| string(lowered(text(&a[0])?))),
+    strict("upper(text) text", |_, a, _| string(uppered(text(&a[0])?))),
     strict("initcap(text) text", |_, a, _| initcap(text(&a[0])?)),
     strict("btrim(text, text?) text", |_, a, _| trim_args(a, true, true)),
     strict("ltrim(text, text?) text", |_, a, _| trim_args(a, true, false)),

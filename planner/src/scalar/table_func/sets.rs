@@ -57,7 +57,9 @@ pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     ("unnest(anyarray) anyelement", |_, args, _| strict(args, unnest)),
     ("regexp_matches(text, text, text?) text[]", |_, args, _| strict(args, matches)),
     ("regexp_matches(citext, citext, text?) text[]", |_, args, _| strict(args, |args| column(citext::matches(args)?))),
-    ("regexp_split_to_table(citext, citext, text?) text", |_, args, _| strict(args, |args| column(citext::split(args)?))),
+    ("regexp_split_to_table(citext, citext, text?) text", |_, args, _| {
+        strict(args, |args| column(citext::split(args)?))
+    }),
     ("regexp_split_to_table(text, text, text?) text", |_, args, _| strict(args, |args| column(split_pieces(args)?))),
     ("string_to_table(text, text, text?) text", |_, args, _| column(split(args)?.unwrap_or_default())),
     ("_pg_expandarray(anyarray) (x anyelement, n int4)", |_, args, _| strict(args, expand_array)),

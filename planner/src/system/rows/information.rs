@@ -240,9 +240,7 @@ impl Source<'_> {
                 let (schema, name) = self.enum_name(*id);
                 ("USER-DEFINED".to_owned(), schema, name.to_owned())
             }
-            other if other.extension().is_some() => {
-                ("USER-DEFINED".to_owned(), schema_of(other), other.type_name())
-            }
+            other if other.extension().is_some() => ("USER-DEFINED".to_owned(), schema_of(other), other.type_name()),
             other => (other.format_type(-1), "pg_catalog", other.type_name()),
         }
     }

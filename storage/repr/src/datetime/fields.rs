@@ -37,13 +37,11 @@ enum Field {
 }
 
 fn field(name: &str) -> Option<Field> {
-    Some(match name.trim().to_ascii_lowercase().as_str() {
-        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" | "microsecon" => {
-            Field::Microseconds
-        }
-        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" | "millisecon" => {
-            Field::Milliseconds
-        }
+    let lower = name.trim().to_ascii_lowercase();
+    // Ten letters count.
+    Some(match lower.get(..10).unwrap_or(&lower) {
+        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecon" => Field::Microseconds,
+        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecon" => Field::Milliseconds,
         "s" | "sec" | "secs" | "second" | "seconds" => Field::Second,
         "m" | "min" | "mins" | "minute" | "minutes" => Field::Minute,
         "h" | "hr" | "hrs" | "hour" | "hours" => Field::Hour,
@@ -62,8 +60,8 @@ fn field(name: &str) -> Option<Field> {
         "j" | "jd" | "julian" => Field::Julian,
         "epoch" => Field::Epoch,
         "timezone" => Field::Timezone,
-        "timezone_h" | "timezone_hour" => Field::TimezoneHour,
-        "timezone_m" | "timezone_minute" => Field::TimezoneMinute,
+        "timezone_h" => Field::TimezoneHour,
+        "timezone_m" => Field::TimezoneMinute,
         _ => return None,
     })
 }

@@ -141,7 +141,10 @@ pub fn parse_timestamptz(text: &str, context: &DateContext) -> Result<i64, Value
     if let Some(special) = parts.special {
         return Ok(special.timestamp());
     }
-    let local = parts.local(context).map_err(fail)?.ok_or_else(|| fail(DatetimeFailure::Syntax))?;
+    // Its local time may be out of range where the moment is not.
+    let (days, micros) = parts.day_and_time(context).map_err(fail)?.ok_or_else(|| fail(DatetimeFailure::Syntax))?;
+    let local = days.checked_mul(DAY_MICROS).and_then(|midnight| midnight.checked_add(micros));
+    let local = local.ok_or_else(|| fail(DatetimeFailure::Range))?;
     let offset = match &parts.zone {
         Some(ZoneText::Offset(seconds)) => *seconds,
         Some(ZoneText::Zone(zone)) => zone.offset_of_local(local),
@@ -645,6 +648,10 @@ impl Parts {
             return Err(DatetimeFailure::Range);
         }
         Ok(super::days_from_civil(year, month as u32, day as u32))
+    }
+
+    fn day_and_time(&self, context: &DateContext) -> Result<Option<(i64, i64)>, DatetimeFailure> {
+        Ok(self.days(context)?.map(|days| (days, self.time.unwrap_or(0))))
     }
 
     fn local(&self, context: &DateContext) -> Result<Option<i64>, DatetimeFailure> {
