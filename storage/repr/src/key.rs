@@ -58,18 +58,9 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             out.push(NUMERIC);
             encode_numeric(out, value);
         }
-        Datum::Text(text) => {
-            out.push(TEXT);
-            encode_bytes(out, text.as_bytes());
-        }
-        Datum::Bpchar(text) => {
-            out.push(TEXT);
-            encode_bytes(out, text.trim_end_matches(' ').as_bytes());
-        }
-        Datum::Citext(text) => {
-            out.push(TEXT);
-            encode_bytes(out, folded(text).as_bytes());
-        }
+        Datum::Text(text) => encode_text(out, text),
+        Datum::Bpchar(text) => encode_text(out, text.trim_end_matches(' ')),
+        Datum::Citext(text) => encode_text(out, &folded(text)),
         Datum::Bytea(bytes) => {
             out.push(BYTEA);
             encode_bytes(out, bytes);
@@ -117,6 +108,11 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             out.push(END);
         }
     }
+}
+
+fn encode_text(out: &mut Vec<u8>, text: &str) {
+    out.push(TEXT);
+    encode_bytes(out, text.as_bytes());
 }
 
 /// Appends the code of a datum for one ORDER BY item.

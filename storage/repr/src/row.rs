@@ -280,18 +280,10 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Bytea(bytes) => write_bytes(out, BYTEA, bytes),
         Datum::Date(value) => write_signed(out, DATE, i64::from(*value)),
         Datum::Time(value) => write_signed(out, TIME, *value),
-        Datum::TimeTz(value) => {
-            write_signed(out, TIME_TZ, value.micros);
-            write_varint(out, zigzag(i64::from(value.west)));
-        }
+        Datum::TimeTz(value) => write_time_tz(out, *value),
         Datum::Timestamp(value) => write_signed(out, TIMESTAMP, *value),
         Datum::Timestamptz(value) => write_signed(out, TIMESTAMPTZ, *value),
-        Datum::Interval(value) => {
-            out.push(INTERVAL);
-            write_varint(out, zigzag(i64::from(value.months)));
-            write_varint(out, zigzag(i64::from(value.days)));
-            write_varint(out, zigzag(value.micros));
-        }
+        Datum::Interval(value) => write_interval(out, value),
         Datum::Network(value) => {
             out.push(if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 });
             out.push(value.length());
@@ -325,6 +317,17 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
             }
         }),
     }
+}
+
+fn write_time_tz(out: &mut Vec<u8>, value: TimeTz) {
+    write_signed(out, TIME_TZ, value.micros);
+    write_varint(out, zigzag(i64::from(value.west)));
+}
+
+fn write_interval(out: &mut Vec<u8>, value: &Interval) {
+    write_signed(out, INTERVAL, i64::from(value.months));
+    write_varint(out, zigzag(i64::from(value.days)));
+    write_varint(out, zigzag(value.micros));
 }
 
 fn write_int(out: &mut Vec<u8>, tag: u8, value: i64) {

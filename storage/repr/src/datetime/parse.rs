@@ -119,7 +119,9 @@ pub fn parse_time_tz(text: &str, context: &DateContext) -> Result<TimeTz, ValueE
     if zone.is_fixed() {
         return Ok(TimeTz::new(micros, zone.offset_at(0)));
     }
-    let local = day.ok_or_else(syntax)? * DAY_MICROS + micros;
+    let midnight = day.ok_or_else(syntax)?.checked_mul(DAY_MICROS);
+    let local =
+        midnight.and_then(|midnight| midnight.checked_add(micros)).ok_or_else(|| fail(DatetimeFailure::Range))?;
     Ok(TimeTz::new(micros, zone.offset_of_local(local)))
 }
 
