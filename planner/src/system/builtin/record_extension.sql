@@ -6,7 +6,7 @@
 \pset footer off
 \pset null '\\N'
 CREATE EXTENSION IF NOT EXISTS citext WITH SCHEMA public;
-SET search_path TO pg_catalog;
+SET search_path TO pg_catalog, public;
 CREATE TEMP TABLE member AS SELECT classid, objid AS id FROM pg_depend
     WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'citext');
 -- The types have the OIDs that they have in storage/repr/src/types/table.rs; behind them come the others.

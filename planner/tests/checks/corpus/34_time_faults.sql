@@ -94,7 +94,8 @@ SELECT oprname, oprleft::regtype, oprright::regtype, oprresult::regtype FROM pg_
 SELECT opcname, amname FROM pg_opclass o JOIN pg_am a ON a.oid = opcmethod WHERE opcintype = 'timetz'::regtype AND opcdefault ORDER BY 2;
 CREATE VIEW clock_view AS SELECT id, t AT TIME ZONE 'UTC' AS t FROM clocks;
 SELECT * FROM clock_view ORDER BY id;
-CREATE MATERIALIZED VIEW clock_counts AS SELECT t, count(*) AS n FROM clocks GROUP BY t;
+CREATE MATERIALIZED VIEW clock_counts AS SELECT t, count(*) AS n FROM clocks GROUP BY t WITH NO DATA;
+REFRESH MATERIALIZED VIEW clock_counts;
 SELECT * FROM clock_counts ORDER BY t;
 SET timezone = 'America/New_York';
 SELECT timetz '10:00 2020-07-01', timetz '10:00 2020-01-01', '2020-07-01 10:00Z'::timestamptz::timetz, '10:00+02'::timetz, timetz '10:00+02' AT TIME ZONE 'UTC';
@@ -105,4 +106,7 @@ CREATE TABLE nv (a numeric);
 INSERT INTO nv VALUES (0), (3e-500), (-3e-500), (4e-500 - 1e-16383), (-4e-500 + 1e-16383);
 SELECT trim_scale(variance(a) * 1e1000) FROM nv;
 DROP TABLE nv;
+SELECT timestamptz 'Y2001M12D27H04M05S06.789+08', timestamptz 'Y2001M12D27H04MM05S06.789-08', timestamp 'Y2001M12D27H04M05S06', date 'y2001m12d27';
+SELECT date 'Y2001M12';
+SELECT timestamp 'Y2001M13D27';
 SELECT to_date('-44-02-01', 'YYYY-MM-DD'), to_date('-0044-02-01 BC', 'YYYY-MM-DD BC'), to_date('44-02-01 BC', 'YYYY-MM-DD BC'), to_timestamp('-44-02-01 11:12:13', 'YYYY-MM-DD HH24:MI:SS');
