@@ -59,7 +59,8 @@ impl Resolver<'_> {
     ) -> Result<Typed, PlanError> {
         let symbol = symbol(op)?;
         if let Expr::Subquery(query) = super::expr::unnested(right) {
-            return self.any_subquery(left, &symbol, query, all, false);
+            let symbol = symbol.strip_prefix(OF_EXTENSION).unwrap_or(&symbol);
+            return self.any_subquery(left, symbol, query, all, false);
         }
         let position = self.position_of(left);
         let left = self.expr(left)?;

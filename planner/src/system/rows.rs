@@ -18,7 +18,7 @@ use crate::catalog::{Catalog, NamespaceId, View};
 use crate::resolve::shown_definition;
 use crate::scalar::Environment;
 use crate::scalar::env::names::CatalogNames;
-use repr::{Array, Datum, RelationId, Row, ScalarType};
+use repr::{Array, Datum, Id, RelationId, Row, ScalarType};
 use std::sync::Arc;
 
 /// OID of the one role.
@@ -94,6 +94,12 @@ impl Source<'_> {
     /// The name of an object's schema.
     fn schema(&self, namespace: NamespaceId) -> Datum {
         text(self.catalog.namespace_name(namespace).unwrap_or_default())
+    }
+
+    /// The schema `public` of the database at hand.
+    fn public(&self) -> Id {
+        let mut namespaces = self.catalog.namespaces.iter();
+        namespaces.find(|(_, found)| found.name == "public").map_or(PUBLIC, |(id, _)| id.0)
     }
 
     /// A view's query, as the session reads it.

@@ -3,7 +3,7 @@
 
 use super::super::builtin::function::Function;
 use super::super::builtin::{self, OF_EXTENSIONS, PG_OPERATOR, PG_PROC, PG_TYPE, Record, function};
-use super::super::{extension, schemas::PUBLIC};
+use super::super::extension;
 use super::object::PG_EXTENSION;
 use super::{OWNER, PG_CATALOG, Rows, Source, flag, small, text, vector};
 use repr::text::TextContext;
@@ -18,8 +18,7 @@ impl Source<'_> {
 
     /// The relation's rows of extensions that were created. They stand in the database's schema `public`.
     pub(super) fn recorded_of_extensions(&self, rows: &mut Rows) {
-        let mut namespaces = self.catalog.namespaces.iter();
-        let public = namespaces.find(|(_, found)| found.name == "public").map_or(PUBLIC, |(id, _)| id.0);
+        let public = self.public();
         for extension in self.recorded_extensions().map(|(_, extension)| extension) {
             made_of(builtin::listed_of_extension(extension, rows.relation.name), public, rows);
         }
