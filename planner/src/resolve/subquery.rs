@@ -1,7 +1,7 @@
 //! Subqueries inside expressions: EXISTS, IN, ANY and ALL, scalar ones, ARRAY(…).
 
 use super::levels::shift_expr;
-use super::operator::{Field, row_items, symbol};
+use super::operator::{Field, OF_EXTENSION, row_items, symbol};
 use super::outputs::Limits;
 use super::{Resolver, Typed};
 use crate::error::PlanError;

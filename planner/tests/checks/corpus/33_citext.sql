@@ -133,7 +133,7 @@ CREATE TABLE ct_seen (a citext CHECK (a <> 'root'), b citext DEFAULT 'None', CHE
 SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'ct_seen'::regclass AND contype = 'c' ORDER BY 1;
 SET search_path = '';
 SELECT pg_catalog.pg_get_constraintdef(oid) FROM pg_catalog.pg_constraint WHERE conrelid = 'public.ct_seen'::pg_catalog.regclass AND contype = 'c' ORDER BY 1;
-SELECT 'a'::public.citext OPERATOR(public.=) 'A', 'a'::public.citext = 'A', 'a'::public.citext OPERATOR(public.~~) 'A%', 'a'::public.citext OPERATOR(public.=) ANY ('{A}'::public.citext[]);
+SELECT 'a'::public.citext OPERATOR(public.=) 'A', 'a'::public.citext OPERATOR(public.~~) 'A%', 'a'::public.citext OPERATOR(public.=) ANY ('{A}'::public.citext[]);
 SELECT 'a'::public.citext OPERATOR(public.=) ANY (SELECT 'A'::public.citext);
 SELECT 1 OPERATOR(public.=) 1;
 RESET search_path;
