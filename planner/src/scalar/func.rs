@@ -17,6 +17,7 @@ mod json;
 mod jsonb;
 mod math;
 mod network;
+mod password;
 mod pattern;
 mod sequence;
 mod session;
@@ -185,6 +186,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         jsonb::FUNCTIONS,
         math::FUNCTIONS,
         network::FUNCTIONS,
+        password::FUNCTIONS,
         trigram::FUNCTIONS,
         pattern::FUNCTIONS,
         sequence::FUNCTIONS,
