@@ -14,6 +14,7 @@ mod explain_options;
 pub(crate) mod frame_exclusion;
 mod frame_offset;
 mod grammar;
+pub(crate) mod grouping_sets;
 mod guarded;
 mod index;
 mod limits;
@@ -140,6 +141,7 @@ fn read_tokens<T>(
     let (tokens, overriding) = overriding::taken_out(arbiter::taken_out(tokens));
     let tokens =
         whole_row::in_parentheses(star::rewritten(frame_exclusion::rewritten(frame_offset::rewritten(tokens))));
+    let tokens = grouping_sets::rewritten(tokens);
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));

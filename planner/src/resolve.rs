@@ -20,6 +20,7 @@ mod expr;
 mod from;
 mod from_function;
 mod group;
+mod group_by;
 mod identity;
 pub(crate) mod index_key;
 pub(crate) mod index_predicate;
