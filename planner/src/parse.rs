@@ -6,6 +6,7 @@
 
 pub mod annotation;
 pub(crate) mod arbiter;
+mod call_forms;
 pub mod copy;
 mod database;
 pub mod definition;
@@ -17,7 +18,9 @@ mod grammar;
 pub(crate) mod grouping_sets;
 mod guarded;
 mod index;
+pub(crate) mod join_alias;
 mod limits;
+mod literal_ends;
 pub mod literals;
 mod long_names;
 mod maintenance;
@@ -38,7 +41,9 @@ mod subscribe;
 mod table;
 mod table_change;
 mod table_command;
+pub(crate) mod table_sample;
 pub mod template;
+mod unicode_names;
 pub mod utility;
 mod view;
 mod whole_row;
@@ -135,13 +140,15 @@ fn read_tokens<T>(
     read: impl FnOnce(&mut Grammar<'_, '_>) -> Result<T, PlanError>,
 ) -> Result<T, PlanError> {
     limits::check(&tokens)?;
+    let tokens = literal_ends::checked(unicode_names::rewritten(tokens, lines)?, lines)?;
     recursion_clause::refuse(&tokens, lines)?;
     let tokens = table_command::written_out(tokens, lines)?;
     let tokens = row_lock::rewritten(row_limit::rewritten(tokens, lines)?, lines)?;
     let (tokens, overriding) = overriding::taken_out(arbiter::taken_out(tokens));
     let tokens =
         whole_row::in_parentheses(star::rewritten(frame_exclusion::rewritten(frame_offset::rewritten(tokens))));
-    let tokens = grouping_sets::rewritten(tokens);
+    let tokens =
+        join_alias::rewritten(table_sample::rewritten(call_forms::rewritten(grouping_sets::rewritten(tokens))));
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));

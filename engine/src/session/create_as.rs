@@ -124,7 +124,7 @@ fn type_text(column: &OutputColumn, name: &str, scope: Scope<'_>) -> Result<Stri
             let found = found.ok_or_else(|| SqlError::new("42704", format!("type with OID {id} does not exist")))?;
             Ok(format!("{}{suffix}", scope.spelled_type(found)))
         }
-        ScalarType::Void | ScalarType::Record(_) => {
+        ScalarType::Cstring | ScalarType::Void | ScalarType::Record(_) => {
             let shown = element.format_type(-1);
             Err(SqlError::new("42P16", format!("column \"{name}\" has pseudo-type {shown}")))
         }

@@ -219,6 +219,14 @@ impl StatementEnvironment {
     fn sequence(&self, id: SequenceId) -> Result<&Arc<Sequence>, ValueError> {
         self.catalog.sequences.get(&id).ok_or_else(|| ValueError::new("42P01", "the sequence does not exist"))
     }
+
+    /// 25006 for what gives a sequence another value, unless it is the session's own.
+    fn refuse_read_only(&self, id: SequenceId, what: &str) -> Result<(), ValueError> {
+        if self.modes.read_only && !repr::id::is_temporary(id.0) {
+            return Err(ValueError::new("25006", format!("cannot execute {what} in a read-only transaction")));
+        }
+        Ok(())
+    }
 }
 
 pub(super) fn value_error(error: SqlError) -> ValueError {
@@ -272,6 +280,7 @@ impl Environment for StatementEnvironment {
         self.client.backend
     }
     fn next_value(&self, sequence: SequenceId) -> Result<i64, ValueError> {
+        self.refuse_read_only(sequence, "nextval()")?;
         let value = self.database.sequences.next_value(self.sequence(sequence)?).map_err(value_error)?;
         let mut state = self.state.lock();
         state.taken.of.insert(sequence, value);
@@ -292,6 +301,7 @@ impl Environment for StatementEnvironment {
         taken.ok_or_else(|| ValueError::new("55000", "lastval is not yet defined in this session"))
     }
     fn set_value(&self, sequence: SequenceId, value: i64, is_called: bool) -> Result<(), ValueError> {
+        self.refuse_read_only(sequence, "setval()")?;
         self.database.sequences.set_value(self.sequence(sequence)?, value, is_called).map_err(value_error)?;
         if is_called {
             let mut state = self.state.lock();

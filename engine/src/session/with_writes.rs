@@ -11,6 +11,7 @@ use crate::session::Session;
 use crate::session::statement::{verb, written_response};
 use planner::plan::{WithPart, WithPlan};
 use repr::Datum;
+use repr::id::is_temporary;
 use state::SqlError;
 use state::answer::QueryRows;
 use std::sync::Arc;
@@ -31,10 +32,12 @@ impl Session {
 
     /// What the statement itself did, or its rows.
     pub(super) fn with_written(&mut self, plan: &WithPlan, params: Arc<[Datum]>) -> Result<Written, SqlError> {
-        self.refuse_read_only(match plan.main() {
-            WithPart::Query(_) => "SELECT",
-            WithPart::Main(main) | WithPart::Write { plan: main, .. } => verb(main),
-        })?;
+        if !plan.tables().iter().all(|table| is_temporary(table.0)) {
+            self.refuse_read_only(match plan.main() {
+                WithPart::Query(_) => "SELECT",
+                WithPart::Main(main) | WithPart::Write { plan: main, .. } => verb(main),
+            })?;
+        }
         self.may_write()?;
         let mark = self.transaction().mark();
         let targets = plan.tables();

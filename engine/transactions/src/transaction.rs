@@ -490,9 +490,10 @@ impl Transaction {
             cursors: self.pending.cursors.len(),
         });
     }
-    /// RELEASE SAVEPOINT. The savepoint's place among those that there were.
+    /// RELEASE SAVEPOINT. The savepoint's place among those that there were. READ ONLY was for what stood under it.
     pub fn release_savepoint(&mut self, name: &str) -> Result<usize, SqlError> {
         let position = self.find_savepoint(name)?;
+        self.modes.read_only = self.pending.savepoints[position].modes.read_only;
         self.pending.savepoints.truncate(position);
         Ok(position)
     }

@@ -62,6 +62,31 @@ pub(super) fn function_name<'n>(name: &'n ObjectName, scope: Scope<'_>) -> Resul
     }
 }
 
+/// WITHIN GROUP is for aggregates over an ordered set, and those are nothing without it.
+fn check_within_group(function: &Function, name: &str, written: &WrittenArguments<'_>) -> Result<(), PlanError> {
+    let is_there = !function.within_group.is_empty();
+    match (registry::is_of_ordered_set(name), is_there) {
+        (true, false) => {
+            let message = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
+            Err(PlanError::new("42809", message))
+        }
+        (true, true) if !written.order_by.is_empty() => {
+            Err(PlanError::new("42601", "cannot use multiple ORDER BY clauses with WITHIN GROUP"))
+        }
+        (true, true) if written.distinct => Err(PlanError::new("42601", "cannot use DISTINCT with WITHIN GROUP")),
+        // What takes no such arguments is not found below.
+        (true, true) | (false, true | false) => Ok(()),
+    }
+}
+
+/// What was written for an argument.
+fn without_implicit_casts(expr: &HirExpr) -> &HirExpr {
+    match expr {
+        HirExpr::Cast { expr, cast, .. } if !cast.explicit => without_implicit_casts(expr),
+        other => other,
+    }
+}
+
 /// What only aggregates have.
 fn refuse_of_aggregates(function: &Function, name: &str, written: &WrittenArguments<'_>) -> Result<(), PlanError> {
     let what = if written.distinct {
@@ -135,6 +160,9 @@ impl Resolver<'_> {
         }
         refuse_of_aggregates(function, name, &written)?;
         let args = self.arguments(&written)?;
+        if let ("pg_collation_for", [arg]) = (name, args.as_slice()) {
+            return self.collation_for(arg);
+        }
         if registry::is_table_function(name) && !registry::is_function(name) {
             return self.set_call(name, args, position);
         }
@@ -147,11 +175,16 @@ impl Resolver<'_> {
             Ok(found) => found,
             Err(error) => {
                 // `text(x)`, `date(x)`: a type's name over one argument is a cast.
+                // Not of a row to a text, which would be `row.name`.
                 if let [arg] = args.as_slice()
                     && let Some(scalar) = super::types::by_name(name, self.scope())
+                    && !(matches!(arg.scalar(), ScalarType::Record(_)) && scalar.is_string())
                 {
                     let to = ColumnType::nullable(scalar);
                     return self.cast(arg.clone(), &to, crate::scalar::cast::CastContext::Explicit);
+                }
+                if let Some(call) = self.io_call(name, &args)? {
+                    return Ok(call);
                 }
                 // `field(row)`.
                 if let [arg] = args.as_slice()
@@ -419,6 +452,7 @@ impl Resolver<'_> {
         written: &WrittenArguments<'_>,
     ) -> Result<(AggregateCall<HirColumn>, usize, (Collation, bool)), PlanError> {
         let mut args = self.in_clause(Clause::AggregateArguments, |resolver| resolver.arguments(written))?;
+        check_within_group(function, name, written)?;
         if written.star && name != "count" {
             return Err(PlanError::new("42883", format!("function {name}() does not exist")));
         }
@@ -439,6 +473,10 @@ impl Resolver<'_> {
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
         let found = registry::resolve_aggregate(&name, &types)
             .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
+        if !within.is_empty() && !registry::is_of_ordered_set(found.function.name) {
+            let message = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
+            return Err(PlanError::new("42809", message));
+        }
         let mut args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
         let mut order_by = Vec::new();
         for (offset, (_, descending, nulls_first)) in within.iter().enumerate() {
@@ -487,7 +525,9 @@ impl Resolver<'_> {
             let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
             let typed = self.settle(typed)?;
             let (descending, nulls_first) = super::direction::direction(&item.options)?;
-            if written.distinct && !args.contains(&typed.expr) {
+            // An argument by what was written for it, whatever type it has become of.
+            let argument = args.iter().find(|arg| without_implicit_casts(arg) == &typed.expr);
+            if written.distinct && argument.is_none() {
                 return Err(PlanError::new(
                     "42P10",
                     "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
@@ -496,17 +536,23 @@ impl Resolver<'_> {
             if written.distinct {
                 self.refuse_keys(std::slice::from_ref(&typed), "an aggregate with DISTINCT")?;
             }
-            order_by.push((self.sort_key(typed)?.expr, descending, nulls_first));
+            let key = match argument.filter(|_| written.distinct) {
+                Some(argument) => argument.clone(),
+                None => self.sort_key(typed)?.expr,
+            };
+            order_by.push((key, descending, nulls_first));
         }
         Ok(order_by)
     }
 
     /// The column that stands for a call over a frame; equal aggregates are one.
     pub(super) fn add_call(&mut self, frame_index: usize, call: Call) -> usize {
+        let clause = self.frames[frame_index].clause;
+        let chooses = matches!(clause, Clause::GroupBy | Clause::OrderBy | Clause::DistinctOn);
         let calls = &mut self.frames[frame_index].calls;
-        if let Call::Aggregate(_) = &call
-            && let Some(position) = calls.iter().position(|other| *other == call)
-        {
+        // A set that is grouped or ordered by is the one that was selected.
+        let may_be_one = matches!(call, Call::Aggregate(_)) || (chooses && matches!(call, Call::Set { .. }));
+        if may_be_one && let Some(position) = calls.iter().position(|other| *other == call) {
             return VIRTUAL + position;
         }
         calls.push(call);

@@ -118,6 +118,23 @@ impl Resolver<'_> {
         Ok(typed.of_collation((found, true)))
     }
 
+    /// `COLLATION FOR (value)`: the name of its collation, which does not ask for the value itself.
+    pub(super) fn collation_for(&self, value: &Typed) -> Result<Typed, PlanError> {
+        let text = |value| Typed::literal(value, ScalarType::Text);
+        if value.is_unknown() {
+            return Ok(text(Datum::Null));
+        }
+        if !value.is_collatable() {
+            let message = format!("collations are not supported by type {}", self.type_label(value.scalar()));
+            return Err(PlanError::new("42804", message));
+        }
+        Ok(text(match value.column_type.collation {
+            Collation::INDETERMINATE => Datum::Null,
+            Collation::DEFAULT if *value.scalar() == ScalarType::Name => Datum::text("\"C\""),
+            collation => Datum::text(collation::quoted(collation)),
+        }))
+    }
+
     /// A call of what was found for these arguments: it has their collation.
     pub(super) fn called(&mut self, found: FunctionMatch, args: Vec<Typed>) -> Result<Typed, PlanError> {
         let collation = derived(&args)?;

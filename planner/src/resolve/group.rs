@@ -167,8 +167,10 @@ impl Calls {
             let keys: Vec<Typed> = grouping.keys.iter().map(|key| self.placed(key)).collect::<Result<_, _>>()?;
             grouping_sets(input, (&keys, &grouping.sets), &aggregates, &groupings, resolver)
         };
-        for (key, call) in key_sets {
-            self.columns[call] = Some(HirExpr::Column(HirColumn::Column { level: 0, index: key }));
+        for (index, call) in key_sets {
+            let key = HirExpr::Column(HirColumn::Column { level: 0, index });
+            let same = (0..self.calls.len()).filter(|other| self.calls[*other] == self.calls[call]);
+            same.for_each(|other| self.columns[other] = Some(key.clone()));
         }
         let grouped = Grouped {
             keys: grouping.keys,
@@ -198,7 +200,8 @@ impl Calls {
     fn expand_keys(&mut self, input: Hir, grouping: &Grouping) -> Result<(Hir, Vec<(usize, usize)>), PlanError> {
         let call_of = |key: &GroupKey| own_column(&key.typed.expr, 0).and_then(|index| index.checked_sub(VIRTUAL));
         let keys = grouping.keys.iter().enumerate();
-        let sets: Vec<(usize, usize)> = keys.filter_map(|(index, key)| call_of(key).map(|call| (index, call))).collect();
+        let sets: Vec<(usize, usize)> =
+            keys.filter_map(|(index, key)| call_of(key).map(|call| (index, call))).collect();
         let relation = self.expand(input, &|call| sets.iter().any(|(_, set)| *set == call))?;
         Ok((relation, sets))
     }
@@ -418,13 +421,14 @@ impl Resolver<'_> {
             let Some(stored) = table.relation.and_then(|relation| self.catalog.table(relation)) else { continue };
             let Some(primary_key) = stored.primary_key_columns() else { continue };
             // In every set: where one lacks the primary key, a group has several of the table's rows.
-            let is_key = |visible: &Visible, key: usize| {
-                own_column(&grouping.keys[key].typed.expr, 0) == Some(visible.index)
-            };
+            let is_key =
+                |visible: &Visible, key: usize| own_column(&grouping.keys[key].typed.expr, 0) == Some(visible.index);
             let grouped = primary_key.iter().all(|&column| {
-                table.columns.iter().filter(|visible| visible.origin == Some((stored.id, column))).any(|visible| {
-                    grouping.sets.iter().all(|set| set.iter().any(|&key| is_key(visible, key)))
-                })
+                table
+                    .columns
+                    .iter()
+                    .filter(|visible| visible.origin == Some((stored.id, column)))
+                    .any(|visible| grouping.sets.iter().all(|set| set.iter().any(|&key| is_key(visible, key))))
             });
             if !grouped {
                 continue;

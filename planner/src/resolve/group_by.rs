@@ -247,7 +247,12 @@ fn cubed(parts: &[Vec<usize>]) -> Result<Vec<Vec<usize>>, PlanError> {
     }
     let chosen = |mask: usize| {
         let is_chosen = move |index: usize| mask & (1 << (parts.len() - 1 - index)) == 0;
-        parts.iter().enumerate().filter(move |(index, _)| is_chosen(*index)).flat_map(|(_, part)| part.clone()).collect()
+        parts
+            .iter()
+            .enumerate()
+            .filter(move |(index, _)| is_chosen(*index))
+            .flat_map(|(_, part)| part.clone())
+            .collect()
     };
     Ok((0..1_usize << parts.len()).map(chosen).collect())
 }

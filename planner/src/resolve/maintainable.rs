@@ -110,6 +110,9 @@ fn refused_expression(expr: &HirExpr) -> Option<PlanError> {
 const HINT: &str = "its value changes without any row changing: use a plain view, or compute it where the view is read";
 
 fn refused(function: &str) -> PlanError {
+    if function.starts_with("TABLESAMPLE") {
+        return PlanError::unsupported("TABLESAMPLE in a materialized view").hint(HINT);
+    }
     PlanError::unsupported(format!("function {function}() in a materialized view")).hint(HINT)
 }
 

@@ -155,8 +155,8 @@ impl Resolver<'_> {
         outputs: &Outputs<'_>,
     ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
         let rows = self.value_rows(rows)?;
-        let width = rows.first().map_or(0, Vec::len);
-        let mut columns: Vec<Vec<Typed>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
+        let (width, height) = (rows.first().map_or(0, Vec::len), rows.len());
+        let mut columns: Vec<Vec<Typed>> = (0..width).map(|_| Vec::with_capacity(height)).collect();
         for row in rows {
             for (column, value) in columns.iter_mut().zip(row) {
                 column.push(value);
@@ -184,7 +184,6 @@ impl Resolver<'_> {
             named.push(OutputColumn { name: format!("column{}", index + 1), column_type, origin: None });
             typed.push(column);
         }
-        let height = typed.first().map_or(0, Vec::len);
         let mut iterators: Vec<_> = typed.into_iter().map(Vec::into_iter).collect();
         let rows = (0..height).map(|_| iterators.iter_mut().filter_map(Iterator::next).collect()).collect();
         let types = named.iter().map(|column| column.column_type.clone()).collect();

@@ -65,7 +65,7 @@ impl Resolver<'_> {
                     Source::Relation | Source::Sequence | Source::Subquery => None,
                     Source::With => Some("a WITH query"),
                     Source::Function => Some("a function"),
-                    Source::Join(_) => Some("a join"),
+                    Source::Join(_) | Source::Using => Some("a join"),
                 };
                 if let Some(what) = what {
                     return Err(PlanError::new("0A000", format!("{clause} cannot be applied to {what}")).at(position));

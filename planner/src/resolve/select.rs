@@ -14,8 +14,8 @@ use crate::parse::star::without_star;
 use crate::scalar::Order;
 use repr::{Datum, RelationId, ScalarType};
 use sqlparser::ast::{
-    Distinct, Expr, Ident, LockClause, OrderByExpr, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    Value, ValueWithSpan, WildcardAdditionalOptions,
+    Distinct, Expr, Ident, LockClause, OrderByExpr, Select, SelectItem, SelectItemQualifiedWildcardKind, Value,
+    ValueWithSpan, WildcardAdditionalOptions,
 };
 use sqlparser::tokenizer::Span;
 
@@ -131,6 +131,9 @@ impl Resolver<'_> {
                 Some(on)
             }
             Some(Distinct::Distinct) => {
+                if outputs == 0 {
+                    return Err(PlanError::new("42601", "SELECT DISTINCT must have at least one column"));
+                }
                 if order.iter().any(|item| item.column >= outputs) {
                     return Err(PlanError::new(
                         "42P10",
@@ -332,7 +335,10 @@ impl Resolver<'_> {
             // What ORDER BY makes the first of its group is chosen before sets are expanded, unless it is told by them.
             if let Some(on) = &distinct_on
                 && !order.is_empty()
-                && !on.iter().chain(order.iter().map(|item| &item.column)).any(|&at| calls.over_sets(&targets[at].typed.expr))
+                && !on
+                    .iter()
+                    .chain(order.iter().map(|item| &item.column))
+                    .any(|&at| calls.over_sets(&targets[at].typed.expr))
             {
                 relation = self.first_before_sets(relation, &calls, &targets, (on, &order))?;
                 distinct_on = None;

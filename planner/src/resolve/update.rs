@@ -80,9 +80,11 @@ impl Resolver<'_> {
 
     fn write_source(&mut self, table: &Table, alias: &str, others: &[TableWithJoins]) -> Result<FromItem, PlanError> {
         let floor = std::mem::replace(&mut self.nesting.lateral_floor, self.frames.len());
-        let mut item = Ok(self.target_item(table, alias));
+        let target = self.target_item(table, alias);
+        let width = target.hir.arity();
+        let mut item = Ok(target);
         for other in others {
-            item = item.and_then(|left| self.cross(left, other));
+            item = item.and_then(|left| self.cross(left, other, width));
         }
         self.nesting.lateral_floor = floor;
         item

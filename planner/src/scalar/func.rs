@@ -12,11 +12,15 @@ mod collate;
 mod compare;
 mod crypto;
 mod date;
+mod hash;
+mod in_range;
 mod json;
 mod jsonb;
 mod math;
 mod network;
 mod pattern;
+mod sample;
+mod send;
 mod sequence;
 mod session;
 mod system;
@@ -179,12 +183,14 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         compare::TESTS,
         crypto::FUNCTIONS,
         date::FUNCTIONS,
+        hash::FUNCTIONS,
         json::FUNCTIONS,
         jsonb::FUNCTIONS,
         math::FUNCTIONS,
         network::FUNCTIONS,
         trigram::FUNCTIONS,
         pattern::FUNCTIONS,
+        sample::FUNCTIONS,
         sequence::FUNCTIONS,
         session::FUNCTIONS,
         system::FUNCTIONS,
@@ -225,8 +231,10 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
 
 pub(crate) use compare::definitions as comparison_operators;
 pub(crate) use date::shift_by;
+pub(crate) use in_range::{compare, in_range, is_nan};
 pub(crate) use json::{append_json, append_json_string, document, to_jsonb};
 pub(crate) use pattern::{all_groups, options, split_pieces};
+pub(crate) use send::{is_sent, send};
 pub(crate) use sequence::sequence as find_sequence;
 pub(crate) use session::acts_in_transaction;
 pub use text::quote_identifier;

@@ -60,7 +60,12 @@ pub(crate) fn listed(relation: &str) -> impl Iterator<Item = Record> {
         "pg_amop" => |row: &Record| operators().contains_key(&row.id("amopopr")),
         _ => |_: &Record| true,
     };
-    file(relation).into_iter().flat_map(File::records).filter(is_listed)
+    recorded(relation).filter(is_listed)
+}
+
+/// All rows that are recorded of that relation.
+pub(crate) fn recorded(relation: &str) -> impl Iterator<Item = Record> {
+    file(relation).into_iter().flat_map(File::records)
 }
 
 impl File {

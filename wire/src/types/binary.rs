@@ -230,7 +230,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
             0 => Datum::Text("".into()),
             byte => Datum::Text(parameter_text(&[byte])?.into()),
         },
-        ScalarType::Text | ScalarType::Varchar | ScalarType::Name | ScalarType::Unknown => {
+        ScalarType::Text | ScalarType::Varchar | ScalarType::Name | ScalarType::Cstring | ScalarType::Unknown => {
             return Ok(Datum::Text(parameter_text(bytes)?.into()));
         }
         ScalarType::Bpchar => return Ok(Datum::Bpchar(parameter_text(bytes)?.into())),

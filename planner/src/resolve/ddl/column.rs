@@ -12,6 +12,7 @@ use crate::parse::statement::{Identifier, ObjectName, SqlText, TypeName};
 use crate::resolve::collate::for_type;
 use crate::resolve::scope::fold;
 use crate::resolve::types;
+use crate::resolve::view::of_cstring;
 use crate::scalar::registry;
 use repr::{Collation, ColumnIndex, ColumnType, RelationId, ScalarType};
 use sqlparser::ast::DataType;
@@ -152,13 +153,12 @@ impl DefinitionChange<'_> {
     pub(super) fn column_type(&self, type_name: &TypeName) -> Result<ColumnType, PlanError> {
         let column_type =
             types::data_type(&type_name.data_type, self.scope()).map_err(|error| error.at(Some(type_name.position)))?;
-        match &column_type.scalar {
-            ScalarType::Void | ScalarType::Unknown | ScalarType::Record(_) => {
-                Err(PlanError::new("42P16", format!("column has pseudo-type {}", column_type.scalar.name()))
-                    .at(Some(type_name.position)))
-            }
-            _ => Ok(column_type),
+        let scalar = &column_type.scalar;
+        if scalar.is_pseudo() || matches!(scalar, ScalarType::Record(_)) || of_cstring(scalar) {
+            let message = format!("column has pseudo-type {}", scalar.name());
+            return Err(PlanError::new("42P16", message).at(Some(type_name.position)));
         }
+        Ok(column_type)
     }
 
     /// A generated column's expression: over base columns only, and what the resolver says.

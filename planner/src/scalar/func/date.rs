@@ -110,8 +110,21 @@ fn overlaps(args: &[Datum], plus: fn(&Datum, &Datum) -> Answer) -> Answer {
     if later_end.is_null() { Ok(Datum::Null) } else { truth(false) }
 }
 
+/// Where a stretch of time ends, or begins if its length is negative.
 fn plus_interval(start: &Datum, length: &Datum) -> Answer {
-    shift_by(start, length, true)
+    let length = match length {
+        Datum::Interval(length) => length,
+        other => return Ok(other.clone()),
+    };
+    match start {
+        Datum::Timestamp(start) => Ok(Datum::Timestamp(add(*start, length)?)),
+        Datum::Timestamptz(start) => Ok(Datum::Timestamptz(add(*start, length)?)),
+        Datum::Time(start) => {
+            let end = start.saturating_add(length.micros % datetime::DAY_MICROS);
+            Ok(Datum::Time(end.rem_euclid(datetime::DAY_MICROS)))
+        }
+        other => Ok(other.clone()),
+    }
 }
 
 fn make_interval(args: &[Datum]) -> Answer {
@@ -156,16 +169,8 @@ pub(crate) fn shift_by(value: &Datum, offset: &Datum, up: bool) -> Result<Datum,
     }
     let by = if up { *by } else { by.negate()? };
     Ok(match value {
-        Datum::Date(days) => {
-            // Compared with dates, so the time of day only matters by its direction.
-            let moved = add(date_to_timestamp(*days)?, &by)?;
-            let day = arithmetic::timestamp_to_date(moved);
-            Datum::Date(if !up && !is_infinite(moved) && moved.rem_euclid(datetime::DAY_MICROS) != 0 {
-                day + 1
-            } else {
-                day
-            })
-        }
+        // Between two days, maybe.
+        Datum::Date(days) => Datum::Timestamp(add(date_to_timestamp(*days)?, &by)?),
         Datum::Timestamp(micros) => Datum::Timestamp(add(*micros, &by)?),
         Datum::Timestamptz(micros) => Datum::Timestamptz(add(*micros, &by)?),
         Datum::Time(micros) => Datum::Time(micros.saturating_add(by.micros)),

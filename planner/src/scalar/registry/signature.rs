@@ -82,6 +82,18 @@ impl Signature {
         signature
     }
 
+    /// Of just these types.
+    pub(super) fn exact(name: &'static str, args: Vec<ScalarType>, result: ScalarType) -> Signature {
+        let args = args.into_iter().map(Pattern::Exact).collect();
+        Signature { name, args, optional: 0, variadic: false, results: vec![(name, Pattern::Exact(result))] }
+    }
+
+    /// The same under another name.
+    pub(super) fn named(mut self, name: &'static str) -> Signature {
+        self.name = name;
+        self
+    }
+
     /// The parameters for a call with that many arguments, or `None` if it cannot take so many.
     pub(super) fn expanded(&self, count: usize, as_array: bool) -> Option<Vec<Pattern>> {
         let declared = self.args.len();

@@ -209,6 +209,8 @@ types! {
     Int2Vector: 22, 1006; "int2vector", "int2vector"; -1, 'A'; More { element: 21, ..USUAL };
     OidVector: 30, 1013; "oidvector", "oidvector"; -1, 'A'; More { element: 26, ..USUAL };
     Xid: 28, 1011; "xid", "xid"; 4, 'U'; USUAL;
+    // What input functions read and output functions write.
+    Cstring: 2275, 1263; "cstring", "cstring"; -2, 'P'; NO_VALUE;
     Void: 2278, 0; "void", "void"; 4, 'P'; NO_VALUE;
     // A string literal or NULL whose type is not decided yet.
     Unknown: 705, 0; "unknown", "unknown"; -2, 'X'; More { collation: COLLATION_DEFAULT, ..NO_VALUE };
