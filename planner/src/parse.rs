@@ -22,6 +22,7 @@ mod long_names;
 mod maintenance;
 mod object;
 pub(crate) mod overriding;
+pub(crate) mod part;
 mod recursion_clause;
 mod routine;
 mod row_limit;
@@ -138,6 +139,7 @@ fn read_tokens<T>(
     let tokens = table_command::written_out(tokens, lines)?;
     let tokens = row_lock::rewritten(row_limit::rewritten(tokens, lines)?, lines)?;
     let (tokens, overriding) = overriding::taken_out(arbiter::taken_out(tokens));
+    let tokens = part::rewritten(tokens);
     let tokens =
         whole_row::in_parentheses(star::rewritten(frame_exclusion::rewritten(frame_offset::rewritten(tokens))));
     let mut parser = Parser::new(&DogwoodDialect)

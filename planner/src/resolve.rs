@@ -34,6 +34,7 @@ mod names;
 mod naming;
 mod operator;
 mod outputs;
+mod part;
 mod position;
 mod query;
 mod recursion;

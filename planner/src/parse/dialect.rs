@@ -292,7 +292,7 @@ impl Dialect for DogwoodDialect {
         identifier: &sqlparser::ast::Ident,
         parts: &[sqlparser::ast::ObjectNamePart],
     ) -> bool {
-        POSTGRES.is_identifier_generating_function_name(identifier, parts)
+        super::part::is_call(identifier) || POSTGRES.is_identifier_generating_function_name(identifier, parts)
     }
 }
 

@@ -201,8 +201,6 @@ impl Grammar<'_, '_> {
             PlanError::unsupported("ROWS FROM")
         } else if after("SELECT") && matches!(token.token, Token::RParen | Token::SemiColon) {
             PlanError::unsupported(NO_COLUMNS)
-        } else if token.token == Token::LBracket && self.word_was_first("UPDATE") {
-            PlanError::unsupported("UPDATE of one element of an array")
         } else {
             return syntax_error(self.lines, token);
         };
@@ -220,10 +218,6 @@ impl Grammar<'_, '_> {
             }
         }
         last
-    }
-
-    fn word_was_first(&self, text: &str) -> bool {
-        matches!(&self.parser.token_at(0).token, Token::Word(word) if word.value.eq_ignore_ascii_case(text))
     }
 
     /// Runs one of sqlparser's own methods.

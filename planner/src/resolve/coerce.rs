@@ -48,7 +48,12 @@ impl Resolver<'_> {
     }
 
     /// As `to`, if a cast exists in that context; errors are those of parameters only.
-    fn try_coerce(&mut self, typed: &Typed, to: &ColumnType, context: CastContext) -> Result<Option<Typed>, PlanError> {
+    pub(super) fn try_coerce(
+        &mut self,
+        typed: &Typed,
+        to: &ColumnType,
+        context: CastContext,
+    ) -> Result<Option<Typed>, PlanError> {
         if to.scalar == ScalarType::Unknown
             || (typed.column_type.scalar == to.scalar
                 && (to.modifier == -1 || to.modifier == typed.column_type.modifier))

@@ -2,6 +2,7 @@
 //!
 //! The value and its order; text is in `jsonb::codec`, what operators and functions do in `jsonb::operators`.
 
+mod assign;
 mod codec;
 mod operators;
 

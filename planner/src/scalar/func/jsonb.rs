@@ -114,6 +114,23 @@ fn unknown_treatment() -> ValueError {
     )
 }
 
+/// `jsonb[a][b] = value`: NULL becomes JSON's null, and a NULL that is assigned to an array or an object.
+fn set_element(args: &[Datum]) -> Answer {
+    let mut path = Vec::with_capacity(args.len() - 3);
+    for step in &args[3..] {
+        if step.is_null() {
+            return Err(ValueError::new("22004", "jsonb subscript in assignment must not be null"));
+        }
+        path.push(text(step)?);
+    }
+    let source = match (args[0].is_null(), boolean(&args[2])?) {
+        (true, true) => Jsonb::array(Vec::new()),
+        (true, false) => Jsonb::object(Vec::new()),
+        (false, _) => jsonb(&args[0])?.clone(),
+    };
+    document(source.assign(&path, &or_null(&args[1])?)?)
+}
+
 fn object(args: &[Datum]) -> Answer {
     let pairs = json::object_pairs(args)?.into_iter();
     let value = |value: Option<String>| value.map_or(Jsonb::Null, Jsonb::string);
@@ -122,6 +139,7 @@ fn object(args: &[Datum]) -> Answer {
 
 pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("to_jsonb(anyjsonb) jsonb", |_, a, _| Ok(a[0].clone())),
+    lenient("jsonb_set_element(jsonb, jsonb, bool, variadic text[]) jsonb", |_, a, _| set_element(a)),
     lenient("jsonb_build_object() jsonb", |_, a, _| build_object(a)),
     lenient("jsonb_build_object(variadic jsonbpairs) jsonb", |_, a, _| build_object(a)),
     lenient("jsonb_build_array() jsonb", |_, _, _| document(Jsonb::array(Vec::new()))),

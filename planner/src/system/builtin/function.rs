@@ -12,13 +12,16 @@ use std::sync::LazyLock;
 const FIRST_OWN: Id = 8_000;
 
 /// What expressions become, and what SQL's own syntax is evaluated by: nobody calls it by such a name.
-const FORMS: [&str; 16] = [
+const FORMS: [&str; 19] = [
     "_pg_expandarray",
+    "array_set_element",
+    "array_set_slice",
     "array_slice",
     "array_subscript",
     "current_date",
     "current_timestamp",
     "greatest",
+    "jsonb_set_element",
     "least",
     "localtime",
     "localtimestamp",
