@@ -563,6 +563,10 @@ impl Resolver<'_> {
                 )
                 .at(Some(column.position))
             })?;
+            if generated(found.index) {
+                return Err(PlanError::new("42P10", format!("column \"{}\" is a generated column", column.name))
+                    .detail("Generated columns cannot be used in COPY."));
+            }
             chosen.push(found.clone());
         }
         if written.is_empty() {

@@ -101,6 +101,7 @@ impl DefinitionChange<'_> {
             timing: constraint.timing,
             not_valid: false,
             include: Vec::new(),
+            nulls_not_distinct: matches!(constraint.kind, ColumnConstraintKind::Unique { nulls_not_distinct: true }),
             position: name.position,
         };
         let has_source = new.default.is_some() || new.generated.is_some() || new.sequence.is_some();
@@ -131,7 +132,7 @@ impl DefinitionChange<'_> {
                 say_nullable(false)?;
                 new.constraints.push(as_table(TableConstraintKind::PrimaryKey(vec![name.clone()])));
             }
-            ColumnConstraintKind::Unique => {
+            ColumnConstraintKind::Unique { .. } => {
                 new.constraints.push(as_table(TableConstraintKind::Unique(vec![name.clone()])));
             }
             ColumnConstraintKind::Check(text) => {

@@ -7,6 +7,7 @@ use super::index_key::is_of_expression_over;
 use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
 use crate::catalog::{DefaultValue, Index, Table};
 use crate::error::PlanError;
+use crate::parse::definition::SequenceOptions;
 use crate::parse::statement::{Identifier, ObjectName, SqlText, TypeName};
 use repr::{ColumnIndex, ColumnType, RelationId};
 use std::sync::Arc;
@@ -44,6 +45,12 @@ impl DefinitionChange<'_> {
                     .at(Some(column.position)));
             }
         }
+        if let (Some(text), Some(DefaultValue::Generated(_))) = (using, &old.default) {
+            let message = "cannot specify USING when altering type of generated column";
+            return Err(PlanError::new("42611", message)
+                .detail(format!("Column \"{}\" is a generated column.", column.name))
+                .at(Some(text.position)));
+        }
         let written = format!("\"{}\"", old.name.replace('"', "\"\""));
         let (text, position) = match using {
             Some(text) => (text.text.clone(), text.position),
@@ -54,8 +61,10 @@ impl DefinitionChange<'_> {
         if new_type == old.column_type && using.is_none() {
             return Ok(());
         }
-        if let Some(DefaultValue::Identity { .. }) = &old.default {
+        if let Some(DefaultValue::Identity { sequence, .. }) = &old.default {
             super::column::require_identity_type(&new_type.scalar)?;
+            let data_type = Some(type_name.clone());
+            self.change_sequence(*sequence, &SequenceOptions { data_type, ..SequenceOptions::default() })?;
         }
         {
             let entry = self.edit(id);
@@ -154,7 +163,8 @@ impl DefinitionChange<'_> {
             self.effects.push(DdlEffect::DropIndex { table: id, index: found.id });
             self.effects.push(DdlEffect::BuildIndex { table: id, index: found.id });
         }
-        for check in &table.checks {
+        // What is not valid stays so.
+        for check in table.checks.iter().filter(|check| !check.constraint.not_valid) {
             if rewrite::columns_used(&check.expression, &table).contains(&index) {
                 let text = SqlText { text: self.written(&check.expression), position: column.position };
                 self.check_expression(ExpressionPurpose::Check, &text, &table)?;
@@ -177,8 +187,10 @@ impl DefinitionChange<'_> {
                 let columns = (key.columns.as_slice(), key.target_columns.as_slice());
                 require_comparable((referencing, target), columns, &key.constraint.name)
                     .map_err(|error| error.at(Some(column.position)))?;
-                let effect = DdlEffect::ValidateForeignKey { table: referencing.id, foreign_key: key.constraint.id };
-                self.effects.push(effect);
+                if !key.constraint.not_valid {
+                    let foreign_key = key.constraint.id;
+                    self.effects.push(DdlEffect::ValidateForeignKey { table: referencing.id, foreign_key });
+                }
             }
         }
         Ok(())

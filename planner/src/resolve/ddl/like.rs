@@ -204,6 +204,7 @@ impl DefinitionChange<'_> {
                     timing: Timing::default(),
                     not_valid: false,
                     include: Vec::new(),
+                    nulls_not_distinct: false,
                     position,
                 }
             })

@@ -224,6 +224,7 @@ impl Source<'_> {
                     ("indnatts", small(all.len())),
                     ("indnkeyatts", small(columns.len())),
                     ("indisunique", flag(index.unique)),
+                    ("indnullsnotdistinct", flag(index.declared.nulls_not_distinct)),
                     ("indisprimary", flag(primary)),
                     ("indimmediate", flag(!index.constraint.as_ref().is_some_and(|constraint| constraint.deferrable))),
                     ("indisvalid", flag(true)),
