@@ -468,6 +468,17 @@ pub struct UpdateHir {
     pub checks: RowChecksHir,
     /// Over [new physical row, row key, rest of the source's columns].
     pub returning: Option<ReturningHir>,
+    /// WHERE CURRENT OF
+    pub current_of: Option<CurrentOfHir>,
+}
+
+/// The row that a cursor stands on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CurrentOfHir {
+    /// Under which `table_func::ROWS_AT_HAND` reads it.
+    pub number: usize,
+    /// The cursor.
+    pub cursor: String,
 }
 
 /// `plan::DeletePlan` before lowering; source as for UPDATE.
@@ -479,6 +490,8 @@ pub struct DeleteHir {
     pub source: HirQuery,
     /// Over the source's columns.
     pub returning: Option<ReturningHir>,
+    /// WHERE CURRENT OF
+    pub current_of: Option<CurrentOfHir>,
 }
 
 /// `plan::MergePlan` before lowering; source as for UPDATE, with NULL for the row key where no row matches.

@@ -7,6 +7,7 @@
 pub mod annotation;
 pub(crate) mod arbiter;
 pub mod copy;
+pub(crate) mod current_of;
 mod database;
 pub mod definition;
 pub mod dialect;
@@ -139,7 +140,7 @@ fn read_tokens<T>(
     let tokens = table_command::written_out(tokens, lines)?;
     let tokens = row_lock::rewritten(row_limit::rewritten(tokens, lines)?, lines)?;
     let (tokens, overriding) = overriding::taken_out(arbiter::taken_out(tokens));
-    let tokens = part::rewritten(tokens);
+    let tokens = current_of::rewritten(part::rewritten(tokens));
     let tokens =
         whole_row::in_parentheses(star::rewritten(frame_exclusion::rewritten(frame_offset::rewritten(tokens))));
     let mut parser = Parser::new(&DogwoodDialect)

@@ -3,6 +3,11 @@
 //! The same plan renders once (a one-shot over a snapshot) or for ever (a maintained view). Lookups name
 //! the index they read; joins name the side that is looked up in the leaves or arranged.
 
+mod with;
+
+pub use crate::hir::CurrentOfHir as CurrentOf;
+pub use with::{WithPart, WithPlan};
+
 use crate::hir::{OutputColumn, RowLock};
 use crate::names::Names;
 use crate::scalar::inverted::Asked;
@@ -463,6 +468,15 @@ impl WritePlan {
         }
     }
 
+    /// The row that it is about, if a cursor stands on that.
+    pub fn current_of(&self) -> Option<&CurrentOf> {
+        match self {
+            WritePlan::Update(plan) => plan.current_of.as_ref(),
+            WritePlan::Delete(plan) => plan.current_of.as_ref(),
+            WritePlan::Insert(_) | WritePlan::Merge(_) => None,
+        }
+    }
+
     /// RETURNING.
     pub fn returning(&self) -> Option<&Returning> {
         match self {
@@ -483,72 +497,6 @@ impl WritePlan {
             besides.extend(beside_condition.iter().chain(beside));
         }
         besides
-    }
-}
-
-/// A statement, and those in its WITH that write: all over one snapshot, each once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WithPlan {
-    /// In the order in which they are run: each after those whose rows it reads, and what nothing reads last.
-    pub parts: Vec<WithPart>,
-}
-
-/// One of them.
-#[derive(Clone, Debug, PartialEq)]
-pub enum WithPart {
-    /// A WITH query that writes.
-    Write {
-        /// Under which `table_func::RETURNED_ROWS` reads what it returns.
-        number: usize,
-        /// What it is called.
-        name: String,
-        /// What it does.
-        plan: Arc<WritePlan>,
-    },
-    /// The statement itself, if it reads.
-    Query(Arc<Query>),
-    /// The statement itself, if it writes.
-    Main(Arc<WritePlan>),
-}
-
-impl WithPart {
-    /// What gives its rows.
-    pub fn source(&self) -> &Query {
-        match self {
-            WithPart::Write { plan, .. } | WithPart::Main(plan) => plan.source(),
-            WithPart::Query(query) => query,
-        }
-    }
-
-    /// What it writes.
-    pub fn write(&self) -> Option<&Arc<WritePlan>> {
-        match self {
-            WithPart::Write { plan, .. } | WithPart::Main(plan) => Some(plan),
-            WithPart::Query(_) => None,
-        }
-    }
-}
-
-impl WithPlan {
-    /// The statement itself.
-    pub fn main(&self) -> &WithPart {
-        let main = self.parts.iter().find(|part| !matches!(part, WithPart::Write { .. }));
-        main.expect("there is one that is no WITH query")
-    }
-
-    /// The tables that it writes.
-    pub fn tables(&self) -> Vec<RelationId> {
-        self.parts.iter().filter_map(WithPart::write).map(|plan| plan.table()).collect()
-    }
-
-    /// The columns of its result.
-    pub fn columns(&self) -> Option<&[OutputColumn]> {
-        match self.main() {
-            WithPart::Query(query) => Some(&query.columns),
-            WithPart::Write { plan, .. } | WithPart::Main(plan) => {
-                plan.returning().map(|returning| returning.columns.as_slice())
-            }
-        }
     }
 }
 
@@ -630,6 +578,8 @@ pub struct UpdatePlan {
     pub checks: RowChecks,
     /// Over [new physical row, row key, rest of the source's columns].
     pub returning: Option<Returning>,
+    /// WHERE CURRENT OF
+    pub current_of: Option<CurrentOf>,
 }
 
 /// DELETE. Source as for UPDATE.
@@ -641,6 +591,8 @@ pub struct DeletePlan {
     pub source: Arc<Query>,
     /// Over the source's columns.
     pub returning: Option<Returning>,
+    /// WHERE CURRENT OF
+    pub current_of: Option<CurrentOf>,
 }
 
 /// MERGE. Source as for UPDATE; its row key is NULL where a row of the data source matches none.

@@ -36,6 +36,7 @@ mod operator;
 mod outputs;
 mod part;
 mod position;
+pub mod positioned;
 mod query;
 mod recursion;
 mod returned;
@@ -222,6 +223,10 @@ struct Nesting {
 struct RowLocks {
     /// Whether tables of the FROM clause at hand come with their row keys.
     with_row_keys: bool,
+    /// Whether the SELECT that is resolved next is a cursor's, whose row keys are wanted.
+    for_cursor: bool,
+    /// The table that it reads, if its rows are that table's.
+    cursor_tables: Vec<RelationId>,
     /// The lock clauses of the SELECT at hand, which cover the subqueries in its FROM.
     clauses: Vec<sqlparser::ast::LockClause>,
     /// Subqueries that lock rows, by number; none where one has turned out to be read by nobody.

@@ -8,7 +8,7 @@ pub mod foreign_key;
 mod merge;
 pub mod unique;
 
-use crate::transaction::Transaction;
+use crate::transaction::{Moved, Transaction};
 use foreign_key::{DeferredCheck, KeyGone, ParentNeeded};
 use planner::plan::RowChecks;
 use planner::scalar::EvalContext;
@@ -34,6 +34,8 @@ pub struct Writer<'a> {
     pub patience: Patience,
     checks: Checks,
     row_checks: HashMap<RelationId, Arc<RowChecks>>,
+    /// How many rows had moved before.
+    moved_before: usize,
     /// Rows that were inserted, changed or deleted, where a statement has several parts: no other one changes them again.
     changed: Option<HashSet<(RelationId, RowKey)>>,
 }
@@ -73,6 +75,7 @@ impl<'a> Writer<'a> {
     /// For one statement.
     pub fn new(transaction: &'a mut Transaction, context: EvalContext, patience: Patience) -> Self {
         Writer {
+            moved_before: transaction.pending.moved.len(),
             transaction,
             context,
             patience,
@@ -90,6 +93,15 @@ impl<'a> Writer<'a> {
     /// Whether a part of the statement has changed that row.
     pub(crate) fn has_changed(&self, relation: RelationId, row_key: &RowKey) -> bool {
         self.changed.as_ref().is_some_and(|changed| changed.contains(&(relation, row_key.clone())))
+    }
+
+    /// A row has another key now, or none: the cursors that stand on it follow.
+    fn note_move(&mut self, relation: RelationId, from: &RowKey, to: Option<&RowKey>) {
+        let pending = &mut self.transaction.pending;
+        if !pending.cursors.is_empty() {
+            let (statement, from, to) = (self.moved_before, from.clone(), to.cloned());
+            pending.moved.push(Moved { statement, relation, from, to });
+        }
     }
 
     fn note_change(&mut self, relation: RelationId, row_key: &RowKey) {
@@ -248,11 +260,12 @@ impl<'a> Writer<'a> {
             if subject.is_some() {
                 self.transaction.overlay_mut().set_subject(relation, update.row_key.clone(), None);
             }
-            moving.push((new_key, &update.after, subject));
+            moving.push((&update.row_key, new_key, &update.after, subject));
         }
-        for (new_key, after, subject) in moving {
+        for (old_key, new_key, after, subject) in moving {
             self.place_row(shape, &new_key, after)?;
             self.note_change(relation, &new_key);
+            self.note_move(relation, old_key, Some(&new_key));
             if subject.is_some() {
                 // The person stays the same: µDB and key follow the row to its new key.
                 self.transaction.overlay_mut().set_subject(relation, new_key, subject);
@@ -264,6 +277,7 @@ impl<'a> Writer<'a> {
     /// Removes a locked row.
     pub fn delete_row(&mut self, shape: &Arc<TableShape>, row_key: &RowKey, row: &[Datum]) -> Result<(), SqlError> {
         self.note_change(shape.id(), row_key);
+        self.note_move(shape.id(), row_key, None);
         self.set(shape, row_key, None)?;
         if shape.table().data_subject {
             self.transaction.overlay_mut().set_subject(shape.id(), row_key.clone(), None);

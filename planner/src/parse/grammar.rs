@@ -195,9 +195,7 @@ impl Grammar<'_, '_> {
     fn not_taken(&self, before: Option<&TokenWithSpan>, token: &TokenWithSpan) -> PlanError {
         let is = is_word;
         let after = |text: &str| before.is_some_and(|before| is(before, text));
-        let refusal = if after("CURRENT") && is(token, "OF") {
-            PlanError::unsupported("WHERE CURRENT OF a cursor")
-        } else if after("ROWS") && is(token, "FROM") {
+        let refusal = if after("ROWS") && is(token, "FROM") {
             PlanError::unsupported("ROWS FROM")
         } else if after("SELECT") && matches!(token.token, Token::RParen | Token::SemiColon) {
             PlanError::unsupported(NO_COLUMNS)

@@ -49,8 +49,8 @@ impl Resolver<'_> {
         let order_by = order_items(query)?;
         let mut resolved = match &*query.body {
             SetExpr::Select(select) => {
-                let locked = !query.locks.is_empty();
-                let before = std::mem::replace(&mut self.row_locks.with_row_keys, locked);
+                let with_row_keys = self.row_locks.for_cursor || !query.locks.is_empty();
+                let before = std::mem::replace(&mut self.row_locks.with_row_keys, with_row_keys);
                 let around = std::mem::replace(&mut self.row_locks.clauses, query.locks.clone());
                 let result = self.select(select, order_by, outputs, &query.locks);
                 self.row_locks.with_row_keys = before;

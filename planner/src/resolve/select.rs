@@ -57,6 +57,7 @@ impl Resolver<'_> {
         locks: &[LockClause],
     ) -> Result<HirQuery, PlanError> {
         refuse_foreign_clauses(select)?;
+        let for_cursor = std::mem::take(&mut self.row_locks.for_cursor);
         let FromItem { hir, tables, columns } = self.from_clause(&select.from)?;
         let frame = Frame { tables, columns, windows: self.named_windows(&select.named_window)?, ..Frame::default() };
         let (parts, mut frame) = self.with_frame(frame, |resolver| resolver.select_parts(select, order_by, outputs))?;
@@ -71,9 +72,11 @@ impl Resolver<'_> {
             sets: calls.has_sets(),
         };
         unlockable.refuse(locks)?;
+        let keys = if for_cursor && unlockable.is_lockable() { frame.tables[0].row_keys.clone() } else { Vec::new() };
         let locks = self.row_locks(locks, &frame)?;
         let mut query = self.build(hir, parts, &frame, calls, select, is_grouped)?;
         query.locks = locks;
+        self.with_row_keys(&mut query, &keys);
         Ok(query)
     }
 

@@ -3,6 +3,7 @@
 use super::copy_terms::{check_in_query, check_in_table};
 use super::levels::has_subquery;
 use super::outputs::Outputs;
+use super::positioned::CursorTables;
 use super::returned::writes_in_with;
 use super::scope::{Clause, Frame};
 use super::{Resolver, SessionInfo};
@@ -65,6 +66,8 @@ pub enum Resolved {
         cursor: Box<DeclareCursor>,
         /// A query or SUBSCRIBE.
         what: Box<Resolved>,
+        /// Whose rows it gives.
+        tables: CursorTables,
     },
     /// SUBSCRIBE.
     Subscribe {
@@ -361,8 +364,17 @@ impl Resolver<'_> {
             }
             Statement::Copy(copy) => self.copy(copy),
             Statement::DeclareCursor(cursor) => {
-                let what = Box::new(self.statement(&cursor.statement)?);
-                Ok(Resolved::DeclareCursor { cursor: cursor.clone(), what })
+                if let Statement::Sql(sql) = &*cursor.statement
+                    && let ast::Statement::Query(query) = &**sql
+                {
+                    self.ask_for_row_keys(query);
+                }
+                let mut what = Box::new(self.statement(&cursor.statement)?);
+                let tables = match &mut *what {
+                    Resolved::Query(query) => self.cursor_tables(query),
+                    _ => CursorTables::default(),
+                };
+                Ok(Resolved::DeclareCursor { cursor: cursor.clone(), what, tables })
             }
             Statement::Subscribe(subscribe) => self.subscribe(subscribe),
             Statement::GdprGet(subject) => self.gdpr(GdprRequest::Get, subject),
