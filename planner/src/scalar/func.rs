@@ -14,6 +14,7 @@ mod crypto;
 mod date;
 mod json;
 mod jsonb;
+pub(crate) mod jsonpath;
 mod math;
 mod network;
 mod pattern;
@@ -181,6 +182,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         date::FUNCTIONS,
         json::FUNCTIONS,
         jsonb::FUNCTIONS,
+        jsonpath::FUNCTIONS,
         math::FUNCTIONS,
         network::FUNCTIONS,
         trigram::FUNCTIONS,
@@ -212,6 +214,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
         date::OPERATORS,
         json::OPERATORS,
         jsonb::OPERATORS,
+        jsonpath::OPERATORS,
         math::OPERATORS,
         network::OPERATORS,
         pattern::OPERATORS,

@@ -1,6 +1,6 @@
 //! One SQL value.
 
-use crate::{Array, Interval, Jsonb, Network, Numeric, TsQuery, TsVector};
+use crate::{Array, Interval, JsonPath, Jsonb, Network, Numeric, TsQuery, TsVector};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -55,6 +55,8 @@ pub enum Datum {
     TsQuery(TsQuery),
     /// jsonb
     Jsonb(Jsonb),
+    /// jsonpath
+    JsonPath(JsonPath),
     /// An enum's label and its place in the enum's order.
     Enum {
         /// Sort position within the type.
@@ -83,6 +85,7 @@ impl Datum {
             Datum::Record(fields) => fields.len() * size_of::<Datum>(),
             Datum::TsVector(vector) => vector.bytes(),
             Datum::TsQuery(query) => query.bytes(),
+            Datum::JsonPath(path) => path.bytes(),
             Datum::Null
             | Datum::Bool(_)
             | Datum::Int2(_)
@@ -131,6 +134,7 @@ impl Datum {
             | Datum::Network(_)
             | Datum::Uuid(_)
             | Datum::TsVector(_)
+            | Datum::JsonPath(_)
             | Datum::Enum { .. } => false,
         }
     }

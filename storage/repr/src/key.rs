@@ -40,6 +40,7 @@ const RECORD: u8 = 0x19;
 const NETWORK: u8 = 0x1A;
 const TSVECTOR: u8 = 0x1B;
 const TSQUERY: u8 = 0x1C;
+const JSONPATH: u8 = 0x1D;
 
 /// Appends the ascending code of a datum, NULLs last.
 pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
@@ -83,6 +84,11 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Jsonb(value) => {
             out.push(JSONB);
             encode_jsonb(out, value);
+        }
+        // SQL does not compare them: any order does.
+        Datum::JsonPath(path) => {
+            out.push(JSONPATH);
+            encode_bytes(out, path.packed().as_bytes());
         }
         Datum::Enum { position, .. } => encode_int(out, i128::from(*position)),
         Datum::Array(array) => {

@@ -19,7 +19,7 @@ pub use plain::Plain;
 use crate::jsonb::MAX_DEPTH;
 use crate::numeric::SCALE_MAX;
 use crate::value::Held;
-use crate::{Array, Datum, Interval, Jsonb, Network, Numeric, TsQuery, TsVector, Value, ValueError};
+use crate::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, TsQuery, TsVector, Value, ValueError};
 use num_bigint::BigInt;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -67,6 +67,7 @@ const NETWORK_V4: u8 = 0x16;
 const NETWORK_V6: u8 = 0x17;
 const TSVECTOR: u8 = 0x18;
 const TSQUERY: u8 = 0x19;
+const JSONPATH: u8 = 0x1A;
 // The low bits of these count the bytes that follow.
 const INT2: u8 = 0x20;
 const INT4: u8 = 0x28;
@@ -298,6 +299,9 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
         Datum::TsVector(vector) => write_nested(out, TSVECTOR, |content| vector.encode(content)),
         Datum::TsQuery(query) => write_nested(out, TSQUERY, |content| query.encode(content)),
         Datum::Jsonb(value) => write_nested(out, JSONB, |content| write_jsonb(content, value)),
+        Datum::JsonPath(path) => {
+            write_nested(out, JSONPATH, |content| content.extend_from_slice(path.packed().as_bytes()));
+        }
         Datum::Enum { position, label } => write_nested(out, ENUM, |content| {
             write_varint(content, u64::from(*position));
             content.extend_from_slice(label.as_bytes());
@@ -516,6 +520,7 @@ impl<'a> PackedReader<'a> {
             UUID => Value::Uuid(self.take(16)?.try_into().ok()?),
             TSVECTOR => Value::TsVector(TsVector::unpack(self.counted()?)?),
             TSQUERY => Value::TsQuery(TsQuery::decode(self.counted()?).ok()?),
+            JSONPATH => Value::JsonPath(JsonPath::unpack(self.counted()?)?),
             JSONB | ENUM | ARRAY | RECORD => self.parts(tag)?,
             INT2..=0x27 => Value::Int2(self.int(tag - INT2, 2)? as i16),
             INT4..=0x2F => Value::Int4(self.int(tag - INT4, 4)? as i32),
@@ -641,7 +646,7 @@ impl<'a> PackedReader<'a> {
                 self.varint()?;
                 self.counted()?;
             }
-            TEXT | BPCHAR | BYTEA | TSVECTOR | TSQUERY | JSONB | ENUM | ARRAY | RECORD => drop(self.counted()?),
+            TEXT | BPCHAR | BYTEA | TSVECTOR | TSQUERY | JSONPATH | JSONB | ENUM | ARRAY | RECORD => drop(self.counted()?),
             DATE | TIME | TIMESTAMP | TIMESTAMPTZ => drop(self.varint()?),
             INTERVAL => {
                 self.varint()?;

@@ -19,7 +19,7 @@ use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_timestam
 use crate::datetime::{self, DateStyle, Zone, round_to_precision};
 use crate::interval::IntervalStyle;
 use crate::numeric::write_decimal;
-use crate::{Datum, Id, Interval, Jsonb, Network, Numeric, ScalarType, TsQuery, TsVector, Value, ValueError};
+use crate::{Datum, Id, Interval, JsonPath, Jsonb, Network, Numeric, ScalarType, TsQuery, TsVector, Value, ValueError};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -137,6 +137,7 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
             Datum::Text(Arc::from(text))
         }
         ScalarType::Jsonb => Datum::Jsonb(text.parse::<Jsonb>()?),
+        ScalarType::JsonPath => Datum::JsonPath(JsonPath::parse(scalar::without_zero_bytes(text)?)?),
         ScalarType::Int2Vector | ScalarType::OidVector => nested::parse_vector(scalar, text)?,
         ScalarType::Void => Datum::Text(Arc::from("")),
         ScalarType::Enum(id) => scalar::parse_enum(*id, text, context)?,
@@ -201,6 +202,7 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
         Value::TsVector(vector) => vector.write_text(out),
         Value::TsQuery(query) => query.write_text(out),
         Value::Jsonb(value) => value.write_text(out),
+        Value::JsonPath(path) => path.write_text(out),
         Value::Array(array) => nested::write_array(out, &array, scalar, context),
         Value::Record(fields) => nested::write_record(out, &fields, scalar, context),
     }

@@ -3,7 +3,7 @@
 //! What writes values out (text here, the wire's formats above) is written once, over this, so that a row can be
 //! sent as it is packed, without a datum made of it first. Never outlives what it was read from.
 
-use crate::{Array, Datum, Interval, Jsonb, Network, Numeric, TsQuery, TsVector};
+use crate::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, TsQuery, TsVector};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -87,6 +87,8 @@ pub enum Value<'a> {
     TsQuery(TsQuery),
     /// jsonb
     Jsonb(Held<'a, Jsonb>),
+    /// jsonpath
+    JsonPath(JsonPath),
     /// An enum's label, in UTF-8.
     Enum {
         /// Sort position within the type.
@@ -133,6 +135,7 @@ impl Value<'_> {
             Value::TsVector(vector) => Datum::TsVector(vector),
             Value::TsQuery(query) => Datum::TsQuery(query),
             Value::Jsonb(value) => Datum::Jsonb(value.into_own()),
+            Value::JsonPath(path) => Datum::JsonPath(path),
             Value::Enum { position, label } => Datum::Enum { position, label: shared(label)? },
             Value::Array(array) => Datum::Array(array),
             Value::Record(fields) => Datum::Record(fields),
@@ -172,6 +175,7 @@ impl Datum {
             Datum::TsVector(vector) => Value::TsVector(vector.clone()),
             Datum::TsQuery(query) => Value::TsQuery(query.clone()),
             Datum::Jsonb(value) => Value::Jsonb(Held::Lent(value)),
+            Datum::JsonPath(path) => Value::JsonPath(path.clone()),
             Datum::Enum { position, label } => Value::Enum { position: *position, label: label.as_bytes() },
             Datum::Array(array) => Value::Array(array.clone()),
             Datum::Record(fields) => Value::Record(fields.clone()),

@@ -15,6 +15,7 @@ use repr::{Array, ColumnType, Datum, Interval, Network, ScalarType, TsQuery, TsV
 use std::sync::Arc;
 
 const JSONB_VERSION: u8 = 1;
+const JSONPATH_VERSION: u8 = 1;
 const DIMENSIONS_MAX: i32 = 6;
 const DATE_MIN: i32 = -2_451_545;
 const DATE_END: i32 = 2_145_031_949;
@@ -68,6 +69,12 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             out.put_u8(JSONB_VERSION);
             text::encode(value, scalar, context, out)?;
         }
+        Value::JsonPath(path) => {
+            let mut text = String::new();
+            path.write_text(&mut text);
+            out.put_u8(JSONPATH_VERSION);
+            out.put_slice(text.as_bytes());
+        }
         Value::Array(array) => {
             let element = scalar.element().ok_or_else(|| mismatch(scalar))?;
             encode_array(&array, &element, context, out)?;
@@ -116,6 +123,7 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
         Datum::TsVector(_) => ScalarType::TsVector,
         Datum::TsQuery(_) => ScalarType::TsQuery,
         Datum::Jsonb(_) => ScalarType::Jsonb,
+        Datum::JsonPath(_) => ScalarType::JsonPath,
         Datum::Array(_) if declared.is_some_and(|declared| declared.element().is_some()) => return None,
         Datum::Array(array) => {
             let first = array.elements.iter().find_map(|element| natural(element, None));
@@ -239,6 +247,13 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Jsonb => {
             if body.byte()? != JSONB_VERSION {
                 return Err(SqlError::new("XX000", "unsupported jsonb version number"));
+            }
+            return text::decode(&bytes[1..], scalar, context);
+        }
+        ScalarType::JsonPath => {
+            let version = body.byte()?;
+            if version != JSONPATH_VERSION {
+                return Err(SqlError::new("XX000", format!("unsupported jsonpath version number: {version}")));
             }
             return text::decode(&bytes[1..], scalar, context);
         }

@@ -2,6 +2,7 @@
 
 use super::{Cast, CastContext, CastMethod};
 use crate::scalar::EvalContext;
+use crate::scalar::func::jsonpath::check as check_path;
 use crate::scalar::func::{append_json, to_jsonb};
 use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
@@ -184,7 +185,11 @@ impl Cast {
         if self.explicit && matches!(to.scalar, ScalarType::Varchar | ScalarType::Bpchar) {
             return Ok(text::cast_length(&to.scalar, to.modifier, shown));
         }
-        text::parse(&to.scalar, to.modifier, shown, context)
+        let parsed = text::parse(&to.scalar, to.modifier, shown, context)?;
+        if let Datum::JsonPath(path) = &parsed {
+            check_path(path)?;
+        }
+        Ok(parsed)
     }
 
     /// Among integers, oids, floats, numeric and boolean.

@@ -1,8 +1,10 @@
 //! Members of JSON documents as rows.
 
 use super::{TableFunctionDefinition, TableRows, column, known, strict};
+use crate::scalar::EvalContext;
 use crate::scalar::func::arguments::{jsonb, text};
 use crate::scalar::func::document::{JsonKind, elements, entries, kind, unquoted};
+use crate::scalar::func::jsonpath::query;
 use repr::{Datum, Jsonb, ValueError};
 
 type Rows = Result<TableRows, ValueError>;
@@ -65,7 +67,14 @@ fn pairs(source: &Jsonb, function: &str, as_text: bool) -> Rows {
     known(source.each(function)?.iter().map(row).collect())
 }
 
+/// The items that a path finds.
+fn found(ctx: &EvalContext, args: &[Datum], is_zoned: bool) -> Rows {
+    strict(args, |args| column(query(ctx, args, is_zoned)?.into_iter().map(Datum::Jsonb).collect()))
+}
+
 pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
+    ("jsonb_path_query(jsonb, jsonpath, jsonb?, bool?) jsonb", |ctx, args, _| found(ctx, args, false)),
+    ("jsonb_path_query_tz(jsonb, jsonpath, jsonb?, bool?) jsonb", |ctx, args, _| found(ctx, args, true)),
     ("json_each(json) (key text, value json)", |_, args, _| strict(args, |args| members(text(&args[0])?, false))),
     ("json_each_text(json) (key text, value text)", |_, args, _| strict(args, |args| members(text(&args[0])?, true))),
     ("json_array_elements(json) (value json)", |_, args, _| {

@@ -195,6 +195,7 @@ types! {
     TsQuery: 3615, 3645; "tsquery", "tsquery"; -1, 'U'; More { several_writings: true, ..USUAL };
     Json: 114, 199; "json", "json"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
     Jsonb: 3802, 3807; "jsonb", "jsonb"; -1, 'U'; More { several_writings: true, ..USUAL };
+    JsonPath: 4072, 4073; "jsonpath", "jsonpath"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
     Regclass: 2205, 2210; "regclass", "regclass"; 4, 'N'; NAMED;
     Regtype: 2206, 2211; "regtype", "regtype"; 4, 'N'; NAMED;
     Regproc: 24, 1008; "regproc", "regproc"; 4, 'N'; NAMED;
