@@ -3,6 +3,8 @@
 use super::calls::{Call, VIRTUAL};
 use super::collate::{BY_KEY, derived};
 use super::levels::{expr_levels, shift_expr};
+use super::named::{add_named, behind_named, named as named_argument};
+use super::records::makes_records;
 use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
 use crate::catalog::Scope;
@@ -134,9 +136,19 @@ impl Resolver<'_> {
             return Err(without_a_window(function, name).at(position));
         }
         refuse_of_aggregates(function, name, &written)?;
+        if makes_records(name) && written.whole_rows.is_empty() {
+            return self.record_value(name, &written.args, position);
+        }
         let args = self.arguments(&written)?;
+        if written.variadic
+            && let Some(last) = args.last()
+            && !last.is_unknown()
+            && last.scalar().element().is_none()
+        {
+            return Err(PlanError::new("42804", "VARIADIC argument must be an array"));
+        }
         if registry::is_table_function(name) && !registry::is_function(name) {
-            return self.set_call(name, args, position);
+            return self.set_call(name, args, None, position);
         }
         self.scalar_call(name, args, written.variadic)
     }
@@ -258,8 +270,10 @@ impl Resolver<'_> {
                 other => return Err(PlanError::unsupported(format!("\"{other}\" in a function call"))),
             }
         }
+        let mut named = Vec::new();
         for arg in &list.args {
             match arg {
+                FunctionArg::Unnamed(_) if !named.is_empty() => return Err(behind_named()),
                 FunctionArg::Unnamed(_) if written.variadic => {
                     return Err(PlanError::new("42601", "only the last argument can be VARIADIC"));
                 }
@@ -280,12 +294,12 @@ impl Resolver<'_> {
                     let parts = table.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
                     written.whole_rows.push((written.args.len() + written.whole_rows.len(), parts));
                 }
-                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
-                    return Err(PlanError::unsupported(format!("calling {name} with named arguments"))
-                        .hint("Give the arguments by position."));
-                }
+                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => named.push(
+                    named_argument(arg).ok_or_else(|| PlanError::new("42601", "syntax error at or near \"=>\""))?,
+                ),
             }
         }
+        add_named(name, &mut written.args, &named)?;
         Ok(written)
     }
 
@@ -513,7 +527,14 @@ impl Resolver<'_> {
         VIRTUAL + calls.len() - 1
     }
 
-    fn set_call(&mut self, name: &str, args: Vec<Typed>, position: Option<u32>) -> Result<Typed, PlanError> {
+    /// A set-returning function among expressions; `record` is its type where the call says that.
+    pub(super) fn set_call(
+        &mut self,
+        name: &str,
+        args: Vec<Typed>,
+        record: Option<&ScalarType>,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
         let found = registry::resolve_table_function(name, &types)
             .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
@@ -536,12 +557,16 @@ impl Resolver<'_> {
             }
             .at(position));
         }
-        let scalar = match found.columns.as_slice() {
+        let columns = match record {
+            Some(record) => vec![(name.to_owned(), record.clone())],
+            None => found.columns,
+        };
+        let scalar = match columns.as_slice() {
             [(_, only)] => only.clone(),
             several => ScalarType::Record(several.to_vec().into()),
         };
         let frame_index = self.frames.len() - 1;
-        let columns = found.columns.iter().map(|(_, scalar)| ColumnType::nullable(scalar.clone())).collect();
+        let columns = columns.into_iter().map(|(_, scalar)| ColumnType::nullable(scalar)).collect();
         let index = self.add_call(frame_index, Call::Set { function: found.function, args, columns });
         Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), scalar))
     }

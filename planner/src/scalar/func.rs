@@ -181,7 +181,9 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         crypto::FUNCTIONS,
         date::FUNCTIONS,
         json::FUNCTIONS,
+        json::NAMED_OPERATORS,
         jsonb::FUNCTIONS,
+        jsonb::NAMED_OPERATORS,
         jsonpath::FUNCTIONS,
         math::FUNCTIONS,
         network::FUNCTIONS,
@@ -228,6 +230,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
 
 pub(crate) use compare::definitions as comparison_operators;
 pub(crate) use date::shift_by;
+pub(crate) use json::record::records;
 pub(crate) use json::{append_json, append_json_string, document, to_jsonb};
 pub(crate) use pattern::{all_groups, options, split_pieces};
 pub(crate) use sequence::sequence as find_sequence;

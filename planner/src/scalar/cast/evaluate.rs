@@ -128,6 +128,19 @@ impl Cast {
                 }
                 Ok(Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements))))
             }
+            CastMethod::Pairs(casts) => {
+                let Datum::Array(array) = &value else { return mismatch() };
+                let item = to.scalar.element().unwrap_or(ScalarType::Text);
+                let key = if casts.0.method == CastMethod::Json { ScalarType::Jsonb } else { ScalarType::Text };
+                let (key, item) = (ColumnType::nullable(key), ColumnType::nullable(item));
+                let mut elements = Vec::with_capacity(array.elements.len());
+                for (place, element) in array.elements.iter().enumerate() {
+                    poll::step()?;
+                    let (cast, to) = if place % 2 == 0 { (&casts.0, &key) } else { (&casts.1, &item) };
+                    elements.push(cast.evaluate(element.clone(), to, ctx)?);
+                }
+                Ok(Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements))))
+            }
             CastMethod::ToJson if to.scalar == ScalarType::Jsonb => {
                 with_context(&self.from, ctx, |context| to_jsonb(&value, &self.from, context)).map(Datum::Jsonb)
             }

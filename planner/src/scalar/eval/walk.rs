@@ -242,6 +242,11 @@ fn cast_volatility(cast: &Cast, to: &ScalarType) -> Volatility {
                 let to = to.element().unwrap_or(ScalarType::Text);
                 return cast_volatility(element, &to);
             }
+            CastMethod::Pairs(casts) => {
+                let to = to.element().unwrap_or(ScalarType::Text);
+                let key = cast_volatility(&casts.0, &ScalarType::Text);
+                return if key == Volatility::Stable { key } else { cast_volatility(&casts.1, &to) };
+            }
             CastMethod::Relabel
             | CastMethod::Number
             | CastMethod::DateTime

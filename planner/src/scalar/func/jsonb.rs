@@ -130,6 +130,14 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     }),
     strict("jsonb_object(text[], text[]?) jsonb", |_, a, _| object(a)),
     strict("jsonb_array_length(jsonb) int4", |_, a, _| Ok(Datum::Int4(jsonb(&a[0])?.array_length()?))),
+    strict("jsonb_to_record(jsonb) emptyrecord", |ctx, a, result| {
+        json::record::record(ctx, (&Datum::Null, &a[0]), result)
+    })
+    .stable(),
+    lenient("jsonb_populate_record(record, jsonb) emptyrecord", |ctx, a, result| {
+        json::record::record(ctx, (&a[0], &a[1]), result)
+    })
+    .stable(),
     strict("jsonb_typeof(jsonb) text", |_, a, _| string(jsonb(&a[0])?.type_name())),
     strict("jsonb_pretty(jsonb) text", |_, a, _| string(jsonb(&a[0])?.pretty())),
     strict("jsonb_strip_nulls(jsonb) jsonb", |_, a, _| document(jsonb(&a[0])?.strip_nulls())),
@@ -148,6 +156,25 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("jsonb_exists_any(jsonb, text[]) bool", |_, a, _| exists_in(a, false)),
     strict("jsonb_exists_all(jsonb, text[]) bool", |_, a, _| exists_in(a, true)),
     strict("jsonb_contains(jsonb, jsonb) bool", |_, a, _| truth(jsonb(&a[0])?.contains(jsonb(&a[1])?))),
+];
+
+/// The operators' functions, by the names that PostgreSQL has for them.
+pub(crate) const NAMED_OPERATORS: &[FunctionDefinition] = &[
+    strict("jsonb_object_field(jsonb, text) jsonb", |_, a, _| part(jsonb(&a[0])?.get(text(&a[1])?))),
+    strict("jsonb_object_field_text(jsonb, text) text", |_, a, _| part_text(jsonb(&a[0])?.get_text(text(&a[1])?))),
+    strict("jsonb_array_element(jsonb, int4) jsonb", |_, a, _| part(jsonb(&a[0])?.get_index(integer(&a[1])?))),
+    strict("jsonb_array_element_text(jsonb, int4) text", |_, a, _| {
+        part_text(jsonb(&a[0])?.get_index_text(integer(&a[1])?))
+    }),
+    strict("jsonb_contained(jsonb, jsonb) bool", |_, a, _| truth(jsonb(&a[1])?.contains(jsonb(&a[0])?))),
+    strict("jsonb_concat(jsonb, jsonb) jsonb", |_, a, _| document(jsonb(&a[0])?.concat(jsonb(&a[1])?))),
+    strict("jsonb_delete(jsonb, text) jsonb", |_, a, _| document(jsonb(&a[0])?.delete_key(text(&a[1])?)?)),
+    strict("jsonb_delete(jsonb, int4) jsonb", |_, a, _| document(jsonb(&a[0])?.delete_index(integer(&a[1])?)?)),
+    strict("jsonb_delete(jsonb, variadic text[]) jsonb", |_, a, _| {
+        let keys = variadic(&a[1..])?.into_iter().flatten();
+        document(keys.into_iter().try_fold(jsonb(&a[0])?.clone(), |source, key| source.delete_key(key))?)
+    }),
+    strict("jsonb_delete_path(jsonb, text[]) jsonb", |_, a, _| document(jsonb(&a[0])?.delete_path(&path(&a[1])?)?)),
 ];
 
 pub(crate) const OPERATORS: &[FunctionDefinition] = &[

@@ -34,6 +34,8 @@ pub(super) enum Pattern {
     JsonPairs,
     JsonbPairs,
     AnyType,
+    /// Any array, its elements as arguments of one of the above.
+    Spread(Box<Pattern>),
 }
 
 /// A function's parameters and result.
@@ -173,6 +175,7 @@ impl Pattern {
             Pattern::AnyJson | Pattern::JsonPairs => Some(ScalarType::Json),
             Pattern::AnyJsonb | Pattern::JsonbPairs => Some(ScalarType::Jsonb),
             Pattern::AnyType => Some(ScalarType::Oid),
+            Pattern::Spread(element) => element.bound(binding).map(|element| element.array()),
             Pattern::Any | Pattern::Record => None,
         }
     }
@@ -182,7 +185,7 @@ impl Pattern {
         match self {
             Pattern::Exact(exact) => exact.oid(),
             Pattern::AnyElement => 2283,
-            Pattern::AnyArray | Pattern::AnyArrayText => 2277,
+            Pattern::AnyArray | Pattern::AnyArrayText | Pattern::Spread(_) => 2277,
             Pattern::AnyNonArray | Pattern::AnyNonArrayText => 2776,
             Pattern::AnyEnum => 3500,
             Pattern::AnyCompatible => 5077,
@@ -219,12 +222,11 @@ fn element_pattern(pattern: &Pattern) -> Pattern {
 
 /// What a variadic parameter is when it is given as an array.
 fn spread_pattern(pattern: &Pattern) -> Pattern {
-    let array_of = |element: ScalarType| Pattern::Exact(ScalarType::Array(Box::new(element)));
     match pattern {
         Pattern::AnyText => Pattern::AnyArrayText,
-        Pattern::JsonPairs | Pattern::JsonbPairs => array_of(ScalarType::Text),
-        Pattern::AnyJson => array_of(ScalarType::Json),
-        Pattern::AnyJsonb => array_of(ScalarType::Jsonb),
+        Pattern::JsonPairs | Pattern::JsonbPairs | Pattern::AnyJson | Pattern::AnyJsonb => {
+            Pattern::Spread(Box::new(pattern.clone()))
+        }
         Pattern::Any => Pattern::AnyArray,
         other => other.clone(),
     }

@@ -145,6 +145,22 @@ impl Function {
         written
     }
 
+    /// The names of what it is given, and what stands for each that may be left out; nothing if they have no names.
+    pub(crate) fn named_parameters(&self) -> Vec<(&'static str, Option<&'static str>)> {
+        let Some(names) = self.array("proargnames") else { return Vec::new() };
+        let Some(written) = self.written("arguments") else {
+            let modes = self.array("proargmodes");
+            let is_given = |place: usize| {
+                modes.as_ref().is_none_or(|modes| modes.get(place).is_some_and(|mode| matches!(*mode, "i" | "b" | "v")))
+            };
+            let given = names.into_iter().enumerate().filter(|(place, _)| is_given(*place));
+            return given.map(|(_, name)| (name, None)).collect();
+        };
+        // What PostgreSQL has for them are short literals without a comma.
+        let parameters = written.split(", ").zip(names);
+        parameters.map(|(text, name)| (name, text.split_once(" DEFAULT ").map(|(_, default)| default))).collect()
+    }
+
     /// `pg_get_function_identity_arguments`
     pub(crate) fn identity_arguments(&self) -> String {
         match self.written("arguments") {
