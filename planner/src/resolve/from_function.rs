@@ -2,13 +2,13 @@
 
 use super::call::function_name;
 use super::from::aliased;
+use super::named::{add_named, behind_named, named as named_argument};
+use super::records::makes_records;
 use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible, fold};
 use super::{Resolver, Typed};
 use crate::catalog::Sequence;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode};
-use super::named::{add_named, behind_named, named as named_argument};
-use super::records::makes_records;
 use crate::names::Names;
 use crate::scalar::registry;
 use repr::{ColumnType, Datum, ScalarType};

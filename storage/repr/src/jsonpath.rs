@@ -258,17 +258,9 @@ impl Method {
     }
 
     fn named(name: &str) -> Option<Method> {
-        [
-            Method::Type,
-            Method::Size,
-            Method::Abs,
-            Method::Floor,
-            Method::Ceiling,
-            Method::Double,
-            Method::KeyValue,
-        ]
-        .into_iter()
-        .find(|method| method.name() == name)
+        [Method::Type, Method::Size, Method::Abs, Method::Floor, Method::Ceiling, Method::Double, Method::KeyValue]
+            .into_iter()
+            .find(|method| method.name() == name)
     }
 }
 
@@ -389,7 +381,10 @@ mod tests {
             ("$[last, last - 1 to 2]", "$[last,last - 1 to 2]"),
             ("last", "42601: LAST is allowed only in array subscripts"),
             ("", "22P02: invalid input syntax for type jsonpath: \"\""),
-            ("$ ? (@ like_regex \"a\" flag \"xsms\")", "0A000: XQuery \"x\" flag (expanded regular expressions) is not implemented"),
+            (
+                "$ ? (@ like_regex \"a\" flag \"xsms\")",
+                "0A000: XQuery \"x\" flag (expanded regular expressions) is not implemented",
+            ),
         ];
         for (text, expected) in cases {
             assert_eq!(shown(text), expected, "{text}");

@@ -57,18 +57,9 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             out.push(NUMERIC);
             encode_numeric(out, value);
         }
-        Datum::Text(text) => {
-            out.push(TEXT);
-            encode_bytes(out, text.as_bytes());
-        }
-        Datum::Bpchar(text) => {
-            out.push(TEXT);
-            encode_bytes(out, text.trim_end_matches(' ').as_bytes());
-        }
-        Datum::Bytea(bytes) => {
-            out.push(BYTEA);
-            encode_bytes(out, bytes);
-        }
+        Datum::Text(text) => encode_tagged(out, TEXT, text.as_bytes()),
+        Datum::Bpchar(text) => encode_tagged(out, TEXT, text.trim_end_matches(' ').as_bytes()),
+        Datum::Bytea(bytes) => encode_tagged(out, BYTEA, bytes),
         Datum::Date(value) => encode_int(out, i128::from(*value)),
         Datum::Time(value) | Datum::Timestamp(value) | Datum::Timestamptz(value) => {
             encode_int(out, i128::from(*value));
@@ -86,10 +77,7 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             encode_jsonb(out, value);
         }
         // SQL does not compare them: any order does.
-        Datum::JsonPath(path) => {
-            out.push(JSONPATH);
-            encode_bytes(out, path.packed().as_bytes());
-        }
+        Datum::JsonPath(path) => encode_tagged(out, JSONPATH, path.packed().as_bytes()),
         Datum::Enum { position, .. } => encode_int(out, i128::from(*position)),
         Datum::Array(array) => {
             out.push(ARRAY);
@@ -179,6 +167,12 @@ fn encode_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 fn encode_network(out: &mut Vec<u8>, value: &Network) {
     out.push(NETWORK);
     value.append_order(out);
+}
+
+#[inline]
+fn encode_tagged(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
+    out.push(tag);
+    encode_bytes(out, bytes);
 }
 
 /// Its size first, then its lexemes; those with positions come before those without, more positions before fewer, later ones

@@ -299,9 +299,7 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
         Datum::TsVector(vector) => write_nested(out, TSVECTOR, |content| vector.encode(content)),
         Datum::TsQuery(query) => write_nested(out, TSQUERY, |content| query.encode(content)),
         Datum::Jsonb(value) => write_nested(out, JSONB, |content| write_jsonb(content, value)),
-        Datum::JsonPath(path) => {
-            write_nested(out, JSONPATH, |content| content.extend_from_slice(path.packed().as_bytes()));
-        }
+        Datum::JsonPath(path) => write_bytes(out, JSONPATH, path.packed().as_bytes()),
         Datum::Enum { position, label } => write_nested(out, ENUM, |content| {
             write_varint(content, u64::from(*position));
             content.extend_from_slice(label.as_bytes());
@@ -646,7 +644,9 @@ impl<'a> PackedReader<'a> {
                 self.varint()?;
                 self.counted()?;
             }
-            TEXT | BPCHAR | BYTEA | TSVECTOR | TSQUERY | JSONPATH | JSONB | ENUM | ARRAY | RECORD => drop(self.counted()?),
+            TEXT | BPCHAR | BYTEA | TSVECTOR | TSQUERY | JSONPATH | JSONB | ENUM | ARRAY | RECORD => {
+                drop(self.counted()?)
+            }
             DATE | TIME | TIMESTAMP | TIMESTAMPTZ => drop(self.varint()?),
             INTERVAL => {
                 self.varint()?;

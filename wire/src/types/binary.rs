@@ -244,19 +244,8 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Bpchar => return Ok(Datum::Bpchar(parameter_text(bytes)?.into())),
         // Checked and given its place by the same door as text.
         ScalarType::Json | ScalarType::Enum(_) => return text::decode(bytes, scalar, context),
-        ScalarType::Jsonb => {
-            if body.byte()? != JSONB_VERSION {
-                return Err(SqlError::new("XX000", "unsupported jsonb version number"));
-            }
-            return text::decode(&bytes[1..], scalar, context);
-        }
-        ScalarType::JsonPath => {
-            let version = body.byte()?;
-            if version != JSONPATH_VERSION {
-                return Err(SqlError::new("XX000", format!("unsupported jsonpath version number: {version}")));
-            }
-            return text::decode(&bytes[1..], scalar, context);
-        }
+        ScalarType::Jsonb => return text::decode(versioned(bytes, JSONB_VERSION, "jsonb")?, scalar, context),
+        ScalarType::JsonPath => return text::decode(versioned(bytes, JSONPATH_VERSION, "jsonpath")?, scalar, context),
         ScalarType::Bytea => return Ok(Datum::Bytea(bytes.into())),
         ScalarType::TsVector => return Ok(Datum::TsVector(TsVector::decode(bytes)?)),
         ScalarType::TsQuery => return Ok(Datum::TsQuery(TsQuery::decode(bytes)?)),
@@ -283,6 +272,15 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
     };
     body.end().map_err(|_| SqlError::new("22P03", "incorrect binary data format"))?;
     Ok(datum)
+}
+
+/// The text behind the number of its form's version.
+fn versioned<'b>(bytes: &'b [u8], known: u8, name: &str) -> Result<&'b [u8], SqlError> {
+    let version = Body::new(bytes).byte()?;
+    if version != known {
+        return Err(SqlError::new("XX000", format!("unsupported {name} version number: {version}")));
+    }
+    Ok(&bytes[1..])
 }
 
 /// Reads an interval: its microseconds, days and months.

@@ -128,19 +128,7 @@ impl Cast {
                 }
                 Ok(Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements))))
             }
-            CastMethod::Pairs(casts) => {
-                let Datum::Array(array) = &value else { return mismatch() };
-                let item = to.scalar.element().unwrap_or(ScalarType::Text);
-                let key = if casts.0.method == CastMethod::Json { ScalarType::Jsonb } else { ScalarType::Text };
-                let (key, item) = (ColumnType::nullable(key), ColumnType::nullable(item));
-                let mut elements = Vec::with_capacity(array.elements.len());
-                for (place, element) in array.elements.iter().enumerate() {
-                    poll::step()?;
-                    let (cast, to) = if place % 2 == 0 { (&casts.0, &key) } else { (&casts.1, &item) };
-                    elements.push(cast.evaluate(element.clone(), to, ctx)?);
-                }
-                Ok(Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements))))
-            }
+            CastMethod::Pairs(casts) => pairs(&value, casts, to, ctx),
             CastMethod::ToJson if to.scalar == ScalarType::Jsonb => {
                 with_context(&self.from, ctx, |context| to_jsonb(&value, &self.from, context)).map(Datum::Jsonb)
             }
@@ -368,6 +356,21 @@ fn json(value: Datum, to: &ColumnType) -> Answer {
 pub(crate) fn plain() -> &'static TextContext {
     static PLAIN: LazyLock<TextContext> = LazyLock::new(TextContext::default);
     &PLAIN
+}
+
+/// Keys and values in turns; what is a document stays one among the keys, where it is refused.
+fn pairs(value: &Datum, casts: &(Cast, Cast), to: &ColumnType, ctx: &EvalContext) -> Answer {
+    let Datum::Array(array) = value else { return mismatch() };
+    let key = if casts.0.method == CastMethod::Json { ScalarType::Jsonb } else { ScalarType::Text };
+    let key = ColumnType::nullable(key);
+    let item = ColumnType::nullable(to.scalar.element().unwrap_or(ScalarType::Text));
+    let mut elements = Vec::with_capacity(array.elements.len());
+    for (place, element) in array.elements.iter().enumerate() {
+        poll::step()?;
+        let (cast, to) = if place % 2 == 0 { (&casts.0, &key) } else { (&casts.1, &item) };
+        elements.push(cast.evaluate(element.clone(), to, ctx)?);
+    }
+    Ok(Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements))))
 }
 
 /// Calls with the session's settings, gathered only for types whose text forms depend on them.

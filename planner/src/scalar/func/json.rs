@@ -253,10 +253,8 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("json_extract_path_text(json, variadic text[]) text", |_, a, _| {
         part_text(get_path(text(&a[0])?, &steps(&a[1..])?)?)
     }),
-    strict("json_to_record(json) emptyrecord", |ctx, a, result| {
-        record::record(ctx, (&Datum::Null, &a[0]), result)
-    })
-    .stable(),
+    strict("json_to_record(json) emptyrecord", |ctx, a, result| record::record(ctx, (&Datum::Null, &a[0]), result))
+        .stable(),
     lenient("json_populate_record(record, json, bool?) emptyrecord", |ctx, a, result| {
         record::record(ctx, (&a[0], &a[1]), result)
     })
@@ -274,9 +272,7 @@ pub(crate) const NAMED_OPERATORS: &[FunctionDefinition] = &[
     strict("json_object_field(json, text) json", |_, a, _| part(get_key(text(&a[0])?, text(&a[1])?)?)),
     strict("json_object_field_text(json, text) text", |_, a, _| part_text(get_key(text(&a[0])?, text(&a[1])?)?)),
     strict("json_array_element(json, int4) json", |_, a, _| part(get_index(text(&a[0])?, integer(&a[1])?)?)),
-    strict("json_array_element_text(json, int4) text", |_, a, _| {
-        part_text(get_index(text(&a[0])?, integer(&a[1])?)?)
-    }),
+    strict("json_array_element_text(json, int4) text", |_, a, _| part_text(get_index(text(&a[0])?, integer(&a[1])?)?)),
 ];
 
 pub(crate) const OPERATORS: &[FunctionDefinition] = &[

@@ -73,7 +73,7 @@ impl<'a> Call<'a> {
         Ok(Call { document, path, variables: None, is_silent: true, is_zoned: false })
     }
 
-    fn execution(&self, ctx: &'a EvalContext) -> Result<Execution<'a>, ValueError> {
+    fn execution<'c>(&'c self, ctx: &'c EvalContext) -> Result<Execution<'c>, ValueError> {
         if self.variables.is_some_and(|variables| !matches!(variables, Jsonb::Object(_))) {
             let detail = "Jsonpath parameters should be encoded as key-value pairs of \"vars\" object.";
             return Err(ValueError {
@@ -161,3 +161,33 @@ pub(super) const OPERATORS: &[FunctionDefinition] = &[
     strict("@?(jsonb, jsonpath) bool", |ctx, a, _| Call::of_operator(a)?.exists(ctx)),
     strict("@@(jsonb, jsonpath) bool", |ctx, a, _| Call::of_operator(a)?.matches(ctx)),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::Call;
+    use crate::scalar::EvalContext;
+    use repr::{JsonPath, Jsonb};
+
+    fn count(document: &Jsonb, path: &str) -> Result<usize, &'static str> {
+        let path = JsonPath::parse(path).map_err(|error| error.code)?;
+        let call = Call { document, path: &path, variables: None, is_silent: false, is_zoned: false };
+        call.items(&EvalContext::immutable()).map(|items| items.len()).map_err(|error| error.code)
+    }
+
+    #[test]
+    fn what_leads_too_deep_is_refused() {
+        // What is not optimized takes more.
+        let stack = if cfg!(debug_assertions) { 16 << 20 } else { 2 << 20 };
+        let deep = std::thread::Builder::new().stack_size(stack).spawn(|| {
+            let nested: Jsonb = format!("{}1{}", "[".repeat(1000), "]".repeat(1000)).parse().expect("it is JSON");
+            let one: Jsonb = "1".parse().expect("it is JSON");
+            assert_eq!(count(&nested, "$.**"), Ok(1001));
+            assert_eq!(count(&nested, "$.**{last}.**"), Ok(1));
+            assert_eq!(count(&nested, "$.**.**.**.**"), Err("54001"));
+            assert_eq!(count(&one, &format!("${}", ".type()".repeat(1000))), Ok(1));
+            assert_eq!(count(&one, &format!("${}", ".type()".repeat(100_000))), Err("54001"));
+            assert_eq!(count(&one, &format!("${}", " ? (1 == 1".repeat(200) + &")".repeat(200))), Err("42601"));
+        });
+        deep.expect("there are threads").join().expect("no stack is too small");
+    }
+}

@@ -86,7 +86,9 @@ fn found(ctx: &EvalContext, args: &[Datum], is_zoned: bool) -> Rows {
 pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     ("jsonb_path_query(jsonb, jsonpath, jsonb?, bool?) jsonb", |ctx, args, _| found(ctx, args, false)),
     ("jsonb_path_query_tz(jsonb, jsonpath, jsonb?, bool?) jsonb", |ctx, args, _| found(ctx, args, true)),
-    ("json_to_recordset(json) record", |ctx, args, types| rows_of(ctx, (&Datum::Null, &args[0]), types, "json_to_recordset")),
+    ("json_to_recordset(json) record", |ctx, args, types| {
+        rows_of(ctx, (&Datum::Null, &args[0]), types, "json_to_recordset")
+    }),
     ("jsonb_to_recordset(jsonb) record", |ctx, args, types| {
         rows_of(ctx, (&Datum::Null, &args[0]), types, "jsonb_to_recordset")
     }),

@@ -40,8 +40,28 @@ pub(super) struct Lexer<'a> {
 
 /// Words in any case, but for `null`, `true` and `false`.
 const KEYWORDS: [&str; 22] = [
-    "is", "to", "abs", "lax", "flag", "last", "null", "size", "true", "type", "with", "false", "floor", "double",
-    "exists", "starts", "strict", "ceiling", "unknown", "datetime", "keyvalue", "like_regex",
+    "is",
+    "to",
+    "abs",
+    "lax",
+    "flag",
+    "last",
+    "null",
+    "size",
+    "true",
+    "type",
+    "with",
+    "false",
+    "floor",
+    "double",
+    "exists",
+    "starts",
+    "strict",
+    "ceiling",
+    "unknown",
+    "datetime",
+    "keyvalue",
+    "like_regex",
 ];
 /// Longer before shorter.
 const SYMBOLS: [&str; 30] = [
@@ -264,8 +284,7 @@ impl<'a> Lexer<'a> {
             let is_braced = rest.starts_with('{');
             let (from, most) = if is_braced { (1, 6) } else { (0, 4) };
             let digits = run(&rest.as_bytes()[from..], |byte| byte.is_ascii_hexdigit()).min(most);
-            let is_whole =
-                if is_braced { digits > 0 && rest[from + digits..].starts_with('}') } else { digits == 4 };
+            let is_whole = if is_braced { digits > 0 && rest[from + digits..].starts_with('}') } else { digits == 4 };
             self.place += 2 + from + digits;
             if !is_whole {
                 return Err(refused("invalid unicode sequence", &self.source[begin..self.place]));
@@ -294,10 +313,7 @@ impl<'a> Lexer<'a> {
 const LOW_FOLLOWS: &str = "Unicode low surrogate must follow a high surrogate.";
 
 fn surrogate(detail: &str) -> ValueError {
-    ValueError {
-        detail: Some(detail.to_owned()),
-        ..ValueError::new("22P02", "invalid input syntax for type jsonpath")
-    }
+    ValueError { detail: Some(detail.to_owned()), ..ValueError::new("22P02", "invalid input syntax for type jsonpath") }
 }
 
 fn push_code(text: &mut String, code: u32) -> Result<(), ValueError> {

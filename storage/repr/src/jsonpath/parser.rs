@@ -372,9 +372,9 @@ impl Parser<'_> {
             return Ok(Levels::LEAVES);
         }
         let text = self.expect(Kind::Integer)?.text;
-        let value: i32 = text.parse().map_err(|_| {
-            ValueError::new("22003", format!("value \"{text}\" is out of range for type integer"))
-        })?;
+        let value: i32 = text
+            .parse()
+            .map_err(|_| ValueError::new("22003", format!("value \"{text}\" is out of range for type integer")))?;
         Ok(value.unsigned_abs())
     }
 

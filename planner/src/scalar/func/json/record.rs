@@ -144,9 +144,7 @@ impl Reader {
             ScalarType::Json => part.as_json(),
             ScalarType::Jsonb => part.as_jsonb(),
             ScalarType::Array(element) if found != JsonKind::String => self.array(part, element, name),
-            ScalarType::Record(fields) if found != JsonKind::String => {
-                self.record(None, &part.members()?, fields)
-            }
+            ScalarType::Record(fields) if found != JsonKind::String => self.record(None, &part.members()?, fields),
             scalar => text::parse(scalar, -1, &part.bare()?, &self.context),
         }
     }

@@ -45,13 +45,9 @@ pub(super) struct Scope<'v> {
 
 /// One call on its way.
 pub(super) struct Execution<'p> {
-    steps: &'p [Step],
-    document: &'p Jsonb,
-    variables: Option<&'p Jsonb>,
-    pub(super) is_lax: bool,
-    throws: bool,
-    pub(super) is_zoned: bool,
+    pub(super) call: &'p Call<'p>,
     pub(super) ctx: &'p EvalContext,
+    pub(super) is_lax: bool,
     depth: usize,
     pub(super) numbers: Numbers,
 }
@@ -88,34 +84,29 @@ impl Numbers {
 }
 
 impl<'p> Execution<'p> {
-    pub(super) fn new(call: &Call<'p>, ctx: &'p EvalContext) -> Execution<'p> {
-        let path = call.path.path();
-        Execution {
-            steps: &path.chain,
-            document: call.document,
-            variables: call.variables,
-            is_lax: path.is_lax,
-            throws: !call.is_silent,
-            is_zoned: call.is_zoned,
-            ctx,
-            depth: 0,
-            numbers: Numbers::new(if call.variables.is_some() { 2 } else { 1 }),
-        }
+    pub(super) fn new(call: &'p Call<'p>, ctx: &'p EvalContext) -> Execution<'p> {
+        let numbers = Numbers::new(if call.variables.is_some() { 2 } else { 1 });
+        Execution { call, ctx, is_lax: call.path.path().is_lax, depth: 0, numbers }
+    }
+
+    fn steps(&self) -> &'p [Step] {
+        &self.call.path.path().chain
     }
 
     fn start(&self) -> (View<'p>, Scope<'p>) {
-        let root = View::Json(self.document);
-        (root, Scope { current: root, base: None, length: -1, forgives: self.is_lax, throws: self.throws })
+        let root = View::Json(self.call.document);
+        let throws = !self.call.is_silent;
+        (root, Scope { current: root, base: None, length: -1, forgives: self.is_lax, throws })
     }
 
     /// Whether there is an item. Strictly, all have to be looked at.
     pub(super) fn exists(mut self) -> Outcome {
         let (root, scope) = self.start();
         if self.is_lax {
-            return self.follow(self.steps, root, scope, None);
+            return self.follow(self.steps(), root, scope, None);
         }
         let mut items = Vec::new();
-        match self.follow(self.steps, root, scope, Some(&mut items))? {
+        match self.follow(self.steps(), root, scope, Some(&mut items))? {
             Status::Failed => Ok(Status::Failed),
             Status::Found | Status::NotFound if items.is_empty() => Ok(Status::NotFound),
             Status::Found | Status::NotFound => Ok(Status::Found),
@@ -126,7 +117,7 @@ impl<'p> Execution<'p> {
     pub(super) fn items(mut self) -> Result<Vec<Item>, ValueError> {
         let (root, scope) = self.start();
         let mut items = Vec::new();
-        self.follow(self.steps, root, scope, Some(&mut items))?;
+        self.follow(self.steps(), root, scope, Some(&mut items))?;
         Ok(items)
     }
 
@@ -175,8 +166,8 @@ impl<'p> Execution<'p> {
         let Some((step, rest)) = steps.split_first() else { return Ok(Status::NotFound) };
         match step {
             Step::Root => {
-                let scope = Scope { base: is_container(self.document).then_some((self.document, 0)), ..scope };
-                self.go_on(rest, View::Json(self.document), scope, found)
+                let scope = Scope { base: is_container(self.call.document).then_some((self.call.document, 0)), ..scope };
+                self.go_on(rest, View::Json(self.call.document), scope, found)
             }
             Step::Current => self.go_on(rest, scope.current, scope, found),
             Step::Literal(value) => self.go_on(rest, View::Json(value), scope, found),
@@ -191,8 +182,9 @@ impl<'p> Execution<'p> {
                     None => self.structural(scope, "2203A", || format!("JSON object does not contain key \"{key}\"")),
                 },
                 View::Json(array @ Jsonb::Array(_)) if unwraps => self.unwrap(steps, array, scope, found, false),
-                View::Json(_) | View::Moment(_) => self
-                    .structural(scope, "2203A", || "jsonpath member accessor can only be applied to an object".to_owned()),
+                View::Json(_) | View::Moment(_) => self.structural(scope, "2203A", || {
+                    "jsonpath member accessor can only be applied to an object".to_owned()
+                }),
             },
             Step::AnyKey => match at {
                 View::Json(object @ Jsonb::Object(_)) => self.unwrap(rest, object, scope, found, self.is_lax),
@@ -255,7 +247,7 @@ impl<'p> Execution<'p> {
     }
 
     fn variable(&mut self, name: &str, rest: &[Step], scope: Scope<'_>, found: Found<'_>) -> Outcome {
-        let Some(variables) = self.variables else {
+        let Some(variables) = self.call.variables else {
             return self.go_on(rest, View::Json(&Jsonb::Null), scope, found);
         };
         let Some(value) = variables.get(name) else {
@@ -324,14 +316,7 @@ impl<'p> Execution<'p> {
     }
 
     /// `.**`
-    fn any(
-        &mut self,
-        levels: Levels,
-        rest: &[Step],
-        at: View<'_>,
-        scope: Scope<'_>,
-        mut found: Found<'_>,
-    ) -> Outcome {
+    fn any(&mut self, levels: Levels, rest: &[Step], at: View<'_>, scope: Scope<'_>, mut found: Found<'_>) -> Outcome {
         let mut status = Status::NotFound;
         let scope = Scope { forgives: true, ..scope };
         if levels.first == 0 {

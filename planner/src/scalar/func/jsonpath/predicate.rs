@@ -32,7 +32,7 @@ impl Execution<'_> {
                 let Some(left) = self.sequence(left, at, quiet(scope), true)? else { return Ok(None) };
                 let Some(right) = self.sequence(right, at, quiet(scope), true)? else { return Ok(None) };
                 self.any_pair(&left, &right, |execution, left, right| {
-                    compare(*operator, left.view(), right.view(), execution.ctx, execution.is_zoned)
+                    compare(*operator, left.view(), right.view(), execution.ctx, execution.call.is_zoned)
                 })
             }
             Step::LikeRegex(inner, pattern) => {
@@ -105,12 +105,7 @@ impl Execution<'_> {
     }
 
     /// Whether something holds for any pair. Strictly, all pairs are looked at, and one of which it is unknown decides.
-    fn any_pair(
-        &self,
-        left: &[Item],
-        right: &[Item],
-        holds: impl Fn(&Self, &Item, &Item) -> Truth,
-    ) -> Truth {
+    fn any_pair(&self, left: &[Item], right: &[Item], holds: impl Fn(&Self, &Item, &Item) -> Truth) -> Truth {
         let (mut is_found, mut is_unknown) = (false, false);
         for left in left {
             for right in right {
@@ -147,7 +142,10 @@ impl Execution<'_> {
         let Some(right) = self.sequence(right, at, scope, true)? else { return Ok(Status::Failed) };
         let no_operand = |side: &str| {
             let symbol = operator.symbol();
-            ValueError::new("22038", format!("{side} operand of jsonpath operator {symbol} is not a single numeric value"))
+            ValueError::new(
+                "22038",
+                format!("{side} operand of jsonpath operator {symbol} is not a single numeric value"),
+            )
         };
         let Some(left) = single_number(&left) else { return self.fail(scope, || no_operand("left")) };
         let Some(right) = single_number(&right) else { return self.fail(scope, || no_operand("right")) };
