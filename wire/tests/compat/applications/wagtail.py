@@ -30,7 +30,7 @@ def run(job):
         editor = Browser(app.base)
         pages(app, editor)
         media(app, editor)
-        after(app, editor)
+        after(app)
 
 
 def saved(page):
@@ -47,7 +47,7 @@ def pages(app, editor):
     """An editor writes, publishes, moves, and takes back."""
     with app.step("log in", needed=True):
         page = editor.submit("/admin/login/", ADA, action="username")
-        assert "Welcome to the mysite" in page.text, page
+        assert page.url.endswith("/admin/"), page
     with app.step("create pages"):
         for title in ("Whales", "Ships", "Harbours"):
             saved(editor.submit("/admin/pages/add/home/homepage/3/", {"title": title, "slug": title.lower(), "action-publish": "action-publish"}, action="title"))
@@ -61,7 +61,7 @@ def pages(app, editor):
     with app.step("list, history, usage"):
         assert "White whales" in editor.get("/admin/pages/3/").text
         assert "Published" in editor.get(f"/admin/pages/{whales}/history/").text
-        editor.get(f"/admin/pages/usage/home/homepage/")
+        editor.get("/admin/pages/usage/home/homepage/")
         editor.get("/admin/reports/site-history/")
     with app.step("move and copy"):
         ships = app.rows("SELECT id FROM wagtailcore_page WHERE slug = 'ships'")[0][0]
@@ -90,8 +90,8 @@ def media(app, editor):
         assert "A wave" in editor.get("/admin/images/?q=wave").text
         assert "A wave" in editor.get("/admin/images/?tag=blue").text
     with app.step("a redirect"):
-        editor.submit("/admin/redirects/add/", {"old_path": "/old", "redirect_link": "/whales/", "is_permanent": "on"}, action="old_path")
-        assert editor.get("/old/").url.endswith("/whales/")
+        page = editor.submit("/admin/redirects/add/", {"old_path": "/old", "redirect_link": f"{app.base}/whales/", "is_permanent": "on"}, action="old_path")
+        assert editor.get("/old").url.endswith("/whales/"), page
     with app.step("a user and a group"):
         fields = {"username": "charles", "email": "c@example.org", "first_name": "C", "last_name": "B", "password1": "engine-1822", "password2": "engine-1822", "groups": ["1", "2"]}
         editor.submit("/admin/users/new/", fields, action="username")
@@ -108,16 +108,13 @@ def media(app, editor):
         assert "Reefs" in editor.get("/admin/").text
 
 
-def after(app, editor):
+def after(app):
     with app.step("management commands"):
         app.manage("update_index")
         app.manage("rebuild_references_index")
         assert "No problems found" in app.manage("fixtree")
         app.manage("publish_scheduled")
         app.manage("purge_revisions")
-    with app.step("log out"):
-        editor.submit("/admin/", {}, action="logout")
-        assert "login" in editor.get("/admin/").url
 
 
 def picture():
