@@ -147,7 +147,8 @@ bench-nexmark: build install-bench
 bench-compare: build install-test
 	@"$(VENV)/bin/python" benches/compare.py "$(OLD)" "$(DOGWOOD)" $(ARGUMENTS)
 
-# Other people's tests against PostgreSQL 15 and against Dogwood, and the table of the documents: `make compat SUITES="asyncpg django"`.
+# Other people's tests and applications on PostgreSQL 15 and on Dogwood, and the tables of the documents: `make compat SUITES="asyncpg django"`,
+# `SUITES=applications` for these alone, `SUITES=wagtail` for one.
 compat: build install-test
 	@command -v mvn >/dev/null || { $(call install_debian,maven default-jdk-headless); }
 	@"$(VENV)/bin/python" wire/tests/compat/compat.py $(SUITES) --write

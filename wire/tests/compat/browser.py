@@ -13,17 +13,22 @@ class Page:
     """An answer: its status, its address after redirects, its text."""
 
     def __init__(self, status, url, text):
-        self.status, self.url, self.text = status, url, text
+        self.status, self.url, self.text, self.posted_to = status, url, text, None
+
+    def taken(self):
+        """A form that is taken leads elsewhere; one that is not is shown again, with what is wrong."""
+        assert self.url != self.posted_to, repr(self)
+        return self
 
     def json(self):
         return json.loads(self.text)
 
     def form(self, action=""):
-        """The first form whose action, or one of whose fields, has this in it."""
+        """The first form whose action has this in it, or that has this id, or a field or button of this name."""
         parser = Forms()
         parser.feed(self.text)
         for form in parser.forms:
-            if action in form.action or action in dict(form.fields):
+            if action in form.action or action in form.names:
                 return form
         raise AssertionError(f"no form {action!r} in {self.url} ({self.status}): {self.text[:300]!r}")
 
@@ -36,7 +41,7 @@ class Page:
 
 class Form:
     def __init__(self, action):
-        self.action, self.fields = action, []
+        self.action, self.fields, self.names = action, [], set()
 
 
 class Forms(html.parser.HTMLParser):
@@ -50,8 +55,11 @@ class Forms(html.parser.HTMLParser):
         its = dict(attributes)
         if tag == "form":
             self.open = Form(its.get("action") or "")
+            self.open.names.add(its.get("id"))
             self.forms.append(self.open)
-        elif self.open and tag == "input" and its.get("name"):
+        if self.open and its.get("name"):
+            self.open.names.add(its["name"])
+        if self.open and tag == "input" and its.get("name"):
             kind = its.get("type", "text")
             if kind not in ("submit", "button", "image", "file", "reset") and (kind not in ("checkbox", "radio") or "checked" in its):
                 self.open.fields.append((its["name"], its.get("value") or ("on" if kind == "checkbox" else "")))
@@ -87,7 +95,7 @@ class Browser:
 
     def request(self, method, path, body=None, headers=None):
         url = urllib.parse.urljoin(self.base, path)
-        request = urllib.request.Request(url, data=body, method=method, headers={"Referer": url, **self.headers, **(headers or {})})
+        request = urllib.request.Request(url, data=body, method=method, headers={**self.headers, **(headers or {})})
         try:
             with self.opener.open(request, timeout=self.patience) as answer:
                 return Page(answer.status, answer.url, answer.read().decode(errors="replace"))
@@ -110,7 +118,10 @@ class Browser:
         filled = [(name, value) for name, value in form.fields if name not in fields]
         filled += [(name, each) for name, value in fields.items() for each in (value if isinstance(value, list) else [value])]
         body, kind = encoded(filled, files)
-        return expected(self.request("POST", urllib.parse.urljoin(page.url, form.action), body, {"Content-Type": kind}), expect)
+        target = urllib.parse.urljoin(page.url, form.action)
+        answer = expected(self.request("POST", target, body, {"Content-Type": kind, "Referer": page.url}), expect)
+        answer.posted_to = target
+        return answer
 
 
 def encoded(fields, files):

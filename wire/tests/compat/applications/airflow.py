@@ -15,7 +15,7 @@ BEFORE = "3.0.0"
 
 
 def install(folder):
-    python_environment(folder, f"apache-airflow=={VERSION}", "apache-airflow-providers-fab==3.10.2", "apache-airflow-providers-postgres==7.1.1", "asyncpg==0.32.0")
+    python_environment(folder, f"apache-airflow=={VERSION}", "apache-airflow-providers-fab==3.10.2", "apache-airflow-providers-postgres==7.1.1", "asyncpg==0.32.0", "psycopg2-binary==2.9.13")
 
 
 def run(job):
@@ -46,7 +46,7 @@ def run(job):
 
 
 def settings(app):
-    url = app.url.replace("postgresql:", "postgresql+psycopg:")
+    url = app.url.replace("postgresql:", "postgresql+psycopg2:")
     app.environment.update({
         "AIRFLOW_HOME": str(app.work), "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": url, "AIRFLOW__CORE__EXECUTOR": "LocalExecutor", "AIRFLOW__CORE__PARALLELISM": "2",
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False", "AIRFLOW__CORE__AUTH_MANAGER": "airflow.providers.fab.auth_manager.fab_auth_manager.FabAuthManager",
@@ -80,7 +80,7 @@ def runs(app, api):
         tasks = api.json("GET", "dags/voyage/dagRuns/first/taskInstances?order_by=id")["task_instances"]
         app.same(sorted((one["task_id"], one["map_index"], one["state"]) for one in tasks),
                  [("call", 0, "success"), ("call", 1, "success"), ("call", 2, "success"), ("ports", -1, "success"), ("total", -1, "success")])
-        app.same(api.json("GET", "dags/voyage/dagRuns/first/taskInstances/total/xcomEntries/return_value")["value"], "18")
+        app.same(api.json("GET", "dags/voyage/dagRuns/first/taskInstances/total/xcomEntries/return_value")["value"], 18)
     with app.step("an asset wakes another"):
         app.eventually(lambda: any(one["state"] == "success" for one in api.json("GET", "dags/unloading/dagRuns")["dag_runs"]), 180)
         app.same(api.json("GET", "assets/events")["total_entries"], 1)
