@@ -45,10 +45,14 @@ class Application:
         return self
 
     def __exit__(self, kind, error, _):
-        for process in reversed(self.processes):
-            ended(process)
+        self.stop()
         self.heard.__exit__()
         return kind is Stopped
+
+    def stop(self):
+        """Ends all that was started, the last first."""
+        while self.processes:
+            ended(self.processes.pop())
 
     @contextlib.contextmanager
     def step(self, name, needed=False):

@@ -79,8 +79,8 @@ def event(app, api, organizer):
         api.json("POST", "events/regatta/vouchers/batch_create/", [{"code": f"WIND{n:04}", "max_usages": 1, "price_mode": "percent", "value": "10.00", "item": seat} for n in range(20)])
         api.json("POST", "events/regatta/checkinlists/", {"name": "Gate", "all_products": True, "limit_products": []})
         api.json("PATCH", "events/regatta/settings/", {"contact_mail": "a@example.org"})
-        bank = {"_enabled": "on", "_bank_details_type": "sepa", "_bank_details_sepa_name": "Harbour", "_bank_details_sepa_iban": "DE89370400440532013000",
-                "_bank_details_sepa_bic": "COBADEFF370", "_bank_details_sepa_bank": "Quay", "_ack": "on"}
+        bank = {"_enabled": "on", "bank_details_type": "sepa", "bank_details_sepa_name": "Harbour", "bank_details_sepa_iban": "DE89370400440532013000",
+                "bank_details_sepa_bic": "COBADEFF370", "bank_details_sepa_bank": "Quay", "ack": "on"}
         organizer.submit("/control/event/harbour/regatta/settings/payment/banktransfer", {f"payment_banktransfer_{key}": value for key, value in bank.items()}, action="payment_banktransfer__enabled").taken()
         api.json("PATCH", "events/regatta/", {"live": True})
         app.same(api.json("GET", "events/regatta/quotas/?with_availability=true")["results"][0]["available_number"], 5)
@@ -105,7 +105,7 @@ def orders(app, api):
     with app.step("paid, changed, cancelled"):
         app.same(api.json("POST", f"events/regatta/orders/{code}/mark_paid/", {})["status"], "p")
         position = first["positions"][0]["id"]
-        api.json("PATCH", f"events/regatta/orderpositions/{position}/", {"attendee_name_parts": {"full_name": "Ada King"}})
+        api.json("PATCH", f"events/regatta/orderpositions/{position}/", {"attendee_name": "Ada King"})
         api.json("POST", f"events/regatta/orders/{code}/change/", {"cancel_positions": [{"position": first["positions"][1]["id"]}], "recalculate_taxes": "keep_gross"})
         app.same(api.json("GET", f"events/regatta/orders/{code}/")["total"], "25.00")
         app.same(api.json("GET", "events/regatta/quotas/?with_availability=true")["results"][0]["available_number"], 2)
