@@ -106,7 +106,7 @@ def selling(app, seller):
     number = app.rows("SELECT number FROM order_order")[0][0]
     with app.step("orders"):
         assert number in seller.get("/dashboard/orders/?order_number=" + number).url
-        page = seller.get("/dashboard/orders/?name=Hopper&status=Pending&response_format=html")
+        page = seller.get("/dashboard/orders/?product_title=Typee&status=Pending&response_format=html")
         assert f"/{number}/" in page.text, page
         seller.submit(f"/dashboard/orders/{number}/", {"order_action": "change_order_status", "new_status": "Being processed"}, action="new_status")
         seller.submit(f"/dashboard/orders/{number}/", {"order_action": "save_note", "message": "soon"}, action="message")
