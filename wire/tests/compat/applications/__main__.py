@@ -57,7 +57,7 @@ def told(postgresql, dogwood):
             yield f"  {step}: {there}: {said}"
         elif said != message:
             lines = difflib.unified_diff(message.splitlines(), said.splitlines(), "postgresql", "dogwood", n=0, lineterm="")
-            yield f"  {step}: another answer:\n      " + "\n      ".join(list(lines)[:40])
+            yield f"  {step}: another answer:\n      " + "\n      ".join(line[:600] for line in list(lines)[2:40])
     for step in dogwood.keys() - postgresql.keys():
         yield f"  {step}: only on Dogwood: {dogwood[step]}"
 
