@@ -23,11 +23,12 @@ INSTALLED = pathlib.Path.home() / ".cache/dogwood/apps"
 ANSWER_BYTES_MAX = 20_000
 
 
-def laid(name, piece):
-    """The folder in which an application is installed, with its program as it is now and the piece that tells steps."""
+def laid(name, *pieces):
+    """The folder in which an application is installed, with its program as it is now and the pieces that tell steps."""
     folder = INSTALLED / name
     shutil.copytree(HERE / name, folder, dirs_exist_ok=True)
-    shutil.copy(HERE / "steps" / piece, folder)
+    for piece in pieces:
+        shutil.copy(HERE / "steps" / piece, folder)
     return folder
 
 
@@ -52,8 +53,8 @@ def install_go(name):
 
 
 def install_java(name):
-    folder = laid(name, "Steps.java")
-    sh("mvn", "-q", "-B", "package", cwd=folder)
+    folder = laid(name, "Steps.java", "steps.xml")
+    sh("mvn", "-q", "-B", "compile", cwd=folder)
 
 
 def java(name):

@@ -1,0 +1,18 @@
+"""Liquibase: its own commands, by its Java library."""
+import shutil
+
+import tools
+
+TITLE, VERSION = "Liquibase", "5.0.4"
+LEFT_OUT_BECAUSE = None if shutil.which("mvn") else "Maven is not installed"
+
+
+def install():
+    tools.install_java("liquibase")
+
+
+def run(address):
+    steps = tools.Steps("liquibase", address)
+    steps.environment["JDBC_URL"] = tools.jdbc(address)
+    steps.program("library", *tools.java("liquibase"))
+    return steps.found
