@@ -37,7 +37,6 @@ final class Model {
         String email;
         @ColumnDefault("18") int age;
         @Enumerated(EnumType.STRING) Role role = Role.READER;
-        @JdbcTypeCode(SqlTypes.NAMED_ENUM) Role second;
         @JdbcTypeCode(SqlTypes.JSON) Map<String, Object> settings = new HashMap<>();
         List<String> tags = new ArrayList<>();
         int[] numbers = {};
@@ -99,6 +98,19 @@ final class Model {
     @Entity(name = "Card")
     static class Card extends Payment {
         String number;
+    }
+
+    /** By itself: an update drops its type with the column, and makes both anew. */
+    @Entity(name = "Opinion")
+    static class Opinion {
+        @Id @GeneratedValue(strategy = GenerationType.IDENTITY) Long id;
+        @JdbcTypeCode(SqlTypes.NAMED_ENUM) Role role;
+
+        Opinion() {}
+
+        Opinion(Role role) {
+            this.role = role;
+        }
     }
 
     static final List<Class<?>> ENTITIES = List.of(Author.class, Book.class, Subject.class, Item.class, Atlas.class, Payment.class, Card.class);
