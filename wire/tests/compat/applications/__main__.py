@@ -14,7 +14,7 @@ sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402, F401
 from harness.compared import Dogwood, Postgres  # noqa: E402
 
-ORDER = ["drizzle", "typeorm", "kysely", "node_pg_migrate", "golang_migrate", "river", "flyway", "liquibase", "hibernate"]
+ORDER = ["drizzle", "typeorm", "kysely", "node_pg_migrate", "golang_migrate", "river", "flyway", "liquibase", "hibernate", "redmine"]
 
 
 def address_of(server, name):

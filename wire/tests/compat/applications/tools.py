@@ -102,7 +102,7 @@ class Steps:
         status, said = self.output(command)
         lines = [line for line in said.splitlines() if line.strip()]
         for line in [line for line in lines if line.startswith('{"step":')]:
-            one = json.loads(line)
+            one, _ = json.JSONDecoder().raw_decode(line)
             self.found[f"{step}: {one['step']}"] = (one["outcome"], one["message"][:ANSWER_BYTES_MAX])
             lines.remove(line)
         if status:
