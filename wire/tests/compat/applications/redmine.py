@@ -13,8 +13,13 @@ SECRET = "0123456789abcdef" * 4
 
 def install():
     folder = tools.laid("redmine", "steps.rb")
-    if (folder / "prepared").exists():
-        return
+    if not (folder / "unpacked").exists():
+        unpack(folder)
+    tools.sh(*INSIDE, "sh", folder / "prepare.sh", cwd=folder)
+
+
+def unpack(folder):
+    """Redmine's packages and what they need that is not installed here."""
     wanted = ["redmine", "redmine-pgsql", "dbconfig-no-thanks"]
     told = subprocess.run(["apt-get", "--simulate", "--no-install-recommends", "install", *wanted], stdout=subprocess.PIPE, text=True, check=True).stdout
     packages = [line.split()[1] for line in told.splitlines() if line.startswith("Inst ")]
@@ -22,8 +27,7 @@ def install():
     tools.sh("apt-get", "download", *packages, cwd=folder / "packages")
     for package in sorted((folder / "packages").glob("*.deb")):
         tools.sh("dpkg", "-x", package, folder / "tree", cwd=folder)
-    tools.sh(*INSIDE, "sh", folder / "prepare.sh", cwd=folder)
-    (folder / "prepared").touch()
+    (folder / "unpacked").touch()
 
 
 def run(address):
