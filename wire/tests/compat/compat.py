@@ -26,7 +26,7 @@ RESULTS = HERE / "results"
 FIGURES = RESULTS / "figures.json"
 PAGE = harness.ROOT / "docs/src/guides/suites.md"
 INSTALLED = pathlib.Path.home() / ".cache/dogwood/compat"
-ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "django_postgres", "asyncpg", "pgx", "pgjdbc", "regress", "sqllogictest", "sqlsmith"]
+ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "django_postgres", "asyncpg", "pgx", "pgjdbc", "regress", "sqllogictest", "sqlsmith", "migrators"]
 
 
 def installed(name, reads_last=False):

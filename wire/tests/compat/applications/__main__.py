@@ -13,17 +13,7 @@ sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import harness  # noqa: E402, F401
 from harness.compared import Dogwood, Postgres  # noqa: E402
-
-ORDER = ["drizzle", "typeorm", "kysely", "node_pg_migrate", "golang_migrate", "river", "flyway", "liquibase", "hibernate", "redmine"]
-
-
-def address_of(server, name):
-    """A new database on that server."""
-    import psycopg
-
-    with psycopg.connect(host="127.0.0.1", port=server.port, user="postgres", dbname="postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return f"postgresql://postgres@127.0.0.1:{server.port}/{name}?sslmode=disable"
+from tools import ORDER, address_of  # noqa: E402
 
 
 def run(module, address):
@@ -39,7 +29,7 @@ def run_on(server, kind, modules):
     with server:
         for name, module in modules.items():
             print(f"{kind}: {module.TITLE} {module.VERSION}", flush=True)
-            results[name] = run(module, address_of(server, name))
+            results[name] = run(module, address_of(server.port, name))
             if kind == "dogwood" and not server.alive():
                 print("THE SERVER DIED:", server.log.read_text(errors="replace")[-2000:], flush=True)
                 break
@@ -69,8 +59,12 @@ def main():
     parser.add_argument("--address", help="a database that is there already")
     options = parser.parse_args()
     modules = {name: importlib.import_module(name) for name in options.names or ORDER}
-    for module in modules.values():
-        module.install()
+    for name, module in list(modules.items()):
+        if module.LEFT_OUT_BECAUSE:
+            print(f"LEFT OUT, {name}: {module.LEFT_OUT_BECAUSE}", flush=True)
+            del modules[name]
+        else:
+            module.install()
     if options.address:
         results = {name: run(module, options.address) for name, module in modules.items()}
     elif options.on:

@@ -4,6 +4,7 @@ import shutil
 import tools
 
 TITLE, VERSION = "Drizzle", "0.45.4"
+LEFT_OUT_BECAUSE = tools.without_node()
 
 
 def install():

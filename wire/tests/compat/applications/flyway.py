@@ -1,10 +1,8 @@
 """Flyway: what a program with it does at its starts, by its Java library."""
-import shutil
-
 import tools
 
 TITLE, VERSION = "Flyway", "13.12.1"
-LEFT_OUT_BECAUSE = None if shutil.which("mvn") else "Maven is not installed"
+LEFT_OUT_BECAUSE = tools.without("mvn")
 
 
 def install():

@@ -1,10 +1,8 @@
 """golang-migrate: its command, its library over pgx and pq, and what it made by pgx and `database/sql`."""
-import shutil
-
 import tools
 
 TITLE, VERSION = "golang-migrate", "4.20.1"
-LEFT_OUT_BECAUSE = None if shutil.which("go") else "Go is not installed"
+LEFT_OUT_BECAUSE = tools.without("go")
 
 
 def install():

@@ -1,10 +1,8 @@
 """Hibernate: `hbm2ddl` at one start after another, entities, queries and locks."""
-import shutil
-
 import tools
 
 TITLE, VERSION = "Hibernate", "7.4.15"
-LEFT_OUT_BECAUSE = None if shutil.which("mvn") else "Maven is not installed"
+LEFT_OUT_BECAUSE = tools.without("mvn")
 
 
 def install():

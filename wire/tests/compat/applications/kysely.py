@@ -2,6 +2,7 @@
 import tools
 
 TITLE, VERSION = "Kysely", "0.28.19"
+LEFT_OUT_BECAUSE = tools.without_node()
 
 
 def install():

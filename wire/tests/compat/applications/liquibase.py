@@ -1,10 +1,8 @@
 """Liquibase: its own commands, by its Java library."""
-import shutil
-
 import tools
 
 TITLE, VERSION = "Liquibase", "5.0.4"
-LEFT_OUT_BECAUSE = None if shutil.which("mvn") else "Maven is not installed"
+LEFT_OUT_BECAUSE = tools.without("mvn")
 
 
 def install():

@@ -2,6 +2,7 @@
 import tools
 
 TITLE, VERSION = "node-pg-migrate", "9.0.0"
+LEFT_OUT_BECAUSE = tools.without_node()
 
 
 def install():

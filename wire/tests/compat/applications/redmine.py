@@ -1,11 +1,10 @@
 """Redmine, from Debian's packages, which are unpacked and not installed: its 300 migrations, its REST interface and its pages."""
-import shutil
 import subprocess
 
 import tools
 
 TITLE, VERSION = "Redmine", "5.0.4"
-LEFT_OUT_BECAUSE = None if all(map(shutil.which, ("apt-get", "unshare"))) else "there are no Debian packages here"
+LEFT_OUT_BECAUSE = tools.without("apt-get", "dpkg", "unshare")
 # In a namespace of its own, so that nothing outside sees what lies over /usr.
 INSIDE = ["unshare", "--map-root-user", "--mount", "sh", tools.INSTALLED / "redmine/in.sh"]
 SECRET = "0123456789abcdef" * 4

@@ -1,10 +1,8 @@
 """River: its migrations one by one, down and up again, then its jobs."""
-import shutil
-
 import tools
 
 TITLE, VERSION = "River", "0.51.2"
-LEFT_OUT_BECAUSE = None if shutil.which("go") else "Go is not installed"
+LEFT_OUT_BECAUSE = tools.without("go")
 
 
 def install():

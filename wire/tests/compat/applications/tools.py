@@ -3,6 +3,7 @@
 An application is a module here, with a folder of its name that holds its program. Its module says:
 
     TITLE, VERSION     what stands in the report
+    LEFT_OUT_BECAUSE   why it cannot be run here, or None
     install()          brings it under ~/.cache/dogwood/apps, from a registry
     run(address)       uses the database at that URL, which is new and empty: {step: (outcome, answer or message)}
 
@@ -21,6 +22,31 @@ import urllib.parse
 HERE = pathlib.Path(__file__).resolve().parent
 INSTALLED = pathlib.Path.home() / ".cache/dogwood/apps"
 ANSWER_BYTES_MAX = 20_000
+ORDER = ["drizzle", "typeorm", "kysely", "node_pg_migrate", "golang_migrate", "river", "flyway", "liquibase", "hibernate", "redmine"]
+
+
+def address_of(port, name):
+    """The URL of a new database of a server on this machine."""
+    import psycopg
+
+    with psycopg.connect(host="127.0.0.1", port=port, user="postgres", dbname="postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return f"postgresql://postgres@127.0.0.1:{port}/{name}?sslmode=disable"
+
+
+def without(*programs):
+    """Why an application is left out that wants these programs, or None."""
+    missing = [program for program in programs if not shutil.which(program)]
+    return f"not installed: {', '.join(missing)}" if missing else None
+
+
+def without_node():
+    """Why an application of Node is left out: its libraries want a Node that Debian 12 has not."""
+    return without("node", "npm") or (None if node_version() >= 20 else f"Node {node_version()} is older than 20")
+
+
+def node_version():
+    return int(subprocess.run(["node", "-p", "process.versions.node"], stdout=subprocess.PIPE, text=True).stdout.split(".")[0] or 0)
 
 
 def laid(name, *pieces):

@@ -4,6 +4,7 @@ import shutil
 import tools
 
 TITLE, VERSION = "TypeORM", "1.1.1"
+LEFT_OUT_BECAUSE = tools.without_node()
 
 
 def install():

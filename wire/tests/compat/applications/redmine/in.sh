@@ -3,6 +3,6 @@ set -e
 here=$(dirname "$(readlink -f "$0")")
 cd "$here"
 mkdir -p upper work
-mount -t overlay overlay -o "lowerdir=$here/tree/usr:/usr,upperdir=$here/upper,workdir=$here/work" /usr
+mount -t overlay overlay -o "lowerdir=$here/tree/usr:/usr,upperdir=$here/upper,workdir=$here/work,userxattr" /usr
 cd /usr/share/redmine
 exec "$@"
