@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-compare compat refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-compare compat refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -143,11 +143,16 @@ bench-nexmark: build install-bench
 	cargo build --release --locked --manifest-path benches/peers/Cargo.toml --target-dir "$(CARGO_TARGET_DIR)/peers"
 	$(call run_bench,nexmark)
 
+# What sessions do beside reading and writing, PostgreSQL 15 beside Dogwood: unnamed statements, temporary tables, psql, connections, NOTIFY.
+bench-sessions: build install-test
+	@"$(VENV)/bin/python" benches/sessions.py --json "$(CARGO_TARGET_DIR)/bench-sessions.json" $(ARGUMENTS)
+
 # What a change costs a statement: `make bench-compare OLD=FILE`, a binary of before, in turn with what stands here.
 bench-compare: build install-test
 	@"$(VENV)/bin/python" benches/compare.py "$(OLD)" "$(DOGWOOD)" $(ARGUMENTS)
 
-# Other people's tests against PostgreSQL 15 and against Dogwood, and the table of the documents: `make compat SUITES="asyncpg django"`.
+# Other people's tests and applications on PostgreSQL 15 and on Dogwood, and the tables of the documents: `make compat SUITES="asyncpg django"`,
+# `SUITES=applications` for these alone, `SUITES=wagtail` for one.
 compat: build install-test
 	@command -v mvn >/dev/null || { $(call install_debian,maven default-jdk-headless); }
 	@"$(VENV)/bin/python" wire/tests/compat/compat.py $(SUITES) --write

@@ -217,7 +217,7 @@ fn check_index(
         let (row_key, row) = item?;
         let datums = shape.unpack(&row);
         let Some(value) = shape.index_value(index, &datums) else { continue };
-        if index.unique && shape.values(&index.columns, &datums).is_some() && !values.insert(value.clone()) {
+        if shape.is_unique_in(index, &datums) && !values.insert(value.clone()) {
             findings.index(shape.table(), index, "two rows have one value, though it is unique");
         }
         let stored = match shape.key_form {
@@ -246,7 +246,7 @@ fn check_index(
 fn check_foreign_keys(view: &LayeredSnapshot, shape: &TableShape, findings: &mut Findings) -> Result<(), SqlError> {
     let table = shape.table();
     let mut targets = Vec::with_capacity(table.foreign_keys.len());
-    for foreign_key in &table.foreign_keys {
+    for foreign_key in table.foreign_keys.iter().filter(|key| !key.constraint.not_valid) {
         let target = view.shape(foreign_key.target)?.clone();
         let name = &foreign_key.constraint.name;
         match target.unique_index(&foreign_key.target_columns).map(|index| index.id) {

@@ -21,6 +21,7 @@ mod notifications;
 mod ordered_indexes;
 pub mod path;
 pub mod plan;
+mod positioned;
 mod prepared;
 pub mod result_columns;
 mod statement;
@@ -592,17 +593,6 @@ impl Session {
             });
         }
         Ok(true)
-    }
-
-    /// At COMMIT, holdable cursors take their rows with them.
-    fn hold_cursors(&mut self) -> Result<(), SqlError> {
-        self.cursors.open.values_mut().filter(|cursor| cursor.declared.hold).try_for_each(Cursor::hold_rows)
-    }
-
-    /// The end of a transaction closes its cursors, but those held over a commit.
-    fn close_cursors(&mut self, committed: bool) {
-        self.cursors.open.retain(|_, cursor| committed && cursor.declared.hold);
-        self.cursors.subscribed.clear();
     }
 
     /// The catalog as this session sees it: published, or with its own transaction's DDL.

@@ -219,6 +219,9 @@ pub struct ConstraintName {
     pub initially_deferred: bool,
     /// The constraint's own OID (`pg_constraint.oid`).
     pub id: Id,
+    /// NOT VALID: rows that were there when it was added may break it.
+    #[serde(default)]
+    pub not_valid: bool,
 }
 
 /// CHECK (expression).

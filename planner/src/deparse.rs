@@ -56,7 +56,7 @@ const INDENT: usize = 4;
 /// A cast that PostgreSQL's tree has not: its function takes any type there.
 fn is_unseen(cast: &crate::scalar::cast::Cast) -> bool {
     match &cast.method {
-        CastMethod::Print | CastMethod::ToJson | CastMethod::TypeOf => true,
+        CastMethod::Print | CastMethod::ToJson | CastMethod::TypeOf | CastMethod::Pairs(_) => true,
         CastMethod::Output => !cast.explicit,
         CastMethod::Elements(inner) => is_unseen(inner),
         CastMethod::Relabel

@@ -16,6 +16,7 @@ use crate::parse::{ParsedStatement, Statement};
 use crate::physical::MaintainedPlan;
 use crate::plan::{InsertPlan, Query, RowChecks, WithPlan, WritePlan};
 use crate::resolve::ddl::{DdlPlan, Labels, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
+use crate::resolve::positioned::CursorTables;
 use crate::resolve::statement::{ExpressionUse, check_expression, resolve_arguments};
 use crate::resolve::view_query;
 use crate::resolve::{
@@ -41,8 +42,8 @@ pub enum Planned {
     CopyOut(Box<Planned>, CopyOptions),
     /// CREATE TABLE … AS a query.
     CreateTableAs(Box<CreateTableAs>, Arc<Query>),
-    /// DECLARE … CURSOR FOR a query.
-    Cursor(Box<DeclareCursor>, Arc<Query>),
+    /// DECLARE … CURSOR FOR a query, with the keys of its tables' rows behind its columns.
+    Cursor(Box<DeclareCursor>, Arc<Query>, CursorTables),
     /// SUBSCRIBE, within COPY.
     Subscribe(Arc<SubscribePlan>),
     /// DECLARE … CURSOR FOR SUBSCRIBE.
@@ -173,8 +174,8 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
             Planned::CopyIn(Arc::new(CopyInPlan { condition, ..plan }), options)
         }
         Resolved::CopyTo { what, options } => Planned::CopyOut(Box::new(plan_resolved(*what, catalog)?), options),
-        Resolved::DeclareCursor { cursor, what } => match plan_resolved(*what, catalog)? {
-            Planned::Query(query) => Planned::Cursor(cursor, query),
+        Resolved::DeclareCursor { cursor, what, tables } => match plan_resolved(*what, catalog)? {
+            Planned::Query(query) => Planned::Cursor(cursor, query, tables),
             Planned::Subscribe(plan) => Planned::SubscribeCursor(cursor, plan),
             _ => return Err(PlanError::unsupported("DECLARE CURSOR for anything but a query")),
         },

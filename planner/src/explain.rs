@@ -19,7 +19,7 @@ use crate::hir::{CteId, HirQuery, OutputColumn};
 use crate::lift::{KeyValues, Lifted, RankEnd, RankRange};
 use crate::lower::MirQuery;
 use crate::names::Names;
-use crate::plan::{Finishing, InsertPlan, LocalId, Plan, Query, WithPart, WithPlan, WritePlan};
+use crate::plan::{Finishing, InsertPlan, LocalId, LockingQuery, Plan, Query, WithPart, WithPlan, WritePlan};
 use column::{Columns, Leaf, all_over, chosen, ordered, over};
 use expression::{Phrase, Piece, Voice};
 use mir::bounds;
@@ -272,10 +272,11 @@ impl<'a> Text<'a> {
 
     /// A query, and the columns of its result.
     fn query(&mut self, query: &Query, outputs: &[OutputColumn]) -> Vec<Leaf> {
-        for (number, locking) in &query.locking {
+        for LockingQuery { number, query, groups } in &query.locking {
             let line = self.open();
-            self.lines[line].phrase = Phrase::of(format!("First, as locked_rows({number})"));
-            self.nested(|text| text.query(locking, &locking.columns));
+            let of_each = if groups.is_some() { " of each row" } else { "" };
+            self.lines[line].phrase = Phrase::of(format!("First{of_each}, as locked_rows({number})"));
+            self.nested(|text| text.query(query, &query.columns));
         }
         let finish = self.open();
         let locks: Vec<usize> = query.locks.iter().map(|_| self.nested(Self::open)).collect();

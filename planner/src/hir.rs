@@ -222,7 +222,31 @@ pub struct HirQuery {
     pub locks: Vec<RowLock>,
     /// Subqueries that lock rows, by number: each is run once, before the rest, in this order. `table_func::LOCKED_ROWS` gives
     /// the rows that it was left with.
-    pub locking: Vec<(usize, HirQuery)>,
+    pub locking: Vec<LockingQuery>,
+}
+
+/// A subquery that locks rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LockingQuery {
+    /// By which the rows that it was left with are asked for.
+    pub number: usize,
+    /// The query.
+    pub query: HirQuery,
+    /// Of a LATERAL one: whose rows they are.
+    pub groups: Option<LockGroups>,
+}
+
+/// The columns of a query that locks rows for each of several drivers, in this order; its rows are ordered by the drivers first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockGroups {
+    /// How many columns it gives.
+    pub outputs: usize,
+    /// How many say for whom a row is.
+    pub drivers: usize,
+    /// Whether the next one is their LIMIT.
+    pub limit: bool,
+    /// Whether the next one is their OFFSET.
+    pub offset: bool,
 }
 
 impl HirQuery {
@@ -468,6 +492,17 @@ pub struct UpdateHir {
     pub checks: RowChecksHir,
     /// Over [new physical row, row key, rest of the source's columns].
     pub returning: Option<ReturningHir>,
+    /// WHERE CURRENT OF
+    pub current_of: Option<CurrentOfHir>,
+}
+
+/// The row that a cursor stands on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CurrentOfHir {
+    /// Under which `table_func::ROWS_AT_HAND` reads it.
+    pub number: usize,
+    /// The cursor.
+    pub cursor: String,
 }
 
 /// `plan::DeletePlan` before lowering; source as for UPDATE.
@@ -479,6 +514,8 @@ pub struct DeleteHir {
     pub source: HirQuery,
     /// Over the source's columns.
     pub returning: Option<ReturningHir>,
+    /// WHERE CURRENT OF
+    pub current_of: Option<CurrentOfHir>,
 }
 
 /// `plan::MergePlan` before lowering; source as for UPDATE, with NULL for the row key where no row matches.

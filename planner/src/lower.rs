@@ -51,8 +51,9 @@ pub fn plan_query(hir: &HirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Re
     refuse_absent(&optimized)?;
     let mut planned = physical::query(optimized, catalog, forms)?;
     planned.acts = acts_in_transaction(hir);
-    for (number, locking) in &hir.locking {
-        planned.locking.push((*number, Arc::new(plan_query(locking, catalog, forms)?)));
+    for locking in &hir.locking {
+        let query = Arc::new(plan_query(&locking.query, catalog, forms)?);
+        planned.locking.push(plan::LockingQuery { number: locking.number, query, groups: locking.groups });
     }
     Ok(planned)
 }

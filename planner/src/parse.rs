@@ -6,7 +6,9 @@
 
 pub mod annotation;
 pub(crate) mod arbiter;
+mod call_forms;
 pub mod copy;
+pub(crate) mod current_of;
 mod database;
 pub mod definition;
 pub mod dialect;
@@ -14,15 +16,19 @@ mod explain_options;
 pub(crate) mod frame_exclusion;
 mod frame_offset;
 mod grammar;
+pub(crate) mod grouping_sets;
 mod guarded;
 mod index;
+pub(crate) mod join_alias;
 mod limits;
+mod literal_ends;
 pub mod literals;
 mod long_names;
 mod maintenance;
 pub(crate) mod no_columns;
 mod object;
 pub(crate) mod overriding;
+pub(crate) mod part;
 mod recursion_clause;
 mod routine;
 mod row_limit;
@@ -38,7 +44,9 @@ mod subscribe;
 mod table;
 mod table_change;
 mod table_command;
+pub(crate) mod table_sample;
 pub mod template;
+mod unicode_names;
 pub mod utility;
 mod view;
 mod whole_row;
@@ -79,12 +87,13 @@ pub fn parse(sql: &str) -> Result<Vec<ParsedStatement>, PlanError> {
         let last = significant.next_back().map_or(first, |token| token.span);
         let text = lines.slice(first.start, last.end);
         let offset = lines.characters_before(first.start) as u32;
-        let tokens = relocate(tokens, first, last);
-        let statement =
-            read_tokens(&Lines::new(text), tokens, |grammar| grammar.statement()).map_err(|mut error| {
-                error.position = error.position.map(|position| position + offset);
-                error
-            })?;
+        let (tokens, lines) = (relocate(tokens, first, last), Lines::new(text));
+        let read = literal_ends::refuse_junk(&tokens, &lines)
+            .and_then(|()| read_tokens(&lines, tokens, |grammar| grammar.statement()));
+        let statement = read.map_err(|mut error| {
+            error.position = error.position.map(|position| position + offset);
+            error
+        })?;
         statements.push(ParsedStatement { statement, text: text.to_string(), offset });
     }
     Ok(statements)
@@ -135,12 +144,16 @@ fn read_tokens<T>(
     read: impl FnOnce(&mut Grammar<'_, '_>) -> Result<T, PlanError>,
 ) -> Result<T, PlanError> {
     limits::check(&tokens)?;
+    let tokens = literal_ends::joined(unicode_names::rewritten(tokens, lines)?);
     recursion_clause::refuse(&tokens, lines)?;
     let tokens = no_columns::written_out(table_command::written_out(tokens, lines)?);
     let tokens = row_lock::rewritten(row_limit::rewritten(tokens, lines)?, lines)?;
     let (tokens, overriding) = overriding::taken_out(arbiter::taken_out(tokens));
+    let tokens = current_of::rewritten(part::rewritten(tokens));
     let tokens =
         whole_row::in_parentheses(star::rewritten(frame_exclusion::rewritten(frame_offset::rewritten(tokens))));
+    let tokens =
+        join_alias::rewritten(table_sample::rewritten(call_forms::rewritten(grouping_sets::rewritten(tokens))));
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));

@@ -3,7 +3,12 @@
 //! The same plan renders once (a one-shot over a snapshot) or for ever (a maintained view). Lookups name
 //! the index they read; joins name the side that is looked up in the leaves or arranged.
 
-use crate::hir::{OutputColumn, RowLock};
+mod with;
+
+pub use crate::hir::CurrentOfHir as CurrentOf;
+pub use with::{WithPart, WithPlan};
+
+use crate::hir::{LockGroups, OutputColumn, RowLock};
 use crate::names::Names;
 use crate::scalar::inverted::Asked;
 use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr, TableFunction, WindowCall};
@@ -385,6 +390,17 @@ pub enum MatchKind {
     Anti,
 }
 
+/// A subquery that locks rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LockingQuery {
+    /// By which the rows that it was left with are asked for.
+    pub number: usize,
+    /// The query.
+    pub query: Arc<Query>,
+    /// Of a LATERAL one: whose rows they are.
+    pub groups: Option<LockGroups>,
+}
+
 /// A SELECT, ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
@@ -397,7 +413,7 @@ pub struct Query {
     /// FOR UPDATE/SHARE, by columns of `plan`.
     pub locks: Vec<RowLock>,
     /// Subqueries that lock rows, by number, to be run before it in this order: `table_func::LOCKED_ROWS` reads what they give.
-    pub locking: Vec<(usize, Arc<Query>)>,
+    pub locking: Vec<LockingQuery>,
     /// It calls functions whose doing lasts until the transaction's end.
     pub acts: bool,
 }
@@ -463,6 +479,15 @@ impl WritePlan {
         }
     }
 
+    /// The row that it is about, if a cursor stands on that.
+    pub fn current_of(&self) -> Option<&CurrentOf> {
+        match self {
+            WritePlan::Update(plan) => plan.current_of.as_ref(),
+            WritePlan::Delete(plan) => plan.current_of.as_ref(),
+            WritePlan::Insert(_) | WritePlan::Merge(_) => None,
+        }
+    }
+
     /// RETURNING.
     pub fn returning(&self) -> Option<&Returning> {
         match self {
@@ -483,72 +508,6 @@ impl WritePlan {
             besides.extend(beside_condition.iter().chain(beside));
         }
         besides
-    }
-}
-
-/// A statement, and those in its WITH that write: all over one snapshot, each once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WithPlan {
-    /// In the order in which they are run: each after those whose rows it reads, and what nothing reads last.
-    pub parts: Vec<WithPart>,
-}
-
-/// One of them.
-#[derive(Clone, Debug, PartialEq)]
-pub enum WithPart {
-    /// A WITH query that writes.
-    Write {
-        /// Under which `table_func::RETURNED_ROWS` reads what it returns.
-        number: usize,
-        /// What it is called.
-        name: String,
-        /// What it does.
-        plan: Arc<WritePlan>,
-    },
-    /// The statement itself, if it reads.
-    Query(Arc<Query>),
-    /// The statement itself, if it writes.
-    Main(Arc<WritePlan>),
-}
-
-impl WithPart {
-    /// What gives its rows.
-    pub fn source(&self) -> &Query {
-        match self {
-            WithPart::Write { plan, .. } | WithPart::Main(plan) => plan.source(),
-            WithPart::Query(query) => query,
-        }
-    }
-
-    /// What it writes.
-    pub fn write(&self) -> Option<&Arc<WritePlan>> {
-        match self {
-            WithPart::Write { plan, .. } | WithPart::Main(plan) => Some(plan),
-            WithPart::Query(_) => None,
-        }
-    }
-}
-
-impl WithPlan {
-    /// The statement itself.
-    pub fn main(&self) -> &WithPart {
-        let main = self.parts.iter().find(|part| !matches!(part, WithPart::Write { .. }));
-        main.expect("there is one that is no WITH query")
-    }
-
-    /// The tables that it writes.
-    pub fn tables(&self) -> Vec<RelationId> {
-        self.parts.iter().filter_map(WithPart::write).map(|plan| plan.table()).collect()
-    }
-
-    /// The columns of its result.
-    pub fn columns(&self) -> Option<&[OutputColumn]> {
-        match self.main() {
-            WithPart::Query(query) => Some(&query.columns),
-            WithPart::Write { plan, .. } | WithPart::Main(plan) => {
-                plan.returning().map(|returning| returning.columns.as_slice())
-            }
-        }
     }
 }
 
@@ -630,6 +589,8 @@ pub struct UpdatePlan {
     pub checks: RowChecks,
     /// Over [new physical row, row key, rest of the source's columns].
     pub returning: Option<Returning>,
+    /// WHERE CURRENT OF
+    pub current_of: Option<CurrentOf>,
 }
 
 /// DELETE. Source as for UPDATE.
@@ -641,6 +602,8 @@ pub struct DeletePlan {
     pub source: Arc<Query>,
     /// Over the source's columns.
     pub returning: Option<Returning>,
+    /// WHERE CURRENT OF
+    pub current_of: Option<CurrentOf>,
 }
 
 /// MERGE. Source as for UPDATE; its row key is NULL where a row of the data source matches none.

@@ -21,22 +21,31 @@ mod expr;
 mod from;
 mod from_function;
 mod group;
+mod group_by;
 mod identity;
 pub(crate) mod index_key;
 pub(crate) mod index_predicate;
 mod insert;
+mod io_call;
 pub(crate) mod kept_text;
+mod lateral_lock;
 mod levels;
 mod limit;
+#[cfg(test)]
+mod listed_functions;
 mod literals;
 pub mod maintainable;
 mod merge;
+mod named;
 mod names;
 mod naming;
 mod operator;
 mod outputs;
+mod part;
 mod position;
+pub mod positioned;
 mod query;
+mod records;
 mod recursion;
 mod returned;
 mod row_literals;
@@ -47,6 +56,7 @@ mod set_operation;
 mod special_syntax;
 pub mod statement;
 mod subquery;
+mod table_sample;
 mod ties;
 pub mod types;
 mod unlockable;
@@ -69,7 +79,7 @@ pub(crate) use view::{shown_definition, view_query};
 
 use crate::catalog::{Catalog, Scope, SearchPath};
 use crate::error::PlanError;
-use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirQuery, OutputColumn};
+use crate::hir::{CteId, Hir, HirColumn, HirExpr, LockingQuery, OutputColumn};
 use position::Positions;
 use repr::{ColumnType, Datum, RelationId, ScalarType, poll};
 use scope::Frame;
@@ -222,10 +232,18 @@ struct Nesting {
 struct RowLocks {
     /// Whether tables of the FROM clause at hand come with their row keys.
     with_row_keys: bool,
+    /// Whether the SELECT that is resolved next is a cursor's, whose row keys are wanted.
+    for_cursor: bool,
+    /// The table that it reads, if its rows are that table's.
+    cursor_tables: Vec<RelationId>,
     /// The lock clauses of the SELECT at hand, which cover the subqueries in its FROM.
     clauses: Vec<sqlparser::ast::LockClause>,
     /// Subqueries that lock rows, by number; none where one has turned out to be read by nobody.
-    subqueries: Vec<Option<HirQuery>>,
+    subqueries: Vec<Option<LockingQuery>>,
+    /// What stands left of the FROM item at hand, one for each join around it; there if that is LATERAL and locks rows.
+    lefts: Vec<Option<Hir>>,
+    /// Those of the subqueries that are LATERAL, while the SELECT around them is read.
+    laterals: Vec<lateral_lock::LateralLock>,
 }
 
 /// Views that the statement reads.

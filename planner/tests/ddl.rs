@@ -142,6 +142,31 @@ fn declaration_errors() {
 }
 
 #[test]
+fn what_is_made_of_other_columns_tells_no_rows_apart() {
+    let index = |columns: &str, select: &str| {
+        let table = "CREATE TABLE amounts (id int, n int, b numeric)";
+        let view = format!("CREATE MATERIALIZED VIEW m AS SELECT DISTINCT {select} FROM amounts");
+        run(&Catalog::default(), &format!("{table}; {view}; CREATE UNIQUE INDEX ON m ({columns})"))
+    };
+    for (columns, select) in [
+        ("id, n", "concat(id, '-', n) AS x, id, n"),
+        ("id", "id + 1 AS x, 'y' AS y, id"),
+        ("id, x", "n AS x, id, n + id AS y"),
+    ] {
+        assert!(index(columns, select).is_ok(), "{select}");
+    }
+    for (columns, select) in [
+        ("id", "concat(id, '-', n) AS x, id"),
+        ("x", "id + 1 AS x, id"),
+        // 1.0 and 1.00 are equal and are written in two ways.
+        ("b", "b::text AS x, b"),
+        ("id", "(SELECT max(o.id) FROM amounts o WHERE o.n = amounts.n) AS x, id"),
+    ] {
+        assert_eq!(index(columns, select).err().map(|error| error.code), Some("0A000"), "{select}");
+    }
+}
+
+#[test]
 fn names_are_postgresqls() {
     let catalog = catalog(
         "CREATE TABLE u (id serial PRIMARY KEY, k text UNIQUE);

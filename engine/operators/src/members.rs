@@ -107,8 +107,8 @@ fn list(predicate: &ScalarExpr, eval: &EvalContext) -> Option<List> {
         let (ScalarExpr::Literal(_, repr::ColumnType { scalar, .. }) | ScalarExpr::Param(_, scalar)) = value else {
             return None;
         };
-        // Padding does not count in some, and parts can be NULL in others.
-        if matches!(scalar, ScalarType::Bpchar | ScalarType::Record(_) | ScalarType::Array(_)) {
+        // Padding or case does not count in some, and parts can be NULL in others.
+        if matches!(scalar, ScalarType::Bpchar | ScalarType::Citext | ScalarType::Record(_) | ScalarType::Array(_)) {
             return None;
         }
         shape::key_class(scalar)?;

@@ -119,15 +119,10 @@ fn type_text(column: &OutputColumn, name: &str, scope: Scope<'_>) -> Result<Stri
     };
     match element {
         ScalarType::Unknown => Ok(format!("text{suffix}")),
-        ScalarType::Enum(id) => {
-            let found = scope.catalog.enums.get(id);
-            let found = found.ok_or_else(|| SqlError::new("42704", format!("type with OID {id} does not exist")))?;
-            Ok(format!("{}{suffix}", scope.spelled_type(found)))
-        }
-        ScalarType::Void | ScalarType::Record(_) => {
+        ScalarType::Cstring | ScalarType::Void | ScalarType::Record(_) => {
             let shown = element.format_type(-1);
             Err(SqlError::new("42P16", format!("column \"{name}\" has pseudo-type {shown}")))
         }
-        _ => Ok(column.column_type.scalar.format_type(column.column_type.modifier)),
+        _ => Ok(scope.spelled_scalar(&column.column_type.scalar, column.column_type.modifier)),
     }
 }

@@ -5,6 +5,7 @@
 
 use planner::hir::OutputColumn;
 use planner::parse::utility::FetchDirection;
+use planner::resolve::positioned::CursorTables;
 use planner::scalar::ListedCursor;
 use repr::{CommitTime, Datum};
 use state::SqlError;
@@ -20,17 +21,29 @@ pub struct Declared {
     pub scroll: bool,
     /// WITH HOLD
     pub hold: bool,
+    /// Whether the transaction that declared it has committed.
+    pub held: bool,
     /// BINARY
     pub binary: bool,
     /// In microseconds since 2000-01-01.
     pub at: i64,
 }
 
+/// Whose rows a cursor gives.
+#[derive(Clone, Default)]
+pub struct RowsOf {
+    /// Their tables: the row keys stand behind its columns.
+    pub tables: CursorTables,
+    /// How many rows of the transaction had moved when it was opened.
+    pub moved_before: usize,
+}
+
 /// An open cursor.
 pub struct Cursor {
     columns: Arc<[OutputColumn]>,
     rows: QueryRows,
-    /// The rows given so far, of a SCROLL cursor.
+    rows_of: RowsOf,
+    /// The rows given so far, of a SCROLL cursor; of another the last one's keys alone.
     seen: Vec<Vec<Datum>>,
     /// How it was declared: WITH HOLD outlives its transaction.
     pub declared: Declared,
@@ -45,12 +58,34 @@ pub struct Cursor {
 impl Cursor {
     /// Before the first row.
     pub fn new(columns: Arc<[OutputColumn]>, rows: QueryRows, declared: Declared, opened_at: CommitTime) -> Cursor {
-        Cursor { columns, rows, seen: Vec::new(), declared, opened_at, position: 0, end: None }
+        let rows_of = RowsOf::default();
+        Cursor { columns, rows, rows_of, seen: Vec::new(), declared, opened_at, position: 0, end: None }
+    }
+
+    /// With row keys behind its columns.
+    #[must_use]
+    pub fn of_tables(self, rows_of: RowsOf) -> Cursor {
+        Cursor { rows_of, ..self }
+    }
+
+    /// Whose rows it gives.
+    pub fn rows_of(&self) -> &RowsOf {
+        &self.rows_of
+    }
+
+    /// The keys of the row that it stands on, in the order of its tables; NULL for a table that has no part in it.
+    pub fn current_keys(&self) -> Option<&[Datum]> {
+        let row = match (self.is_on_row(), self.declared.scroll) {
+            (false, _) => return None,
+            (true, true) => self.seen.get(self.position - 1)?,
+            (true, false) => self.seen.last()?,
+        };
+        row.get(row.len() - self.rows_of.tables.tables.len()..)
     }
 
     /// As `pg_cursors` shows it.
     pub(crate) fn listed(&self, name: &str) -> ListedCursor {
-        let Declared { text, scroll, hold, binary, at } = self.declared.clone();
+        let Declared { text, scroll, hold, binary, at, .. } = self.declared.clone();
         ListedCursor { name: name.to_owned(), text: text.to_string(), hold, binary, scroll, made_at: at }
     }
 
@@ -112,7 +147,7 @@ impl Cursor {
             return Ok(());
         }
         self.check_scroll()?;
-        taken.push(self.seen[self.position - 1].clone());
+        taken.push(self.shown(&self.seen[self.position - 1]));
         Ok(())
     }
 
@@ -134,22 +169,21 @@ impl Cursor {
                 return Ok(());
             }
             if let Some(row) = self.seen.get(self.position) {
-                taken.iter_mut().for_each(|taken| taken.push(row.clone()));
+                taken.iter_mut().for_each(|taken| taken.push(self.shown(row)));
             } else {
-                let Some(row) = self.rows.next().transpose()? else {
+                let Some(mut row) = self.rows.next().transpose()? else {
                     self.end = Some(self.position);
                     self.position += 1;
                     self.rows = QueryRows::none();
                     return Ok(());
                 };
-                match (&mut taken, self.declared.scroll) {
-                    (Some(taken), true) => {
-                        taken.push(row.clone());
-                        self.seen.push(row);
-                    }
-                    (Some(taken), false) => taken.push(row),
-                    (None, true) => self.seen.push(row),
-                    (None, false) => {}
+                if self.declared.scroll {
+                    taken.iter_mut().for_each(|taken| taken.push(self.shown(&row)));
+                    self.seen.push(row);
+                } else {
+                    let keys = row.split_off(row.len() - self.rows_of.tables.tables.len());
+                    taken.iter_mut().for_each(|taken| taken.push(std::mem::take(&mut row)));
+                    self.last_keys(keys);
                 }
             }
             self.position += 1;
@@ -165,9 +199,21 @@ impl Cursor {
                 return Ok(());
             }
             let row = &self.seen[self.position - 1];
-            taken.iter_mut().for_each(|taken| taken.push(row.clone()));
+            taken.iter_mut().for_each(|taken| taken.push(self.shown(row)));
         }
         Ok(())
+    }
+
+    /// A row without what stands behind its columns.
+    fn shown(&self, row: &[Datum]) -> Vec<Datum> {
+        row[..row.len() - self.rows_of.tables.tables.len()].to_vec()
+    }
+
+    /// Keeps the keys of the row that it stands on, where no row is kept.
+    fn last_keys(&mut self, keys: Vec<Datum>) {
+        if !keys.is_empty() {
+            self.seen = vec![keys];
+        }
     }
 
     fn check_scroll(&self) -> Result<(), SqlError> {

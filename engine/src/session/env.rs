@@ -4,6 +4,7 @@ use crate::session::statements::Statements;
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, DatabaseId, SearchPath, Sequence};
 use planner::scalar::{Environment, ListedCursor, ListedSetting, ListedStatement, SessionActs};
+use repr::id::is_temporary;
 use repr::poll::Overseer;
 use repr::text::TextContext;
 use repr::{RelationId, SequenceId, ValueError};
@@ -216,6 +217,15 @@ pub struct ClientNames {
 const SLEEP_POLL: Duration = Duration::from_millis(10);
 
 impl StatementEnvironment {
+    /// 25006 for a sequence that others count by, too.
+    fn refuse_read_only(&self, sequence: SequenceId, what: &str) -> Result<(), ValueError> {
+        if self.modes.read_only && !is_temporary(sequence.0) {
+            let message = format!("cannot execute {what} in a read-only transaction");
+            return Err(ValueError::new("25006", message));
+        }
+        Ok(())
+    }
+
     fn sequence(&self, id: SequenceId) -> Result<&Arc<Sequence>, ValueError> {
         self.catalog.sequences.get(&id).ok_or_else(|| ValueError::new("42P01", "the sequence does not exist"))
     }
@@ -272,6 +282,7 @@ impl Environment for StatementEnvironment {
         self.client.backend
     }
     fn next_value(&self, sequence: SequenceId) -> Result<i64, ValueError> {
+        self.refuse_read_only(sequence, "nextval()")?;
         let value = self.database.sequences.next_value(self.sequence(sequence)?).map_err(value_error)?;
         let mut state = self.state.lock();
         state.taken.of.insert(sequence, value);
@@ -292,6 +303,7 @@ impl Environment for StatementEnvironment {
         taken.ok_or_else(|| ValueError::new("55000", "lastval is not yet defined in this session"))
     }
     fn set_value(&self, sequence: SequenceId, value: i64, is_called: bool) -> Result<(), ValueError> {
+        self.refuse_read_only(sequence, "setval()")?;
         self.database.sequences.set_value(self.sequence(sequence)?, value, is_called).map_err(value_error)?;
         if is_called {
             let mut state = self.state.lock();

@@ -10,8 +10,8 @@
 
 use crate::session::Session;
 use operators::top_k;
-use planner::hir::{LockStrength, LockWait};
-use planner::plan::Query;
+use planner::hir::{LockGroups, LockStrength, LockWait};
+use planner::plan::{LockingQuery, Query};
 use planner::scalar::table_func::GivenRows;
 use planner::scalar::{EvalContext, ScalarExpr};
 use repr::{ColumnType, Datum, RelationId, RowKey, ScalarType};
@@ -100,10 +100,13 @@ impl Session {
         attempt: &mut LockAttempt<'_>,
     ) -> Result<(EvalContext, Option<Vec<Vec<Datum>>>), SqlError> {
         let mut context = self.eval_context(params.clone(), attempt.view.catalog());
-        for (number, locking) in &query.locking {
+        for LockingQuery { number, query, groups } in &query.locking {
             // EXPLAIN ANALYZE counts the operators of the query around it.
             let profile = self.statement.profile.take();
-            let rows = self.lock_rows(locking, &context, attempt);
+            let rows = match groups {
+                None => self.lock_rows(query, &context, attempt),
+                Some(groups) => self.lock_groups(query, groups, &context, attempt),
+            };
             self.statement.profile = profile;
             let rows = rows?;
             if attempt.taken.is_some() {
@@ -113,6 +116,46 @@ impl Session {
         }
         let rows = if query.locks.is_empty() { None } else { Some(self.lock_rows(query, &context, attempt)?) };
         Ok((context, rows))
+    }
+
+    /// Locks the rows of a LATERAL subquery, for each of those that they stand beside the first ones.
+    fn lock_groups(
+        &mut self,
+        query: &Query,
+        groups: &LockGroups,
+        context: &EvalContext,
+        attempt: &mut LockAttempt<'_>,
+    ) -> Result<Vec<Vec<Datum>>, SqlError> {
+        let rows = self.rows_with(&Arc::new(with_keys(query, None)), attempt.view.clone(), context.clone())?;
+        let transaction = self.transaction();
+        let mut kept = Vec::new();
+        let mut group: Option<Group> = None;
+        for row in rows {
+            let (mut row, keys) = parted(row?, query);
+            let bounds = row.split_off(groups.outputs + groups.drivers);
+            let drivers = &row[groups.outputs..];
+            let group = match &mut group {
+                Some(known) if known.drivers == drivers => known,
+                _ => group.insert(Group::begun(drivers, &bounds, groups, context)?),
+            };
+            if group.is_full() {
+                continue;
+            }
+            match lock_keys(transaction, query, &keys, &mut attempt.locked)? {
+                RowLockOutcome::Held => {
+                    group.held += 1;
+                    if group.held > group.skip {
+                        kept.push(row);
+                    }
+                }
+                RowLockOutcome::Skipped => {}
+                RowLockOutcome::Taken(name, mode) => {
+                    attempt.taken = Some((name, mode));
+                    return Ok(Vec::new());
+                }
+            }
+        }
+        Ok(kept)
     }
 
     /// Locks the rows of one query, from OFFSET's first to LIMIT's last.
@@ -159,6 +202,31 @@ impl Session {
     }
 }
 
+/// The group at hand of a LATERAL subquery's rows.
+struct Group {
+    /// For whom its rows are.
+    drivers: Vec<Datum>,
+    skip: usize,
+    /// How many are locked at most, those that are skipped over included.
+    wanted: Option<usize>,
+    held: usize,
+}
+
+impl Group {
+    fn begun(drivers: &[Datum], bounds: &[Datum], groups: &LockGroups, context: &EvalContext) -> Result<Group, SqlError> {
+        let bound = |place: usize| ScalarExpr::Literal(bounds[place].clone(), ColumnType::nullable(ScalarType::Int8));
+        let (limit, offset) = (groups.limit.then(|| bound(0)), groups.offset.then(|| bound(usize::from(groups.limit))));
+        let skip = top_k::offset(offset.as_ref(), context)?;
+        let limit = top_k::limit(limit.as_ref(), context)?;
+        let wanted = limit.map(|limit| if limit == 0 { 0 } else { limit.saturating_add(skip) });
+        Ok(Group { drivers: drivers.to_vec(), skip, wanted, held: 0 })
+    }
+
+    fn is_full(&self) -> bool {
+        self.wanted.is_some_and(|wanted| self.held >= wanted)
+    }
+}
+
 /// The query with the row keys that it locks by behind its columns, and the first rows of all.
 fn with_keys(query: &Query, rows_max: Option<usize>) -> Query {
     let mut asked = Query::clone(query);
@@ -178,7 +246,7 @@ fn parted(mut row: Vec<Datum>, query: &Query) -> (Vec<Datum>, Vec<Datum>) {
 
 /// The tables whose rows are locked: they stay what they are meanwhile.
 pub(super) fn tables(query: &Query) -> Vec<RelationId> {
-    let mut tables: Vec<RelationId> = query.locking.iter().flat_map(|(_, locking)| tables(locking)).collect();
+    let mut tables: Vec<RelationId> = query.locking.iter().flat_map(|locking| tables(&locking.query)).collect();
     tables.extend(query.locks.iter().map(|lock| lock.table));
     tables.sort_unstable();
     tables.dedup();
@@ -188,7 +256,7 @@ pub(super) fn tables(query: &Query) -> Vec<RelationId> {
 /// The clause by which a query locks rows, or a subquery of it.
 pub(super) fn clause(query: &Query) -> String {
     let strength = query.locks.first().map(|lock| lock.strength);
-    let below = || query.locking.iter().flat_map(|(_, locking)| &locking.locks).next().map(|lock| lock.strength);
+    let below = || query.locking.iter().flat_map(|locking| &locking.query.locks).next().map(|lock| lock.strength);
     strength.or_else(below).unwrap_or(LockStrength::Update).clause()
 }
 

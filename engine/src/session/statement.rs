@@ -4,7 +4,7 @@ use crate::response::{Response, RowStream, RowTag};
 use crate::session::Session;
 use crate::session::copy;
 use crate::session::copy::{CopyFormat, CopyIn};
-use crate::session::cursor::{Cursor, Declared};
+use crate::session::cursor::{Cursor, Declared, RowsOf};
 use crate::session::path::Path;
 use crate::session::plan::{CachedPlan, Prepared};
 use crate::session::result_columns::{ResultColumns, differ, result_changed, result_columns, returning};
@@ -15,6 +15,7 @@ use planner::catalog::Catalog;
 use planner::parse::utility::{CopyOptions, DeclareCursor};
 use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
+use planner::resolve::positioned::CursorTables;
 use planner::scalar::EvalContext;
 use planner::{MaintainedViews, Planned, PlannedStatement, SubscribePlan};
 use repr::id::is_temporary;
@@ -90,7 +91,9 @@ impl Session {
                 self.write_with(plan, params)
             }
             Planned::CopyIn(plan, options) => {
-                self.refuse_read_only("COPY FROM")?;
+                if !is_temporary(plan.insert.table.0) {
+                    self.refuse_read_only("COPY FROM")?;
+                }
                 self.transaction();
                 Ok(Response::CopyIn(Box::new(CopyIn::new(plan.clone(), options)?)))
             }
@@ -100,9 +103,9 @@ impl Session {
                 self.copy_out(what, options, format, params)
             }
             Planned::CreateTableAs(create, query) => self.create_table_as(create, query, params),
-            Planned::Cursor(declare, query) => {
+            Planned::Cursor(declare, query, tables) => {
                 self.ask_for_orders(&cached);
-                self.declare(declare, query, params, prepared.source())
+                self.declare(declare, (query, tables), params, prepared.source())
             }
             Planned::Subscribe(plan) => Ok(Response::Subscribed(Box::new(self.subscribe(plan, params)?), None)),
             Planned::SubscribeCursor(declare, plan) => self.declare_subscription(declare, plan, params),
@@ -225,12 +228,14 @@ impl Session {
     }
 
     pub(super) fn written(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Written, SqlError> {
-        self.refuse_read_only(verb(plan))?;
+        if !is_temporary(plan.table().0) {
+            self.refuse_read_only(verb(plan))?;
+        }
         self.may_write()?;
         let mark = self.transaction().mark();
         let targets = [plan.table()];
-        let what = (plan.source(), targets.as_slice());
-        let written = self.writing(what, &params, |writer, evaluation| dml::execute(writer, plan, evaluation));
+        let what = Writes { locking: plan.source(), targets: &targets, parts: vec![plan] };
+        let written = self.writing(&what, &params, |writer, evaluation| dml::execute(writer, plan, evaluation));
         if written.is_err() {
             self.transaction().undo_failed(mark);
         }
@@ -249,12 +254,13 @@ impl Session {
     /// Gives a write what it needs, once the rows stand still that subqueries lock; the tables that it writes.
     pub(super) fn writing<T>(
         &mut self,
-        (locking, targets): (&Query, &[RelationId]),
+        what: &Writes<'_>,
         params: &Arc<[Datum]>,
         write: impl FnOnce(&mut Writer<'_>, &Evaluation<'_>) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
         let patience = self.patience();
-        let given = self.locked_for(locking, params)?;
+        let given = self.locked_for(what.locking, params)?;
+        let given = self.current_rows(&what.parts, given)?;
         let context = EvalContext { given, ..self.eval_context(params.clone(), &self.catalog()) };
         let limits = self.limits(self.database.published.load().time);
         let profile = self.statement.profile.clone();
@@ -263,10 +269,11 @@ impl Session {
             Arc::new(Catalogs::new(&database, catalog, context))
         };
         let evaluation = Evaluation { limits: &limits, system: &system, profile: profile.as_ref() };
-        let noted = targets.iter().any(|target| is_temporary(target.0)).then(|| self.transaction().note_personal());
+        let noted =
+            what.targets.iter().any(|target| is_temporary(target.0)).then(|| self.transaction().note_personal());
         let mut writer = Writer::new(self.transaction(), context, patience);
         let written = write(&mut writer, &evaluation);
-        self.taint(targets, noted);
+        self.taint(what.targets, noted);
         written
     }
 
@@ -283,7 +290,7 @@ impl Session {
     fn declare(
         &mut self,
         declare: &DeclareCursor,
-        query: &Arc<Query>,
+        (query, tables): (&Arc<Query>, &CursorTables),
         params: Arc<[Datum]>,
         text: &str,
     ) -> Result<Response, SqlError> {
@@ -305,15 +312,17 @@ impl Session {
         self.transaction();
         let opened_at = self.database.published.load().time;
         let rows = self.query_rows(query, params)?;
-        let columns = query.columns.as_slice().into();
+        let columns = query.columns[..query.columns.len() - tables.tables.len()].into();
+        let rows_of = RowsOf { tables: tables.clone(), moved_before: self.transaction().pending.moved.len() };
         let declared = Declared {
             text: text.into(),
             scroll: declare.scroll == Some(true),
             hold: declare.hold,
+            held: false,
             binary: declare.binary,
             at: self.statement.started,
         };
-        let cursor = Cursor::new(columns, rows, declared, opened_at);
+        let cursor = Cursor::new(columns, rows, declared, opened_at).of_tables(rows_of);
         self.transaction().pending.cursors.push(declare.name.clone());
         self.cursors.open.insert(declare.name.clone(), cursor);
         Ok(Response::Complete("DECLARE CURSOR".into()))
@@ -394,6 +403,16 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// What a statement writes.
+pub(super) struct Writes<'w> {
+    /// The query whose subqueries lock rows.
+    pub(super) locking: &'w Query,
+    /// The tables.
+    pub(super) targets: &'w [RelationId],
+    /// The writes that it is made of.
+    pub(super) parts: Vec<&'w WritePlan>,
 }
 
 pub(super) fn verb(plan: &WritePlan) -> &'static str {

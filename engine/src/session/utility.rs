@@ -2,6 +2,7 @@
 //! DDL, and the commands that have nothing to do here.
 
 use crate::response::{Response, RowStream, RowTag, text_rows};
+use crate::session::cursor::Cursor;
 use crate::session::env::RESTORING;
 use crate::session::plan::{self, Prepared};
 use crate::session::result_columns::text_columns;
@@ -418,6 +419,18 @@ impl Session {
                 complete("DISCARD TEMP")
             }
         }
+    }
+
+    /// At COMMIT, holdable cursors take their rows with them.
+    pub(super) fn hold_cursors(&mut self) -> Result<(), SqlError> {
+        self.cursors.open.values_mut().filter(|cursor| cursor.declared.hold).try_for_each(Cursor::hold_rows)
+    }
+
+    /// The end of a transaction closes its cursors, but those held over a commit.
+    pub(super) fn close_cursors(&mut self, committed: bool) {
+        self.cursors.open.retain(|_, cursor| cursor.declared.hold && (committed || cursor.declared.held));
+        self.cursors.open.values_mut().for_each(|cursor| cursor.declared.held = true);
+        self.cursors.subscribed.clear();
     }
 
     fn fetch(&mut self, fetch: &Fetch) -> Result<Response, SqlError> {

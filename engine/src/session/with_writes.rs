@@ -8,9 +8,10 @@
 
 use crate::response::{Response, RowStream, RowTag};
 use crate::session::Session;
-use crate::session::statement::{verb, written_response};
+use crate::session::statement::{Writes, verb, written_response};
 use planner::plan::{WithPart, WithPlan};
 use repr::Datum;
+use repr::id::is_temporary;
 use state::SqlError;
 use state::answer::QueryRows;
 use std::sync::Arc;
@@ -31,20 +32,26 @@ impl Session {
 
     /// What the statement itself did, or its rows.
     pub(super) fn with_written(&mut self, plan: &WithPlan, params: Arc<[Datum]>) -> Result<Written, SqlError> {
-        self.refuse_read_only(match plan.main() {
-            WithPart::Query(_) => "SELECT",
-            WithPart::Main(main) | WithPart::Write { plan: main, .. } => verb(main),
-        })?;
+        if !plan.tables().iter().all(|table| is_temporary(table.0)) {
+            self.refuse_read_only(match plan.main() {
+                WithPart::Query(_) => "SELECT",
+                WithPart::Main(main) | WithPart::Write { plan: main, .. } => verb(main),
+            })?;
+        }
         self.may_write()?;
         let mark = self.transaction().mark();
         let targets = plan.tables();
+        let moved = self.transaction().pending.moved.len();
         let written = loop {
-            let what = (plan.main().source(), targets.as_slice());
-            let written = self.writing(what, &params, |writer, evaluation| dml::execute_with(writer, plan, evaluation));
+            let parts = plan.parts.iter().filter_map(WithPart::write).map(|part| &**part).collect();
+            let what = Writes { locking: plan.main().source(), targets: &targets, parts };
+            let written =
+                self.writing(&what, &params, |writer, evaluation| dml::execute_with(writer, plan, evaluation));
             if !self.transaction().end_shared_snapshot() {
                 break written;
             }
             self.transaction().roll_back_to(mark);
+            self.transaction().pending.moved.truncate(moved);
             self.patience().check()?;
         };
         if written.is_err() {

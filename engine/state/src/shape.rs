@@ -301,7 +301,8 @@ impl TableShape {
         let (mut bytes, mut nulls) = (Vec::with_capacity(index.columns.len() * 10), 0);
         for column in &index.columns {
             nulls += usize::from(encode(&mut bytes, *column));
-            if nulls > 0 && self.key_form == KeyForm::Hashed && (!index.nulls || nulls == index.columns.len()) {
+            let left_out = !index.declared.nulls_not_distinct && (!index.nulls || nulls == index.columns.len());
+            if nulls > 0 && self.key_form == KeyForm::Hashed && left_out {
                 return None;
             }
         }
@@ -379,6 +380,11 @@ impl TableShape {
                 datum => Some(datum.clone()),
             })
             .collect()
+    }
+    /// Whether an index lets no second row stand that is equal to this one in its columns.
+    pub fn is_unique_in(&self, index: &Index, datums: &[Datum]) -> bool {
+        let has_null = || index.columns.iter().any(|column| datums[*column].is_null());
+        index.unique && (index.declared.nulls_not_distinct || !has_null())
     }
     /// One of the table's indexes.
     #[expect(clippy::should_implement_trait, reason = "an index of SQL, no place in a list")]

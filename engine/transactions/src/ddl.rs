@@ -435,8 +435,7 @@ impl SchemaChange<'_> {
                     continue;
                 }
             }
-            if index.unique
-                && shape.values(&index.columns, &row).is_some()
+            if shape.is_unique_in(index, &row)
                 && let Some(value) = shape.index_value(index, &row)
                 && !seen.insert(value)
             {

@@ -18,7 +18,10 @@ pub(crate) fn values_text(shape: &TableShape, columns: &[ColumnIndex], values: &
     let texts: Vec<String> = columns
         .iter()
         .zip(values)
-        .map(|(column, value)| text::format(value, &column.column_type.scalar, &context))
+        .map(|(column, value)| match value {
+            Datum::Null => "null".to_owned(),
+            value => text::format(value, &column.column_type.scalar, &context),
+        })
         .collect();
     format!("Key ({})=({})", names.join(", "), texts.join(", "))
 }

@@ -3,7 +3,10 @@
 //! READ COMMITTED takes a fresh snapshot a statement, REPEATABLE READ one for all. It never touches storage
 //! but through a reader, and reaches the commit thread once, at COMMIT.
 
+mod moved;
 mod temporary;
+
+pub use moved::Moved;
 
 use crate::commit::{self, Committed, Outcome, PreparedCommit};
 use crate::database::Database;
@@ -37,6 +40,7 @@ struct Savepoint {
     deferred: usize,
     constraint_modes: usize,
     cursors: usize,
+    moved: usize,
 }
 
 /// REPEATABLE READ's snapshot.
@@ -138,6 +142,8 @@ pub struct Pending {
     /// Constraint checks put off to COMMIT; while there are savepoints, those that were done early too: what is rolled back
     /// may have been what they needed.
     pub deferred: Vec<DeferredCheck>,
+    /// Rows that have other keys since, or are gone, in order, while there are cursors that may stand on them.
+    pub moved: Vec<Moved>,
     /// What SET CONSTRAINTS said, in order: names (`None` is ALL), deferred or not.
     pub constraint_modes: Vec<(Option<Vec<String>>, bool)>,
 }
@@ -488,11 +494,13 @@ impl Transaction {
             deferred: self.pending.deferred.len(),
             constraint_modes: self.pending.constraint_modes.len(),
             cursors: self.pending.cursors.len(),
+            moved: self.pending.moved.len(),
         });
     }
-    /// RELEASE SAVEPOINT. The savepoint's place among those that there were.
+    /// RELEASE SAVEPOINT. The savepoint's place among those that there were. READ ONLY was for what stood under it.
     pub fn release_savepoint(&mut self, name: &str) -> Result<usize, SqlError> {
         let position = self.find_savepoint(name)?;
+        self.modes.read_only = self.pending.savepoints[position].modes.read_only;
         self.pending.savepoints.truncate(position);
         Ok(position)
     }
@@ -512,12 +520,13 @@ impl Transaction {
     /// ROLLBACK TO SAVEPOINT. Its place among the savepoints, and the cursors declared since, which go with it.
     pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<(usize, Vec<String>), SqlError> {
         let position = self.find_savepoint(name)?;
-        let Savepoint { mark, locks, modes, deferred, constraint_modes, cursors, .. } =
+        let Savepoint { mark, locks, modes, deferred, constraint_modes, cursors, moved, .. } =
             self.pending.savepoints[position];
         self.roll_back_to(mark);
         self.release_since(locks);
         self.modes = modes;
         self.pending.deferred.truncate(deferred);
+        self.pending.moved.truncate(moved);
         self.pending.constraint_modes.truncate(constraint_modes);
         self.pending.savepoints.truncate(position + 1);
         Ok((position, self.pending.cursors.split_off(cursors)))

@@ -8,7 +8,7 @@ pub mod foreign_key;
 mod merge;
 pub mod unique;
 
-use crate::transaction::Transaction;
+use crate::transaction::{Moved, Transaction};
 use foreign_key::{DeferredCheck, KeyGone, ParentNeeded};
 use planner::plan::RowChecks;
 use planner::scalar::EvalContext;
@@ -34,6 +34,8 @@ pub struct Writer<'a> {
     pub patience: Patience,
     checks: Checks,
     row_checks: HashMap<RelationId, Arc<RowChecks>>,
+    /// How many rows had moved before.
+    moved_before: usize,
     /// Rows that were inserted, changed or deleted, where a statement has several parts: no other one changes them again.
     changed: Option<HashSet<(RelationId, RowKey)>>,
 }
@@ -58,6 +60,13 @@ pub struct RowUpdate {
     pub after: Vec<Datum>,
 }
 
+/// Whether keys are the same to look at: 0 and -0 are equal, and a reference follows from one to the other.
+fn is_same_image(one: &[Datum], other: &[Datum]) -> bool {
+    let has_one_image =
+        |datum: &Datum| matches!(datum, Datum::Int2(_) | Datum::Int4(_) | Datum::Int8(_) | Datum::Text(_));
+    one == other && (one.iter().all(has_one_image) || Row::pack(one) == Row::pack(other))
+}
+
 const CASCADE_DEPTH_MAX: usize = 1_000;
 /// Of a table whose columns have never changed.
 const SCHEMA_VERSION_FIRST: u32 = 1;
@@ -66,6 +75,7 @@ impl<'a> Writer<'a> {
     /// For one statement.
     pub fn new(transaction: &'a mut Transaction, context: EvalContext, patience: Patience) -> Self {
         Writer {
+            moved_before: transaction.pending.moved.len(),
             transaction,
             context,
             patience,
@@ -83,6 +93,15 @@ impl<'a> Writer<'a> {
     /// Whether a part of the statement has changed that row.
     pub(crate) fn has_changed(&self, relation: RelationId, row_key: &RowKey) -> bool {
         self.changed.as_ref().is_some_and(|changed| changed.contains(&(relation, row_key.clone())))
+    }
+
+    /// A row has another key now, or none: the cursors that stand on it follow.
+    fn note_move(&mut self, relation: RelationId, from: &RowKey, to: Option<&RowKey>) {
+        let pending = &mut self.transaction.pending;
+        if !pending.cursors.is_empty() {
+            let (statement, from, to) = (self.moved_before, from.clone(), to.cloned());
+            pending.moved.push(Moved { statement, relation, from, to });
+        }
     }
 
     fn note_change(&mut self, relation: RelationId, row_key: &RowKey) {
@@ -241,11 +260,12 @@ impl<'a> Writer<'a> {
             if subject.is_some() {
                 self.transaction.overlay_mut().set_subject(relation, update.row_key.clone(), None);
             }
-            moving.push((new_key, &update.after, subject));
+            moving.push((&update.row_key, new_key, &update.after, subject));
         }
-        for (new_key, after, subject) in moving {
+        for (old_key, new_key, after, subject) in moving {
             self.place_row(shape, &new_key, after)?;
             self.note_change(relation, &new_key);
+            self.note_move(relation, old_key, Some(&new_key));
             if subject.is_some() {
                 // The person stays the same: µDB and key follow the row to its new key.
                 self.transaction.overlay_mut().set_subject(relation, new_key, subject);
@@ -257,6 +277,7 @@ impl<'a> Writer<'a> {
     /// Removes a locked row.
     pub fn delete_row(&mut self, shape: &Arc<TableShape>, row_key: &RowKey, row: &[Datum]) -> Result<(), SqlError> {
         self.note_change(shape.id(), row_key);
+        self.note_move(shape.id(), row_key, None);
         self.set(shape, row_key, None)?;
         if shape.table().data_subject {
             self.transaction.overlay_mut().set_subject(shape.id(), row_key.clone(), None);
@@ -385,7 +406,7 @@ impl<'a> Writer<'a> {
             let columns = &referrer.foreign_key.target_columns;
             let Some(old) = shape.values(columns, before) else { continue };
             let new = after.map(|after| columns.iter().map(|column| after[*column].clone()).collect::<Vec<_>>());
-            if new.as_ref() != Some(&old) {
+            if !new.as_ref().is_some_and(|new| is_same_image(new, &old)) {
                 self.checks.gone.push(KeyGone { target: shape.id(), referrer: referrer.clone(), old, new });
             }
         }
@@ -399,7 +420,7 @@ impl<'a> Writer<'a> {
         after: &[Datum],
     ) -> Result<(), SqlError> {
         for index in shape.table().indexes.iter().filter(|index| index.unique) {
-            if shape.values(&index.columns, after).is_none() {
+            if !shape.is_unique_in(index, after) {
                 continue;
             }
             // The primary key has no index value: its key is locked as the row.

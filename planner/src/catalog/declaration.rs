@@ -13,6 +13,9 @@ pub struct IndexDeclaration {
     pub columns: Vec<IndexColumn>,
     /// INCLUDE
     pub include: Vec<ColumnIndex>,
+    /// NULLS NOT DISTINCT: two rows that are NULL in the same columns are alike, too.
+    #[serde(default)]
+    pub nulls_not_distinct: bool,
     /// WHERE: rows for which it is not true do not stand in the index.
     #[serde(default)]
     pub predicate: Option<IndexPredicate>,

@@ -131,6 +131,11 @@ impl Catalog {
         self.databases.iter().find(|(_, found)| found.name == name).map(|(id, _)| *id)
     }
 
+    /// Whether an extension was created in a database.
+    pub(crate) fn has_extension(&self, database: DatabaseId, name: &str) -> bool {
+        self.databases.get(&database).map_or(&self.extensions, |found| &found.extensions).contains_key(name)
+    }
+
     /// The database that a schema is of.
     pub fn database_of(&self, namespace: NamespaceId) -> DatabaseId {
         self.namespaces.get(&namespace).map_or(DatabaseId::FIRST, |found| found.database)

@@ -7,7 +7,7 @@ use super::{Catalog, DatabaseId, EnumType, Index, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
 use crate::scalar::func::quote_identifier;
 use crate::system::{self, SystemRelation, schemas};
-use repr::{Id, IndexId, RelationId, SequenceId};
+use repr::{Id, IndexId, RelationId, ScalarType, SequenceId};
 use std::sync::{Arc, LazyLock};
 
 /// Where somebody looks for bare names.
@@ -349,6 +349,47 @@ impl<'a> Scope<'a> {
         match schema {
             Some(schema) => self.catalog.enum_in(self.namespace_in(database, schema)?, name),
             None => self.path.searched().iter().find_map(|namespace| self.catalog.enum_in(*namespace, name)),
+        }
+    }
+
+    /// The type of that name that somebody created: an enum or an extension's, or the array over one.
+    pub(crate) fn created_type<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<ScalarType> {
+        let before = before.into();
+        let plain = self.enum_type(before, name).map(|found| ScalarType::Enum(found.id));
+        let array = || Some(ScalarType::Enum(self.enum_type(before, name.strip_prefix('_')?)?.id).array());
+        plain.or_else(array).or_else(|| self.extension_type(before, name))
+    }
+
+    /// The type of that name that an extension has, which stands in `public`. Kept texts were read when it was there.
+    fn extension_type(self, before: Qualifier<'_>, name: &str) -> Option<ScalarType> {
+        let (found, extension) = ScalarType::of_extension(name)?;
+        if self.path.is_of_kept_texts() {
+            return before.schema.is_none_or(|schema| schema == "public").then_some(found);
+        }
+        let public = self.catalog.namespace_by_name(self.path.home, "public")?;
+        let is_seen = match before.schema {
+            Some(schema) => self.namespace_in(before.database, schema) == Some(public),
+            None => self.path.searched().contains(&public),
+        };
+        (is_seen && self.catalog.has_extension(self.path.home, extension)).then_some(found)
+    }
+
+    /// Whether the bare name of an extension's type means it.
+    pub(crate) fn sees_extension_type(self, scalar: &ScalarType) -> bool {
+        self.created_type(None, &scalar.type_name()).as_ref() == Some(scalar)
+    }
+
+    /// A type as SQL must spell it to be found, with its modifier.
+    pub fn spelled_scalar(self, scalar: &ScalarType, modifier: i32) -> String {
+        match scalar {
+            ScalarType::Enum(id) => {
+                self.catalog.enums.get(id).map_or_else(|| id.to_string(), |found| self.spelled_type(found))
+            }
+            ScalarType::Array(element) => format!("{}[]", self.spelled_scalar(element, modifier)),
+            other if other.extension().is_some() && !self.sees_extension_type(other) => {
+                format!("public.{}", other.format_type(modifier))
+            }
+            other => other.format_type(modifier),
         }
     }
 

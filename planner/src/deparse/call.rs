@@ -75,10 +75,23 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
 
     fn infix(&mut self, whole: &ScalarExpr<C>, left: &ScalarExpr<C>, symbol: &str, right: &ScalarExpr<C>) {
         self.operand(whole, across(symbol, left));
-        self.out.push(' ');
-        self.out.push_str(symbol);
-        self.out.push(' ');
+        self.symbol(symbol, left);
         self.operand(whole, across(symbol, right));
+    }
+
+    /// A symbol between blanks, with the schema of an extension's where its bare name does not mean it.
+    fn symbol(&mut self, symbol: &str, left: &ScalarExpr<C>) {
+        let scalar = left.scalar_type(&|column| self.spelling.column_type(column));
+        let name = match scalar.extension() {
+            Some(_) => self.spelling.type_name(&ColumnType::nullable(scalar)),
+            None => String::new(),
+        };
+        match name.rsplit_once('.') {
+            Some((schema, _)) if !symbol.starts_with("IS ") => {
+                self.out.push_str(&format!(" OPERATOR({schema}.{symbol}) "));
+            }
+            Some(_) | None => self.out.push_str(&format!(" {symbol} ")),
+        }
     }
 
     /// An operator's operand. PostgreSQL has no operators of `character varying`: it takes it as text.
@@ -123,7 +136,8 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
     ) {
         self.enclosed(|writer| {
             writer.operand(whole, left);
-            writer.out.push_str(&format!(" {} {quantifier} (", operator.name));
+            writer.symbol(operator.name, left);
+            writer.out.push_str(&format!("{quantifier} ("));
             let of_varchar = ScalarType::Array(Box::new(ScalarType::Varchar));
             if array.scalar_type(&|column| writer.spelling.column_type(column)) == of_varchar {
                 writer.as_text(array, &ScalarType::Array(Box::new(ScalarType::Text)));

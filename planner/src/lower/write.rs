@@ -47,11 +47,13 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
             assignments: assignments(&update.assignments)?,
             checks: plan_checks(&update.checks)?,
             returning: returning(update.returning.as_ref(), catalog, forms)?,
+            current_of: update.current_of.clone(),
         }),
         WriteHir::Delete(delete) => WritePlan::Delete(DeletePlan {
             table: delete.table,
             source: Arc::new(super::plan_query(&delete.source, catalog, forms)?),
             returning: returning(delete.returning.as_ref(), catalog, forms)?,
+            current_of: delete.current_of.clone(),
         }),
         WriteHir::Merge(merge) => WritePlan::Merge(MergePlan {
             table: merge.table,

@@ -126,7 +126,10 @@ pub enum ColumnConstraintKind {
     /// PRIMARY KEY
     PrimaryKey,
     /// UNIQUE
-    Unique,
+    Unique {
+        /// NULLS NOT DISTINCT
+        nulls_not_distinct: bool,
+    },
     /// CHECK (expression)
     Check(SqlText),
     /// REFERENCES [ONLY], OWNED_BY, OWNS, ACCESSED_BY, ACCESSES
@@ -176,6 +179,8 @@ pub struct TableConstraint {
     pub not_valid: bool,
     /// INCLUDE (columns), of keys.
     pub include: Vec<Identifier>,
+    /// NULLS NOT DISTINCT, of UNIQUE.
+    pub nulls_not_distinct: bool,
     /// 1-based character position.
     pub position: u32,
 }

@@ -293,7 +293,7 @@ impl Dialect for DogwoodDialect {
         !begins_what_follows(*keyword) && POSTGRES.is_column_alias(keyword, parser)
     }
     fn is_select_item_alias(&self, explicit: bool, keyword: &Keyword, parser: &mut Parser) -> bool {
-        // A lock's clause begins with it.
+        // What follows the list begins with it.
         (explicit || !begins_what_follows(*keyword)) && POSTGRES.is_select_item_alias(explicit, keyword, parser)
     }
     fn is_table_factor(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
@@ -311,13 +311,13 @@ impl Dialect for DogwoodDialect {
         identifier: &sqlparser::ast::Ident,
         parts: &[sqlparser::ast::ObjectNamePart],
     ) -> bool {
-        POSTGRES.is_identifier_generating_function_name(identifier, parts)
+        super::part::is_call(identifier) || POSTGRES.is_identifier_generating_function_name(identifier, parts)
     }
 }
 
-/// Words that are no name without AS: a row lock's, and those that begin the next element of CREATE SCHEMA.
+/// Words that are no name without AS: a row lock's, ON CONFLICT's, and those that begin the next element of CREATE SCHEMA.
 fn begins_what_follows(keyword: Keyword) -> bool {
-    matches!(keyword, Keyword::FOR | Keyword::CREATE | Keyword::GRANT)
+    matches!(keyword, Keyword::FOR | Keyword::ON | Keyword::CREATE | Keyword::GRANT)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
-//! A frame's offset that begins with a string and is cast, of which sqlparser reads the string alone.
+//! A frame's offset that begins with a string, which sqlparser takes for an interval, and of a cast reads no more than that.
 //!
-//! Done on tokens: what is cast stands in parentheses then.
+//! Done on tokens: it stands in parentheses then.
 //! ```text
 //! RANGE '1 day'::interval PRECEDING   ─▶   RANGE ('1 day'::interval) PRECEDING
+//! RANGE 'inf' PRECEDING               ─▶   RANGE ('inf') PRECEDING
 //! ```
 
 use super::grammar::is_word;
@@ -29,7 +30,7 @@ pub(super) fn rewritten(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-/// Where a string begins that a cast stands behind, if that is all there is behind what opens a frame's bound.
+/// Where a string begins, maybe with a cast behind it, if that is all there is behind what opens a frame's bound.
 fn cast_string(before: &[TokenWithSpan]) -> Option<usize> {
     const OPENS: [&str; 5] = ["BETWEEN", "AND", "RANGE", "ROWS", "GROUPS"];
     // A type's name with its modifiers is short.
@@ -42,7 +43,7 @@ fn cast_string(before: &[TokenWithSpan]) -> Option<usize> {
         start = Some(place);
     }
     let start = start?;
-    let next = before[start + 1..].iter().find(|token| !is_blank(token))?;
+    let next = before[start + 1..].iter().find(|token| !is_blank(token));
     let is_string = matches!(before[start].token, Token::SingleQuotedString(_));
-    (is_string && next.token == Token::DoubleColon).then_some(start)
+    (is_string && next.is_none_or(|next| next.token == Token::DoubleColon)).then_some(start)
 }

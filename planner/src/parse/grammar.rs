@@ -189,20 +189,12 @@ impl Grammar<'_, '_> {
     fn not_taken(&self, before: Option<&TokenWithSpan>, token: &TokenWithSpan) -> PlanError {
         let is = is_word;
         let after = |text: &str| before.is_some_and(|before| is(before, text));
-        let refusal = if after("CURRENT") && is(token, "OF") {
-            PlanError::unsupported("WHERE CURRENT OF a cursor")
-        } else if after("ROWS") && is(token, "FROM") {
+        let refusal = if after("ROWS") && is(token, "FROM") {
             PlanError::unsupported("ROWS FROM")
-        } else if token.token == Token::LBracket && self.word_was_first("UPDATE") {
-            PlanError::unsupported("UPDATE of one element of an array")
         } else {
             return syntax_error(self.lines, token);
         };
         refusal.at(Some(self.position_of(&token.span)))
-    }
-
-    fn word_was_first(&self, text: &str) -> bool {
-        matches!(&self.parser.token_at(0).token, Token::Word(word) if word.value.eq_ignore_ascii_case(text))
     }
 
     /// Runs one of sqlparser's own methods.

@@ -49,8 +49,17 @@ fn follows_target(before: &[TokenWithSpan]) -> bool {
     let visible: Vec<&TokenWithSpan> = before.iter().filter(|token| !is_blank(token)).collect();
     let into = (1..visible.len()).rev().find(|&place| is_word(visible[place], "INTO"));
     let Some(into) = into.filter(|&into| is_word(visible[into - 1], "INSERT")) else { return false };
-    let mut depth = 0_usize;
+    let (mut depth, mut subscripts) = (0_usize, 0_usize);
     let mut nested_or_name = |token: &TokenWithSpan| match token.token {
+        Token::LBracket => {
+            subscripts += 1;
+            depth == 1
+        }
+        Token::RBracket => {
+            subscripts = subscripts.wrapping_sub(1);
+            depth == 1
+        }
+        _ if subscripts > 0 => true,
         Token::LParen => {
             depth += 1;
             depth == 1

@@ -227,9 +227,9 @@ impl Grammar<'_, '_> {
             self.index_parameters()?;
             ColumnConstraintKind::PrimaryKey
         } else if self.eat(&["UNIQUE"]) {
-            self.nulls_distinct()?;
+            let nulls_not_distinct = self.nulls_not_distinct();
             self.index_parameters()?;
-            ColumnConstraintKind::Unique
+            ColumnConstraintKind::Unique { nulls_not_distinct }
         } else if self.eat(&["CHECK"]) {
             let check = self.parenthesized_expression()?;
             self.eat(&["NO", "INHERIT"]);
@@ -275,13 +275,13 @@ impl Grammar<'_, '_> {
         Ok(false)
     }
 
-    fn nulls_distinct(&mut self) -> Result<(), PlanError> {
-        if self.words_are(&["NULLS", "NOT", "DISTINCT"]) {
-            let position = self.position();
-            return Err(PlanError::unsupported("NULLS NOT DISTINCT").at(Some(position)));
+    /// NULLS [NOT] DISTINCT
+    pub(super) fn nulls_not_distinct(&mut self) -> bool {
+        if self.eat(&["NULLS", "NOT", "DISTINCT"]) {
+            return true;
         }
         self.eat(&["NULLS", "DISTINCT"]);
-        Ok(())
+        false
     }
 
     /// INCLUDE, WITH (…), USING INDEX TABLESPACE behind a key.
@@ -369,15 +369,15 @@ impl Grammar<'_, '_> {
 
     /// [NOT] DEFERRABLE, INITIALLY DEFERRED | IMMEDIATE
     pub(super) fn timing(&mut self) -> Result<Timing, PlanError> {
-        let mut timing = Timing::default();
+        let (mut timing, mut never) = (Timing::default(), false);
         loop {
             let position = self.position();
             if self.eat(&["DEFERRABLE"]) {
                 timing.deferrable = true;
             } else if self.eat(&["NOT", "DEFERRABLE"]) {
-                timing.deferrable = false;
+                (timing.deferrable, never) = (false, true);
             } else if self.eat(&["INITIALLY", "DEFERRED"]) {
-                (timing.deferrable, timing.initially_deferred) = (true, true);
+                (timing.deferrable, timing.initially_deferred) = (!never, true);
             } else if self.eat(&["INITIALLY", "IMMEDIATE"]) {
                 timing.initially_deferred = false;
             } else if timing.initially_deferred && !timing.deferrable {
@@ -393,11 +393,11 @@ impl Grammar<'_, '_> {
     pub(super) fn table_constraint(&mut self) -> Result<Option<TableConstraint>, PlanError> {
         let position = self.position();
         let name = if self.eat(&["CONSTRAINT"]) { Some(self.identifier()?) } else { None };
-        let mut include = Vec::new();
+        let (mut include, mut nulls_not_distinct) = (Vec::new(), false);
         let kind = if self.eat(&["PRIMARY", "KEY"]) {
             self.key(true, &mut include)?
         } else if self.eat(&["UNIQUE"]) {
-            self.nulls_distinct()?;
+            nulls_not_distinct = self.nulls_not_distinct();
             self.key(false, &mut include)?
         } else if self.eat(&["CHECK"]) {
             let check = self.parenthesized_expression()?;
@@ -421,7 +421,7 @@ impl Grammar<'_, '_> {
         if not_valid {
             timing = if timing == Timing::default() { self.timing()? } else { timing };
         }
-        Ok(Some(TableConstraint { name, kind, timing, not_valid, include, position }))
+        Ok(Some(TableConstraint { name, kind, timing, not_valid, include, nulls_not_distinct, position }))
     }
 
     fn key(&mut self, primary: bool, include: &mut Vec<Identifier>) -> Result<TableConstraintKind, PlanError> {

@@ -3,6 +3,8 @@
 use super::calls::{Call, VIRTUAL};
 use super::collate::{BY_KEY, derived};
 use super::levels::{expr_levels, shift_expr};
+use super::named::{add_named, behind_named, named as named_argument};
+use super::records::makes_records;
 use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
 use crate::catalog::Scope;
@@ -59,6 +61,31 @@ pub(super) fn function_name<'n>(name: &'n ObjectName, scope: Scope<'_>) -> Resul
         // What its views are built on, and pgjdbc asks with.
         "information_schema" if called.starts_with("_pg_") => Ok((called, ident)),
         _ => Err(PlanError::new("42883", format!("function {schema}.{called}() does not exist"))),
+    }
+}
+
+/// WITHIN GROUP is for aggregates over an ordered set, and those are nothing without it.
+fn check_within_group(function: &Function, name: &str, written: &WrittenArguments<'_>) -> Result<(), PlanError> {
+    let is_there = !function.within_group.is_empty();
+    match (registry::is_of_ordered_set(name), is_there) {
+        (true, false) => {
+            let message = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
+            Err(PlanError::new("42809", message))
+        }
+        (true, true) if !written.order_by.is_empty() => {
+            Err(PlanError::new("42601", "cannot use multiple ORDER BY clauses with WITHIN GROUP"))
+        }
+        (true, true) if written.distinct => Err(PlanError::new("42601", "cannot use DISTINCT with WITHIN GROUP")),
+        // What takes no such arguments is not found below.
+        (true, true) | (false, true | false) => Ok(()),
+    }
+}
+
+/// What was written for an argument.
+fn without_implicit_casts(expr: &HirExpr) -> &HirExpr {
+    match expr {
+        HirExpr::Cast { expr, cast, .. } if !cast.explicit => without_implicit_casts(expr),
+        other => other,
     }
 }
 
@@ -134,9 +161,22 @@ impl Resolver<'_> {
             return Err(without_a_window(function, name).at(position));
         }
         refuse_of_aggregates(function, name, &written)?;
+        if makes_records(name) && written.whole_rows.is_empty() {
+            return self.record_value(name, &written.args, position);
+        }
         let args = self.arguments(&written)?;
+        if let ("pg_collation_for", [arg]) = (name, args.as_slice()) {
+            return self.collation_for(arg);
+        }
+        if written.variadic
+            && let Some(last) = args.last()
+            && !last.is_unknown()
+            && last.scalar().element().is_none()
+        {
+            return Err(PlanError::new("42804", "VARIADIC argument must be an array"));
+        }
         if registry::is_table_function(name) && !registry::is_function(name) {
-            return self.set_call(name, args, position);
+            return self.set_call(name, args, None, position);
         }
         self.scalar_call(name, args, written.variadic)
     }
@@ -147,11 +187,16 @@ impl Resolver<'_> {
             Ok(found) => found,
             Err(error) => {
                 // `text(x)`, `date(x)`: a type's name over one argument is a cast.
+                // Not of a row to a text, which would be `row.name`.
                 if let [arg] = args.as_slice()
                     && let Some(scalar) = super::types::by_name(name, self.scope())
+                    && !(matches!(arg.scalar(), ScalarType::Record(_)) && scalar.is_string())
                 {
                     let to = ColumnType::nullable(scalar);
                     return self.cast(arg.clone(), &to, crate::scalar::cast::CastContext::Explicit);
+                }
+                if let Some(call) = self.io_call(name, &args)? {
+                    return Ok(call);
                 }
                 // `field(row)`.
                 if let [arg] = args.as_slice()
@@ -258,8 +303,10 @@ impl Resolver<'_> {
                 other => return Err(PlanError::unsupported(format!("\"{other}\" in a function call"))),
             }
         }
+        let mut named = Vec::new();
         for arg in &list.args {
             match arg {
+                FunctionArg::Unnamed(_) if !named.is_empty() => return Err(behind_named()),
                 FunctionArg::Unnamed(_) if written.variadic => {
                     return Err(PlanError::new("42601", "only the last argument can be VARIADIC"));
                 }
@@ -280,12 +327,12 @@ impl Resolver<'_> {
                     let parts = table.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
                     written.whole_rows.push((written.args.len() + written.whole_rows.len(), parts));
                 }
-                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
-                    return Err(PlanError::unsupported(format!("calling {name} with named arguments"))
-                        .hint("Give the arguments by position."));
-                }
+                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => named.push(
+                    named_argument(arg).ok_or_else(|| PlanError::new("42601", "syntax error at or near \"=>\""))?,
+                ),
             }
         }
+        add_named(name, &mut written.args, &named)?;
         Ok(written)
     }
 
@@ -419,6 +466,7 @@ impl Resolver<'_> {
         written: &WrittenArguments<'_>,
     ) -> Result<(AggregateCall<HirColumn>, usize, (Collation, bool)), PlanError> {
         let mut args = self.in_clause(Clause::AggregateArguments, |resolver| resolver.arguments(written))?;
+        check_within_group(function, name, written)?;
         if written.star && name != "count" {
             return Err(PlanError::new("42883", format!("function {name}() does not exist")));
         }
@@ -439,6 +487,10 @@ impl Resolver<'_> {
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
         let found = registry::resolve_aggregate(&name, &types)
             .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
+        if !within.is_empty() && !registry::is_of_ordered_set(found.function.name) {
+            let message = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
+            return Err(PlanError::new("42809", message));
+        }
         let mut args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
         let mut order_by = Vec::new();
         for (offset, (_, descending, nulls_first)) in within.iter().enumerate() {
@@ -487,7 +539,9 @@ impl Resolver<'_> {
             let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
             let typed = self.settle(typed)?;
             let (descending, nulls_first) = super::direction::direction(&item.options)?;
-            if written.distinct && !args.contains(&typed.expr) {
+            // An argument by what was written for it, whatever type it has become of.
+            let argument = args.iter().find(|arg| without_implicit_casts(arg) == &typed.expr);
+            if written.distinct && argument.is_none() {
                 return Err(PlanError::new(
                     "42P10",
                     "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
@@ -496,24 +550,37 @@ impl Resolver<'_> {
             if written.distinct {
                 self.refuse_keys(std::slice::from_ref(&typed), "an aggregate with DISTINCT")?;
             }
-            order_by.push((self.sort_key(typed)?.expr, descending, nulls_first));
+            let key = match argument.filter(|_| written.distinct) {
+                Some(argument) => argument.clone(),
+                None => self.sort_key(typed)?.expr,
+            };
+            order_by.push((key, descending, nulls_first));
         }
         Ok(order_by)
     }
 
     /// The column that stands for a call over a frame; equal aggregates are one.
     pub(super) fn add_call(&mut self, frame_index: usize, call: Call) -> usize {
+        let clause = self.frames[frame_index].clause;
+        let chooses = matches!(clause, Clause::GroupBy | Clause::OrderBy | Clause::DistinctOn);
         let calls = &mut self.frames[frame_index].calls;
-        if let Call::Aggregate(_) = &call
-            && let Some(position) = calls.iter().position(|other| *other == call)
-        {
+        // A set that is grouped or ordered by is the one that was selected.
+        let may_be_one = matches!(call, Call::Aggregate(_)) || (chooses && matches!(call, Call::Set { .. }));
+        if may_be_one && let Some(position) = calls.iter().position(|other| *other == call) {
             return VIRTUAL + position;
         }
         calls.push(call);
         VIRTUAL + calls.len() - 1
     }
 
-    fn set_call(&mut self, name: &str, args: Vec<Typed>, position: Option<u32>) -> Result<Typed, PlanError> {
+    /// A set-returning function among expressions; `record` is its type where the call says that.
+    pub(super) fn set_call(
+        &mut self,
+        name: &str,
+        args: Vec<Typed>,
+        record: Option<&ScalarType>,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
         let found = registry::resolve_table_function(name, &types)
             .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
@@ -536,12 +603,16 @@ impl Resolver<'_> {
             }
             .at(position));
         }
-        let scalar = match found.columns.as_slice() {
+        let columns = match record {
+            Some(record) => vec![(name.to_owned(), record.clone())],
+            None => found.columns,
+        };
+        let scalar = match columns.as_slice() {
             [(_, only)] => only.clone(),
             several => ScalarType::Record(several.to_vec().into()),
         };
         let frame_index = self.frames.len() - 1;
-        let columns = found.columns.iter().map(|(_, scalar)| ColumnType::nullable(scalar.clone())).collect();
+        let columns = columns.into_iter().map(|(_, scalar)| ColumnType::nullable(scalar)).collect();
         let index = self.add_call(frame_index, Call::Set { function: found.function, args, columns });
         Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), scalar))
     }

@@ -13,14 +13,7 @@ use repr::{Collation, ColumnType, Datum, ScalarType};
 impl Resolver<'_> {
     /// A type's name for messages, enums by their names.
     pub(super) fn type_label(&self, scalar: &ScalarType) -> String {
-        match scalar {
-            ScalarType::Enum(id) => {
-                let found = self.catalog.enums.get(id);
-                found.map_or_else(|| registry::type_name(scalar), |found| self.scope().spelled_type(found))
-            }
-            ScalarType::Array(element) => format!("{}[]", self.type_label(element)),
-            other => registry::type_name(other),
-        }
+        self.scope().spelled_scalar(scalar, -1)
     }
 
     /// The type that `$index+1` has so far.
@@ -48,7 +41,12 @@ impl Resolver<'_> {
     }
 
     /// As `to`, if a cast exists in that context; errors are those of parameters only.
-    fn try_coerce(&mut self, typed: &Typed, to: &ColumnType, context: CastContext) -> Result<Option<Typed>, PlanError> {
+    pub(super) fn try_coerce(
+        &mut self,
+        typed: &Typed,
+        to: &ColumnType,
+        context: CastContext,
+    ) -> Result<Option<Typed>, PlanError> {
         if to.scalar == ScalarType::Unknown
             || (typed.column_type.scalar == to.scalar
                 && (to.modifier == -1 || to.modifier == typed.column_type.modifier))

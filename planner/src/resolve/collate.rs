@@ -92,7 +92,21 @@ pub(super) fn for_type(
         return Err(PlanError::unsupported(format!("collation \"{name}\" of type {label}"))
             .hint("Arrays of text are ordered by code points, as COLLATE \"C\" does."));
     }
+    refuse_citext(scalar, found)?;
     Ok(found)
+}
+
+/// The order of citext is that of code points, of texts in lower case.
+///
+/// # Errors
+/// 0A000.
+fn refuse_citext(scalar: &ScalarType, collation: Collation) -> Result<(), PlanError> {
+    if *scalar != ScalarType::Citext || !collation::has_keys(collation) {
+        return Ok(());
+    }
+    let name = collation::quoted(collation);
+    Err(PlanError::unsupported(format!("collation {name} of type citext"))
+        .hint("Cast it to text: lower(value::text) COLLATE … ignores case too."))
 }
 
 impl Resolver<'_> {
@@ -116,6 +130,23 @@ impl Resolver<'_> {
         let differs = [found, typed.column_type.collation].into_iter().any(collation::has_keys);
         let typed = if self.as_shown || differs { named(typed, found)? } else { typed };
         Ok(typed.of_collation((found, true)))
+    }
+
+    /// `COLLATION FOR (value)`: the name of its collation, which does not ask for the value itself.
+    pub(super) fn collation_for(&self, value: &Typed) -> Result<Typed, PlanError> {
+        let text = |value| Typed::literal(value, ScalarType::Text);
+        if value.is_unknown() {
+            return Ok(text(Datum::Null));
+        }
+        if !value.is_collatable() {
+            let message = format!("collations are not supported by type {}", self.type_label(value.scalar()));
+            return Err(PlanError::new("42804", message));
+        }
+        Ok(text(match value.column_type.collation {
+            Collation::INDETERMINATE => Datum::Null,
+            Collation::DEFAULT if *value.scalar() == ScalarType::Name => Datum::text("\"C\""),
+            collation => Datum::text(collation::quoted(collation)),
+        }))
     }
 
     /// A call of what was found for these arguments: it has their collation.
@@ -189,6 +220,7 @@ impl Resolver<'_> {
     }
 
     fn key(&mut self, typed: Typed, collation: Collation) -> Result<Typed, PlanError> {
+        refuse_citext(typed.scalar(), collation)?;
         let nullable = typed.column_type.nullable;
         let text = self.coerce(Typed { expr: without_name(typed.expr), ..typed }, &ScalarType::Text)?;
         let oid = Typed::literal(Datum::Oid(collation.0), ScalarType::Oid);

@@ -26,6 +26,7 @@ mod rewrite;
 mod routine;
 mod schema;
 mod sequence;
+mod validity;
 mod view;
 
 pub use finish::pending_tables;

@@ -2,7 +2,8 @@
 
 use super::operator::{Field, row_items};
 use super::outputs::{Limits, Outputs};
-use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible, fold};
+use super::part::Assignee;
+use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible};
 use super::select::Target;
 use super::updatable::ViewWrite;
 use super::write_subquery::computed_beside;
@@ -228,95 +229,85 @@ impl Resolver<'_> {
         written: &[Assignment],
         width: usize,
     ) -> Result<Assignments, PlanError> {
-        let mut assigned: Vec<(ColumnIndex, Typed)> = Vec::new();
+        let mut assigned: Vec<(Assignee, Typed)> = Vec::new();
         let mut rows: Vec<Typed> = Vec::new();
         for assignment in written {
             match &assignment.target {
                 AssignmentTarget::ColumnName(name) => {
-                    let index = self.assigned_column(table, name)?;
-                    let value = self.assigned_value(table, index, &assignment.value)?;
-                    assigned.push((index, value));
+                    let target = self.assignee(table, name)?;
+                    let value = self.assigned_value(table, &target, &assignment.value)?;
+                    assigned.push((target, value));
                 }
                 AssignmentTarget::Tuple(names) => {
-                    let columns = names.iter().map(|name| self.assigned_column(table, name));
-                    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+                    let mut targets = Vec::with_capacity(names.len());
+                    for name in names {
+                        targets.push(self.assignee(table, name)?);
+                    }
                     let Expr::Subquery(query) = super::expr::unnested(&assignment.value) else {
-                        assigned.extend(self.assigned_row(table, &columns, &assignment.value)?);
+                        let values = self.assigned_row(table, &targets, &assignment.value)?;
+                        assigned.extend(targets.into_iter().zip(values));
                         continue;
                     };
                     let position = self.position_of(&assignment.value);
                     let row = self.row_subquery(query)?;
                     let source = Typed::column(width + rows.len(), row.column_type.clone());
                     rows.push(row);
-                    assigned.extend(self.assigned_fields(table, &columns, source, position)?);
+                    let values = self.assigned_fields(table, &targets, source, position)?;
+                    assigned.extend(targets.into_iter().zip(values));
                 }
             }
         }
-        for (place, (index, _)) in assigned.iter().enumerate() {
-            if assigned[..place].iter().any(|(earlier, _)| earlier == index) {
-                let name = &table.columns[*index].name;
-                return Err(PlanError::new("42601", format!("multiple assignments to same column \"{name}\"")));
-            }
-        }
-        Ok(Assignments { rows, columns: assigned })
+        Ok(Assignments { rows, columns: self.whole_columns(table, assigned)? })
     }
 
-    /// The values of several columns from one row, of as many fields.
+    /// The values of several targets from one row, of as many fields.
     fn assigned_fields(
         &mut self,
         table: &Table,
-        columns: &[ColumnIndex],
+        targets: &[Assignee],
         row: Typed,
         position: Option<u32>,
-    ) -> Result<Vec<(ColumnIndex, Typed)>, PlanError> {
+    ) -> Result<Vec<Typed>, PlanError> {
         let ScalarType::Record(fields) = row.scalar() else { return Err(wrong_count()) };
-        if fields.len() != columns.len() {
+        if fields.len() != targets.len() {
             return Err(wrong_count().at(position));
         }
-        let mut assigned = Vec::with_capacity(columns.len());
-        for (place, &index) in columns.iter().enumerate() {
-            let column = &table.columns[index];
-            self.check_assigned(column)?;
+        let mut values = Vec::with_capacity(targets.len());
+        for (place, target) in targets.iter().enumerate() {
+            self.check_assigned(&table.columns[target.index])?;
             let value = self.field_at(row.clone(), place)?;
-            assigned.push((index, self.assign(value, &column.column_type, &column.name, None)?));
+            values.push(self.assign_to(table, target, value, None)?);
         }
-        Ok(assigned)
+        Ok(values)
     }
 
     /// The same from a row that is written as such.
-    fn assigned_row(
-        &mut self,
-        table: &Table,
-        columns: &[ColumnIndex],
-        written: &Expr,
-    ) -> Result<Vec<(ColumnIndex, Typed)>, PlanError> {
+    fn assigned_row(&mut self, table: &Table, targets: &[Assignee], written: &Expr) -> Result<Vec<Typed>, PlanError> {
         let position = self.position_of(written);
         let items = row_items(written).ok_or_else(|| {
             PlanError::new("0A000", "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")
                 .at(position)
         })?;
-        let mut values = Vec::with_capacity(columns.len());
+        let mut values = Vec::with_capacity(targets.len());
         for field in items {
-            let index = *columns.get(values.len()).ok_or_else(|| wrong_count().at(position))?;
+            let target = targets.get(values.len()).ok_or_else(|| wrong_count().at(position))?;
             match field {
-                Field::Value(expr) => values.push(self.assigned_value(table, index, expr)?),
+                Field::Value(expr) => values.push(self.assigned_value(table, target, expr)?),
                 starred => {
                     let fields = self.several_fields(&starred)?;
-                    if fields.len() > columns.len() - values.len() {
+                    if fields.len() > targets.len() - values.len() {
                         return Err(wrong_count().at(position));
                     }
-                    for (&index, typed) in columns[values.len()..].iter().zip(&fields) {
-                        let column = &table.columns[index];
-                        let typed = typed.clone();
-                        values.push(self.assign(typed, &column.column_type, &column.name, position)?);
+                    for (target, typed) in targets[values.len()..].iter().zip(fields) {
+                        values.push(self.assign_to(table, target, typed, position)?);
                     }
                 }
             }
         }
-        if values.len() != columns.len() {
+        if values.len() != targets.len() {
             return Err(wrong_count().at(position));
         }
-        Ok(columns.iter().copied().zip(values).collect())
+        Ok(values)
     }
 
     /// A subquery's one row as a composite value: NULL without a row, 21000 for two.
@@ -329,30 +320,15 @@ impl Resolver<'_> {
         Ok(Typed::new(HirExpr::Column(crate::hir::HirColumn::Scalar(Box::new(relation))), scalar))
     }
 
-    fn assigned_column(&self, table: &Table, name: &ObjectName) -> Result<ColumnIndex, PlanError> {
-        let [part] = name.0.as_slice() else {
-            let first = name.0.first().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-            return Err(PlanError::new(
-                "42703",
-                format!("column \"{first}\" of relation \"{}\" does not exist", table.name),
-            )
-            .hint("SET target columns cannot be qualified with the relation name."));
-        };
-        let Some(ident) = part.as_ident() else {
-            return Err(PlanError::new("42601", format!("syntax error at or near \"{name}\"")));
-        };
-        self.written_column(table, &fold(ident), self.at(ident.span))
-    }
-
-    fn assigned_value(&mut self, table: &Table, index: ColumnIndex, written: &Expr) -> Result<Typed, PlanError> {
-        let column = &table.columns[index];
+    fn assigned_value(&mut self, table: &Table, target: &Assignee, written: &Expr) -> Result<Typed, PlanError> {
         if is_default(written) {
-            return self.default_value(table, index);
+            target.check_default()?;
+            return self.default_value(table, target.index);
         }
-        self.check_assigned(column)?;
+        self.check_assigned(&table.columns[target.index])?;
         let position = self.position_of(written);
         let typed = self.expr(written)?;
-        self.assign(typed, &column.column_type, &column.name, position)
+        self.assign_to(table, target, typed, position)
     }
 
     /// 428C9 for a column that takes DEFAULT only.

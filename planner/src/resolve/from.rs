@@ -3,11 +3,13 @@
 use super::build::conjunction;
 use super::identity::behind_its_columns;
 use super::levels::shift_hir;
+use super::query::locks;
 use super::scope::{Binding, Clause, Frame, FromItem, Presence, Source, Visibility, Visible, fold};
 use super::{Resolver, Typed, ViewUse};
 use crate::catalog::{Class, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, JoinKind};
+use crate::parse::join_alias;
 use crate::scalar::cast::select_common_type_for;
 use crate::system::SystemRelation;
 use repr::{ColumnType, RelationId};
@@ -61,8 +63,10 @@ pub(super) enum NamedRelation {
 impl Resolver<'_> {
     pub(super) fn from_clause(&mut self, items: &[TableWithJoins]) -> Result<FromItem, PlanError> {
         let floor = std::mem::replace(&mut self.nesting.lateral_floor, self.frames.len());
+        let lefts = std::mem::take(&mut self.row_locks.lefts);
         let result = self.from_items(items);
         self.nesting.lateral_floor = floor;
+        self.row_locks.lefts = lefts;
         result
     }
 
@@ -70,16 +74,31 @@ impl Resolver<'_> {
         let Some((first, rest)) = items.split_first() else { return Ok(FromItem::unit()) };
         let mut left = self.table_with_joins(first)?;
         for item in rest {
-            left = self.cross(left, item)?;
+            left = self.cross(left, item, 0)?;
         }
         Ok(left)
     }
 
-    /// `left, item`.
-    pub(super) fn cross(&mut self, left: FromItem, item: &TableWithJoins) -> Result<FromItem, PlanError> {
+    /// `left, item`. The first `hidden` columns are of the table that is written, to which LATERAL may not refer.
+    pub(super) fn cross(
+        &mut self,
+        left: FromItem,
+        item: &TableWithJoins,
+        hidden: usize,
+    ) -> Result<FromItem, PlanError> {
         let lateral = may_be_lateral(&item.relation) || item.joins.iter().any(|join| may_be_lateral(&join.relation));
-        let (right, used) = self.right_side(&left, lateral, |resolver| resolver.table_with_joins(item))?;
-        self.combine(left, right, JoinKind::Inner, &JoinConstraint::None, used)
+        let (right, used) = self.right_of(&left, &item.relation, |resolver| {
+            resolver.right_side(&left, lateral, |resolver| resolver.table_with_joins(item))
+        })?;
+        if let Some((_, position)) = used.iter().find(|(index, _)| *index < hidden) {
+            let name = left.tables.first().map_or("", |table| table.name.as_str());
+            return Err(invalid_reference(name)
+                .hint(format!(
+                    "There is an entry for table \"{name}\", but it cannot be referenced from this part of the query."
+                ))
+                .at(*position));
+        }
+        self.combine(left, right, JoinKind::Inner, &JoinConstraint::None, !used.is_empty())
     }
 
     fn table_with_joins(&mut self, item: &TableWithJoins) -> Result<FromItem, PlanError> {
@@ -104,35 +123,47 @@ impl Resolver<'_> {
             return Err(PlanError::new("42601", "a join needs ON, USING, NATURAL or CROSS"));
         }
         let lateral = may_be_lateral(&join.relation);
-        let (right, used) = self.right_side(&left, lateral, |resolver| resolver.factor(&join.relation))?;
-        if used && matches!(kind, JoinKind::Right | JoinKind::Full) {
+        let (right, used) = self.right_of(&left, &join.relation, |resolver| {
+            resolver.right_side(&left, lateral, |resolver| resolver.factor(&join.relation))
+        })?;
+        if !used.is_empty() && matches!(kind, JoinKind::Right | JoinKind::Full) {
             let name = left.tables.first().map_or("", |table| table.name.as_str());
-            return Err(PlanError::new(
-                "42P10",
-                format!("invalid reference to FROM-clause entry for table \"{name}\""),
-            )
-            .detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference."));
+            return Err(invalid_reference(name)
+                .detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference."));
         }
-        self.combine(left, right, kind, constraint, used)
+        self.combine(left, right, kind, constraint, !used.is_empty())
     }
 
-    /// Resolves what stands right of `left`; says whether it refers to it.
+    /// Resolves what stands right of `left`, which keeps that for an item that is LATERAL and locks rows.
+    fn right_of<T>(
+        &mut self,
+        left: &FromItem,
+        item: &TableFactor,
+        resolve: impl FnOnce(&mut Self) -> Result<T, PlanError>,
+    ) -> Result<T, PlanError> {
+        let locks = matches!(item, TableFactor::Derived { lateral: true, subquery, .. } if locks(subquery));
+        self.row_locks.lefts.push(locks.then(|| left.hir.clone()));
+        let result = resolve(self);
+        self.row_locks.lefts.pop();
+        result
+    }
+
+    /// Resolves what stands right of `left`; says where it refers to which of its columns.
     fn right_side(
         &mut self,
         left: &FromItem,
         lateral: bool,
         resolve: impl FnOnce(&mut Self) -> Result<FromItem, PlanError>,
-    ) -> Result<(FromItem, bool), PlanError> {
+    ) -> Result<(FromItem, Vec<(usize, Option<u32>)>), PlanError> {
         if !lateral {
-            return Ok((resolve(self)?, false));
+            return Ok((resolve(self)?, Vec::new()));
         }
         let frame = Frame { visibility: Visibility::LateralHidden, ..left.frame() };
         let (mut right, frame) = self.with_frame(frame, resolve)?;
-        let used = !frame.references.is_empty();
-        if !used {
+        if frame.references.is_empty() {
             shift_hir(&mut right.hir, 0, -1);
         }
-        Ok((right, used))
+        Ok((right, frame.references))
     }
 
     /// Resolves with the FROM items before it in sight.
@@ -188,19 +219,7 @@ impl Resolver<'_> {
             column.index += offset;
         }
         let shared = shared_names(&left, &right, constraint)?;
-        let mut conditions = Vec::new();
-        let mut pairs = Vec::new();
-        for name in &shared {
-            let left_column = using_column(&left.columns, name, "left")?.clone();
-            let right_column = using_column(&right.columns, name, "right")?.clone();
-            self.trace_read(left_column.origin);
-            self.trace_read(right_column.origin);
-            let left_side = Typed::column(left_column.index, left_column.column_type.clone());
-            let right_side = Typed::column(right_column.index, right_column.column_type.clone());
-            let equal = self.operate("=", left_side, right_side, None)?;
-            conditions.push(equal.expr);
-            pairs.push((left_column, right_column));
-        }
+        let (mut conditions, pairs) = self.equal_columns(&left, &right, &shared)?;
         if let JoinConstraint::On(condition) = constraint {
             conditions.extend(self.join_condition(&left, &right, condition)?);
         }
@@ -223,11 +242,40 @@ impl Resolver<'_> {
                 origin: column,
             });
         }
+        if let JoinConstraint::Using(names) = constraint
+            && let (Some(name), _) = join_alias::of(names)
+        {
+            let binding = Binding { source: Source::Using, ..Binding::of(name, columns.clone()) };
+            require_free_name(left.tables.iter().chain(&right.tables), &binding)?;
+            left.tables.push(binding);
+        }
         let is_shared = |column: &Visible| shared.contains(&column.name);
         columns.extend(left.columns.into_iter().filter(|column| !is_shared(column)));
         columns.extend(right.columns.into_iter().filter(|column| !is_shared(column)));
         left.tables.extend(right.tables);
         Ok(FromItem { hir, tables: left.tables, columns })
+    }
+
+    /// The conditions of USING, and the columns of both sides that they equate.
+    fn equal_columns(
+        &mut self,
+        left: &FromItem,
+        right: &FromItem,
+        shared: &[String],
+    ) -> Result<(Vec<HirExpr>, Vec<(Visible, Visible)>), PlanError> {
+        let mut conditions = Vec::new();
+        let mut pairs = Vec::new();
+        for name in shared {
+            let left_column = using_column(&left.columns, name, "left")?.clone();
+            let right_column = using_column(&right.columns, name, "right")?.clone();
+            self.trace_read(left_column.origin);
+            self.trace_read(right_column.origin);
+            let left_side = Typed::column(left_column.index, left_column.column_type.clone());
+            let right_side = Typed::column(right_column.index, right_column.column_type.clone());
+            conditions.push(self.operate("=", left_side, right_side, None)?.expr);
+            pairs.push((left_column, right_column));
+        }
+        Ok((conditions, pairs))
     }
 
     /// The condition that ON gives, over both sides.
@@ -296,18 +344,18 @@ impl Resolver<'_> {
 
     pub(super) fn factor(&mut self, factor: &TableFactor) -> Result<FromItem, PlanError> {
         match factor {
-            TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } => {
+            TableFactor::Table { name, alias, args: Some(args), with_ordinality, sample: None, .. } => {
                 let written: Vec<&FunctionArg> = args.args.iter().collect();
                 self.function_item(name, &written, *with_ordinality, alias.as_ref())
             }
             TableFactor::Table { name, alias, args: None, sample, version, with_ordinality: false, .. } => {
-                if sample.is_some() {
-                    return Err(PlanError::unsupported("TABLESAMPLE"));
-                }
                 if version.is_some() {
                     return Err(PlanError::unsupported("a table's past version"));
                 }
-                self.named_relation(name, alias.as_ref())
+                match sample {
+                    Some(sample) => self.sampled_relation(name, alias.as_ref(), sample),
+                    None => self.named_relation(name, alias.as_ref()),
+                }
             }
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
                 let Some(alias) = alias else {
@@ -337,12 +385,19 @@ impl Resolver<'_> {
                     }
                 }
             }
+            TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
+                Err(PlanError::new("42601", "syntax error at or near \"TABLESAMPLE\""))
+            }
             other => Err(PlanError::unsupported(format!("\"{other}\" in FROM"))),
         }
     }
 
     /// A table, catalog relation or CTE by name.
-    fn named_relation(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<FromItem, PlanError> {
+    pub(super) fn named_relation(
+        &mut self,
+        name: &ObjectName,
+        alias: Option<&TableAlias>,
+    ) -> Result<FromItem, PlanError> {
         let found = self.find_relation(name)?;
         let id = match &found {
             NamedRelation::Stored { id, is_system: false, .. } => Some(*id),
@@ -557,6 +612,10 @@ pub(super) fn aliased(mut binding: Binding, alias: Option<&TableAlias>) -> Resul
     Ok(binding)
 }
 
+fn invalid_reference(name: &str) -> PlanError {
+    PlanError::new("42P10", format!("invalid reference to FROM-clause entry for table \"{name}\""))
+}
+
 /// Whether an item could refer to those before it.
 fn may_be_lateral(factor: &TableFactor) -> bool {
     match factor {
@@ -602,13 +661,15 @@ pub(super) fn plain_column(expr: &HirExpr) -> Option<usize> {
 }
 
 fn require_distinct_names(left: &FromItem, right: &FromItem) -> Result<(), PlanError> {
-    for table in &right.tables {
-        if left.tables.iter().any(|other| {
-            other.name == table.name
-                && (other.schema == table.schema || other.schema.is_none() || table.schema.is_none())
-        }) {
-            return Err(PlanError::new("42712", format!("table name \"{}\" specified more than once", table.name)));
-        }
+    right.tables.iter().try_for_each(|table| require_free_name(left.tables.iter(), table))
+}
+
+fn require_free_name<'b>(mut others: impl Iterator<Item = &'b Binding>, table: &Binding) -> Result<(), PlanError> {
+    let clashes = |other: &Binding| {
+        other.name == table.name && (other.schema == table.schema || other.schema.is_none() || table.schema.is_none())
+    };
+    if others.any(clashes) {
+        return Err(PlanError::new("42712", format!("table name \"{}\" specified more than once", table.name)));
     }
     Ok(())
 }
@@ -616,7 +677,7 @@ fn require_distinct_names(left: &FromItem, right: &FromItem) -> Result<(), PlanE
 /// The names of the columns that USING or NATURAL equates.
 fn shared_names(left: &FromItem, right: &FromItem, constraint: &JoinConstraint) -> Result<Vec<String>, PlanError> {
     Ok(match constraint {
-        JoinConstraint::Using(names) => names.iter().map(using_name).collect::<Result<_, _>>()?,
+        JoinConstraint::Using(names) => join_alias::of(names).1.iter().map(using_name).collect::<Result<_, _>>()?,
         JoinConstraint::Natural => left
             .columns
             .iter()

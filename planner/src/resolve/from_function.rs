@@ -2,6 +2,8 @@
 
 use super::call::function_name;
 use super::from::aliased;
+use super::named::{add_named, behind_named, named as named_argument};
+use super::records::makes_records;
 use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible, fold};
 use super::{Resolver, Typed};
 use crate::catalog::Sequence;
@@ -13,7 +15,7 @@ use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, ObjectName, TableAlias};
 
 /// A function's rows, and the names and types of their columns.
-type FunctionRows = (Hir, Vec<(String, ColumnType)>);
+pub(super) type FunctionRows = (Hir, Vec<(String, ColumnType)>);
 
 impl Resolver<'_> {
     /// A function in FROM: set-returning, or one row.
@@ -27,17 +29,20 @@ impl Resolver<'_> {
         let (function, ident) = function_name(name, self.scope())?;
         let position = self.at(ident.span);
         let mut exprs: Vec<&Expr> = Vec::with_capacity(written.len());
+        let mut named = Vec::new();
         for arg in written {
             match arg {
+                FunctionArg::Unnamed(_) if !named.is_empty() => return Err(behind_named().at(position)),
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => exprs.push(expr),
                 FunctionArg::Unnamed(_) => {
                     return Err(PlanError::new("42601", "syntax error at or near \"*\"").at(position));
                 }
-                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
-                    return Err(PlanError::unsupported(format!("calling {function} with named arguments")).at(position));
-                }
+                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => named.push(
+                    named_argument(arg).ok_or_else(|| PlanError::new("42601", "syntax error at or near \"=>\""))?,
+                ),
             }
         }
+        add_named(&function, &mut exprs, &named).map_err(|error| error.at(position))?;
         let (hir, columns) = self
             .lateral(|resolver| {
                 let frame = Frame::default().clause(Clause::FromFunction);
@@ -97,6 +102,10 @@ impl Resolver<'_> {
         ordinality: bool,
         alias: Option<&TableAlias>,
     ) -> Result<FunctionRows, PlanError> {
+        if makes_records(function) {
+            let declared = self.column_definitions(alias)?;
+            return self.record_rows(function, exprs, ordinality, declared);
+        }
         let args = exprs.iter().map(|expr| self.expr(expr)).collect::<Result<Vec<_>, _>>()?;
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
         let (mut hir, mut columns);

@@ -5,7 +5,7 @@
 
 use super::calls::{Call, VIRTUAL};
 use super::levels::{Step, rewrite_expr, shift_expr};
-use super::scope::Frame;
+use super::scope::{Frame, Visible};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode};
@@ -16,8 +16,16 @@ use repr::{ColumnType, Datum, ScalarType};
 /// GROUP BY: all keys, and which of them each grouping set has.
 #[derive(Debug, Default)]
 pub(super) struct Grouping {
-    pub(super) keys: Vec<Typed>,
+    pub(super) keys: Vec<GroupKey>,
     pub(super) sets: Vec<Vec<usize>>,
+}
+
+/// A key of groups. Two that are the same expression of different outputs are two: a set may have one of them only.
+#[derive(Clone, Debug)]
+pub(super) struct GroupKey {
+    pub(super) typed: Typed,
+    /// The output that it is.
+    pub(super) target: Option<usize>,
 }
 
 /// A column of the row that an expression at `depth` belongs to.
@@ -62,8 +70,19 @@ impl Calls {
         self.calls.iter().any(|call| matches!(call, Call::Window(_)))
     }
 
+    /// Whether there are set-returning calls that have not been expanded.
     pub(super) fn has_sets(&self) -> bool {
-        self.calls.iter().any(|call| matches!(call, Call::Set { .. }))
+        self.calls.iter().zip(&self.columns).any(|(call, known)| matches!(call, Call::Set { .. }) && known.is_none())
+    }
+
+    /// Whether an expression is computed from what a set-returning call gives.
+    pub(super) fn over_sets(&self, expr: &HirExpr) -> bool {
+        let mut found = false;
+        super::levels::expr_levels(expr, &mut |level, index| {
+            let call = if level == 0 { index.checked_sub(VIRTUAL).and_then(|call| self.calls.get(call)) } else { None };
+            found |= matches!(call, Some(Call::Set { .. }));
+        });
+        found
     }
 
     /// Puts the calls that are known into an expression.
@@ -88,7 +107,7 @@ impl Calls {
     }
 
     /// The keys that each GROUPING call is about.
-    fn groupings(&self, keys: &[Typed]) -> Result<Vec<Vec<usize>>, PlanError> {
+    fn groupings(&self, keys: &[GroupKey]) -> Result<Vec<Vec<usize>>, PlanError> {
         self.calls
             .iter()
             .filter_map(|call| match call {
@@ -98,7 +117,7 @@ impl Calls {
             .map(|exprs| {
                 exprs
                     .iter()
-                    .map(|expr| keys.iter().position(|key| key.expr == *expr))
+                    .map(|expr| keys.iter().position(|key| key.typed.expr == *expr))
                     .collect::<Option<Vec<_>>>()
                     .ok_or_else(|| {
                         PlanError::new(
@@ -118,10 +137,9 @@ impl Calls {
         mut grouping: Grouping,
         resolver: &mut Resolver<'_>,
     ) -> Result<(Hir, Grouped), PlanError> {
+        let (input, key_sets) = self.expand_keys(input, &grouping)?;
         let written = grouping.keys.len();
-        if grouping.sets.len() == 1 {
-            resolver.add_dependent_columns(frame, &mut grouping);
-        }
+        resolver.add_dependent_columns(frame, &mut grouping);
         let aggregates: Vec<AggregateCall<HirColumn>> = self
             .calls
             .iter()
@@ -143,12 +161,19 @@ impl Calls {
             *next += 1;
         }
         let relation = if grouping.sets.len() == 1 && groupings.is_empty() {
-            reduce(input, &grouping.keys, &aggregates, written == 0)
+            let keys: Vec<Typed> = grouping.keys.iter().map(|key| self.placed(key)).collect::<Result<_, _>>()?;
+            reduce(input, &keys.iter().collect::<Vec<_>>(), &aggregates, written == 0)
         } else {
-            grouping_sets(input, &grouping, &aggregates, &groupings, resolver)
+            let keys: Vec<Typed> = grouping.keys.iter().map(|key| self.placed(key)).collect::<Result<_, _>>()?;
+            grouping_sets(input, (&keys, &grouping.sets), &aggregates, &groupings, resolver)
         };
+        for (index, call) in key_sets {
+            let key = HirExpr::Column(HirColumn::Column { level: 0, index });
+            let same = (0..self.calls.len()).filter(|other| self.calls[*other] == self.calls[call]);
+            same.for_each(|other| self.columns[other] = Some(key.clone()));
+        }
         let grouped = Grouped {
-            keys: grouping.keys.into_iter().map(|key| key.expr).collect(),
+            keys: grouping.keys,
             names: frame
                 .tables
                 .iter()
@@ -162,13 +187,30 @@ impl Calls {
         };
         // What windows and sets are computed from is grouped too.
         let mut calls = std::mem::take(&mut self.calls);
-        for call in &mut calls {
+        for (call, _) in calls.iter_mut().zip(&self.columns).filter(|(_, known)| known.is_none()) {
             for expr in call.expressions() {
                 grouped.rewrite(expr, self)?;
             }
         }
         self.calls = calls;
         Ok((relation, grouped))
+    }
+
+    /// Expands the set-returning calls that are keys, below the groups: the relation, and which key is which call.
+    fn expand_keys(&mut self, input: Hir, grouping: &Grouping) -> Result<(Hir, Vec<(usize, usize)>), PlanError> {
+        let call_of = |key: &GroupKey| own_column(&key.typed.expr, 0).and_then(|index| index.checked_sub(VIRTUAL));
+        let keys = grouping.keys.iter().enumerate();
+        let sets: Vec<(usize, usize)> =
+            keys.filter_map(|(index, key)| call_of(key).map(|call| (index, call))).collect();
+        let relation = self.expand(input, &|call| sets.iter().any(|(_, set)| *set == call))?;
+        Ok((relation, sets))
+    }
+
+    /// A key over the relation that is grouped.
+    fn placed(&self, key: &GroupKey) -> Result<Typed, PlanError> {
+        let mut typed = key.typed.clone();
+        self.place(&mut typed.expr)?;
+        Ok(typed)
     }
 
     /// Computes the window calls.
@@ -231,14 +273,18 @@ impl Calls {
     }
 
     /// Expands the set-returning calls, those of one nesting depth in step.
-    pub(super) fn sets(&mut self, mut relation: Hir) -> Result<Hir, PlanError> {
+    pub(super) fn sets(&mut self, relation: Hir) -> Result<Hir, PlanError> {
+        self.expand(relation, &|_| true)
+    }
+
+    fn expand(&mut self, mut relation: Hir, wanted: &dyn Fn(usize) -> bool) -> Result<Hir, PlanError> {
         loop {
             let mut functions = Vec::new();
             let mut types = relation.types.clone();
             let mut placed = Vec::new();
             for index in 0..self.calls.len() {
                 let Call::Set { function, mut args, columns } = self.calls[index].clone() else { continue };
-                if self.columns[index].is_some() {
+                if self.columns[index].is_some() || !wanted(index) {
                     continue;
                 }
                 for arg in &mut args {
@@ -299,21 +345,38 @@ impl Call {
 
 /// What expressions over a grouped query may refer to.
 pub(super) struct Grouped {
-    keys: Vec<HirExpr>,
+    keys: Vec<GroupKey>,
     names: Vec<(usize, String)>,
     references: Vec<(usize, Option<u32>)>,
 }
 
 impl Grouped {
+    /// The same for an output: one that is a key is that key, whatever other key is the same expression.
+    pub(super) fn rewrite_output(&self, target: usize, expr: &mut HirExpr, calls: &Calls) -> Result<(), PlanError> {
+        match self.keys.iter().position(|key| key.target == Some(target)) {
+            Some(index) => *expr = HirExpr::Column(HirColumn::Column { level: 0, index }),
+            None => self.rewrite(expr, calls)?,
+        }
+        Ok(())
+    }
+
+    /// The keys with their places, those of outputs first and in their order: so the first that is an expression is found.
+    fn in_order(&self) -> Vec<(usize, &HirExpr)> {
+        let mut keys: Vec<(usize, &GroupKey)> = self.keys.iter().enumerate().collect();
+        keys.sort_by_key(|(index, key)| (key.target.unwrap_or(usize::MAX), *index));
+        keys.into_iter().map(|(index, key)| (index, &key.typed.expr)).collect()
+    }
+
     /// Puts an expression over the groups; 42803 if it needs a column that is not grouped.
     pub(super) fn rewrite(&self, expr: &mut HirExpr, calls: &Calls) -> Result<(), PlanError> {
+        let keys = self.in_order();
         rewrite_expr(expr, 0, &mut |expr, depth| {
-            for (index, key) in self.keys.iter().enumerate() {
+            for &(index, key) in &keys {
                 // Inside subqueries only columns and whole rows that are grouped are known, as in PostgreSQL, not what is
                 // computed of them.
                 let same = match own_column(key, 0) {
                     Some(column) => own_column(expr, depth) == Some(column),
-                    None if depth == 0 => key == expr,
+                    None if depth == 0 => *key == *expr,
                     None if is_whole_row(key) => {
                         let mut key = key.clone();
                         shift_expr(&mut key, isize::try_from(depth).unwrap_or(0));
@@ -357,22 +420,28 @@ impl Resolver<'_> {
         for table in &frame.tables {
             let Some(stored) = table.relation.and_then(|relation| self.catalog.table(relation)) else { continue };
             let Some(primary_key) = stored.primary_key_columns() else { continue };
+            // In every set: where one lacks the primary key, a group has several of the table's rows.
+            let is_key =
+                |visible: &Visible, key: usize| own_column(&grouping.keys[key].typed.expr, 0) == Some(visible.index);
             let grouped = primary_key.iter().all(|&column| {
-                table.columns.iter().any(|visible| {
-                    visible.origin == Some((stored.id, column))
-                        && grouping.keys.iter().any(|key| own_column(&key.expr, 0) == Some(visible.index))
-                })
+                table
+                    .columns
+                    .iter()
+                    .filter(|visible| visible.origin == Some((stored.id, column)))
+                    .any(|visible| grouping.sets.iter().all(|set| set.iter().any(|&key| is_key(visible, key))))
             });
             if !grouped {
                 continue;
             }
             for visible in &table.columns {
                 let referred = frame.references.iter().any(|(index, _)| *index == visible.index);
-                let present = grouping.keys.iter().any(|key| own_column(&key.expr, 0) == Some(visible.index));
+                let present = grouping.keys.iter().any(|key| own_column(&key.typed.expr, 0) == Some(visible.index));
                 if referred && !present {
                     self.trace_primary_key(stored.id);
-                    grouping.sets[0].push(grouping.keys.len());
-                    grouping.keys.push(Typed::column(visible.index, visible.column_type.clone()));
+                    let place = grouping.keys.len();
+                    grouping.sets.iter_mut().for_each(|set| set.push(place));
+                    let typed = Typed::column(visible.index, visible.column_type.clone());
+                    grouping.keys.push(GroupKey { typed, target: None });
                 }
             }
         }
@@ -384,7 +453,7 @@ fn aggregate_type(aggregate: &AggregateCall<HirColumn>) -> ColumnType {
     ColumnType { nullable, ..ColumnType::nullable(aggregate.result.clone()) }
 }
 
-fn reduce(input: Hir, keys: &[Typed], aggregates: &[AggregateCall<HirColumn>], scalar: bool) -> Hir {
+fn reduce(input: Hir, keys: &[&Typed], aggregates: &[AggregateCall<HirColumn>], scalar: bool) -> Hir {
     let types = keys.iter().map(|key| key.column_type.clone()).chain(aggregates.iter().map(aggregate_type)).collect();
     let keys = keys.iter().map(|key| key.expr.clone()).collect();
     Hir { node: HirNode::Reduce { input: Box::new(input), keys, aggregates: aggregates.to_vec(), scalar }, types }
@@ -394,21 +463,21 @@ fn reduce(input: Hir, keys: &[Typed], aggregates: &[AggregateCall<HirColumn>], s
 /// then the bit mask of each GROUPING call.
 fn grouping_sets(
     input: Hir,
-    grouping: &Grouping,
+    (all, sets): (&[Typed], &[Vec<usize>]),
     aggregates: &[AggregateCall<HirColumn>],
     groupings: &[Vec<usize>],
     resolver: &mut Resolver<'_>,
 ) -> Hir {
     let id = resolver.fresh_cte();
     let shared = Hir { node: HirNode::GetCte(id, Names::default()), types: input.types.clone() };
-    let mut branches = Vec::with_capacity(grouping.sets.len());
-    for set in &grouping.sets {
-        let keys: Vec<Typed> = set.iter().map(|&key| grouping.keys[key].clone()).collect();
+    let mut branches = Vec::with_capacity(sets.len());
+    for set in sets {
+        let keys: Vec<&Typed> = set.iter().map(|&key| &all[key]).collect();
         let reduced = reduce(shared.clone(), &keys, aggregates, set.is_empty());
         let mut exprs = Vec::new();
         let mut project = Vec::new();
         let arity = reduced.arity();
-        for (key, typed) in grouping.keys.iter().enumerate() {
+        for (key, typed) in all.iter().enumerate() {
             match set.iter().position(|&other| other == key) {
                 Some(position) => project.push(position),
                 None => {

@@ -3,7 +3,7 @@
 //! ```text
 //! table                     its primary key; without one, its whole row
 //! join                      that of each side, in the order of FROM
-//! groups, DISTINCT          the keys of the groups, the columns
+//! groups, DISTINCT          the keys of the groups, the columns but for those that are made of the others
 //! DISTINCT ON               its expressions
 //! functions, VALUES         the number of the row
 //! subquery, WITH, view      what tells its rows apart, if that is among its columns; else its whole row
@@ -19,7 +19,8 @@ use super::{Resolver, SessionInfo, ViewUse};
 use crate::catalog::{Catalog, Table};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirNode, HirQuery, JoinKind};
-use crate::scalar::Order;
+use crate::mir::expr::visit_columns;
+use crate::scalar::{Order, Volatility};
 use crate::system;
 use repr::{ColumnType, Datum, RelationId, ScalarType, poll};
 use std::collections::BTreeMap;
@@ -101,7 +102,7 @@ impl Resolver<'_> {
                 let varies = |key: &usize| !matches!(keys[*key], HirExpr::Literal(..));
                 Some((0..keys.len()).filter(varies).collect())
             }
-            HirNode::Distinct(_) => Some((0..hir.arity()).collect()),
+            HirNode::Distinct(input) => Some(not_made_of_others(input)),
             HirNode::TopK { input, keys, .. } if keys.is_empty() => self.identity(input, ctes)?,
             HirNode::TopK { keys, .. } => Some(keys.clone()),
             HirNode::Union(..) | HirNode::Except { .. } | HirNode::Intersect { .. } => None,
@@ -238,6 +239,25 @@ pub(super) fn behind_its_columns(view: &Table, hir: Hir) -> Hir {
     let types = hir.types.clone();
     let columns = (0..types.len()).collect();
     Hir { node: HirNode::Project(Box::new(hir), columns), types }
+}
+
+/// The columns of DISTINCT but for those that are computed of others: where these are equal, so is what is made of them.
+/// Only of values that have one writing, as 1.0 and 1.00 are equal and make two texts.
+fn not_made_of_others(input: &Hir) -> Vec<usize> {
+    let whole = (0..input.arity()).collect();
+    let HirNode::Project(mapped, columns) = &input.node else { return whole };
+    let HirNode::Map(base, exprs) = &mapped.node else { return whole };
+    let tells = |column: &HirColumn| {
+        let HirColumn::Column { level: 0, index } = column else { return false };
+        base.types.get(*index).is_some_and(|of| of.scalar.has_one_writing()) && columns.contains(index)
+    };
+    let made = |at: &usize| {
+        let Some(expr) = columns[*at].checked_sub(base.arity()).map(|computed| &exprs[computed]) else { return false };
+        let mut settled = expr.volatility() < Volatility::Volatile;
+        visit_columns(expr, &mut |column| settled &= tells(column));
+        settled
+    };
+    (0..columns.len()).filter(|at| !made(at)).collect()
 }
 
 /// Where columns are among others, if all of them are.

@@ -5,6 +5,7 @@ use super::literals::{ColumnCast, literal_type, single, widened};
 use super::naming::value_names;
 use super::operator::Field;
 use super::outputs::Outputs;
+use super::part::Assignee;
 use super::query::{locks, rows_relation};
 use super::scope::{Clause, Frame, fold};
 use super::updatable::ViewWrite;
@@ -41,7 +42,9 @@ impl Resolver<'_> {
         }
         let table = self.written_table(name, ViewWrite::Insert)?;
         let alias = insert.table_alias.as_ref().map_or_else(|| table.name.clone(), |alias| fold(&alias.alias));
-        let (columns, named) = self.inserted_columns(&table, &insert.columns)?;
+        let frame = Frame::default().clause(Clause::Values);
+        let ((targets, named), _) =
+            self.with_frame(frame, |resolver| resolver.inserted_columns(&table, &insert.columns))?;
         let overriding = overriding::of(insert);
         let source = match &insert.source {
             None => self.insert_rows(&table, &[], &[vec![]], named, overriding)?,
@@ -50,14 +53,14 @@ impl Resolver<'_> {
                     [only] => match only.first().map(|first| (first, literals::run(first))) {
                         Some((first, Some(LiteralRun::Rows(text)))) => {
                             let position = self.position_of(first);
-                            self.insert_run(&table, &columns, (text, position), (named, overriding))?
+                            self.insert_run(&table, &targets, (text, position), (named, overriding))?
                         }
-                        _ => self.insert_row(&table, &columns, only, named, overriding)?,
+                        _ => self.insert_row(&table, &targets, only, named, overriding)?,
                     },
-                    _ if has_stars(&rows) => self.insert_query(&table, &columns, query, named, overriding)?,
-                    _ => self.insert_rows(&table, &columns, &rows, named, overriding)?,
+                    _ if has_stars(&rows) => self.insert_query(&table, &targets, query, named, overriding)?,
+                    _ => self.insert_rows(&table, &targets, &rows, named, overriding)?,
                 },
-                None => self.insert_query(&table, &columns, query, named, overriding)?,
+                None => self.insert_query(&table, &targets, query, named, overriding)?,
             },
         };
         let checks = self.row_checks(&table)?;
@@ -97,14 +100,14 @@ impl Resolver<'_> {
     fn insert_row(
         &mut self,
         table: &Table,
-        columns: &[ColumnIndex],
+        targets: &[Assignee],
         row: &[&Expr],
         named: bool,
         overriding: Overriding,
     ) -> Result<HirQuery, PlanError> {
         let rows = [row.to_vec()];
         if !has_stars(&rows) {
-            match self.insert_rows(table, columns, &rows, named, overriding) {
+            match self.insert_rows(table, targets, &rows, named, overriding) {
                 Err(error) if error.code == "0A000" && error.message == NO_SETS => {}
                 inserted => return inserted,
             }
@@ -112,10 +115,16 @@ impl Resolver<'_> {
         let defaults = row.iter().filter(|expr| is_default(expr)).count();
         if defaults > 0 {
             // What is left to its default need not be selected.
-            self.check_width(columns, row.len(), named, None)?;
+            self.check_width(targets, row.len(), named, None)?;
         }
-        let chosen = columns.iter().zip(row).filter(|(_, expr)| !is_default(expr)).map(|(index, _)| *index);
-        let chosen: Vec<ColumnIndex> = if defaults > 0 { chosen.collect() } else { columns.to_vec() };
+        let mut chosen = targets.to_vec();
+        if defaults > 0 {
+            let mut given = row.iter().map(|expr| !is_default(expr));
+            for target in targets.iter().zip(row).filter(|(_, expr)| is_default(expr)).map(|(target, _)| target) {
+                target.check_default()?;
+            }
+            chosen.retain(|_| given.next().unwrap_or(false));
+        }
         let mut query = parse_query("SELECT NULL")?;
         if let SetExpr::Select(select) = &mut *query.body {
             let values = row.iter().filter(|expr| !is_default(expr));
@@ -124,43 +133,45 @@ impl Resolver<'_> {
         self.insert_query(table, &chosen, &query, named || defaults > 0, overriding)
     }
 
-    /// The columns that an INSERT gives values for, and whether it names them: all of the table's, if not.
+    /// What an INSERT gives values for, and whether it names that: all of the table's columns, if not.
     pub(super) fn inserted_columns(
-        &self,
+        &mut self,
         table: &Table,
         names: &[ObjectName],
-    ) -> Result<(Vec<ColumnIndex>, bool), PlanError> {
+    ) -> Result<(Vec<Assignee>, bool), PlanError> {
         if names.is_empty() {
-            return Ok((table.live_columns().map(|(index, _)| index).collect(), false));
+            return Ok((table.live_columns().map(|(index, _)| Assignee::whole(index)).collect(), false));
         }
-        let mut columns = Vec::with_capacity(names.len());
+        let mut targets: Vec<Assignee> = Vec::with_capacity(names.len());
         for name in names {
-            let Some(ident) = name.0.last().and_then(|part| part.as_ident()) else {
-                return Err(PlanError::new("42601", format!("syntax error at or near \"{name}\"")));
-            };
-            let index = self.written_column(table, &fold(ident), self.at(ident.span))?;
-            if columns.contains(&index) {
-                return Err(PlanError::new("42701", format!("column \"{}\" specified more than once", fold(ident)))
-                    .at(self.at(ident.span)));
+            let target = self.assignee(table, name)?;
+            let twice =
+                |other: &Assignee| other.index == target.index && (other.part.is_none() || target.part.is_none());
+            if targets.iter().any(twice) {
+                let column = &table.columns[target.index].name;
+                let position = name.0.first().and_then(|part| part.as_ident()).and_then(|ident| self.at(ident.span));
+                return Err(
+                    PlanError::new("42701", format!("column \"{column}\" specified more than once")).at(position)
+                );
             }
-            columns.push(index);
+            targets.push(target);
         }
-        Ok((columns, true))
+        Ok((targets, true))
     }
 
     /// INSERT … VALUES.
     fn insert_rows(
         &mut self,
         table: &Table,
-        columns: &[ColumnIndex],
+        targets: &[Assignee],
         rows: &[Vec<&Expr>],
         named: bool,
         overriding: Overriding,
     ) -> Result<HirQuery, PlanError> {
         let width = rows.first().map_or(0, Vec::len);
-        let extra = rows.first().and_then(|row| row.get(columns.len()).copied());
-        self.check_width(columns, width, named, extra.and_then(|expr| self.position_of(expr)))?;
-        let columns = &columns[..width];
+        let extra = rows.first().and_then(|row| row.get(targets.len()).copied());
+        self.check_width(targets, width, named, extra.and_then(|expr| self.position_of(expr)))?;
+        let targets = &targets[..width];
         let frame = Frame::default().clause(Clause::Values);
         let (values, _) = self.with_frame(frame, |resolver| {
             let mut values: Vec<Vec<Given>> = Vec::with_capacity(rows.len());
@@ -170,31 +181,32 @@ impl Resolver<'_> {
                     return Err(PlanError::new("42601", "VALUES lists must all be the same length").at(position));
                 }
                 let mut given = Vec::with_capacity(width);
-                for (&index, expr) in columns.iter().zip(row) {
+                for (target, expr) in targets.iter().zip(row) {
                     if is_default(expr) {
+                        target.check_default()?;
                         given.push(Given { typed: None, position: None });
                         continue;
                     }
-                    resolver.check_given(table, index, overriding)?;
+                    resolver.check_given(table, target.index, overriding)?;
                     let position = resolver.position_of(expr);
                     let typed = resolver.expr(expr)?;
-                    let kept = !is_overridden(table, index, overriding);
+                    let kept = !is_overridden(table, target.index, overriding);
                     given.push(Given { typed: kept.then_some(typed), position });
                 }
                 values.push(given);
             }
             Ok(values)
         })?;
-        let relation = self.given_rows(table, columns, values)?;
+        let relation = self.given_rows(table, targets, values)?;
         let places: Vec<usize> = (0..width).collect();
-        self.complete_rows(table, columns, relation, places, Vec::new())
+        self.complete_rows(table, targets, relation, places, Vec::new())
     }
 
     /// INSERT … VALUES of many rows of plain literals; the text stands behind that position.
     fn insert_run(
         &mut self,
         table: &Table,
-        columns: &[ColumnIndex],
+        targets: &[Assignee],
         (text, position): (&str, Option<u32>),
         (named, overriding): (bool, Overriding),
     ) -> Result<HirQuery, PlanError> {
@@ -203,19 +215,19 @@ impl Resolver<'_> {
         let Some(casts) = casts else {
             let rows = literals::spread_rows(text)?;
             let rows: Vec<Vec<&Expr>> = rows.iter().map(|row| row.iter().collect()).collect();
-            return self.insert_rows(table, columns, &rows, named, overriding);
+            return self.insert_rows(table, targets, &rows, named, overriding);
         };
         let rows = rows.values;
         let places = literals::first_row(text);
         let width = places.len();
         // The expression begins behind the parenthesis that the text begins with.
         let positions: Vec<Option<u32>> = places.iter().map(|place| Some(position? + place - 1)).collect();
-        self.check_width(columns, width, named, positions.get(columns.len()).copied().flatten())?;
-        let columns = &columns[..width];
-        for &index in columns {
-            self.check_given(table, index, overriding)?;
+        self.check_width(targets, width, named, positions.get(targets.len()).copied().flatten())?;
+        let targets = &targets[..width];
+        for target in targets {
+            self.check_given(table, target.index, overriding)?;
         }
-        let wanted = |place: usize| &table.columns[columns[place]].column_type.scalar;
+        let wanted = |place: usize| &targets[place].column_type(table).scalar;
         let relation = match run_columns(&rows, width, wanted)? {
             Some(mut types) => {
                 let rows = widened_rows(rows, &types)?;
@@ -223,13 +235,13 @@ impl Resolver<'_> {
                     cast.iter().for_each(|cast| *own = cast.from.clone());
                 }
                 let types: Vec<ColumnType> = types.into_iter().map(ColumnType::nullable).collect();
-                let constants = Hir { node: HirNode::Constant(rows, value_names(columns.len())), types };
-                self.given_constants(table, columns, constants, &casts, &positions)?
+                let constants = Hir { node: HirNode::Constant(rows, value_names(targets.len())), types };
+                self.given_constants(table, targets, constants, &casts, &positions)?
             }
             None if casts.iter().any(Option::is_some) => {
                 let rows = literals::spread_rows(text)?;
                 let rows: Vec<Vec<&Expr>> = rows.iter().map(|row| row.iter().collect()).collect();
-                return self.insert_rows(table, columns, &rows, named, overriding);
+                return self.insert_rows(table, targets, &rows, named, overriding);
             }
             None => {
                 let given = |(value, position): (Datum, &Option<u32>)| Given {
@@ -237,33 +249,31 @@ impl Resolver<'_> {
                     position: *position,
                 };
                 let values = rows.into_iter().map(|row| row.into_iter().zip(&positions).map(given).collect()).collect();
-                self.given_rows(table, columns, values)?
+                self.given_rows(table, targets, values)?
             }
         };
-        let kept = columns.iter().copied().enumerate();
-        let kept = kept.filter(|(_, index)| !is_overridden(table, *index, overriding));
-        let (places, columns): (Vec<usize>, Vec<ColumnIndex>) = kept.unzip();
-        self.complete_rows(table, &columns, relation, places, Vec::new())
+        let kept = targets.iter().cloned().enumerate();
+        let kept = kept.filter(|(_, target)| !is_overridden(table, target.index, overriding));
+        let (places, targets): (Vec<usize>, Vec<Assignee>) = kept.unzip();
+        self.complete_rows(table, &targets, relation, places, Vec::new())
     }
 
     /// Constants as a relation, each column cast once for all rows: as it is written, then to its own type.
     fn given_constants(
         &mut self,
         table: &Table,
-        columns: &[ColumnIndex],
+        targets: &[Assignee],
         constants: Hir,
         written: &[Option<ColumnCast>],
         positions: &[Option<u32>],
     ) -> Result<Hir, PlanError> {
-        let mut casts = Vec::with_capacity(columns.len());
-        for (place, &index) in columns.iter().enumerate() {
-            let own = &table.columns[index];
+        let mut casts = Vec::with_capacity(targets.len());
+        for (place, target) in targets.iter().enumerate() {
             let mut column = Typed::column(place, constants.types[place].clone());
             if let Some(Some(ColumnCast { to, .. })) = written.get(place) {
                 column = self.cast(column, to, CastContext::Explicit)?;
             }
-            let to = ColumnType { nullable: true, ..own.column_type.clone() };
-            casts.push(self.assign(column, &to, &own.name, positions[place])?);
+            casts.push(self.assign_to(table, target, column, positions[place])?);
         }
         let (relation, places) = constants.with_columns(casts);
         Ok(relation.project(places))
@@ -273,29 +283,26 @@ impl Resolver<'_> {
     fn given_rows(
         &mut self,
         table: &Table,
-        columns: &[ColumnIndex],
+        targets: &[Assignee],
         mut values: Vec<Vec<Given>>,
     ) -> Result<Hir, PlanError> {
-        let types: Vec<ColumnType> = columns.iter().map(|&index| table.columns[index].column_type.clone()).collect();
+        let types: Vec<ColumnType> = targets.iter().map(|target| target.column_type(table).clone()).collect();
         // Long lists of literals stay constants: each column of one type, cast once for all rows.
         if values.len() > 1
-            && let Some(literal_types) = literal_columns(&values, columns.len())
+            && let Some(literal_types) = literal_columns(&values, targets.len())
         {
             let rows = values.iter().map(|row| row.iter().map(Given::datum).collect()).collect();
-            let constants = Hir { node: HirNode::Constant(rows, value_names(columns.len())), types: literal_types };
+            let constants = Hir { node: HirNode::Constant(rows, value_names(targets.len())), types: literal_types };
             let positions: Vec<Option<u32>> = values[0].iter().map(|given| given.position).collect();
-            return self.given_constants(table, columns, constants, &[], &positions);
+            return self.given_constants(table, targets, constants, &[], &positions);
         }
         let mut rows = Vec::with_capacity(values.len());
         for row in values.drain(..) {
             let mut assigned = Vec::with_capacity(row.len());
-            for (&index, given) in columns.iter().zip(row) {
+            for (target, given) in targets.iter().zip(row) {
                 assigned.push(match given.typed {
-                    None => self.default_value(table, index)?,
-                    Some(typed) => {
-                        let column = &table.columns[index];
-                        self.assign(typed, &column.column_type, &column.name, given.position)?
-                    }
+                    None => self.default_value(table, target.index)?,
+                    Some(typed) => self.assign_to(table, target, typed, given.position)?,
                 });
             }
             rows.push(assigned);
@@ -315,12 +322,12 @@ impl Resolver<'_> {
     fn insert_query(
         &mut self,
         table: &Table,
-        columns: &[ColumnIndex],
+        targets: &[Assignee],
         query: &Query,
         named: bool,
         overriding: Overriding,
     ) -> Result<HirQuery, PlanError> {
-        let hints: Vec<ColumnType> = columns.iter().map(|&index| table.columns[index].column_type.clone()).collect();
+        let hints: Vec<ColumnType> = targets.iter().map(|target| target.column_type(table).clone()).collect();
         let resolved = if locks(query) {
             let (relation, columns) = self.locking_subquery(query, Outputs::Hinted(&hints))?;
             let project = (0..relation.arity()).collect();
@@ -328,39 +335,39 @@ impl Resolver<'_> {
         } else {
             self.query(query, Outputs::Hinted(&hints))?
         };
-        self.check_width(columns, resolved.project.len(), named, None)?;
-        let columns = &columns[..resolved.project.len()];
-        for &index in columns {
-            self.check_given(table, index, overriding)?;
+        self.check_width(targets, resolved.project.len(), named, None)?;
+        let targets = &targets[..resolved.project.len()];
+        for target in targets {
+            self.check_given(table, target.index, overriding)?;
         }
         let HirQuery { mut relation, order_by, limit, offset, project, .. } = resolved;
-        let kept = columns.iter().zip(&project).filter(|(index, _)| !is_overridden(table, **index, overriding));
-        let (columns, project): (Vec<ColumnIndex>, Vec<usize>) = kept.map(|(index, place)| (*index, *place)).unzip();
+        let kept = targets.iter().zip(project).filter(|(target, _)| !is_overridden(table, target.index, overriding));
+        let (targets, project): (Vec<Assignee>, Vec<usize>) =
+            kept.map(|(target, place)| (target.clone(), place)).unzip();
         // Defaults are taken for the rows that are inserted only.
         if limit.is_some() || offset.is_some() {
             relation = relation.top_k(Vec::new(), order_by.clone(), limit, offset);
         }
-        let mut assigned = Vec::with_capacity(columns.len());
-        for (&index, &place) in columns.iter().zip(&project) {
-            let column = &table.columns[index];
+        let mut assigned = Vec::with_capacity(targets.len());
+        for (target, &place) in targets.iter().zip(&project) {
             let typed = Typed::column(place, relation.types[place].clone());
-            assigned.push(self.assign(typed, &column.column_type, &column.name, None)?);
+            assigned.push(self.assign_to(table, target, typed, None)?);
         }
         let (relation, places) = relation.with_columns(assigned);
-        self.complete_rows(table, &columns, relation, places, order_by)
+        self.complete_rows(table, &targets, relation, places, order_by)
     }
 
     pub(super) fn check_width(
         &self,
-        columns: &[ColumnIndex],
+        targets: &[Assignee],
         given: usize,
         named: bool,
         extra: Option<u32>,
     ) -> Result<(), PlanError> {
-        if given > columns.len() {
+        if given > targets.len() {
             return Err(PlanError::new("42601", "INSERT has more expressions than target columns").at(extra));
         }
-        if named && given < columns.len() {
+        if named && given < targets.len() {
             return Err(PlanError::new("42601", "INSERT has more target columns than expressions"));
         }
         Ok(())
@@ -370,17 +377,20 @@ impl Resolver<'_> {
     fn complete_rows(
         &mut self,
         table: &Table,
-        columns: &[ColumnIndex],
+        targets: &[Assignee],
         relation: Hir,
         places: Vec<usize>,
         order_by: Vec<Order>,
     ) -> Result<HirQuery, PlanError> {
         let mut row = Vec::with_capacity(table.columns.len());
         for (index, column) in table.columns.iter().enumerate() {
-            row.push(match columns.iter().position(|&given| given == index) {
-                Some(given) => Typed::column(places[given], relation.types[places[given]].clone()),
-                None if column.dropped => null_of(&column.column_type),
-                None => self.default_value(table, index)?,
+            let given = targets.iter().zip(&places).filter(|(target, _)| target.index == index);
+            let given: Vec<(&Assignee, Typed)> =
+                given.map(|(target, &place)| (target, Typed::column(place, relation.types[place].clone()))).collect();
+            row.push(match given.is_empty() {
+                false => self.inserted_value(table, index, given)?,
+                true if column.dropped => null_of(&column.column_type),
+                true => self.default_value(table, index)?,
             });
         }
         // Two serial columns are two calls: no expression is shared here.
@@ -425,7 +435,8 @@ impl Resolver<'_> {
             row.push(self.assign(param, &column.column_type, &column.name, None)?);
         }
         let places = (0..row.len()).collect();
-        let source = self.complete_rows(table, columns, Hir::unit().map(row), places, Vec::new())?;
+        let targets: Vec<Assignee> = columns.iter().map(|&index| Assignee::whole(index)).collect();
+        let source = self.complete_rows(table, &targets, Hir::unit().map(row), places, Vec::new())?;
         let checks = self.row_checks(table)?;
         Ok((InsertHir { table: table.id, source, checks, on_conflict: None, returning: None }, outputs))
     }

@@ -96,13 +96,20 @@ impl<'a> Respelling<'a, '_> {
             let plain = scope.enum_type(qualifier, name).map(|found| (found, ""));
             plain.or_else(|| Some((scope.enum_type(qualifier, name.strip_prefix('_')?)?, "[]")))
         };
-        let Some((meant, suffix)) = read(self.from) else { return };
+        let Some((meant, suffix)) = read(self.from) else { return self.extension_type(at, count, qualifier, name) };
         if before.len() < 2 && read(self.to).is_some_and(|(found, _)| found.id == meant.id) {
             return;
         }
         if let Some(there) = self.to.catalog.enums.get(&meant.id) {
             let spelled = format!("{}{suffix}", self.to.spelled_type(there));
             self.replace(at, 2 * count - 1, spelled);
+        }
+    }
+
+    fn extension_type(&mut self, at: usize, count: usize, qualifier: Qualifier<'_>, name: &str) {
+        let Some(meant) = self.from.created_type(qualifier, name) else { return };
+        if self.to.created_type(qualifier, name).as_ref() != Some(&meant) {
+            self.replace(at, 2 * count - 1, self.to.spelled_scalar(&meant, -1));
         }
     }
 

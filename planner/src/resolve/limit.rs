@@ -90,6 +90,10 @@ impl Resolver<'_> {
     pub(super) fn limited_by_numbers(&mut self, query: HirQuery) -> Result<HirQuery, PlanError> {
         let HirQuery { relation, order_by, limit, offset, project, columns, locks, locking } = query;
         if !locks.is_empty() {
+            if matches!(self.row_locks.lefts.as_slice(), [Some(_)]) {
+                // Each row beside it has a limit of its own: see `lateral_lock`.
+                return Ok(HirQuery { relation, order_by, limit, offset, project, columns, locks, locking });
+            }
             return Err(PlanError::unsupported("LIMIT of a subquery where rows are locked")
                 .hint("Use a constant or a parameter."));
         }

@@ -78,6 +78,12 @@ fn no_parameter(number: usize) -> PlanError {
 fn refused_expression(expr: &HirExpr) -> Option<PlanError> {
     match expr {
         ScalarExpr::Param(number, _) => Some(no_parameter(*number)),
+        // Of a time of day alone, the offset is today's.
+        ScalarExpr::Call { function, result: ScalarType::TimeTz, .. }
+            if function.name == "timezone" && function.volatility > Volatility::Immutable =>
+        {
+            Some(refused(function.name))
+        }
         ScalarExpr::Call { function, args, .. } if !is_maintainable(function, args.len()) => {
             Some(refused(function.name))
         }
@@ -94,7 +100,11 @@ fn refused_expression(expr: &HirExpr) -> Option<PlanError> {
             }
             let is_time = matches!(
                 to.scalar,
-                ScalarType::Date | ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz
+                ScalarType::Date
+                    | ScalarType::Time
+                    | ScalarType::TimeTz
+                    | ScalarType::Timestamp
+                    | ScalarType::Timestamptz
             );
             match expr.as_literal() {
                 Some(Datum::Text(text)) if is_time && names_moment(text) => {
@@ -110,6 +120,9 @@ fn refused_expression(expr: &HirExpr) -> Option<PlanError> {
 const HINT: &str = "its value changes without any row changing: use a plain view, or compute it where the view is read";
 
 fn refused(function: &str) -> PlanError {
+    if function.starts_with("TABLESAMPLE") {
+        return PlanError::unsupported("TABLESAMPLE in a materialized view").hint(HINT);
+    }
     PlanError::unsupported(format!("function {function}() in a materialized view")).hint(HINT)
 }
 

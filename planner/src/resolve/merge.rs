@@ -149,22 +149,28 @@ impl Resolver<'_> {
             Some(_) => return Err(PlanError::new("42601", "syntax error at or near \",\"")),
             None => &row.content,
         };
-        let (columns, named) = self.inserted_columns(table, &insert.columns)?;
-        let extra = given.get(columns.len()).and_then(|expr| self.position_of(expr));
-        self.check_width(&columns, given.len(), named, extra)?;
+        let (targets, named) = self.inserted_columns(table, &insert.columns)?;
+        let extra = given.get(targets.len()).and_then(|expr| self.position_of(expr));
+        self.check_width(&targets, given.len(), named, extra)?;
         let mut row = Vec::with_capacity(table.columns.len());
         for (index, column) in table.columns.iter().enumerate() {
-            let place = columns.iter().take(given.len()).position(|own| *own == index);
-            row.push(match place.map(|place| &given[place]) {
-                _ if column.dropped => null_of(&column.column_type),
-                None => self.default_value(table, index)?,
-                Some(written) if is_default(written) => self.default_value(table, index)?,
-                Some(written) => {
+            let mut values = Vec::new();
+            for (target, written) in targets.iter().zip(given).filter(|(target, _)| target.index == index) {
+                let value = if is_default(written) {
+                    target.check_default()?;
+                    self.default_value(table, index)?
+                } else {
                     self.check_given(table, index, Overriding::Nothing)?;
                     let position = self.position_of(written);
                     let typed = self.expr(written)?;
-                    self.assign(typed, &column.column_type, &column.name, position)?
-                }
+                    self.assign_to(table, target, typed, position)?
+                };
+                values.push((target, value));
+            }
+            row.push(match values.is_empty() {
+                false => self.inserted_value(table, index, values)?,
+                true if column.dropped => null_of(&column.column_type),
+                true => self.default_value(table, index)?,
             });
         }
         Ok(row)

@@ -105,6 +105,7 @@ fn type_word(data_type: &DataType) -> String {
         DataType::Char(_) | DataType::Character(_) => "bpchar".to_owned(),
         DataType::Varchar(_) | DataType::CharacterVarying(_) | DataType::CharVarying(_) => "varchar".to_owned(),
         DataType::Numeric(_) | DataType::Decimal(_) | DataType::Dec(_) => "numeric".to_owned(),
+        DataType::Time(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => "timetz".to_owned(),
         DataType::Time(..) => "time".to_owned(),
         DataType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => "timestamptz".to_owned(),
         DataType::Timestamp(..) => "timestamp".to_owned(),

@@ -7,7 +7,7 @@ use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::parse::star::without_star;
 use crate::scalar::cast::CastContext;
-use crate::scalar::registry;
+use crate::scalar::registry::{self, FunctionMatch};
 use repr::ScalarType;
 use sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, ObjectNamePart, UnaryOperator,
@@ -19,10 +19,32 @@ pub(super) fn symbol(op: &BinaryOperator) -> Result<String, PlanError> {
         BinaryOperator::PGCustomBinaryOperator(parts) => match parts.as_slice() {
             [name] => name.clone(),
             [schema, name] if schema == "pg_catalog" => name.clone(),
+            [schema, name] if schema == "public" => format!("{OF_EXTENSION}{name}"),
             _ => return Err(PlanError::new("42883", format!("operator does not exist: {}", parts.join(".")))),
         },
         other => other.to_string(),
     })
+}
+
+/// What stands before the symbol of an operator that is written as one of `public`, where extensions have theirs.
+pub(super) const OF_EXTENSION: &str = "public.";
+
+/// The operator that a symbol means between two types.
+fn found_operator(
+    symbol: &str,
+    (left, right): (&ScalarType, &ScalarType),
+    find: impl FnOnce(&str) -> Result<FunctionMatch, PlanError>,
+) -> Result<FunctionMatch, PlanError> {
+    let Some(bare) = symbol.strip_prefix(OF_EXTENSION) else { return find(symbol) };
+    let found = find(bare)?;
+    let is_of_extension = found.arg_casts.iter().any(|scalar| scalar.extension().is_some())
+        || *left == ScalarType::Text && bare.contains(['%', '-']);
+    if is_of_extension {
+        return Ok(found);
+    }
+    let operator = format!("{} {symbol} {}", registry::type_name(left), registry::type_name(right));
+    Err(PlanError::new("42883", format!("operator does not exist: {operator}"))
+        .hint("No operator matches the given name and argument types. You might need to add explicit type casts."))
 }
 
 impl Resolver<'_> {
@@ -35,8 +57,10 @@ impl Resolver<'_> {
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
         let (left, right) = self.beside_rows(left, right)?;
-        let found = registry::resolve_operator(symbol, Some(left.scalar()), right.scalar())
-            .map_err(|error| self.named_types(error, &[&left, &right]).at(position))?;
+        let found = found_operator(symbol, (left.scalar(), right.scalar()), |symbol| {
+            registry::resolve_operator(symbol, Some(left.scalar()), right.scalar())
+        });
+        let found = found.map_err(|error| self.named_types(error, &[&left, &right]).at(position))?;
         self.called(found, vec![left, right]).map_err(|error| error.at(position))
     }
 
@@ -316,8 +340,10 @@ impl Resolver<'_> {
         all: bool,
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
-        let found = registry::resolve_any_all(symbol, left.scalar(), array.scalar(), all)
-            .map_err(|error| self.named_types(error, &[&left, &array]).at(position))?;
+        let found = found_operator(symbol, (left.scalar(), array.scalar()), |symbol| {
+            registry::resolve_any_all(symbol, left.scalar(), array.scalar(), all)
+        });
+        let found = found.map_err(|error| self.named_types(error, &[&left, &array]).at(position))?;
         let args = self
             .convert_args(vec![left, array], &found.arg_casts, &found.conversions)
             .map_err(|error| error.at(position))?;

@@ -49,8 +49,8 @@ impl Resolver<'_> {
         let order_by = order_items(query)?;
         let mut resolved = match &*query.body {
             SetExpr::Select(select) => {
-                let locked = !query.locks.is_empty();
-                let before = std::mem::replace(&mut self.row_locks.with_row_keys, locked);
+                let with_row_keys = self.row_locks.for_cursor || !query.locks.is_empty();
+                let before = std::mem::replace(&mut self.row_locks.with_row_keys, with_row_keys);
                 let around = std::mem::replace(&mut self.row_locks.clauses, query.locks.clone());
                 let result = self.select(select, order_by, outputs, &query.locks);
                 self.row_locks.with_row_keys = before;
@@ -155,8 +155,8 @@ impl Resolver<'_> {
         outputs: &Outputs<'_>,
     ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
         let rows = self.value_rows(rows)?;
-        let width = rows.first().map_or(0, Vec::len);
-        let mut columns: Vec<Vec<Typed>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
+        let (width, height) = (rows.first().map_or(0, Vec::len), rows.len());
+        let mut columns: Vec<Vec<Typed>> = (0..width).map(|_| Vec::with_capacity(height)).collect();
         for row in rows {
             for (column, value) in columns.iter_mut().zip(row) {
                 column.push(value);
@@ -184,7 +184,6 @@ impl Resolver<'_> {
             named.push(OutputColumn { name: format!("column{}", index + 1), column_type, origin: None });
             typed.push(column);
         }
-        let height = typed.first().map_or(0, Vec::len);
         let mut iterators: Vec<_> = typed.into_iter().map(Vec::into_iter).collect();
         let rows = (0..height).map(|_| iterators.iter_mut().filter_map(Iterator::next).collect()).collect();
         let types = named.iter().map(|column| column.column_type.clone()).collect();

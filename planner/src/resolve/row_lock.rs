@@ -7,13 +7,14 @@
 
 use super::Resolver;
 use super::levels::outer_references;
+use super::limit::is_computed;
 use super::outputs::{Limits, Outputs};
 use super::query::as_subquery;
 use super::returned::returned_to;
 use super::scope::{Binding, Frame, FromItem, Source, Visible, fold};
 use super::write_subquery::given_rows;
 use crate::error::PlanError;
-use crate::hir::{Hir, HirQuery, LockStrength, LockWait, OutputColumn, RowLock};
+use crate::hir::{Hir, HirQuery, LockStrength, LockWait, LockingQuery, OutputColumn, RowLock};
 use crate::names::Names;
 use crate::parse::row_lock::read;
 use crate::scalar::table_func::LOCKED_ROWS;
@@ -65,7 +66,7 @@ impl Resolver<'_> {
                     Source::Relation | Source::Sequence | Source::Subquery => None,
                     Source::With => Some("a WITH query"),
                     Source::Function => Some("a function"),
-                    Source::Join(_) => Some("a join"),
+                    Source::Join(_) | Source::Using => Some("a join"),
                 };
                 if let Some(what) = what {
                     return Err(PlanError::new("0A000", format!("{clause} cannot be applied to {what}")).at(position));
@@ -146,9 +147,16 @@ impl Resolver<'_> {
             // There was nothing to lock.
             return Ok(as_subquery(resolved, Limits::Ordered));
         }
-        let mut correlated = false;
+        let mut correlated = [&resolved.limit, &resolved.offset].into_iter().flatten().any(is_computed);
         outer_references(&mut resolved.relation, &mut |_, _| correlated = true);
         if correlated {
+            if returned_to(&resolved.relation).is_empty() {
+                self.under_definitions(&mut resolved.relation);
+                let columns = resolved.columns.clone();
+                if let Some(given) = self.locked_beside(resolved, &columns)? {
+                    return Ok((given, columns));
+                }
+            }
             let clause = query.locks.first().map_or_else(String::new, |clause| read(clause).0.clause());
             return Err(PlanError::unsupported(format!("{clause} in a subquery that refers to the query around it"))
                 .hint("Lock the rows in a query of their own, in the same transaction."));
@@ -164,7 +172,7 @@ impl Resolver<'_> {
         let columns = resolved.columns.clone();
         let types: Vec<ColumnType> = columns.iter().map(|column| column.column_type.clone()).collect();
         let number = self.row_locks.subqueries.len();
-        self.row_locks.subqueries.push(Some(resolved));
+        self.row_locks.subqueries.push(Some(LockingQuery { number, query: resolved, groups: None }));
         let names = Names::bare(columns.iter().map(|column| column.name.as_str()));
         Ok((given_rows(&LOCKED_ROWS, number, types, names, false), columns))
     }
@@ -183,13 +191,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// The subqueries of the statement that lock rows, by their numbers.
-    pub(super) fn take_locking(&mut self) -> Vec<(usize, HirQuery)> {
-        std::mem::take(&mut self.row_locks.subqueries)
-            .into_iter()
-            .enumerate()
-            .filter_map(|(number, query)| Some((number, query?)))
-            .collect()
+    /// The subqueries of the statement that lock rows.
+    pub(super) fn take_locking(&mut self) -> Vec<LockingQuery> {
+        std::mem::take(&mut self.row_locks.subqueries).into_iter().flatten().collect()
     }
 }
 

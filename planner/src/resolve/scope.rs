@@ -24,6 +24,8 @@ pub(super) enum Source {
     Subquery,
     With,
     Function,
+    /// The columns that a join is by, under a name of their own.
+    Using,
     /// A join with an alias, and what it hides.
     Join(Vec<Binding>),
 }
@@ -163,7 +165,7 @@ impl Clause {
     }
 
     pub(super) fn allows_sets(self) -> bool {
-        matches!(self, Clause::SelectList | Clause::OrderBy | Clause::DistinctOn)
+        matches!(self, Clause::SelectList | Clause::OrderBy | Clause::DistinctOn | Clause::GroupBy)
     }
 }
 

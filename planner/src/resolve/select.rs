@@ -1,6 +1,5 @@
 //! SELECT: select list, WHERE, GROUP BY, HAVING, DISTINCT, ORDER BY over a FROM clause.
 
-use super::calls::VIRTUAL;
 use super::direction::direction;
 use super::expr::unnested;
 use super::group::{Calls, Grouping};
@@ -16,8 +15,8 @@ use crate::parse::star::without_star;
 use crate::scalar::Order;
 use repr::{Datum, RelationId, ScalarType};
 use sqlparser::ast::{
-    Distinct, Expr, GroupByExpr, Ident, LockClause, OrderByExpr, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    Value, ValueWithSpan, WildcardAdditionalOptions,
+    Distinct, Expr, Ident, LockClause, OrderByExpr, Select, SelectItem, SelectItemQualifiedWildcardKind, Value,
+    ValueWithSpan, WildcardAdditionalOptions,
 };
 use sqlparser::tokenizer::Span;
 
@@ -58,9 +57,12 @@ impl Resolver<'_> {
         locks: &[LockClause],
     ) -> Result<HirQuery, PlanError> {
         refuse_foreign_clauses(select)?;
+        let laterals = self.row_locks.laterals.len();
+        let for_cursor = std::mem::take(&mut self.row_locks.for_cursor);
         let FromItem { hir, tables, columns } = self.from_clause(&select.from)?;
         let frame = Frame { tables, columns, windows: self.named_windows(&select.named_window)?, ..Frame::default() };
         let (parts, mut frame) = self.with_frame(frame, |resolver| resolver.select_parts(select, order_by, outputs))?;
+        self.narrow_laterals(laterals, &parts.predicates);
         let calls = Calls::new(std::mem::take(&mut frame.calls));
         let is_grouped = parts.grouping.is_some() || parts.having.is_some() || calls.has_aggregates();
         let unlockable = Unlockable {
@@ -72,9 +74,11 @@ impl Resolver<'_> {
             sets: calls.has_sets(),
         };
         unlockable.refuse(locks)?;
+        let keys = if for_cursor && unlockable.is_lockable() { frame.tables[0].row_keys.clone() } else { Vec::new() };
         let locks = self.row_locks(locks, &frame)?;
         let mut query = self.build(hir, parts, &frame, calls, select, is_grouped)?;
         query.locks = locks;
+        self.with_row_keys(&mut query, &keys);
         Ok(query)
     }
 
@@ -114,7 +118,7 @@ impl Resolver<'_> {
                 order.push(Order { column, descending, nulls_first, tie: false });
             }
         }
-        let grouping = self.group_by(&select.group_by, &targets[..outputs])?;
+        let grouping = self.group_by(&select.group_by, &targets, outputs)?;
         let distinct_on = match &select.distinct {
             Some(Distinct::On(exprs)) => {
                 let mut on = Vec::with_capacity(exprs.len());
@@ -133,6 +137,9 @@ impl Resolver<'_> {
                 Some(on)
             }
             Some(Distinct::Distinct) => {
+                if outputs == 0 {
+                    return Err(PlanError::new("42601", "SELECT DISTINCT must have at least one column"));
+                }
                 if order.iter().any(|item| item.column >= outputs) {
                     return Err(PlanError::new(
                         "42P10",
@@ -305,151 +312,6 @@ impl Resolver<'_> {
         Ok(targets.len() - 1)
     }
 
-    fn group_by(&mut self, written: &GroupByExpr, targets: &[Target]) -> Result<Option<Grouping>, PlanError> {
-        let (exprs, modifiers) = match written {
-            GroupByExpr::Expressions(exprs, modifiers) => (exprs, modifiers),
-            GroupByExpr::All(_) => return Err(PlanError::new("42601", "syntax error at or near \"ALL\"")),
-        };
-        if exprs.is_empty() && modifiers.is_empty() {
-            return Ok(None);
-        }
-        let mut grouping = Grouping { keys: Vec::new(), sets: vec![Vec::new()] };
-        for expr in exprs {
-            let choices: Vec<Vec<usize>> = match expr {
-                Expr::GroupingSets(sets) => {
-                    sets.iter().map(|set| self.group_keys(set, targets, &mut grouping)).collect::<Result<_, _>>()?
-                }
-                Expr::Rollup(sets) => {
-                    let parts = sets
-                        .iter()
-                        .map(|set| self.group_keys(set, targets, &mut grouping))
-                        .collect::<Result<Vec<_>, _>>()?;
-                    (0..=parts.len()).rev().map(|length| parts[..length].concat()).collect()
-                }
-                Expr::Cube(sets) => {
-                    let parts = sets
-                        .iter()
-                        .map(|set| self.group_keys(set, targets, &mut grouping))
-                        .collect::<Result<Vec<_>, _>>()?;
-                    if parts.len() > 12 {
-                        return Err(PlanError::new("54001", "CUBE is limited to 12 elements"));
-                    }
-                    (0..1_usize << parts.len())
-                        .map(|mask| {
-                            let chosen = parts
-                                .iter()
-                                .enumerate()
-                                .filter(|(index, _)| mask & (1 << (parts.len() - 1 - index)) == 0);
-                            chosen.flat_map(|(_, part)| part.clone()).collect()
-                        })
-                        .collect()
-                }
-                Expr::Tuple(items) => vec![self.group_keys(items, targets, &mut grouping)?],
-                other => vec![self.group_keys(std::slice::from_ref(other), targets, &mut grouping)?],
-            };
-            if grouping.sets.len().saturating_mul(choices.len()) > 4096 {
-                return Err(PlanError::new("54001", "too many grouping sets present (maximum 4096)"));
-            }
-            grouping.sets = grouping
-                .sets
-                .iter()
-                .flat_map(|set| {
-                    choices.iter().map(move |choice| {
-                        let mut joined = set.clone();
-                        for key in choice {
-                            if !joined.contains(key) {
-                                joined.push(*key);
-                            }
-                        }
-                        joined
-                    })
-                })
-                .collect();
-        }
-        // Other systems' WITH ROLLUP and the like.
-        if !modifiers.is_empty() {
-            return Err(PlanError::new("42601", "syntax error at or near \"WITH\""));
-        }
-        Ok(Some(grouping))
-    }
-
-    fn group_keys(
-        &mut self,
-        exprs: &[Expr],
-        targets: &[Target],
-        grouping: &mut Grouping,
-    ) -> Result<Vec<usize>, PlanError> {
-        let mut keys = Vec::with_capacity(exprs.len());
-        for expr in exprs {
-            let typed = self.group_key(expr, targets)?;
-            match grouping.keys.iter().position(|key| key.expr == typed.expr) {
-                Some(index) => keys.push(index),
-                None => {
-                    grouping.keys.push(typed);
-                    keys.push(grouping.keys.len() - 1);
-                }
-            }
-        }
-        Ok(keys)
-    }
-
-    /// A column of FROM, an output by name or number, else an expression.
-    fn group_key(&mut self, expr: &Expr, targets: &[Target]) -> Result<Typed, PlanError> {
-        let position = self.position_of(expr);
-        let chosen = match unnested(expr) {
-            Expr::Identifier(ident) => {
-                let name = fold(ident);
-                let in_from =
-                    self.frames.last().is_some_and(|frame| frame.columns.iter().any(|column| column.name == name));
-                if in_from {
-                    None
-                } else {
-                    let mut named = targets.iter().filter(|target| target.name == name);
-                    match (named.next(), named.next()) {
-                        (Some(first), Some(other)) if other.typed.expr != first.typed.expr => {
-                            return Err(
-                                PlanError::new("42702", format!("GROUP BY \"{name}\" is ambiguous")).at(position)
-                            );
-                        }
-                        (first, _) => first,
-                    }
-                }
-            }
-            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
-                Some(&targets[ordinal(digits, targets.len(), "GROUP BY").map_err(|error| error.at(position))?])
-            }
-            Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_) | Value::Boolean(_), .. }) => {
-                return Err(PlanError::new("42601", "non-integer constant in GROUP BY").at(position));
-            }
-            _ => None,
-        };
-        let typed = match chosen {
-            Some(target) => target.typed.clone(),
-            None => {
-                let references = self.frames.last().map_or(0, |frame| frame.references.len());
-                let typed = self.in_clause(Clause::GroupBy, |resolver| resolver.expr(expr))?;
-                if let Some(frame) = self.frames.last_mut() {
-                    frame.references.truncate(references);
-                }
-                self.settle(typed)?
-            }
-        };
-        let mut over_calls = false;
-        super::levels::expr_levels(&typed.expr, &mut |level, index| over_calls |= level == 0 && index >= VIRTUAL);
-        if self.returns_set(&typed.expr) {
-            return Err(PlanError::unsupported("grouping by a set-returning function")
-                .hint("Select it in a subquery in FROM, and group by its column.")
-                .at(position));
-        }
-        if over_calls {
-            return Err(PlanError::new("42803", "aggregate functions are not allowed in GROUP BY").at(position));
-        }
-        if matches!(typed.scalar(), ScalarType::Json) {
-            return Err(PlanError::new("42883", "could not identify an equality operator for type json").at(position));
-        }
-        Ok(typed)
-    }
-
     /// Operators bottom up: WHERE, grouping, HAVING, windows, sets, targets, DISTINCT.
     fn build(
         &mut self,
@@ -460,13 +322,15 @@ impl Resolver<'_> {
         select: &Select,
         is_grouped: bool,
     ) -> Result<HirQuery, PlanError> {
-        let Parts { mut targets, outputs, predicates, having, mut order, grouping, distinct_on } = parts;
+        let Parts { mut targets, outputs, predicates, having, mut order, grouping, mut distinct_on } = parts;
         let mut relation = from.filter(predicates);
         if is_grouped {
             let grouping = grouping.unwrap_or_else(|| Grouping { keys: Vec::new(), sets: vec![Vec::new()] });
             let (grouped, over) = calls.group(relation, frame, grouping, self)?;
             relation = grouped;
-            targets.iter_mut().try_for_each(|target| over.rewrite(&mut target.typed.expr, &calls))?;
+            for (index, target) in targets.iter_mut().enumerate() {
+                over.rewrite_output(index, &mut target.typed.expr, &calls)?;
+            }
             if let Some(mut having) = having {
                 over.rewrite(&mut having, &calls)?;
                 relation = relation.filter(super::build::conjuncts(having));
@@ -475,6 +339,17 @@ impl Resolver<'_> {
         relation = calls.windows(relation, self)?;
         if calls.has_sets() {
             calls.place_in_sets()?;
+            // What ORDER BY makes the first of its group is chosen before sets are expanded, unless it is told by them.
+            if let Some(on) = &distinct_on
+                && !order.is_empty()
+                && !on
+                    .iter()
+                    .chain(order.iter().map(|item| &item.column))
+                    .any(|&at| calls.over_sets(&targets[at].typed.expr))
+            {
+                relation = self.first_before_sets(relation, &calls, &targets, (on, &order))?;
+                distinct_on = None;
+            }
             relation = calls.sets(relation)?;
         }
         targets.iter_mut().try_for_each(|target| calls.place(&mut target.typed.expr))?;
@@ -487,14 +362,7 @@ impl Resolver<'_> {
         match (&select.distinct, distinct_on) {
             (_, Some(on)) => {
                 let keys: Vec<usize> = on.into_iter().map(|target| places[target]).collect();
-                let one = HirExpr::Literal(
-                    Datum::Int8(1),
-                    repr::ColumnType { nullable: false, ..repr::ColumnType::nullable(ScalarType::Int8) },
-                );
-                // The first of each group, whichever way it is computed; groups themselves are told apart by their keys.
-                let (keyed, first) = self.keyed(relation, order.clone())?;
-                let (completed, first) = self.completed(keyed, first)?;
-                relation = completed.top_k(keys, first, Some(one), None);
+                relation = self.first_of_groups(relation, keys, order.clone())?;
             }
             (Some(Distinct::Distinct), None) => {
                 if columns.iter().any(|column| column.column_type.scalar == ScalarType::Json) {
@@ -509,6 +377,37 @@ impl Resolver<'_> {
             (Some(Distinct::All | Distinct::On(_)) | None, None) => {}
         }
         Ok(HirQuery { order_by: order, ..HirQuery::of(relation, project, columns) })
+    }
+
+    /// DISTINCT ON of rows whose set-returning calls are not expanded yet.
+    fn first_before_sets(
+        &mut self,
+        relation: Hir,
+        calls: &Calls,
+        targets: &[Target],
+        (on, order): (&[usize], &[Order]),
+    ) -> Result<Hir, PlanError> {
+        let mut exprs = Vec::with_capacity(on.len() + order.len());
+        for target in on.iter().copied().chain(order.iter().map(|item| item.column)) {
+            let mut typed = targets[target].typed.clone();
+            calls.place(&mut typed.expr)?;
+            exprs.push(typed);
+        }
+        let (relation, places) = relation.with_columns(exprs);
+        let (keys, sorted) = places.split_at(on.len());
+        let order = order.iter().zip(sorted).map(|(item, &column)| Order { column, ..item.clone() }).collect();
+        self.first_of_groups(relation, keys.to_vec(), order)
+    }
+
+    /// The first of each group, whichever way it is computed; groups themselves are told apart by their keys.
+    fn first_of_groups(&mut self, relation: Hir, keys: Vec<usize>, order: Vec<Order>) -> Result<Hir, PlanError> {
+        let one = HirExpr::Literal(
+            Datum::Int8(1),
+            repr::ColumnType { nullable: false, ..repr::ColumnType::nullable(ScalarType::Int8) },
+        );
+        let (keyed, order) = self.keyed(relation, order)?;
+        let (completed, order) = self.completed(keyed, order)?;
+        Ok(completed.top_k(keys, order, Some(one), None))
     }
 }
 

@@ -218,6 +218,19 @@ impl Resolver<'_> {
             }
             _ => value,
         };
+        let bounds = self.array_bounds(subscripts, position)?;
+        let function = if bounds.given.is_some() { "array_slice" } else { "array_subscript" };
+        let mut args = vec![value];
+        args.extend(bounds.values);
+        self.call_named(function, args, position)
+    }
+
+    /// The subscripts of an array as integers.
+    pub(super) fn array_bounds(
+        &mut self,
+        subscripts: &[&Subscript],
+        position: Option<u32>,
+    ) -> Result<ArrayBounds, PlanError> {
         if subscripts.len() > DIMENSIONS_MAX {
             let count = subscripts.len();
             let message =
@@ -231,27 +244,31 @@ impl Resolver<'_> {
             self.cast(typed, &to, crate::scalar::cast::CastContext::Assignment)
                 .map_err(|error| no_subscript(error).at(position))
         };
-        // What is left out is beyond every array.
-        let left_out = |beyond: i32| Ok(Typed::literal(Datum::Int4(beyond), ScalarType::Int4));
-        let mut args = vec![value];
+        let literal = |value: i32| Typed::literal(Datum::Int4(value), ScalarType::Int4);
+        let (mut values, mut given) = (Vec::with_capacity(2 * subscripts.len()), 0);
         for subscript in subscripts {
-            match subscript {
-                // Once one bound is a slice, `[n]` means `[1:n]`.
-                Subscript::Index { index } if sliced => {
-                    args.push(Typed::literal(Datum::Int4(1), ScalarType::Int4));
-                    args.push(bound(index)?);
+            // What is left out is beyond every array.
+            let (lower, upper) = match subscript {
+                Subscript::Index { index } if !sliced => {
+                    values.push(bound(index)?);
+                    continue;
                 }
-                Subscript::Index { index } => args.push(bound(index)?),
+                // Once one bound is a slice, `[n]` means `[1:n]`.
+                Subscript::Index { index } => (Some(literal(1)), Some(bound(index)?)),
                 Subscript::Slice { stride: Some(_), .. } => {
                     return Err(PlanError::new("42601", "syntax error at or near \":\"").at(position));
                 }
                 Subscript::Slice { lower_bound, upper_bound, stride: None } => {
-                    args.push(lower_bound.as_ref().map_or_else(|| left_out(i32::MIN), &mut bound)?);
-                    args.push(upper_bound.as_ref().map_or_else(|| left_out(i32::MAX), &mut bound)?);
+                    let lower = lower_bound.as_ref().map(&mut bound).transpose()?;
+                    (lower, upper_bound.as_ref().map(&mut bound).transpose()?)
                 }
-            }
+            };
+            given |= i32::from(lower.is_some()) << values.len();
+            values.push(lower.unwrap_or_else(|| literal(i32::MIN)));
+            given |= i32::from(upper.is_some()) << values.len();
+            values.push(upper.unwrap_or_else(|| literal(i32::MAX)));
         }
-        self.call_named(if sliced { "array_slice" } else { "array_subscript" }, args, position)
+        Ok(ArrayBounds { values, given: sliced.then_some(given) })
     }
 
     /// A name is an array of bytes that counts from 0.
@@ -286,7 +303,19 @@ impl Resolver<'_> {
         subscripts: &[&Subscript],
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
+        let (steps, _) = self.json_steps(subscripts, position)?;
         let mut path = vec![value];
+        path.extend(steps);
+        self.call_named("jsonb_extract_path", path, position)
+    }
+
+    /// The subscripts of a jsonb as texts, and whether the first is an integer.
+    pub(super) fn json_steps(
+        &mut self,
+        subscripts: &[&Subscript],
+        position: Option<u32>,
+    ) -> Result<(Vec<Typed>, bool), PlanError> {
+        let (mut path, mut is_array) = (Vec::with_capacity(subscripts.len()), false);
         for subscript in subscripts {
             let Subscript::Index { index } = subscript else {
                 return Err(PlanError::new("42804", "jsonb subscript does not support slices").at(position));
@@ -298,10 +327,11 @@ impl Resolver<'_> {
                 let hint = "jsonb subscript must be coercible to either integer or text.";
                 return Err(PlanError::new("42804", message).hint(hint).at(place));
             }
+            is_array |= path.is_empty() && matches!(step.scalar(), ScalarType::Int2 | ScalarType::Int4);
             let to = repr::ColumnType::nullable(ScalarType::Text);
             path.push(self.cast(step, &to, crate::scalar::cast::CastContext::Explicit)?);
         }
-        self.call_named("jsonb_extract_path", path, position)
+        Ok((path, is_array))
     }
 
     /// A field of a composite value.
@@ -340,6 +370,13 @@ impl Resolver<'_> {
         call.column_type.scalar = scalar;
         Ok(call)
     }
+}
+
+/// The subscripts of an array: an element's, or a slice's, in pairs.
+pub(super) struct ArrayBounds {
+    pub(super) values: Vec<Typed>,
+    /// Of a slice: a bit for each bound that is not left out.
+    pub(super) given: Option<i32>,
 }
 
 /// The form of TRIM.

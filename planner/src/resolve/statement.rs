@@ -3,12 +3,13 @@
 use super::copy_terms::{check_in_query, check_in_table};
 use super::levels::has_subquery;
 use super::outputs::Outputs;
+use super::positioned::CursorTables;
 use super::returned::writes_in_with;
 use super::scope::{Clause, Frame};
 use super::{Resolver, SessionInfo};
 use crate::catalog::{Catalog, Column, Table};
 use crate::error::PlanError;
-use crate::hir::{HirExpr, HirQuery, InsertHir, OutputColumn, WithHir, WithMain, WriteHir};
+use crate::hir::{HirExpr, HirQuery, InsertHir, LockingQuery, OutputColumn, WithHir, WithMain, WriteHir};
 use crate::parse::definition::CreateTableAs;
 use crate::parse::statement::{
     ExplainOptions, ExportFormat, ObjectName, SubjectReference, Subscribe, SubscribeForm, SubscribeTerms,
@@ -65,6 +66,8 @@ pub enum Resolved {
         cursor: Box<DeclareCursor>,
         /// A query or SUBSCRIBE.
         what: Box<Resolved>,
+        /// Whose rows it gives.
+        tables: CursorTables,
     },
     /// SUBSCRIBE.
     Subscribe {
@@ -99,7 +102,7 @@ pub enum Resolved {
 
 impl Resolved {
     /// Adds the subqueries that are run before the statement.
-    fn run_first(&mut self, locking: Vec<(usize, HirQuery)>) -> Result<(), PlanError> {
+    fn run_first(&mut self, locking: Vec<LockingQuery>) -> Result<(), PlanError> {
         if locking.is_empty() {
             return Ok(());
         }
@@ -361,8 +364,17 @@ impl Resolver<'_> {
             }
             Statement::Copy(copy) => self.copy(copy),
             Statement::DeclareCursor(cursor) => {
-                let what = Box::new(self.statement(&cursor.statement)?);
-                Ok(Resolved::DeclareCursor { cursor: cursor.clone(), what })
+                if let Statement::Sql(sql) = &*cursor.statement
+                    && let ast::Statement::Query(query) = &**sql
+                {
+                    self.ask_for_row_keys(query);
+                }
+                let mut what = Box::new(self.statement(&cursor.statement)?);
+                let tables = match &mut *what {
+                    Resolved::Query(query) => self.cursor_tables(query),
+                    _ => CursorTables::default(),
+                };
+                Ok(Resolved::DeclareCursor { cursor: cursor.clone(), what, tables })
             }
             Statement::Subscribe(subscribe) => self.subscribe(subscribe),
             Statement::GdprGet(subject) => self.gdpr(GdprRequest::Get, subject),
@@ -563,6 +575,10 @@ impl Resolver<'_> {
                 )
                 .at(Some(column.position))
             })?;
+            if generated(found.index) {
+                return Err(PlanError::new("42P10", format!("column \"{}\" is a generated column", column.name))
+                    .detail("Generated columns cannot be used in COPY."));
+            }
             chosen.push(found.clone());
         }
         if written.is_empty() {

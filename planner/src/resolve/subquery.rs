@@ -1,7 +1,7 @@
 //! Subqueries inside expressions: EXISTS, IN, ANY and ALL, scalar ones, ARRAY(…).
 
 use super::levels::shift_expr;
-use super::operator::{Field, row_items, symbol};
+use super::operator::{Field, OF_EXTENSION, row_items, symbol};
 use super::outputs::Limits;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -59,7 +59,8 @@ impl Resolver<'_> {
     ) -> Result<Typed, PlanError> {
         let symbol = symbol(op)?;
         if let Expr::Subquery(query) = super::expr::unnested(right) {
-            return self.any_subquery(left, &symbol, query, all, false);
+            let symbol = symbol.strip_prefix(OF_EXTENSION).unwrap_or(&symbol);
+            return self.any_subquery(left, symbol, query, all, false);
         }
         let position = self.position_of(left);
         let left = self.expr(left)?;

@@ -32,9 +32,7 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
         },
         DataType::Time(precision, zone) => match zone {
             TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => Ok(fractional(ScalarType::Time, *precision)),
-            TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => {
-                Err(PlanError::unsupported("type time with time zone").hint("Use time or timestamp with time zone."))
-            }
+            TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => Ok(fractional(ScalarType::TimeTz, *precision)),
         },
         DataType::Timestamp(precision, zone) => match zone {
             TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => Ok(fractional(ScalarType::Timestamp, *precision)),
@@ -75,7 +73,7 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
 
 /// 0A000 for PostgreSQL's types that we do not have, else 42704.
 fn unknown_type(name: &str) -> PlanError {
-    const POSTGRESQL: [&str; 28] = [
+    const POSTGRESQL: [&str; 27] = [
         "bit",
         "varbit",
         "bit varying",
@@ -102,14 +100,17 @@ fn unknown_type(name: &str) -> PlanError {
         "tsmultirange",
         "tstzmultirange",
         "datemultirange",
-        "timetz",
         "pg_lsn",
     ];
     let base = name.split('(').next().unwrap_or(name).trim_start_matches("pg_catalog.").trim();
     if POSTGRESQL.contains(&base) {
         return PlanError::unsupported(format!("type {base}")).hint("Use text, numeric, or two columns.");
     }
-    PlanError::new("42704", format!("type \"{name}\" does not exist"))
+    let error = PlanError::new("42704", format!("type \"{name}\" does not exist"));
+    match ScalarType::of_extension(base.rsplit('.').next().unwrap_or(base)) {
+        Some((_, extension)) => error.hint(format!("CREATE EXTENSION {extension} makes it.")),
+        None => error,
+    }
 }
 
 fn named(name: &ObjectName, modifiers: &[String], scope: Scope<'_>) -> Result<ColumnType, PlanError> {
@@ -147,7 +148,7 @@ fn named(name: &ObjectName, modifiers: &[String], scope: Scope<'_>) -> Result<Co
         // Unquoted `char` never comes here; quoted "char" is the one-byte type.
         return with_modifiers(scalar, last, modifiers);
     }
-    let found = user_type((database, schema), last, scope).ok_or_else(unknown)?;
+    let found = scope.created_type((database, schema), last).ok_or_else(unknown)?;
     with_modifiers(found, last, modifiers)
 }
 
@@ -219,16 +220,7 @@ pub(crate) fn by_name<'a>(name: &str, scope: impl Into<Scope<'a>>) -> Option<Sca
             scalar => ScalarType::Array(Box::new(scalar)),
         });
     }
-    builtin(name).or_else(|| user_type((None, None), name, scope))
-}
-
-/// A type that somebody created, or its array.
-pub(crate) fn user_type(before: (Option<&str>, Option<&str>), name: &str, scope: Scope<'_>) -> Option<ScalarType> {
-    if let Some(found) = scope.enum_type(before, name) {
-        return Some(ScalarType::Enum(found.id));
-    }
-    let found = scope.enum_type(before, name.strip_prefix('_')?)?;
-    Some(ScalarType::Array(Box::new(ScalarType::Enum(found.id))))
+    builtin(name).or_else(|| scope.created_type(None, name))
 }
 
 /// A built-in type by name, internal (`int4`, `_text`) or SQL (`integer`).

@@ -15,6 +15,11 @@ pub(super) struct Unlockable {
 }
 
 impl Unlockable {
+    /// Whether the rows of a SELECT are its tables'.
+    pub(super) fn is_lockable(&self) -> bool {
+        !(self.groups || self.having || self.aggregates || self.distinct || self.windows || self.sets)
+    }
+
     /// 0A000 where the rows of a SELECT with these clauses are no table's.
     pub(super) fn refuse(&self, clauses: &[LockClause]) -> Result<(), PlanError> {
         let Some(clause) = clauses.first() else { return Ok(()) };

@@ -8,7 +8,7 @@ use super::updatable::ViewWrite;
 use super::{Resolver, Typed};
 use crate::catalog::Table;
 use crate::error::PlanError;
-use crate::hir::{DeleteHir, Hir, HirExpr, UpdateHir};
+use crate::hir::{CurrentOfHir, DeleteHir, Hir, HirExpr, UpdateHir};
 use repr::ColumnIndex;
 use sqlparser::ast::{Delete, Expr, FromTable, TableFactor, TableWithJoins, Update, UpdateTableFromKind};
 use std::sync::Arc;
@@ -26,13 +26,14 @@ impl Resolver<'_> {
                 return Err(PlanError::new("42601", "syntax error at or near \"FROM\""));
             }
         };
-        let item = self.write_source(&table, &alias, others)?;
+        let (item, current_of) = self.write_source(&table, &alias, others, update.selection.as_ref())?;
+        let condition = update.selection.as_ref().filter(|_| current_of.is_none());
         let frame = item.frame();
         let width = item.hir.arity();
         let (resolved, _) = self.with_frame(item.frame(), |resolver| {
             let assignments = resolver
                 .in_clause(Clause::UpdateSet, |resolver| resolver.assignments(&table, &update.assignments, width))?;
-            let condition = resolver.where_clause(update.selection.as_ref())?;
+            let condition = resolver.where_clause(condition)?;
             Ok((assignments, condition))
         })?;
         let (assignments, condition) = resolved;
@@ -40,7 +41,8 @@ impl Resolver<'_> {
         let checks = self.row_checks(&table)?;
         let returning = self.returning(update.returning.as_deref(), frame, relation.types.clone())?;
         let project = (0..relation.arity()).collect();
-        Ok(UpdateHir { table: table.id, source: source_query(relation, project), assignments, checks, returning })
+        let source = source_query(relation, project);
+        Ok(UpdateHir { table: table.id, source, assignments, checks, returning, current_of })
     }
 
     pub(super) fn delete(&mut self, delete: &Delete) -> Result<DeleteHir, PlanError> {
@@ -56,14 +58,15 @@ impl Resolver<'_> {
             FromTable::WithoutKeyword(_) => return Err(PlanError::new("42601", "syntax error in DELETE")),
         };
         let (table, alias) = self.write_target(target, ViewWrite::Delete)?;
-        let item = self.write_source(&table, &alias, delete.using.as_deref().unwrap_or_default())?;
+        let others = delete.using.as_deref().unwrap_or_default();
+        let (item, current_of) = self.write_source(&table, &alias, others, delete.selection.as_ref())?;
+        let written = delete.selection.as_ref().filter(|_| current_of.is_none());
         let frame = item.frame();
-        let (condition, _) =
-            self.with_frame(item.frame(), |resolver| resolver.where_clause(delete.selection.as_ref()))?;
+        let (condition, _) = self.with_frame(item.frame(), |resolver| resolver.where_clause(written))?;
         let relation = item.hir.filter(condition);
         let returning = self.returning(delete.returning.as_deref(), frame, relation.types.clone())?;
         let project = (0..relation.arity()).collect();
-        Ok(DeleteHir { table: table.id, source: source_query(relation, project), returning })
+        Ok(DeleteHir { table: table.id, source: source_query(relation, project), returning, current_of })
     }
 
     fn write_target(&mut self, written: &TableWithJoins, write: ViewWrite) -> Result<(Arc<Table>, String), PlanError> {
@@ -78,14 +81,25 @@ impl Resolver<'_> {
         Ok((table, alias))
     }
 
-    fn write_source(&mut self, table: &Table, alias: &str, others: &[TableWithJoins]) -> Result<FromItem, PlanError> {
+    fn write_source(
+        &mut self,
+        table: &Table,
+        alias: &str,
+        others: &[TableWithJoins],
+        condition: Option<&Expr>,
+    ) -> Result<(FromItem, Option<CurrentOfHir>), PlanError> {
         let floor = std::mem::replace(&mut self.nesting.lateral_floor, self.frames.len());
-        let mut item = Ok(self.target_item(table, alias));
+        let (target, current_of) = match self.current_row(table, alias, condition) {
+            Some((target, current_of)) => (target, Some(current_of)),
+            None => (self.target_item(table, alias), None),
+        };
+        let width = target.hir.arity();
+        let mut item = Ok(target);
         for other in others {
-            item = item.and_then(|left| self.cross(left, other));
+            item = item.and_then(|left| self.cross(left, other, width));
         }
         self.nesting.lateral_floor = floor;
-        item
+        Ok((item?, current_of))
     }
 
     fn where_clause(&mut self, condition: Option<&Expr>) -> Result<Vec<HirExpr>, PlanError> {

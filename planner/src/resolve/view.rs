@@ -351,10 +351,16 @@ fn as_it_was(old: &Catalog, new: &Catalog) -> Catalog {
     baseline
 }
 
+/// Whether it is an array of what is no type of a column.
+pub(super) fn of_cstring(scalar: &ScalarType) -> bool {
+    matches!(scalar, ScalarType::Array(element) if **element == ScalarType::Cstring)
+}
+
 /// 42P16 for what no column can be.
 pub(super) fn refuse_pseudo_types(columns: &[OutputColumn]) -> Result<(), PlanError> {
     for column in columns {
-        if let ScalarType::Record(_) | ScalarType::Void | ScalarType::Unknown = column.column_type.scalar {
+        let scalar = &column.column_type.scalar;
+        if scalar.is_pseudo() || matches!(scalar, ScalarType::Record(_)) || of_cstring(scalar) {
             return Err(PlanError::new(
                 "42P16",
                 format!("column \"{}\" has pseudo-type {}", column.name, column.column_type.scalar.name()),

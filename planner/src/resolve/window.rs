@@ -268,10 +268,43 @@ impl Resolver<'_> {
             self.offset_parameter(typed, unit, order).map_err(|error| error.at(position))?;
             return Ok(FrameOffset::Param(index));
         }
+        if let (FrameUnit::Range, [(key, _, _)]) = (unit, order)
+            && let Some(distance) = self.range_offset(&typed, key.scalar()).map_err(|error| error.at(position))?
+        {
+            return Ok(FrameOffset::Constant(distance));
+        }
+        let typed = match unit {
+            FrameUnit::Rows | FrameUnit::Groups if typed.is_unknown() => {
+                let mut count = self.coerce(typed, &ScalarType::Int8)?;
+                count.expr.fold();
+                count
+            }
+            FrameUnit::Rows | FrameUnit::Groups | FrameUnit::Range => typed,
+        };
         let constant = constant_of(&typed.expr).ok_or_else(|| {
             PlanError::unsupported("a frame offset that is neither a constant nor a parameter").at(position)
         })?;
         self.constant_offset(constant, unit, order, position).map(FrameOffset::Constant)
+    }
+
+    /// A constant distance between values of a type, as one of the type that measures it.
+    fn range_offset(&mut self, typed: &Typed, key: &ScalarType) -> Result<Option<Datum>, PlanError> {
+        let given = typed.scalar();
+        let (wanted, fits) = match key {
+            ScalarType::Int2 | ScalarType::Int4 | ScalarType::Int8 => (ScalarType::Int8, given.is_integer()),
+            ScalarType::Float4 | ScalarType::Float8 => {
+                let is_real = matches!(given, ScalarType::Float4 | ScalarType::Float8 | ScalarType::Numeric);
+                (ScalarType::Float8, is_real || given.is_integer())
+            }
+            ScalarType::Numeric => (ScalarType::Numeric, *given == ScalarType::Numeric || given.is_integer()),
+            _ => return Ok(None),
+        };
+        if *given != ScalarType::Unknown && !fits {
+            return Err(no_distance(&key.name(), &given.name()));
+        }
+        let mut cast = self.cast(typed.clone(), &ColumnType::nullable(wanted), CastContext::Implicit)?.expr;
+        cast.fold();
+        Ok(cast.as_literal().cloned())
     }
 
     /// That a parameter is of a type that counts or measures, or becomes of one.
@@ -300,13 +333,7 @@ impl Resolver<'_> {
                 FrameUnit::Groups => counted("GROUPS"),
                 FrameUnit::Range => {
                     let key = order.first().map_or_else(String::new, |(key, _, _)| key.scalar().name());
-                    PlanError::new(
-                        "0A000",
-                        format!(
-                            "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {key} and offset type {name}"
-                        ),
-                    )
-                    .hint("Cast the offset value to an appropriate type.")
+                    no_distance(&key, &name)
                 }
             });
         }
@@ -347,8 +374,21 @@ impl Resolver<'_> {
 fn is_time(scalar: &ScalarType) -> bool {
     matches!(
         scalar,
-        ScalarType::Date | ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz | ScalarType::Interval
+        ScalarType::Date
+            | ScalarType::Time
+            | ScalarType::TimeTz
+            | ScalarType::Timestamp
+            | ScalarType::Timestamptz
+            | ScalarType::Interval
     )
+}
+
+fn no_distance(key: &str, given: &str) -> PlanError {
+    PlanError::new(
+        "0A000",
+        format!("RANGE with offset PRECEDING/FOLLOWING is not supported for column type {key} and offset type {given}"),
+    )
+    .hint("Cast the offset value to an appropriate type.")
 }
 
 fn one_column() -> PlanError {

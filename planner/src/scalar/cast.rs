@@ -43,6 +43,8 @@ pub enum CastMethod {
     Json,
     /// Each element of an array.
     Elements(Box<Cast>),
+    /// The elements of an array in turns, as keys and values of an object that is built.
+    Pairs(Box<(Cast, Cast)>),
     /// As `to_json` (not parsing text); to json or jsonb.
     ToJson,
     /// The OID of the type itself: `pg_typeof`.

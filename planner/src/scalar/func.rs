@@ -7,16 +7,23 @@ pub(crate) mod arguments;
 mod arithmetic;
 mod array;
 mod bytes;
+pub(crate) mod citext;
 mod clock;
 mod collate;
 mod compare;
 mod crypto;
 mod date;
+mod hash;
+mod in_range;
 mod json;
 mod jsonb;
+pub(crate) mod jsonpath;
 mod math;
 mod network;
+mod password;
 mod pattern;
+mod sample;
+mod send;
 mod sequence;
 mod session;
 mod system;
@@ -173,18 +180,25 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
     let mut families = vec![
         array::FUNCTIONS,
         bytes::FUNCTIONS,
+        citext::FUNCTIONS,
         clock::FUNCTIONS,
         collate::FUNCTIONS,
         compare::FUNCTIONS,
         compare::TESTS,
         crypto::FUNCTIONS,
         date::FUNCTIONS,
+        hash::FUNCTIONS,
         json::FUNCTIONS,
+        json::NAMED_OPERATORS,
         jsonb::FUNCTIONS,
+        jsonb::NAMED_OPERATORS,
+        jsonpath::FUNCTIONS,
         math::FUNCTIONS,
         network::FUNCTIONS,
+        password::FUNCTIONS,
         trigram::FUNCTIONS,
         pattern::FUNCTIONS,
+        sample::FUNCTIONS,
         sequence::FUNCTIONS,
         session::FUNCTIONS,
         system::FUNCTIONS,
@@ -209,9 +223,11 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
     let mut families = vec![
         array::OPERATORS,
         bytes::OPERATORS,
+        citext::OPERATORS,
         date::OPERATORS,
         json::OPERATORS,
         jsonb::OPERATORS,
+        jsonpath::OPERATORS,
         math::OPERATORS,
         network::OPERATORS,
         pattern::OPERATORS,
@@ -225,8 +241,11 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
 
 pub(crate) use compare::definitions as comparison_operators;
 pub(crate) use date::shift_by;
+pub(crate) use in_range::{compare, in_range, is_nan};
+pub(crate) use json::record::records;
 pub(crate) use json::{append_json, append_json_string, document, to_jsonb};
 pub(crate) use pattern::{all_groups, options, split_pieces};
+pub(crate) use send::{is_sent, send};
 pub(crate) use sequence::sequence as find_sequence;
 pub(crate) use session::acts_in_transaction;
 pub use text::quote_identifier;

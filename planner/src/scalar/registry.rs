@@ -3,6 +3,7 @@
 //! The registry is made once from the families' signatures. `resolve` asks it for a match by name and
 //! argument types and builds the call with `Match::call`; after that nothing is looked up by name.
 
+mod beneath;
 mod candidates;
 mod listed;
 mod names;
@@ -104,9 +105,18 @@ pub(crate) fn resolve_operator(
     left: Option<&ScalarType>,
     right: &ScalarType,
 ) -> Result<FunctionMatch, PlanError> {
+    operator_in(&REGISTRY.operators, symbol, left, right)
+}
+
+fn operator_in(
+    operators: &Overloads<Function>,
+    symbol: &str,
+    left: Option<&ScalarType>,
+    right: &ScalarType,
+) -> Result<FunctionMatch, PlanError> {
     let symbol = if symbol == "!=" { "<>" } else { symbol };
     let types: Vec<ScalarType> = left.into_iter().chain([right]).cloned().collect();
-    let Some(overloads) = REGISTRY.operators.get(symbol) else {
+    let Some(overloads) = operators.get(symbol) else {
         return Err(operator_error(symbol, left, right, Failure::None));
     };
     // One unknown side is first taken to be of the other side's type.
@@ -172,6 +182,12 @@ pub(crate) fn among_rows() -> &'static Function {
 /// Whether an aggregate of that name exists.
 pub(crate) fn is_aggregate(name: &str) -> bool {
     REGISTRY.aggregates.contains_key(name)
+}
+
+/// Whether an aggregate of that name is over an ordered set: `WITHIN GROUP`.
+pub(crate) fn is_of_ordered_set(name: &str) -> bool {
+    const NAMES: [&str; 3] = ["mode", "percentile_cont", "percentile_disc"];
+    NAMES.contains(&name)
 }
 
 /// Whether a window function (not an aggregate) of that name exists.
@@ -390,6 +406,7 @@ impl Registry {
                 registry.quantified.insert(std::ptr::from_ref(operator) as usize, (any, all));
             }
         }
+        beneath::add(&mut registry);
         for (signature, aggregate) in super::aggregate::definitions() {
             add(&mut registry.aggregates, Signature::parse(signature), |_| aggregate);
         }

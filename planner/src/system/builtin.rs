@@ -2,6 +2,7 @@
 //!
 //! `builtin/record.sql` writes the files from a running PostgreSQL, over the types that there are here. Of what they
 //! say, catalog relations show what SQL can call: the registry decides, so that nothing is listed that does not answer.
+//! What extensions have (`builtin/record_extension.sql`) is known at all times, and listed where they were created.
 
 pub(crate) mod function;
 
@@ -31,7 +32,30 @@ pub(crate) struct Record {
     fields: &'static [&'static str],
 }
 
-static FILES: LazyLock<BTreeMap<&'static str, File>> = LazyLock::new(|| {
+/// What is recorded of what PostgreSQL has itself, and of what an extension has.
+type Files = BTreeMap<&'static str, File>;
+
+static CITEXT: LazyLock<Files> = LazyLock::new(|| {
+    BTreeMap::from([
+        ("pg_aggregate", File::read(include_str!("builtin/citext/pg_aggregate.tsv"))),
+        ("pg_amop", File::read(include_str!("builtin/citext/pg_amop.tsv"))),
+        ("pg_amproc", File::read(include_str!("builtin/citext/pg_amproc.tsv"))),
+        ("pg_cast", File::read(include_str!("builtin/citext/pg_cast.tsv"))),
+        ("pg_opclass", File::read(include_str!("builtin/citext/pg_opclass.tsv"))),
+        ("pg_operator", File::read(include_str!("builtin/citext/pg_operator.tsv"))),
+        ("pg_opfamily", File::read(include_str!("builtin/citext/pg_opfamily.tsv"))),
+        ("pg_proc", File::read(include_str!("builtin/citext/pg_proc.tsv"))),
+        ("pg_type", File::read(include_str!("builtin/citext/pg_type.tsv"))),
+    ])
+});
+
+/// The first OID of what extensions have.
+pub(crate) const FIRST_OF_EXTENSIONS: Id = 0x7FFF_0000;
+
+/// The extensions of which something is recorded.
+pub(crate) const OF_EXTENSIONS: [&str; 1] = ["citext"];
+
+static FILES: LazyLock<Files> = LazyLock::new(|| {
     BTreeMap::from([
         ("pg_aggregate", File::read(include_str!("builtin/pg_aggregate.tsv"))),
         ("pg_amop", File::read(include_str!("builtin/pg_amop.tsv"))),
@@ -50,17 +74,35 @@ pub(crate) fn file(relation: &str) -> Option<&'static File> {
     FILES.get(relation)
 }
 
+/// What is recorded of that relation of what an extension has.
+pub(crate) fn file_of_extension(extension: &str, relation: &str) -> Option<&'static File> {
+    if extension == "citext" { CITEXT.get(relation) } else { None }
+}
+
 /// The rows of that relation that are listed here.
 pub(crate) fn listed(relation: &str) -> impl Iterator<Item = Record> {
-    let is_listed = match relation {
+    file(relation).into_iter().flat_map(File::records).filter(is_listed(relation))
+}
+
+/// The rows of that relation that are listed where an extension was created.
+pub(crate) fn listed_of_extension(extension: &str, relation: &str) -> impl Iterator<Item = Record> {
+    file_of_extension(extension, relation).into_iter().flat_map(File::records).filter(is_listed(relation))
+}
+
+fn is_listed(relation: &str) -> fn(&Record) -> bool {
+    match relation {
         "pg_proc" => function::is_listed,
         "pg_aggregate" => |row: &Record| function::by_id(row.id("aggfnoid")).is_some(),
         "pg_operator" => operator_is_listed,
         "pg_cast" => cast_is_listed,
         "pg_amop" => |row: &Record| operators().contains_key(&row.id("amopopr")),
         _ => |_: &Record| true,
-    };
-    file(relation).into_iter().flat_map(File::records).filter(is_listed)
+    }
+}
+
+/// All rows that are recorded of that relation.
+pub(crate) fn recorded(relation: &str) -> impl Iterator<Item = Record> {
+    file(relation).into_iter().flat_map(File::records)
 }
 
 impl File {
@@ -109,8 +151,10 @@ impl Record {
 
 /// The operators that there are, by OID.
 pub(crate) fn operators() -> &'static BTreeMap<Id, Record> {
-    static OPERATORS: LazyLock<BTreeMap<Id, Record>> =
-        LazyLock::new(|| listed("pg_operator").map(|row| (row.id("oid"), row)).collect());
+    static OPERATORS: LazyLock<BTreeMap<Id, Record>> = LazyLock::new(|| {
+        let of_extensions = OF_EXTENSIONS.into_iter().flat_map(|name| listed_of_extension(name, "pg_operator"));
+        listed("pg_operator").chain(of_extensions).map(|row| (row.id("oid"), row)).collect()
+    });
     &OPERATORS
 }
 

@@ -145,8 +145,9 @@ impl DefinitionText {
         let predicate = index.declared.predicate.as_ref().map_or_else(String::new, |predicate| {
             format!(" WHERE {}", self.expression(table, &predicate.expression, pretty))
         });
+        let nulls = if index.declared.nulls_not_distinct { " NULLS NOT DISTINCT" } else { "" };
         format!(
-            "CREATE {}INDEX {} ON {} USING {} ({}){include}{predicate}",
+            "CREATE {}INDEX {} ON {} USING {} ({}){include}{nulls}{predicate}",
             if index.unique { "UNIQUE " } else { "" },
             quote_identifier(&index.name),
             if pretty { self.names.spelled(table) } else { self.names.scope().qualified(table.namespace, &table.name) },

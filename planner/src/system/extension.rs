@@ -37,6 +37,12 @@ pub(crate) const KNOWN: &[Extension] = &[
         comment: "text similarity measurement and index searching based on trigrams",
     },
     Extension {
+        name: "citext",
+        version: "1.6",
+        schema: super::schemas::PUBLIC,
+        comment: "data type for case-insensitive character strings",
+    },
+    Extension {
         name: "unaccent",
         version: "1.1",
         schema: super::schemas::PUBLIC,

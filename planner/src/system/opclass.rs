@@ -32,6 +32,8 @@ const INET: u32 = 869;
 const ANY_ARRAY: u32 = 2277;
 const ANY_ELEMENT: u32 = 2283;
 const ANY_ENUM: u32 = 3500;
+/// As in `builtin/citext/pg_type.tsv`, as the OIDs of its classes are in `pg_opclass.tsv`.
+const CITEXT: u32 = 0x7FFF_0000;
 
 /// All of them.
 pub(crate) const CLASSES: &[OperatorClass] = &[
@@ -62,12 +64,16 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10034, "btree", "record_ops", 2249, true, 0, 2994),
     class(10036, "btree", "record_image_ops", 2249, false, 0, 3194),
     class(10038, "btree", "time_ops", 1083, true, 0, 1996),
+    class(10041, "btree", "timetz_ops", 1266, true, 0, 2000),
     class(10044, "btree", "varchar_ops", TEXT, false, 0, 1994),
     class(10065, "btree", "uuid_ops", 2950, true, 0, 2968),
     class(10069, "btree", "enum_ops", ANY_ENUM, true, 0, 3522),
     class(10088, "btree", "jsonb_ops", 3802, true, 0, 4033),
     class(10071, "btree", "tsvector_ops", 3614, true, 0, 3626),
     class(10074, "btree", "tsquery_ops", 3615, true, 0, 3683),
+    class(2_147_418_198, "btree", "citext_ops", CITEXT, true, 0, 2_147_418_227),
+    class(2_147_418_200, "btree", "citext_pattern_ops", CITEXT, false, 0, 2_147_418_229),
+    class(2_147_418_199, "hash", "citext_ops", CITEXT, true, 0, 2_147_418_228),
     class(10001, "hash", "array_ops", ANY_ARRAY, true, 0, 627),
     class(10005, "hash", "bpchar_ops", 1042, true, 0, 427),
     class(10008, "hash", "char_ops", 18, true, 0, 431),
@@ -88,6 +94,7 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10037, "hash", "text_ops", TEXT, true, 0, 1995),
     class(10039, "hash", "time_ops", 1083, true, 0, 1997),
     class(10040, "hash", "timestamptz_ops", 1184, true, 0, 1999),
+    class(10042, "hash", "timetz_ops", 1266, true, 0, 2001),
     class(10045, "hash", "varchar_ops", TEXT, false, 0, 1995),
     class(10046, "hash", "timestamp_ops", 1114, true, 0, 2040),
     class(10048, "hash", "bool_ops", 16, true, 0, 2222),
@@ -117,6 +124,7 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10127, "brin", "inet_minmax_ops", INET, false, INET, 4075),
     class(10131, "brin", "bpchar_minmax_ops", 1042, true, 1042, 4076),
     class(10133, "brin", "time_minmax_ops", 1083, true, 1083, 4077),
+    class(10148, "brin", "timetz_minmax_ops", 1266, true, 1266, 4058),
     class(10136, "brin", "date_minmax_ops", 1082, true, 1082, 4059),
     class(10139, "brin", "timestamp_minmax_ops", 1114, true, 1114, 4059),
     class(10142, "brin", "timestamptz_minmax_ops", 1184, true, 1184, 4059),
@@ -140,6 +148,11 @@ fn input(scalar: &ScalarType) -> u32 {
         ScalarType::Enum(_) => ANY_ENUM,
         other => other.oid(),
     }
+}
+
+/// Those that are always there: what extensions have is listed with them.
+pub(crate) fn built_in() -> impl Iterator<Item = &'static OperatorClass> {
+    CLASSES.iter().filter(|class| class.input != CITEXT)
 }
 
 /// The class of that name.

@@ -18,7 +18,7 @@ use crate::catalog::{Catalog, NamespaceId, View};
 use crate::resolve::shown_definition;
 use crate::scalar::Environment;
 use crate::scalar::env::names::CatalogNames;
-use repr::{Array, Datum, RelationId, Row, ScalarType};
+use repr::{Array, Datum, Id, RelationId, Row, ScalarType};
 use std::sync::Arc;
 
 /// OID of the one role.
@@ -39,7 +39,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_index") => source.indexes(&mut table),
         ("pg_catalog", "pg_opclass") => source.operator_classes(&mut table),
         ("pg_catalog", "pg_operator" | "pg_cast" | "pg_aggregate" | "pg_opfamily" | "pg_amop" | "pg_amproc") => {
-            recorded::recorded(&mut table);
+            source.recorded(&mut table);
         }
         ("pg_catalog", "pg_sequence") => source.sequences(&mut table),
         ("pg_catalog", "pg_description") => source.descriptions(&mut table),
@@ -66,7 +66,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_user" | "pg_shadow") => source.users(&mut table),
         ("pg_catalog", "pg_language") => source.languages(&mut table),
         ("pg_catalog", "pg_settings") => source.settings(&mut table),
-        ("pg_catalog", "pg_proc") => recorded::functions(&mut table),
+        ("pg_catalog", "pg_proc") => source.functions(&mut table),
         ("pg_catalog", "pg_prepared_statements") => source.prepared_statements(&mut table),
         ("pg_catalog", "pg_stat_activity") => source.activity(&mut table),
         ("pg_catalog", "pg_locks") => source.locks(&mut table),
@@ -102,6 +102,12 @@ impl Source<'_> {
     /// The name of an object's schema.
     fn schema(&self, namespace: NamespaceId) -> Datum {
         text(self.catalog.namespace_name(namespace).unwrap_or_default())
+    }
+
+    /// The schema `public` of the database at hand.
+    fn public(&self) -> Id {
+        let mut namespaces = self.catalog.namespaces.iter();
+        namespaces.find(|(_, found)| found.name == "public").map_or(PUBLIC, |(id, _)| id.0)
     }
 
     /// A view's query, as the session reads it.

@@ -31,6 +31,7 @@ fn key(id: u32, table: &str, columns: Vec<usize>, primary: bool) -> Index {
             deferrable: false,
             initially_deferred: false,
             id: id + 500,
+            not_valid: false,
         }),
         nulls: true,
         declared: planner::catalog::IndexDeclaration::default(),
@@ -90,6 +91,7 @@ fn kinds() -> Table {
             deferrable: false,
             initially_deferred: false,
             id: 16442,
+            not_valid: false,
         },
         expression: "n > 0".to_owned(),
     });

@@ -96,8 +96,13 @@ pub fn catalog() -> Catalog {
             hidden: false,
             comment: None,
         };
-        let constraint =
-            |name: String, id: Id| ConstraintName { name, deferrable: false, initially_deferred: false, id };
+        let constraint = |name: String, id: Id| ConstraintName {
+            name,
+            deferrable: false,
+            initially_deferred: false,
+            id,
+            not_valid: false,
+        };
         let mut all = Vec::new();
         if !key.is_empty() {
             all.push(Index {

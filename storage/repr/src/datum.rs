@@ -1,6 +1,7 @@
 //! One SQL value.
 
-use crate::{Array, Interval, Jsonb, Network, Numeric, TsQuery, TsVector};
+use crate::citext::folded_cmp;
+use crate::{Array, Interval, JsonPath, Jsonb, Network, Numeric, TimeTz, TsQuery, TsVector};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -33,12 +34,16 @@ pub enum Datum {
     Text(Arc<str>),
     /// character(n): padded; trailing blanks do not count in comparisons
     Bpchar(Arc<str>),
+    /// citext: case does not count in comparisons
+    Citext(Arc<str>),
     /// bytea
     Bytea(Arc<[u8]>),
     /// Days since 2000-01-01; `i32::MAX` and `i32::MIN` are infinity and -infinity.
     Date(i32),
     /// Microseconds since midnight.
     Time(i64),
+    /// time with time zone
+    TimeTz(TimeTz),
     /// Microseconds since 2000-01-01 00:00:00; `i64::MAX`/`MIN` are the infinities.
     Timestamp(i64),
     /// The same, in UTC.
@@ -55,6 +60,8 @@ pub enum Datum {
     TsQuery(TsQuery),
     /// jsonb
     Jsonb(Jsonb),
+    /// jsonpath
+    JsonPath(JsonPath),
     /// An enum's label and its place in the enum's order.
     Enum {
         /// Sort position within the type.
@@ -73,7 +80,7 @@ impl Datum {
     #[inline]
     pub fn bytes(&self) -> usize {
         match self {
-            Datum::Text(text) | Datum::Bpchar(text) => text.len(),
+            Datum::Text(text) | Datum::Bpchar(text) | Datum::Citext(text) => text.len(),
             Datum::Bytea(bytes) => bytes.len(),
             Datum::Numeric(Numeric::Finite { unscaled, .. }) => unscaled.bits() as usize / 8,
             Datum::Array(array) => array.elements.len() * size_of::<Datum>(),
@@ -83,6 +90,7 @@ impl Datum {
             Datum::Record(fields) => fields.len() * size_of::<Datum>(),
             Datum::TsVector(vector) => vector.bytes(),
             Datum::TsQuery(query) => query.bytes(),
+            Datum::JsonPath(path) => path.bytes(),
             Datum::Null
             | Datum::Bool(_)
             | Datum::Int2(_)
@@ -94,6 +102,7 @@ impl Datum {
             | Datum::Numeric(_)
             | Datum::Date(_)
             | Datum::Time(_)
+            | Datum::TimeTz(_)
             | Datum::Timestamp(_)
             | Datum::Timestamptz(_)
             | Datum::Interval(_)
@@ -111,6 +120,7 @@ impl Datum {
             | Datum::Float4(_)
             | Datum::Float8(_)
             | Datum::Bpchar(_)
+            | Datum::Citext(_)
             | Datum::Interval(_)
             | Datum::TsQuery(_)
             | Datum::Jsonb(_)
@@ -126,11 +136,13 @@ impl Datum {
             | Datum::Bytea(_)
             | Datum::Date(_)
             | Datum::Time(_)
+            | Datum::TimeTz(_)
             | Datum::Timestamp(_)
             | Datum::Timestamptz(_)
             | Datum::Network(_)
             | Datum::Uuid(_)
             | Datum::TsVector(_)
+            | Datum::JsonPath(_)
             | Datum::Enum { .. } => false,
         }
     }
@@ -171,10 +183,10 @@ impl Datum {
         }
     }
 
-    /// The string of a text, varchar, name, json or character(n) value.
+    /// The string of a text, varchar, name, json, character(n) or citext value.
     pub fn as_str(&self) -> Option<&str> {
         match self {
-            Datum::Text(text) | Datum::Bpchar(text) => Some(text),
+            Datum::Text(text) | Datum::Bpchar(text) | Datum::Citext(text) => Some(text),
             _ => None,
         }
     }
@@ -210,11 +222,13 @@ impl Datum {
             (Datum::Bpchar(a), Datum::Bpchar(b)) => {
                 a.trim_end_matches(' ').as_bytes().cmp(b.trim_end_matches(' ').as_bytes())
             }
+            (Datum::Citext(a), Datum::Citext(b)) => folded_cmp(a, b),
             (Datum::Bytea(a), Datum::Bytea(b)) => a.cmp(b),
             (Datum::Date(a), Datum::Date(b)) => a.cmp(b),
             (Datum::Time(a), Datum::Time(b))
             | (Datum::Timestamp(a), Datum::Timestamp(b))
             | (Datum::Timestamptz(a), Datum::Timestamptz(b)) => a.cmp(b),
+            (Datum::TimeTz(a), Datum::TimeTz(b)) => a.cmp(b),
             (Datum::Interval(a), Datum::Interval(b)) => a.sql_cmp(b),
             (Datum::Network(a), Datum::Network(b)) => a.sql_cmp(b),
             (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),

@@ -133,11 +133,11 @@ impl Interval {
 
     /// Both, with all signs alike.
     pub fn justify_interval(&self) -> Result<Interval, ValueError> {
-        let whole = i32::try_from(self.micros / DAY_MICROS).map_err(|_| out_of_range())?;
         let mut micros = self.micros % DAY_MICROS;
-        let days = self.days.checked_add(whole).ok_or_else(out_of_range)?;
-        let mut months = self.months.checked_add(days / 30).ok_or_else(out_of_range)?;
-        let mut days = days % 30;
+        let days = i64::from(self.days) + self.micros / DAY_MICROS;
+        let months = i64::from(self.months) + days / 30;
+        let mut months = i32::try_from(months).map_err(|_| out_of_range())?;
+        let mut days = (days % 30) as i32;
         if months > 0 && (days < 0 || (days == 0 && micros < 0)) {
             days += 30;
             months -= 1;

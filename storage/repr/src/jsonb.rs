@@ -2,7 +2,9 @@
 //!
 //! The value and its order; text is in `jsonb::codec`, what operators and functions do in `jsonb::operators`.
 
+mod assign;
 mod codec;
+mod layout;
 mod operators;
 
 pub(crate) use codec::validate_json;
@@ -62,7 +64,10 @@ impl Jsonb {
     }
 
     /// Refuses what nests too deep to be stored: for every function that puts JSON into JSON.
-    pub(crate) fn check_depth(self) -> Result<Jsonb, ValueError> {
+    ///
+    /// # Errors
+    /// 54001 for that.
+    pub fn check_depth(self) -> Result<Jsonb, ValueError> {
         if self.depth() <= MAX_DEPTH {
             return Ok(self);
         }

@@ -4,7 +4,8 @@
 //! NULL        FF (last) or 00 (first); no other datum starts with either, inverted or not
 //! integers    80+n and n big-endian bytes, n minimal; 7F-n and n bytes for negatives
 //!             (also dates, times, timestamps, enums by position, intervals by comparison value)
-//! text, bytea tag, bytes with 00 as 00 FF, 00 00
+//! text, bytea tag, bytes with 00 as 00 FF, 00 00 (of citext those of its folded form)
+//! timetz      its microseconds in UTC, then the seconds that its zone is west, as integers
 //! floats      tag, 8 bytes in total order (-0 as 0, one NaN, greatest)
 //! numeric     tag, class, decimal exponent, two digits a byte (1..=100), 00; inverted if negative
 //! tsvector    tag, its size, how many lexemes; each with its positions inverted; tsquery likewise
@@ -17,6 +18,7 @@
 
 pub mod decode;
 
+use crate::citext::folded;
 use crate::text_search::query::{checksum, key_code};
 use crate::text_search::{Position, QueryItem, TsQuery, TsVector};
 use crate::{Datum, Jsonb, Network, Numeric};
@@ -40,6 +42,7 @@ const RECORD: u8 = 0x19;
 const NETWORK: u8 = 0x1A;
 const TSVECTOR: u8 = 0x1B;
 const TSQUERY: u8 = 0x1C;
+const JSONPATH: u8 = 0x1D;
 
 /// Appends the ascending code of a datum, NULLs last.
 pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
@@ -56,21 +59,17 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             out.push(NUMERIC);
             encode_numeric(out, value);
         }
-        Datum::Text(text) => {
-            out.push(TEXT);
-            encode_bytes(out, text.as_bytes());
-        }
-        Datum::Bpchar(text) => {
-            out.push(TEXT);
-            encode_bytes(out, text.trim_end_matches(' ').as_bytes());
-        }
-        Datum::Bytea(bytes) => {
-            out.push(BYTEA);
-            encode_bytes(out, bytes);
-        }
+        Datum::Text(text) => encode_tagged(out, TEXT, text.as_bytes()),
+        Datum::Bpchar(text) => encode_tagged(out, TEXT, text.trim_end_matches(' ').as_bytes()),
+        Datum::Citext(text) => encode_tagged(out, TEXT, folded(text).as_bytes()),
+        Datum::Bytea(bytes) => encode_tagged(out, BYTEA, bytes),
         Datum::Date(value) => encode_int(out, i128::from(*value)),
         Datum::Time(value) | Datum::Timestamp(value) | Datum::Timestamptz(value) => {
             encode_int(out, i128::from(*value));
+        }
+        Datum::TimeTz(value) => {
+            encode_int(out, i128::from(value.utc_micros()));
+            encode_int(out, i128::from(value.west));
         }
         Datum::Interval(value) => encode_int(out, value.comparison_value()),
         Datum::Network(value) => encode_network(out, value),
@@ -84,6 +83,8 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             out.push(JSONB);
             encode_jsonb(out, value);
         }
+        // SQL does not compare them: any order does.
+        Datum::JsonPath(path) => encode_tagged(out, JSONPATH, path.packed().as_bytes()),
         Datum::Enum { position, .. } => encode_int(out, i128::from(*position)),
         Datum::Array(array) => {
             out.push(ARRAY);
@@ -173,6 +174,12 @@ fn encode_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 fn encode_network(out: &mut Vec<u8>, value: &Network) {
     out.push(NETWORK);
     value.append_order(out);
+}
+
+#[inline]
+fn encode_tagged(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
+    out.push(tag);
+    encode_bytes(out, bytes);
 }
 
 /// Its size first, then its lexemes; those with positions come before those without, more positions before fewer, later ones

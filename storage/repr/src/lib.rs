@@ -4,6 +4,7 @@
 //! `types/table.rs`, which says what a new one touches.
 
 pub mod array;
+pub mod citext;
 pub mod collation;
 pub mod datetime;
 pub mod datum;
@@ -12,6 +13,7 @@ pub mod hash;
 pub mod id;
 pub mod interval;
 pub mod jsonb;
+pub mod jsonpath;
 pub mod key;
 pub mod network;
 pub mod numeric;
@@ -19,6 +21,7 @@ pub mod poll;
 pub mod row;
 pub mod text;
 pub mod text_search;
+pub mod time_tz;
 pub mod to_char;
 pub mod types;
 pub mod value;
@@ -30,9 +33,11 @@ pub use error::ValueError;
 pub use id::{ColumnIndex, CommitTime, Id, IndexId, MicroDbId, RelationId, RowKey, SequenceId};
 pub use interval::Interval;
 pub use jsonb::Jsonb;
+pub use jsonpath::JsonPath;
 pub use network::Network;
 pub use numeric::Numeric;
 pub use row::Row;
 pub use text_search::{TsQuery, TsVector};
+pub use time_tz::TimeTz;
 pub use types::{ColumnType, ScalarType};
 pub use value::Value;

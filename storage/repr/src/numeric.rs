@@ -192,8 +192,8 @@ impl Numeric {
 
     fn rescale(&self, digits: i32, step: fn(&BigInt, i64, i64) -> BigInt) -> Result<Numeric, ValueError> {
         let Numeric::Finite { unscaled, scale } = self else { return Ok(self.clone()) };
-        // PostgreSQL clamps to what its functions support.
-        let digits = i64::from(digits.clamp(-(WEIGHT_DIGITS_MAX as i32), SCALE_MAX as i32));
+        // PostgreSQL clamps to what its functions support; one digit beyond the widest number there is nothing to round up to.
+        let digits = i64::from(digits.clamp(-(WEIGHT_DIGITS_MAX as i32) - 1, SCALE_MAX as i32));
         let kept = step(unscaled, i64::from(*scale), digits);
         if digits >= 0 {
             Numeric::new(kept, digits as u16)

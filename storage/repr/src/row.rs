@@ -19,7 +19,7 @@ pub use plain::Plain;
 use crate::jsonb::MAX_DEPTH;
 use crate::numeric::SCALE_MAX;
 use crate::value::Held;
-use crate::{Array, Datum, Interval, Jsonb, Network, Numeric, TsQuery, TsVector, Value, ValueError};
+use crate::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, TimeTz, TsQuery, TsVector, Value, ValueError};
 use num_bigint::BigInt;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -67,6 +67,9 @@ const NETWORK_V4: u8 = 0x16;
 const NETWORK_V6: u8 = 0x17;
 const TSVECTOR: u8 = 0x18;
 const TSQUERY: u8 = 0x19;
+const JSONPATH: u8 = 0x1A;
+const CITEXT: u8 = 0x1B;
+const TIME_TZ: u8 = 0x1C;
 // The low bits of these count the bytes that follow.
 const INT2: u8 = 0x20;
 const INT4: u8 = 0x28;
@@ -274,17 +277,14 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
         }
         Datum::Text(text) => write_bytes(out, TEXT, text.as_bytes()),
         Datum::Bpchar(text) => write_bytes(out, BPCHAR, text.as_bytes()),
+        Datum::Citext(text) => write_bytes(out, CITEXT, text.as_bytes()),
         Datum::Bytea(bytes) => write_bytes(out, BYTEA, bytes),
         Datum::Date(value) => write_signed(out, DATE, i64::from(*value)),
         Datum::Time(value) => write_signed(out, TIME, *value),
+        Datum::TimeTz(value) => write_time_tz(out, *value),
         Datum::Timestamp(value) => write_signed(out, TIMESTAMP, *value),
         Datum::Timestamptz(value) => write_signed(out, TIMESTAMPTZ, *value),
-        Datum::Interval(value) => {
-            out.push(INTERVAL);
-            write_varint(out, zigzag(i64::from(value.months)));
-            write_varint(out, zigzag(i64::from(value.days)));
-            write_varint(out, zigzag(value.micros));
-        }
+        Datum::Interval(value) => write_interval(out, value),
         Datum::Network(value) => {
             out.push(if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 });
             out.push(value.length());
@@ -298,6 +298,7 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
         Datum::TsVector(vector) => write_nested(out, TSVECTOR, |content| vector.encode(content)),
         Datum::TsQuery(query) => write_nested(out, TSQUERY, |content| query.encode(content)),
         Datum::Jsonb(value) => write_nested(out, JSONB, |content| write_jsonb(content, value)),
+        Datum::JsonPath(path) => write_bytes(out, JSONPATH, path.packed().as_bytes()),
         Datum::Enum { position, label } => write_nested(out, ENUM, |content| {
             write_varint(content, u64::from(*position));
             content.extend_from_slice(label.as_bytes());
@@ -318,6 +319,17 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
             }
         }),
     }
+}
+
+fn write_time_tz(out: &mut Vec<u8>, value: TimeTz) {
+    write_signed(out, TIME_TZ, value.micros);
+    write_varint(out, zigzag(i64::from(value.west)));
+}
+
+fn write_interval(out: &mut Vec<u8>, value: &Interval) {
+    write_signed(out, INTERVAL, i64::from(value.months));
+    write_varint(out, zigzag(i64::from(value.days)));
+    write_varint(out, zigzag(value.micros));
 }
 
 fn write_int(out: &mut Vec<u8>, tag: u8, value: i64) {
@@ -501,9 +513,11 @@ impl<'a> PackedReader<'a> {
             NUMERIC..=NUMERIC_NEGATIVE_INFINITY => self.numeric(tag)?,
             TEXT => Value::Text(self.counted()?),
             BPCHAR => Value::Bpchar(self.counted()?),
+            CITEXT => Value::Citext(self.counted()?),
             BYTEA => Value::Bytea(self.counted()?),
             DATE => Value::Date(i32::try_from(self.signed()?).ok()?),
             TIME => Value::Time(self.signed()?),
+            TIME_TZ => Value::TimeTz(TimeTz { micros: self.signed()?, west: i32::try_from(self.signed()?).ok()? }),
             TIMESTAMP => Value::Timestamp(self.signed()?),
             TIMESTAMPTZ => Value::Timestamptz(self.signed()?),
             INTERVAL => Value::Interval(Interval {
@@ -516,6 +530,7 @@ impl<'a> PackedReader<'a> {
             UUID => Value::Uuid(self.take(16)?.try_into().ok()?),
             TSVECTOR => Value::TsVector(TsVector::unpack(self.counted()?)?),
             TSQUERY => Value::TsQuery(TsQuery::decode(self.counted()?).ok()?),
+            JSONPATH => Value::JsonPath(JsonPath::unpack(self.counted()?)?),
             JSONB | ENUM | ARRAY | RECORD => self.parts(tag)?,
             INT2..=0x27 => Value::Int2(self.int(tag - INT2, 2)? as i16),
             INT4..=0x2F => Value::Int4(self.int(tag - INT4, 4)? as i32),
@@ -641,8 +656,14 @@ impl<'a> PackedReader<'a> {
                 self.varint()?;
                 self.counted()?;
             }
-            TEXT | BPCHAR | BYTEA | TSVECTOR | TSQUERY | JSONB | ENUM | ARRAY | RECORD => drop(self.counted()?),
+            TEXT | BPCHAR | CITEXT | BYTEA | TSVECTOR | TSQUERY | JSONPATH | JSONB | ENUM | ARRAY | RECORD => {
+                self.counted()?;
+            }
             DATE | TIME | TIMESTAMP | TIMESTAMPTZ => drop(self.varint()?),
+            TIME_TZ => {
+                self.varint()?;
+                self.varint()?;
+            }
             INTERVAL => {
                 self.varint()?;
                 self.varint()?;

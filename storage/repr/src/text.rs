@@ -15,11 +15,11 @@ pub(crate) use float::{parse_float4, parse_float8};
 pub use scalar::{assign_length, byte_of_char, cast_length, char_of_byte};
 pub(crate) use scalar::{format_uuid, parse_bool, parse_bytea, parse_int, parse_uuid};
 
-use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_timestamp, parse_timestamptz};
+use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_time_tz, parse_timestamp, parse_timestamptz};
 use crate::datetime::{self, DateStyle, Zone, round_to_precision};
 use crate::interval::IntervalStyle;
 use crate::numeric::write_decimal;
-use crate::{Datum, Id, Interval, Jsonb, Network, Numeric, ScalarType, TsQuery, TsVector, Value, ValueError};
+use crate::{Datum, Id, Interval, JsonPath, Jsonb, Network, Numeric, ScalarType, TsQuery, TsVector, Value, ValueError};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -111,13 +111,17 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::Float4 => Datum::Float4(parse_float4(text)?),
         ScalarType::Float8 => Datum::Float8(parse_float8(text)?),
         ScalarType::Numeric => Datum::Numeric(text.parse::<Numeric>()?.apply_modifier(modifier)?),
-        ScalarType::Text | ScalarType::Unknown => Datum::Text(Arc::from(scalar::without_zero_bytes(text)?)),
+        ScalarType::Text | ScalarType::Cstring | ScalarType::Unknown => {
+            Datum::Text(Arc::from(scalar::without_zero_bytes(text)?))
+        }
         ScalarType::Varchar | ScalarType::Bpchar => assign_length(scalar, modifier, scalar::without_zero_bytes(text)?)?,
+        ScalarType::Citext => Datum::Citext(Arc::from(scalar::without_zero_bytes(text)?)),
         ScalarType::Name => Datum::Text(Arc::from(scalar::truncate_name(scalar::without_zero_bytes(text)?))),
         ScalarType::Char => Datum::Text(scalar::char_of_byte(scalar::byte_of_char(text.as_bytes()))),
         ScalarType::Bytea => Datum::Bytea(Arc::from(parse_bytea(text)?)),
         ScalarType::Date => Datum::Date(parse_date(text, &context.date_context())?),
         ScalarType::Time => Datum::Time(round_to_precision(parse_time(text, &context.date_context())?, modifier)),
+        ScalarType::TimeTz => Datum::TimeTz(parse_time_tz(text, &context.date_context())?.rounded(modifier)),
         ScalarType::Timestamp => {
             let parsed = parse_timestamp(text, &context.date_context())?;
             Datum::Timestamp(datetime::check_timestamp(round_to_precision(parsed, modifier))?)
@@ -137,6 +141,7 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
             Datum::Text(Arc::from(text))
         }
         ScalarType::Jsonb => Datum::Jsonb(text.parse::<Jsonb>()?),
+        ScalarType::JsonPath => Datum::JsonPath(JsonPath::parse(scalar::without_zero_bytes(text)?)?),
         ScalarType::Int2Vector | ScalarType::OidVector => nested::parse_vector(scalar, text)?,
         ScalarType::Void => Datum::Text(Arc::from("")),
         ScalarType::Enum(id) => scalar::parse_enum(*id, text, context)?,
@@ -163,7 +168,7 @@ const WRITING: &str = "writing to a String does not fail";
 pub fn write_text(out: &mut String, datum: &Datum, scalar: &ScalarType, context: &TextContext) {
     match datum {
         // Known to be UTF-8.
-        Datum::Text(text) | Datum::Bpchar(text) => out.push_str(text),
+        Datum::Text(text) | Datum::Bpchar(text) | Datum::Citext(text) => out.push_str(text),
         datum => write_value(out, datum.value(), scalar, context),
     }
 }
@@ -187,12 +192,13 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
         }
         Value::Numeric(value) => write!(out, "{}", *value).expect(WRITING),
         Value::Decimal { unscaled, scale } => write_decimal(out, unscaled, scale).expect(WRITING),
-        Value::Text(text) | Value::Bpchar(text) | Value::Enum { label: text, .. } => {
+        Value::Text(text) | Value::Bpchar(text) | Value::Citext(text) | Value::Enum { label: text, .. } => {
             out.push_str(std::str::from_utf8(text).expect("packed from a string"));
         }
         Value::Bytea(bytes) => scalar::write_bytea(out, bytes, context.bytea_output),
         Value::Date(value) => context.date_style.write_date(out, value),
         Value::Time(value) => datetime::write_time(out, value),
+        Value::TimeTz(value) => value.write(out),
         Value::Timestamp(value) => context.date_style.write_timestamp(out, value),
         Value::Timestamptz(value) => context.date_style.write_timestamptz(out, value, &context.zone),
         Value::Interval(value) => out.push_str(&value.format(context.interval_style)),
@@ -201,6 +207,7 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
         Value::TsVector(vector) => vector.write_text(out),
         Value::TsQuery(query) => query.write_text(out),
         Value::Jsonb(value) => value.write_text(out),
+        Value::JsonPath(path) => path.write_text(out),
         Value::Array(array) => nested::write_array(out, &array, scalar, context),
         Value::Record(fields) => nested::write_record(out, &fields, scalar, context),
     }

@@ -9,7 +9,7 @@ mod parse;
 
 pub use datetime::{interval_to_char, timestamp_to_char, timestamptz_to_char};
 pub use number::{float_to_char, numeric_to_char, to_number};
-pub use parse::{to_date, to_timestamp};
+pub use parse::{Misfit, Moment, to_date, to_timestamp};
 
 /// The ordinal's ending of a number: st, nd, rd, th.
 fn ordinal(number: &str) -> &'static str {

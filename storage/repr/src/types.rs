@@ -111,17 +111,36 @@ impl ScalarType {
             .or_else(|| name.strip_prefix('_').and_then(ScalarType::from_name).map(|element| element.array()))
     }
 
+    /// The type of this name that an extension has, or its array (`_x`), and the extension.
+    pub fn of_extension(name: &str) -> Option<(ScalarType, &'static str)> {
+        match KNOWN.iter().find(|known| known.type_name == name) {
+            Some(known) => Some((known.scalar.clone(), known.more.extension?)),
+            None => {
+                let (element, extension) = ScalarType::of_extension(name.strip_prefix('_')?)?;
+                Some((element.array(), extension))
+            }
+        }
+    }
+
+    /// The extension that it, or what it is an array of, is in; none if it is built in.
+    pub fn extension(&self) -> Option<&'static str> {
+        match self {
+            ScalarType::Array(element) => element.extension(),
+            other => other.known()?.more.extension,
+        }
+    }
+
     /// The type that SQL means by a name without quotes: `char` is `character(1)`, and `"char"` another type.
     fn from_word(name: &str) -> Option<ScalarType> {
+        let mut built_in = KNOWN.iter().filter(|known| known.more.extension.is_none());
         let of_alias = KNOWN.iter().find(|known| known.more.aliases.contains(&name));
-        let known =
-            of_alias.or_else(|| KNOWN.iter().find(|known| known.type_name == name || known.sql_name == name))?;
+        let known = of_alias.or_else(|| built_in.find(|known| known.type_name == name || known.sql_name == name))?;
         Some(known.scalar.clone())
     }
 
     /// The type of this name in the catalog, `pg_type.typname`; `_x` is an array. What is quoted means this alone.
     pub fn from_catalog_name(name: &str) -> Option<ScalarType> {
-        match KNOWN.iter().find(|known| known.type_name == name) {
+        match KNOWN.iter().find(|known| known.type_name == name && known.more.extension.is_none()) {
             Some(known) => Some(known.scalar.clone()),
             None => name.strip_prefix('_').and_then(ScalarType::from_catalog_name).map(|element| element.array()),
         }
@@ -134,7 +153,7 @@ impl ScalarType {
             .or_else(|| name.strip_prefix('_').and_then(ScalarType::from_type_name).map(|element| element.array()))
     }
 
-    /// All types with a fixed OID, arrays and `record` left out.
+    /// All types with a fixed OID, those of extensions among them, arrays and `record` left out.
     pub fn all_built_in() -> impl Iterator<Item = ScalarType> {
         KNOWN.iter().map(|known| known.scalar.clone())
     }
@@ -256,7 +275,7 @@ impl ScalarType {
         self.is_integer() || self.is_float() || *self == ScalarType::Numeric
     }
 
-    /// text, varchar, character and name
+    /// text, varchar, character, name and citext
     pub fn is_string(&self) -> bool {
         self.category() == 'S'
     }
@@ -285,7 +304,10 @@ mod tests {
     fn every_type_is_found_by_oid_and_name() {
         for scalar in ScalarType::all_built_in() {
             assert_eq!(ScalarType::from_oid(scalar.oid()), Some(scalar.clone()));
-            if scalar != ScalarType::Char {
+            if scalar.extension().is_some() {
+                assert_eq!(ScalarType::from_name(&scalar.type_name()), None);
+                assert_eq!(ScalarType::of_extension(&scalar.type_name()).map(|(found, _)| found), Some(scalar.clone()));
+            } else if scalar != ScalarType::Char {
                 assert_eq!(ScalarType::from_name(&scalar.type_name()), Some(scalar.clone()));
             }
             if scalar.array_oid() != 0 {
@@ -299,8 +321,18 @@ mod tests {
     /// What the table says of a type, its values say of themselves.
     #[test]
     fn types_and_values_agree_in_how_they_are_written() {
-        let texts =
-            ["1", "t", "[1]", "2020-01-01", "10:00", "1 day", "00000000-0000-0000-0000-000000000000", "pg_class", "::"];
+        let texts = [
+            "1",
+            "t",
+            "[1]",
+            "2020-01-01",
+            "10:00",
+            "10:00+02",
+            "1 day",
+            "00000000-0000-0000-0000-000000000000",
+            "pg_class",
+            "::",
+        ];
         for scalar in ScalarType::all_built_in().filter(|scalar| !scalar.is_pseudo()) {
             let read = |text: &&str| crate::text::parse(&scalar, -1, text, &crate::text::TextContext::default());
             let value = texts.iter().find_map(|text| read(text).ok());

@@ -3,7 +3,7 @@
 //! What writes values out (text here, the wire's formats above) is written once, over this, so that a row can be
 //! sent as it is packed, without a datum made of it first. Never outlives what it was read from.
 
-use crate::{Array, Datum, Interval, Jsonb, Network, Numeric, TsQuery, TsVector};
+use crate::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, TimeTz, TsQuery, TsVector};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -65,12 +65,16 @@ pub enum Value<'a> {
     Text(&'a [u8]),
     /// character(n), the same
     Bpchar(&'a [u8]),
+    /// citext, the same
+    Citext(&'a [u8]),
     /// bytea
     Bytea(&'a [u8]),
     /// Days since 2000-01-01.
     Date(i32),
     /// Microseconds since midnight.
     Time(i64),
+    /// time with time zone
+    TimeTz(TimeTz),
     /// Microseconds since 2000-01-01 00:00:00.
     Timestamp(i64),
     /// The same, in UTC.
@@ -87,6 +91,8 @@ pub enum Value<'a> {
     TsQuery(TsQuery),
     /// jsonb
     Jsonb(Held<'a, Jsonb>),
+    /// jsonpath
+    JsonPath(JsonPath),
     /// An enum's label, in UTF-8.
     Enum {
         /// Sort position within the type.
@@ -122,9 +128,11 @@ impl Value<'_> {
             Value::Decimal { unscaled, scale } => Datum::Numeric(Numeric::Finite { unscaled: unscaled.into(), scale }),
             Value::Text(text) => Datum::Text(shared(text)?),
             Value::Bpchar(text) => Datum::Bpchar(shared(text)?),
+            Value::Citext(text) => Datum::Citext(shared(text)?),
             Value::Bytea(bytes) => Datum::Bytea(Arc::from(bytes)),
             Value::Date(value) => Datum::Date(value),
             Value::Time(value) => Datum::Time(value),
+            Value::TimeTz(value) => Datum::TimeTz(value),
             Value::Timestamp(value) => Datum::Timestamp(value),
             Value::Timestamptz(value) => Datum::Timestamptz(value),
             Value::Interval(value) => Datum::Interval(value),
@@ -133,6 +141,7 @@ impl Value<'_> {
             Value::TsVector(vector) => Datum::TsVector(vector),
             Value::TsQuery(query) => Datum::TsQuery(query),
             Value::Jsonb(value) => Datum::Jsonb(value.into_own()),
+            Value::JsonPath(path) => Datum::JsonPath(path),
             Value::Enum { position, label } => Datum::Enum { position, label: shared(label)? },
             Value::Array(array) => Datum::Array(array),
             Value::Record(fields) => Datum::Record(fields),
@@ -161,9 +170,11 @@ impl Datum {
             Datum::Numeric(value) => Value::Numeric(Held::Lent(value)),
             Datum::Text(text) => Value::Text(text.as_bytes()),
             Datum::Bpchar(text) => Value::Bpchar(text.as_bytes()),
+            Datum::Citext(text) => Value::Citext(text.as_bytes()),
             Datum::Bytea(bytes) => Value::Bytea(bytes),
             Datum::Date(value) => Value::Date(*value),
             Datum::Time(value) => Value::Time(*value),
+            Datum::TimeTz(value) => Value::TimeTz(*value),
             Datum::Timestamp(value) => Value::Timestamp(*value),
             Datum::Timestamptz(value) => Value::Timestamptz(*value),
             Datum::Interval(value) => Value::Interval(*value),
@@ -172,6 +183,7 @@ impl Datum {
             Datum::TsVector(vector) => Value::TsVector(vector.clone()),
             Datum::TsQuery(query) => Value::TsQuery(query.clone()),
             Datum::Jsonb(value) => Value::Jsonb(Held::Lent(value)),
+            Datum::JsonPath(path) => Value::JsonPath(path.clone()),
             Datum::Enum { position, label } => Value::Enum { position: *position, label: label.as_bytes() },
             Datum::Array(array) => Value::Array(array.clone()),
             Datum::Record(fields) => Value::Record(fields.clone()),

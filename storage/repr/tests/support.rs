@@ -4,7 +4,7 @@
 use num_bigint::BigInt;
 use repr::text_search::query::Polish;
 use repr::text_search::{Operator, Position};
-use repr::{Array, Datum, Interval, Jsonb, Network, Numeric, TsQuery, TsVector};
+use repr::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, TsQuery, TsVector};
 use std::sync::Arc;
 
 /// A small deterministic generator (splitmix64).
@@ -130,6 +130,18 @@ impl Random {
         polish.finish().expect("each operator has its operands")
     }
 
+    /// A path of few steps, among them those that PostgreSQL writes without the parentheses that they need.
+    pub fn json_path(&mut self) -> JsonPath {
+        const HEADS: [&str; 6] = ["$", "(-1)", "(1 + $.a)", "(-$.b)", "(exists ($))", "(($ == 1) is unknown)"];
+        const STEPS: [&str; 5] = [".a", "[*]", ".**{1 to last}", " ? (@ > 1 || @ like_regex \"x\")", ".size()"];
+        let mut text = ["", "strict "][self.below(2) as usize].to_owned();
+        text.push_str(HEADS[self.below(6) as usize]);
+        for _ in 0..1 + self.below(3) {
+            text.push_str(STEPS[self.below(5) as usize]);
+        }
+        JsonPath::parse(&text).expect("it is a path")
+    }
+
     /// A datum of the kind numbered `kind`; kinds compare only among themselves.
     pub fn datum(&mut self, kind: u64) -> Datum {
         if self.below(12) == 0 {
@@ -192,10 +204,11 @@ impl Random {
             }
             17 => Datum::TsVector(self.ts_vector()),
             18 => Datum::TsQuery(self.ts_query()),
+            19 => Datum::JsonPath(self.json_path()),
             _ => Datum::Record(Arc::from(vec![self.datum(0), self.datum(3), self.datum(4)])),
         }
     }
 }
 
 /// How many kinds `Random::datum` knows.
-pub const KINDS: u64 = 20;
+pub const KINDS: u64 = 21;

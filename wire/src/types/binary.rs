@@ -11,16 +11,19 @@ use engine::SqlError;
 use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
 use repr::text::byte_of_char;
-use repr::{Array, ColumnType, Datum, Interval, Network, ScalarType, TsQuery, TsVector, Value};
+use repr::{Array, ColumnType, Datum, Interval, Network, ScalarType, TimeTz, TsQuery, TsVector, Value};
 use std::sync::Arc;
 
 const JSONB_VERSION: u8 = 1;
+const JSONPATH_VERSION: u8 = 1;
 const DIMENSIONS_MAX: i32 = 6;
 const DATE_MIN: i32 = -2_451_545;
 const DATE_END: i32 = 2_145_031_949;
 const TIMESTAMP_MIN: i64 = -211_813_488_000_000_000;
 const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
 const DAY_MICROS: i64 = 86_400_000_000;
+// No zone is as far from UTC.
+const ZONE_SECONDS_END: u32 = 16 * 3600;
 // AF_INET, and the next number.
 const NETWORK_V4: u8 = 2;
 const NETWORK_V6: u8 = 3;
@@ -46,10 +49,16 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             out.put_u8(JSONB_VERSION);
             out.put_slice(value);
         }
-        Value::Text(value) | Value::Bpchar(value) | Value::Enum { label: value, .. } => out.put_slice(value),
+        Value::Text(value) | Value::Bpchar(value) | Value::Citext(value) | Value::Enum { label: value, .. } => {
+            out.put_slice(value);
+        }
         Value::Bytea(value) => out.put_slice(value),
         Value::Date(value) => out.put_i32(value),
         Value::Time(value) | Value::Timestamp(value) | Value::Timestamptz(value) => out.put_i64(value),
+        Value::TimeTz(value) => {
+            out.put_i64(value.micros);
+            out.put_i32(value.west);
+        }
         Value::Interval(value) => {
             out.put_i64(value.micros);
             out.put_i32(value.days);
@@ -67,6 +76,12 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
         value @ Value::Jsonb(_) => {
             out.put_u8(JSONB_VERSION);
             text::encode(value, scalar, context, out)?;
+        }
+        Value::JsonPath(path) => {
+            let mut text = String::new();
+            path.write_text(&mut text);
+            out.put_u8(JSONPATH_VERSION);
+            out.put_slice(text.as_bytes());
         }
         Value::Array(array) => {
             let element = scalar.element().ok_or_else(|| mismatch(scalar))?;
@@ -104,9 +119,11 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
         Datum::Text(_) if declared.is_some_and(holds_text) => return None,
         Datum::Text(_) => ScalarType::Text,
         Datum::Bpchar(_) => ScalarType::Bpchar,
+        Datum::Citext(_) => ScalarType::Citext,
         Datum::Bytea(_) => ScalarType::Bytea,
         Datum::Date(_) => ScalarType::Date,
         Datum::Time(_) => ScalarType::Time,
+        Datum::TimeTz(_) => ScalarType::TimeTz,
         Datum::Timestamp(_) => ScalarType::Timestamp,
         Datum::Timestamptz(_) => ScalarType::Timestamptz,
         Datum::Interval(_) => ScalarType::Interval,
@@ -116,6 +133,7 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
         Datum::TsVector(_) => ScalarType::TsVector,
         Datum::TsQuery(_) => ScalarType::TsQuery,
         Datum::Jsonb(_) => ScalarType::Jsonb,
+        Datum::JsonPath(_) => ScalarType::JsonPath,
         Datum::Array(_) if declared.is_some_and(|declared| declared.element().is_some()) => return None,
         Datum::Array(array) => {
             let first = array.elements.iter().find_map(|element| natural(element, None));
@@ -230,18 +248,15 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
             0 => Datum::Text("".into()),
             byte => Datum::Text(parameter_text(&[byte])?.into()),
         },
-        ScalarType::Text | ScalarType::Varchar | ScalarType::Name | ScalarType::Unknown => {
+        ScalarType::Text | ScalarType::Varchar | ScalarType::Name | ScalarType::Cstring | ScalarType::Unknown => {
             return Ok(Datum::Text(parameter_text(bytes)?.into()));
         }
         ScalarType::Bpchar => return Ok(Datum::Bpchar(parameter_text(bytes)?.into())),
+        ScalarType::Citext => return Ok(Datum::Citext(parameter_text(bytes)?.into())),
         // Checked and given its place by the same door as text.
         ScalarType::Json | ScalarType::Enum(_) => return text::decode(bytes, scalar, context),
-        ScalarType::Jsonb => {
-            if body.byte()? != JSONB_VERSION {
-                return Err(SqlError::new("XX000", "unsupported jsonb version number"));
-            }
-            return text::decode(&bytes[1..], scalar, context);
-        }
+        ScalarType::Jsonb => return text::decode(versioned(bytes, JSONB_VERSION, "jsonb")?, scalar, context),
+        ScalarType::JsonPath => return text::decode(versioned(bytes, JSONPATH_VERSION, "jsonpath")?, scalar, context),
         ScalarType::Bytea => return Ok(Datum::Bytea(bytes.into())),
         ScalarType::TsVector => return Ok(Datum::TsVector(TsVector::decode(bytes)?)),
         ScalarType::TsQuery => return Ok(Datum::TsQuery(TsQuery::decode(bytes)?)),
@@ -253,6 +268,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
             time @ 0..=DAY_MICROS => Datum::Time(time),
             _ => return Err(SqlError::new("22008", "time out of range")),
         },
+        ScalarType::TimeTz => Datum::TimeTz(time_tz(&mut body)?),
         ScalarType::Timestamp => Datum::Timestamp(timestamp(&mut body)?),
         ScalarType::Timestamptz => Datum::Timestamptz(timestamp(&mut body)?),
         ScalarType::Interval => Datum::Interval(interval(&mut body)?),
@@ -268,6 +284,28 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
     };
     body.end().map_err(|_| SqlError::new("22P03", "incorrect binary data format"))?;
     Ok(datum)
+}
+
+/// Reads a time of day, and how far west of UTC it is.
+fn time_tz(body: &mut Body<'_>) -> Result<TimeTz, SqlError> {
+    let micros = i64::from_be_bytes(fixed(body)?);
+    let west = body.int4()?;
+    if !(0..=DAY_MICROS).contains(&micros) {
+        return Err(SqlError::new("22008", "time out of range"));
+    }
+    if west.unsigned_abs() >= ZONE_SECONDS_END {
+        return Err(SqlError::new("22009", "time zone displacement out of range"));
+    }
+    Ok(TimeTz { micros, west })
+}
+
+/// The text behind the number of its form's version.
+fn versioned<'b>(bytes: &'b [u8], known: u8, name: &str) -> Result<&'b [u8], SqlError> {
+    let version = Body::new(bytes).byte()?;
+    if version != known {
+        return Err(SqlError::new("XX000", format!("unsupported {name} version number: {version}")));
+    }
+    Ok(&bytes[1..])
 }
 
 /// Reads an interval: its microseconds, days and months.
@@ -316,6 +354,7 @@ fn fitted(datum: Datum, column: &ColumnType) -> Result<Datum, SqlError> {
     Ok(match datum {
         Datum::Numeric(value) => Datum::Numeric(value.apply_modifier(modifier)?),
         Datum::Time(value) => Datum::Time(round_to_precision(value, modifier)),
+        Datum::TimeTz(value) => Datum::TimeTz(value.rounded(modifier)),
         Datum::Timestamp(value) => Datum::Timestamp(check_timestamp(round_to_precision(value, modifier))?),
         Datum::Timestamptz(value) => Datum::Timestamptz(check_timestamp(round_to_precision(value, modifier))?),
         Datum::Interval(value) => Datum::Interval(value.apply_modifier(modifier)),
@@ -444,6 +483,8 @@ mod tests {
             (ScalarType::Date, "2000-01-02", "00000001"),
             (ScalarType::Date, "infinity", "7fffffff"),
             (ScalarType::Time, "00:00:01", "00000000000f4240"),
+            (ScalarType::TimeTz, "00:00:01+02", "00000000000f4240ffffe3e0"),
+            (ScalarType::Citext, "aB", "6142"),
             (ScalarType::Timestamp, "2000-01-01 00:00:01", "00000000000f4240"),
             (ScalarType::Timestamptz, "1999-12-31 23:59:59+00", "fffffffffff0bdc0"),
             (ScalarType::Interval, "1 month 2 days 00:00:01", "00000000000f42400000000200000001"),
@@ -495,6 +536,8 @@ mod tests {
             (ScalarType::Uuid, &[0; 15], "08P01"),
             (ScalarType::Date, &[0x7f, 0xff, 0xff, 0xfe], "22008"),
             (ScalarType::Time, &[0xff; 8], "22008"),
+            (ScalarType::TimeTz, &[0xff; 12], "22008"),
+            (ScalarType::TimeTz, &[0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 0, 0, 0], "22009"),
             (ScalarType::Timestamp, &[0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe], "22008"),
             (ScalarType::Json, b"{", "22P02"),
             (ScalarType::Jsonb, b"\x02{}", "XX000"),

@@ -71,7 +71,7 @@ fn written(
         Value::Int2(value) => with_digits(i64::from(value), take),
         Value::Int4(value) => with_digits(i64::from(value), take),
         Value::Int8(value) => with_digits(value, take),
-        Value::Text(text) | Value::Bpchar(text) | Value::Enum { label: text, .. } => take(text),
+        Value::Text(text) | Value::Bpchar(text) | Value::Citext(text) | Value::Enum { label: text, .. } => take(text),
         // Of all other types the text is made.
         value => PRINTED.with_borrow_mut(|printed| {
             printed.clear();

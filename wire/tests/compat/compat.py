@@ -5,7 +5,8 @@
 
 A suite is what a module of `suites/` says. What counts is what passes on PostgreSQL here, in this configuration: of these, how many
 pass on Dogwood. `--write` writes the figures into the page of the documents and what does not pass into `results/`. `--last` runs
-nothing, and reads what the last run left.
+nothing, and reads what the last run left. An application (a module of `applications/`) is run and compared as a suite is, and has a
+table of its own; `applications` stands for all of them.
 """
 import argparse
 import collections
@@ -18,6 +19,8 @@ import sys
 import time
 
 import harness
+import overheard
+from applications import ORDER as APPLICATIONS
 from harness.compared import Dogwood, Postgres
 from job import Job, plain
 
@@ -26,17 +29,19 @@ RESULTS = HERE / "results"
 FIGURES = RESULTS / "figures.json"
 PAGE = harness.ROOT / "docs/src/guides/suites.md"
 INSTALLED = pathlib.Path.home() / ".cache/dogwood/compat"
-ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "django_postgres", "asyncpg", "pgx", "pgjdbc", "regress", "sqllogictest", "sqlsmith"]
+APPLICATIONS_INSTALLED = pathlib.Path.home() / ".cache/dogwood/apps"
+ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "django_postgres", "asyncpg", "pgx", "pgjdbc", "regress", "sqllogictest", "sqlsmith", "migrators"]
 
 
 def installed(name, reads_last=False):
     """The suite's module and its folder, in which it is installed unless a run before has done so; no folder where it is left out."""
-    suite = importlib.import_module(f"suites.{name}")
+    is_application = name in APPLICATIONS
+    suite = importlib.import_module(f"{'applications' if is_application else 'suites'}.{name}")
     if getattr(suite, "LEFT_OUT_BECAUSE", None):
         return suite, None
     if reads_last:
         return suite, INSTALLED
-    folder = INSTALLED / f"{getattr(suite, 'FOLDER', name)}-{suite.VERSION}"
+    folder = (APPLICATIONS_INSTALLED if is_application else INSTALLED) / f"{getattr(suite, 'FOLDER', name)}-{suite.VERSION}"
     # As its module says today: what was installed otherwise goes.
     done, wanted = folder / "installed", pathlib.Path(suite.install.__code__.co_filename).read_text()
     if not done.exists() or done.read_text() != wanted:
@@ -112,15 +117,32 @@ def table(figures):
             yield f"{figures[name]['title']}: {figures[name]['note']}"
 
 
+def table_of_applications(figures):
+    """The same for applications, whose steps are few."""
+    yield "| application | version | steps done on PostgreSQL 15 | of these on Dogwood | what was refused first |"
+    yield "|---|---|---:|---:|---|"
+    for name in APPLICATIONS:
+        if name in figures:
+            one = figures[name]
+            yield f"| {one['title']} | {one['version']} | {one['postgresql']} | {one['dogwood']} | {one['first']} |"
+
+
+def refused(name, kept):
+    """The statements that Dogwood refused of an application and PostgreSQL did not."""
+    return overheard.only_second(*(overheard.read(kept / f"{name}.{kind}.refused.jsonl") for kind in ("postgresql", "dogwood")))
+
+
 def write(name, figures, report):
     """The report of one suite, and the figures of all in the page."""
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.txt").write_text("\n".join(report) + "\n")
+    if name not in APPLICATIONS:
+        (RESULTS / f"{name}.txt").write_text("\n".join(report) + "\n")
     FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
-    page = PAGE.read_text()
-    begin, end = "<!-- make compat -->\n", "<!-- end -->"
-    before, _, rest = page.partition(begin)
-    PAGE.write_text(before + begin + "\n".join(table(figures)) + "\n" + end + rest.partition(end)[2])
+    page, end = PAGE.read_text(), "<!-- end -->"
+    for begin, lines in (("<!-- make compat -->\n", table(figures)), ("<!-- make compat SUITES=applications -->\n", table_of_applications(figures))):
+        before, _, rest = page.partition(begin)
+        page = before + begin + "\n".join(lines) + "\n" + end + rest.partition(end)[2]
+    PAGE.write_text(page)
 
 
 def last(suite, name, kind, kept):
@@ -149,22 +171,32 @@ def run(suite, folder, name, options):
     figures[name] = {"title": suite.TITLE, "version": suite.VERSION, "postgresql": passing, "dogwood": passing - len(missing)}
     if hasattr(suite, "note"):
         figures[name]["note"] = suite.note(postgresql, dogwood)
+    if name in APPLICATIONS:
+        found = refused(name, kept)
+        figures[name]["first"] = f"{found[0]['state']} {found[0]['message']}".replace("|", "\\|") if found else ""
+        print(*(f"{one['state']} {one['message']}\n      {one['statement'][:400]}" for one in found), sep="\n", flush=True)
     if options.write:
         write(name, figures, report)
     return figures[name]
 
 
+def names(asked):
+    """The suites and applications that were asked for."""
+    for name in asked:
+        yield from APPLICATIONS if name == "applications" else [name]
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("suites", nargs="*", help=", ".join(ORDER))
+    parser.add_argument("suites", nargs="*", help=", ".join([*ORDER, "applications", *APPLICATIONS]))
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--last", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path, default=INSTALLED / "runs", help="where the logs of the runs stay")
     options = parser.parse_args()
     options.keep.mkdir(parents=True, exist_ok=True)
     figures, failed = {}, False
-    for name in options.suites or ORDER:
-        if name not in ORDER:
+    for name in names(options.suites or [*ORDER, "applications"]):
+        if name not in [*ORDER, *APPLICATIONS]:
             parser.error(f"there is no suite {name}")
         suite, folder = installed(name, options.last)
         if not folder:
@@ -172,7 +204,8 @@ def main():
             continue
         figures[name] = run(suite, folder, name, options)
         failed |= figures[name] is None
-    print("\n".join(table({name: one for name, one in figures.items() if one})))
+    figures = {name: one for name, one in figures.items() if one}
+    print("\n".join([*table(figures), *table_of_applications(figures)]))
     sys.exit(1 if failed else 0)
 
 

@@ -300,7 +300,7 @@ fn conflicting(
             }
             continue;
         }
-        if shape.values(&index.columns, row).is_none() {
+        if !shape.is_unique_in(index, row) {
             continue;
         }
         let Some(value) = shape.index_value(index, row) else { continue };

@@ -122,8 +122,7 @@ impl DefinitionChange<'_> {
             AlterTableAction::DropConstraint { name, if_exists, behavior } => {
                 self.drop_constraint(id, name, *if_exists, *behavior)
             }
-            // Constraints are always valid here: NOT VALID is checked at once.
-            AlterTableAction::ValidateConstraint(name) => self.require_constraint(id, name),
+            AlterTableAction::ValidateConstraint(name) => self.validate_constraint(id, name),
             AlterTableAction::AlterConstraint(name, timing) => self.alter_constraint(id, name, *timing),
             AlterTableAction::AnnotateConstraint(name, new, old) => self.annotate_constraint(id, name, *new, *old),
             AlterTableAction::RenameColumn(old, new) if !self.get(id).is_stored() => {

@@ -1,6 +1,7 @@
 //! Annotations become edges and rules, whichever of the three spellings they come in.
 
 use super::change::DefinitionChange;
+use super::validity::Existing;
 use crate::catalog::{EdgeKind, EdgeRef, EdgeSource, ForeignKey, Rule, RuleAction, RuleEvent, Table};
 use crate::error::PlanError;
 use crate::parse::annotation::Annotation;
@@ -69,8 +70,15 @@ impl DefinitionChange<'_> {
             }
             return Ok(Applied::Now);
         }
-        let found =
-            self.add_foreign_key(id, None, columns, references, Timing::default(), false, Some(EdgeSource::LabelOnly));
+        let found = self.add_foreign_key(
+            id,
+            None,
+            columns,
+            references,
+            Timing::default(),
+            Existing::Checked,
+            Some(EdgeSource::LabelOnly),
+        );
         match found {
             Ok(_) => Ok(Applied::Now),
             Err(error) if matches!(error.code, "42P01" | "42704" | "42830") => Ok(Applied::Waits),
@@ -145,7 +153,7 @@ impl DefinitionChange<'_> {
                     vec![index],
                     references,
                     Timing::default(),
-                    false,
+                    Existing::Checked,
                     Some(EdgeSource::LabelOnly),
                 )
                 .map(|_| ()),
@@ -176,6 +184,12 @@ impl DefinitionChange<'_> {
         let Some(key) = self.key(edge) else { return Ok(()) };
         if key.annotation == Some(kind) {
             return Ok(());
+        }
+        if key.constraint.not_valid {
+            let name = &key.constraint.name;
+            return Err(PlanError::new("55000", format!("constraint \"{name}\" is not valid"))
+                .detail("Whose rows are whose must be known of all rows.")
+                .hint("ALTER TABLE … VALIDATE CONSTRAINT first."));
         }
         let columns = key.columns.clone();
         let table = Arc::clone(self.get(edge.table));

@@ -12,6 +12,7 @@ use crate::parse::statement::{Identifier, ObjectName, SqlText, TypeName};
 use crate::resolve::collate::for_type;
 use crate::resolve::scope::fold;
 use crate::resolve::types;
+use crate::resolve::view::of_cstring;
 use crate::scalar::registry;
 use repr::{Collation, ColumnIndex, ColumnType, RelationId, ScalarType};
 use sqlparser::ast::DataType;
@@ -101,6 +102,7 @@ impl DefinitionChange<'_> {
             timing: constraint.timing,
             not_valid: false,
             include: Vec::new(),
+            nulls_not_distinct: matches!(constraint.kind, ColumnConstraintKind::Unique { nulls_not_distinct: true }),
             position: name.position,
         };
         let has_source = new.default.is_some() || new.generated.is_some() || new.sequence.is_some();
@@ -131,7 +133,7 @@ impl DefinitionChange<'_> {
                 say_nullable(false)?;
                 new.constraints.push(as_table(TableConstraintKind::PrimaryKey(vec![name.clone()])));
             }
-            ColumnConstraintKind::Unique => {
+            ColumnConstraintKind::Unique { .. } => {
                 new.constraints.push(as_table(TableConstraintKind::Unique(vec![name.clone()])));
             }
             ColumnConstraintKind::Check(text) => {
@@ -152,13 +154,12 @@ impl DefinitionChange<'_> {
     pub(super) fn column_type(&self, type_name: &TypeName) -> Result<ColumnType, PlanError> {
         let column_type =
             types::data_type(&type_name.data_type, self.scope()).map_err(|error| error.at(Some(type_name.position)))?;
-        match &column_type.scalar {
-            ScalarType::Void | ScalarType::Unknown | ScalarType::Record(_) => {
-                Err(PlanError::new("42P16", format!("column has pseudo-type {}", column_type.scalar.name()))
-                    .at(Some(type_name.position)))
-            }
-            _ => Ok(column_type),
+        let scalar = &column_type.scalar;
+        if scalar.is_pseudo() || matches!(scalar, ScalarType::Record(_)) || of_cstring(scalar) {
+            let message = format!("column has pseudo-type {}", scalar.name());
+            return Err(PlanError::new("42P16", message).at(Some(type_name.position)));
         }
+        Ok(column_type)
     }
 
     /// A generated column's expression: over base columns only, and what the resolver says.

@@ -7,6 +7,7 @@ use super::index_key::is_of_expression_over;
 use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
 use crate::catalog::{DefaultValue, Index, Table};
 use crate::error::PlanError;
+use crate::parse::definition::SequenceOptions;
 use crate::parse::statement::{Identifier, ObjectName, SqlText, TypeName};
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
 use std::sync::Arc;
@@ -44,6 +45,12 @@ impl DefinitionChange<'_> {
                     .at(Some(column.position)));
             }
         }
+        if let (Some(text), Some(DefaultValue::Generated(_))) = (using, &old.default) {
+            let message = "cannot specify USING when altering type of generated column";
+            return Err(PlanError::new("42611", message)
+                .detail(format!("Column \"{}\" is a generated column.", column.name))
+                .at(Some(text.position)));
+        }
         let written = format!("\"{}\"", old.name.replace('"', "\"\""));
         let (text, position) = match using {
             Some(text) => (text.text.clone(), text.position),
@@ -54,8 +61,10 @@ impl DefinitionChange<'_> {
         if new_type == old.column_type && using.is_none() {
             return Ok(());
         }
-        if let Some(DefaultValue::Identity { .. }) = &old.default {
+        if let Some(DefaultValue::Identity { sequence, .. }) = &old.default {
             super::column::require_identity_type(&new_type.scalar)?;
+            let data_type = Some(type_name.clone());
+            self.change_sequence(*sequence, &SequenceOptions { data_type, ..SequenceOptions::default() })?;
         }
         {
             let entry = self.edit(id);
@@ -119,7 +128,7 @@ impl DefinitionChange<'_> {
         })
     }
 
-    /// A default that is a bare literal was of the column's type, and becomes another's by a cast.
+    /// A default that is a string was of the column's type, and becomes another's by a cast. A number has a type of its own.
     fn keep_default_type(&mut self, id: RelationId, index: ColumnIndex, old: &ColumnType) {
         let column = &self.get(id).columns[index];
         let Some(DefaultValue::Expr(text)) = &column.default else { return };
@@ -127,8 +136,10 @@ impl DefinitionChange<'_> {
         let element = old.scalar.element();
         let is_label = matches!(element.as_ref().unwrap_or(&old.scalar), ScalarType::Enum(_));
         let is_same = column.column_type.scalar == old.scalar;
-        let Some(literal) = bare_literal(text).filter(|_| !is_same && !is_label) else { return };
-        let typed = format!("{literal}::{}", old.scalar.format_type(-1));
+        if is_same || is_label || !is_string(text) {
+            return;
+        }
+        let typed = format!("{}::{}", text.trim(), old.scalar.format_type(-1));
         let typed = self.kept(&typed);
         self.edit(id).columns[index].default = Some(DefaultValue::Expr(typed));
     }
@@ -169,7 +180,8 @@ impl DefinitionChange<'_> {
             self.effects.push(DdlEffect::DropIndex { table: id, index: found.id });
             self.effects.push(DdlEffect::BuildIndex { table: id, index: found.id });
         }
-        for check in &table.checks {
+        // What is not valid stays so.
+        for check in table.checks.iter().filter(|check| !check.constraint.not_valid) {
             if rewrite::columns_used(&check.expression, &table).contains(&index) {
                 let text = SqlText { text: self.written(&check.expression), position: column.position };
                 self.check_expression(ExpressionPurpose::Check, &text, &table)?;
@@ -192,22 +204,18 @@ impl DefinitionChange<'_> {
                 let columns = (key.columns.as_slice(), key.target_columns.as_slice());
                 require_comparable((referencing, target), columns, &key.constraint.name)
                     .map_err(|error| error.at(Some(column.position)))?;
-                let effect = DdlEffect::ValidateForeignKey { table: referencing.id, foreign_key: key.constraint.id };
-                self.effects.push(effect);
+                if !key.constraint.not_valid {
+                    let foreign_key = key.constraint.id;
+                    self.effects.push(DdlEffect::ValidateForeignKey { table: referencing.id, foreign_key });
+                }
             }
         }
         Ok(())
     }
 }
 
-/// A text that is one string or one number, as a string.
-fn bare_literal(text: &str) -> Option<String> {
-    let text = text.trim();
-    let quoted = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-    if quoted.is_some_and(|inside| !inside.replace("''", "").contains('\'')) {
-        return Some(text.to_owned());
-    }
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_number = digits.starts_with(|c: char| c.is_ascii_digit()) && digits.parse::<f64>().is_ok();
-    is_number.then(|| format!("'{text}'"))
+/// Whether a text is one string.
+fn is_string(text: &str) -> bool {
+    let inside = text.trim().strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+    inside.is_some_and(|inside| !inside.replace("''", "").contains('\''))
 }

@@ -3,9 +3,11 @@
 use super::change::DefinitionChange;
 use super::names::{constraint_name, has_constraint};
 use super::opclass::no_class;
+use super::validity::{Existing, refuse_edge_not_valid, refuse_keys_not_valid};
 use super::{DdlEffect, ExpressionPurpose, rewrite};
 use crate::catalog::{
-    Check, ConstraintName, EdgeRef, EdgeSource, ForeignKey, Index, IndexDeclaration, ReferentialAction, Table,
+    Check, ConstraintName, DefaultValue, EdgeRef, EdgeSource, ForeignKey, Index, IndexDeclaration, ReferentialAction,
+    Table,
 };
 use crate::error::PlanError;
 use crate::parse::definition::{References, TableConstraint, TableConstraintKind, Timing};
@@ -36,21 +38,24 @@ impl DefinitionChange<'_> {
                 .at(Some(name.position)));
             }
         }
+        refuse_keys_not_valid(constraint)?;
         let name = constraint.name.as_ref();
+        let existing = match (fresh, constraint.not_valid) {
+            (true, _) => Existing::None,
+            (false, false) => Existing::Checked,
+            (false, true) => Existing::Unchecked,
+        };
         match &constraint.kind {
-            TableConstraintKind::PrimaryKey(columns) => {
-                self.add_key(id, name, (columns, &constraint.include), true, constraint.timing, fresh)
-            }
-            TableConstraintKind::Unique(columns) => {
-                self.add_key(id, name, (columns, &constraint.include), false, constraint.timing, fresh)
+            TableConstraintKind::PrimaryKey(columns) | TableConstraintKind::Unique(columns) => {
+                self.add_key(id, columns, constraint, fresh)
             }
             TableConstraintKind::UsingIndex(primary, index) => {
                 self.add_key_using_index(id, name, *primary, index, constraint.timing)
             }
-            TableConstraintKind::Check(text) => self.add_check(id, name, text, fresh),
+            TableConstraintKind::Check(text) => self.add_check(id, name, text, existing),
             TableConstraintKind::ForeignKey(columns, references) => {
                 let columns = self.key_columns(id, columns, "foreign key")?;
-                self.add_foreign_key(id, name, columns, references, constraint.timing, fresh, None)?;
+                self.add_foreign_key(id, name, columns, references, constraint.timing, existing, None)?;
                 Ok(())
             }
         }
@@ -107,12 +112,13 @@ impl DefinitionChange<'_> {
     fn add_key(
         &mut self,
         id: RelationId,
-        name: Option<&Identifier>,
-        (columns, include): (&[Identifier], &[Identifier]),
-        primary: bool,
-        timing: Timing,
+        columns: &[Identifier],
+        written: &TableConstraint,
         fresh: bool,
     ) -> Result<(), PlanError> {
+        let TableConstraint { kind, timing, nulls_not_distinct, .. } = written;
+        let (name, timing, nulls_not_distinct) = (written.name.as_ref(), *timing, *nulls_not_distinct);
+        let primary = matches!(kind, TableConstraintKind::PrimaryKey(_));
         let what = if primary { "primary key" } else { "unique" };
         if primary && timing.deferrable {
             // Rows lie under their primary key: two cannot share one until the commit.
@@ -121,14 +127,19 @@ impl DefinitionChange<'_> {
             );
         }
         let columns = self.key_columns(id, columns, what)?;
-        let include = self.included_columns(id, &columns, include)?;
+        let include = self.included_columns(id, &columns, &written.include)?;
         let table = Arc::clone(self.get(id));
         require_indexable(&table, &columns)?;
         if primary {
             require_no_primary_key(&table)?;
         } else if name.is_none() {
             // Repeating PRIMARY KEY or UNIQUE on the same columns is one constraint, as in PostgreSQL.
-            let same = |index: &&Index| index.constraint.is_some() && index.columns == columns && fresh;
+            let same = |index: &&Index| {
+                index.constraint.is_some()
+                    && index.columns == columns
+                    && (index.declared.nulls_not_distinct == nulls_not_distinct || table.primary_key == Some(index.id))
+                    && fresh
+            };
             if table.indexes.iter().any(|index| same(&index)) {
                 return Ok(());
             }
@@ -158,7 +169,7 @@ impl DefinitionChange<'_> {
                 automatic: false,
                 constraint: Some(constraint),
                 nulls: true,
-                declared: IndexDeclaration { include, ..IndexDeclaration::default() },
+                declared: IndexDeclaration { include, nulls_not_distinct, ..IndexDeclaration::default() },
             },
             primary,
             fresh,
@@ -224,7 +235,7 @@ impl DefinitionChange<'_> {
 
     pub(super) fn constraint(&mut self, name: String, timing: Timing) -> ConstraintName {
         let (deferrable, initially_deferred) = (timing.deferrable, timing.initially_deferred);
-        ConstraintName { name, deferrable, initially_deferred, id: self.next_id() }
+        ConstraintName { name, deferrable, initially_deferred, id: self.next_id(), not_valid: false }
     }
 
     /// Puts an index into its table, and has it built.
@@ -247,7 +258,7 @@ impl DefinitionChange<'_> {
         id: RelationId,
         name: Option<&Identifier>,
         text: &SqlText,
-        fresh: bool,
+        existing: Existing,
     ) -> Result<(), PlanError> {
         let table = Arc::clone(self.get(id));
         self.check_expression(ExpressionPurpose::Check, text, &table)?;
@@ -259,10 +270,11 @@ impl DefinitionChange<'_> {
                 constraint_name(&table, column, "check")
             }
         };
-        let constraint = self.constraint(name.clone(), Timing::default());
+        let not_valid = existing == Existing::Unchecked;
+        let constraint = ConstraintName { not_valid, ..self.constraint(name.clone(), Timing::default()) };
         let expression = unwrapped(&self.kept(&text.text));
         self.edit(id).checks.push(Check { constraint, expression: expression.clone() });
-        if !fresh {
+        if existing == Existing::Checked {
             self.effects.push(DdlEffect::ValidateCheck { table: id, name, expression: expression.clone() });
         }
         Ok(())
@@ -278,22 +290,17 @@ impl DefinitionChange<'_> {
         columns: Vec<ColumnIndex>,
         references: &References,
         timing: Timing,
-        fresh: bool,
+        existing: Existing,
         source: Option<EdgeSource>,
     ) -> Result<Id, PlanError> {
+        refuse_edge_not_valid(references, existing)?;
         let target = self.referenced_table(source.map(|_| id), references)?;
         let table = Arc::clone(self.get(id));
+        refuse_actions_on_generated(&table, &columns, references)?;
         let referenced = Arc::clone(self.get(target));
         require_same_permanence(&table, &referenced, references)?;
         let target_columns = self.target_columns(&referenced, references)?;
-        if columns.len() != target_columns.len() {
-            return Err(PlanError::new(
-                "42830",
-                "number of referencing and referenced columns for foreign key disagree",
-            )
-            .at(Some(references.position)));
-        }
-        require_key(&referenced, &target_columns, references)?;
+        require_key(&referenced, columns.len(), &target_columns, references)?;
         let constraint_name = match name {
             Some(name) => name.name.clone(),
             None => constraint_name(&table, &column_list(&table, &columns), "fkey"),
@@ -306,20 +313,20 @@ impl DefinitionChange<'_> {
         }
         let same =
             |key: &ForeignKey| key.columns == columns && key.target == target && key.target_columns == target_columns;
-        let existing = table
-            .foreign_keys
-            .iter()
-            .find(|key| same(key) && (key.annotation.is_none() != references.annotation.is_none()));
-        if let Some(existing) = existing {
-            let edge = EdgeRef { table: id, foreign_key: existing.constraint.id };
+        let said = |key: &&ForeignKey| same(key) && key.annotation.is_none() != references.annotation.is_none();
+        if let Some(merged) = table.foreign_keys.iter().find(said) {
+            let edge = EdgeRef { table: id, foreign_key: merged.constraint.id };
             let stand_in = self.catalog.labelled_edges.get(&edge) == Some(&EdgeSource::LabelOnly);
             if references.annotation.is_some() || stand_in {
-                let new_name = name.map_or_else(|| existing.constraint.name.clone(), |name| name.name.clone());
+                let new_name = name.map_or_else(|| merged.constraint.name.clone(), |name| name.name.clone());
+                // Whose rows are whose is known of all rows.
+                self.validate_foreign_key(id, edge.foreign_key);
                 return Ok(self.merge_foreign_key(edge, references, new_name, timing, source));
             }
         }
-        let index = self.equality_index(id, &columns, fresh);
-        let constraint = self.constraint(constraint_name, timing);
+        let index = self.equality_index(id, &columns, existing == Existing::None);
+        let not_valid = existing == Existing::Unchecked;
+        let constraint = ConstraintName { not_valid, ..self.constraint(constraint_name, timing) };
         let foreign_key = constraint.id;
         self.edit(id).foreign_keys.push(ForeignKey {
             constraint,
@@ -335,7 +342,7 @@ impl DefinitionChange<'_> {
         if let Some(source) = source {
             self.catalog.labelled_edges.insert(EdgeRef { table: id, foreign_key }, source);
         }
-        if !fresh {
+        if existing == Existing::Checked {
             self.effects.push(DdlEffect::ValidateForeignKey { table: id, foreign_key });
         }
         Ok(foreign_key)
@@ -464,6 +471,27 @@ impl DefinitionChange<'_> {
     }
 }
 
+/// 42601: what is computed is not set.
+fn refuse_actions_on_generated(
+    table: &Table,
+    columns: &[ColumnIndex],
+    references: &References,
+) -> Result<(), PlanError> {
+    use ReferentialAction::{Cascade, SetDefault, SetNull};
+    let is_generated =
+        |column: &ColumnIndex| matches!(table.columns[*column].default, Some(DefaultValue::Generated(_)));
+    let event = match (references.on_update, references.on_delete) {
+        (SetNull | SetDefault | Cascade, _) => "UPDATE",
+        (_, SetNull | SetDefault) => "DELETE",
+        _ => return Ok(()),
+    };
+    if !columns.iter().any(is_generated) {
+        return Ok(());
+    }
+    let message = format!("invalid ON {event} action for foreign key constraint containing generated column");
+    Err(PlanError::new("42601", message).at(Some(references.position)))
+}
+
 fn require_no_primary_key(table: &Table) -> Result<(), PlanError> {
     match table.primary_key {
         None => Ok(()),
@@ -484,8 +512,17 @@ pub(super) fn require_indexable(table: &Table, columns: &[ColumnIndex]) -> Resul
     Ok(())
 }
 
-/// The referenced columns must be a primary key or unique, in any order.
-fn require_key(target: &Table, columns: &[ColumnIndex], references: &References) -> Result<(), PlanError> {
+/// The referenced columns must be as many, and a primary key or unique, in any order.
+fn require_key(
+    target: &Table,
+    referencing: usize,
+    columns: &[ColumnIndex],
+    references: &References,
+) -> Result<(), PlanError> {
+    if referencing != columns.len() {
+        let message = "number of referencing and referenced columns for foreign key disagree";
+        return Err(PlanError::new("42830", message).at(Some(references.position)));
+    }
     let is_key = target.whole_indexes().any(|index| {
         index.unique && index.columns.len() == columns.len() && index.columns.iter().all(|c| columns.contains(c))
     });

@@ -90,7 +90,8 @@ impl DefinitionChange<'_> {
         let scope = self.scope();
         let array = name.strip_prefix('_').and_then(|element| scope.catalog.enum_in(namespace, element));
         let is_type = types::in_catalog(name).is_some() || scope.catalog.enum_in(namespace, name).or(array).is_some();
-        if is_type || scope.catalog.table_in(namespace, name).is_some() {
+        let is_extensions = scope.created_type(scope.catalog.namespace_name(namespace), name).is_some();
+        if is_type || is_extensions || scope.catalog.table_in(namespace, name).is_some() {
             return Err(PlanError::new("42710", format!("type \"{name}\" already exists")));
         }
         Ok(())

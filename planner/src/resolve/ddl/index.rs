@@ -66,18 +66,9 @@ fn method_of(create: &CreateIndex, table: &Table) -> Result<IndexMethod, PlanErr
     Ok(method)
 }
 
-/// What indexes cannot be or do.
-fn refuse_what_indexes_cannot(create: &CreateIndex) -> Result<(), PlanError> {
-    if create.nulls_not_distinct {
-        return Err(PlanError::unsupported("NULLS NOT DISTINCT"));
-    }
-    Ok(())
-}
-
 impl DefinitionChange<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str, PlanError> {
         const TAG: &str = "CREATE INDEX";
-        refuse_what_indexes_cannot(create)?;
         let id = self.relation(&create.table)?;
         let table = Arc::clone(self.get(id));
         if !table.is_stored() {
@@ -104,6 +95,7 @@ impl DefinitionChange<'_> {
             method,
             columns: declared.collect::<Result<_, _>>()?,
             include,
+            nulls_not_distinct: create.nulls_not_distinct,
             predicate: self.index_predicate(&table, create)?,
         };
         if method != IndexMethod::Gin {

@@ -16,7 +16,7 @@ use crate::parse::definition::{
 };
 use crate::parse::statement::{Identifier, LabelledObject, ObjectName, SqlText, Statement};
 use crate::system::definition_text::DefinitionText;
-use repr::{ColumnIndex, RelationId, ScalarType};
+use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;
 
 /// A table that another one is made like.
@@ -102,18 +102,7 @@ impl DefinitionChange<'_> {
     /// A column's name and type, read back from how they are written.
     fn written_column(&self, column: &Column) -> Result<ColumnDefinition, PlanError> {
         let column_type = &column.column_type;
-        let (element, suffix) = match &column_type.scalar {
-            ScalarType::Array(element) => (element.as_ref(), "[]"),
-            scalar => (scalar, ""),
-        };
-        let written = match element {
-            ScalarType::Enum(id) => {
-                let found = self.catalog.enums.get(id);
-                let name = found.map(|found| self.scope().spelled_type(found)).unwrap_or_default();
-                format!("{name}{suffix}")
-            }
-            _ => column_type.scalar.format_type(column_type.modifier),
-        };
+        let written = self.scope().spelled_scalar(&column_type.scalar, column_type.modifier);
         let text = format!("CREATE TABLE t ({} {written})", quote_identifier(&column.name));
         let statement = crate::parse::parse(&text)?.pop().map(|parsed| parsed.statement);
         match statement {
@@ -204,6 +193,7 @@ impl DefinitionChange<'_> {
                     timing: Timing::default(),
                     not_valid: false,
                     include: Vec::new(),
+                    nulls_not_distinct: false,
                     position,
                 }
             })

@@ -4,6 +4,7 @@ use super::change::DefinitionChange;
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName, RoutineKind, RoutineName, TypeName};
 use crate::resolve::types;
+use crate::scalar::func::quote_identifier;
 use crate::system::builtin::function::{self, Function};
 use crate::system::builtin::{pseudo_type, type_name};
 use crate::system::extension;
@@ -192,6 +193,7 @@ impl DefinitionChange<'_> {
 
     pub(super) fn drop_extension(&mut self, if_exists: bool, names: &[Identifier]) -> Result<&'static str, PlanError> {
         for name in names.iter().map(|name| &name.name) {
+            self.require_unused_types(name)?;
             if let Some(id) = self.extensions().remove(name) {
                 self.catalog.comments.remove(&id);
                 continue;
@@ -207,6 +209,33 @@ impl DefinitionChange<'_> {
             self.notice("00000", format!("{message}, skipping"));
         }
         Ok("DROP EXTENSION")
+    }
+
+    /// Columns keep their types, whether or not CASCADE is written.
+    fn require_unused_types(&mut self, name: &str) -> Result<(), PlanError> {
+        if self.extension(name).is_none() {
+            return Ok(());
+        }
+        let home = self.path.home();
+        let tables = self.catalog.relations.values();
+        let tables = tables.filter(|table| self.catalog.database_of(table.namespace) == home);
+        let columns = tables.flat_map(|table| table.columns.iter().map(move |column| (table, column)));
+        let uses = columns.filter(|(_, column)| {
+            !column.hidden && column.column_type.scalar.any_part(|part| part.extension() == Some(name))
+        });
+        let lines: Vec<String> = uses
+            .map(|(table, column)| {
+                let shown = self.scope().spelled_scalar(&column.column_type.scalar, -1);
+                let (column, kind, table) = (quote_identifier(&column.name), table.kind(), self.shown(table));
+                format!("column {column} of {kind} {table} depends on type {shown}")
+            })
+            .collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        Err(PlanError::new("2BP01", format!("cannot drop extension {name} because other objects depend on it"))
+            .detail(lines.join("\n"))
+            .hint("Drop these columns, or give them another type, before the extension."))
     }
 }
 

@@ -7,6 +7,7 @@ use super::exact::{Sums, row_with_square};
 use super::real::{Product, Variable, X, XX, XY, Y, YY, finite};
 use super::{AggregateDefinition, summed};
 use crate::scalar::func::arguments::float;
+use num_bigint::{BigInt, Sign};
 use repr::{Datum, Numeric, ScalarType, ValueError};
 
 type Answer = Result<Datum, ValueError>;
@@ -32,12 +33,12 @@ fn exact(total: Total<'_>, spread: Spread) -> Answer {
     if special.is_some() {
         return Ok(Datum::Numeric(Numeric::NaN));
     }
-    let numerator = Numeric::new(squares * count - &sum * &sum, 2 * scale)?;
-    if numerator.is_zero() || numerator.is_negative() {
+    let numerator = squares * count - &sum * &sum;
+    if numerator.sign() != Sign::Plus {
         return Ok(Datum::Numeric(Numeric::zero()));
     }
-    let divisor = Numeric::from(count).mul(&Numeric::from(if spread.sample { count - 1 } else { count }))?;
-    let variance = numerator.div(&divisor)?;
+    let divisor = BigInt::from(count) * if spread.sample { count - 1 } else { count };
+    let variance = Numeric::ratio((&numerator, 2 * scale), &divisor)?;
     // The root has the digits of what it is the root of.
     Ok(Datum::Numeric(if spread.root { variance.sqrt_to(variance.scale().unwrap_or(0))? } else { variance }))
 }

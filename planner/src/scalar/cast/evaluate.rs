@@ -2,11 +2,12 @@
 
 use super::{Cast, CastContext, CastMethod};
 use crate::scalar::EvalContext;
+use crate::scalar::func::jsonpath::check as check_path;
 use crate::scalar::func::{append_json, to_jsonb};
 use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
 use repr::text::{self, TextContext};
-use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, ValueError, poll};
+use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, TimeTz, ValueError, poll};
 use std::sync::{Arc, LazyLock};
 
 type Answer = Result<Datum, ValueError>;
@@ -20,6 +21,9 @@ pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, 
         (T::Bool, T::Text | T::Varchar | T::Bpchar) => (Output, Assignment),
         (T::Bool, T::Int4) | (T::Int4, T::Bool) => (Number, Explicit),
         (T::Int4, T::Char) | (T::Char, T::Int4) => (Number, Explicit),
+        (T::Citext, T::Text | T::Varchar) => (Relabel, Implicit),
+        (T::Citext, T::Bpchar) | (T::Text | T::Varchar | T::Bpchar, T::Citext) => (Relabel, Assignment),
+        (T::Bool | T::Inet, T::Citext) => (Output, Assignment),
         (T::Char, T::Text) => (Relabel, Implicit),
         (T::Char, T::Varchar | T::Bpchar) => (Relabel, Assignment),
         (T::Text | T::Varchar | T::Bpchar, T::Char) => (Relabel, Assignment),
@@ -49,6 +53,8 @@ pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, 
         (T::Timestamp, T::Timestamptz) => (DateTime, Implicit),
         (T::Timestamp | T::Timestamptz, T::Date | T::Time) => (DateTime, Assignment),
         (T::Timestamptz, T::Timestamp) => (DateTime, Assignment),
+        (T::Time, T::TimeTz) => (DateTime, Implicit),
+        (T::TimeTz, T::Time) | (T::Timestamptz, T::TimeTz) => (DateTime, Assignment),
         (T::Time, T::Interval) => (DateTime, Implicit),
         (T::Interval, T::Time) => (DateTime, Assignment),
         (T::Cidr, T::Inet) => (Relabel, Implicit),
@@ -133,6 +139,7 @@ impl Cast {
                 };
                 Ok(Datum::Array(Arc::new(Array::new(dimensions, elements))))
             }
+            CastMethod::Pairs(casts) => pairs(&value, casts, to, ctx),
             CastMethod::ToJson if to.scalar == ScalarType::Jsonb => {
                 with_context(&self.from, ctx, |context| to_jsonb(&value, &self.from, context)).map(Datum::Jsonb)
             }
@@ -148,6 +155,9 @@ impl Cast {
     /// The same representation, or that of another string type; the modifier applies.
     fn relabel(&self, value: Datum, to: &ColumnType) -> Answer {
         match (&value, &to.scalar) {
+            (Datum::Citext(_), ScalarType::Citext) => Ok(value),
+            (Datum::Citext(shown), ScalarType::Text | ScalarType::Json) => Ok(Datum::Text(Arc::clone(shown))),
+            (Datum::Citext(shown), _) => self.string(shown, to),
             (Datum::Text(_) | Datum::Bpchar(_), ScalarType::Json) => Ok(value),
             (Datum::Text(shown), ScalarType::Text) => Ok(Datum::Text(Arc::clone(shown))),
             (Datum::Text(_), ScalarType::Varchar) if to.modifier < 4 => Ok(value),
@@ -157,6 +167,7 @@ impl Cast {
             (Datum::Bpchar(shown), _) => self.string(shown.trim_end_matches(' '), to),
             (Datum::Numeric(number), _) => Ok(Datum::Numeric(number.apply_modifier(to.modifier)?)),
             (Datum::Time(micros), _) => Ok(Datum::Time(round_to_precision(*micros, to.modifier))),
+            (Datum::TimeTz(time), _) => Ok(Datum::TimeTz(time.rounded(to.modifier))),
             (Datum::Timestamp(micros), _) => {
                 Ok(Datum::Timestamp(datetime::check_timestamp(round_to_precision(*micros, to.modifier))?))
             }
@@ -175,6 +186,7 @@ impl Cast {
                 Ok(text::cast_length(&to.scalar, to.modifier, shown))
             }
             ScalarType::Varchar | ScalarType::Bpchar => text::assign_length(&to.scalar, to.modifier, shown),
+            ScalarType::Citext => Ok(Datum::Citext(Arc::from(shown))),
             ScalarType::Name => text::parse(&ScalarType::Name, -1, shown, plain()),
             ScalarType::Char => Ok(Datum::Text(text::char_of_byte(text::byte_of_char(shown.as_bytes())))),
             _ => Ok(Datum::text(shown)),
@@ -183,14 +195,18 @@ impl Cast {
 
     fn input(&self, value: &Datum, to: &ColumnType, context: &TextContext) -> Answer {
         let shown = match value {
-            Datum::Text(shown) => shown,
+            Datum::Text(shown) | Datum::Citext(shown) => shown,
             Datum::Bpchar(shown) => shown.trim_end_matches(' '),
             _ => return mismatch(),
         };
         if self.explicit && matches!(to.scalar, ScalarType::Varchar | ScalarType::Bpchar) {
             return Ok(text::cast_length(&to.scalar, to.modifier, shown));
         }
-        text::parse(&to.scalar, to.modifier, shown, context)
+        let parsed = text::parse(&to.scalar, to.modifier, shown, context)?;
+        if let Datum::JsonPath(path) = &parsed {
+            check_path(path)?;
+        }
+        Ok(parsed)
     }
 
     /// Among integers, oids, floats, numeric and boolean.
@@ -322,6 +338,18 @@ fn date_time(value: &Datum, to: &ColumnType, ctx: &EvalContext) -> Answer {
             Datum::Timestamp(rounded(utc_to_local(*micros, &ctx.zone())?)?)
         }
         (Datum::Timestamptz(micros), ScalarType::Time) => time_of(utc_to_local(*micros, &ctx.zone())?),
+        (Datum::Timestamptz(micros), ScalarType::TimeTz) if datetime::is_infinite(*micros) => Datum::Null,
+        (Datum::Timestamptz(micros), ScalarType::TimeTz) => {
+            Datum::TimeTz(TimeTz::of_moment(*micros, &ctx.zone()).rounded(to.modifier))
+        }
+        (Datum::Time(micros), ScalarType::TimeTz) => {
+            let zone = ctx.zone();
+            // On the day that the transaction began.
+            let today = utc_to_local(ctx.environment.transaction_timestamp(), &zone)?.div_euclid(DAY_MICROS);
+            let offset = zone.offset_of_local(today * DAY_MICROS + micros);
+            Datum::TimeTz(TimeTz::new(*micros, offset).rounded(to.modifier))
+        }
+        (Datum::TimeTz(time), ScalarType::Time) => Datum::Time(round_to_precision(time.micros, to.modifier)),
         (Datum::Time(micros), ScalarType::Interval) => {
             Datum::Interval(repr::Interval { months: 0, days: 0, micros: *micros }.apply_modifier(to.modifier))
         }
@@ -356,6 +384,21 @@ fn json(value: Datum, to: &ColumnType) -> Answer {
 pub(crate) fn plain() -> &'static TextContext {
     static PLAIN: LazyLock<TextContext> = LazyLock::new(TextContext::default);
     &PLAIN
+}
+
+/// Keys and values in turns; what is a document stays one among the keys, where it is refused.
+fn pairs(value: &Datum, casts: &(Cast, Cast), to: &ColumnType, ctx: &EvalContext) -> Answer {
+    let Datum::Array(array) = value else { return mismatch() };
+    let key = if casts.0.method == CastMethod::Json { ScalarType::Jsonb } else { ScalarType::Text };
+    let key = ColumnType::nullable(key);
+    let item = ColumnType::nullable(to.scalar.element().unwrap_or(ScalarType::Text));
+    let mut elements = Vec::with_capacity(array.elements.len());
+    for (place, element) in array.elements.iter().enumerate() {
+        poll::step()?;
+        let (cast, to) = if place % 2 == 0 { (&casts.0, &key) } else { (&casts.1, &item) };
+        elements.push(cast.evaluate(element.clone(), to, ctx)?);
+    }
+    Ok(Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements))))
 }
 
 /// Calls with the session's settings, gathered only for types whose text forms depend on them.

@@ -81,7 +81,7 @@ impl CatalogNames {
     /// The name of a type with its modifier: `format_type`.
     pub(crate) fn type_name(&self, oid: Id, modifier: i32) -> Option<String> {
         if let Some(scalar) = ScalarType::from_oid(oid) {
-            return Some(scalar.format_type(modifier));
+            return Some(self.scope().spelled_scalar(&scalar, modifier));
         }
         if let Some(found) = self.catalog.enums.get(&oid) {
             return Some(self.spelled_type(found));
@@ -130,7 +130,7 @@ impl CatalogNames {
     }
 
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<ScalarType> {
-        crate::resolve::types::user_type((None, schema), name, self.scope())
+        self.scope().created_type(schema, name)
     }
 }
 

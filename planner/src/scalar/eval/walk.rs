@@ -242,12 +242,16 @@ fn cast_volatility(cast: &Cast, to: &ScalarType) -> Volatility {
                 let to = to.element().unwrap_or(ScalarType::Text);
                 return cast_volatility(element, &to);
             }
-            CastMethod::Relabel
-            | CastMethod::Number
-            | CastMethod::DateTime
-            | CastMethod::Network
-            | CastMethod::Json
-            | CastMethod::TypeOf => false,
+            CastMethod::Pairs(casts) => {
+                let to = to.element().unwrap_or(ScalarType::Text);
+                let key = cast_volatility(&casts.0, &ScalarType::Text);
+                return if key == Volatility::Stable { key } else { cast_volatility(&casts.1, &to) };
+            }
+            // The offset is that of the session's zone today.
+            CastMethod::DateTime => *to == ScalarType::TimeTz,
+            CastMethod::Relabel | CastMethod::Number | CastMethod::Network | CastMethod::Json | CastMethod::TypeOf => {
+                false
+            }
         };
     if is_stable { Volatility::Stable } else { Volatility::Immutable }
 }
@@ -269,7 +273,7 @@ fn is_written_by_settings(scalar: &ScalarType) -> bool {
 
 /// DateStyle orders the fields, IntervalStyle says what a sign is of, and 'now' and 'today' are words of such input.
 fn is_read_by_settings(scalar: &ScalarType) -> bool {
-    is_date(scalar) || matches!(scalar, ScalarType::Interval | ScalarType::Time)
+    is_date(scalar) || matches!(scalar, ScalarType::Interval | ScalarType::Time | ScalarType::TimeTz)
 }
 
 /// Whether it casts a literal that reads the same in every session: see `reads_alike`.
@@ -300,6 +304,16 @@ pub(crate) fn reads_alike(text: &str, scalar: &ScalarType) -> bool {
     match scalar {
         ScalarType::Date | ScalarType::Timestamp => is_date,
         ScalarType::Time => digits_at(0, 2) && mark_at(2, b':') && digits_at(3, 2),
+        // With an offset, and no date.
+        ScalarType::TimeTz => {
+            let is_offset = |letter: char| matches!(letter, '+' | '-');
+            digits_at(0, 2)
+                && mark_at(2, b':')
+                && text.matches(is_offset).count() == 1
+                && text
+                    .chars()
+                    .all(|letter| letter.is_ascii_digit() || is_offset(letter) || matches!(letter, ':' | '.'))
+        }
         ScalarType::Timestamptz => {
             is_date && text.get(10..).is_some_and(|time| time.ends_with(['Z', 'z']) || time.contains(['+', '-']))
         }

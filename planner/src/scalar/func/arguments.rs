@@ -1,6 +1,6 @@
 //! Reading arguments. The registry guarantees the types; a mismatch is a bug and answers XX000, not a panic.
 
-use repr::{Array, Datum, Interval, Jsonb, Numeric, ValueError};
+use repr::{Array, Datum, Interval, Jsonb, Numeric, TimeTz, ValueError};
 use std::sync::Arc;
 
 fn wrong(wanted: &str) -> ValueError {
@@ -10,7 +10,7 @@ fn wrong(wanted: &str) -> ValueError {
 /// text and its kin; a character(n) without its padding.
 pub(crate) fn text(arg: &Datum) -> Result<&str, ValueError> {
     match arg {
-        Datum::Text(text) => Ok(text),
+        Datum::Text(text) | Datum::Citext(text) => Ok(text),
         Datum::Bpchar(text) => Ok(text.trim_end_matches(' ')),
         Datum::Enum { label, .. } => Ok(label),
         _ => Err(wrong("text")),
@@ -78,6 +78,14 @@ pub(crate) fn time(arg: &Datum) -> Result<i64, ValueError> {
     match arg {
         Datum::Time(value) => Ok(*value),
         _ => Err(wrong("a time")),
+    }
+}
+
+/// time with time zone
+pub(crate) fn time_tz(arg: &Datum) -> Result<TimeTz, ValueError> {
+    match arg {
+        Datum::TimeTz(value) => Ok(*value),
+        _ => Err(wrong("a time with time zone")),
     }
 }
 

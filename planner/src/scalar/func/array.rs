@@ -1,5 +1,6 @@
 //! Arrays: subscripts, construction, search; and what is applied to each element (ANY, ALL, VARIADIC).
 
+mod assign;
 mod change;
 mod subscript;
 
@@ -152,6 +153,8 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     lenient("array_fill(anyelement, int4[], int4[]?) anyarray", |_, a, _| change::fill(a)),
     strict("trim_array(anyarray, int4) anyarray", |_, a, _| change::trim(array(&a[0])?, integer(&a[1])?)),
     strict("array_subscript(anyarray, variadic int4[]) anyelement", |_, a, _| subscript::element(a)),
+    lenient("array_set_element(anyarray, anyelement, variadic int4[]) anyarray", |_, a, _| assign::element(a)),
+    lenient("array_set_slice(anyarray, anyarray, int4, variadic int4[]) anyarray", |_, a, _| assign::slice(a)),
     strict("name_subscript(name, int4) char", |_, a, _| subscript::byte(a)),
     strict("array_slice(anyarray, variadic int4[]) anyarray", |_, a, _| subscript::slice(a)),
     lenient("record_field(record, int4) text", |_, a, _| match &a[0] {

@@ -5,7 +5,7 @@ use super::{FunctionDefinition, strict};
 use crate::scalar::EvalContext;
 use crate::scalar::cast::{timestamp_to_date, utc_to_local};
 use repr::datetime::{DAY_MICROS, round_to_precision};
-use repr::{Datum, ValueError};
+use repr::{Datum, TimeTz, ValueError};
 
 type Answer = Result<Datum, ValueError>;
 
@@ -33,6 +33,11 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     .stable(),
     strict("clock_timestamp() timestamptz", |ctx, _, _| Ok(Datum::Timestamptz(ctx.environment.clock_timestamp())))
         .volatile(),
+    strict("current_time(int4?) timetz", |ctx, a, _| {
+        let now = TimeTz::of_moment(ctx.environment.transaction_timestamp(), &ctx.zone());
+        Ok(Datum::TimeTz(now.rounded(precision(a)?)))
+    })
+    .stable(),
     strict("localtimestamp(int4?) timestamp", |ctx, a, _| {
         Ok(Datum::Timestamp(round_to_precision(local(ctx)?, precision(a)?)))
     })

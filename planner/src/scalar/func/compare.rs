@@ -66,7 +66,7 @@ const SYMBOLS: [(&str, Comparison); 8] = [
 ];
 
 /// Pairs that are compared as they are; all others by way of implicit casts.
-const TYPES: [(&str, &str); 28] = [
+const TYPES: [(&str, &str); 30] = [
     ("bool", "bool"),
     ("int2", "int2"),
     ("int4", "int4"),
@@ -79,11 +79,13 @@ const TYPES: [(&str, &str); 28] = [
     ("numeric", "numeric"),
     ("text", "text"),
     ("bpchar", "bpchar"),
+    ("citext", "citext"),
     ("name", "name"),
     ("char", "char"),
     ("bytea", "bytea"),
     ("date", "date"),
     ("time", "time"),
+    ("timetz", "timetz"),
     ("timestamp", "timestamp"),
     ("timestamptz", "timestamptz"),
     ("interval", "interval"),

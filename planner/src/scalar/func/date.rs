@@ -1,10 +1,10 @@
 //! Dates, times, timestamps and intervals: arithmetic, fields, truncation, construction, time zones.
 
-use super::arguments::{date, float, int4, integer, interval, text, time, timestamp, truth};
+use super::arguments::{date, float, int4, integer, interval, text, time, time_tz, timestamp, truth};
 use super::{FunctionDefinition, lenient, strict};
 use crate::scalar::cast::{date_to_timestamp, local_to_utc, utc_to_local};
 use repr::datetime::{self, Zone, arithmetic, check_timestamp, fields, is_infinite, is_infinite_date};
-use repr::{Datum, Interval, Numeric, ValueError};
+use repr::{Datum, Interval, Numeric, TimeTz, ValueError};
 
 type Answer = Result<Datum, ValueError>;
 
@@ -52,6 +52,20 @@ fn add_zoned(micros: i64, interval: &Interval, zone: &Zone) -> Result<i64, Value
 fn date_plus_time(days: i32, micros: i64) -> Answer {
     let midnight = date_to_timestamp(days)?;
     stamp(if is_infinite(midnight) { midnight } else { check_timestamp(midnight + micros)? })
+}
+
+fn date_plus_time_tz(days: i32, time: TimeTz) -> Answer {
+    let midnight = date_to_timestamp(days)?;
+    let out_of_range = |_| ValueError::new("22008", "date out of range for timestamp");
+    moment(if is_infinite(midnight) {
+        midnight
+    } else {
+        check_timestamp(midnight + time.utc_micros()).map_err(out_of_range)?
+    })
+}
+
+fn time_with_zone(time: TimeTz) -> Answer {
+    Ok(Datum::TimeTz(time))
 }
 
 fn date_plus(days: i32, more: i64) -> Answer {
@@ -110,8 +124,21 @@ fn overlaps(args: &[Datum], plus: fn(&Datum, &Datum) -> Answer) -> Answer {
     if later_end.is_null() { Ok(Datum::Null) } else { truth(false) }
 }
 
+/// Where a stretch of time ends, or begins if its length is negative.
 fn plus_interval(start: &Datum, length: &Datum) -> Answer {
-    shift_by(start, length, true)
+    let length = match length {
+        Datum::Interval(length) => length,
+        other => return Ok(other.clone()),
+    };
+    match start {
+        Datum::Timestamp(start) => Ok(Datum::Timestamp(add(*start, length)?)),
+        Datum::Timestamptz(start) => Ok(Datum::Timestamptz(add(*start, length)?)),
+        Datum::Time(start) => {
+            let end = start.saturating_add(length.micros % datetime::DAY_MICROS);
+            Ok(Datum::Time(end.rem_euclid(datetime::DAY_MICROS)))
+        }
+        other => Ok(other.clone()),
+    }
 }
 
 fn make_interval(args: &[Datum]) -> Answer {
@@ -156,19 +183,12 @@ pub(crate) fn shift_by(value: &Datum, offset: &Datum, up: bool) -> Result<Datum,
     }
     let by = if up { *by } else { by.negate()? };
     Ok(match value {
-        Datum::Date(days) => {
-            // Compared with dates, so the time of day only matters by its direction.
-            let moved = add(date_to_timestamp(*days)?, &by)?;
-            let day = arithmetic::timestamp_to_date(moved);
-            Datum::Date(if !up && !is_infinite(moved) && moved.rem_euclid(datetime::DAY_MICROS) != 0 {
-                day + 1
-            } else {
-                day
-            })
-        }
+        // Between two days, maybe.
+        Datum::Date(days) => Datum::Timestamp(add(date_to_timestamp(*days)?, &by)?),
         Datum::Timestamp(micros) => Datum::Timestamp(add(*micros, &by)?),
         Datum::Timestamptz(micros) => Datum::Timestamptz(add(*micros, &by)?),
         Datum::Time(micros) => Datum::Time(micros.saturating_add(by.micros)),
+        Datum::TimeTz(time) => Datum::TimeTz(TimeTz { micros: time.micros.saturating_add(by.micros), ..*time }),
         Datum::Interval(length) => Datum::Interval(length.add(&by)?),
         _ => return Err(invalid()),
     })
@@ -192,6 +212,11 @@ pub(crate) const OPERATORS: &[FunctionDefinition] = &[
     }),
     strict("+(date, time) timestamp", |_, a, _| date_plus_time(date(&a[0])?, time(&a[1])?)),
     strict("+(time, date) timestamp", |_, a, _| date_plus_time(date(&a[1])?, time(&a[0])?)),
+    strict("+(date, timetz) timestamptz", |_, a, _| date_plus_time_tz(date(&a[0])?, time_tz(&a[1])?)),
+    strict("+(timetz, date) timestamptz", |_, a, _| date_plus_time_tz(date(&a[1])?, time_tz(&a[0])?)),
+    strict("+(timetz, interval) timetz", |_, a, _| time_with_zone(time_tz(&a[0])?.plus(interval(&a[1])?))),
+    strict("+(interval, timetz) timetz", |_, a, _| time_with_zone(time_tz(&a[1])?.plus(interval(&a[0])?))),
+    strict("-(timetz, interval) timetz", |_, a, _| time_with_zone(time_tz(&a[0])?.minus(interval(&a[1])?))),
     strict("+(timestamp, interval) timestamp", |_, a, _| stamp(add(timestamp(&a[0])?, &interval(&a[1])?)?)),
     strict("+(interval, timestamp) timestamp", |_, a, _| stamp(add(timestamp(&a[1])?, &interval(&a[0])?)?)),
     strict("-(timestamp, interval) timestamp", |_, a, _| stamp(add(timestamp(&a[0])?, &minus(interval(&a[1])?)?)?)),
@@ -237,9 +262,10 @@ macro_rules! field_functions {
     };
 }
 
-pub(super) static FIELDS: [[FunctionDefinition; 2]; 4] = [
+pub(super) static FIELDS: [[FunctionDefinition; 2]; 5] = [
     field_functions!("date", |_, name, value| fields::extract_date(name, date(value)?)),
     field_functions!("time", |_, name, value| fields::extract_time(name, time(value)?)),
+    field_functions!("timetz", |_, name, value| fields::extract_time_tz(name, time_tz(value)?)),
     field_functions!("timestamp", |_, name, value| fields::extract_timestamp(name, timestamp(value)?)),
     field_functions!("interval", |_, name, value| fields::extract_interval(name, &interval(value)?)),
 ];
@@ -328,12 +354,21 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("timezone(interval, timestamptz) timestamp", |_, a, _| {
         stamp(utc_to_local(timestamp(&a[1])?, &zone_of(&a[0])?)?)
     }),
+    strict("timezone(text, timetz) timetz", |ctx, a, _| {
+        time_with_zone(time_tz(&a[1])?.at_zone(&zone_of(&a[0])?, ctx.environment.transaction_timestamp()))
+    })
+    .stable(),
+    strict("timezone(interval, timetz) timetz", |_, a, _| {
+        // No zone of this kind has more than one offset.
+        time_with_zone(time_tz(&a[1])?.at_zone(&zone_of(&a[0])?, 0))
+    }),
     lenient("overlaps(timestamp, timestamp, timestamp, timestamp) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(timestamp, interval, timestamp, interval) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(timestamp, timestamp, timestamp, interval) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(timestamp, interval, timestamp, timestamp) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(timestamptz, timestamptz, timestamptz, timestamptz) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(timestamptz, interval, timestamptz, interval) bool", |_, a, _| overlaps(a, plus_interval)),
+    lenient("overlaps(timetz, timetz, timetz, timetz) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(time, time, time, time) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(time, interval, time, interval) bool", |_, a, _| overlaps(a, plus_interval)),
 ];

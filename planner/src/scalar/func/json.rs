@@ -1,19 +1,21 @@
 //! json (kept as its text), and how any value becomes JSON.
 
 pub(crate) mod document;
+pub(crate) mod record;
 mod write;
 
 pub(crate) use write::{append_json, append_json_string, to_jsonb};
 
-use super::arguments::{array, integer, string, text, text_array};
+use super::arguments::{array, boolean, integer, string, text, text_array};
 use super::{FunctionDefinition, lenient, strict};
-use document::{JsonKind, elements, entries, kind, unquoted};
+use document::{JsonKind, check_escapes, elements, entries, kind, unquoted};
 use repr::{Datum, ValueError};
 
 type Answer = Result<Datum, ValueError>;
 
 /// `->` by key: the last of equal keys counts.
 pub(crate) fn get_key<'a>(source: &'a str, key: &str) -> Result<Option<&'a str>, ValueError> {
+    check_escapes(source)?;
     if kind(source) != JsonKind::Object {
         return Ok(None);
     }
@@ -28,6 +30,7 @@ pub(crate) fn get_key<'a>(source: &'a str, key: &str) -> Result<Option<&'a str>,
 
 /// `->` by index, from the end if negative.
 pub(crate) fn get_index(source: &str, index: i64) -> Result<Option<&str>, ValueError> {
+    check_escapes(source)?;
     if kind(source) != JsonKind::Array {
         return Ok(None);
     }
@@ -37,6 +40,7 @@ pub(crate) fn get_index(source: &str, index: i64) -> Result<Option<&str>, ValueE
 }
 
 fn get_path<'a>(source: &'a str, path: &[Option<&str>]) -> Result<Option<&'a str>, ValueError> {
+    check_escapes(source)?;
     let mut at = source;
     for step in path {
         let Some(step) = step else { return Ok(None) };
@@ -204,6 +208,29 @@ fn strip_nulls(source: &str, shown: &mut String) -> Result<(), ValueError> {
     Ok(())
 }
 
+/// With a line for each element or field, if that is asked for.
+fn lined(args: &[Datum]) -> Answer {
+    let source = text(&args[0])?;
+    if !boolean(&args[1])? {
+        return Ok(args[0].clone());
+    }
+    match kind(source) {
+        JsonKind::Array => string(format!("[{}]", elements(source)?.join(",\n "))),
+        JsonKind::Object => {
+            let mut shown = String::from("{");
+            for (index, (name, value)) in entries(source)?.into_iter().enumerate() {
+                shown.push_str(if index > 0 { ",\n " } else { "" });
+                append_json_string(&mut shown, &name);
+                shown.push(':');
+                shown.push_str(value);
+            }
+            shown.push('}');
+            string(shown)
+        }
+        JsonKind::Null | JsonKind::Boolean | JsonKind::Number | JsonKind::String => Ok(args[0].clone()),
+    }
+}
+
 /// The path steps of a variadic call.
 fn steps(args: &[Datum]) -> Result<Vec<Option<&str>>, ValueError> {
     args.iter().map(|arg| if arg.is_null() { Ok(None) } else { text(arg).map(Some) }).collect()
@@ -213,6 +240,8 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("to_json(anyjson) json", |_, a, _| Ok(a[0].clone())),
     strict("row_to_json(anyjson) json", |_, a, _| Ok(a[0].clone())),
     strict("array_to_json(anyjson) json", |_, a, _| Ok(a[0].clone())),
+    strict("row_to_json(anyjson, bool) json", |_, a, _| lined(a)),
+    strict("array_to_json(anyjson, bool) json", |_, a, _| lined(a)),
     lenient("json_build_object() json", |_, a, _| build_object(a)),
     lenient("json_build_object(variadic jsonpairs) json", |_, a, _| build_object(a)),
     lenient("json_build_array() json", |_, a, _| build_array(a)),
@@ -224,11 +253,26 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("json_extract_path_text(json, variadic text[]) text", |_, a, _| {
         part_text(get_path(text(&a[0])?, &steps(&a[1..])?)?)
     }),
+    strict("json_to_record(json) emptyrecord", |ctx, a, result| record::record(ctx, (&Datum::Null, &a[0]), result))
+        .stable(),
+    lenient("json_populate_record(record, json, bool?) emptyrecord", |ctx, a, result| {
+        record::record(ctx, (&a[0], &a[1]), result)
+    })
+    .stable(),
     strict("json_strip_nulls(json) json", |_, a, _| {
+        check_escapes(text(&a[0])?)?;
         let mut shown = String::new();
         strip_nulls(text(&a[0])?, &mut shown)?;
         string(shown)
     }),
+];
+
+/// The operators' functions, by the names that PostgreSQL has for them.
+pub(crate) const NAMED_OPERATORS: &[FunctionDefinition] = &[
+    strict("json_object_field(json, text) json", |_, a, _| part(get_key(text(&a[0])?, text(&a[1])?)?)),
+    strict("json_object_field_text(json, text) text", |_, a, _| part_text(get_key(text(&a[0])?, text(&a[1])?)?)),
+    strict("json_array_element(json, int4) json", |_, a, _| part(get_index(text(&a[0])?, integer(&a[1])?)?)),
+    strict("json_array_element_text(json, int4) text", |_, a, _| part_text(get_index(text(&a[0])?, integer(&a[1])?)?)),
 ];
 
 pub(crate) const OPERATORS: &[FunctionDefinition] = &[

@@ -114,6 +114,23 @@ fn unknown_treatment() -> ValueError {
     )
 }
 
+/// `jsonb[a][b] = value`: NULL becomes JSON's null, and a NULL that is assigned to an array or an object.
+fn set_element(args: &[Datum]) -> Answer {
+    let mut path = Vec::with_capacity(args.len() - 3);
+    for step in &args[3..] {
+        if step.is_null() {
+            return Err(ValueError::new("22004", "jsonb subscript in assignment must not be null"));
+        }
+        path.push(text(step)?);
+    }
+    let source = match (args[0].is_null(), boolean(&args[2])?) {
+        (true, true) => Jsonb::array(Vec::new()),
+        (true, false) => Jsonb::object(Vec::new()),
+        (false, _) => jsonb(&args[0])?.clone(),
+    };
+    document(source.assign(&path, &or_null(&args[1])?)?)
+}
+
 fn object(args: &[Datum]) -> Answer {
     let pairs = json::object_pairs(args)?.into_iter();
     let value = |value: Option<String>| value.map_or(Jsonb::Null, Jsonb::string);
@@ -122,6 +139,7 @@ fn object(args: &[Datum]) -> Answer {
 
 pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("to_jsonb(anyjsonb) jsonb", |_, a, _| Ok(a[0].clone())),
+    lenient("jsonb_set_element(jsonb, jsonb, bool, variadic text[]) jsonb", |_, a, _| set_element(a)),
     lenient("jsonb_build_object() jsonb", |_, a, _| build_object(a)),
     lenient("jsonb_build_object(variadic jsonbpairs) jsonb", |_, a, _| build_object(a)),
     lenient("jsonb_build_array() jsonb", |_, _, _| document(Jsonb::array(Vec::new()))),
@@ -130,6 +148,14 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     }),
     strict("jsonb_object(text[], text[]?) jsonb", |_, a, _| object(a)),
     strict("jsonb_array_length(jsonb) int4", |_, a, _| Ok(Datum::Int4(jsonb(&a[0])?.array_length()?))),
+    strict("jsonb_to_record(jsonb) emptyrecord", |ctx, a, result| {
+        json::record::record(ctx, (&Datum::Null, &a[0]), result)
+    })
+    .stable(),
+    lenient("jsonb_populate_record(record, jsonb) emptyrecord", |ctx, a, result| {
+        json::record::record(ctx, (&a[0], &a[1]), result)
+    })
+    .stable(),
     strict("jsonb_typeof(jsonb) text", |_, a, _| string(jsonb(&a[0])?.type_name())),
     strict("jsonb_pretty(jsonb) text", |_, a, _| string(jsonb(&a[0])?.pretty())),
     strict("jsonb_strip_nulls(jsonb) jsonb", |_, a, _| document(jsonb(&a[0])?.strip_nulls())),
@@ -148,6 +174,25 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("jsonb_exists_any(jsonb, text[]) bool", |_, a, _| exists_in(a, false)),
     strict("jsonb_exists_all(jsonb, text[]) bool", |_, a, _| exists_in(a, true)),
     strict("jsonb_contains(jsonb, jsonb) bool", |_, a, _| truth(jsonb(&a[0])?.contains(jsonb(&a[1])?))),
+];
+
+/// The operators' functions, by the names that PostgreSQL has for them.
+pub(crate) const NAMED_OPERATORS: &[FunctionDefinition] = &[
+    strict("jsonb_object_field(jsonb, text) jsonb", |_, a, _| part(jsonb(&a[0])?.get(text(&a[1])?))),
+    strict("jsonb_object_field_text(jsonb, text) text", |_, a, _| part_text(jsonb(&a[0])?.get_text(text(&a[1])?))),
+    strict("jsonb_array_element(jsonb, int4) jsonb", |_, a, _| part(jsonb(&a[0])?.get_index(integer(&a[1])?))),
+    strict("jsonb_array_element_text(jsonb, int4) text", |_, a, _| {
+        part_text(jsonb(&a[0])?.get_index_text(integer(&a[1])?))
+    }),
+    strict("jsonb_contained(jsonb, jsonb) bool", |_, a, _| truth(jsonb(&a[1])?.contains(jsonb(&a[0])?))),
+    strict("jsonb_concat(jsonb, jsonb) jsonb", |_, a, _| document(jsonb(&a[0])?.concat(jsonb(&a[1])?))),
+    strict("jsonb_delete(jsonb, text) jsonb", |_, a, _| document(jsonb(&a[0])?.delete_key(text(&a[1])?)?)),
+    strict("jsonb_delete(jsonb, int4) jsonb", |_, a, _| document(jsonb(&a[0])?.delete_index(integer(&a[1])?)?)),
+    strict("jsonb_delete(jsonb, variadic text[]) jsonb", |_, a, _| {
+        let keys = variadic(&a[1..])?.into_iter().flatten();
+        document(keys.into_iter().try_fold(jsonb(&a[0])?.clone(), |source, key| source.delete_key(key))?)
+    }),
+    strict("jsonb_delete_path(jsonb, text[]) jsonb", |_, a, _| document(jsonb(&a[0])?.delete_path(&path(&a[1])?)?)),
 ];
 
 pub(crate) const OPERATORS: &[FunctionDefinition] = &[

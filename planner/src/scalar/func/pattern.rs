@@ -86,7 +86,7 @@ pub(crate) fn all_groups(source: &str, pattern: &str, options: Options) -> Resul
     Ok(all)
 }
 
-fn regexp_match(args: &[Datum]) -> Answer {
+pub(super) fn regexp_match(args: &[Datum]) -> Answer {
     let options = no_global(flags(args, 2)?, "regexp_match()", Some("regexp_matches"))?;
     Ok(all_groups(text(&args[0])?, text(&args[1])?, options)?.pop().unwrap_or(Datum::Null))
 }
@@ -116,6 +116,13 @@ fn regexp_replace(args: &[Datum], start: i32, nth: i32, options: Options) -> Ans
     }
     result.push_str(matches.text.slice(copied, matches.text.length()));
     string(result)
+}
+
+/// `regexp_replace` with these flags.
+pub(super) fn replaced(source: &str, pattern: &str, template: &str, flags: &str) -> Answer {
+    let options = options(flags)?;
+    let args = [source, pattern, template].map(Datum::text);
+    regexp_replace(&args, 1, i32::from(!options.global), options)
 }
 
 /// `\1` … `\9` are groups, `\&` is the whole match, `\\` a backslash.

@@ -112,7 +112,7 @@ fn repeat(source: &str, times: i32) -> Answer {
 }
 
 /// 1-based, 0 if absent.
-fn position(haystack: &str, needle: &str) -> Answer {
+pub(super) fn position(haystack: &str, needle: &str) -> Answer {
     let place = haystack.find(needle).map_or(0, |at| haystack[..at].chars().count() + 1);
     Ok(Datum::Int4(i32::try_from(place).unwrap_or(i32::MAX)))
 }
@@ -157,7 +157,7 @@ fn overlay(args: &[Datum]) -> Answer {
     string(format!("{before}{replacement}{after}"))
 }
 
-fn translate(source: &str, from: &str, to: &str) -> Answer {
+pub(super) fn translate(source: &str, from: &str, to: &str) -> Answer {
     poll::room_for::<char>(to.len())?;
     let to: Vec<char> = to.chars().collect();
     let mut result = String::with_capacity(source.len());
@@ -312,6 +312,14 @@ fn starts_with(args: &[Datum]) -> Answer {
     truth(text(&args[0])?.starts_with(text(&args[1])?))
 }
 
+pub(super) fn lowered(source: &str) -> String {
+    if source.is_ascii() { source.to_ascii_lowercase() } else { source.to_lowercase() }
+}
+
+pub(super) fn uppered(source: &str) -> String {
+    if source.is_ascii() { source.to_ascii_uppercase() } else { source.to_uppercase() }
+}
+
 pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("length(text) int4", |_, a, _| count(text(&a[0])?.chars().count())),
     strict("length(bpchar) int4", |_, a, _| count(text(&a[0])?.chars().count())),
@@ -322,14 +330,8 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("octet_length(text) int4", |_, a, _| count(text(&a[0])?.len())),
     strict("octet_length(bpchar) int4", |_, a, _| count(a[0].as_str().map_or(0, str::len))),
     strict("bit_length(text) int4", |_, a, _| count(text(&a[0])?.len() * 8)),
-    strict("lower(text) text", |_, a, _| {
-        let source = text(&a[0])?;
-        string(if source.is_ascii() { source.to_ascii_lowercase() } else { source.to_lowercase() })
-    }),
-    strict("upper(text) text", |_, a, _| {
-        let source = text(&a[0])?;
-        string(if source.is_ascii() { source.to_ascii_uppercase() } else { source.to_uppercase() })
-    }),
+    strict("lower(text) text", |_, a, _| string(lowered(text(&a[0])?))),
+    strict("upper(text) text", |_, a, _| string(uppered(text(&a[0])?))),
     strict("initcap(text) text", |_, a, _| initcap(text(&a[0])?)),
     strict("btrim(text, text?) text", |_, a, _| trim_args(a, true, true)),
     strict("ltrim(text, text?) text", |_, a, _| trim_args(a, true, false)),

@@ -180,7 +180,8 @@ fn pattern_category(pattern: &Pattern) -> char {
         | Pattern::AnyJsonb
         | Pattern::JsonPairs
         | Pattern::JsonbPairs
-        | Pattern::AnyType => 'P',
+        | Pattern::AnyType
+        | Pattern::Spread(_) => 'P',
     }
 }
 
@@ -224,6 +225,7 @@ fn accepts(pattern: &Pattern, given: &ScalarType) -> bool {
         Pattern::AnyArray | Pattern::AnyCompatibleArray | Pattern::AnyArrayText => {
             unknown || element_of(given).is_some()
         }
+        Pattern::Spread(_) => element_of(given).is_some(),
         Pattern::AnyNonArray | Pattern::AnyNonArrayText => unknown || element_of(given).is_none(),
         Pattern::AnyEnum => unknown || matches!(given, ScalarType::Enum(_)),
         Pattern::Record => matches!(given, ScalarType::Record(_)),
@@ -292,7 +294,8 @@ fn bind(args: &[Pattern], types: &[ScalarType]) -> Option<Binding> {
             | Pattern::AnyJsonb
             | Pattern::JsonPairs
             | Pattern::JsonbPairs
-            | Pattern::AnyType => true,
+            | Pattern::AnyType
+            | Pattern::Spread(_) => true,
         };
         if !agrees {
             return None;
@@ -344,6 +347,7 @@ fn finish(signature: &Signature, taken: Candidate, types: &[ScalarType]) -> Resu
             Pattern::AnyJsonb | Pattern::JsonbPairs if *given == ScalarType::Jsonb => None,
             Pattern::AnyJson | Pattern::AnyJsonb | Pattern::JsonPairs | Pattern::JsonbPairs => Some(CastMethod::ToJson),
             Pattern::AnyType => Some(CastMethod::TypeOf),
+            Pattern::Spread(each) => element_of(given).map(|element| spread(each, element)),
             Pattern::Exact(_)
             | Pattern::AnyElement
             | Pattern::AnyArray
@@ -358,4 +362,19 @@ fn finish(signature: &Signature, taken: Candidate, types: &[ScalarType]) -> Resu
     }
     let result = signature.result(&binding).ok_or(Failure::Undetermined)?;
     Ok(Chosen { index: taken.index, arg_casts, conversions, binding, result })
+}
+
+/// How an array's elements become arguments that are JSON, or keys and values in turns.
+fn spread(each: &Pattern, element: ScalarType) -> CastMethod {
+    let cast = |method: CastMethod| Cast { from: element.clone(), method, explicit: false };
+    if !matches!(each, Pattern::JsonPairs | Pattern::JsonbPairs) {
+        return CastMethod::Elements(Box::new(cast(CastMethod::ToJson)));
+    }
+    let key = match &element {
+        // A document is no key, which is found where it is met.
+        ScalarType::Json => CastMethod::Json,
+        scalar if is_no_key(scalar) => CastMethod::Relabel,
+        _ => CastMethod::Output,
+    };
+    CastMethod::Pairs(Box::new((cast(key), cast(CastMethod::ToJson))))
 }

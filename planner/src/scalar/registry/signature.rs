@@ -34,6 +34,8 @@ pub(super) enum Pattern {
     JsonPairs,
     JsonbPairs,
     AnyType,
+    /// Any array, its elements as arguments of one of the above.
+    Spread(Box<Pattern>),
 }
 
 /// A function's parameters and result.
@@ -80,6 +82,18 @@ impl Signature {
             signature.results.push((signature.name, parse_pattern(result)));
         }
         signature
+    }
+
+    /// Of just these types.
+    pub(super) fn exact(name: &'static str, args: Vec<ScalarType>, result: ScalarType) -> Signature {
+        let args = args.into_iter().map(Pattern::Exact).collect();
+        Signature { name, args, optional: 0, variadic: false, results: vec![(name, Pattern::Exact(result))] }
+    }
+
+    /// The same under another name.
+    pub(super) fn named(mut self, name: &'static str) -> Signature {
+        self.name = name;
+        self
     }
 
     /// The parameters for a call with that many arguments, or `None` if it cannot take so many.
@@ -173,6 +187,7 @@ impl Pattern {
             Pattern::AnyJson | Pattern::JsonPairs => Some(ScalarType::Json),
             Pattern::AnyJsonb | Pattern::JsonbPairs => Some(ScalarType::Jsonb),
             Pattern::AnyType => Some(ScalarType::Oid),
+            Pattern::Spread(element) => element.bound(binding).map(|element| element.array()),
             Pattern::Any | Pattern::Record => None,
         }
     }
@@ -182,7 +197,7 @@ impl Pattern {
         match self {
             Pattern::Exact(exact) => exact.oid(),
             Pattern::AnyElement => 2283,
-            Pattern::AnyArray | Pattern::AnyArrayText => 2277,
+            Pattern::AnyArray | Pattern::AnyArrayText | Pattern::Spread(_) => 2277,
             Pattern::AnyNonArray | Pattern::AnyNonArrayText => 2776,
             Pattern::AnyEnum => 3500,
             Pattern::AnyCompatible => 5077,
@@ -219,12 +234,11 @@ fn element_pattern(pattern: &Pattern) -> Pattern {
 
 /// What a variadic parameter is when it is given as an array.
 fn spread_pattern(pattern: &Pattern) -> Pattern {
-    let array_of = |element: ScalarType| Pattern::Exact(ScalarType::Array(Box::new(element)));
     match pattern {
         Pattern::AnyText => Pattern::AnyArrayText,
-        Pattern::JsonPairs | Pattern::JsonbPairs => array_of(ScalarType::Text),
-        Pattern::AnyJson => array_of(ScalarType::Json),
-        Pattern::AnyJsonb => array_of(ScalarType::Jsonb),
+        Pattern::JsonPairs | Pattern::JsonbPairs | Pattern::AnyJson | Pattern::AnyJsonb => {
+            Pattern::Spread(Box::new(pattern.clone()))
+        }
         Pattern::Any => Pattern::AnyArray,
         other => other.clone(),
     }
@@ -258,6 +272,8 @@ fn parse_type(text: &str) -> ScalarType {
     }
     match text {
         "emptyrecord" => ScalarType::Record(Arc::from([])),
-        name => ScalarType::from_type_name(name).unwrap_or_else(|| unreachable!("a signature names the type {name}")),
+        name => ScalarType::from_type_name(name)
+            .or_else(|| ScalarType::of_extension(name).map(|(scalar, _)| scalar))
+            .unwrap_or_else(|| unreachable!("a signature names the type {name}")),
     }
 }

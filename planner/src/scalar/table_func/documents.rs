@@ -1,9 +1,12 @@
 //! Members of JSON documents as rows.
 
 use super::{TableFunctionDefinition, TableRows, column, known, strict};
+use crate::scalar::EvalContext;
 use crate::scalar::func::arguments::{jsonb, text};
-use crate::scalar::func::document::{JsonKind, elements, entries, kind, unquoted};
-use repr::{Datum, Jsonb, ValueError};
+use crate::scalar::func::document::{JsonKind, check_escapes, elements, entries, kind, unquoted};
+use crate::scalar::func::jsonpath::query;
+use crate::scalar::func::records;
+use repr::{Datum, Jsonb, ScalarType, ValueError};
 
 type Rows = Result<TableRows, ValueError>;
 
@@ -17,6 +20,7 @@ fn bare(part: &str) -> Result<Datum, ValueError> {
 }
 
 fn members(source: &str, as_text: bool) -> Rows {
+    check_escapes(source)?;
     match kind(source) {
         JsonKind::Object => {}
         JsonKind::Array => return Err(ValueError::new("22023", "cannot deconstruct an array as an object")),
@@ -31,6 +35,9 @@ fn members(source: &str, as_text: bool) -> Rows {
 }
 
 fn items(source: &str, function: &str, as_text: bool) -> Rows {
+    if as_text {
+        check_escapes(source)?;
+    }
     match kind(source) {
         JsonKind::Array => {}
         JsonKind::Object => return Err(ValueError::new("22023", format!("cannot call {function} on a non-array"))),
@@ -43,6 +50,7 @@ fn items(source: &str, function: &str, as_text: bool) -> Rows {
 }
 
 fn keys(source: &str) -> Rows {
+    check_escapes(source)?;
     match kind(source) {
         JsonKind::Object => {}
         JsonKind::Array => return Err(ValueError::new("22023", "cannot call json_object_keys on an array")),
@@ -65,7 +73,31 @@ fn pairs(source: &Jsonb, function: &str, as_text: bool) -> Rows {
     known(source.each(function)?.iter().map(row).collect())
 }
 
+/// The objects of an array as records.
+fn rows_of(ctx: &EvalContext, given: (&Datum, &Datum), types: &[ScalarType], function: &str) -> Rows {
+    column(records(ctx, given, types, function)?)
+}
+
+/// The items that a path finds.
+fn found(ctx: &EvalContext, args: &[Datum], is_zoned: bool) -> Rows {
+    strict(args, |args| column(query(ctx, args, is_zoned)?.into_iter().map(Datum::Jsonb).collect()))
+}
+
 pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
+    ("jsonb_path_query(jsonb, jsonpath, jsonb?, bool?) jsonb", |ctx, args, _| found(ctx, args, false)),
+    ("jsonb_path_query_tz(jsonb, jsonpath, jsonb?, bool?) jsonb", |ctx, args, _| found(ctx, args, true)),
+    ("json_to_recordset(json) record", |ctx, args, types| {
+        rows_of(ctx, (&Datum::Null, &args[0]), types, "json_to_recordset")
+    }),
+    ("jsonb_to_recordset(jsonb) record", |ctx, args, types| {
+        rows_of(ctx, (&Datum::Null, &args[0]), types, "jsonb_to_recordset")
+    }),
+    ("json_populate_recordset(record, json, bool?) record", |ctx, args, types| {
+        rows_of(ctx, (&args[0], &args[1]), types, "json_populate_recordset")
+    }),
+    ("jsonb_populate_recordset(record, jsonb) record", |ctx, args, types| {
+        rows_of(ctx, (&args[0], &args[1]), types, "jsonb_populate_recordset")
+    }),
     ("json_each(json) (key text, value json)", |_, args, _| strict(args, |args| members(text(&args[0])?, false))),
     ("json_each_text(json) (key text, value text)", |_, args, _| strict(args, |args| members(text(&args[0])?, true))),
     ("json_array_elements(json) (value json)", |_, args, _| {

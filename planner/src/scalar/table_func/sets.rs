@@ -2,7 +2,7 @@
 
 use super::{TableFunctionDefinition, TableRows, column, known, strict};
 use crate::scalar::func::arguments::{array, text, text_array};
-use crate::scalar::func::{all_groups, find_sequence, options, split, split_pieces};
+use crate::scalar::func::{all_groups, citext, find_sequence, options, split, split_pieces};
 use repr::{Datum, ValueError};
 use sqlparser::keywords::ALL_KEYWORDS;
 use std::sync::Arc;
@@ -56,6 +56,10 @@ fn keywords() -> Rows {
 pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     ("unnest(anyarray) anyelement", |_, args, _| strict(args, unnest)),
     ("regexp_matches(text, text, text?) text[]", |_, args, _| strict(args, matches)),
+    ("regexp_matches(citext, citext, text?) text[]", |_, args, _| strict(args, |args| column(citext::matches(args)?))),
+    ("regexp_split_to_table(citext, citext, text?) text", |_, args, _| {
+        strict(args, |args| column(citext::split(args)?))
+    }),
     ("regexp_split_to_table(text, text, text?) text", |_, args, _| strict(args, |args| column(split_pieces(args)?))),
     ("string_to_table(text, text, text?) text", |_, args, _| column(split(args)?.unwrap_or_default())),
     ("_pg_expandarray(anyarray) (x anyelement, n int4)", |_, args, _| strict(args, expand_array)),

@@ -1,8 +1,8 @@
 //! Window frames: for each row of a sorted partition, which rows its frame holds.
 
-use crate::scalar::func::shift_by;
+use crate::scalar::func::{compare, is_nan, shift_by};
 use crate::scalar::{EvalContext, Frame, FrameBound, FrameExclusion, FrameUnit, Order};
-use repr::{Datum, ValueError, poll};
+use repr::{Datum, Numeric, ValueError, poll};
 use std::ops::Range;
 
 /// A sorted partition and its groups of peers.
@@ -110,17 +110,31 @@ impl<'a> Peers<'a> {
             let group = &self.groups[self.group_of[index]];
             return Ok(if start { group.start } else { group.end });
         }
-        let limit = shift_by(current, offset, following != order.descending)?;
+        let limit = match shift_by(current, offset, following != order.descending)? {
+            // From one end of all numbers to beyond the other: every number lies within that.
+            limit if is_nan(&limit) && !is_nan(current) => endless(current, start == order.descending),
+            limit => limit,
+        };
         // NULLs stand together, at one end.
         let is_null = |row: &Vec<Datum>| row[order.column].is_null();
         let first = if self.rows.first().is_some_and(is_null) { self.rows.partition_point(is_null) } else { 0 };
         let last = first + self.rows[first..].partition_point(|row| !is_null(row));
         let before = |row: &Vec<Datum>| {
-            let compared = row[order.column].sql_cmp(&limit);
+            let compared = compare(&row[order.column], &limit);
             let compared = if order.descending { compared.reverse() } else { compared };
             if start { compared.is_lt() } else { compared.is_le() }
         };
         Ok(first + self.rows[first..last].partition_point(before))
+    }
+}
+
+/// The greatest of all numbers, or the least.
+fn endless(like: &Datum, greatest: bool) -> Datum {
+    match (like, greatest) {
+        (Datum::Numeric(_), true) => Datum::Numeric(Numeric::Infinity),
+        (Datum::Numeric(_), false) => Datum::Numeric(Numeric::NegativeInfinity),
+        (_, true) => Datum::Float8(f64::INFINITY),
+        (_, false) => Datum::Float8(f64::NEG_INFINITY),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The functions that there are: by OID, by name, and as SQL writes them.
 
-use super::{Record, listed, type_name};
+use super::{OF_EXTENSIONS, Record, listed, listed_of_extension, type_name};
 use crate::scalar::func::quote_identifier;
 use crate::scalar::registry;
 use repr::Id;
@@ -12,13 +12,17 @@ use std::sync::LazyLock;
 const FIRST_OWN: Id = 8_000;
 
 /// What expressions become, and what SQL's own syntax is evaluated by: nobody calls it by such a name.
-const FORMS: [&str; 16] = [
+const FORMS: [&str; 20] = [
     "_pg_expandarray",
+    "array_set_element",
+    "array_set_slice",
     "array_slice",
     "array_subscript",
     "current_date",
+    "current_time",
     "current_timestamp",
     "greatest",
+    "jsonb_set_element",
     "least",
     "localtime",
     "localtimestamp",
@@ -43,6 +47,8 @@ pub(crate) struct Function {
     pub(crate) result: Id,
     /// What PostgreSQL says of it, if it is PostgreSQL's.
     pub(crate) record: Option<Record>,
+    /// Whether it is an extension's.
+    pub(crate) of_extension: bool,
 }
 
 struct Functions {
@@ -52,15 +58,15 @@ struct Functions {
 }
 
 static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| {
-    let mut all: Vec<Function> = listed("pg_proc")
-        .map(|row| Function {
-            oid: row.id("oid"),
-            name: row.text("proname"),
-            arguments: arguments(&row),
-            result: row.id("prorettype"),
-            record: Some(row),
-        })
-        .collect();
+    let recorded = |row: Record, of_extension| Function {
+        oid: row.id("oid"),
+        name: row.text("proname"),
+        arguments: arguments(&row),
+        result: row.id("prorettype"),
+        record: Some(row),
+        of_extension,
+    };
+    let mut all: Vec<Function> = listed("pg_proc").map(|row| recorded(row, false)).collect();
     let known: std::collections::BTreeSet<&str> = all.iter().map(|function| function.name).collect();
     let is_own = |name: &str| {
         let is_called = !FORMS.contains(&name)
@@ -68,12 +74,17 @@ static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| {
         is_called && !known.contains(name)
     };
     for (place, (name, arguments, result)) in registry::signatures().filter(|(name, ..)| is_own(name)).enumerate() {
-        all.push(Function { oid: FIRST_OWN + place as Id, name, arguments, result, record: None });
+        all.push(Function { oid: FIRST_OWN + place as Id, name, arguments, result, record: None, of_extension: false });
+    }
+    for extension in OF_EXTENSIONS {
+        all.extend(listed_of_extension(extension, "pg_proc").map(|row| recorded(row, true)));
     }
     let mut functions = Functions { all, by_id: BTreeMap::new(), by_name: BTreeMap::new() };
     for (place, function) in functions.all.iter().enumerate() {
         functions.by_id.insert(function.oid, place);
-        functions.by_name.entry(function.name).or_default().push(place);
+        if !function.of_extension {
+            functions.by_name.entry(function.name).or_default().push(place);
+        }
     }
     functions
 });
@@ -97,7 +108,7 @@ pub(crate) fn by_id(oid: Id) -> Option<&'static Function> {
     FUNCTIONS.by_id.get(&oid).map(|&place| &FUNCTIONS.all[place])
 }
 
-/// The functions of that name.
+/// The functions of that name, but for those of extensions, which are not always there.
 pub(crate) fn by_name(name: &str) -> impl Iterator<Item = &'static Function> {
     FUNCTIONS.by_name.get(name).into_iter().flatten().map(|&place| &FUNCTIONS.all[place])
 }
@@ -145,6 +156,22 @@ impl Function {
         written
     }
 
+    /// The names of what it is given, and what stands for each that may be left out; nothing if they have no names.
+    pub(crate) fn named_parameters(&self) -> Vec<(&'static str, Option<&'static str>)> {
+        let Some(names) = self.array("proargnames") else { return Vec::new() };
+        let Some(written) = self.written("arguments") else {
+            let modes = self.array("proargmodes");
+            let is_given = |place: usize| {
+                modes.as_ref().is_none_or(|modes| modes.get(place).is_some_and(|mode| matches!(*mode, "i" | "b" | "v")))
+            };
+            let given = names.into_iter().enumerate().filter(|(place, _)| is_given(*place));
+            return given.map(|(_, name)| (name, None)).collect();
+        };
+        // What PostgreSQL has for them are short literals without a comma.
+        let parameters = written.split(", ").zip(names);
+        parameters.map(|(text, name)| (name, text.split_once(" DEFAULT ").map(|(_, default)| default))).collect()
+    }
+
     /// `pg_get_function_identity_arguments`
     pub(crate) fn identity_arguments(&self) -> String {
         match self.written("arguments") {
@@ -184,7 +211,8 @@ impl Function {
             _ => "internal",
         };
         let mut text = format!(
-            "CREATE OR REPLACE FUNCTION pg_catalog.{}({})\n RETURNS {}\n LANGUAGE {language}\n",
+            "CREATE OR REPLACE FUNCTION {}.{}({})\n RETURNS {}\n LANGUAGE {language}\n",
+            if self.of_extension { "public" } else { "pg_catalog" },
             quote_identifier(self.name),
             self.full_arguments(),
             self.written_result()

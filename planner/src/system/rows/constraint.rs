@@ -33,7 +33,7 @@ fn base(table: &Table, constraint: &ConstraintName, kind: &str) -> Vec<(&'static
         ("contype", text(kind)),
         ("condeferrable", flag(constraint.deferrable)),
         ("condeferred", flag(constraint.initially_deferred)),
-        ("convalidated", flag(true)),
+        ("convalidated", flag(!constraint.not_valid)),
         ("conrelid", Datum::Oid(table.id.0)),
         ("conislocal", flag(true)),
         ("connoinherit", flag(kind != "c")),

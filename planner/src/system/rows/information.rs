@@ -1,13 +1,15 @@
 //! information_schema: tables, columns, constraints, schemata, sequences.
 
 use super::{Rows, Source, optional, text};
-use crate::catalog::{Catalog, Column, ConstraintName, DefaultValue, ForeignKey, ReferentialAction, Table};
+use crate::catalog::{Catalog, Column, ConstraintName, DefaultValue, ForeignKey, ReferentialAction, Sequence, Table};
 use crate::ownership::blanking;
 use crate::scalar::collation;
 use crate::system::definition_text::DefinitionText;
 use crate::system::schemas::SYSTEM;
 use repr::id::is_temporary;
-use repr::{Datum, Id, ScalarType};
+use repr::{Datum, Id, ScalarType, SequenceId};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 fn yes(value: bool) -> Datum {
     text(if value { "YES" } else { "NO" })
@@ -72,12 +74,17 @@ impl Source<'_> {
     }
 
     fn information_sequences(&self, database: &str, rows: &mut Rows) {
-        for sequence in self.catalog.sequences.values() {
+        let identities: BTreeSet<SequenceId> = self.catalog.relations.values().flat_map(identity_sequences).collect();
+        for (_, sequence) in self.catalog.sequences.iter().filter(|(id, _)| !identities.contains(id)) {
+            let [precision, radix, scale] = digits(&sequence.data_type, -1);
             rows.add(&[
                 ("sequence_catalog", text(database)),
                 ("sequence_schema", self.schema(sequence.namespace)),
                 ("sequence_name", text(&sequence.name)),
                 ("data_type", text(&sequence.data_type.format_type(-1))),
+                ("numeric_precision", precision),
+                ("numeric_precision_radix", radix),
+                ("numeric_scale", scale),
                 ("start_value", text(&sequence.start.to_string())),
                 ("minimum_value", text(&sequence.min_value.to_string())),
                 ("maximum_value", text(&sequence.max_value.to_string())),
@@ -184,16 +191,13 @@ impl Source<'_> {
             ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 => Datum::Int4(modifier - 4),
             _ => Datum::Null,
         };
-        let (precision, scale) = match scalar {
-            ScalarType::Int2 => (Datum::Int4(16), Datum::Int4(0)),
-            ScalarType::Int4 => (Datum::Int4(32), Datum::Int4(0)),
-            ScalarType::Int8 => (Datum::Int4(64), Datum::Int4(0)),
-            ScalarType::Numeric => match repr::types::decode_numeric_modifier(modifier) {
-                Some((precision, scale)) => (Datum::Int4(precision), Datum::Int4(scale)),
-                None => (Datum::Null, Datum::Null),
-            },
-            _ => (Datum::Null, Datum::Null),
+        let [precision, radix, scale] = digits(scalar, modifier);
+        let sequence = match &column.default {
+            Some(DefaultValue::Identity { sequence, .. }) => self.catalog.sequences.get(sequence),
+            Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Generated(_)) | None => None,
         };
+        let counted =
+            |value: fn(&Sequence) -> i64| sequence.map_or(Datum::Null, |sequence| text(&value(sequence).to_string()));
         rows.add(&[
             ("table_catalog", text(database)),
             ("table_schema", self.schema(table.namespace)),
@@ -210,6 +214,7 @@ impl Source<'_> {
             ("collation_schema", optional(collation.map(|_| "pg_catalog"))),
             ("collation_name", optional(collation)),
             ("numeric_precision", precision),
+            ("numeric_precision_radix", radix),
             ("numeric_scale", scale),
             ("udt_catalog", text(database)),
             ("udt_schema", text(schema)),
@@ -217,6 +222,11 @@ impl Source<'_> {
             ("dtd_identifier", text(&(ordinal + 1).to_string())),
             ("is_identity", yes(identity.is_some())),
             ("identity_generation", optional(identity)),
+            ("identity_start", counted(|sequence| sequence.start)),
+            ("identity_increment", counted(|sequence| sequence.increment)),
+            ("identity_maximum", counted(|sequence| sequence.max_value)),
+            ("identity_minimum", counted(|sequence| sequence.min_value)),
+            ("identity_cycle", yes(sequence.is_some_and(|sequence| sequence.cycle))),
             ("is_generated", text(if generated.is_some() { "ALWAYS" } else { "NEVER" })),
             ("generation_expression", optional(generated.as_deref())),
             ("is_updatable", yes(table.is_stored())),
@@ -232,7 +242,7 @@ impl Source<'_> {
                         let (schema, name) = self.enum_name(*id);
                         (schema, format!("_{name}"))
                     }
-                    _ => ("pg_catalog", scalar.type_name()),
+                    _ => (schema_of(scalar), scalar.type_name()),
                 };
                 ("ARRAY".to_owned(), schema, name)
             }
@@ -240,6 +250,7 @@ impl Source<'_> {
                 let (schema, name) = self.enum_name(*id);
                 ("USER-DEFINED".to_owned(), schema, name.to_owned())
             }
+            other if other.extension().is_some() => ("USER-DEFINED".to_owned(), schema_of(other), other.type_name()),
             other => (other.format_type(-1), "pg_catalog", other.type_name()),
         }
     }
@@ -258,7 +269,10 @@ impl Source<'_> {
             let Some(constraint) = &index.constraint else { continue };
             let kind = if table.primary_key == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
             match rows.view {
-                "table_constraints" => rows.of_table(constraint, kind),
+                "table_constraints" => {
+                    let nulls_distinct = yes(!index.declared.nulls_not_distinct);
+                    rows.of_table(constraint, kind, if kind == "UNIQUE" { nulls_distinct } else { Datum::Null });
+                }
                 "key_column_usage" | "constraint_column_usage" => {
                     rows.columns(&constraint.name, table, &index.columns, None);
                 }
@@ -268,7 +282,7 @@ impl Source<'_> {
         let shown = DefinitionText::new(self.environment);
         for check in &table.checks {
             match rows.view {
-                "table_constraints" => rows.of_table(&check.constraint, "CHECK"),
+                "table_constraints" => rows.of_table(&check.constraint, "CHECK", Datum::Null),
                 "check_constraints" => {
                     let clause = format!("({})", shown.expression(table, &check.expression, false));
                     rows.add(&check.constraint.name, &[("check_clause", text(&clause))]);
@@ -311,13 +325,14 @@ impl ConstraintRows<'_> {
         text(self.catalog.namespace_name(table.namespace).unwrap_or_default())
     }
 
-    fn of_table(&mut self, constraint: &ConstraintName, kind: &str) {
+    fn of_table(&mut self, constraint: &ConstraintName, kind: &str, nulls_distinct: Datum) {
         let values = [
             ("table_name", text(&self.table.name)),
             ("constraint_type", text(kind)),
             ("is_deferrable", yes(constraint.deferrable)),
             ("initially_deferred", yes(constraint.initially_deferred)),
             ("enforced", yes(true)),
+            ("nulls_distinct", nulls_distinct),
         ];
         self.add(&constraint.name, &values);
     }
@@ -344,7 +359,7 @@ impl ConstraintRows<'_> {
                 && key.target_columns.iter().all(|column| index.columns.contains(column))
         });
         match self.view {
-            "table_constraints" => self.of_table(constraint, "FOREIGN KEY"),
+            "table_constraints" => self.of_table(constraint, "FOREIGN KEY", Datum::Null),
             "key_column_usage" => {
                 let place = |column: &usize| unique?.columns.iter().position(|other| other == column);
                 let positions = key.target_columns.iter().map(|column| place(column).map_or(1, |place| place + 1));
@@ -369,12 +384,44 @@ impl ConstraintRows<'_> {
     }
 }
 
+/// The schema of a type that nobody created by itself.
+fn schema_of(scalar: &ScalarType) -> &'static str {
+    if scalar.extension().is_some() { "public" } else { "pg_catalog" }
+}
+
 /// Which fields an interval has, where that is said, and how many digits stand behind its second, or a time's.
+/// Precision, its radix, and scale of a number's type.
+fn digits(scalar: &ScalarType, modifier: i32) -> [Datum; 3] {
+    let known = |precision: i32, radix: i32, scale: Option<i32>| {
+        [Datum::Int4(precision), Datum::Int4(radix), scale.map_or(Datum::Null, Datum::Int4)]
+    };
+    match scalar {
+        ScalarType::Int2 => known(16, 2, Some(0)),
+        ScalarType::Int4 => known(32, 2, Some(0)),
+        ScalarType::Int8 => known(64, 2, Some(0)),
+        ScalarType::Float4 => known(24, 2, None),
+        ScalarType::Float8 => known(53, 2, None),
+        ScalarType::Numeric => match repr::types::decode_numeric_modifier(modifier) {
+            Some((precision, scale)) => known(precision, 10, Some(scale)),
+            None => [Datum::Null, Datum::Int4(10), Datum::Null],
+        },
+        _ => [Datum::Null, Datum::Null, Datum::Null],
+    }
+}
+
+/// The sequences of a table's identity columns.
+fn identity_sequences(table: &Arc<Table>) -> impl Iterator<Item = SequenceId> {
+    table.columns.iter().filter_map(|column| match &column.default {
+        Some(DefaultValue::Identity { sequence, .. }) => Some(*sequence),
+        Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Generated(_)) | None => None,
+    })
+}
+
 fn time_parts(scalar: &ScalarType, modifier: i32) -> (Option<String>, Option<i32>) {
     const MOST: i32 = 6;
     match scalar {
         ScalarType::Date => (None, Some(0)),
-        ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz => {
+        ScalarType::Time | ScalarType::TimeTz | ScalarType::Timestamp | ScalarType::Timestamptz => {
             (None, Some(if modifier < 0 { MOST } else { modifier }))
         }
         ScalarType::Interval => {

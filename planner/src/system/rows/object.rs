@@ -22,7 +22,7 @@ const PG_ATTRDEF: u32 = 2604;
 const PG_NAMESPACE: u32 = 2615;
 
 /// OID of the relation pg_extension.
-const PG_EXTENSION: u32 = 3079;
+pub(super) const PG_EXTENSION: u32 = 3079;
 
 /// OID of the relation pg_rewrite.
 const PG_REWRITE: u32 = 2618;
@@ -224,6 +224,7 @@ impl Source<'_> {
                     ("indnatts", small(all.len())),
                     ("indnkeyatts", small(columns.len())),
                     ("indisunique", flag(index.unique)),
+                    ("indnullsnotdistinct", flag(index.declared.nulls_not_distinct)),
                     ("indisprimary", flag(primary)),
                     ("indimmediate", flag(!index.constraint.as_ref().is_some_and(|constraint| constraint.deferrable))),
                     ("indisvalid", flag(true)),
@@ -241,7 +242,7 @@ impl Source<'_> {
     }
 
     pub(super) fn operator_classes(&self, rows: &mut Rows) {
-        for class in opclass::CLASSES {
+        for class in opclass::built_in() {
             rows.add(&[
                 ("oid", Datum::Oid(class.oid)),
                 ("opcmethod", Datum::Oid(IndexMethod::named(class.method).unwrap_or_default().oids().0)),
@@ -254,6 +255,7 @@ impl Source<'_> {
                 ("opckeytype", Datum::Oid(class.key)),
             ]);
         }
+        self.recorded_of_extensions(rows);
     }
 
     pub(super) fn sequences(&self, rows: &mut Rows) {
@@ -340,6 +342,7 @@ impl Source<'_> {
                 ("deptype", text("e")),
             ]);
         }
+        self.dependencies_of_extensions(rows);
         self.default_dependencies(rows);
         for sequence in self.catalog.sequences.values() {
             let Some((table, column)) = sequence.owned_by else { continue };

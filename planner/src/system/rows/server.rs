@@ -30,7 +30,8 @@ impl Source<'_> {
         };
         row(EXTENSION, "dogwood", DOGWOOD, false, env!("CARGO_PKG_VERSION"));
         for (oid, found) in extension::installed(self.catalog) {
-            row(oid, found.name, found.schema, found.schema == PUBLIC, found.version);
+            let is_public = found.schema == PUBLIC;
+            row(oid, found.name, if is_public { self.public() } else { found.schema }, is_public, found.version);
         }
     }
 

@@ -2,13 +2,13 @@
 
 use super::super::builtin::function;
 use super::object::storage;
-use super::{OWNER, Rows, Source, flag, recorded, text};
+use super::{OWNER, Rows, Source, flag, text};
 use crate::catalog::NamespaceId;
 use repr::{Datum, ScalarType};
 
 impl Source<'_> {
     pub(super) fn types(&self, rows: &mut Rows) {
-        recorded::recorded(rows);
+        self.recorded(rows);
         for found in self.catalog.enums.values() {
             let scalar = ScalarType::Enum(found.id);
             one(rows, &scalar, found.namespace, &found.name);

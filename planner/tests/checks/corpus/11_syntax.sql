@@ -679,3 +679,10 @@ SELECT result.relname, result.key_seq, a.attname FROM (SELECT c.relname, c.oid, 
 CREATE TABLE quoted_keys(a int, b text, c int, PRIMARY KEY (c, a));
 SELECT r.relname, r.attname, (r.keys).n AS key_seq FROM (SELECT c.relname, a.attname, information_schema._pg_expandarray(i.indkey) AS keys, a.attnum FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON c.oid = a.attrelid JOIN pg_catalog.pg_index i ON a.attrelid = i.indrelid WHERE i.indisprimary AND c.relname = 'quoted_keys') r WHERE r.attnum = (r.keys).x ORDER BY key_seq;
 SELECT information_schema.nothing(1);
+CREATE TABLE one_by_one(a int PRIMARY KEY);
+INSERT INTO one_by_one SELECT 1 ON CONFLICT DO NOTHING;
+INSERT INTO one_by_one SELECT 1 + 0 UNION SELECT 2 ON CONFLICT (a) DO UPDATE SET a = excluded.a + 10;
+INSERT INTO one_by_one SELECT unnest(ARRAY[1, 3]) ON CONFLICT (a) DO NOTHING RETURNING a;
+SELECT * FROM one_by_one ORDER BY a;
+SELECT 1 on;
+SELECT 1 AS on FROM one_by_one ORDER BY 1 LIMIT 1;

@@ -26,7 +26,7 @@ select from app_nocols where;
 
 -- ARRAY[…] as a vector of oids: Rails asks it at every comparison without regard to case.
 select array['character varying'::regtype]::oidvector, array['character varying(255)'::regtype]::oidvector, array[25::oid]::oidvector, array[1, 2]::int2vector;
-select array[25::oid]::oidvector = '25'::oidvector, (array[7, 8]::int2vector)[0];
+select array[25::oid]::oidvector = '25'::oidvector;
 select (array[25::oid] || 26::oid)::oidvector;
 select array['x']::oidvector;
 SELECT exists(SELECT * FROM pg_proc WHERE proname = 'lower' AND proargtypes = ARRAY['character varying(255)'::regtype]::oidvector) OR exists(SELECT * FROM pg_proc INNER JOIN pg_cast ON ARRAY[casttarget]::oidvector = proargtypes WHERE proname = 'lower' AND castsource = 'character varying(255)'::regtype);
@@ -63,3 +63,17 @@ select schemaname, relname from pg_statio_user_tables where relname = 'app_count
 create table app_parts(id int primary key, n numeric);
 create materialized view app_keyed as select distinct concat(id, '!') as x, id from app_parts with no data;
 create unique index on app_keyed(id);
+
+-- A LATERAL subquery that locks rows: Prefect's workers take their runs by one.
+create table app_queues(id int primary key, n int, paused boolean default false);
+create table app_runs(id int primary key, queue int, at int);
+insert into app_queues values (1, 1), (2, 2), (3, 5), (4, null), (5, 0);
+insert into app_runs select i, i % 5 + 1, 100 - i from generate_series(1, 20) i;
+select r.id from app_queues q cross join lateral (select * from app_runs r where r.queue = q.id order by r.at limit least(5, q.n) for update skip locked) r order by r.id;
+select q.id, r.id from app_queues q, lateral (select * from app_runs r where r.queue = q.id order by r.id limit 1 for update) r where q.id in (1, 3) order by 1;
+select q.id, r.id from app_queues q left join lateral (select * from app_runs r where r.queue = q.id and r.id > 15 order by r.id offset 1 limit q.n for no key update) r on true order by 1, 2;
+select q.id, r.id, q.n from app_queues q join app_queues p on p.id = q.id cross join lateral (select id from app_runs r where r.queue = p.id and r.at < 100 - q.n order by r.id limit 1 for share) r order by 1;
+select r.id from app_queues q cross join lateral (select * from app_runs r where r.queue = q.id limit -q.n for update) r;
+update app_runs set at = 0 from (select r.id from app_queues q cross join lateral (select * from app_runs r where r.queue = q.id order by r.id limit q.n for update skip locked) r) picked where app_runs.id = picked.id;
+select id from app_runs where at = 0 order by id;
+with picked as (select r.id from app_queues q cross join lateral (select * from app_runs r where r.queue = q.id and at > 0 order by r.id limit 1 for update skip locked) r) delete from app_runs using picked where picked.id = app_runs.id returning app_runs.id;

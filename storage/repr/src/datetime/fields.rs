@@ -7,7 +7,7 @@ use super::{
     Civil, DAY_MICROS, EPOCH_JULIAN_DAY, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS, UNIX_EPOCH_DAY, Zone,
     check_timestamp, days_from_civil, is_infinite, is_infinite_date, weekday,
 };
-use crate::{Interval, Numeric, ScalarType, ValueError};
+use crate::{Interval, Numeric, ScalarType, TimeTz, ValueError};
 use num_bigint::BigInt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,13 +37,11 @@ enum Field {
 }
 
 fn field(name: &str) -> Option<Field> {
-    Some(match name.trim().to_ascii_lowercase().as_str() {
-        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" | "microsecon" => {
-            Field::Microseconds
-        }
-        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" | "millisecon" => {
-            Field::Milliseconds
-        }
+    let lower = name.trim().to_ascii_lowercase();
+    // Ten letters count.
+    Some(match lower.get(..10).unwrap_or(&lower) {
+        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecon" => Field::Microseconds,
+        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecon" => Field::Milliseconds,
         "s" | "sec" | "secs" | "second" | "seconds" => Field::Second,
         "m" | "min" | "mins" | "minute" | "minutes" => Field::Minute,
         "h" | "hr" | "hrs" | "hour" | "hours" => Field::Hour,
@@ -62,8 +60,8 @@ fn field(name: &str) -> Option<Field> {
         "j" | "jd" | "julian" => Field::Julian,
         "epoch" => Field::Epoch,
         "timezone" => Field::Timezone,
-        "timezone_h" | "timezone_hour" => Field::TimezoneHour,
-        "timezone_m" | "timezone_minute" => Field::TimezoneMinute,
+        "timezone_h" => Field::TimezoneHour,
+        "timezone_m" => Field::TimezoneMinute,
         _ => return None,
     })
 }
@@ -178,6 +176,20 @@ pub fn extract_time(name: &str, micros: i64) -> Result<Option<Numeric>, ValueErr
     let scalar = ScalarType::Time;
     let which = known(name, &scalar)?;
     let value = if which == Field::Epoch { Some(scaled(micros, 6)) } else { clock_field(which, micros) };
+    value.map(Some).ok_or_else(|| unsupported(name, &scalar))
+}
+
+/// `extract(field from time with time zone)`
+pub fn extract_time_tz(name: &str, time: TimeTz) -> Result<Option<Numeric>, ValueError> {
+    let scalar = ScalarType::TimeTz;
+    let east = -i64::from(time.west);
+    let value = match known(name, &scalar)? {
+        Field::Timezone => Some(scaled(east, 0)),
+        Field::TimezoneHour => Some(scaled(east / 3600, 0)),
+        Field::TimezoneMinute => Some(scaled(east / 60 % 60, 0)),
+        Field::Epoch => Some(scaled(time.utc_micros(), 6)),
+        other => clock_field(other, time.micros),
+    };
     value.map(Some).ok_or_else(|| unsupported(name, &scalar))
 }
 

@@ -4,13 +4,14 @@
 //! are read only if the caller says when now is.
 
 mod clock;
+mod lettered;
 
 use super::zone::{Zone, abbreviation};
 use super::{
     Civil, DATE_INFINITY, DATE_NEGATIVE_INFINITY, DAY_MICROS, EPOCH_JULIAN_DAY, HOUR_MICROS, SECOND_MICROS,
     TIMESTAMP_INFINITY, TIMESTAMP_NEGATIVE_INFINITY, UNIX_EPOCH_DAY, civil_from_days, days_in_month,
 };
-use crate::ValueError;
+use crate::{TimeTz, ValueError};
 pub(super) use clock::{OffsetTooFar, signed_offset};
 use clock::{clock_micros, fraction_micros, offset_seconds};
 
@@ -98,6 +99,33 @@ pub fn parse_time(text: &str, context: &DateContext) -> Result<i64, ValueError> 
     parts.time.filter(|_| parts.special.is_none()).ok_or_else(|| fail(DatetimeFailure::Syntax))
 }
 
+/// `time with time zone` input; without a zone, the text is in the session's, as it is on the day that is said, or today.
+pub fn parse_time_tz(text: &str, context: &DateContext) -> Result<TimeTz, ValueError> {
+    let fail = |failure| error(failure, text, "time with time zone");
+    let syntax = || fail(DatetimeFailure::Syntax);
+    let parts = Parts::read_time_first(text, context).map_err(fail)?;
+    if let Some(Special::Moment(moment)) = parts.special {
+        return Ok(TimeTz::of_moment(moment, &context.zone));
+    }
+    let day = parts.days(context).map_err(fail)?;
+    let micros = parts.time.filter(|_| parts.special.is_none()).ok_or_else(syntax)?;
+    let (zone, day) = match &parts.zone {
+        Some(ZoneText::Offset(seconds)) => return Ok(TimeTz::new(micros, *seconds)),
+        Some(ZoneText::Zone(zone)) => (zone, day),
+        None => {
+            let today = || Some(context.zone.to_local(context.now?).ok()?.div_euclid(DAY_MICROS));
+            (&context.zone, day.or_else(today))
+        }
+    };
+    if zone.is_fixed() {
+        return Ok(TimeTz::new(micros, zone.offset_at(0)));
+    }
+    let midnight = day.ok_or_else(syntax)?.checked_mul(DAY_MICROS);
+    let local =
+        midnight.and_then(|midnight| midnight.checked_add(micros)).ok_or_else(|| fail(DatetimeFailure::Range))?;
+    Ok(TimeTz::new(micros, zone.offset_of_local(local)))
+}
+
 /// `timestamp` input; a zone is read and ignored.
 pub fn parse_timestamp(text: &str, context: &DateContext) -> Result<i64, ValueError> {
     let fail = |failure| error(failure, text, "timestamp");
@@ -116,7 +144,10 @@ pub fn parse_timestamptz(text: &str, context: &DateContext) -> Result<i64, Value
     if let Some(special) = parts.special {
         return Ok(special.timestamp());
     }
-    let local = parts.local(context).map_err(fail)?.ok_or_else(|| fail(DatetimeFailure::Syntax))?;
+    // Its local time may be out of range where the moment is not.
+    let (days, micros) = parts.day_and_time(context).map_err(fail)?.ok_or_else(|| fail(DatetimeFailure::Syntax))?;
+    let local = days.checked_mul(DAY_MICROS).and_then(|midnight| midnight.checked_add(micros));
+    let local = local.ok_or_else(|| fail(DatetimeFailure::Range))?;
     let offset = match &parts.zone {
         Some(ZoneText::Offset(seconds)) => *seconds,
         Some(ZoneText::Zone(zone)) => zone.offset_of_local(local),
@@ -171,6 +202,8 @@ struct Parts {
     special: Option<Special>,
     /// A day that 'today', 'tomorrow' or 'yesterday' names.
     relative_day: Option<i64>,
+    /// Year, month, day, hour, minute and second, each behind its letter: `Y2001M12D27H04M05S06`.
+    lettered: [Option<i64>; 6],
 }
 
 const MONTHS: [&str; 12] = [
@@ -230,6 +263,10 @@ impl Parts {
             rest = &rest[length..];
         }
         if count == 0 || (parts.special.is_some() && (count > 1 || parts.has_date())) {
+            return Err(DatetimeFailure::Syntax);
+        }
+        let date = &parts.lettered[..3];
+        if date.iter().any(Option::is_some) && !date.iter().all(Option::is_some) {
             return Err(DatetimeFailure::Syntax);
         }
         parts.apply_meridian()?;
@@ -450,6 +487,11 @@ impl Parts {
             self.julian_day = Some(rest[1..=digits].parse().map_err(|_| DatetimeFailure::Field)?);
             return Ok(1 + digits);
         }
+        if next.is_some_and(u8::is_ascii_digit)
+            && let Some(place) = self.place_of_letter(&word)
+        {
+            return Ok(letters + self.lettered_part(place, &rest[letters..])?);
+        }
         // The T of ISO 8601.
         if word == "t" && next.is_some_and(u8::is_ascii_digit) {
             if self.has_date() && !self.date_is_complete() {
@@ -620,6 +662,10 @@ impl Parts {
             return Err(DatetimeFailure::Range);
         }
         Ok(super::days_from_civil(year, month as u32, day as u32))
+    }
+
+    fn day_and_time(&self, context: &DateContext) -> Result<Option<(i64, i64)>, DatetimeFailure> {
+        Ok(self.days(context)?.map(|days| (days, self.time.unwrap_or(0))))
     }
 
     fn local(&self, context: &DateContext) -> Result<Option<i64>, DatetimeFailure> {

@@ -5,7 +5,9 @@
 
 mod abbreviation;
 mod posix;
+mod united_states;
 
+pub use abbreviation::Meanings;
 pub(crate) use abbreviation::abbreviation;
 
 use super::parse::{OffsetTooFar, signed_offset};
@@ -27,6 +29,8 @@ pub enum Zone {
     Named(Tz),
     /// A zone written out.
     Posix(Arc<PosixZone>),
+    /// An abbreviation that has meant several offsets in its time.
+    Abbreviation(&'static Meanings),
 }
 
 /// Why a text is not a value of the setting TimeZone.
@@ -65,6 +69,7 @@ impl fmt::Display for Zone {
             }
             Zone::Named(zone) => f.write_str(zone.name()),
             Zone::Posix(zone) => f.write_str(zone.name()),
+            Zone::Abbreviation(meanings) => f.write_str(meanings.name()),
         }
     }
 }
@@ -154,6 +159,7 @@ impl Zone {
         match self {
             Zone::Fixed(_) => true,
             Zone::Posix(zone) => zone.is_fixed(),
+            Zone::Abbreviation(_) => false,
             Zone::Named(zone) => {
                 let name = zone.name();
                 name.starts_with("Etc/")
@@ -169,9 +175,11 @@ impl Zone {
             Zone::Fixed(offset) => *offset,
             Zone::Posix(zone) => zone.offset_at(micros),
             Zone::Named(Tz::UTC) => 0,
-            Zone::Named(zone) => {
-                self.chrono_moment(zone, micros).map_or(0, |moment| moment.offset().fix().local_minus_utc())
-            }
+            Zone::Abbreviation(meanings) => meanings.offset_at(micros),
+            Zone::Named(zone) => match united_states::at(*zone, micros) {
+                Some((offset, _)) => offset,
+                None => self.chrono_moment(zone, micros).map_or(0, |moment| moment.offset().fix().local_minus_utc()),
+            },
         }
     }
 
@@ -184,10 +192,14 @@ impl Zone {
                 shown
             }
             Zone::Posix(zone) => zone.abbreviation_at(micros).to_owned(),
-            Zone::Named(zone) => self
-                .chrono_moment(zone, micros)
-                .and_then(|moment| moment.offset().abbreviation().map(str::to_owned))
-                .unwrap_or_default(),
+            Zone::Abbreviation(meanings) => meanings.name().to_owned(),
+            Zone::Named(zone) => match united_states::at(*zone, micros) {
+                Some((_, abbreviation)) => abbreviation,
+                None => self
+                    .chrono_moment(zone, micros)
+                    .and_then(|moment| moment.offset().abbreviation().map(str::to_owned))
+                    .unwrap_or_default(),
+            },
         }
     }
 
@@ -210,10 +222,11 @@ impl Zone {
     }
 
     /// The offset that a local time has here. In a gap the offset before it counts, in a repeated hour the later one.
-    pub(crate) fn offset_of_local(&self, local: i64) -> i32 {
+    pub fn offset_of_local(&self, local: i64) -> i32 {
         match self {
             Zone::Fixed(offset) => return *offset,
             Zone::Posix(zone) if zone.is_fixed() => return zone.offset_at(local),
+            Zone::Abbreviation(meanings) => return meanings.offset_of_local(local),
             Zone::Posix(_) | Zone::Named(_) => {}
         }
         let before = self.offset_at(local.saturating_sub(DAY_MICROS));

@@ -15,14 +15,13 @@ enum Unit {
     Years(i64),
 }
 
+/// How many letters of a unit's name count.
+const UNIT_LETTERS_MAX: usize = 10;
+
 fn unit(word: &str) -> Option<Unit> {
-    Some(match word {
-        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" | "microsecon" => {
-            Unit::Micros(1)
-        }
-        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" | "millisecon" => {
-            Unit::Micros(1000)
-        }
+    Some(match word.get(..UNIT_LETTERS_MAX).unwrap_or(word) {
+        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecon" => Unit::Micros(1),
+        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecon" => Unit::Micros(1000),
         "s" | "sec" | "secs" | "second" | "seconds" => Unit::Micros(SECOND_MICROS),
         "m" | "min" | "mins" | "minute" | "minutes" => Unit::Micros(MINUTE_MICROS),
         "h" | "hr" | "hrs" | "hour" | "hours" => Unit::Micros(HOUR_MICROS),
@@ -46,6 +45,7 @@ enum IntervalFailure {
 /// Sums before they are known to fit.
 #[derive(Default)]
 struct Sums {
+    years: i128,
     months: i128,
     days: i128,
     micros: i128,
@@ -67,7 +67,7 @@ impl Sums {
         match unit {
             Unit::Micros(scale) => {
                 self.micros += i128::from(whole) * i128::from(scale);
-                self.micros += (fraction * scale as f64).round_ties_even() as i128;
+                self.micros += rounded(fraction * scale as f64);
             }
             Unit::Days => {
                 self.days += i128::from(whole);
@@ -82,7 +82,7 @@ impl Sums {
                 self.add_days(fraction * 30.0);
             }
             Unit::Years(scale) => {
-                self.months += i128::from(whole) * i128::from(scale) * 12;
+                self.years += i128::from(whole) * i128::from(scale);
                 self.months += (fraction * scale as f64 * 12.0).round_ties_even() as i128;
             }
         }
@@ -94,19 +94,24 @@ impl Sums {
     }
 
     fn add_day_fraction(&mut self, fraction: f64) {
-        self.micros += (fraction * DAY_MICROS as f64).round_ties_even() as i128;
+        self.micros += rounded(fraction * DAY_MICROS as f64);
     }
 
     fn finish(self, is_ago: bool) -> Result<Interval, IntervalFailure> {
         let sign = if is_ago { -1 } else { 1 };
-        let has_years = self.seen.iter().any(|unit| matches!(unit, Unit::Years(_)));
-        let months_failure = if has_years { IntervalFailure::Range } else { IntervalFailure::Field };
-        Ok(Interval {
-            months: i32::try_from(self.months * sign).map_err(|_| months_failure)?,
-            days: i32::try_from(self.days * sign).map_err(|_| IntervalFailure::Field)?,
-            micros: i64::try_from(self.micros * sign).map_err(|_| IntervalFailure::Field)?,
-        })
+        let field = |sum: i128| i32::try_from(sum * sign).map_err(|_| IntervalFailure::Field);
+        let (years, months, days) = (field(self.years)?, field(self.months)?, field(self.days)?);
+        let micros = i64::try_from(self.micros * sign).map_err(|_| IntervalFailure::Field)?;
+        let months = years.checked_mul(12).and_then(|of_years| of_years.checked_add(months));
+        Ok(Interval { months: months.ok_or(IntervalFailure::Range)?, days, micros })
     }
+}
+
+/// To the nearest; what stands in the middle goes towards zero.
+fn rounded(value: f64) -> i128 {
+    let whole = value.trunc();
+    let rest = value - whole;
+    whole as i128 + i128::from(rest > 0.5) - i128::from(rest < -0.5)
 }
 
 impl Interval {
@@ -151,6 +156,19 @@ fn split_number(text: &str) -> Result<(i64, f64), IntervalFailure> {
     let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| IntervalFailure::Field)? };
     let fraction: f64 = format!("0.{fraction}0").parse().map_err(|_| IntervalFailure::Syntax)?;
     Ok(if negative { (-whole, -fraction) } else { (whole, fraction) })
+}
+
+/// The same of ISO 8601's forms, which PostgreSQL reads as doubles.
+fn split_double(text: &str) -> Result<(i64, f64), IntervalFailure> {
+    split_number(text.strip_prefix('-').unwrap_or(text)).map(|_| ()).or_else(|failure| match failure {
+        IntervalFailure::Field => Ok(()),
+        IntervalFailure::Syntax | IntervalFailure::Range => Err(failure),
+    })?;
+    let value: f64 = text.parse().map_err(|_| IntervalFailure::Syntax)?;
+    if value.abs() > 1e15 {
+        return Err(IntervalFailure::Field);
+    }
+    Ok((value.trunc() as i64, value - value.trunc()))
 }
 
 /// What seconds with a fraction say all of.
@@ -246,6 +264,9 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
                 // Days before a time: `3 04:05:06`, `3 4 hours`.
                 Some(time) if time.contains(':') => Unit::Days,
                 Some(_) if unit_at(place + 1) == Some(Unit::Micros(HOUR_MICROS)) => Unit::Days,
+                Some(_) if place + 1 == tokens.len() && default_unit(modifier) == Unit::Micros(HOUR_MICROS) => {
+                    Unit::Days
+                }
                 Some(_) => return Err(IntervalFailure::Syntax),
             };
             if unit == Unit::Micros(SECOND_MICROS) && fraction != 0.0 {
@@ -326,7 +347,7 @@ fn parse_iso(text: &str) -> Result<Interval, IntervalFailure> {
         if designator.is_none() || rest[..length].trim_start_matches('-').contains('-') {
             return parse_iso_alternative(text);
         }
-        let (whole, fraction) = split_number(&rest[..length])?;
+        let (whole, fraction) = split_double(&rest[..length])?;
         let unit = match (is_time, designator) {
             (false, Some('Y')) => Unit::Years(1),
             (false, Some('M')) => Unit::Months,
@@ -354,7 +375,7 @@ fn parse_iso_alternative(text: &str) -> Result<Interval, IntervalFailure> {
     let (date, time) = text.split_once('T').unwrap_or((text, ""));
     let mut sums = Sums::default();
     if integer_digits(date) == BASIC_DATE_DIGITS && !date[1..].contains('-') {
-        let (whole, fraction) = split_number(date)?;
+        let (whole, fraction) = split_double(date)?;
         sums.add(whole / 10_000, 0.0, Unit::Years(1));
         sums.add(whole / 100 % 100, 0.0, Unit::Months);
         sums.add(whole % 100, fraction, Unit::Days);
@@ -363,7 +384,7 @@ fn parse_iso_alternative(text: &str) -> Result<Interval, IntervalFailure> {
     }
     let [hours, minutes, seconds] = [HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS].map(Unit::Micros);
     if integer_digits(time) == BASIC_TIME_DIGITS && !time.contains(':') {
-        let (whole, fraction) = split_number(time)?;
+        let (whole, fraction) = split_double(time)?;
         sums.add(whole / 10_000, 0.0, hours);
         sums.add(whole / 100 % 100, 0.0, minutes);
         sums.add(whole % 100, 0.0, seconds);
@@ -386,7 +407,7 @@ fn add_pieces(text: &str, separator: char, units: [Unit; 3], sums: &mut Sums) ->
         return Err(IntervalFailure::Syntax);
     }
     for (piece, unit) in pieces.iter().zip(units) {
-        let (whole, fraction) = split_number(piece)?;
+        let (whole, fraction) = split_double(piece)?;
         sums.add(whole, fraction, unit);
     }
     Ok(())

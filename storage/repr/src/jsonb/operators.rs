@@ -4,7 +4,7 @@ use super::{Jsonb, key_order};
 use crate::{Numeric, ValueError};
 use std::sync::Arc;
 
-fn invalid(message: &str) -> ValueError {
+pub(super) fn invalid(message: &str) -> ValueError {
     ValueError::new("22023", message)
 }
 

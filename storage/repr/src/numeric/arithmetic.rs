@@ -66,6 +66,18 @@ impl Numeric {
         Numeric::new(a * b, sa + sb)
     }
 
+    /// A whole number at a scale that no value may have, through another: as `/` if it may.
+    ///
+    /// # Errors
+    /// 22012, and 22003 if it is too long.
+    pub fn ratio((unscaled, scale): (&BigInt, u16), divisor: &BigInt) -> Result<Numeric, ValueError> {
+        if divisor.is_zero() {
+            return Err(division_by_zero());
+        }
+        let digits = division_scale((unscaled, scale), (divisor, 0));
+        Numeric::new(quotient((unscaled, i64::from(scale)), (divisor, 0), digits), digits as u16)
+    }
+
     /// `/`, with at least sixteen significant digits.
     pub fn div(&self, other: &Numeric) -> Result<Numeric, ValueError> {
         let (Numeric::Finite { unscaled: a, scale: sa }, Numeric::Finite { unscaled: b, scale: sb }) = (self, other)

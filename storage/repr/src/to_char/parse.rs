@@ -1,6 +1,9 @@
 //! `to_date` and `to_timestamp`: reading text by a template, step by step as PostgreSQL does.
 
 mod date;
+mod moment;
+
+pub use moment::{Misfit, Moment};
 
 use super::datetime::{DAYS, DatetimePiece, MONTHS, ROMAN_MONTHS, pieces};
 use crate::ValueError;
@@ -75,6 +78,17 @@ struct Pattern<'p> {
     has_ordinal: bool,
 }
 
+impl<'p> Pattern<'p> {
+    /// The one at a place of a template.
+    fn at(pieces: &'p [DatetimePiece], place: usize) -> Pattern<'p> {
+        let DatetimePiece::Pattern { spelling, is_filled, ordinal } = &pieces[place] else {
+            unreachable!("a pattern stands there")
+        };
+        let is_free = *is_filled || ordinal.is_some() || !pieces.get(place + 1).is_some_and(is_number);
+        Pattern { spelling, is_free, has_ordinal: ordinal.is_some() }
+    }
+}
+
 fn field_out_of_range(text: &str) -> ValueError {
     ValueError::new("22008", format!("date/time field value out of range: \"{text}\""))
 }
@@ -102,11 +116,9 @@ impl Read {
                     rest = pass_literal(rest, is_separator, is_exact, &mut extra);
                 }
                 DatetimePiece::Pattern { spelling, .. } if spelling.eq_ignore_ascii_case("FX") => is_exact = true,
-                DatetimePiece::Pattern { spelling, is_filled, ordinal } => {
-                    let is_free = *is_filled || ordinal.is_some() || !pieces.get(place + 1).is_some_and(is_number);
-                    let pattern = Pattern { spelling, is_free, has_ordinal: ordinal.is_some() };
+                DatetimePiece::Pattern { .. } => {
                     let passed_minus = extra > 0 && text[..text.len() - rest.len()].ends_with('-');
-                    rest = read.pattern(&pattern, rest, passed_minus)?;
+                    rest = read.pattern(&Pattern::at(&pieces, place), rest, passed_minus)?;
                     extra = if is_exact { 0 } else { pass_spaces(&mut rest) };
                 }
             }
@@ -352,6 +364,7 @@ fn longest_name<'a>(names: &[&str], rest: &'a str) -> Option<(usize, &'a str)> {
 
 /// A number of that many characters (any, if free), its length, and what follows.
 fn number<'a>(pattern: &Pattern<'_>, rest: &'a str, width: usize) -> Result<(i64, usize, &'a str), ValueError> {
+    let rest = rest.trim_start_matches(is_space);
     let shown: String = rest.chars().take(width).collect();
     let name = pattern.spelling;
     let invalid = |detail: String| ValueError {

@@ -2,7 +2,7 @@
 //!
 //! A new type is a row here, its form as text (`text.rs`) and in binary (`wire/src/types/binary.rs`), and the casts that it has
 //! (`planner/src/scalar/cast/evaluate.rs`). One whose values are none of those that `Datum` holds needs a variant of it, of `Value`,
-//! and how both lie in rows and keys. `wire/tests/tidy.rs` lists these eight files, and finds lists of types elsewhere.
+//! and how both lie in rows and keys. Those of extensions have OIDs below the temporary ones, which nothing else reaches. `wire/tests/tidy.rs` lists these eight files, and finds lists of types elsewhere.
 
 use crate::id::Id;
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,8 @@ pub(super) struct More {
     pub(super) names_things: bool,
     /// Whether values may be equal that are written otherwise, as 1.0 and 1.00.
     pub(super) several_writings: bool,
+    /// What has to be created first; its types are in its schema, not in `pg_catalog`.
+    pub(super) extension: Option<&'static str>,
 }
 
 const USUAL: More = More {
@@ -94,6 +96,7 @@ const USUAL: More = More {
     reads_settings: false,
     names_things: false,
     several_writings: false,
+    extension: None,
 };
 
 const INTEGER: More = More { equality: Equality::Integers, ..USUAL };
@@ -181,10 +184,12 @@ types! {
     Varchar: 1043, 1015; "varchar", "character varying"; -1, 'S'; More { aliases: &["char varying"], modifier: Modifier::Length, ..TEXT };
     Bpchar: 1042, 1014; "bpchar", "character"; -1, 'S'; More { aliases: &["char"], equality: Equality::Itself, modifier: Modifier::Length, several_writings: true, ..TEXT };
     Name: 19, 1003; "name", "name"; 64, 'S'; More { collation: COLLATION_C, ..TEXT };
+    Citext: 0x7FFF_0000, 0x7FFF_0001; "citext", "citext"; -1, 'S'; More { equality: Equality::Itself, several_writings: true, extension: Some("citext"), ..TEXT };
     Char: 18, 1002; "char", "\"char\""; 1, 'Z'; More { equality: Equality::Texts, ..USUAL };
     Bytea: 17, 1001; "bytea", "bytea"; -1, 'U'; More { reads_settings: true, ..USUAL };
     Date: 1082, 1182; "date", "date"; 4, 'D'; More { reads_settings: true, ..USUAL };
     Time: 1083, 1183; "time", "time without time zone"; 8, 'D'; MOMENT;
+    TimeTz: 1266, 1270; "timetz", "time with time zone"; 12, 'D'; MOMENT;
     Timestamp: 1114, 1115; "timestamp", "timestamp without time zone"; 8, 'D'; MOMENT;
     Timestamptz: 1184, 1185; "timestamptz", "timestamp with time zone"; 8, 'D'; More { preferred: true, ..MOMENT };
     Interval: 1186, 1187; "interval", "interval"; 16, 'T'; More { preferred: true, modifier: Modifier::Fields, reads_settings: true, several_writings: true, ..USUAL };
@@ -195,6 +200,7 @@ types! {
     TsQuery: 3615, 3645; "tsquery", "tsquery"; -1, 'U'; More { several_writings: true, ..USUAL };
     Json: 114, 199; "json", "json"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
     Jsonb: 3802, 3807; "jsonb", "jsonb"; -1, 'U'; More { several_writings: true, ..USUAL };
+    JsonPath: 4072, 4073; "jsonpath", "jsonpath"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
     Regclass: 2205, 2210; "regclass", "regclass"; 4, 'N'; NAMED;
     Regtype: 2206, 2211; "regtype", "regtype"; 4, 'N'; NAMED;
     Regproc: 24, 1008; "regproc", "regproc"; 4, 'N'; NAMED;
@@ -209,6 +215,8 @@ types! {
     Int2Vector: 22, 1006; "int2vector", "int2vector"; -1, 'A'; More { element: 21, ..USUAL };
     OidVector: 30, 1013; "oidvector", "oidvector"; -1, 'A'; More { element: 26, ..USUAL };
     Xid: 28, 1011; "xid", "xid"; 4, 'U'; USUAL;
+    // What input functions read and output functions write.
+    Cstring: 2275, 1263; "cstring", "cstring"; -2, 'P'; NO_VALUE;
     Void: 2278, 0; "void", "void"; 4, 'P'; NO_VALUE;
     // A string literal or NULL whose type is not decided yet.
     Unknown: 705, 0; "unknown", "unknown"; -2, 'X'; More { collation: COLLATION_DEFAULT, ..NO_VALUE };

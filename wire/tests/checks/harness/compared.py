@@ -61,7 +61,8 @@ def free_port():
 class Dogwood:
     """A Dogwood of its own: `with Dogwood() as server: server.dsn`."""
 
-    def __init__(self):
+    def __init__(self, *arguments):
+        self.arguments = arguments
         self.binary = os.environ.get("DOGWOOD") or shutil.which("dogwood")
         if not self.binary:
             sys.exit("set DOGWOOD to the binary to check")
@@ -71,7 +72,7 @@ class Dogwood:
     def __enter__(self):
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [self.binary, "serve", "--data", self.folder / "data", "--listen", "127.0.0.1:0", "--insecure"],
+                [self.binary, "serve", "--data", self.folder / "data", "--listen", "127.0.0.1:0", "--insecure", *self.arguments],
                 stdout=log, stderr=log, start_new_session=True,
             )
         end = time.time() + 60

@@ -8,7 +8,7 @@ use crate::scalar::func::text_search::configuration::{
     CONFIGURATIONS, DICTIONARIES, configuration_named, dictionary_named,
 };
 use crate::scalar::func::{builtin_name, quote_identifier};
-use crate::system::builtin::{self, Record, function, type_name};
+use crate::system::builtin::{self, FIRST_OF_EXTENSIONS, Record, function, type_name};
 use repr::{Collation, Id, ScalarType, ValueError};
 
 /// How such a type writes the object with that OID.
@@ -17,11 +17,16 @@ pub(super) fn name(kind: &ScalarType, oid: Id) -> Option<String> {
         ScalarType::Regproc => {
             let found = function::by_id(oid)?;
             let name = quote_identifier(found.name);
-            Some(if function::by_name(found.name).count() == 1 { name } else { format!("pg_catalog.{name}") })
+            let schema = if found.of_extension { "public" } else { "pg_catalog" };
+            let alike = function::all().iter().filter(|function| function.name == found.name).count();
+            Some(if alike == 1 { name } else { format!("{schema}.{name}") })
         }
         ScalarType::Regprocedure => function::by_id(oid).map(function::Function::signature),
         ScalarType::Regoper => {
             let name = builtin::operators().get(&oid)?.text("oprname");
+            if oid >= FIRST_OF_EXTENSIONS {
+                return Some(format!("public.{name}"));
+            }
             Some(if operators_named(name).count() == 1 { name.to_owned() } else { format!("pg_catalog.{name}") })
         }
         ScalarType::Regoperator => {
@@ -98,7 +103,7 @@ pub(super) fn oid(
 
 fn operators_named(name: &str) -> impl Iterator<Item = Record> {
     let (name, all) = (name.to_owned(), builtin::operators().values().copied());
-    all.filter(move |operator| operator.text("oprname") == name)
+    all.filter(move |operator| operator.text("oprname") == name && operator.id("oid") < FIRST_OF_EXTENSIONS)
 }
 
 fn only(mut found: impl Iterator<Item = Id>, several: impl FnOnce() -> String) -> Result<Option<Id>, ValueError> {

@@ -44,6 +44,43 @@ fn broken() -> ValueError {
     ValueError::new("XX000", "a json value is not valid JSON")
 }
 
+/// Refuses escapes that stand for no character. A document of json may have them, and is looked into as if each were read.
+pub(crate) fn check_escapes(source: &str) -> Result<(), ValueError> {
+    let refused = |detail: &str| {
+        Err(ValueError {
+            detail: Some(detail.to_owned()),
+            ..ValueError::new("22P02", "invalid input syntax for type json")
+        })
+    };
+    let low_follows = || refused("Unicode low surrogate must follow a high surrogate.");
+    let mut rest = source;
+    // Half a pair, whose other half has to follow at once.
+    let mut is_half = false;
+    while let Some(place) = rest.find('\\') {
+        poll::bytes(place)?;
+        let escape = &rest[place..];
+        let code = escape.strip_prefix("\\u").and_then(|digits| u32::from_str_radix(digits.get(..4)?, 16).ok());
+        match (code, is_half && place == 0) {
+            (Some(0xD800..=0xDBFF), true) => {
+                return refused("Unicode high surrogate must not follow a high surrogate.");
+            }
+            (Some(0xDC00..=0xDFFF), true) => is_half = false,
+            (Some(0xDC00..=0xDFFF), false) => return low_follows(),
+            _ if is_half => return low_follows(),
+            (Some(0xD800..=0xDBFF), false) => is_half = true,
+            (Some(0), false) => {
+                return Err(ValueError {
+                    detail: Some("\\u0000 cannot be converted to text.".to_owned()),
+                    ..ValueError::new("22P05", "unsupported Unicode escape sequence")
+                });
+            }
+            (Some(_) | None, _) => {}
+        }
+        rest = escape.get(if code.is_some() { 6 } else { 2 }..).unwrap_or_default();
+    }
+    if is_half { low_follows() } else { Ok(()) }
+}
+
 /// The string that a JSON string literal means.
 pub(crate) fn unquoted(source: &str) -> Result<String, ValueError> {
     match source.trim().parse::<Jsonb>()? {

@@ -70,6 +70,15 @@ impl Options {
         Options { insensitive, ..Options::default() }
     }
 
+    /// Those of a path's `like_regex`, whose dots match no newline unless that is said.
+    pub(crate) fn of_path(pattern: &repr::jsonpath::Pattern) -> Options {
+        let case = Options::case(pattern.is_insensitive);
+        if pattern.is_literal {
+            return Options { language: Language::Literal, ..case };
+        }
+        Options { newline_stops: !pattern.dot_is_all, line_anchors: pattern.has_lines, ..case }
+    }
+
     /// Reads a string of flags.
     pub(crate) fn parse(flags: &str) -> Result<Options, ValueError> {
         let mut options = Options::default();

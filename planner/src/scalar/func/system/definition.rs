@@ -22,6 +22,10 @@ fn timing(constraint: &ConstraintName) -> &'static str {
     }
 }
 
+fn validity(constraint: &ConstraintName) -> &'static str {
+    if constraint.not_valid { " NOT VALID" } else { "" }
+}
+
 fn action(event: &str, action: ReferentialAction) -> String {
     match action {
         ReferentialAction::NoAction => String::new(),
@@ -38,11 +42,12 @@ fn foreign_key(ctx: &EvalContext, table: &Table, key: &ForeignKey) -> String {
         None => (key.target.to_string(), String::new()),
     };
     format!(
-        "FOREIGN KEY ({}) REFERENCES {name}({columns}){}{}{}",
+        "FOREIGN KEY ({}) REFERENCES {name}({columns}){}{}{}{}",
         column_list(table, &key.columns),
         action("ON UPDATE", key.on_update),
         action("ON DELETE", key.on_delete),
-        timing(&key.constraint)
+        timing(&key.constraint),
+        validity(&key.constraint)
     )
 }
 
@@ -57,13 +62,15 @@ fn constraint(ctx: &EvalContext, id: u32, pretty: bool) -> Option<String> {
                     [] => String::new(),
                     columns => format!(" INCLUDE ({})", column_list(table, columns)),
                 };
+                let nulls = if index.declared.nulls_not_distinct { " NULLS NOT DISTINCT" } else { "" };
                 let columns = column_list(table, &index.columns);
-                return Some(format!("{kind} ({columns}){include}{}", timing(constraint)));
+                return Some(format!("{kind}{nulls} ({columns}){include}{}", timing(constraint)));
             }
         }
         if let Some(check) = table.checks.iter().find(|check| check.constraint.id == id) {
             let shown = DefinitionText::new(&*ctx.environment);
-            return Some(format!("CHECK ({})", shown.expression(table, &check.expression, pretty)));
+            let expression = shown.expression(table, &check.expression, pretty);
+            return Some(format!("CHECK ({expression}){}", validity(&check.constraint)));
         }
         if let Some(key) = table.foreign_keys.iter().find(|key| key.constraint.id == id) {
             return Some(foreign_key(ctx, table, key));

@@ -17,6 +17,9 @@ fn relation(ctx: &EvalContext, arg: &Datum) -> Answer {
 
 fn data_type(ctx: &EvalContext, arg: &Datum) -> Answer {
     let (id, names) = (oid(arg)?, ctx.names());
+    if let Some(found) = ScalarType::from_oid(id).filter(|found| found.extension().is_some()) {
+        return Ok(Datum::Bool(names.scope().sees_extension_type(&found)));
+    }
     let built_in = ScalarType::from_oid(id).is_some() || builtin::type_by_id(id).is_some();
     let enums = &ctx.environment.catalog().enums;
     // An enum's array type has the next OID.

@@ -1,9 +1,10 @@
 //! Abbreviations of time zones: PostgreSQL's default set.
 //!
-//! Most have an offset. Others have meant several in their time: they are what their zone has at the moment in question. MSK, which the
-//! zone itself still uses, has the offset that it had last.
+//! Most have an offset. Others have meant several in their time. MSK, which its zone itself uses, has the offset that it had there last
+//! before the moment in question. Of the others, which no zone uses any more, it is what their zone has at that moment.
 
 use super::Zone;
+use crate::datetime::SECOND_MICROS;
 use chrono_tz::Tz;
 
 /// Seconds east of UTC, sorted by abbreviation. rustfmt would give each a line of its own.
@@ -22,7 +23,7 @@ const OFFSETS: &[(&str, i32)] = &[
     ("hkt", 28800), ("hst", -36000), ("ict", 25200), ("idt", 10800), ("irt", 12600), ("ist", 7200), ("jayt", 32400),
     ("jst", 32400), ("kdt", 36000), ("kgst", 21600), ("kst", 32400), ("lhst", 37800), ("ligt", 36000),
     ("mart", -34200), ("mdt", -21600), ("mest", 7200), ("mesz", 7200), ("met", 3600), ("metdst", 7200), ("mez", 3600),
-    ("mht", 43200), ("mmt", 23400), ("mpt", 36000), ("msd", 14400), ("msk", 10800), ("mst", -25200), ("must", 18000),
+    ("mht", 43200), ("mmt", 23400), ("mpt", 36000), ("msd", 14400), ("mst", -25200), ("must", 18000),
     ("mut", 14400), ("mvt", 18000), ("myt", 28800), ("ndt", -9000), ("nft", -12600), ("npt", 20700), ("nst", -12600),
     ("nzdt", 46800), ("nzst", 43200), ("nzt", 43200), ("pdt", -25200), ("pet", -18000), ("pgt", 36000),
     ("pht", 28800), ("pkst", 21600), ("pkt", 18000), ("pmdt", -7200), ("pmst", -10800), ("pont", 39600),
@@ -53,9 +54,48 @@ const ZONES: &[(&str, &str)] = &[
     ("yakst", "Asia/Yakutsk"), ("yakt", "Asia/Yakutsk"), ("yekt", "Asia/Yekaterinburg"),
 ];
 
+/// What an abbreviation has meant that its zone uses.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Meanings {
+    name: &'static str,
+    zone: Tz,
+    /// Seconds east of UTC at first.
+    first: i32,
+    /// From when on there was another, in seconds from 2000-01-01 UTC, and which.
+    later: &'static [(i64, i32)],
+}
+
+/// Moscow's was an hour more between 2011-03-26 23:00 and 2014-10-25 22:00 UTC.
+static MSK: Meanings = Meanings {
+    name: "MSK",
+    zone: Tz::Europe__Moscow,
+    first: 10800,
+    later: &[(354_495_600, 14400), (467_589_600, 10800)],
+};
+
+impl Meanings {
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(super) fn offset_at(&self, moment: i64) -> i32 {
+        let seconds = moment.div_euclid(SECOND_MICROS);
+        self.later.iter().rev().find(|(from, _)| *from <= seconds).map_or(self.first, |(_, offset)| *offset)
+    }
+
+    /// Of a local time, which says when it is by the zone's own clocks.
+    pub(super) fn offset_of_local(&self, local: i64) -> i32 {
+        let offset = Zone::Named(self.zone).offset_of_local(local);
+        self.offset_at(local - i64::from(offset) * SECOND_MICROS)
+    }
+}
+
 /// What an abbreviation means, in any case.
 pub(crate) fn abbreviation(name: &str) -> Option<Zone> {
     let lower = name.to_ascii_lowercase();
+    if name.eq_ignore_ascii_case(MSK.name) {
+        return Some(Zone::Abbreviation(&MSK));
+    }
     if let Ok(place) = OFFSETS.binary_search_by(|(known, _)| (*known).cmp(&lower)) {
         return Some(Zone::Fixed(OFFSETS[place].1));
     }

@@ -1,0 +1,80 @@
+//! Where literals end: a number not within a word, and a string not at the end of its line.
+//!
+//! Done on tokens:
+//! ```text
+//! 123abc                        ─▶   42601
+//! 'first' -- one
+//!   'second'                    ─▶   'firstsecond'
+//! ```
+
+use super::grammar::Lines;
+use crate::error::PlanError;
+use repr::poll;
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
+
+/// 42601 for a number that a word follows at once. What was kept before this was asked is still read.
+pub(super) fn refuse_junk(tokens: &[TokenWithSpan], lines: &Lines<'_>) -> Result<(), PlanError> {
+    let is_word = |token: &Token| matches!(token, Token::Word(word) if word.quote_style.is_none());
+    for pair in tokens.windows(2) {
+        poll::step_or_unwind();
+        let [number, word] = pair else { continue };
+        if matches!(number.token, Token::Number(..)) && is_word(&word.token) && number.span.end == word.span.start {
+            let junk = lines.slice(number.span.start, word.span.end);
+            let message = format!("trailing junk after numeric literal at or near \"{junk}\"");
+            let position = lines.characters_before(number.span.start) as u32 + 1;
+            return Err(PlanError::new("42601", message).at(Some(position)));
+        }
+    }
+    Ok(())
+}
+
+/// The tokens with the strings that are one as one.
+pub(super) fn joined(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        poll::step_or_unwind();
+        if let Token::SingleQuotedString(text) = &token.token
+            && let Some(place) = line_before(&written)
+            && let Token::SingleQuotedString(before) = &written[place].token
+        {
+            let token_of_both = Token::SingleQuotedString(format!("{before}{text}"));
+            let span = Span::new(written[place].span.start, token.span.end);
+            written.truncate(place);
+            written.push(TokenWithSpan { token: token_of_both, span });
+        } else {
+            written.push(token);
+        }
+    }
+    written
+}
+
+/// The string that goes on on another line, with a comment between: what has none the tokenizer reads.
+fn line_before(written: &[TokenWithSpan]) -> Option<usize> {
+    let mut comment = false;
+    for (place, token) in written.iter().enumerate().rev() {
+        match &token.token {
+            Token::Whitespace(Whitespace::Space | Whitespace::Tab | Whitespace::Newline) => {}
+            Token::Whitespace(Whitespace::SingleLineComment { .. }) => comment = true,
+            Token::SingleQuotedString(_) => return comment.then_some(place),
+            _ => return None,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse::{parse, parse_query};
+
+    #[test]
+    fn literals_end_where_they_do_in_postgresql() {
+        for written in ["SELECT 123abc", "SELECT 0.a", "SELECT 0.0a", "SELECT .0a", "SELECT 0.0e1a", "SELECT 0.0e"] {
+            let error = parse(written).unwrap_err();
+            assert_eq!(error.code, "42601", "{written}");
+            assert!(error.message.starts_with("trailing junk after numeric literal"), "{written}: {}", error.message);
+        }
+        assert_eq!(parse_query("SELECT 1a").unwrap().to_string(), "SELECT 1 AS a");
+        let read = parse_query("SELECT 'first' -- one\n  'second' -- two\n  'third'").unwrap().to_string();
+        assert_eq!(read, "SELECT 'firstsecondthird'");
+    }
+}

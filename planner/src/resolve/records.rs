@@ -1,0 +1,235 @@
+//! Functions whose records are as the call says: `json_to_record(…) AS (a int)`, `json_populate_record(NULL::table, …)`.
+//!
+//! A base is a record, or what is cast to a table's name, which is no type anywhere else.
+
+use super::from::NamedRelation;
+use super::from_function::FunctionRows;
+use super::{Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::{Hir, HirExpr, HirNode};
+use crate::names::Names;
+use crate::scalar::cast::CastContext;
+use crate::scalar::registry;
+use repr::{ColumnType, Datum, ScalarType};
+use sqlparser::ast::{DataType, Expr, Value};
+
+/// The columns of a record, with their modifiers.
+type Columns = Vec<(String, ColumnType)>;
+
+/// Functions that take the record's columns from their first argument.
+fn populates(function: &str) -> bool {
+    matches!(
+        function,
+        "json_populate_record" | "json_populate_recordset" | "jsonb_populate_record" | "jsonb_populate_recordset"
+    )
+}
+
+/// Whether a function's record is as its call says.
+pub(super) fn makes_records(function: &str) -> bool {
+    populates(function)
+        || matches!(function, "json_to_record" | "json_to_recordset" | "jsonb_to_record" | "jsonb_to_recordset")
+}
+
+/// The type of a record of these columns.
+fn record_of(columns: &Columns) -> ScalarType {
+    let fields: Vec<(String, ScalarType)> =
+        columns.iter().map(|(name, column_type)| (name.clone(), column_type.scalar.clone())).collect();
+    ScalarType::Record(fields.into())
+}
+
+fn undetermined(function: &str) -> PlanError {
+    PlanError::new("0A000", format!("could not determine row type for result of {function}")).hint(
+        "Provide a non-null record argument, or call the function in the FROM clause using a column definition list.",
+    )
+}
+
+impl Resolver<'_> {
+    /// The arguments of such a function, and the columns that the first of them says.
+    fn record_arguments(&mut self, function: &str, exprs: &[&Expr]) -> Result<(Vec<Typed>, Columns), PlanError> {
+        let mut args = Vec::with_capacity(exprs.len());
+        let mut columns = Columns::new();
+        for (place, expr) in exprs.iter().enumerate() {
+            if place > 0 || !populates(function) {
+                args.push(self.expr(expr)?);
+                continue;
+            }
+            let base;
+            (base, columns) = self.base_record(expr)?;
+            if !matches!(base.scalar(), ScalarType::Record(_)) {
+                return Err(PlanError::new("42804", format!("first argument of {function} must be a row type")));
+            }
+            args.push(base);
+        }
+        Ok((args, columns))
+    }
+
+    /// A base and its columns.
+    fn base_record(&mut self, expr: &Expr) -> Result<(Typed, Columns), PlanError> {
+        if let Expr::Nested(inner) = expr {
+            return self.base_record(inner);
+        }
+        if let Expr::Cast { expr: inner, data_type: written @ DataType::Custom(name, modifiers), .. } = expr
+            && modifiers.is_empty()
+            && let Err(unknown) = self.written_type(written)
+        {
+            let columns = match self.find_relation(name) {
+                Ok(NamedRelation::Stored { columns, .. }) => {
+                    columns.into_iter().map(|column| (column.name, column.column_type)).collect()
+                }
+                Ok(NamedRelation::View(view)) => {
+                    let columns = view.columns.iter();
+                    columns.map(|column| (column.name.clone(), column.column_type.clone())).collect()
+                }
+                Ok(NamedRelation::Cte(_) | NamedRelation::Sequence(_)) | Err(_) => return Err(unknown),
+            };
+            return Ok((self.row_of_table(inner, &name.to_string(), &columns)?, columns));
+        }
+        let base = self.expr(expr)?;
+        match base.scalar().clone() {
+            ScalarType::Record(fields) => {
+                let columns = fields.iter().map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone())));
+                Ok((base, columns.collect()))
+            }
+            ScalarType::Unknown => {
+                let message = "could not determine polymorphic type because input has type unknown";
+                Err(PlanError::new("42804", message))
+            }
+            _ => Ok((base, Columns::new())),
+        }
+    }
+
+    /// A row that is cast to a table's.
+    fn row_of_table(&mut self, expr: &Expr, table: &str, columns: &Columns) -> Result<Typed, PlanError> {
+        let record = record_of(columns);
+        if let Expr::Value(value) = expr
+            && value.value == Value::Null
+        {
+            return Ok(Typed::literal(Datum::Null, record));
+        }
+        let row = self.expr(expr)?;
+        let ScalarType::Record(fields) = row.scalar().clone() else {
+            let from = self.type_label(row.scalar());
+            return Err(PlanError::new("42846", format!("cannot cast type {from} to {table}")));
+        };
+        if fields.len() != columns.len() {
+            let what = if fields.len() < columns.len() { "few" } else { "many" };
+            return Err(PlanError {
+                detail: Some(format!("Input has too {what} columns.")),
+                ..PlanError::new("42846", format!("cannot cast type record to {table}"))
+            });
+        }
+        let (row, operand) = super::build::shared(row);
+        let mut items = Vec::with_capacity(columns.len());
+        for (place, (_, column_type)) in columns.iter().enumerate() {
+            let field = self.field_at(row.clone(), place)?;
+            items.push(self.cast(field, column_type, CastContext::Explicit)?.expr);
+        }
+        let made = HirExpr::Record(items, record.clone());
+        Ok(Typed::new(super::build::once(operand, made), record))
+    }
+
+    /// Such a function in FROM, and the columns of its rows, `ordinality` among them.
+    pub(super) fn record_rows(
+        &mut self,
+        function: &str,
+        exprs: &[&Expr],
+        ordinality: bool,
+        declared: Option<Columns>,
+    ) -> Result<FunctionRows, PlanError> {
+        let (args, mut columns) = self.record_arguments(function, exprs)?;
+        if columns.is_empty() {
+            columns = declared.ok_or_else(|| {
+                PlanError::new("42601", "a column definition list is required for functions returning \"record\"")
+            })?;
+        } else if declared.is_some() {
+            let message = "a column definition list is redundant for a function returning a named composite type";
+            return Err(PlanError::new("42601", message));
+        }
+        let record = record_of(&columns);
+        let (mut hir, place) = if registry::is_table_function(function) {
+            (self.record_set(function, args, &record, ordinality)?, 0)
+        } else {
+            let call = self.record_call(function, args, &record)?;
+            let (hir, places) = Hir::unit().with_columns(vec![call]);
+            (hir, places[0])
+        };
+        let row = Typed::column(place, ColumnType::nullable(record));
+        let mut values = Vec::with_capacity(columns.len() + 1);
+        for (index, (_, column_type)) in columns.iter().enumerate() {
+            let field = self.field_at(row.clone(), index)?;
+            values.push(self.cast(field, column_type, CastContext::Assignment)?);
+        }
+        if ordinality {
+            let count = ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) };
+            values.push(match registry::is_table_function(function) {
+                true => Typed::column(1, count.clone()),
+                false => Typed::literal(Datum::Int8(1), ScalarType::Int8),
+            });
+            columns.push(("ordinality".to_owned(), count));
+        }
+        let places;
+        (hir, places) = hir.with_columns(values);
+        Ok((hir.project(places), columns))
+    }
+
+    fn record_set(
+        &mut self,
+        function: &str,
+        args: Vec<Typed>,
+        record: &ScalarType,
+        ordinality: bool,
+    ) -> Result<Hir, PlanError> {
+        let given: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
+        let found = registry::resolve_table_function(function, &given)
+            .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
+        let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+        let mut types = vec![ColumnType::nullable(record.clone())];
+        let functions = vec![(found.function, args, types.clone())];
+        if ordinality {
+            types.push(ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) });
+        }
+        let input = Box::new(Hir::unit());
+        Ok(Hir { node: HirNode::TableFunction { input, functions, ordinality, names: Names::default() }, types })
+    }
+
+    fn record_call(&mut self, function: &str, args: Vec<Typed>, record: &ScalarType) -> Result<Typed, PlanError> {
+        let mut call = self.call_named(function, args, None)?;
+        if let HirExpr::Call { result, .. } = &mut call.expr {
+            *result = record.clone();
+        }
+        call.column_type.scalar = record.clone();
+        Ok(call)
+    }
+
+    /// Such a function among expressions: a record for a value, or a set of them.
+    pub(super) fn record_value(
+        &mut self,
+        function: &str,
+        exprs: &[&Expr],
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
+        if !populates(function) {
+            return Err(undetermined(function));
+        }
+        let (args, columns) = self.record_arguments(function, exprs)?;
+        if columns.is_empty() {
+            return Err(undetermined(function));
+        }
+        let record = record_of(&columns);
+        let made = if registry::is_table_function(function) {
+            self.set_call(function, args, Some(&record), position)?
+        } else {
+            self.record_call(function, args, &record)?
+        };
+        if columns.iter().all(|(_, column_type)| column_type.modifier == -1) {
+            return Ok(made);
+        }
+        let (row, operand) = super::build::shared(made);
+        let mut items = Vec::with_capacity(columns.len());
+        for (index, (_, column_type)) in columns.iter().enumerate() {
+            let field = self.field_at(row.clone(), index)?;
+            items.push(self.cast(field, column_type, CastContext::Assignment)?.expr);
+        }
+        Ok(Typed::new(super::build::once(operand, HirExpr::Record(items, record.clone())), record))
+    }
+}

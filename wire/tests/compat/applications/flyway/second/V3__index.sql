@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY people_city ON people (city) WHERE city IS NOT NULL;

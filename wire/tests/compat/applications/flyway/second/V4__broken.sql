@@ -1,0 +1,2 @@
+CREATE TABLE half (id int);
+SELECT * FROM ${missing};

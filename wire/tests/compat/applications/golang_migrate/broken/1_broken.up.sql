@@ -1,0 +1,1 @@
+CREATE TABLE whole (id int); SELECT nothing;

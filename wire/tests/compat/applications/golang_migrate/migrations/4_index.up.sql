@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY accounts_owner ON accounts (owner);

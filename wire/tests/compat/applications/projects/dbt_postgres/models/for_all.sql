@@ -1,0 +1,1 @@
+select customer_id, name from {{ ref('customers') }}

@@ -1,0 +1,2 @@
+{{ config(materialized='ephemeral') }}
+select customer_id from {{ ref('customers') }} where orders = 0
