@@ -33,7 +33,7 @@ pub(crate) fn split(args: &[Datum]) -> Result<Vec<Datum>, ValueError> {
 }
 
 fn matched(args: &[Datum], wanted: bool) -> Answer {
-    truth(!matches(args)?.is_empty() == wanted)
+    truth(matches(args)?.is_empty() != wanted)
 }
 
 fn like(args: &[Datum], wanted: bool) -> Answer {

@@ -120,9 +120,7 @@ pub fn parse_time_tz(text: &str, context: &DateContext) -> Result<TimeTz, ValueE
     if zone.is_fixed() {
         return Ok(TimeTz::new(micros, zone.offset_at(0)));
     }
-    let midnight = day.ok_or_else(syntax)?.checked_mul(DAY_MICROS);
-    let local =
-        midnight.and_then(|midnight| midnight.checked_add(micros)).ok_or_else(|| fail(DatetimeFailure::Range))?;
+    let local = local_time(day.ok_or_else(syntax)?, micros).map_err(fail)?;
     Ok(TimeTz::new(micros, zone.offset_of_local(local)))
 }
 
@@ -146,8 +144,7 @@ pub fn parse_timestamptz(text: &str, context: &DateContext) -> Result<i64, Value
     }
     // Its local time may be out of range where the moment is not.
     let (days, micros) = parts.day_and_time(context).map_err(fail)?.ok_or_else(|| fail(DatetimeFailure::Syntax))?;
-    let local = days.checked_mul(DAY_MICROS).and_then(|midnight| midnight.checked_add(micros));
-    let local = local.ok_or_else(|| fail(DatetimeFailure::Range))?;
+    let local = local_time(days, micros).map_err(fail)?;
     let offset = match &parts.zone {
         Some(ZoneText::Offset(seconds)) => *seconds,
         Some(ZoneText::Zone(zone)) => zone.offset_of_local(local),
@@ -155,6 +152,12 @@ pub fn parse_timestamptz(text: &str, context: &DateContext) -> Result<i64, Value
     };
     let moment = local.checked_sub(i64::from(offset) * SECOND_MICROS).ok_or_else(|| fail(DatetimeFailure::Range))?;
     super::check_timestamp(moment).map_err(|_| fail(DatetimeFailure::Range))
+}
+
+/// A local time that may be out of range by a day, as one is whose zone is far from UTC.
+fn local_time(days: i64, micros: i64) -> Result<i64, DatetimeFailure> {
+    let is_near = (super::DATE_MIN - 1..=super::TIMESTAMP_END / DAY_MICROS).contains(&days);
+    if is_near { Ok(days * DAY_MICROS + micros) } else { Err(DatetimeFailure::Range) }
 }
 
 #[derive(Clone, Copy, PartialEq)]

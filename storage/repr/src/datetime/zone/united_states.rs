@@ -37,7 +37,7 @@ pub(super) fn at(zone: Tz, moment: i64) -> Option<(i32, String)> {
         return None;
     }
     let standard = hours * 3600;
-    let local = moment + i64::from(standard) * SECOND_MICROS;
+    let local = moment.saturating_add(i64::from(standard) * SECOND_MICROS);
     // Two in the morning of daylight time is one of standard time.
     let holds = |(from, to): &((i64, u32, u32), (i64, u32, u32))| {
         (midnight(*from) + 2 * HOUR_MICROS..midnight(*to) + HOUR_MICROS).contains(&local)
