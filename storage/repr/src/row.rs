@@ -280,12 +280,7 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Time(value) => write_signed(out, TIME, *value),
         Datum::Timestamp(value) => write_signed(out, TIMESTAMP, *value),
         Datum::Timestamptz(value) => write_signed(out, TIMESTAMPTZ, *value),
-        Datum::Interval(value) => {
-            out.push(INTERVAL);
-            write_varint(out, zigzag(i64::from(value.months)));
-            write_varint(out, zigzag(i64::from(value.days)));
-            write_varint(out, zigzag(value.micros));
-        }
+        Datum::Interval(value) => write_interval(out, value),
         Datum::Network(value) => {
             out.push(if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 });
             out.push(value.length());
@@ -320,6 +315,13 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
             }
         }),
     }
+}
+
+fn write_interval(out: &mut Vec<u8>, value: &Interval) {
+    out.push(INTERVAL);
+    write_varint(out, zigzag(i64::from(value.months)));
+    write_varint(out, zigzag(i64::from(value.days)));
+    write_varint(out, zigzag(value.micros));
 }
 
 fn write_int(out: &mut Vec<u8>, tag: u8, value: i64) {
@@ -645,7 +647,7 @@ impl<'a> PackedReader<'a> {
                 self.counted()?;
             }
             TEXT | BPCHAR | BYTEA | TSVECTOR | TSQUERY | JSONPATH | JSONB | ENUM | ARRAY | RECORD => {
-                drop(self.counted()?)
+                self.counted()?;
             }
             DATE | TIME | TIMESTAMP | TIMESTAMPTZ => drop(self.varint()?),
             INTERVAL => {
