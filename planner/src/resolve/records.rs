@@ -37,6 +37,16 @@ fn record_of(columns: &Columns) -> ScalarType {
     ScalarType::Record(fields.into())
 }
 
+/// Whether a row is written out, which is of no table's type.
+fn is_row(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_row(inner),
+        Expr::Tuple(_) => true,
+        Expr::Function(function) => function.name.to_string().eq_ignore_ascii_case("row"),
+        _ => false,
+    }
+}
+
 fn undetermined(function: &str) -> PlanError {
     PlanError::new("0A000", format!("could not determine row type for result of {function}")).hint(
         "Provide a non-null record argument, or call the function in the FROM clause using a column definition list.",
@@ -137,13 +147,25 @@ impl Resolver<'_> {
         declared: Option<Columns>,
     ) -> Result<FunctionRows, PlanError> {
         let (args, mut columns) = self.record_arguments(function, exprs)?;
-        if columns.is_empty() {
-            columns = declared.ok_or_else(|| {
-                PlanError::new("42601", "a column definition list is required for functions returning \"record\"")
-            })?;
-        } else if declared.is_some() {
-            let message = "a column definition list is redundant for a function returning a named composite type";
-            return Err(PlanError::new("42601", message));
+        let types = |columns: &Columns| columns.iter().map(|(_, own)| own.scalar.clone()).collect::<Vec<_>>();
+        match declared {
+            Some(declared) if exprs.first().is_some_and(|base| is_row(base)) => {
+                if types(&declared) != types(&columns) {
+                    let message = "function return row and query-specified return row do not match";
+                    return Err(PlanError::new("42804", message));
+                }
+                columns = declared;
+            }
+            Some(_) if !columns.is_empty() => {
+                let message = "a column definition list is redundant for a function returning a named composite type";
+                return Err(PlanError::new("42601", message));
+            }
+            Some(declared) => columns = declared,
+            None if columns.is_empty() => {
+                let message = "a column definition list is required for functions returning \"record\"";
+                return Err(PlanError::new("42601", message));
+            }
+            None => {}
         }
         let record = record_of(&columns);
         let (mut hir, place) = if registry::is_table_function(function) {

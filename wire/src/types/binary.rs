@@ -255,8 +255,12 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Citext => return Ok(Datum::Citext(parameter_text(bytes)?.into())),
         // Checked and given its place by the same door as text.
         ScalarType::Json | ScalarType::Enum(_) => return text::decode(bytes, scalar, context),
-        ScalarType::Jsonb => return text::decode(versioned(bytes, JSONB_VERSION, "jsonb")?, scalar, context),
-        ScalarType::JsonPath => return text::decode(versioned(bytes, JSONPATH_VERSION, "jsonpath")?, scalar, context),
+        ScalarType::Jsonb => {
+            return text::decode(versioned(bytes, JSONB_VERSION, "jsonb version number")?, scalar, context);
+        }
+        ScalarType::JsonPath => {
+            return text::decode(versioned(bytes, JSONPATH_VERSION, "jsonpath version number:")?, scalar, context);
+        }
         ScalarType::Bytea => return Ok(Datum::Bytea(bytes.into())),
         ScalarType::TsVector => return Ok(Datum::TsVector(TsVector::decode(bytes)?)),
         ScalarType::TsQuery => return Ok(Datum::TsQuery(TsQuery::decode(bytes)?)),
@@ -303,7 +307,7 @@ fn time_tz(body: &mut Body<'_>) -> Result<TimeTz, SqlError> {
 fn versioned<'b>(bytes: &'b [u8], known: u8, name: &str) -> Result<&'b [u8], SqlError> {
     let version = Body::new(bytes).byte()?;
     if version != known {
-        return Err(SqlError::new("XX000", format!("unsupported {name} version number: {version}")));
+        return Err(SqlError::new("XX000", format!("unsupported {name} {version}")));
     }
     Ok(&bytes[1..])
 }

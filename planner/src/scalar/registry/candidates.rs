@@ -320,6 +320,8 @@ fn finish(signature: &Signature, taken: Candidate, types: &[ScalarType]) -> Resu
         let to = match arg {
             Pattern::Any | Pattern::Record if *given == ScalarType::Unknown => ScalarType::Text,
             Pattern::Any | Pattern::Record => given.clone(),
+            // What is a document in jsonb is seen to be none.
+            _ if is_key && *given == ScalarType::Json => ScalarType::Jsonb,
             _ if is_key && is_no_key(given) => given.clone(),
             _ if is_key => ScalarType::Text,
             _ => arg.bound(&binding).ok_or(Failure::Undetermined)?,
@@ -341,6 +343,7 @@ fn finish(signature: &Signature, taken: Candidate, types: &[ScalarType]) -> Resu
                 Some(_) | None => None,
             },
             // They are refused where they are met.
+            _ if is_key && *given == ScalarType::Json => Some(CastMethod::Json),
             _ if is_key && is_no_key(given) => None,
             _ if is_key => (!text).then_some(CastMethod::Output),
             Pattern::AnyJson | Pattern::JsonPairs if *given == ScalarType::Json => None,

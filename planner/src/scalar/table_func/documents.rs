@@ -86,16 +86,16 @@ fn found(ctx: &EvalContext, args: &[Datum], is_zoned: bool) -> Rows {
 pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     ("jsonb_path_query(jsonb, jsonpath, jsonb?, bool?) jsonb", |ctx, args, _| found(ctx, args, false)),
     ("jsonb_path_query_tz(jsonb, jsonpath, jsonb?, bool?) jsonb", |ctx, args, _| found(ctx, args, true)),
-    ("json_to_recordset(json) record", |ctx, args, types| {
+    ("json_to_recordset(json) emptyrecord", |ctx, args, types| {
         rows_of(ctx, (&Datum::Null, &args[0]), types, "json_to_recordset")
     }),
-    ("jsonb_to_recordset(jsonb) record", |ctx, args, types| {
+    ("jsonb_to_recordset(jsonb) emptyrecord", |ctx, args, types| {
         rows_of(ctx, (&Datum::Null, &args[0]), types, "jsonb_to_recordset")
     }),
-    ("json_populate_recordset(record, json, bool?) record", |ctx, args, types| {
+    ("json_populate_recordset(record, json, bool?) emptyrecord", |ctx, args, types| {
         rows_of(ctx, (&args[0], &args[1]), types, "json_populate_recordset")
     }),
-    ("jsonb_populate_recordset(record, jsonb) record", |ctx, args, types| {
+    ("jsonb_populate_recordset(record, jsonb) emptyrecord", |ctx, args, types| {
         rows_of(ctx, (&args[0], &args[1]), types, "jsonb_populate_recordset")
     }),
     ("json_each(json) (key text, value json)", |_, args, _| strict(args, |args| members(text(&args[0])?, false))),

@@ -177,16 +177,7 @@ impl<'p> Execution<'p> {
                 self.go_on(rest, View::Json(&last), scope, found)
             }
             Step::Variable(name) => self.variable(name, rest, scope, found),
-            Step::Key(key) => match at {
-                View::Json(object @ Jsonb::Object(_)) => match object.get(key) {
-                    Some(value) => self.go_on(rest, View::Json(value), scope, found),
-                    None => self.structural(scope, "2203A", || format!("JSON object does not contain key \"{key}\"")),
-                },
-                View::Json(array @ Jsonb::Array(_)) if unwraps => self.unwrap(steps, array, scope, found, false),
-                View::Json(_) | View::Moment(_) => self.structural(scope, "2203A", || {
-                    "jsonpath member accessor can only be applied to an object".to_owned()
-                }),
-            },
+            Step::Key(key) => self.key(key, (steps, rest), at, scope, found, unwraps),
             Step::AnyKey => match at {
                 View::Json(object @ Jsonb::Object(_)) => self.unwrap(rest, object, scope, found, self.is_lax),
                 View::Json(array @ Jsonb::Array(_)) if unwraps => self.unwrap(steps, array, scope, found, false),
@@ -231,6 +222,27 @@ impl<'p> Execution<'p> {
                 }
                 View::Json(_) | View::Moment(_) => self.method(step, rest, at, scope, found),
             },
+        }
+    }
+
+    /// `.key`
+    fn key(
+        &mut self,
+        key: &str,
+        (steps, rest): (&[Step], &[Step]),
+        at: View<'_>,
+        scope: Scope<'_>,
+        found: Found<'_>,
+        unwraps: bool,
+    ) -> Outcome {
+        match at {
+            View::Json(object @ Jsonb::Object(_)) => match object.get(key) {
+                Some(value) => self.go_on(rest, View::Json(value), scope, found),
+                None => self.structural(scope, "2203A", || format!("JSON object does not contain key \"{key}\"")),
+            },
+            View::Json(array @ Jsonb::Array(_)) if unwraps => self.unwrap(steps, array, scope, found, false),
+            View::Json(_) | View::Moment(_) => self
+                .structural(scope, "2203A", || "jsonpath member accessor can only be applied to an object".to_owned()),
         }
     }
 
