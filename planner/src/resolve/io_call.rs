@@ -53,9 +53,13 @@ impl Resolver<'_> {
         match (direction, args) {
             (Direction::Reads, [arg]) => self.read_call(of, arg, -1),
             // The type's element, and its modifier.
-            (Direction::Reads, [arg, _, modifier]) => match modifier.expr.as_literal().and_then(Datum::as_i64) {
-                Some(modifier) => self.read_call(of, arg, i32::try_from(modifier).unwrap_or(-1)),
-                None => Ok(None),
+            (Direction::Reads, [arg, _, modifier]) => match (modifier.expr.as_literal(), ScalarType::from_oid(of)) {
+                (Some(Datum::Null), Some(scalar)) => Ok(Some(Typed::literal(Datum::Null, scalar))),
+                (Some(value), _) => match value.as_i64().and_then(|modifier| i32::try_from(modifier).ok()) {
+                    Some(modifier) => self.read_call(of, arg, modifier),
+                    None => Ok(None),
+                },
+                (None, _) => Ok(None),
             },
             (Direction::Writes, [arg]) => self.write_call(of, arg),
             (Direction::Reads | Direction::Writes, _) => Ok(None),

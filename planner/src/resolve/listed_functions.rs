@@ -61,13 +61,11 @@ const NAMED: &[(&str, &[&str])] = &[
             "charsend",
             "inet_send",
             "cidr_send",
-            "json_send",
             "jsonb_send",
             "int2vectorsend",
             "oidvectorsend",
             "tsquerysend",
             "tsvectorsend",
-            "xidsend",
         ],
     ),
     (
