@@ -14,7 +14,6 @@ mod conflict;
 mod copy_terms;
 mod cte;
 pub mod ddl;
-mod determined;
 mod direction;
 mod dml;
 mod expr;

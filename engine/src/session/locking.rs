@@ -213,7 +213,12 @@ struct Group {
 }
 
 impl Group {
-    fn begun(drivers: &[Datum], bounds: &[Datum], groups: &LockGroups, context: &EvalContext) -> Result<Group, SqlError> {
+    fn begun(
+        drivers: &[Datum],
+        bounds: &[Datum],
+        groups: &LockGroups,
+        context: &EvalContext,
+    ) -> Result<Group, SqlError> {
         let bound = |place: usize| ScalarExpr::Literal(bounds[place].clone(), ColumnType::nullable(ScalarType::Int8));
         let (limit, offset) = (groups.limit.then(|| bound(0)), groups.offset.then(|| bound(usize::from(groups.limit))));
         let skip = top_k::offset(offset.as_ref(), context)?;

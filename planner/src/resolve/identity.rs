@@ -12,7 +12,6 @@
 //! Decided here, over what the query says: every path to its rows is planned below, and sees the same order. Rows that
 //! are alike in all of this are alike in everything that the query can show. Catalog relations are left as they come.
 
-use super::determined::determined;
 use super::levels::{Step, rewrite_expr};
 use super::view::view_query;
 use super::{Resolver, SessionInfo, ViewUse};
@@ -31,15 +30,8 @@ pub(super) type CteIdentities = BTreeMap<CteId, Vec<usize>>;
 /// Whether no two rows of a maintained view are alike in these columns, whatever rows its tables have.
 pub(super) fn tells_rows_apart(catalog: &Catalog, view: RelationId, columns: &[usize]) -> Result<bool, PlanError> {
     let session = SessionInfo::default();
-    let resolver = Resolver::new(catalog, &session, "", &[]);
-    let Some(table) = catalog.table(view).filter(|table| table.is_maintained()) else {
-        let identity = resolver.identity_of_relation(view)?;
-        return Ok(identity.is_some_and(|identity| identity.iter().all(|column| columns.contains(column))));
-    };
-    let query = view_query(catalog, table.id)?;
-    let known = determined(&query.relation, columns.iter().map(|column| query.project[*column]).collect());
-    let identity = resolver.identity(&query.relation, &CteIdentities::new())?;
-    Ok(identity.is_some_and(|identity| identity.iter().all(|column| known.contains(column))))
+    let identity = Resolver::new(catalog, &session, "", &[]).identity_of_relation(view)?;
+    Ok(identity.is_some_and(|identity| identity.iter().all(|column| columns.contains(column))))
 }
 
 impl Resolver<'_> {

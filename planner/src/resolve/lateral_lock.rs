@@ -10,7 +10,6 @@
 
 use super::build::true_literal;
 use super::levels::{Step, expr_levels, has_subquery, outer_references, rewrite_expr, rewrite_hir};
-use super::statement::volatility;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirQuery, JoinKind, LockGroups, LockingQuery, OutputColumn};
@@ -148,7 +147,7 @@ impl Resolver<'_> {
         for lock in self.row_locks.laterals.split_off(first.min(self.row_locks.laterals.len())) {
             let width = lock.left.arity();
             let is_over_left = |predicate: &&HirExpr| {
-                let mut over_left = volatility(predicate) < Volatility::Volatile && !has_subquery(predicate);
+                let mut over_left = predicate.volatility() < Volatility::Volatile && !has_subquery(predicate);
                 expr_levels(predicate, &mut |level, index| over_left &= level == 0 && index < width);
                 over_left
             };

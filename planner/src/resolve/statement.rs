@@ -332,7 +332,7 @@ fn refuse_copied_view(table: &Table, direction: &str, hint: &str) -> Result<(), 
     }
 }
 
-pub(super) fn volatility(expr: &HirExpr) -> Volatility {
+fn volatility(expr: &HirExpr) -> Volatility {
     let mut most = Volatility::Immutable;
     super::levels::rewrite_expr(&mut expr.clone(), 0, &mut |expr, _| {
         most = most.max(match expr {

@@ -64,12 +64,7 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             out.put_i32(value.days);
             out.put_i32(value.months);
         }
-        Value::Network(value) => {
-            let family = if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 };
-            let is_cidr = u8::from(*scalar == ScalarType::Cidr);
-            out.put_slice(&[family, value.length(), is_cidr, value.length_max() / 8]);
-            value.append_to(out);
-        }
+        Value::Network(value) => encode_network(value, *scalar == ScalarType::Cidr, out),
         Value::Uuid(value) => out.put_slice(value),
         Value::TsVector(vector) => vector.encode(out),
         Value::TsQuery(query) => query.encode(out),
@@ -101,6 +96,12 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
         }
     }
     Ok(())
+}
+
+fn encode_network(value: Network, is_cidr: bool, out: &mut Vec<u8>) {
+    let family = if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 };
+    out.put_slice(&[family, value.length(), u8::from(is_cidr), value.length_max() / 8]);
+    value.append_to(out);
 }
 
 /// The type of a field that is not of the type which its column's first row has there; none if it is.
