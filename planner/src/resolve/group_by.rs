@@ -191,10 +191,7 @@ impl Resolver<'_> {
         if over_calls {
             return Err(PlanError::new("42803", "aggregate functions are not allowed in GROUP BY"));
         }
-        if matches!(typed.scalar(), ScalarType::Json) {
-            return Err(PlanError::new("42883", "could not identify an equality operator for type json"));
-        }
-        Ok(())
+        require_equality(typed.scalar())
     }
 
     /// Whether an expression is a set-returning call of one column, over no other.
@@ -206,8 +203,22 @@ impl Resolver<'_> {
         for arg in args {
             super::levels::expr_levels(arg, &mut |level, index| over_calls |= level == 0 && index >= VIRTUAL);
         }
-        columns.len() == 1 && !over_calls && !matches!(columns[0].scalar, ScalarType::Json)
+        columns.len() == 1 && !over_calls && !is_without_equality(&columns[0].scalar)
     }
+}
+
+/// Types whose values are not compared.
+pub(super) fn is_without_equality(scalar: &ScalarType) -> bool {
+    matches!(scalar, ScalarType::Json | ScalarType::JsonPath)
+}
+
+/// 42883 for these.
+pub(super) fn require_equality(scalar: &ScalarType) -> Result<(), PlanError> {
+    if is_without_equality(scalar) {
+        let message = format!("could not identify an equality operator for type {}", scalar.name());
+        return Err(PlanError::new("42883", message));
+    }
+    Ok(())
 }
 
 /// The clause while it is read.

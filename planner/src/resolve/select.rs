@@ -3,6 +3,7 @@
 use super::direction::direction;
 use super::expr::unnested;
 use super::group::{Calls, Grouping};
+use super::group_by::{is_without_equality, require_equality};
 use super::outputs::Outputs;
 use super::query::{is_source_column, ordinal};
 use super::scope::{Clause, Frame, FromItem, fold};
@@ -300,8 +301,9 @@ impl Resolver<'_> {
         }
         let typed = self.expr(expr)?;
         let typed = self.settle(typed)?;
-        if matches!(typed.scalar(), ScalarType::Json) {
-            return Err(PlanError::new("42883", "could not identify an ordering operator for type json")
+        if is_without_equality(typed.scalar()) {
+            let message = format!("could not identify an ordering operator for type {}", typed.scalar().name());
+            return Err(PlanError::new("42883", message)
                 .hint("Use an explicit ordering operator or modify the query.")
                 .at(position));
         }
@@ -365,9 +367,7 @@ impl Resolver<'_> {
                 relation = self.first_of_groups(relation, keys, order.clone())?;
             }
             (Some(Distinct::Distinct), None) => {
-                if columns.iter().any(|column| column.column_type.scalar == ScalarType::Json) {
-                    return Err(PlanError::new("42883", "could not identify an equality operator for type json"));
-                }
+                columns.iter().try_for_each(|column| require_equality(&column.column_type.scalar))?;
                 relation = relation.project(project.clone()).distinct();
                 for item in &mut order {
                     item.column = project.iter().position(|column| *column == item.column).unwrap_or(item.column);

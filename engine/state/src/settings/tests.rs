@@ -1,6 +1,6 @@
 //! Settings as a session has them.
 
-use super::{REPORTED, Settings};
+use super::{REPORTED, Settings, StartSource};
 use planner::parse::utility::SetValue;
 use std::time::Duration;
 
@@ -190,13 +190,13 @@ fn a_savepoint_takes_back_what_was_set_after_it() {
 #[test]
 fn reset_goes_back_to_the_startup_packet() {
     let mut settings = Settings::default();
-    settings.start("TimeZone", "Europe/Rome").unwrap();
+    settings.start("TimeZone", "Europe/Rome", StartSource::Client).unwrap();
     settings.set("timezone", Some("UTC"), false).unwrap();
     settings.set("timezone", None, false).unwrap();
     assert_eq!(shown(&settings, "timezone"), "Europe/Rome");
     settings.force("is_superuser", "on".to_string());
     assert!(settings.is_on("is_superuser"));
-    assert_eq!(settings.start("server_version", "9").unwrap_err().code, "55P02");
+    assert_eq!(settings.start("server_version", "9", StartSource::Client).unwrap_err().code, "55P02");
     let reported = settings.reported();
     assert!(reported.contains(&("TimeZone".to_string(), "Europe/Rome".to_string())));
     assert_eq!(reported.len(), REPORTED.len());
@@ -219,7 +219,7 @@ fn what_is_set_for_all_sessions_is_seen_by_all() {
     assert_eq!(server.view_memory.bytes(), 64 << 20);
     assert_eq!(other.set("dogwood.view_memory", Some("1 fortnight"), false).unwrap_err().code, "22023");
     assert_eq!(other.set("dogwood.view_memory", Some("1GB"), true).unwrap_err().code, "0A000");
-    assert_eq!(other.start("dogwood.view_memory", "1GB").unwrap_err().code, "55P02");
+    assert_eq!(other.start("dogwood.view_memory", "1GB", StartSource::Client).unwrap_err().code, "55P02");
     other.reset_all();
     assert_eq!(shown(&one, "dogwood.view_memory"), "64MB");
     other.set("dogwood.subscription_memory", Some("1MB"), false).unwrap();
@@ -243,7 +243,7 @@ fn a_server_may_be_started_with_settings() {
     assert_eq!(shown(&session, "log_min_duration_statement"), "2s");
     assert_eq!(session.log_min_duration(), Some(Duration::from_secs(2)));
     assert_eq!((shown(&session, "server_memory").as_str(), session.is_on("log_connections")), ("1GB", true));
-    session.start("log_min_duration_statement", "0").expect("by the client");
+    session.start("log_min_duration_statement", "0", StartSource::Client).expect("by the client");
     assert_eq!(session.log_min_duration(), Some(Duration::ZERO));
     session.set("log_min_duration_statement", Some("-1"), false).expect("at any time");
     assert_eq!(session.log_min_duration(), None);
