@@ -191,7 +191,7 @@ mod tests {
     fn nested_sets_are_calls() {
         for (written, read) in [
             ("SELECT 1 FROM t GROUP BY DISTINCT a, b", "SELECT 1 FROM t GROUP BY \"\0DISTINCT\", a, b"),
-            ("SELECT 1 FROM t GROUP BY ALL ROLLUP (a)", "SELECT 1 FROM t GROUP BY ROLLUP ((a))"),
+            ("SELECT 1 FROM t GROUP BY ALL ROLLUP (a)", "SELECT 1 FROM t GROUP BY ROLLUP (a)"),
             (
                 "SELECT 1 FROM t GROUP BY GROUPING SETS ((), GROUPING SETS ((a), ()), CUBE (b, (c, d)))",
                 "SELECT 1 FROM t GROUP BY GROUPING SETS ((), (\"\0SETS\"((a), \"\0()\")), (CUBE(b, (c, d))))",

@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn subscripts_of_targets_are_kept() {
         for (text, parts) in [
-            ("UPDATE t SET a[1] = b[2], c = ARRAY[1, 2], d[f(1, 2)][:3] = CASE WHEN x THEN 1 END, e = 2", "1012"),
+            ("UPDATE t SET a[1] = b[2], c = ARRAY[1, 2], d[f(1, 2)][:3] = CASE WHEN x THEN 1 END, e = 2", "1020"),
             ("UPDATE t SET (a[1], b) = (1, 2), c = a[1], d['k'] = x[1] WHERE a[1] = 2 RETURNING b, a[1] = 3", "1001"),
             ("INSERT INTO s.t AS x (a[1], b, j['k'][0]) VALUES (1, 2, 3)", "102"),
             ("INSERT INTO t (SELECT a[1], b FROM u)", ""),

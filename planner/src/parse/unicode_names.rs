@@ -137,7 +137,7 @@ mod tests {
         for (written, read) in [
             ("SELECT U&\"d\\0061t\\+000061\" FROM t", "SELECT \"data\" FROM t"),
             ("SELECT 1 AS U&\"d!0061!!\" UESCAPE '!'", "SELECT 1 AS \"da!\""),
-            ("SELECT U&'d!0061t\\' UESCAPE '!', u & \"x\"", "SELECT 'dat\\', u & \"x\""),
+            ("SELECT U&'d!0061t' UESCAPE '!', u & \"x\"", "SELECT 'dat', u & \"x\""),
         ] {
             assert_eq!(parse_query(written).unwrap().to_string(), read, "{written}");
         }

@@ -10,6 +10,21 @@ use std::collections::BTreeSet;
 /// Named by other relations of pg_catalog, and not called by their names here: why, and which. `*` stands for anything.
 const NAMED: &[(&str, &[&str])] = &[
     (
+        "what types that came later compare, hash and send by",
+        &[
+            "citext_*",
+            "citextin",
+            "citextout",
+            "citextsend",
+            "jsonpath_send",
+            "timetz",
+            "timetz_cmp",
+            "timetz_hash",
+            "timetz_hash_extended",
+            "timetz_send",
+        ],
+    ),
+    (
         "steps of aggregates",
         &[
             "*_accum",

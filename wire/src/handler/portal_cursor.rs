@@ -3,6 +3,7 @@
 //! Drivers bind a query under a name, read some of it with Execute, and pass over rows with MOVE.
 
 use super::portals::{Portal, PortalState};
+use super::stream::Sent;
 use super::{Handler, Stop};
 use crate::encode::row_description;
 use crate::types::{Format, Formats};
@@ -42,7 +43,7 @@ impl Handler<'_> {
             PortalState::Ready => self.opened(portal, fetch.portal)?,
         };
         let sent = if fetch.is_move {
-            self.send_some(&mut stream, at_most, |_, _| Ok(()))?
+            self.pass_over(&mut stream, at_most)?
         } else {
             let formats = Formats::All(Format::Text);
             self.connection.feed(row_description(&stream.columns, &formats))?;
@@ -50,6 +51,17 @@ impl Handler<'_> {
         };
         portal.state = if sent.ended { PortalState::Done(Some(stream.tag)) } else { PortalState::Suspended(stream) };
         Ok(sent.rows)
+    }
+
+    fn pass_over(&mut self, stream: &mut RowStream, at_most: u64) -> Result<Sent, SqlError> {
+        let mut rows = 0;
+        loop {
+            let sent = self.send_some(stream, at_most - rows, |_, _| Ok(()))?;
+            rows += sent.rows;
+            if sent.ended || rows == at_most {
+                return Ok(Sent { rows, ended: sent.ended });
+            }
+        }
     }
 
     /// The rows of a portal of which nothing has been read.

@@ -93,6 +93,7 @@ pub fn parse_time(text: &str, context: &DateContext) -> Result<i64, ValueError> 
     let has_day = parts.days(context).map_err(fail)?.is_some();
     if let (Some(ZoneText::Zone(zone)), false) = (&parts.zone, has_day)
         && !zone.is_fixed()
+        && !matches!(zone, Zone::Abbreviation(_))
     {
         return Err(fail(DatetimeFailure::Syntax));
     }
@@ -109,13 +110,12 @@ pub fn parse_time_tz(text: &str, context: &DateContext) -> Result<TimeTz, ValueE
     }
     let day = parts.days(context).map_err(fail)?;
     let micros = parts.time.filter(|_| parts.special.is_none()).ok_or_else(syntax)?;
+    let today = || Some(context.zone.to_local(context.now?).ok()?.div_euclid(DAY_MICROS));
     let (zone, day) = match &parts.zone {
         Some(ZoneText::Offset(seconds)) => return Ok(TimeTz::new(micros, *seconds)),
+        Some(ZoneText::Zone(zone @ Zone::Abbreviation(_))) => (zone, day.or_else(today)),
         Some(ZoneText::Zone(zone)) => (zone, day),
-        None => {
-            let today = || Some(context.zone.to_local(context.now?).ok()?.div_euclid(DAY_MICROS));
-            (&context.zone, day.or_else(today))
-        }
+        None => (&context.zone, day.or_else(today)),
     };
     if zone.is_fixed() {
         return Ok(TimeTz::new(micros, zone.offset_at(0)));
