@@ -48,14 +48,14 @@ pub(super) fn joined(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     written
 }
 
-/// The string that goes on on another line, with a comment between: what has none the tokenizer reads.
+/// The string that goes on on another line, if one does.
 fn line_before(written: &[TokenWithSpan]) -> Option<usize> {
-    let mut comment = false;
+    let mut is_another_line = false;
     for (place, token) in written.iter().enumerate().rev() {
         match &token.token {
-            Token::Whitespace(Whitespace::Space | Whitespace::Tab | Whitespace::Newline) => {}
-            Token::Whitespace(Whitespace::SingleLineComment { .. }) => comment = true,
-            Token::SingleQuotedString(_) => return comment.then_some(place),
+            Token::Whitespace(Whitespace::Space | Whitespace::Tab) => {}
+            Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }) => is_another_line = true,
+            Token::SingleQuotedString(_) => return is_another_line.then_some(place),
             _ => return None,
         }
     }
@@ -76,5 +76,6 @@ mod tests {
         assert_eq!(parse_query("SELECT 1a").unwrap().to_string(), "SELECT 1 AS a");
         let read = parse_query("SELECT 'first' -- one\n  'second' -- two\n  'third'").unwrap().to_string();
         assert_eq!(read, "SELECT 'firstsecondthird'");
+        assert_eq!(parse_query("SELECT 'a' \n\n 'b', 'c' AS d").unwrap().to_string(), "SELECT 'ab', 'c' AS d");
     }
 }

@@ -77,3 +77,13 @@ select r.id from app_queues q cross join lateral (select * from app_runs r where
 update app_runs set at = 0 from (select r.id from app_queues q cross join lateral (select * from app_runs r where r.queue = q.id order by r.id limit q.n for update skip locked) r) picked where app_runs.id = picked.id;
 select id from app_runs where at = 0 order by id;
 with picked as (select r.id from app_queues q cross join lateral (select * from app_runs r where r.queue = q.id and at > 0 order by r.id limit 1 for update skip locked) r) delete from app_runs using picked where picked.id = app_runs.id returning app_runs.id;
+
+-- A string goes on on another line.
+select 'a'
+ 'b', 'c';
+select 'a'
+ 'b' where 'q' = 'q'
+
+  '';
+insert into app_counted(id) select length('ab'
+'cd');
