@@ -98,12 +98,13 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             continue;
         }
         let element = matches!(open.last(), Some(Holds::Sets | Holds::Nested)) && begins_element(&written);
-        if element && let Some((close, Token::RParen)) = after(&tokens, at).filter(|_| token.token == Token::LParen) {
-            if matches!(open.last(), Some(Holds::Nested)) {
-                written.push(named(NOTHING, token));
-                at = close + 1;
-                continue;
-            }
+        if element
+            && let Some((close, Token::RParen)) = after(&tokens, at).filter(|_| token.token == Token::LParen)
+            && matches!(open.last(), Some(Holds::Nested))
+        {
+            written.push(named(NOTHING, token));
+            at = close + 1;
+            continue;
         }
         if element && is_word(token, "GROUPING") && next(&tokens, at).is_some_and(|next| is_word(next, "SETS")) {
             written.push(named(SETS, token));

@@ -395,7 +395,7 @@ impl Resolver<'_> {
         }
         let (relation, places) = relation.with_columns(exprs);
         let (keys, sorted) = places.split_at(on.len());
-        let order = order.iter().zip(sorted).map(|(item, &column)| Order { column, ..item.clone() }).collect();
+        let order = order.iter().zip(sorted).map(|(item, &column)| Order { column, ..*item }).collect();
         self.first_of_groups(relation, keys.to_vec(), order)
     }
 

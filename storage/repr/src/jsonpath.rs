@@ -44,7 +44,7 @@ impl PartialEq for Path {
 
 impl std::fmt::Debug for Path {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Path").field("is_lax", &self.is_lax).field("chain", &self.chain).finish()
+        f.debug_struct("Path").field("is_lax", &self.is_lax).field("chain", &self.chain).finish_non_exhaustive()
     }
 }
 

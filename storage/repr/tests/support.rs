@@ -136,7 +136,7 @@ impl Random {
         const STEPS: [&str; 5] = [".a", "[*]", ".**{1 to last}", " ? (@ > 1 || @ like_regex \"x\")", ".size()"];
         let mut text = ["", "strict "][self.below(2) as usize].to_owned();
         text.push_str(HEADS[self.below(6) as usize]);
-        for _ in 0..1 + self.below(3) {
+        for _ in 0..=self.below(3) {
             text.push_str(STEPS[self.below(5) as usize]);
         }
         JsonPath::parse(&text).expect("it is a path")

@@ -186,7 +186,7 @@ mod tests {
             assert_eq!(count(&nested, "$.**.**.**.**"), Err("54000"));
             assert_eq!(count(&one, &format!("${}", ".type()".repeat(1000))), Ok(1));
             assert_eq!(count(&one, &format!("${}", ".type()".repeat(100_000))), Err("54001"));
-            assert_eq!(count(&one, &format!("${}", " ? (1 == 1".repeat(200) + &")".repeat(200))), Err("42601"));
+            assert_eq!(count(&one, &format!("${}", " ? (1 == 1".repeat(200) + &")".repeat(200))), Ok(1));
         });
         deep.expect("there are threads").join().expect("no stack is too small");
     }
