@@ -8,7 +8,7 @@ use crate::hir::OutputColumn;
 use crate::lift::{AbsentKeys, Lifted, lift};
 use crate::lower::{self, lower_query, plan_query, plan_with, plan_write};
 use crate::mir::row_expr::plan_expr;
-use crate::ownership::graph::{KeyForm, key_form};
+use crate::ownership::graph::{Dog, KeyForm};
 use crate::parse::definition::CreateTableAs;
 use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
 use crate::parse::utility::{CopyOptions, DeclareCursor};
@@ -26,6 +26,7 @@ use crate::scalar::ScalarExpr;
 use crate::subscribe::{SubscribePlan, told, watched};
 use crate::transform;
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// A statement, ready to run.
@@ -112,7 +113,11 @@ pub struct Rewrite {
 }
 
 fn ordered(catalog: &Catalog) -> impl Fn(RelationId) -> bool + '_ {
-    |relation| catalog.table(relation).is_some() && key_form(catalog, relation) == KeyForm::Ordered
+    let dog = OnceCell::new();
+    move |relation| {
+        let form = || dog.get_or_init(|| Dog::new(catalog)).key_form(catalog, relation);
+        catalog.table(relation).is_some() && form() == KeyForm::Ordered
+    }
 }
 
 /// Plans a statement. Some parameter types may be given; the rest are inferred.

@@ -15,7 +15,7 @@ pub use arrangements::ordered_set::Entries;
 
 use crate::sources::{SourceChange, change};
 use planner::catalog::{Catalog, Table};
-use planner::ownership::{KeyForm, key_form};
+use planner::ownership::{Dog, KeyForm, key_form};
 use repr::{RelationId, Row, RowKey};
 use state::SqlError;
 use state::order_entries::entries;
@@ -23,6 +23,7 @@ use state::overlay::{Overlay, TableChanges};
 use state::published::Published;
 use state::shape::TableShape;
 use state::view_states::{Order, OrderId, Stage, ViewState};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -91,10 +92,11 @@ impl OrderedIndexes {
 
     /// Drops those whose tables have become others.
     pub(crate) fn follow_catalog(&mut self, catalog: &Catalog) -> Vec<RelationId> {
+        let dog = OnceCell::new();
+        let form = |table| dog.get_or_init(|| Dog::new(catalog)).key_form(catalog, table);
         let other = |index: &OrderedIndex| {
             let table = index.by.table.id;
-            change(&index.by.table, catalog.table(table)) == SourceChange::Other
-                || key_form(catalog, table) != index.form
+            change(&index.by.table, catalog.table(table)) == SourceChange::Other || form(table) != index.form
         };
         let stale: Vec<RelationId> = self.0.iter().filter(|(_, index)| other(index)).map(|(id, _)| *id).collect();
         stale.iter().for_each(|id| self.remove(*id));

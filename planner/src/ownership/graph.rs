@@ -6,7 +6,6 @@
 use crate::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Table};
 use repr::{ColumnIndex, IndexId, RelationId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// A step of ownership or access: one annotated foreign key, seen from the table whose rows gain holders through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,9 +114,22 @@ impl Dog {
         self.subjects.iter().copied()
     }
 
-    /// `key_form`, in the catalog that this was read from.
+    /// Ordered only for impersonal tables without any foreign-key path to a data-subject table; a view has no stored keys.
+    /// `catalog` is the one that this was read from.
     pub fn key_form(&self, catalog: &Catalog, table: RelationId) -> KeyForm {
-        form(catalog, table, self.is_personal(table))
+        if self.is_personal(table) || catalog.table(table).is_some_and(|table| !table.is_stored()) {
+            return KeyForm::Hashed;
+        }
+        let mut seen = BTreeSet::from([table]);
+        let mut frontier = vec![table];
+        while let Some(next) = frontier.pop() {
+            if self.is_subject(next) {
+                return KeyForm::Hashed;
+            }
+            let keys = catalog.table(next).map(|table| table.foreign_keys.as_slice()).unwrap_or_default();
+            frontier.extend(keys.iter().map(|key| key.target).filter(|target| seen.insert(*target)));
+        }
+        KeyForm::Ordered
     }
 
     /// Whether a table's rows are people.
@@ -237,31 +249,7 @@ pub enum KeyForm {
     Ordered,
 }
 
-/// Ordered only for impersonal tables without any foreign-key path to a data-subject table; a view has no stored keys.
-///
-/// Of many tables a `Dog` says it faster.
+/// Of one table; of several a `Dog` is asked.
 pub fn key_form(catalog: &Catalog, table: RelationId) -> KeyForm {
-    let is_owned = |key: &ForeignKey| key.target == table && key.annotation == Some(EdgeKind::Owns);
-    let owns = |other: &Arc<Table>| other.foreign_keys.iter().any(is_owned);
-    let is_personal = catalog.table(table).is_some_and(|own| {
-        let owners = own.foreign_keys.iter().any(|key| key.annotation == Some(EdgeKind::OwnedBy));
-        own.data_subject || owners || catalog.stored_tables().any(owns)
-    });
-    form(catalog, table, is_personal)
-}
-
-fn form(catalog: &Catalog, table: RelationId, is_personal: bool) -> KeyForm {
-    if is_personal || catalog.table(table).is_some_and(|table| !table.is_stored()) {
-        return KeyForm::Hashed;
-    }
-    let mut seen = BTreeSet::from([table]);
-    let mut frontier = vec![table];
-    while let Some(next) = frontier.pop() {
-        let Some(found) = catalog.table(next) else { continue };
-        if found.is_stored() && found.data_subject {
-            return KeyForm::Hashed;
-        }
-        frontier.extend(found.foreign_keys.iter().map(|key| key.target).filter(|target| seen.insert(*target)));
-    }
-    KeyForm::Ordered
+    Dog::new(catalog).key_form(catalog, table)
 }

@@ -30,6 +30,10 @@ pub(super) fn refuse_junk(tokens: &[TokenWithSpan], lines: &Lines<'_>) -> Result
 
 /// The tokens with the strings that are one as one.
 pub(super) fn joined(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let strings = tokens.iter().filter(|token| matches!(token.token, Token::SingleQuotedString(_)));
+    if strings.count() < 2 {
+        return tokens;
+    }
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     for token in tokens {
         poll::step_or_unwind();

@@ -37,27 +37,41 @@ pub(crate) fn is_nothing(expr: &Expr) -> bool {
 
 /// The tokens with all such lists in the form above.
 pub(super) fn written_out(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 1);
-    // Whether SELECT was read last and begins a query; behind a query's AS it is a label.
-    let (mut begins, mut is_label, mut in_query) = (false, false, false);
-    for token in tokens.into_iter().chain(std::iter::once(TokenWithSpan::new_eof())) {
-        if begins && ends_list(&token.token) {
+    let empty = empty_lists(&tokens);
+    if empty.is_empty() {
+        return tokens;
+    }
+    let mut written = Vec::with_capacity(tokens.len() + empty.len());
+    let mut empty = empty.into_iter().peekable();
+    for (at, token) in tokens.into_iter().enumerate() {
+        // It stands where SELECT does, so that texts are cut behind that.
+        let span = token.span;
+        written.push(token);
+        if empty.next_if_eq(&at).is_some() {
             let word = Word { value: NOTHING.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword };
-            // It stands where SELECT does, so that texts are cut behind that.
-            let span = written.iter().rfind(|token| !is_blank(token)).map_or(token.span, |select| select.span);
             written.push(TokenWithSpan { token: Token::Word(word), span });
-        }
-        if !is_blank(&token) {
-            let goes_on = begins && is_keyword(&token.token, &[Keyword::ALL]);
-            begins = goes_on || is_keyword(&token.token, &[Keyword::SELECT]) && !is_label;
-            in_query |= begins;
-            is_label = token.token == Token::Period || in_query && is_keyword(&token.token, &[Keyword::AS]);
-        }
-        if token.token != Token::EOF {
-            written.push(token);
         }
     }
     written
+}
+
+/// Where they follow: SELECT, or the ALL behind it.
+fn empty_lists(tokens: &[TokenWithSpan]) -> Vec<usize> {
+    let mut empty = Vec::new();
+    // Where SELECT was read last, if it begins a query; behind a query's AS it is a label.
+    let (mut begun, mut is_label, mut in_query) = (None, false, false);
+    for (at, token) in tokens.iter().enumerate().filter(|(_, token)| !is_blank(token)) {
+        if ends_list(&token.token) {
+            empty.extend(begun);
+        }
+        let goes_on = begun.is_some() && is_keyword(&token.token, &[Keyword::ALL]);
+        let begins = goes_on || is_keyword(&token.token, &[Keyword::SELECT]) && !is_label;
+        begun = begins.then_some(at);
+        in_query |= begins;
+        is_label = token.token == Token::Period || in_query && is_keyword(&token.token, &[Keyword::AS]);
+    }
+    empty.extend(begun);
+    empty
 }
 
 fn is_keyword(token: &Token, keywords: &[Keyword]) -> bool {
@@ -65,5 +79,5 @@ fn is_keyword(token: &Token, keywords: &[Keyword]) -> bool {
 }
 
 fn ends_list(token: &Token) -> bool {
-    matches!(token, Token::EOF | Token::RParen | Token::SemiColon) || is_keyword(token, &AFTER_LIST)
+    matches!(token, Token::RParen | Token::SemiColon) || is_keyword(token, &AFTER_LIST)
 }

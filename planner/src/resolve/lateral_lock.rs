@@ -9,6 +9,7 @@
 //! The drivers are those rows alone that the conditions over them let through: no row is locked for others.
 
 use super::build::true_literal;
+use super::group_by::is_without_equality;
 use super::levels::{Step, expr_levels, has_subquery, outer_references, rewrite_expr, rewrite_hir};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -80,7 +81,7 @@ impl Resolver<'_> {
         let [Some(left)] = self.row_locks.lefts.as_slice() else { return Ok(None) };
         let left = left.clone();
         let Some(drivers) = drivers(&mut resolved) else { return Ok(None) };
-        let has_no_equality = |driver: &usize| left.types[*driver].scalar == ScalarType::Json;
+        let has_no_equality = |driver: &usize| is_without_equality(&left.types[*driver].scalar);
         let bounds = || [&resolved.limit, &resolved.offset].into_iter().flatten();
         if drivers.iter().any(has_no_equality) || bounds().any(has_subquery) {
             return Ok(None);
@@ -152,8 +153,10 @@ impl Resolver<'_> {
                 over_left
             };
             let over_left: Vec<HirExpr> = predicates.iter().filter(is_over_left).cloned().collect();
-            let (number, narrowed) = (lock.number, LateralLock { left: lock.left.clone().filter(over_left), ..lock });
-            if let Some(Some(locking)) = self.row_locks.subqueries.get_mut(number) {
+            let found = self.row_locks.subqueries.get_mut(lock.number).filter(|_| !over_left.is_empty());
+            if let Some(Some(locking)) = found {
+                let LateralLock { number, left, drivers, right, bounds } = lock;
+                let narrowed = LateralLock { number, left: left.filter(over_left), drivers, right, bounds };
                 locking.query.relation = narrowed.relation();
             }
         }
