@@ -243,6 +243,11 @@ fn without_only(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
+/// The place of the first token behind a place that is no blank.
+fn next_visible(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    (at + 1..tokens.len()).find(|&place| !is_blank(&tokens[place]))
+}
+
 fn is_blank(token: &TokenWithSpan) -> bool {
     matches!(
         token.token,

@@ -6,8 +6,7 @@
 use super::grammar::is_word;
 use super::is_blank;
 use crate::parse::dialect;
-use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// The tokens without such clauses.
 pub(super) fn taken_out(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
@@ -56,10 +55,9 @@ fn as_name(key: &[TokenWithSpan]) -> Option<TokenWithSpan> {
     if first == last && matches!(key[first].token, Token::Word(_)) {
         return Some(key[first].clone());
     }
-    let value = key[first..=last].iter().map(|token| token.token.to_string()).collect();
+    let value: String = key[first..=last].iter().map(|token| token.token.to_string()).collect();
     let span = sqlparser::tokenizer::Span { start: key[first].span.start, end: key[last].span.end };
-    let word = Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword };
-    Some(TokenWithSpan { token: Token::Word(word), span })
+    Some(TokenWithSpan { token: Token::make_word(&value, Some('"')), span })
 }
 
 /// What stands between the parenthesis that ends the columns, with which this text begins but for blanks, and DO.

@@ -8,9 +8,9 @@
 
 use super::grammar::is_word;
 use super::is_blank;
+use repr::poll;
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident};
-use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 const CALL: &str = "current of";
 
@@ -38,9 +38,11 @@ pub(super) fn rewritten(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             continue;
         }
         let (start, end) = (tokens[found].span, tokens[cursor].span);
-        let word = Word { value: CALL.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword };
         let call = [
-            TokenWithSpan { token: Token::Word(word), span: Span { end: tokens[of].span.end, ..start } },
+            TokenWithSpan {
+                token: Token::make_word(CALL, Some('"')),
+                span: Span { end: tokens[of].span.end, ..start },
+            },
             TokenWithSpan { token: Token::LParen, span: end },
             tokens[cursor].clone(),
             TokenWithSpan { token: Token::RParen, span: end },
@@ -54,6 +56,7 @@ pub(super) fn rewritten(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 fn writes(tokens: &[TokenWithSpan]) -> bool {
     let mut depth = 0_usize;
     for token in tokens.iter().rev() {
+        poll::step_or_unwind();
         match token.token {
             Token::RParen => depth += 1,
             Token::LParen if depth == 0 => return false,

@@ -7,12 +7,12 @@
 //! `of` is the other half. No name that is written has such a character.
 
 use super::grammar::is_word;
-use super::is_blank;
+use super::{is_blank, next_visible};
 use crate::scalar::FrameExclusion;
 use repr::poll;
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 const MARK: char = '\0';
 /// Each exclusion's words, and what it is.
@@ -100,9 +100,9 @@ fn clause(tokens: &[TokenWithSpan], at: usize) -> Option<Clause> {
 fn name_the_window(tokens: &mut Vec<TokenWithSpan>, open: usize, words: &[&str]) {
     let named = |refined: &str| {
         let value = format!("{MARK}{}{MARK}{refined}", words.join(" "));
-        Token::Word(Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword })
+        Token::make_word(&value, Some('"'))
     };
-    let first = (open + 1..tokens.len()).find(|&place| !is_blank(&tokens[place]));
+    let first = next_visible(tokens, open);
     if let Some(place) = first
         && let Token::Word(word) = &tokens[place].token
         && word.keyword == Keyword::NoKeyword

@@ -9,12 +9,12 @@
 //! ROLLUP and CUBE are read as calls there. `distinct` and `nested` are the other half.
 
 use super::grammar::is_word;
-use super::is_blank;
+use super::{is_blank, next_visible};
 use crate::error::PlanError;
 use repr::poll;
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 const DISTINCT: &str = "\0DISTINCT";
 const SETS: &str = "\0SETS";
@@ -145,8 +145,7 @@ fn held(before: &[TokenWithSpan]) -> Holds {
 }
 
 fn named(name: &str, token: &TokenWithSpan) -> TokenWithSpan {
-    let word = Word { value: name.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword };
-    TokenWithSpan { token: Token::Word(word), span: token.span }
+    TokenWithSpan { token: Token::make_word(name, Some('"')), span: token.span }
 }
 
 fn last(tokens: &[TokenWithSpan]) -> Option<&Token> {
@@ -176,12 +175,12 @@ fn follows(tokens: &[TokenWithSpan], words: &[&str]) -> bool {
 
 /// The token behind one, and its place.
 fn after(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, Token)> {
-    let place = (at + 1..tokens.len()).find(|&place| !is_blank(&tokens[place]))?;
+    let place = next_visible(tokens, at)?;
     Some((place, tokens[place].token.clone()))
 }
 
 fn next(tokens: &[TokenWithSpan], at: usize) -> Option<&TokenWithSpan> {
-    tokens[at + 1..].iter().find(|token| !is_blank(token))
+    next_visible(tokens, at).map(|place| &tokens[place])
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@
 //! ```
 
 use super::grammar::is_word;
-use super::is_blank;
+use super::next_visible;
 use repr::poll;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 const MARK: char = '\0';
 
@@ -38,14 +38,14 @@ pub(super) fn rewritten(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 Token::Word(word) => word.value.to_lowercase(),
                 _ => String::new(),
             };
-            let word = Word { value: format!("{MARK}{value}"), quote_style: Some('"'), keyword: Keyword::NoKeyword };
+            let word = Token::make_word(&format!("{MARK}{value}"), Some('"'));
             let end = tokens[name].span.end;
             // A query's text is cut out by where its last token ends.
             tokens[close].span.end = end;
             let span = tokens[open].span;
             tokens.drain(close + 1..=name);
             tokens.insert(open + 1, TokenWithSpan { token: Token::Comma, span });
-            tokens.insert(open + 1, TokenWithSpan { token: Token::Word(word), span });
+            tokens.insert(open + 1, TokenWithSpan { token: word, span });
         }
         at += 1;
     }
@@ -54,7 +54,7 @@ pub(super) fn rewritten(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 
 /// Of `USING (columns) AS name`: the parentheses and the name.
 fn named(tokens: &[TokenWithSpan], using: usize) -> Option<(usize, usize, usize)> {
-    let next = |at: usize| (at + 1..tokens.len()).find(|&place| !is_blank(&tokens[place]));
+    let next = |at| next_visible(tokens, at);
     let open = next(using).filter(|&place| tokens[place].token == Token::LParen)?;
     let mut close = open;
     loop {

@@ -9,7 +9,7 @@
 use super::is_blank;
 use sqlparser::ast::Expr;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// No name has such a character.
 const NOTHING: &str = "\0";
@@ -48,8 +48,7 @@ pub(super) fn written_out(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let span = token.span;
         written.push(token);
         if empty.next_if_eq(&at).is_some() {
-            let word = Word { value: NOTHING.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword };
-            written.push(TokenWithSpan { token: Token::Word(word), span });
+            written.push(TokenWithSpan { token: Token::make_word(NOTHING, Some('"')), span });
         }
     }
     written

@@ -10,8 +10,7 @@ use super::grammar::is_word;
 use super::is_blank;
 use repr::poll;
 use sqlparser::ast::{AccessExpr, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart};
-use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 /// What is called; PostgreSQL has no column of that name whose name goes on with a parenthesis.
 const CALL: &str = "[]";
@@ -48,8 +47,7 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         out.extend_from_slice(&tokens[copied..from]);
         let (start, close) = (Span { end: first.span.end, ..first.span }, last.span);
         out.push(TokenWithSpan { token: Token::Period, span: start });
-        let word = Word { value: CALL.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword };
-        out.push(TokenWithSpan { token: Token::Word(word), span: start });
+        out.push(TokenWithSpan { token: Token::make_word(CALL, Some('"')), span: start });
         out.push(TokenWithSpan { token: Token::LParen, span: start });
         out.push(first.clone());
         out.extend_from_slice(&tokens[from..to]);

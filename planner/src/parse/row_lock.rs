@@ -13,7 +13,7 @@ use crate::error::PlanError;
 use crate::hir::LockStrength;
 use sqlparser::ast::{Ident, LockClause, LockType};
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 /// The strength of a clause, and the tables that it names; none are all.
 pub(crate) fn read(clause: &LockClause) -> (LockStrength, Vec<&Ident>) {
@@ -127,11 +127,7 @@ impl WrittenTokens {
             LockStrength::Share | LockStrength::KeyShare => "SHARE",
         }));
         word(Token::make_keyword("OF"));
-        let token = Token::Word(Word {
-            value: strength.words().to_owned(),
-            quote_style: Some('"'),
-            keyword: Keyword::NoKeyword,
-        });
+        let token = Token::make_word(strength.words(), Some('"'));
         self.push(TokenWithSpan { token, span: last }, true);
         if let [of, names @ ..] = rest
             && keyword(of) == Some(Keyword::OF)

@@ -11,7 +11,7 @@ use super::grammar::is_reserved;
 use super::is_blank;
 use sqlparser::ast::{AccessExpr, Expr, Ident};
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 use std::borrow::Cow;
 
 /// No name has such a character.
@@ -54,8 +54,7 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         };
         let start = written[open].span.start;
         let span = Span { start, ..token.span };
-        let word = Word { value: STAR.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword };
-        written.push(TokenWithSpan { token: Token::Word(word), span });
+        written.push(TokenWithSpan { token: Token::make_word(STAR, Some('"')), span });
     }
     written
 }

@@ -7,12 +7,11 @@
 //! `Sample::of` is the other half.
 
 use super::grammar::is_word;
-use super::is_blank;
+use super::next_visible;
 use crate::error::PlanError;
 use repr::poll;
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, TableSample};
-use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 const MARK: char = '\0';
 const REPEATABLE: &str = "\0REPEATABLE";
@@ -96,11 +95,11 @@ fn clause(tokens: &[TokenWithSpan], at: usize) -> Option<Clause> {
     if !is_word(&tokens[at], "TABLESAMPLE") {
         return None;
     }
-    let method = next(tokens, at)?;
-    let (Token::Word(_), open) = (&tokens[method].token, next(tokens, method)?) else { return None };
+    let method = next_visible(tokens, at)?;
+    let (Token::Word(_), open) = (&tokens[method].token, next_visible(tokens, method)?) else { return None };
     let close = closing(tokens, open)?;
-    let seed = next(tokens, close).filter(|&place| is_word(&tokens[place], "REPEATABLE")).and_then(|word| {
-        let open = next(tokens, word)?;
+    let seed = next_visible(tokens, close).filter(|&place| is_word(&tokens[place], "REPEATABLE")).and_then(|word| {
+        let open = next_visible(tokens, word)?;
         Some((open, closing(tokens, open)?))
     });
     let end = seed.map_or(close, |(_, close)| close) + 1;
@@ -110,9 +109,7 @@ fn clause(tokens: &[TokenWithSpan], at: usize) -> Option<Clause> {
 impl Clause {
     fn write(self, tokens: &[TokenWithSpan], at: usize, written: &mut Vec<TokenWithSpan>) {
         let like = |token: Token, place: usize| TokenWithSpan { token, span: tokens[place].span };
-        let named = |value: String, place: usize| {
-            like(Token::Word(Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword }), place)
-        };
+        let named = |value: String, place: usize| like(Token::make_word(&value, Some('"')), place);
         let method = match &tokens[self.method].token {
             Token::Word(word) if word.quote_style.is_some() => word.value.clone(),
             Token::Word(word) => word.value.to_lowercase(),
@@ -124,7 +121,7 @@ impl Clause {
         written.push(named(format!("{MARK}{method}"), self.method));
         written.extend_from_slice(&tokens[open..close]);
         if let Some((seed_open, seed_close)) = self.seed {
-            if next(tokens, open) != Some(close) {
+            if next_visible(tokens, open) != Some(close) {
                 written.push(like(Token::Comma, close));
             }
             written.push(named(REPEATABLE.to_owned(), seed_open));
@@ -133,7 +130,7 @@ impl Clause {
         let last = self.end - 1;
         written.push(like(Token::RParen, last));
         written.push(like(Token::RParen, last));
-        if next(tokens, last).is_some_and(|place| is_word(&tokens[place], "OFFSET")) {
+        if next_visible(tokens, last).is_some_and(|place| is_word(&tokens[place], "OFFSET")) {
             written.push(like(Token::make_keyword("WHERE"), last));
             written.push(like(Token::make_keyword("TRUE"), last));
         }
@@ -155,10 +152,6 @@ fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
         }
         depth == 0
     })
-}
-
-fn next(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
-    (at + 1..tokens.len()).find(|&place| !is_blank(&tokens[place]))
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@
 //! ```
 
 use super::grammar::{Lines, is_word};
-use super::is_blank;
+use super::next_visible;
 use crate::error::PlanError;
 use repr::poll;
-use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 /// The tokens with all such names and strings as what they stand for.
 ///
@@ -42,7 +41,7 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>, lines: &Lines<'_>) -> Result
         let token = match name {
             Some(name) => {
                 let value = decoded(name, character).map_err(|error| error.at(place()))?;
-                Token::Word(Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword })
+                Token::make_word(&value, Some('"'))
             }
             None => {
                 let text = lines.slice(tokens[at].span.start, tokens[at].span.end);
@@ -70,7 +69,7 @@ fn name_at(tokens: &[TokenWithSpan], at: usize) -> Option<&str> {
 
 /// UESCAPE's text, and the token that it is.
 fn escape_behind(tokens: &[TokenWithSpan], at: usize) -> Option<(&str, usize)> {
-    let next = |at: usize| (at + 1..tokens.len()).find(|&place| !is_blank(&tokens[place]));
+    let next = |at| next_visible(tokens, at);
     let text = next(next(at).filter(|&place| is_word(&tokens[place], "UESCAPE"))?)?;
     match &tokens[text].token {
         Token::SingleQuotedString(escape) => Some((escape, text)),
