@@ -277,8 +277,8 @@ impl Handler<'_> {
         run: Run,
     ) -> Result<(), Stop> {
         // Of FETCH the client was told that it gives no rows.
-        if self.session.fetch_of_portal(prepared).is_some_and(|fetch| fetch.is_move)
-            && let Some(tag) = self.fetch_from_portal(prepared).await?
+        if let Some(fetch) = self.session.fetch_of_portal(prepared).filter(|fetch| fetch.is_move)
+            && let Some(tag) = self.fetch_from_portal(&fetch).await?
         {
             return Ok(self.feed_complete(&tag)?);
         }

@@ -8,18 +8,18 @@ use super::{Handler, Stop};
 use crate::encode::row_description;
 use crate::types::{Format, Formats};
 use engine::SqlError;
-use engine::protocol::{PortalFetch, Prepared, Response, RowStream};
+use engine::protocol::{PortalFetch, Response, RowStream};
 
 impl Handler<'_> {
-    /// FETCH or MOVE, if it is of a portal of the protocol's: its command tag.
-    pub(super) async fn fetch_from_portal(&mut self, prepared: &Prepared) -> Result<Option<String>, Stop> {
-        let Some(fetch) = self.session.fetch_of_portal(prepared).filter(|fetch| !fetch.portal.is_empty()) else {
+    /// The command tag of FETCH or MOVE, if what it names is a portal of the protocol's.
+    pub(super) async fn fetch_from_portal(&mut self, fetch: &PortalFetch<'_>) -> Result<Option<String>, Stop> {
+        if fetch.portal.is_empty() {
             return Ok(None);
-        };
+        }
         // Out of the map meanwhile: an error leaves no half-read portal behind.
         let Some(mut portal) = self.portals.remove(fetch.portal) else { return Ok(None) };
         self.session.refuse_failed_block()?;
-        let rows = self.take_rows(&mut portal, &fetch).await?;
+        let rows = self.take_rows(&mut portal, fetch).await?;
         self.portals.insert(fetch.portal, portal)?;
         Ok(Some(format!("{} {rows}", if fetch.is_move { "MOVE" } else { "FETCH" })))
     }

@@ -95,7 +95,9 @@ impl Handler<'_> {
         more: bool,
         run: Run,
     ) -> Result<Ran, Stop> {
-        if let Some(tag) = self.fetch_from_portal(prepared).await? {
+        if let Some(fetch) = self.session.fetch_of_portal(prepared)
+            && let Some(tag) = self.fetch_from_portal(&fetch).await?
+        {
             return Ok(Ran::Through(Some(tag)));
         }
         let response = self.execute_run(prepared, parameters, more, run)?;
