@@ -11,6 +11,7 @@
 use super::build::true_literal;
 use super::group_by::is_without_equality;
 use super::levels::{Step, expr_levels, has_subquery, outer_references, rewrite_expr, rewrite_hir};
+use super::returned::returned_to;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirQuery, JoinKind, LockGroups, LockingQuery, OutputColumn};
@@ -32,9 +33,13 @@ pub(super) struct LateralLock {
 }
 
 impl LateralLock {
-    fn relation(&self) -> Hir {
+    /// What is run before the statement, with the WITH queries that it reads.
+    fn relation(&self, resolver: &Resolver<'_>) -> Hir {
         let drivers = self.left.clone().project(self.drivers.clone()).distinct();
-        drivers.join(self.right.clone(), JoinKind::Inner, true_literal(), true).map(self.bounds.clone())
+        let joined = drivers.join(self.right.clone(), JoinKind::Inner, true_literal(), true);
+        let mut relation = joined.map(self.bounds.clone());
+        resolver.under_definitions(&mut relation);
+        relation
     }
 
     fn place(&self, index: usize) -> usize {
@@ -83,7 +88,8 @@ impl Resolver<'_> {
         let Some(drivers) = drivers(&mut resolved) else { return Ok(None) };
         let has_no_equality = |driver: &usize| is_without_equality(&left.types[*driver].scalar);
         let bounds = || [&resolved.limit, &resolved.offset].into_iter().flatten();
-        if drivers.iter().any(has_no_equality) || bounds().any(has_subquery) {
+        let after_write = !returned_to(&left).is_empty();
+        if after_write || drivers.iter().any(has_no_equality) || bounds().any(has_subquery) {
             return Ok(None);
         }
         let HirQuery { mut relation, order_by, limit, offset, project, locks, .. } = resolved;
@@ -103,7 +109,7 @@ impl Resolver<'_> {
             bounds.push(Typed::new(bound, ScalarType::Int8));
         }
         (lock.right, lock.bounds) = (relation, bounds);
-        let relation = lock.relation();
+        let relation = lock.relation(self);
         let (width, behind) = (groups.drivers, relation.arity() - lock.bounds.len());
         let ascending = (0..width).map(|column| Order { column, descending: false, nulls_first: false, tie: false });
         let ordered = order_by.into_iter().map(|order| Order { column: width + order.column, ..order });
@@ -153,11 +159,13 @@ impl Resolver<'_> {
                 over_left
             };
             let over_left: Vec<HirExpr> = predicates.iter().filter(is_over_left).cloned().collect();
-            let found = self.row_locks.subqueries.get_mut(lock.number).filter(|_| !over_left.is_empty());
-            if let Some(Some(locking)) = found {
-                let LateralLock { number, left, drivers, right, bounds } = lock;
-                let narrowed = LateralLock { number, left: left.filter(over_left), drivers, right, bounds };
-                locking.query.relation = narrowed.relation();
+            if over_left.is_empty() {
+                continue;
+            }
+            let LateralLock { number, left, drivers, right, bounds } = lock;
+            let relation = LateralLock { number, left: left.filter(over_left), drivers, right, bounds }.relation(self);
+            if let Some(Some(locking)) = self.row_locks.subqueries.get_mut(number) {
+                locking.query.relation = relation;
             }
         }
     }

@@ -151,7 +151,6 @@ impl Resolver<'_> {
         outer_references(&mut resolved.relation, &mut |_, _| correlated = true);
         if correlated {
             if returned_to(&resolved.relation).is_empty() {
-                self.under_definitions(&mut resolved.relation);
                 let columns = resolved.columns.clone();
                 if let Some(given) = self.locked_beside(resolved, &columns)? {
                     return Ok((given, columns));

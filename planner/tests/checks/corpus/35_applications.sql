@@ -87,3 +87,7 @@ select 'a'
   '';
 insert into app_counted(id) select length('ab'
 'cd');
+
+-- The rows beside it may be those of a WITH query.
+with free as (select q.id, greatest(0, q.n - 1) as n from app_queues q where not paused) select f.id, r.id from free f cross join lateral (select * from app_runs r where r.queue = f.id order by r.id limit least(2, f.n) for update skip locked) r where f.id < 5 order by 1, 2;
+with free as (select q.id, q.n from app_queues q), named as (select id, n from free where n > 1) select f.id, r.id from named f join free g on g.id = f.id cross join lateral (select r.id from app_runs r join free h on h.id = r.queue where r.queue = f.id order by r.id limit g.n for update of r) r order by 1, 2;
