@@ -1,10 +1,11 @@
 //! The engine's door: open a data folder, connect sessions, stop.
 
 use crate::housekeeping::Housekeeping;
+use crate::password::PasswordVerifier;
 use crate::session::{ConnectOptions, Session};
 use crate::templates::Templates;
-use state::SqlError;
 use state::config::Config;
+use state::{SqlError, clock};
 use std::sync::Arc;
 use transactions::database::{Database, tell_operator};
 
@@ -26,6 +27,27 @@ impl Engine {
     /// Opens a session for an authenticated login.
     pub fn connect(&self, options: ConnectOptions) -> Result<Session, SqlError> {
         Session::connect(&self.database, &self.templates, options)
+    }
+
+    /// What a login's password is checked against, by its name; none if it has none, or no more. The first role's is in the
+    /// catalog once it was changed.
+    pub fn password_of(&self, login: &str) -> Option<PasswordVerifier> {
+        let published = self.database.published.load();
+        let catalog = published.catalog();
+        let role = catalog.role_by_name(login)?;
+        let terms = catalog.login_terms(role)?;
+        if terms.valid_until.is_some_and(|until| until <= clock::now_micros()) {
+            return None;
+        }
+        PasswordVerifier::parse(terms.verifier.as_deref()?)
+    }
+
+    /// Whether first start's password counts for the first role no more: it has another, or its time is over.
+    pub fn first_password_ended(&self) -> bool {
+        let published = self.database.published.load();
+        published.catalog().first_login.as_ref().is_some_and(|terms| {
+            terms.verifier.is_some() || terms.valid_until.is_some_and(|until| until <= clock::now_micros())
+        })
     }
 
     /// Whether a write has failed for good, and would not if the folder was opened anew now: whoever serves it should.

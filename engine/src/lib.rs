@@ -7,6 +7,7 @@ pub mod check;
 mod engine;
 mod graph;
 mod housekeeping;
+mod password;
 pub mod protocol;
 mod response;
 pub mod session;
@@ -14,6 +15,7 @@ mod system;
 mod templates;
 
 pub use engine::Engine;
+pub use password::PasswordVerifier;
 pub use state::{SqlError, answer, config};
 pub use storage::Mode;
 pub use storage::audit::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};

@@ -24,6 +24,7 @@ pub mod plan;
 mod positioned;
 mod prepared;
 pub mod result_columns;
+pub mod roles;
 mod statement;
 pub mod statement_shapes;
 pub mod statements;
@@ -54,6 +55,7 @@ use planner::scalar::table_func::GivenRows;
 use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
+use roles::Login;
 use state::account::Account;
 use state::activity::Owner;
 use state::cancel::CancelFlag;
@@ -88,7 +90,9 @@ pub struct Session {
 
 /// Who is served, and what it was told and will be.
 struct Client {
-    user: Arc<str>,
+    login: Login,
+    /// It was a person's own login, and they are forgotten.
+    is_forgotten: bool,
     database: Arc<str>,
     database_id: DatabaseId,
     backend: i32,
@@ -209,9 +213,17 @@ impl Session {
         let backend = database.next_backend();
         let database_id = databases::open(database, &name, &options.user, options.any_database)?;
         let notices = databases::start(database, database_id, &options, &mut state.settings)?;
+        let role = database.published.load().catalog().role_of_login(&options.user);
+        let login = Login { role, name: options.user.as_str().into() };
+        login.check_opening(database, &name, database_id)?;
+        login.check_person(database)?;
+        if let Some(role) = state.settings.get("role").map(str::to_owned) {
+            login.check_setting("role", Some(&role), &state.settings, database.published.load().catalog())?;
+        }
         let owner = Owner { user: options.user.into(), database: name.into(), database_id };
         let client = Client {
-            user: owner.user.clone(),
+            login,
+            is_forgotten: false,
             database: owner.database.clone(),
             database_id,
             backend,
@@ -644,26 +656,32 @@ impl Session {
     }
 
     pub(super) fn eval_context(&self, params: Arc<[Datum]>, catalog: &Arc<Catalog>) -> EvalContext {
-        let started = self.transaction_moment();
         EvalContext {
             params,
             given: GivenRows::default(),
             lists: CastLists::default(),
-            environment: Arc::new(StatementEnvironment {
-                database: self.database.clone(),
-                state: self.state.clone(),
-                catalog: self.own(catalog),
-                started: Started { transaction: started, statement: self.statement.started },
-                client: ClientNames {
-                    user: self.client.user.clone(),
-                    database: self.client.database.clone(),
-                    database_id: self.client.database_id,
-                    backend: self.client.backend,
-                },
-                account: self.control.account.clone(),
-                modes: self.modes(),
-                acting: self.acting(),
-            }),
+            environment: Arc::new(self.environment(catalog)),
+        }
+    }
+
+    fn environment(&self, catalog: &Arc<Catalog>) -> StatementEnvironment {
+        let started = self.transaction_moment();
+        StatementEnvironment {
+            database: self.database.clone(),
+            state: self.state.clone(),
+            catalog: self.own(catalog),
+            started: Started { transaction: started, statement: self.statement.started },
+            client: ClientNames {
+                login: self.client.login.clone(),
+                actor: self.actor(catalog),
+                database: self.client.database.clone(),
+                database_id: self.client.database_id,
+                backend: self.client.backend,
+            },
+            account: self.control.account.clone(),
+            modes: self.modes(),
+            acting: self.acting(),
+            own: None,
         }
     }
 

@@ -3,14 +3,22 @@
 //! An immutable value behind an `Arc`; DDL makes a new one with `version` + 1. It stands in the commit
 //! order like data, so a plan is valid for exactly the version it was made against. Pure: no storage.
 
+mod actor;
 mod declaration;
 mod namespace;
+mod policy;
+mod rights;
+mod role;
 mod search_path;
 mod start_settings;
 mod temporary;
 
+pub use actor::Actor;
 pub use declaration::{IndexColumn, IndexDeclaration, IndexMethod, IndexPredicate};
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
+pub use policy::{Policy, PolicyCommand, RowSecurity};
+pub use rights::{Acl, AclItem, DefaultAcl, ObjectClass, Privilege, Privileges, REQUESTS, Revoked, Rights};
+pub use role::{CONTROLLER, LoginTerms, Membership, PREDEFINED, Person, Role, RoleAttributes, RoleId, RoleKind};
 pub use search_path::{Class, Qualifier, Scope, SearchPath};
 pub use start_settings::{StartScope, StartSettings};
 pub use temporary::TemporaryObjects;
@@ -56,6 +64,15 @@ pub struct Catalog {
     /// What sessions start with.
     #[serde(default)]
     pub start_settings: Vec<StartSettings>,
+    /// The roles that were created.
+    #[serde(default)]
+    pub roles: BTreeMap<RoleId, Arc<Role>>,
+    /// How the first role logs in, where it has another password than first start gave it.
+    #[serde(default)]
+    pub first_login: Option<LoginTerms>,
+    /// Who owns what, and what was granted.
+    #[serde(default)]
+    pub rights: Arc<Rights>,
 }
 
 /// An annotation that waits for what it names.
@@ -396,6 +413,9 @@ impl Default for Catalog {
             comments: BTreeMap::new(),
             extensions: BTreeMap::new(),
             start_settings: Vec::new(),
+            roles: BTreeMap::new(),
+            first_login: None,
+            rights: Arc::default(),
         }
     }
 }

@@ -20,7 +20,8 @@ use crate::resolve::positioned::CursorTables;
 use crate::resolve::statement::{ExpressionUse, check_expression, resolve_arguments};
 use crate::resolve::view_query;
 use crate::resolve::{
-    GdprRequest, Resolved, SessionInfo, ViewUse, default_expression, next_value_expression, resolve_reads, row_checks,
+    GdprRequest, Needs, PolicyUse, Resolution, Resolved, SessionInfo, ViewUse, default_expression,
+    next_value_expression, resolve_reads, row_checks,
 };
 use crate::scalar::ScalarExpr;
 use crate::subscribe::{SubscribePlan, told, watched};
@@ -65,6 +66,10 @@ pub struct PlannedStatement {
     pub params: Vec<ScalarType>,
     /// Maintained views that it reads as relations.
     pub views: Vec<RelationId>,
+    /// What whoever runs it must be allowed.
+    pub needs: Needs,
+    /// Whether the plan is for the role alone that it was planned for.
+    pub of_role: bool,
 }
 
 /// What EXPLAIN shows.
@@ -135,18 +140,18 @@ pub fn plan_statement<'a>(
         MaintainedViews::Expand => ViewUse::Expand,
     };
     let Scope { catalog, path } = scope.into();
-    let session = SessionInfo { path: path.clone(), views };
-    let (resolved, params, views) = resolve_reads(parsed, catalog, &session, param_types)?;
+    let session = SessionInfo { path: path.clone(), views, policies: PolicyUse::Apply };
+    let Resolution { resolved, params, views, needs, of_role } = resolve_reads(parsed, catalog, &session, param_types)?;
     let params = params.into_iter().map(|column_type| column_type.scalar).collect();
     let mut planned = plan_resolved(resolved, catalog)?;
     if let Some(plan) = subscribe_plan(&mut planned).filter(|_| !views.is_empty()) {
         let session = SessionInfo { views: ViewUse::Expand, ..session };
-        let (resolved, _, _) = resolve_reads(parsed, catalog, &session, param_types)?;
-        let mut expanded = plan_resolved(resolved, catalog)?;
+        let found = resolve_reads(parsed, catalog, &session, param_types)?;
+        let mut expanded = plan_resolved(found.resolved, catalog)?;
         let expanded = subscribe_plan(&mut expanded).cloned();
         Arc::make_mut(plan).expanded = expanded;
     }
-    Ok(PlannedStatement { planned, params, views: views.into_iter().collect() })
+    Ok(PlannedStatement { planned, params, views: views.into_iter().collect(), needs, of_role })
 }
 
 /// SUBSCRIBE's plan, in whatever it stands.
@@ -311,8 +316,8 @@ pub fn plan_lifted<'a>(
     ranks_held: i64,
 ) -> Result<Option<Result<Lifted, String>>, PlanError> {
     let Scope { catalog, path } = scope.into();
-    let session = SessionInfo { path: path.clone(), ..SessionInfo::default() };
-    let (resolved, _, _) = resolve_reads(parsed, catalog, &session, param_types)?;
+    let session = SessionInfo { path: path.clone(), policies: PolicyUse::Apply, ..SessionInfo::default() };
+    let Resolution { resolved, .. } = resolve_reads(parsed, catalog, &session, param_types)?;
     let (Resolved::Query(query) | Resolved::Subscribe { query, .. }) = resolved else { return Ok(None) };
     lift(lower_query(&query, catalog)?, catalog, AbsentKeys::Computed, Some(ranks_held)).map(Some)
 }

@@ -430,6 +430,17 @@ pub struct RowChecksHir {
     pub checks: Vec<(String, HirExpr)>,
     /// Conditions of partial indexes.
     pub index_predicates: Vec<HirExpr>,
+    /// Conditions of policies.
+    pub policies: Vec<PolicyCheckHir>,
+}
+
+/// What a policy asks of a row that is made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyCheckHir {
+    /// The policy, if it is a restrictive one.
+    pub policy: Option<String>,
+    /// What must be true.
+    pub expr: HirExpr,
 }
 
 /// `plan::InsertPlan` before lowering.

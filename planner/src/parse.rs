@@ -16,6 +16,7 @@ mod explain_options;
 pub(crate) mod frame_exclusion;
 mod frame_offset;
 mod grammar;
+mod grant;
 pub(crate) mod grouping_sets;
 mod guarded;
 mod index;
@@ -29,7 +30,10 @@ pub(crate) mod no_columns;
 mod object;
 pub(crate) mod overriding;
 pub(crate) mod part;
+mod policy;
 mod recursion_clause;
+pub mod rights;
+mod role;
 mod routine;
 mod row_limit;
 pub(crate) mod row_lock;
@@ -178,8 +182,7 @@ impl Grammar<'_, '_> {
         if let Some(statement) = self.definition_statement()? {
             return Ok(statement);
         }
-        const QUERIES: [&str; 11] =
-            ["SELECT", "VALUES", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "ALTER", "GRANT", "REVOKE"];
+        const QUERIES: [&str; 7] = ["SELECT", "VALUES", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE"];
         let is_query = self.next_is(&Token::LParen) || QUERIES.iter().any(|word| self.word_is(0, word));
         if !is_query {
             return Err(self.unexpected());

@@ -522,6 +522,8 @@ pub struct RowChecks {
     pub checks: Vec<(String, ScalarExpr)>,
     /// Conditions of partial indexes: what they give is no matter here, but an error refuses.
     pub index_predicates: Vec<ScalarExpr>,
+    /// Conditions of policies: (the policy, if it is a restrictive one; expression); all but true refuses.
+    pub policies: Vec<(Option<String>, ScalarExpr)>,
 }
 
 /// INSERT.

@@ -38,9 +38,11 @@ mod merge;
 mod named;
 mod names;
 mod naming;
+mod needs;
 mod operator;
 mod outputs;
 mod part;
+mod policy;
 mod position;
 pub mod positioned;
 mod query;
@@ -54,6 +56,7 @@ mod select;
 mod set_operation;
 mod special_syntax;
 pub mod statement;
+mod subject;
 mod subquery;
 mod table_sample;
 mod ties;
@@ -70,10 +73,12 @@ mod write_subquery;
 pub(crate) use catalog_expr::shown_expression;
 pub use dml::row_checks;
 pub(crate) use dml::{default_expression, next_value_expression};
+pub use needs::Needs;
+pub use policy::violated as policy_violated;
 pub(crate) use returned::{returned_to, returned_to_write};
 pub(crate) use statement::check_expression;
-pub(crate) use statement::resolve_reads;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, resolve};
+pub(crate) use statement::{Resolution, resolve_reads};
 pub(crate) use view::{shown_definition, view_query};
 
 use crate::catalog::{Catalog, Scope, SearchPath};
@@ -94,6 +99,17 @@ pub struct SessionInfo {
     pub path: SearchPath,
     /// What a view in FROM becomes.
     pub views: ViewUse,
+    /// Whether policies hold.
+    pub policies: PolicyUse,
+}
+
+/// Whether policies hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyUse {
+    /// For the role that runs the statement.
+    Apply,
+    /// What definitions mean, and what views hold, is the same for all.
+    Ignore,
 }
 
 /// What becomes of a view in FROM.
@@ -110,7 +126,7 @@ pub enum ViewUse {
 /// Nobody's: as kept texts are read.
 impl Default for SessionInfo {
     fn default() -> Self {
-        SessionInfo { path: SearchPath::kept().clone(), views: ViewUse::Read }
+        SessionInfo { path: SearchPath::kept().clone(), views: ViewUse::Read, policies: PolicyUse::Ignore }
     }
 }
 
@@ -190,6 +206,14 @@ pub(crate) struct Resolver<'a> {
     nesting: Nesting,
     row_locks: RowLocks,
     views: ViewsUsed,
+    /// What whoever runs it must be allowed.
+    needs: Needs,
+    /// Whether what it becomes is for the role alone that runs it.
+    of_role: bool,
+    /// Whether policies keep rows from it.
+    bound: bool,
+    /// The tables in whose policies it stands.
+    under_policies_of: Vec<RelationId>,
     /// What the text names, if that is asked.
     trace: Option<Trace>,
     /// Whether expressions become what PostgreSQL shows of them, rather than what is planned best.
@@ -276,6 +300,10 @@ impl<'a> Resolver<'a> {
             nesting: Nesting::default(),
             row_locks: RowLocks::default(),
             views: ViewsUsed::default(),
+            needs: Needs::default(),
+            of_role: false,
+            bound: false,
+            under_policies_of: Vec::new(),
             trace: None,
             as_shown: false,
             keeps: session.path.is_of_kept_texts(),

@@ -14,7 +14,7 @@ use crate::decode::{AUTHENTICATION_BYTES_MAX, Body};
 use crate::error::{WireError, protocol_violation};
 use crate::failed_logins::{Attempt, FailedLogins, Told, TooMany};
 use crate::tls::write_new;
-use engine::SqlError;
+use engine::{Engine, PasswordVerifier, SqlError};
 use pgwire::api::auth::sasl::scram::{ScramSecret, ScramServerAuth, gen_salted_password};
 use pgwire::error::PgWireError;
 use pgwire::messages::PgWireBackendMessage;
@@ -46,6 +46,13 @@ struct Verifier {
     salt: Vec<u8>,
     stored_key: Vec<u8>,
     server_key: Vec<u8>,
+}
+
+impl From<PasswordVerifier> for Verifier {
+    fn from(found: PasswordVerifier) -> Self {
+        let PasswordVerifier { iterations, salt, stored_key, server_key } = found;
+        Verifier { iterations, salt, stored_key, server_key }
+    }
 }
 
 impl Logins {
@@ -133,9 +140,15 @@ impl Logins {
     }
 
     /// The user's verifier, or one that looks the same from outside and that no password meets.
-    fn verifier(&self, user: &str) -> io::Result<(ScramSecret, bool)> {
-        let (verifier, known) = match self.verifiers.get(user) {
-            Some(verifier) => (verifier.clone(), true),
+    fn verifier(&self, user: &str, engine: &Engine) -> io::Result<(ScramSecret, bool)> {
+        self.verifier_or(user, engine.password_of(user).map(Verifier::from), engine.first_password_ended())
+    }
+
+    /// `of_role`: what the catalog has. `first_ended`: first start's password counts no more.
+    fn verifier_or(&self, user: &str, of_role: Option<Verifier>, first_ended: bool) -> io::Result<(ScramSecret, bool)> {
+        let first = self.verifiers.get(user).filter(|_| !first_ended).cloned();
+        let (verifier, known) = match of_role.or(first) {
+            Some(verifier) => (verifier, true),
             None => {
                 let mut salt = gen_salted_password(&format!("user {user}"), &self.mock, 1);
                 salt.truncate(SALT_BYTES);
@@ -156,7 +169,7 @@ impl Logins {
 /// Runs the exchange to its end, until the deadline at the latest. `certificate_pem` is the server's certificate if the connection is encrypted.
 pub async fn authenticate(
     connection: &mut Connection,
-    logins: &Logins,
+    (logins, engine): (&Logins, &Engine),
     failed_logins: &FailedLogins,
     attempt: &Attempt,
     certificate_pem: Option<&[u8]>,
@@ -183,7 +196,7 @@ pub async fn authenticate(
     if (mechanism == MECHANISM_BINDING) != client_first.starts_with(b"p=") {
         return Err(malformed());
     }
-    let (secret, known) = logins.verifier(user)?;
+    let (secret, known) = logins.verifier(user, engine)?;
     let (server_first, exchange) =
         scram.on_client_first_message_with_secret(client_first, secret).map_err(|_| malformed())?;
     send(connection, Authentication::SASLContinue(server_first.into())).await?;
@@ -317,7 +330,7 @@ mod tests {
     #[test]
     fn an_unknown_user_has_a_steady_salt() {
         let logins = Logins { mock: [7; 32], verifiers: BTreeMap::new() };
-        let salt = |user: &str| match logins.verifier(user).expect("random") {
+        let salt = |user: &str| match logins.verifier_or(user, None, false).expect("random") {
             (ScramSecret::Verifier { salt, .. }, false) => salt,
             _ => panic!("not a mock verifier"),
         };

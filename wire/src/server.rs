@@ -318,8 +318,8 @@ async fn admit(
     }
     let certificate = shared.door.tls.as_ref().map(|tls| &*tls.certificate_pem);
     let attempt = Attempt::new(from, &login.user);
-    auth::authenticate(connection, &shared.door.logins, &shared.door.failed_logins, &attempt, certificate, deadline)
-        .await
+    let logins = (&shared.door.logins, &*shared.engine);
+    auth::authenticate(connection, logins, &shared.door.failed_logins, &attempt, certificate, deadline).await
 }
 
 /// Opens the session and serves it. A panic ends this connection and no other.

@@ -3,6 +3,7 @@
 
 use crate::session::env::{StatementEnvironment, value_error};
 use crate::session::path::Shape;
+use planner::catalog::RoleId;
 use planner::scalar::{
     AdvisoryKey, AdvisoryLock, AdvisoryScope, Environment, ListedCursor, ListedLock, ListedLockKey, ListedSession,
     SessionActs,
@@ -51,6 +52,20 @@ impl StatementEnvironment {
             self.warn("01000", format!("PID {backend} is not a PostgreSQL backend process"));
         }
         session
+    }
+
+    /// 42501 for who may not end what the session does.
+    fn may_signal(&self, session: &Holder, done: &str) -> Result<(), ValueError> {
+        let published = self.database.published.load();
+        let (catalog, actor) = (published.catalog(), self.client.actor.role);
+        let role = catalog.role_of_login(&session.activity.owner.user);
+        let signals = !catalog.is_controller(role) && catalog.inherited(actor).contains(&RoleId::SIGNAL_BACKEND);
+        if signals || catalog.is_member(actor, role) {
+            return Ok(());
+        }
+        let message =
+            format!("must be a member of the role whose process is being {done} or member of pg_signal_backend");
+        Err(ValueError::new("42501", message))
     }
 
     /// A session's own statement, and of others the shape: their literals may be of anyone.
@@ -111,6 +126,7 @@ impl SessionActs for StatementEnvironment {
 
     fn cancel_backend(&self, backend: i32) -> Result<bool, ValueError> {
         let Some(session) = self.session(backend) else { return Ok(false) };
+        self.may_signal(&session, "canceled")?;
         if let Some(signals) = session.signals() {
             (signals.cancel)();
         }
@@ -119,6 +135,7 @@ impl SessionActs for StatementEnvironment {
 
     fn terminate_backend(&self, backend: i32, wait: Duration) -> Result<bool, ValueError> {
         let Some(session) = self.session(backend) else { return Ok(false) };
+        self.may_signal(&session, "terminated")?;
         session.terminate();
         let until = Instant::now() + wait;
         while !wait.is_zero() && !session.activity.is_ended() {

@@ -133,7 +133,7 @@ impl Session {
     /// session, be that transaction its own.
     pub fn judged(&self, error: SqlError) -> SqlError {
         let over = || self.statement.deadlines.transaction.is_some_and(|deadline| Instant::now() >= deadline);
-        if error.code == "57014" && over() { too_long() } else { error }
+        if error.code == "57014" && over() { too_long() } else { self.without_rows(error) }
     }
 
     /// When the transaction began; now if there is none.

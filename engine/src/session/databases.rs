@@ -84,7 +84,7 @@ impl Session {
     pub(super) fn empty_database(&self, statement: &Statement) -> Result<Option<DatabaseId>, SqlError> {
         let (name, force, drops) = match statement {
             Statement::DropDatabase(drop) => (&drop.name.name, drop.force, true),
-            Statement::AlterDatabase(alter) if alter.new_name.is_some() => (&alter.name.name, false, false),
+            Statement::AlterDatabase(alter) => (&alter.name.name, false, false),
             _ => return Ok(None),
         };
         // What is not there, or one's own, the planner refuses.

@@ -1,13 +1,14 @@
 //! What expressions see of their session: clock, settings, sequences, catalog.
 
+use crate::session::roles::Login;
 use crate::session::statements::Statements;
 use parking_lot::Mutex;
-use planner::catalog::{Catalog, DatabaseId, SearchPath, Sequence};
+use planner::catalog::{Actor, Catalog, DatabaseId, SearchPath, Sequence};
 use planner::scalar::{Environment, ListedCursor, ListedSetting, ListedStatement, SessionActs};
 use repr::id::is_temporary;
 use repr::poll::Overseer;
 use repr::text::TextContext;
-use repr::{RelationId, SequenceId, ValueError};
+use repr::{Datum, RelationId, SequenceId, ValueError};
 use state::account::Account;
 use state::cancel::CancelFlag;
 use state::locks::TransactionId;
@@ -19,6 +20,7 @@ use state::{SqlError, clock};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use subject_requests::own::OwnRows;
 use transactions::database::Database;
 use transactions::modes::{Isolation, Modes};
 
@@ -172,6 +174,8 @@ pub struct StatementEnvironment {
     pub modes: Modes,
     /// For what it does, rather than asks.
     pub acting: Acting,
+    /// To a person's own login, what is theirs.
+    pub own: Option<Arc<OwnRows>>,
 }
 
 /// In whose name functions act.
@@ -203,8 +207,10 @@ pub struct Started {
 /// Who a client is, and to what it has connected.
 #[derive(Clone)]
 pub struct ClientNames {
-    /// The login.
-    pub user: Arc<str>,
+    /// Who has logged in.
+    pub login: Login,
+    /// As whom it acts.
+    pub actor: Actor,
     /// The database's name.
     pub database: Arc<str>,
     /// Which of the catalog's databases that is.
@@ -261,7 +267,10 @@ impl Environment for StatementEnvironment {
                 SqlError::unsupported(format!("set_config of {name}")).hint("use SET TRANSACTION"),
             ));
         }
-        self.state.lock().settings.set(name, Some(value), local).map_err(value_error)
+        let mut state = self.state.lock();
+        let published = self.database.published.load();
+        let checked = self.client.login.check_setting(name, Some(value), &state.settings, published.catalog());
+        checked.and_then(|()| state.settings.set(name, Some(value), local)).map_err(value_error)
     }
     fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
@@ -270,7 +279,10 @@ impl Environment for StatementEnvironment {
         Some(Arc::new(StatementEnvironment { catalog, ..self.clone() }))
     }
     fn session_user(&self) -> String {
-        self.client.user.to_string()
+        self.client.actor.login_name.to_string()
+    }
+    fn actor(&self) -> Actor {
+        self.client.actor.clone()
     }
     fn database(&self) -> String {
         self.client.database.to_string()
@@ -330,6 +342,10 @@ impl Environment for StatementEnvironment {
             }
             std::thread::sleep(left.min(SLEEP_POLL));
         }
+    }
+    fn subject_rows(&self, relation: RelationId, owned: bool) -> Result<Vec<Vec<Datum>>, ValueError> {
+        let unknown = || ValueError::new("0A000", "a person's own login cannot run this statement");
+        self.own.as_ref().ok_or_else(unknown)?.of(relation, owned).map_err(value_error)
     }
     fn acts(&self) -> Result<&dyn SessionActs, ValueError> {
         Ok(self)

@@ -51,6 +51,7 @@ impl Session {
         let started = Instant::now();
         let (inner, params) = self.explained(prepared, &params)?;
         let cached = self.current_plan(&inner)?;
+        self.permitted(&cached)?;
         let unread = self.unreadable(&cached)?;
         let cached = self.readable_plan(&inner, cached)?;
         let planning = started.elapsed();

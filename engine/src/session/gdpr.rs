@@ -6,11 +6,15 @@ use crate::session::env::RESTORING;
 use crate::session::result_columns::{column, compliance_columns, forget_columns};
 use operators::request_profile::{Counted, RequestProfile};
 use operators::traversal::{self, Subject};
+use planner::catalog::Role;
 use planner::hir::OutputColumn;
 use planner::ownership::{compliance, dot, json};
+use planner::parse::rights::{RightsStatement, RoleOptionKind};
 use planner::parse::statement::{ComplianceFormat, ExportFormat};
+use planner::parse::{ParsedStatement, Statement};
 use planner::resolve::GdprRequest;
-use planner::scalar::ScalarExpr;
+use planner::scalar::{EvalContext, ScalarExpr};
+use planner::{MaintainedViews, Planned};
 use repr::{Datum, MicroDbId, RelationId, ScalarType};
 use state::SqlError;
 use state::answer::QueryRows;
@@ -21,7 +25,9 @@ use state::reader::Reader;
 use std::sync::Arc;
 use std::time::Instant;
 use subject_requests::access::{AccessAnswer, AccessRows};
+use subject_requests::own::{self, OwnRows};
 use subject_requests::{access, erase};
+use transactions::ddl;
 use transactions::ownership::Between;
 use transactions::receipt::{self, Counts};
 use transactions::transaction::Derived;
@@ -85,7 +91,77 @@ impl Session {
         let context = self.eval_context(params, view.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
         let shape = view.shape(table)?;
-        subject_requests::find(view, shape, &key)
+        let found = subject_requests::find(view, shape, &key);
+        let catalog = self.catalog();
+        let Some(person) = catalog.person_of(self.actor(&catalog).role) else { return found };
+        // To a person's own login others are as if they were not there.
+        match found {
+            Ok(subject) if subject.microdb.0 == person.microdb => Ok(subject),
+            Ok(_) => Err(subject_requests::absent(shape)),
+            Err(error) if error.code == "DG003" => Err(subject_requests::absent(shape)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What expressions are evaluated with over a snapshot: to a person's own login, with that person's rows.
+    pub(super) fn context_over(&self, params: Arc<[Datum]>, view: &LayeredSnapshot) -> EvalContext {
+        let catalog = self.catalog();
+        let context = self.eval_context(params, view.catalog());
+        let Some(person) = catalog.person_of(self.actor(&catalog).role) else { return context };
+        let watch = Watch::new(self.limits(view.time()));
+        let own = OwnRows::new(person.clone(), view.clone(), watch);
+        let mut environment = self.environment(view.catalog());
+        environment.own = Some(own);
+        EvalContext { environment: Arc::new(environment), ..context }
+    }
+
+    /// A statement that makes a person's login, with that person in the place of the key; none if it is no such. DG003 if there is
+    /// no such person.
+    pub(super) fn with_person(&mut self, statement: &Statement) -> Result<Option<Statement>, SqlError> {
+        let Statement::Rights(rights) = statement else { return Ok(None) };
+        let RightsStatement::CreateRole(create) = &**rights else { return Ok(None) };
+        let Some(place) = create.options.iter().position(|option| matches!(option.kind, RoleOptionKind::For(_))) else {
+            return Ok(None);
+        };
+        let RoleOptionKind::For(reference) = create.options[place].kind.clone() else { return Ok(None) };
+        self.refuse_restoring()?;
+        let text = Statement::GdprGet(reference);
+        let parsed = ParsedStatement { statement: text, text: String::new(), offset: 0 };
+        let planned = planner::plan_statement(&parsed, self.seen().scope(), &[], MaintainedViews::Read)?;
+        let Planned::Gdpr(_, table, key) = planned.planned else {
+            return Err(SqlError::new("XX000", "a person's login without a person"));
+        };
+        planned.needs.check(&self.catalog(), self.actor(&self.catalog()).role, self.client.database_id)?;
+        let view = self.transaction().latest_snapshot();
+        let subject = self.subject(&view, table, &key, Arc::from([]))?;
+        let mut create = create.clone();
+        create.options[place].kind = RoleOptionKind::Person(own::person(&subject));
+        Ok(Some(Statement::Rights(Box::new(RightsStatement::CreateRole(create)))))
+    }
+
+    /// Whoever was forgotten has no login any more, and no session.
+    fn end_logins(&mut self, microdb: MicroDbId) -> Result<(), SqlError> {
+        let catalog = self.database.published.load().catalog().clone();
+        let is = |role: &Role| role.person.as_ref().is_some_and(|person| person.microdb == microdb.0);
+        let gone: Vec<Arc<str>> =
+            catalog.roles.values().filter(|role| is(role)).map(|role| role.name.as_str().into()).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let patience = self.patience();
+        let context = self.eval_context(Arc::from([]), &catalog);
+        let statement = Statement::Rights(Box::new(RightsStatement::EndLogins(microdb.0)));
+        ddl::execute(self.transaction(), &statement, context, &patience, false)?;
+        self.complete()?;
+        for session in self.database.sessions.holders.living() {
+            if session.backend == self.client.backend {
+                // Whoever has forgotten themselves is told so, and then it ends.
+                self.client.is_forgotten = gone.contains(&session.activity.owner.user);
+            } else if gone.contains(&session.activity.owner.user) {
+                session.terminate();
+            }
+        }
+        Ok(())
     }
 
     fn access_rows(
@@ -165,7 +241,9 @@ impl Session {
         self.statement.stands = true;
         let erasure = self.transaction.committed.erasures.iter().find(|erasure| erasure.microdb == microdb);
         let erasure = erasure.ok_or_else(|| SqlError::new("XX000", "an erasure was committed without its receipt"))?;
-        Ok(erasure.counts.clone())
+        let counts = erasure.counts.clone();
+        self.end_logins(microdb)?;
+        Ok(counts)
     }
 
     /// Erases in the transaction's overlay; gives whom.

@@ -55,12 +55,9 @@ impl Session {
             return path.clone();
         }
         let setting = state.settings.get("search_path").unwrap_or_default();
-        let path = Arc::new(SearchPath::of(
-            setting,
-            &self.client.user,
-            (&self.client.database, self.client.database_id),
-            catalog,
-        ));
+        let actor = self.client.login.actor(&state.settings, catalog);
+        let database = (&*self.client.database, self.client.database_id);
+        let path = Arc::new(SearchPath::of(setting, actor, database, catalog));
         state.remembered.path = Some((version, catalog.clone(), path.clone()));
         path
     }

@@ -3,16 +3,17 @@
 use crate::session::long_text;
 use crate::session::names::Seen;
 use crate::session::result_columns::{ResultColumns, result_columns};
-use planner::catalog::{Catalog, SearchPath};
+use arc_swap::ArcSwapOption;
+use planner::catalog::{Catalog, RoleId, SearchPath};
 use planner::hir::OutputColumn;
 use planner::lift::{Lifted, RANKS_HELD};
 use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Access, Plan};
-use planner::resolve::GdprRequest;
+use planner::resolve::{GdprRequest, Needs};
 use planner::{MaintainedViews, Planned, PlannedStatement};
 use repr::{RelationId, ScalarType};
 use state::{SqlError, parallel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use views::automatic::{Entry, PlannedShape};
 
 /// A prepared statement.
@@ -77,6 +78,16 @@ pub struct CachedPlan {
     pub(super) automatic: OnceLock<Automatic>,
     /// The ordered indexes that it reads where they are in memory.
     pub(super) orders: OnceLock<Vec<Arc<Entry>>>,
+    /// What whoever runs it must be allowed.
+    pub(super) needs: Arc<Needs>,
+    /// Who was found to be last.
+    permitted: ArcSwapOption<Permitted>,
+}
+
+/// A role that may run a plan, by that catalog.
+struct Permitted {
+    role: RoleId,
+    catalog: Weak<Catalog>,
 }
 
 /// What a plan holds for.
@@ -86,24 +97,31 @@ pub(super) struct MadeFor {
     pub version: u64,
     /// Where bare names were looked for.
     pub path: Arc<SearchPath>,
+    /// For whom alone, if policies had a say.
+    pub role: Option<RoleId>,
 }
 
-impl From<&Seen> for MadeFor {
-    fn from(seen: &Seen) -> Self {
-        MadeFor { version: seen.catalog.version, path: seen.path.clone() }
+impl MadeFor {
+    /// By what is seen; for whoever acts there alone, if `of_role`.
+    pub(super) fn of(seen: &Seen, of_role: bool) -> Self {
+        let role = of_role.then(|| seen.path.actor().role);
+        MadeFor { version: seen.catalog.version, path: seen.path.clone(), role }
     }
 }
 
 impl CachedPlan {
     /// In place of one that has gone.
     fn none() -> Self {
-        CachedPlan::new(MadeFor { version: 0, path: Arc::default() }, Planned::Other, None, Vec::new())
+        let made_for = MadeFor { version: 0, path: Arc::default(), role: None };
+        CachedPlan::new(made_for, Planned::Other, None, (Vec::new(), Arc::default()))
     }
 
     /// Whether it is for this catalog, and means what its text means by this search path.
     pub(super) fn is_for(&self, seen: &Seen) -> bool {
-        let MadeFor { version, path } = &self.made_for;
-        *version == seen.catalog.version && (Arc::ptr_eq(path, &seen.path) || *path == seen.path)
+        let MadeFor { version, path, role } = &self.made_for;
+        *version == seen.catalog.version
+            && (Arc::ptr_eq(path, &seen.path) || *path == seen.path)
+            && role.is_none_or(|role| role == seen.path.actor().role)
     }
 
     /// A plan for a version of the catalog and a search path.
@@ -111,7 +129,7 @@ impl CachedPlan {
         made_for: MadeFor,
         planned: Planned,
         columns: Option<Arc<ResultColumns>>,
-        views: Vec<RelationId>,
+        (views, needs): (Vec<RelationId>, Arc<Needs>),
     ) -> Self {
         CachedPlan {
             made_for,
@@ -122,7 +140,20 @@ impl CachedPlan {
             expanded: OnceLock::new(),
             automatic: OnceLock::new(),
             orders: OnceLock::new(),
+            needs,
+            permitted: ArcSwapOption::empty(),
         }
+    }
+
+    /// Whether the role was found to have what it needs.
+    pub(super) fn is_permitted_to(&self, role: RoleId, catalog: &Arc<Catalog>) -> bool {
+        let known = self.permitted.load();
+        known.as_ref().is_some_and(|known| known.role == role && known.catalog.as_ptr() == Arc::as_ptr(catalog))
+    }
+
+    /// The role has what it needs, by this catalog.
+    pub(super) fn permit(&self, role: RoleId, catalog: &Arc<Catalog>) {
+        self.permitted.store(Some(Arc::new(Permitted { role, catalog: Arc::downgrade(catalog) })));
     }
 }
 
@@ -147,7 +178,7 @@ pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
 /// Plans a statement.
 pub fn prepare(parsed: ParsedStatement, seen: &Seen, param_types: &[Option<ScalarType>]) -> Result<Prepared, SqlError> {
     let planned = planner::plan_statement(&parsed, seen.scope(), param_types, MaintainedViews::Read)?;
-    let PlannedStatement { planned, params, views } = planned;
+    let PlannedStatement { planned, params, views, needs, of_role } = planned;
     let columns = result_columns(&parsed.statement, &planned);
     // COPY's rows fill the parameters of its plan; the client has none to give.
     let params = if matches!(planned, Planned::CopyIn(..)) { Vec::new() } else { params };
@@ -158,10 +189,10 @@ pub fn prepare(parsed: ParsedStatement, seen: &Seen, param_types: &[Option<Scala
         statement: parsed.statement,
         param_types: params,
         plan: arc_swap::ArcSwap::from_pointee(CachedPlan::new(
-            seen.into(),
+            MadeFor::of(seen, of_role),
             planned,
             columns.clone().map(|columns| Arc::new(ResultColumns::new(columns))),
-            views,
+            (views, Arc::new(needs)),
         )),
         columns,
         fixed_result: false,

@@ -6,7 +6,7 @@ use crate::session::copy;
 use crate::session::copy::{CopyFormat, CopyIn};
 use crate::session::cursor::{Cursor, Declared, RowsOf};
 use crate::session::path::Path;
-use crate::session::plan::{CachedPlan, Prepared};
+use crate::session::plan::{CachedPlan, MadeFor, Prepared};
 use crate::session::result_columns::{ResultColumns, differ, result_changed, result_columns, returning};
 use crate::system::Catalogs;
 use operators::once::SystemRows;
@@ -37,6 +37,9 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
+        if self.client.is_forgotten {
+            return Err(SqlError::new("57P01", "terminating connection because its person was forgotten").fatal());
+        }
         if self.temporary().in_use() {
             self.tell_emptied();
         }
@@ -55,8 +58,11 @@ impl Session {
     ) -> Result<Response, SqlError> {
         self.statement.log.path = Path::Other;
         let cached = self.current_plan(prepared)?;
+        self.permitted(&cached)?;
         let cached = self.readable_plan(prepared, cached)?;
         let cached = self.plan_under_locks(prepared, cached)?;
+        // It may have been waited for, and rights be others since.
+        self.permitted(&cached)?;
         if self.statement.log.min_duration.is_some() {
             self.statement.log.path = Path::of(&cached);
         }
@@ -100,15 +106,17 @@ impl Session {
             Planned::CopyOut(what, options) => {
                 let format = copy::format(options, copy::CopyWay::Out)?;
                 self.ask_for_orders(&cached);
-                self.copy_out(what, options, format, params)
+                self.copy_out((&cached, what), options, format, params)
             }
             Planned::CreateTableAs(create, query) => self.create_table_as(create, query, params),
             Planned::Cursor(declare, query, tables) => {
                 self.ask_for_orders(&cached);
                 self.declare(declare, (query, tables), params, prepared.source())
             }
-            Planned::Subscribe(plan) => Ok(Response::Subscribed(Box::new(self.subscribe(plan, params)?), None)),
-            Planned::SubscribeCursor(declare, plan) => self.declare_subscription(declare, plan, params),
+            Planned::Subscribe(plan) => {
+                Ok(Response::Subscribed(Box::new(self.subscribe(&cached, plan, params)?), None))
+            }
+            Planned::SubscribeCursor(declare, plan) => self.declare_subscription(&cached, declare, plan, params),
             Planned::Gdpr(request, table, key) => self.subject_request(*request, *table, key, params),
             Planned::Explain(explained) => self.explain(explained, prepared, params, in_script),
             Planned::Other => self.utility(prepared, params, in_script),
@@ -150,13 +158,13 @@ impl Session {
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
         let planned = planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViews::Read)?;
-        let PlannedStatement { planned, views, .. } = planned;
+        let PlannedStatement { planned, views, needs, of_role, .. } = planned;
         let columns = result_columns(&prepared.statement, &planned);
         if prepared.fixed_result && differ(prepared.columns.as_deref(), columns.as_deref()) {
             return Err(result_changed());
         }
         let columns = columns.map(|columns| Arc::new(ResultColumns::new(columns)));
-        let fresh = Arc::new(CachedPlan::new((&seen).into(), planned, columns, views));
+        let fresh = Arc::new(CachedPlan::new(MadeFor::of(&seen, of_role), planned, columns, (views, Arc::new(needs))));
         prepared.plan.store(fresh.clone());
         Ok(fresh)
     }
@@ -200,7 +208,7 @@ impl Session {
         view: LayeredSnapshot,
         params: Arc<[Datum]>,
     ) -> Result<QueryRows, SqlError> {
-        let context = self.eval_context(params, view.catalog());
+        let context = self.context_over(params, &view);
         self.rows_with(query, view, context)
     }
 
@@ -261,7 +269,14 @@ impl Session {
         let patience = self.patience();
         let given = self.locked_for(what.locking, params)?;
         let given = self.current_rows(&what.parts, given)?;
-        let context = EvalContext { given, ..self.eval_context(params.clone(), &self.catalog()) };
+        let context = match self.catalog().person_of(self.actor(&self.catalog()).role).is_some() {
+            true => {
+                let view = self.snapshot()?;
+                self.context_over(params.clone(), &view)
+            }
+            false => self.eval_context(params.clone(), &self.catalog()),
+        };
+        let context = EvalContext { given, ..context };
         let limits = self.limits(self.database.published.load().time);
         let profile = self.statement.profile.clone();
         let database = self.database.clone();
@@ -330,6 +345,7 @@ impl Session {
 
     fn declare_subscription(
         &mut self,
+        cached: &CachedPlan,
         declare: &DeclareCursor,
         plan: &SubscribePlan,
         params: Arc<[Datum]>,
@@ -343,7 +359,7 @@ impl Session {
         if self.cursors.open.contains_key(&declare.name) || self.cursors.subscribed.contains_key(&declare.name) {
             return Err(SqlError::new("42P03", format!("cursor \"{}\" already exists", declare.name)));
         }
-        let subscribed = self.subscribe(plan, params)?;
+        let subscribed = self.subscribe(cached, plan, params)?;
         self.transaction().pending.cursors.push(declare.name.clone());
         self.cursors.subscribed.insert(declare.name.clone(), subscribed);
         Ok(Response::Complete("DECLARE CURSOR".into()))
@@ -351,7 +367,7 @@ impl Session {
 
     fn copy_out(
         &mut self,
-        what: &Planned,
+        (cached, what): (&CachedPlan, &Planned),
         options: &CopyOptions,
         mut format: CopyFormat,
         params: Arc<[Datum]>,
@@ -378,7 +394,7 @@ impl Session {
                 }
             }
             Planned::Subscribe(plan) => {
-                let subscribed = self.subscribe(plan, params)?;
+                let subscribed = self.subscribe(cached, plan, params)?;
                 format.forced.quote = copy::force_quote(options, subscribed.columns())?;
                 return Ok(Response::Subscribed(Box::new(subscribed), Some(format)));
             }

@@ -12,6 +12,8 @@
 //! transaction that it is asked in.
 
 use crate::session::Session;
+use crate::session::plan::CachedPlan;
+use crate::session::roles::Permit;
 use crate::session::subscribed::{
     Giving, KeptView, Looked, Markers, Subscribed, fails_below, gone, is_readable, may_be_personal,
 };
@@ -35,7 +37,13 @@ const ATTEMPTS_MAX: usize = 3;
 
 impl Session {
     /// Begins a subscription.
-    pub(super) fn subscribe(&mut self, plan: &SubscribePlan, params: Arc<[Datum]>) -> Result<Subscribed, SqlError> {
+    pub(super) fn subscribe(
+        &mut self,
+        cached: &CachedPlan,
+        plan: &SubscribePlan,
+        params: Arc<[Datum]>,
+    ) -> Result<Subscribed, SqlError> {
+        let permit = Permit::new(self, cached);
         let database = self.database.clone();
         let catalog = self.catalog();
         let context = self.eval_context(params.clone(), &catalog);
@@ -94,6 +102,7 @@ impl Session {
                 subscription,
                 markers: Markers::since(since, &plan.terms),
                 cancel: self.control.cancel.clone(),
+                permit,
                 _held: held,
             });
         }

@@ -1,5 +1,6 @@
 //! A subscription under way: what it tells, when it has something to tell, and what it checks.
 
+use crate::session::roles::Permit;
 use operators::query;
 use planner::catalog::with_tables_below;
 use planner::hir::OutputColumn;
@@ -43,6 +44,8 @@ pub struct Subscribed {
     pub(super) subscription: Subscription,
     pub(super) markers: Markers,
     pub(super) cancel: Arc<CancelFlag>,
+    /// Whether its role may read what it is told, still.
+    pub(super) permit: Permit,
     // Dropped last: the view goes when nobody holds it.
     pub(super) _held: KeptView,
 }
@@ -210,7 +213,9 @@ impl Subscribed {
 
     /// What is told next, if it is here.
     pub fn tell(&mut self) -> Result<Option<Told>, SqlError> {
-        if self.collect()? { Ok(self.giving.ready.pop_front()) } else { Ok(None) }
+        let is_there = self.collect()?;
+        self.permit.check()?;
+        if is_there { Ok(self.giving.ready.pop_front()) } else { Ok(None) }
     }
 
     /// Held until what was given is on the client's line.

@@ -7,9 +7,8 @@ use crate::session::env::RESTORING;
 use crate::session::plan::{self, Prepared};
 use crate::session::result_columns::text_columns;
 use crate::session::statements::deallocated;
-use crate::session::{Active, Company, Session};
-use planner::catalog::Catalog;
-use planner::catalog::with_tables_below;
+use crate::session::{Active, Company, Session, roles};
+use planner::catalog::{Catalog, Privilege, RoleKind, with_tables_below};
 use planner::parse::statement::{CtxCommand, DiscardTarget, Guard, Guarded, ObjectName, Statement};
 use planner::parse::utility::{Fetch, FetchDirection, LockTable, Set, Show, TableLockMode, TransactionModes};
 use repr::Datum;
@@ -81,11 +80,15 @@ impl Session {
             Statement::Vacuum(_) => complete("VACUUM"),
             Statement::Analyze(_) => complete("ANALYZE"),
             Statement::Checkpoint => {
+                self.require_controller_or(RoleKind::Operator.role(), "execute CHECKPOINT")?;
                 self.database.store.flush()?;
                 complete("CHECKPOINT")
             }
             Statement::Reindex { .. } => complete("REINDEX"),
-            Statement::RefreshView { name, with_data } => self.refresh(name, *with_data),
+            Statement::RefreshView { name, with_data } => {
+                self.require_ownership(name)?;
+                self.refresh(name, *with_data)
+            }
             Statement::Cluster { .. } => complete("CLUSTER"),
             Statement::Listen(channel) => self.listen(Listening::To(channel.as_str().into()), "LISTEN"),
             Statement::Unlisten(Some(channel)) => self.listen(Listening::NoMoreTo(channel.as_str().into()), "UNLISTEN"),
@@ -169,6 +172,11 @@ impl Session {
     fn set_statement(&mut self, set: &Set, in_script: bool) -> Result<Response, SqlError> {
         let value_of = |values: &Vec<_>| self.state.lock().settings.value_of(&set.name, values);
         let value = set.values.as_ref().map(value_of).transpose()?;
+        {
+            let catalog = self.catalog();
+            let state = self.state.lock();
+            self.client.login.check_setting(&set.name, value.as_deref(), &state.settings, &catalog)?;
+        }
         if set.local && !in_script && self.transaction.company.is_none() && !self.in_block() {
             self.notice("WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
         }
@@ -242,7 +250,12 @@ impl Session {
 
     pub(super) fn ddl(&mut self, statement: &Statement) -> Result<Response, SqlError> {
         self.refuse_read_only("DDL")?;
-        let checked = self.checked_start(statement)?;
+        let checked = match self.checked_start(statement)? {
+            Some(checked) => Some(checked),
+            None => roles::with_kept_password(statement)?,
+        };
+        let person = self.with_person(checked.as_ref().unwrap_or(statement))?;
+        let checked = person.or(checked);
         let statement = checked.as_ref().unwrap_or(statement);
         let emptied = self.empty_database(statement)?;
         let patience = self.patience();
@@ -341,6 +354,10 @@ impl Session {
         for name in &lock.tables {
             let missing = || SqlError::new("42P01", format!("relation \"{}\" does not exist", name.dotted()));
             let table = self.table_named(&catalog, name)?.ok_or_else(missing)?;
+            let reads = lock.mode <= TableLockMode::RowShare;
+            let writes = [Privilege::Insert, Privilege::Update, Privilege::Delete, Privilege::Truncate];
+            let any = if reads { &[Privilege::Select][..] } else { &[] };
+            self.require_any(table.id, &[any, &writes].concat())?;
             if table.is_maintained() {
                 return Err(SqlError::new("42809", format!("cannot lock relation \"{}\"", name.name))
                     .detail("This operation is not supported for materialized views."));

@@ -7,7 +7,7 @@
 use crate::session::Session;
 use crate::session::long_text;
 use crate::session::plan::CachedPlan;
-use crate::session::plan::{Automatic, Prepared, Shape, is_lookup};
+use crate::session::plan::{Automatic, MadeFor, Prepared, Shape, is_lookup};
 use planner::catalog::with_tables_below;
 use planner::catalog::{Catalog, Scope};
 use planner::lift::{Absent, Lifted, RANKS_HELD};
@@ -93,8 +93,13 @@ impl Session {
         let seen = self.seen();
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
         let planned = planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViews::Expand)?;
-        let PlannedStatement { planned, views, .. } = planned;
-        let expanded = Arc::new(CachedPlan::new((&seen).into(), planned, cached.columns.clone(), views));
+        let PlannedStatement { planned, views, of_role, .. } = planned;
+        let expanded = Arc::new(CachedPlan::new(
+            MadeFor::of(&seen, of_role),
+            planned,
+            cached.columns.clone(),
+            (views, cached.needs.clone()),
+        ));
         Ok(cached.expanded.get_or_init(|| expanded).clone())
     }
 

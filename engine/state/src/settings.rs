@@ -150,11 +150,6 @@ impl Settings {
         self.started(&name).or_else(|| self.given(&name)).unwrap_or(known.default)
     }
 
-    /// Who has logged in.
-    fn session_user(&self) -> &str {
-        self.started("session_authorization").unwrap_or_default()
-    }
-
     /// The name as PostgreSQL spells it and the value as SHOW writes it. 42704 for an unknown setting.
     pub fn show(&self, name: &str) -> Result<(String, String), SqlError> {
         let known = known::find(&lower(name));

@@ -260,7 +260,7 @@ fn write_value(shown: &mut String, value: Value<'_>, scalar: &ScalarType, text: 
 }
 
 /// A column is hidden only if every edge hides it; `None`: every edge says to leave the row out.
-fn hidden_columns(shape: &TableShape, edges: &[EdgeRef]) -> Option<BTreeSet<ColumnIndex>> {
+pub(crate) fn hidden_columns(shape: &TableShape, edges: &[EdgeRef]) -> Option<BTreeSet<ColumnIndex>> {
     let mut hidden: Option<BTreeSet<ColumnIndex>> = None;
     let mut dropped = !edges.is_empty();
     for edge in edges {

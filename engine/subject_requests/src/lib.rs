@@ -8,6 +8,7 @@ pub mod disposition;
 pub mod erase;
 pub mod explain;
 pub mod export;
+pub mod own;
 pub mod read_ahead;
 
 use operators::traversal::Subject;
@@ -31,9 +32,14 @@ pub fn find(view: &LayeredSnapshot, shape: &Arc<TableShape>, primary_key: &[Datu
     }
 }
 
+/// DG003, whoever it is.
+pub fn absent(shape: &TableShape) -> SqlError {
+    SqlError::new("DG003", format!("no such data subject in table \"{}\"", shape.full_name()))
+}
+
 /// DG003, with the receipt if the person was forgotten.
 fn no_such_subject(view: &LayeredSnapshot, shape: &TableShape, row_key: &RowKey) -> Result<SqlError, SqlError> {
-    let error = SqlError::new("DG003", format!("no such data subject in table \"{}\"", shape.full_name()));
+    let error = absent(shape);
     let earlier = view.store().snapshot().meta(&transactions::receipt::forgotten_key(shape.id(), row_key))?;
     Ok(match earlier {
         Some(id) => error.detail(format!("Forgotten already: receipt {}.", String::from_utf8_lossy(&id))),

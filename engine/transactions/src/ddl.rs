@@ -171,7 +171,7 @@ fn carry_out(
     }
     change.lay_anew()?;
     let notices = notices.into_iter().map(|notice| Notice {
-        severity: "NOTICE",
+        severity: if notice.code.starts_with("01") { "WARNING" } else { "NOTICE" },
         code: notice.code,
         message: notice.message,
         detail: notice.detail,

@@ -154,6 +154,11 @@ impl<'a> Writer<'a> {
                 return Err(SqlError::new("23514", message).on(shape.place(), Some(name)));
             }
         }
+        for (policy, expression) in &checks.policies {
+            if !matches!(expression.eval(row, &self.context)?, Datum::Bool(true)) {
+                return Err(SqlError::new("42501", planner::resolve::policy_violated(table, policy.as_deref())));
+            }
+        }
         for predicate in &checks.index_predicates {
             predicate.eval(row, &self.context)?;
         }

@@ -3,7 +3,7 @@
 //! `resolve` looks names up here for statements and definitions, `scalar::env::names` for `regclass` and its kind; both ways
 //! round, so that what is shown can be read again.
 
-use super::{Catalog, DatabaseId, EnumType, Index, NamespaceId, Sequence, Table};
+use super::{Actor, Catalog, DatabaseId, EnumType, Index, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
 use crate::scalar::func::quote_identifier;
 use crate::system::{self, SystemRelation, schemas};
@@ -11,7 +11,7 @@ use repr::{Id, IndexId, RelationId, ScalarType, SequenceId};
 use std::sync::{Arc, LazyLock};
 
 /// Where somebody looks for bare names.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct SearchPath {
     /// The schemas that were named and are there, in order.
     named: Vec<NamespaceId>,
@@ -21,29 +21,40 @@ pub struct SearchPath {
     database: Option<Arc<str>>,
     /// The database whose schemas are named without it.
     home: DatabaseId,
-    /// Whose it is.
-    user: Option<Arc<str>>,
+    /// Whose it is. What bare names mean to two is the same if they look in the same places.
+    actor: Actor,
 }
+
+impl PartialEq for SearchPath {
+    fn eq(&self, other: &Self) -> bool {
+        let SearchPath { named, searched, database, home, actor: _ } = self;
+        (named, searched, database, home) == (&other.named, &other.searched, &other.database, &other.home)
+    }
+}
+
+impl Eq for SearchPath {}
 
 /// How kept texts are read, whoever reads them: bare names are of `public`.
 static KEPT: LazyLock<SearchPath> = LazyLock::new(|| SearchPath::through(vec![NamespaceId::PUBLIC], None));
 
 impl SearchPath {
-    /// A setting's value as a session has it: `$user` is the login's own schema, and what is not there is passed over.
-    pub fn of(setting: &str, user: &str, database: (&str, DatabaseId), catalog: &Catalog) -> SearchPath {
+    /// A setting's value as a session has it: `$user` is the role's own schema, and what is not there, or not for it, is passed
+    /// over.
+    pub fn of(setting: &str, actor: Actor, database: (&str, DatabaseId), catalog: &Catalog) -> SearchPath {
         let (database, home) = database;
         let bare = SearchPath { home, ..SearchPath::default() };
         let scope = Scope { catalog, path: &bare };
         let mut named: Vec<NamespaceId> = Vec::new();
         for name in listed(setting) {
-            let name = if name == "$user" { user } else { &*name };
+            let name = if name == "$user" { &*actor.name } else { &*name };
             if name == "pg_temp" && !named.contains(&NamespaceId::PG_TEMP) {
                 // It is made when something is put in it.
                 named.push(NamespaceId::PG_TEMP);
             }
-            named.extend(scope.namespace(name).filter(|found| !named.contains(found)));
+            let found = scope.namespace(name).filter(|found| !named.contains(found));
+            named.extend(found.filter(|found| catalog.may_look_in(actor.role, *found, home)));
         }
-        let path = SearchPath { user: Some(user.into()), home, ..SearchPath::through(named, Some(database.into())) };
+        let path = SearchPath { actor, home, ..SearchPath::through(named, Some(database.into())) };
         if catalog.namespaces.contains_key(&NamespaceId::PG_TEMP) { path.behind_temporary() } else { path }
     }
 
@@ -76,7 +87,7 @@ impl SearchPath {
         if !searched.contains(&NamespaceId::PG_CATALOG) {
             searched.insert(0, NamespaceId::PG_CATALOG);
         }
-        SearchPath { named, searched, database, home: DatabaseId::FIRST, user: None }
+        SearchPath { named, searched, database, home: DatabaseId::FIRST, actor: Actor::default() }
     }
 
     /// The same with a schema in front of it.
@@ -84,7 +95,7 @@ impl SearchPath {
         let rest = self.named.iter().copied().filter(|known| *known != first);
         let named = std::iter::once(first).chain(rest).collect();
         let path = SearchPath {
-            user: self.user.clone(),
+            actor: self.actor.clone(),
             home: self.home,
             ..SearchPath::through(named, self.database.clone())
         };
@@ -101,9 +112,21 @@ impl SearchPath {
         self.database.as_deref()
     }
 
-    /// Whose it is, if it is a session's.
-    pub(crate) fn user(&self) -> Option<&str> {
-        self.user.as_deref()
+    /// Whose it is.
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// The same, for somebody else.
+    #[must_use]
+    pub fn as_of(&self, actor: Actor) -> SearchPath {
+        SearchPath { actor, ..self.clone() }
+    }
+
+    /// The same, of a session's database.
+    #[must_use]
+    pub(crate) fn at_home(&self, home: DatabaseId) -> SearchPath {
+        SearchPath { home, ..self.clone() }
     }
 
     /// The schema that new objects are made in.

@@ -127,6 +127,9 @@ impl Catalog {
             && self.labelled_edges == other.labelled_edges
             && self.extensions == other.extensions
             && self.start_settings == other.start_settings
+            && self.roles == other.roles
+            && self.first_login == other.first_login
+            && (Arc::ptr_eq(&self.rights, &other.rights) || self.rights == other.rights)
     }
 }
 

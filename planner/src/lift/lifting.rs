@@ -368,7 +368,11 @@ impl Lifting {
     }
 
     fn is_value(&self, side: &ScalarExpr) -> bool {
-        expr::is_constant(side) && !expr::is_volatile(side) && (self.literals || mentions_parameter(side))
+        // What the session says is asked of it when the view is read.
+        let is_of_session = || side.volatility() == Volatility::Stable;
+        expr::is_constant(side)
+            && !expr::is_volatile(side)
+            && (self.literals || mentions_parameter(side) || is_of_session())
     }
 }
 

@@ -4,6 +4,7 @@ use super::definition::{
     AlterDatabase, AlterStart, CreateDatabase, DatabaseOption, DropDatabase, StartChange, StartRole,
 };
 use super::grammar::Grammar;
+use super::rights::RightsStatement;
 use super::statement::Statement;
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
@@ -30,15 +31,15 @@ impl Grammar<'_, '_> {
         Ok(Statement::CreateDatabase(Box::new(CreateDatabase { name, options })))
     }
 
-    /// Behind ALTER DATABASE: names and owners; what else there is, is refused.
+    /// Behind ALTER DATABASE: names, owners and settings; what else there is, is refused.
     pub(super) fn alter_database(&mut self) -> Result<Statement, PlanError> {
         let name = self.identifier()?;
         if self.eat(&["RENAME", "TO"]) {
-            return Ok(Statement::AlterDatabase(AlterDatabase { name, new_name: Some(self.identifier()?) }));
+            return Ok(Statement::AlterDatabase(AlterDatabase { name, new_name: self.identifier()? }));
         }
         if self.eat(&["OWNER", "TO"]) {
-            self.any_word()?;
-            return Ok(Statement::AlterDatabase(AlterDatabase { name, new_name: None }));
+            let owner = self.role_name()?;
+            return Ok(Statement::Rights(Box::new(RightsStatement::ChangeDatabaseOwner(name, owner))));
         }
         if let Some(change) = self.start_change()? {
             let alter = AlterStart { role: StartRole::All, database: Some(name), change };
@@ -47,25 +48,8 @@ impl Grammar<'_, '_> {
         Ok(self.unsupported("this form of ALTER DATABASE"))
     }
 
-    /// Behind ALTER ROLE and ALTER USER: what the role's sessions start with. What else there is, is refused.
-    pub(super) fn alter_role(&mut self) -> Result<Statement, PlanError> {
-        let role = if self.eat(&["ALL"]) {
-            StartRole::All
-        } else if self.eat_one_of(&["CURRENT_ROLE", "CURRENT_USER", "SESSION_USER"]).is_some() {
-            StartRole::Current
-        } else {
-            StartRole::Named(self.identifier()?)
-        };
-        let database = if self.eat(&["IN", "DATABASE"]) { Some(self.identifier()?) } else { None };
-        match self.start_change()? {
-            Some(change) => Ok(Statement::AlterStart(Box::new(AlterStart { role, database, change }))),
-            None if database.is_some() => Err(self.unexpected()),
-            None => Ok(self.unsupported("ALTER ROLE of anything but what its sessions start with")),
-        }
-    }
-
     /// SET and RESET of an ALTER, if that is what follows.
-    fn start_change(&mut self) -> Result<Option<StartChange>, PlanError> {
+    pub(super) fn start_change(&mut self) -> Result<Option<StartChange>, PlanError> {
         if self.eat(&["RESET", "ALL"]) {
             return Ok(Some(StartChange::ResetAll));
         }

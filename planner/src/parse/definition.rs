@@ -3,6 +3,7 @@
 //! Read by `parse::table` and friends, given meaning by `resolve::ddl`. Nothing here is checked
 //! against the catalog.
 
+use super::rights::{RoleName, RowSecurityChange};
 use super::statement::{DropBehavior, Identifier, ObjectName, SqlText, TypeName};
 use super::utility::SetValue;
 use crate::catalog::{EdgeKind, OnCommit, ReferentialAction, RuleEvent};
@@ -347,8 +348,12 @@ pub enum AlterTableAction {
     AddRule(RuleDefinition),
     /// DROP ON GET|DEL …
     DropRule(RuleDefinition),
-    /// Storage advice and ownership that mean nothing here: SET STATISTICS, OWNER TO, SET (…), …
+    /// Storage advice that means nothing here: SET STATISTICS, SET (…), …
     Nothing,
+    /// OWNER TO
+    OwnerTo(RoleName),
+    /// ENABLE ROW LEVEL SECURITY and its kind
+    RowSecurity(RowSecurityChange),
     /// Understood and refused with 0A000.
     Refused(String),
     /// SET SCHEMA
@@ -500,13 +505,13 @@ pub struct DatabaseOption {
     pub position: u32,
 }
 
-/// ALTER DATABASE … RENAME TO, or what changes nothing.
+/// ALTER DATABASE … RENAME TO
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlterDatabase {
     /// The database.
     pub name: Identifier,
     /// Its new name.
-    pub new_name: Option<Identifier>,
+    pub new_name: Identifier,
 }
 
 /// ALTER DATABASE … SET, ALTER ROLE … SET, and RESET: what later sessions start with.

@@ -1,6 +1,7 @@
 //! Reads definitions by their first words: CREATE, ALTER, DROP, TRUNCATE, and what is refused by name.
 
 use super::grammar::Grammar;
+use super::rights::RightsStatement;
 use super::statement::{DropBehavior, ObjectKind, Statement};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
@@ -37,7 +38,16 @@ impl Grammar<'_, '_> {
         if self.eat(&["DO"]) {
             return self.anonymous_block().map(Some);
         }
-        const REFUSED: [&str; 4] = ["CALL", "LOAD", "IMPORT", "REASSIGN"];
+        if self.eat(&["GRANT"]) {
+            return self.grant().map(Some);
+        }
+        if self.eat(&["REVOKE"]) {
+            return self.revoke().map(Some);
+        }
+        if self.eat(&["REASSIGN", "OWNED", "BY"]) {
+            return self.reassign_owned().map(Some);
+        }
+        const REFUSED: [&str; 3] = ["CALL", "LOAD", "IMPORT"];
         if let Some(word) = REFUSED.iter().find(|word| self.word_is(0, word)) {
             return Ok(Some(self.unsupported(word)));
         }
@@ -45,13 +55,12 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow CREATE in PostgreSQL, and is refused by name.
-    const REFUSED_OF_CREATE: [&'static str; 23] = [
+    const REFUSED_OF_CREATE: [&'static str; 22] = [
         "FUNCTION",
         "PROCEDURE",
         "TRIGGER",
         "DOMAIN",
         "RULE",
-        "POLICY",
         "AGGREGATE",
         "OPERATOR",
         "CAST",
@@ -117,10 +126,17 @@ impl Grammar<'_, '_> {
         if self.eat(&["CREATE", "SCHEMA"]) {
             return self.create_schema().map(Some);
         }
-        let or_replace = if self.words_are(&["CREATE", "OR", "REPLACE"]) { 3 } else { skip };
-        if self.word_is(or_replace, "ROLE") || self.word_is(or_replace, "USER") {
-            return Ok(None);
+        if self.eat(&["CREATE", "POLICY"]) {
+            return self.create_policy().map(Some);
         }
+        if self.eat(&["CREATE", "ROLE"]) || self.eat(&["CREATE", "GROUP"]) {
+            return self.create_role(false).map(Some);
+        }
+        if self.words_are(&["CREATE", "USER"]) && !self.word_is(2, "MAPPING") {
+            self.take(2);
+            return self.create_role(true).map(Some);
+        }
+        let or_replace = if self.words_are(&["CREATE", "OR", "REPLACE"]) { 3 } else { skip };
         match Self::REFUSED_OF_CREATE.iter().find(|word| self.word_is(or_replace, word)) {
             Some(word) => Ok(Some(self.unsupported(&format!("CREATE {word}")))),
             None => {
@@ -131,7 +147,7 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow ALTER in PostgreSQL, and is refused by name.
-    const REFUSED_OF_ALTER: [&'static str; 24] = [
+    const REFUSED_OF_ALTER: [&'static str; 22] = [
         "FUNCTION",
         "PROCEDURE",
         "ROUTINE",
@@ -139,11 +155,9 @@ impl Grammar<'_, '_> {
         "EXTENSION",
         "DOMAIN",
         "RULE",
-        "POLICY",
         "AGGREGATE",
         "OPERATOR",
         "COLLATION",
-        "DEFAULT",
         "EVENT",
         "FOREIGN",
         "SERVER",
@@ -179,6 +193,15 @@ impl Grammar<'_, '_> {
         }
         if self.eat(&["ALTER", "ROLE"]) || self.eat(&["ALTER", "USER"]) {
             return self.alter_role().map(Some);
+        }
+        if self.eat(&["ALTER", "POLICY"]) {
+            return self.alter_policy().map(Some);
+        }
+        if self.eat(&["ALTER", "GROUP"]) {
+            return self.alter_group().map(Some);
+        }
+        if self.eat(&["ALTER", "DEFAULT", "PRIVILEGES"]) {
+            return self.alter_default_privileges().map(Some);
         }
         const KINDS: [(&[&str], ObjectKind); 4] = [
             (&["ALTER", "INDEX"], ObjectKind::Index),
@@ -234,8 +257,9 @@ impl Grammar<'_, '_> {
         }
         let nothing = Statement::AlterNothing { kind, if_exists, name: name.clone() };
         if self.eat(&["OWNER", "TO"]) {
-            self.any_word()?;
-            return Ok(Some(nothing));
+            let owner = self.role_name()?;
+            let change = RightsStatement::ChangeOwner { kind, if_exists, name: name.clone(), owner };
+            return Ok(Some(Statement::Rights(Box::new(change))));
         }
         if self.words_are(&["SET", "LOGGED"]) || self.words_are(&["SET", "UNLOGGED"]) {
             self.take(2);
@@ -274,16 +298,21 @@ impl Grammar<'_, '_> {
             return self.drop_database();
         }
         let Some(kind) = self.object_kind() else {
-            if let Some(role) = ["ROLE", "USER"].iter().find(|word| self.word_is(0, word)) {
-                return Ok(self.unsupported(&format!("DROP {role}")));
+            if !self.words_are(&["USER", "MAPPING"]) && self.eat_one_of(&["ROLE", "USER", "GROUP"]).is_some() {
+                return self.drop_roles();
+            }
+            if self.eat(&["OWNED", "BY"]) {
+                return self.drop_owned();
+            }
+            if self.eat(&["POLICY"]) {
+                return self.drop_policy();
             }
             if let Some(statement) = self.drop_routine()? {
                 return Ok(statement);
             }
-            const REFUSED: [&str; 14] = [
+            const REFUSED: [&str; 12] = [
                 "DOMAIN",
                 "RULE",
-                "POLICY",
                 "OPERATOR",
                 "CAST",
                 "COLLATION",
@@ -293,7 +322,6 @@ impl Grammar<'_, '_> {
                 "LANGUAGE",
                 "PUBLICATION",
                 "SUBSCRIPTION",
-                "OWNED",
                 "STATISTICS",
             ];
             return match REFUSED.iter().find(|word| self.word_is(0, word)) {

@@ -7,7 +7,7 @@
 //! ```
 //! `read` is the other half. Texts that are kept stay as they were written.
 
-use super::grammar::{Lines, is_reserved, syntax_error};
+use super::grammar::{Lines, is_reserved, is_word, syntax_error};
 use super::is_blank;
 use crate::error::PlanError;
 use crate::hir::LockStrength;
@@ -41,7 +41,11 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>, lines: &Lines<'_>) -> Result
             && (strength(&mut tokens[at + 1..].iter().filter(|token| !is_blank(token))).is_some()
                 || is_read_only(&mut tokens[at + 1..].iter().filter(|token| !is_blank(token))))
     };
-    if !(0..tokens.len()).any(is_lock) {
+    // What a policy is for is no clause.
+    let mut first = tokens.iter().filter(|token| !is_blank(token));
+    let is_policy = first.next().is_some_and(|token| is_word(token, "CREATE"))
+        && first.next().is_some_and(|token| is_word(token, "POLICY"));
+    if is_policy || !(0..tokens.len()).any(is_lock) {
         return Ok(tokens);
     }
     let tokens: Vec<TokenWithSpan> = tokens.into_iter().filter(|token| !is_blank(token)).collect();

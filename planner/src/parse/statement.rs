@@ -9,6 +9,7 @@ use super::definition::{
     CreateView, DropDatabase, RuleDefinition, SequenceOptions,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
+use super::rights::RightsStatement;
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
@@ -94,7 +95,7 @@ pub enum DropBehavior {
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
-    /// SELECT, VALUES, TABLE, WITH, INSERT, UPDATE, DELETE, MERGE, roles and privileges.
+    /// SELECT, VALUES, TABLE, WITH, INSERT, UPDATE, DELETE, MERGE.
     Sql(Box<ast::Statement>),
     /// A PostgreSQL command that Dogwood knows by name only; to be refused with 0A000.
     Unsupported {
@@ -120,6 +121,8 @@ pub enum Statement {
         /// Its table.
         table: ObjectName,
     },
+    /// Roles and privileges.
+    Rights(Box<RightsStatement>),
     /// CREATE EXTENSION
     CreateExtension {
         /// IF NOT EXISTS
@@ -211,7 +214,7 @@ pub enum Statement {
         /// In milliseconds.
         max_lag_ms: u64,
     },
-    /// ALTER … OWNER TO and the like, on an object that must exist.
+    /// ALTER … SET (…) and the like, on an object that must exist.
     AlterNothing {
         /// What kind of object the statement names.
         kind: ObjectKind,

@@ -65,7 +65,7 @@ impl Grammar<'_, '_> {
         }
     }
 
-    fn subject_reference(&mut self) -> Result<SubjectReference, PlanError> {
+    pub(super) fn subject_reference(&mut self) -> Result<SubjectReference, PlanError> {
         let table = self.object_name()?;
         let key = match self.run(|parser| parser.parse_expr())? {
             Expr::Tuple(parts) => parts,

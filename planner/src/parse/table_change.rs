@@ -196,11 +196,10 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// What says how PostgreSQL should store or own a table.
+    /// Whose a table is, and what says how PostgreSQL should store it.
     fn storage_action(&mut self) -> Result<AlterTableAction, PlanError> {
         if self.eat(&["OWNER", "TO"]) {
-            self.any_word()?;
-            return Ok(AlterTableAction::Nothing);
+            return self.role_name().map(AlterTableAction::OwnerTo);
         }
         if self.eat(&["CLUSTER", "ON"]) || self.eat(&["SET", "ACCESS", "METHOD"]) || self.eat(&["SET", "TABLESPACE"]) {
             self.identifier()?;
@@ -228,10 +227,12 @@ impl Grammar<'_, '_> {
             }
             return Ok(AlterTableAction::Nothing);
         }
-        const REFUSED: [(&str, &str); 8] = [
-            ("DISABLE", "disabling triggers, rules or row security"),
-            ("ENABLE", "triggers, rules and row security"),
-            ("FORCE", "row security"),
+        if let Some(action) = self.row_security() {
+            return Ok(action);
+        }
+        const REFUSED: [(&str, &str); 7] = [
+            ("DISABLE", "disabling triggers or rules"),
+            ("ENABLE", "triggers and rules"),
             ("INHERIT", "table inheritance"),
             ("ATTACH", "table partitioning"),
             ("DETACH", "table partitioning"),
@@ -242,10 +243,6 @@ impl Grammar<'_, '_> {
             Some((_, what)) => {
                 self.unsupported(what);
                 Ok(AlterTableAction::Refused((*what).to_string()))
-            }
-            None if self.words_are(&["NO", "FORCE"]) => {
-                self.unsupported("row security");
-                Ok(AlterTableAction::Nothing)
             }
             None => Err(self.unexpected()),
         }

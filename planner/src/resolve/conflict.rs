@@ -37,6 +37,8 @@ impl Resolver<'_> {
                 excluded.relation = None;
                 for column in &mut excluded.columns {
                     column.column_type.nullable = true;
+                    // What is to be inserted is nothing that is read of the table.
+                    column.origin = None;
                 }
                 let columns = existing.columns.iter().chain(&excluded.columns).cloned().collect();
                 let types: Vec<ColumnType> =
@@ -91,6 +93,7 @@ impl Resolver<'_> {
     fn conflict_key(&mut self, table: &Table, name: &Ident) -> Result<ColumnIndex, PlanError> {
         let (position, folded) = (self.at(name.span), fold(name));
         if let Some((index, _)) = table.column_by_name(&folded) {
+            self.needs_column(Some((table.id, index)));
             return Ok(index);
         }
         if name.quote_style.is_none() || self.positions.text(name.span).starts_with('"') {

@@ -16,13 +16,18 @@ mod dependents;
 mod drop;
 mod enum_type;
 mod finish;
+mod grant;
 mod index;
 pub(crate) mod index_key;
 mod label;
 mod like;
 mod names;
 mod opclass;
+mod owner;
+mod permission;
+mod policy;
 mod rewrite;
+mod role;
 mod routine;
 mod schema;
 mod sequence;
@@ -32,11 +37,13 @@ mod view;
 pub use finish::pending_tables;
 pub use label::{SecurityLabelRow, security_labels};
 pub(crate) use rewrite::columns_named;
+pub use role::SCRAM;
 pub use sequence::check_sequence_position;
 
 use crate::catalog::{Catalog, Column, DatabaseId, Scope, SearchPath, Table};
 use crate::error::PlanError;
 use crate::parse::Statement;
+use crate::parse::rights::RightsStatement;
 use crate::resolve::{SessionInfo, check_expression, statement};
 use change::DefinitionChange;
 use repr::id::is_temporary;
@@ -276,7 +283,9 @@ pub fn plan_restored(catalog: &Catalog, database: DatabaseId, hook: &ExpressionH
 
 impl DefinitionChange<'_> {
     pub(super) fn apply(&mut self, statement: &Statement) -> Result<&'static str, PlanError> {
+        self.permit(statement)?;
         match statement {
+            Statement::Rights(rights) => self.apply_rights(rights),
             Statement::DropRoutines { kind, if_exists, routines } => self.drop_routines(*kind, *if_exists, routines),
             Statement::DropTrigger { if_exists, name, table } => self.drop_trigger(*if_exists, name, table),
             Statement::CreateExtension { if_not_exists, name, schema, version } => {
@@ -320,6 +329,26 @@ impl DefinitionChange<'_> {
             Statement::Unsupported { command } => Err(PlanError::unsupported(command)),
             other => Err(PlanError::unsupported("this statement as a definition")
                 .detail(format!("{:?}", std::mem::discriminant(other)))),
+        }
+    }
+
+    fn apply_rights(&mut self, rights: &RightsStatement) -> Result<&'static str, PlanError> {
+        match rights {
+            RightsStatement::CreateRole(create) => self.create_role(create),
+            RightsStatement::AlterRole(alter) => self.alter_role(alter),
+            RightsStatement::RenameRole(name, new) => self.rename_role(name, new),
+            RightsStatement::DropRoles { if_exists, roles } => self.drop_roles(*if_exists, roles),
+            RightsStatement::GrantRoles(grant) => self.grant_roles(grant),
+            RightsStatement::Grant(grant) => self.grant(grant),
+            RightsStatement::AlterDefaultPrivileges(alter) => self.alter_default_privileges(alter),
+            RightsStatement::ChangeOwner { kind, if_exists, name, owner } => {
+                self.change_owner(*kind, *if_exists, name, owner)
+            }
+            RightsStatement::ChangeDatabaseOwner(name, owner) => self.change_database_owner(name, owner),
+            RightsStatement::ReassignOwned(from, to) => self.reassign_owned(from, to),
+            RightsStatement::DropOwned(roles, behavior) => self.drop_owned(roles, *behavior),
+            RightsStatement::Policy(policy) => self.policy(policy),
+            RightsStatement::EndLogins(microdb) => Ok(self.end_logins(*microdb)),
         }
     }
 }

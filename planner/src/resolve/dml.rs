@@ -8,10 +8,11 @@ use super::select::Target;
 use super::updatable::ViewWrite;
 use super::write_subquery::computed_beside;
 use super::{Resolver, SessionInfo, Typed};
-use crate::catalog::{Catalog, Column, DefaultValue, Table};
+use crate::catalog::{Catalog, Column, DefaultValue, Privilege, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn, ReturningHir, RowChecksHir};
 use crate::parse::parse_expression;
+use repr::id::is_temporary;
 use repr::{ColumnIndex, ColumnType, Datum, ScalarType, SequenceId};
 use sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName, Query, SelectItem};
 use std::sync::Arc;
@@ -63,7 +64,15 @@ impl Resolver<'_> {
         let ctes = std::mem::take(&mut self.ctes.in_scope);
         let found = self.find_relation(name);
         self.ctes.in_scope = ctes;
-        match found? {
+        let found = found?;
+        if let NamedRelation::Stored { id, name, is_system: false, .. } = &found
+            && write != ViewWrite::Update
+            && !is_temporary(id.0)
+            && self.is_subject()
+        {
+            return Err(super::subject::may_not_write(name));
+        }
+        match found {
             NamedRelation::View(view) => Err(self.unwritable(&view, write)),
             NamedRelation::Stored { id, is_system: false, name, .. } => match self.catalog.table(id) {
                 Some(table) if !table.is_stored() => Err(self.unwritable(table, write)),
@@ -257,7 +266,9 @@ impl Resolver<'_> {
                 }
             }
         }
-        Ok(Assignments { rows, columns: self.whole_columns(table, assigned)? })
+        let columns = self.whole_columns(table, assigned)?;
+        columns.iter().for_each(|(column, _)| self.needs.add_on(table.id, *column, Privilege::Update));
+        Ok(Assignments { rows, columns })
     }
 
     /// The values of several targets from one row, of as many fields.

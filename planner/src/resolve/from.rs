@@ -5,13 +5,14 @@ use super::identity::behind_its_columns;
 use super::levels::shift_hir;
 use super::query::locks;
 use super::scope::{Binding, Clause, Frame, FromItem, Presence, Source, Visibility, Visible, fold};
-use super::{Resolver, Typed, ViewUse};
-use crate::catalog::{Class, NamespaceId, Sequence, Table};
+use super::{Needs, Resolver, Typed, ViewUse};
+use crate::catalog::{Class, NamespaceId, PolicyCommand, Privilege, Sequence, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, JoinKind};
 use crate::parse::join_alias;
 use crate::scalar::cast::select_common_type_for;
 use crate::system::SystemRelation;
+use repr::id::is_temporary;
 use repr::{ColumnType, RelationId};
 use sqlparser::ast::{
     Expr, FunctionArg, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Spanned, TableAlias,
@@ -268,8 +269,10 @@ impl Resolver<'_> {
         for name in shared {
             let left_column = using_column(&left.columns, name, "left")?.clone();
             let right_column = using_column(&right.columns, name, "right")?.clone();
-            self.trace_read(left_column.origin);
-            self.trace_read(right_column.origin);
+            for column in [&left_column, &right_column] {
+                self.trace_read(column.origin);
+                self.needs_column(column.origin);
+            }
             let left_side = Typed::column(left_column.index, left_column.column_type.clone());
             let right_side = Typed::column(right_column.index, right_column.column_type.clone());
             conditions.push(self.operate("=", left_side, right_side, None)?.expr);
@@ -296,7 +299,7 @@ impl Resolver<'_> {
             let typed = resolver.expr(condition)?;
             resolver.condition(typed, "JOIN/ON", position)
         })?;
-        Ok(super::build::conjuncts(condition))
+        self.behind_policies(super::build::conjuncts(condition))
     }
 
     /// Sees to it that of the item's relations an outer join's row without one can be told from a row of NULLs: by the primary
@@ -409,6 +412,7 @@ impl Resolver<'_> {
         }
         match found {
             NamedRelation::View(view) => {
+                self.needs.add(view.id.0, Privilege::Select);
                 let called = alias.map_or_else(|| view.name.clone(), |alias| fold(&alias.name));
                 let covering = if self.row_locks.with_row_keys { self.covering(&called) } else { Vec::new() };
                 let FromItem { hir, mut tables, .. } = self.expand_view(&view, covering)?;
@@ -428,6 +432,7 @@ impl Resolver<'_> {
                 Ok(self.from_item(hir, aliased(binding, alias)?))
             }
             NamedRelation::Sequence(sequence) => {
+                self.needs.add(sequence.id.0, Privilege::Select);
                 let (hir, columns) = self.sequence_row(&sequence)?;
                 let source = Source::Sequence;
                 let schema = self.schema_of(sequence.namespace);
@@ -436,14 +441,31 @@ impl Resolver<'_> {
             }
             NamedRelation::Stored { id, schema, name, columns, types, is_system } => {
                 let is_table = self.catalog.table(id).is_some_and(|table| table.is_stored());
+                if is_system {
+                    self.refuse_for_subject(schema.as_deref(), &name)?;
+                    self.needs.system(&name);
+                } else {
+                    self.needs.add(id.0, Privilege::Select);
+                }
                 if !is_table && !is_system {
                     self.views.maintained.insert(id);
+                    self.needs.below(id, Needs::of_maintained(self.catalog, id));
                 }
                 let with_key = self.row_locks.with_row_keys && is_table;
                 let row_keys = if with_key { vec![(id, types.len())] } else { Vec::new() };
                 let binding = Binding { schema, relation: Some(id), row_keys, ..Binding::of(name, columns) };
                 let binding = aliased(binding, alias)?;
                 let hir = Hir::get(id, types, with_key);
+                let hir = match self.catalog.table(id).filter(|_| is_table).map(Arc::clone) {
+                    Some(table) if !is_temporary(table.id.0) && self.is_subject() => {
+                        self.subject_rows(&table, with_key, false)?
+                    }
+                    Some(table) if with_key => {
+                        self.under_policies(hir, &table, &[PolicyCommand::Select, PolicyCommand::Update])?
+                    }
+                    Some(table) => self.under_policies(hir, &table, &[PolicyCommand::Select])?,
+                    None => hir,
+                };
                 let renamed = alias.is_some_and(|alias| !alias.columns.is_empty());
                 let hir = if renamed { hir.with_column_names(&binding) } else { hir };
                 Ok(self.from_item(hir, binding))
@@ -490,12 +512,16 @@ impl Resolver<'_> {
 
     /// A table or catalog relation.
     pub(super) fn stored_relation(
-        &self,
+        &mut self,
         (database, schema): (Option<&str>, Option<&str>),
         name: &str,
     ) -> Result<NamedRelation, PlanError> {
+        self.may_look_in(schema)?;
         match self.scope().class((database, schema), name) {
-            Some(Class::Relation(table)) => Ok(self.table_relation(table)),
+            Some(Class::Relation(table)) => {
+                let table = Arc::clone(table);
+                Ok(self.table_relation(&table))
+            }
             Some(Class::Sequence(sequence)) => Ok(NamedRelation::Sequence(Arc::clone(sequence))),
             Some(Class::System(found)) => Ok(system_relation(found)),
             Some(Class::Index(_, index)) if !index.automatic => {
@@ -508,14 +534,26 @@ impl Resolver<'_> {
         }
     }
 
+    /// 42501 for a schema in which the role may not look for names.
+    fn may_look_in(&self, schema: Option<&str>) -> Result<(), PlanError> {
+        let (actor, home) = (self.session.path.actor(), self.session.path.home());
+        match schema.and_then(|schema| Some((schema, self.scope().namespace(schema)?))) {
+            Some((schema, namespace)) if !self.catalog.may_look_in(actor.role, namespace, home) => {
+                Err(PlanError::new("42501", format!("permission denied for schema {schema}")))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// A schema's name, for who writes it before a table's.
     pub(super) fn schema_of(&self, namespace: NamespaceId) -> Option<String> {
         self.catalog.namespace_name(namespace).map(str::to_owned)
     }
 
-    fn table_relation(&self, table: &Arc<Table>) -> NamedRelation {
+    fn table_relation(&mut self, table: &Arc<Table>) -> NamedRelation {
         let expanded = match self.session.views {
-            ViewUse::Read => !table.is_stored() && !table.is_maintained(),
+            // What a maintained view holds is for those whom no policy below it binds.
+            ViewUse::Read => !table.is_stored() && (!table.is_maintained() || self.is_bound_below(table)),
             ViewUse::Expand => !table.is_stored(),
             ViewUse::Opaque => false,
         };

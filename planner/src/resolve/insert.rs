@@ -10,7 +10,7 @@ use super::query::{locks, rows_relation};
 use super::scope::{Clause, Frame, fold};
 use super::updatable::ViewWrite;
 use super::{Resolver, Typed};
-use crate::catalog::{DefaultValue, Table};
+use crate::catalog::{DefaultValue, PolicyCommand, Privilege, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery, InsertHir, OutputColumn};
 use crate::parse::literals::{self, LiteralRun};
@@ -19,7 +19,7 @@ use crate::parse::parse_query;
 use crate::scalar::Order;
 use crate::scalar::cast::CastContext;
 use repr::{ColumnIndex, ColumnType, Datum, ScalarType, poll};
-use sqlparser::ast::{Expr, Insert, ObjectName, OnInsert, Query, SelectItem, SetExpr, TableObject};
+use sqlparser::ast::{Expr, Insert, ObjectName, OnConflictAction, OnInsert, Query, SelectItem, SetExpr, TableObject};
 
 impl Resolver<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<InsertHir, PlanError> {
@@ -45,6 +45,10 @@ impl Resolver<'_> {
         let frame = Frame::default().clause(Clause::Values);
         let ((targets, named), _) =
             self.with_frame(frame, |resolver| resolver.inserted_columns(&table, &insert.columns))?;
+        match &insert.source {
+            Some(_) => self.needs_inserting(&table, targets.iter().map(|target| target.index)),
+            None => self.needs_inserting(&table, std::iter::empty()),
+        }
         let overriding = overriding::of(insert);
         let source = match &insert.source {
             None => self.insert_rows(&table, &[], &[vec![]], named, overriding)?,
@@ -63,10 +67,19 @@ impl Resolver<'_> {
                 None => self.insert_query(&table, &targets, query, named, overriding)?,
             },
         };
-        let checks = self.row_checks(&table)?;
+        let mut checks = self.row_checks(&table)?;
+        let mut source = source;
+        let positions = source.project.clone();
+        let reads = insert.returning.is_some();
+        self.check_policies(&table, PolicyCommand::Insert, reads, (&mut checks, &mut source, &positions))?;
         let on_conflict = match &insert.on {
             None => None,
-            Some(OnInsert::OnConflict(conflict)) => Some(self.on_conflict(&table, &alias, conflict)?),
+            Some(OnInsert::OnConflict(conflict)) => {
+                if matches!(conflict.action, OnConflictAction::DoUpdate(_)) {
+                    self.refuse_policies(&table, "INSERT ... ON CONFLICT DO UPDATE")?;
+                }
+                Some(self.on_conflict(&table, &alias, conflict)?)
+            }
             Some(_) => return Err(PlanError::new("42601", "syntax error at or near \"ON\"")),
         };
         let binding = self.table_binding(&table, &alias, 0);
@@ -410,12 +423,19 @@ impl Resolver<'_> {
         Ok(HirQuery { order_by, ..query })
     }
 
+    /// What is given values of a table that is inserted into.
+    pub(super) fn needs_inserting(&mut self, table: &Table, columns: impl Iterator<Item = ColumnIndex>) {
+        self.needs.add(table.id.0, Privilege::Insert);
+        columns.for_each(|column| self.needs.add_on(table.id, column, Privilege::Insert));
+    }
+
     /// COPY table (columns) FROM: each value is a parameter of its column's type.
     pub(super) fn copy_from(
         &mut self,
         table: &Table,
         columns: &[ColumnIndex],
     ) -> Result<(InsertHir, Vec<OutputColumn>), PlanError> {
+        self.needs_inserting(table, columns.iter().copied());
         let mut row = Vec::with_capacity(columns.len());
         let mut outputs = Vec::with_capacity(columns.len());
         for (number, &index) in columns.iter().enumerate() {

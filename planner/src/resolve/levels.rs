@@ -178,6 +178,17 @@ pub(super) fn expr_levels(expr: &HirExpr, visit: &mut dyn FnMut(usize, usize)) {
     .expect("looking does not fail");
 }
 
+/// Whether anything in an expression is read of a row, or of another query.
+pub(super) fn reads_columns(expr: &HirExpr) -> bool {
+    let mut found = false;
+    rewrite_expr(&mut expr.clone(), 0, &mut |expr, _| {
+        found |= matches!(expr, HirExpr::Column(_));
+        Ok(Step::Descend)
+    })
+    .expect("looking does not fail");
+    found
+}
+
 /// Whether an expression holds a subquery.
 pub(super) fn has_subquery(expr: &HirExpr) -> bool {
     let mut found = false;

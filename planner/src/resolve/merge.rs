@@ -10,7 +10,7 @@ use super::levels::has_subquery;
 use super::scope::{Clause, Frame, fold};
 use super::updatable::ViewWrite;
 use super::{Resolver, Typed};
-use crate::catalog::Table;
+use crate::catalog::{Privilege, Table};
 use crate::error::PlanError;
 use crate::hir::{HirExpr, JoinKind, MergeActionHir, MergeHir, MergeWhenHir};
 use crate::parse::literals::{self, LiteralRun};
@@ -50,6 +50,7 @@ impl Resolver<'_> {
         }
         refuse_unreachable(&merge.clauses)?;
         let table = self.written_table(name, ViewWrite::Merge)?;
+        self.refuse_policies(&table, "MERGE")?;
         let alias = alias.as_ref().map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
         let target = self.target_item(&table, &alias);
         let source = self.factor(&merge.source)?;
@@ -99,7 +100,10 @@ impl Resolver<'_> {
             };
             let action = match (&clause.action, matched) {
                 (MergeAction::DoNothing { .. }, _) => MergeActionHir::Nothing,
-                (MergeAction::Delete { .. }, true) => MergeActionHir::Delete,
+                (MergeAction::Delete { .. }, true) => {
+                    resolver.needs.add(table.id.0, Privilege::Delete);
+                    MergeActionHir::Delete
+                }
                 (MergeAction::Update(update), true) => {
                     let MergeUpdateKind::Set(written) = &update.kind else {
                         return Err(PlanError::new("42601", "syntax error at or near \"*\""));
@@ -152,6 +156,7 @@ impl Resolver<'_> {
         let (targets, named) = self.inserted_columns(table, &insert.columns)?;
         let extra = given.get(targets.len()).and_then(|expr| self.position_of(expr));
         self.check_width(&targets, given.len(), named, extra)?;
+        self.needs_inserting(table, targets.iter().map(|target| target.index));
         let mut row = Vec::with_capacity(table.columns.len());
         for (index, column) in table.columns.iter().enumerate() {
             let mut values = Vec::new();

@@ -87,6 +87,7 @@ pub(super) enum Clause {
     Transform,
     CopyWhere,
     MergeWhen,
+    Policy,
     ExecuteParameters,
     AggregateArguments,
     AggregateFilter,
@@ -120,6 +121,7 @@ impl Clause {
             Clause::Transform => "transform expressions",
             Clause::CopyWhere => "COPY FROM WHERE conditions",
             Clause::MergeWhen => "MERGE WHEN conditions",
+            Clause::Policy => "policy expressions",
             Clause::ExecuteParameters => "EXECUTE parameters",
             Clause::AggregateArguments => "aggregate function calls",
             Clause::AggregateFilter => "FILTER",
@@ -154,6 +156,7 @@ impl Clause {
             | Clause::Transform
             | Clause::CopyWhere
             | Clause::MergeWhen
+            | Clause::Policy
             | Clause::ExecuteParameters
             | Clause::AggregateArguments
             | Clause::AggregateFilter => false,
@@ -297,6 +300,7 @@ impl Resolver<'_> {
         let frame_index = self.frames.len() - 1 - level;
         self.frames[frame_index].references.push((visible.index, position));
         self.trace_read(visible.origin);
+        self.needs_column(visible.origin);
         Typed::of(HirExpr::Column(HirColumn::Column { level, index: visible.index }), visible.column_type.clone())
     }
 

@@ -9,6 +9,7 @@ use super::query::{is_source_column, ordinal};
 use super::scope::{Clause, Frame, FromItem, fold};
 use super::unlockable::Unlockable;
 use super::{Resolver, Typed};
+use crate::catalog::Privilege;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn};
 use crate::parse::no_columns::is_nothing;
@@ -77,6 +78,10 @@ impl Resolver<'_> {
         unlockable.refuse(locks)?;
         let keys = if for_cursor && unlockable.is_lockable() { frame.tables[0].row_keys.clone() } else { Vec::new() };
         let locks = self.row_locks(locks, &frame)?;
+        if !locks.is_empty() && self.is_subject() {
+            return Err(PlanError::unsupported("FOR UPDATE by a person's own login"));
+        }
+        locks.iter().for_each(|lock| self.needs.add(lock.table.0, Privilege::Update));
         let mut query = self.build(hir, parts, &frame, calls, select, is_grouped)?;
         query.locks = locks;
         self.with_row_keys(&mut query, &keys);
@@ -96,7 +101,8 @@ impl Resolver<'_> {
             Some(condition) => {
                 let position = self.position_of(condition);
                 let typed = self.in_clause(Clause::Where, |resolver| resolver.expr(condition))?;
-                super::build::conjuncts(self.condition(typed, "WHERE", position)?)
+                let condition = self.condition(typed, "WHERE", position)?;
+                self.behind_policies(super::build::conjuncts(condition))?
             }
         };
         let having = match &select.having {
@@ -104,7 +110,9 @@ impl Resolver<'_> {
             Some(condition) => {
                 let position = self.position_of(condition);
                 let typed = self.in_clause(Clause::Having, |resolver| resolver.expr(condition))?;
-                Some(self.condition(typed, "HAVING", position)?)
+                let condition = self.condition(typed, "HAVING", position)?;
+                let conjuncts = self.behind_policies(super::build::conjuncts(condition))?;
+                Some(super::build::conjunction(conjuncts))
             }
         };
         let outputs = targets.len();

@@ -6,10 +6,10 @@ use super::outputs::Outputs;
 use super::positioned::CursorTables;
 use super::returned::writes_in_with;
 use super::scope::{Clause, Frame};
-use super::{Resolver, SessionInfo};
-use crate::catalog::{Catalog, Column, Table};
+use super::{Needs, Resolver, SessionInfo};
+use crate::catalog::{Catalog, Column, PolicyCommand, Privilege, Table};
 use crate::error::PlanError;
-use crate::hir::{HirExpr, HirQuery, InsertHir, LockingQuery, OutputColumn, WithHir, WithMain, WriteHir};
+use crate::hir::{Hir, HirExpr, HirQuery, InsertHir, LockingQuery, OutputColumn, WithHir, WithMain, WriteHir};
 use crate::parse::definition::CreateTableAs;
 use crate::parse::statement::{
     ExplainOptions, ExportFormat, ObjectName, SubjectReference, Subscribe, SubscribeForm, SubscribeTerms,
@@ -19,6 +19,7 @@ use crate::parse::{ParsedStatement, Statement};
 use crate::plan::ParamTypes;
 use crate::scalar::cast::{Cast, CastContext};
 use crate::scalar::func::Volatility;
+use repr::id::is_temporary;
 use repr::{ColumnType, RelationId, ScalarType};
 use sqlparser::ast;
 use std::collections::BTreeSet;
@@ -137,6 +138,31 @@ pub enum GdprRequest {
     Export(ExportFormat),
 }
 
+impl GdprRequest {
+    /// What it takes. What FORGET would do is told to whoever may do it.
+    fn privilege(self) -> Privilege {
+        match self {
+            GdprRequest::Get => Privilege::GdprGet,
+            GdprRequest::Forget | GdprRequest::ExplainForget => Privilege::GdprForget,
+            GdprRequest::Export(_) => Privilege::GdprExport,
+        }
+    }
+}
+
+/// A resolved statement, and what goes with it.
+pub(crate) struct Resolution {
+    /// The statement.
+    pub resolved: Resolved,
+    /// The types of its parameters.
+    pub params: ParamTypes,
+    /// The maintained views that it reads as relations.
+    pub views: BTreeSet<RelationId>,
+    /// What whoever runs it must be allowed.
+    pub needs: Needs,
+    /// Whether it is for the role alone that runs it.
+    pub of_role: bool,
+}
+
 /// Resolves a statement. `param_types` are the parameter types that the client gave; those of the rest
 /// are deduced. Positions of errors count from the start of the query string.
 ///
@@ -148,27 +174,33 @@ pub fn resolve(
     session: &SessionInfo,
     param_types: &[Option<ScalarType>],
 ) -> Result<(Resolved, ParamTypes), PlanError> {
-    resolve_reads(parsed, catalog, session, param_types).map(|(resolved, params, _)| (resolved, params))
+    resolve_reads(parsed, catalog, session, param_types).map(|found| (found.resolved, found.params))
 }
 
-/// `resolve`, and the maintained views that the statement reads as relations.
+/// `resolve`, with what goes with the statement.
 pub(crate) fn resolve_reads(
     parsed: &ParsedStatement,
     catalog: &Catalog,
     session: &SessionInfo,
     param_types: &[Option<ScalarType>],
-) -> Result<(Resolved, ParamTypes, BTreeSet<RelationId>), PlanError> {
+) -> Result<Resolution, PlanError> {
     let mut resolver = Resolver::new(catalog, session, &parsed.text, param_types);
     let result = resolver.statement(&parsed.statement).and_then(|mut resolved| {
         resolved.with_writes(std::mem::take(&mut resolver.ctes.writes))?;
         resolved.run_first(resolver.take_locking())?;
         Ok((resolved, resolver.finish_params()?))
     });
-    let result = result.map(|(resolved, params)| (resolved, params, std::mem::take(&mut resolver.views.maintained)));
-    result.map_err(|mut error| {
+    let (resolved, params) = result.map_err(|mut error| {
         error.position = error.position.map(|position| position + parsed.offset);
         error
-    })
+    })?;
+    let views = std::mem::take(&mut resolver.views.maintained);
+    let mut needs = std::mem::take(&mut resolver.needs);
+    if resolver.is_subject() {
+        // What is read is the person's own; what is changed takes a right.
+        needs.keep_changes();
+    }
+    Ok(Resolution { resolved, params, views, needs, of_role: resolver.of_role })
 }
 
 /// EXECUTE's arguments, as values of the prepared statement's parameters.
@@ -451,7 +483,7 @@ impl Resolver<'_> {
     }
 
     /// What stands in FROM by a name that our own grammar read.
-    fn written_relation(&self, name: &ObjectName) -> Result<super::from::NamedRelation, PlanError> {
+    fn written_relation(&mut self, name: &ObjectName) -> Result<super::from::NamedRelation, PlanError> {
         let own = name.require_own(&self.session.path);
         let there = own.and_then(|()| match &name.schema {
             Some(schema) => self.scope().require_namespace(schema).map(|_| ()),
@@ -462,7 +494,7 @@ impl Resolver<'_> {
     }
 
     /// A table by a name that our own grammar read.
-    fn table_named(&self, name: &ObjectName) -> Result<Arc<Table>, PlanError> {
+    fn table_named(&mut self, name: &ObjectName) -> Result<Arc<Table>, PlanError> {
         use super::from::NamedRelation;
         let position = Some(name.position);
         match self.written_relation(name)? {
@@ -537,6 +569,10 @@ impl Resolver<'_> {
                 .map(|(index, _)| index)
                 .collect();
         }
+        if self.is_subject() {
+            return Err(super::subject::may_not_write(&table.name));
+        }
+        self.refuse_policies(&table, "COPY FROM")?;
         let condition = options.condition.as_ref().map(|written| self.copy_condition(&table, written)).transpose()?;
         let (insert, columns) = self.copy_from(&table, &columns)?;
         Ok(Resolved::CopyFrom { insert: Box::new(insert), columns, condition, table: table.name.clone(), options })
@@ -584,6 +620,7 @@ impl Resolver<'_> {
         if written.is_empty() {
             chosen = visible.iter().filter(|column| !generated(column.index)).cloned().collect();
         }
+        let hir = self.copied_rows(id, types, &chosen)?;
         let columns = chosen
             .iter()
             .map(|column| OutputColumn {
@@ -593,13 +630,40 @@ impl Resolver<'_> {
             })
             .collect();
         let project = chosen.iter().map(|column| column.index).collect();
-        Ok(HirQuery::of(crate::hir::Hir::get(id, types, false), project, columns))
+        Ok(HirQuery::of(hir, project, columns))
+    }
+
+    /// The rows of a table that COPY names, as far as they are there for the role.
+    fn copied_rows(
+        &mut self,
+        id: RelationId,
+        types: Vec<ColumnType>,
+        chosen: &[super::scope::Visible],
+    ) -> Result<Hir, PlanError> {
+        let hir = Hir::get(id, types, false);
+        let Some(table) = self.catalog.table(id).map(Arc::clone) else {
+            if let Some(found) = crate::system::find_by_id(id) {
+                self.refuse_for_subject(Some(found.schema), found.name)?;
+                self.needs.system(found.name);
+            }
+            return Ok(hir);
+        };
+        self.needs.add(id.0, Privilege::Select);
+        chosen.iter().for_each(|column| self.needs_column(column.origin));
+        match !is_temporary(id.0) && self.is_subject() {
+            true => self.subject_rows(&table, false, false),
+            false => self.under_policies(hir, &table, &[PolicyCommand::Select]),
+        }
     }
 
     fn subscribe(&mut self, subscribe: &Subscribe) -> Result<Resolved, PlanError> {
         if writes_in_with(&subscribe.query) {
             let message = "SUBSCRIBE must not contain data-modifying statements in WITH";
             return Err(PlanError::new("0A000", message));
+        }
+        if self.is_subject() {
+            return Err(PlanError::unsupported("SUBSCRIBE by a person's own login")
+                .hint("ask again by SELECT, or have a controller subscribe"));
         }
         let query = self.query(&subscribe.query, Outputs::Settled)?;
         Ok(Resolved::Subscribe {
@@ -644,6 +708,10 @@ impl Resolver<'_> {
             }
             Ok(key)
         })?;
+        // Whose person it is the session finds out.
+        if !self.is_subject() {
+            self.needs.add(table.id.0, request.privilege());
+        }
         Ok(Resolved::Gdpr { request, table: table.id, key })
     }
 }

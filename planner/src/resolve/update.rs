@@ -6,10 +6,11 @@ use super::levels::has_subquery;
 use super::scope::{Clause, FromItem, fold};
 use super::updatable::ViewWrite;
 use super::{Resolver, Typed};
-use crate::catalog::Table;
+use crate::catalog::{PolicyCommand, Privilege, Table};
 use crate::error::PlanError;
-use crate::hir::{CurrentOfHir, DeleteHir, Hir, HirExpr, UpdateHir};
+use crate::hir::{CurrentOfHir, DeleteHir, Hir, HirExpr, HirQuery, RowChecksHir, UpdateHir};
 use repr::ColumnIndex;
+use repr::id::is_temporary;
 use sqlparser::ast::{Delete, Expr, FromTable, TableFactor, TableWithJoins, Update, UpdateTableFromKind};
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ impl Resolver<'_> {
                 return Err(PlanError::new("42601", "syntax error at or near \"FROM\""));
             }
         };
-        let (item, current_of) = self.write_source(&table, &alias, others, update.selection.as_ref())?;
+        let (item, current_of) =
+            self.write_source((&table, &alias, PolicyCommand::Update), others, update.selection.as_ref())?;
         let condition = update.selection.as_ref().filter(|_| current_of.is_none());
         let frame = item.frame();
         let width = item.hir.arity();
@@ -38,11 +40,40 @@ impl Resolver<'_> {
         })?;
         let (assignments, condition) = resolved;
         let (relation, assignments) = with_computed(item.hir.filter(condition), assignments);
-        let checks = self.row_checks(&table)?;
+        if self.is_subject() {
+            super::subject::refuse_keys(self.catalog, &table, assignments.iter().map(|(column, _)| *column))?;
+        }
+        let mut checks = self.row_checks(&table)?;
         let returning = self.returning(update.returning.as_deref(), frame, relation.types.clone())?;
-        let project = (0..relation.arity()).collect();
-        let source = source_query(relation, project);
+        let project: Vec<usize> = (0..relation.arity()).collect();
+        let mut source = source_query(relation, project);
+        self.check_changed(&table, &assignments, (&mut checks, &mut source))?;
         Ok(UpdateHir { table: table.id, source, assignments, checks, returning, current_of })
+    }
+
+    /// What policies ask of rows as they become, which stand beside the source's columns while they are asked.
+    fn check_changed(
+        &mut self,
+        table: &Table,
+        assignments: &[(ColumnIndex, HirExpr)],
+        (checks, source): (&mut RowChecksHir, &mut HirQuery),
+    ) -> Result<(), PlanError> {
+        if self.catalog.rights.row_security.is_empty() {
+            return Ok(());
+        }
+        let width = source.relation.arity();
+        let mut positions: Vec<usize> = (0..table.columns.len()).collect();
+        let mut changed = Vec::with_capacity(assignments.len());
+        for (column, expr) in assignments {
+            positions[*column] = width + changed.len();
+            changed.push(Typed::of(expr.clone(), table.columns[*column].column_type.clone()));
+        }
+        let relation = std::mem::replace(&mut source.relation, Hir::unit());
+        source.relation = relation.map(changed);
+        self.check_policies(table, PolicyCommand::Update, true, (checks, source, &positions))?;
+        let relation = std::mem::replace(&mut source.relation, Hir::unit());
+        source.relation = relation.project((0..width).collect());
+        Ok(())
     }
 
     pub(super) fn delete(&mut self, delete: &Delete) -> Result<DeleteHir, PlanError> {
@@ -58,8 +89,10 @@ impl Resolver<'_> {
             FromTable::WithoutKeyword(_) => return Err(PlanError::new("42601", "syntax error in DELETE")),
         };
         let (table, alias) = self.write_target(target, ViewWrite::Delete)?;
+        self.needs.add(table.id.0, Privilege::Delete);
         let others = delete.using.as_deref().unwrap_or_default();
-        let (item, current_of) = self.write_source(&table, &alias, others, delete.selection.as_ref())?;
+        let (item, current_of) =
+            self.write_source((&table, &alias, PolicyCommand::Delete), others, delete.selection.as_ref())?;
         let written = delete.selection.as_ref().filter(|_| current_of.is_none());
         let frame = item.frame();
         let (condition, _) = self.with_frame(item.frame(), |resolver| resolver.where_clause(written))?;
@@ -83,8 +116,7 @@ impl Resolver<'_> {
 
     fn write_source(
         &mut self,
-        table: &Table,
-        alias: &str,
+        (table, alias, command): (&Table, &str, PolicyCommand),
         others: &[TableWithJoins],
         condition: Option<&Expr>,
     ) -> Result<(FromItem, Option<CurrentOfHir>), PlanError> {
@@ -94,7 +126,12 @@ impl Resolver<'_> {
             None => (self.target_item(table, alias), None),
         };
         let width = target.hir.arity();
-        let mut item = Ok(target);
+        // What is changed is read: it must be there for SELECT, too.
+        let hir = match !is_temporary(table.id.0) && self.is_subject() {
+            true => self.subject_rows(table, true, true)?,
+            false => self.under_policies(target.hir, table, &[command, PolicyCommand::Select])?,
+        };
+        let mut item = Ok(FromItem { hir, ..target });
         for other in others {
             item = item.and_then(|left| self.cross(left, other, width));
         }
@@ -106,7 +143,8 @@ impl Resolver<'_> {
         let Some(condition) = condition else { return Ok(Vec::new()) };
         let position = self.position_of(condition);
         let typed = self.in_clause(Clause::Where, |resolver| resolver.expr(condition))?;
-        Ok(super::build::conjuncts(self.condition(typed, "WHERE", position)?))
+        let condition = self.condition(typed, "WHERE", position)?;
+        self.behind_policies(super::build::conjuncts(condition))
     }
 }
 

@@ -10,8 +10,8 @@ use super::query::locks;
 use super::returned::writes_in_with;
 use super::scope::FromItem;
 use super::view_names::{Meaning, Mention, Trace};
-use super::{Resolver, SessionInfo, ViewUse};
-use crate::catalog::{Catalog, Qualifier, Scope, Table, View};
+use super::{PolicyUse, Resolver, SessionInfo, ViewUse};
+use crate::catalog::{Catalog, Qualifier, Scope, SearchPath, Table, View};
 use crate::error::PlanError;
 use crate::hir::{HirQuery, OutputColumn};
 use crate::ownership::quote_identifier;
@@ -56,7 +56,7 @@ pub(super) fn opaque(text: &str, catalog: &Catalog) -> Result<HirQuery, PlanErro
 
 /// Resolves a text. `traced` also says what it names.
 fn meaning(text: &str, scope: Scope<'_>, views: ViewUse, traced: bool) -> Result<(HirQuery, Trace), PlanError> {
-    let session = SessionInfo { path: scope.path.clone(), views };
+    let session = SessionInfo { path: scope.path.clone(), views, policies: PolicyUse::Ignore };
     let query = parse_query(text)?;
     if writes_in_with(&query) {
         return Err(PlanError::new("0A000", "views must not contain data-modifying statements in WITH"));
@@ -383,11 +383,14 @@ impl Resolver<'_> {
         }
         self.nested(|resolver| {
             // Its text was understood with the usual search path, whatever this session's is.
-            let session = SessionInfo { views: resolver.session.views, ..SessionInfo::default() };
+            let path = SearchPath::kept().as_of(resolver.session.path.actor().clone());
+            let SessionInfo { views, policies, .. } = *resolver.session;
+            let session = SessionInfo { path: path.at_home(resolver.session.path.home()), views, policies };
             let mut inner = Resolver::new(resolver.catalog, &session, "", &[]);
             inner.ctes.next = resolver.ctes.next;
             inner.nesting.items = resolver.nesting.items;
             inner.nesting.depth = resolver.nesting.depth;
+            inner.under_policies_of.clone_from(&resolver.under_policies_of);
             inner.views.depth = resolver.views.depth + 1;
             inner.views.expanded = resolver.views.expanded;
             let item = inner.covered(&query, locks)?;
@@ -395,6 +398,9 @@ impl Resolver<'_> {
             resolver.nesting.items = inner.nesting.items;
             resolver.views.expanded = inner.views.expanded;
             resolver.views.maintained.append(&mut inner.views.maintained);
+            resolver.needs.below(table.id, inner.needs);
+            resolver.of_role |= inner.of_role;
+            resolver.bound |= inner.bound;
             Ok(item)
         })
     }

@@ -4,7 +4,7 @@ pub mod acts;
 pub(crate) mod names;
 
 use super::table_func::GivenRows;
-use crate::catalog::{Catalog, DatabaseId, SearchPath};
+use crate::catalog::{Actor, Catalog, DatabaseId, RoleId, SearchPath};
 use acts::SessionActs;
 use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
@@ -37,6 +37,10 @@ pub trait Environment: Send + Sync {
     }
     /// The login.
     fn session_user(&self) -> String;
+    /// In whose name it is evaluated.
+    fn actor(&self) -> Actor {
+        Actor::of_login(RoleId::FIRST, self.session_user().into())
+    }
     /// The database's name.
     fn database(&self) -> String;
     /// Which of the catalog's databases that is.
@@ -65,6 +69,11 @@ pub trait Environment: Send + Sync {
     fn database_size(&self, _database: DatabaseId) -> i64 {
         let sizes = self.catalog().relations.keys().map(|id| self.relation_size(*id));
         sizes.fold(0, i64::saturating_add)
+    }
+    /// The rows of a table that its role's person owns or may access, columns that are hidden from them NULL, each behind its
+    /// row's key; `owned`: those alone that are theirs and of which nothing is hidden.
+    fn subject_rows(&self, _relation: repr::RelationId, _owned: bool) -> Result<Vec<Vec<Datum>>, ValueError> {
+        nothing_to_ask()
     }
     /// What functions do in the session.
     fn acts(&self) -> Result<&dyn SessionActs, ValueError> {

@@ -8,7 +8,7 @@ mod series;
 mod sets;
 
 pub use given::GivenRows;
-pub(crate) use given::{LOCKED_ROWS, RETURNED_ROWS, ROWS_AT_HAND};
+pub(crate) use given::{LOCKED_ROWS, RETURNED_ROWS, ROWS_AT_HAND, SUBJECT_ROWS};
 
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError};

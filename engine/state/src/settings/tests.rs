@@ -89,8 +89,6 @@ fn what_is_wrong_is_refused() {
         ("timezone_abbreviations", "India", "0A000"),
         ("log_statement", "some", "22023"),
         ("tcp_user_timeout", "1 fortnight", "22023"),
-        ("role", "bob", "22023"),
-        ("session_authorization", "bob", "22023"),
     ] {
         assert_eq!(settings.set(name, Some(value), false).expect_err(value).code, code, "{name} = {value}");
     }

@@ -80,11 +80,8 @@ pub fn checked(kind: TextKind, known: &KnownSetting, value: &str, settings: &Set
             let is_known = !name.contains(' ') && SEARCH_CONFIGURATIONS.contains(&format!(" {name} "));
             if is_known { Ok(format!("pg_catalog.{name}")) } else { Err(invalid()) }
         }
-        TextKind::Role if value == "none" => kept(),
-        TextKind::Role | TextKind::SessionUser => {
-            let own = settings.session_user();
-            if value == own { kept() } else { Err(SqlError::new("22023", format!("role \"{value}\" does not exist"))) }
-        }
+        // Whose they may be is asked of the catalog before.
+        TextKind::Role | TextKind::SessionUser => kept(),
     }
 }
 

@@ -27,6 +27,9 @@ impl DefinitionChange<'_> {
                         self.set_schema_of_sequence(id, schema)?;
                         Ok("ALTER TABLE")
                     }
+                    [AlterTableAction::OwnerTo(owner)] => {
+                        self.change_owner(ObjectKind::Sequence, false, &alter.name, owner).map(|_| "ALTER TABLE")
+                    }
                     _ => self.relation(&alter.name).map(|_| "ALTER TABLE"),
                 };
             }
@@ -49,6 +52,7 @@ impl DefinitionChange<'_> {
                 AlterTableAction::RenameTable(_)
                     | AlterTableAction::RenameColumn(..)
                     | AlterTableAction::SetSchema(_)
+                    | AlterTableAction::OwnerTo(_)
                     | AlterTableAction::Nothing
             )
         {
@@ -86,6 +90,8 @@ impl DefinitionChange<'_> {
             | AlterTableAction::RenameTable(_)
             | AlterTableAction::RenameColumn(..)
             | AlterTableAction::SetSchema(_)
+            | AlterTableAction::OwnerTo(_)
+            | AlterTableAction::RowSecurity(_)
             | AlterTableAction::Nothing => "this action",
             AlterTableAction::Refused(what) => return Err(PlanError::unsupported(what)),
         };
@@ -144,6 +150,11 @@ impl DefinitionChange<'_> {
             AlterTableAction::AddRule(rule) => self.add_rule(id, rule),
             AlterTableAction::DropRule(rule) => self.drop_rule(id, rule),
             AlterTableAction::Nothing => Ok(()),
+            AlterTableAction::OwnerTo(owner) => self.give_table(id, owner),
+            AlterTableAction::RowSecurity(change) => {
+                self.change_row_security(id, *change);
+                Ok(())
+            }
             AlterTableAction::SetSchema(schema) => self.set_schema_of_relation(id, schema),
             AlterTableAction::Refused(what) => Err(PlanError::unsupported(what)),
         }
@@ -378,6 +389,7 @@ impl DefinitionChange<'_> {
             }
         }
         self.name_expressions(id);
+        self.rename_in_policies(id, &old.name, &new.name);
         Ok(())
     }
 
@@ -466,7 +478,7 @@ impl DefinitionChange<'_> {
         Ok(tag)
     }
 
-    /// OWNER TO and the like: the object must exist, nothing else happens.
+    /// SET (…) and the like: the object must exist, nothing else happens.
     pub(super) fn alter_nothing(
         &mut self,
         kind: ObjectKind,

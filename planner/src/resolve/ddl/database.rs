@@ -1,7 +1,7 @@
 //! Databases: schemas of their own in the one store. Nothing leads from one to another, so each comes and goes whole.
 
 use super::change::DefinitionChange;
-use crate::catalog::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId, StartScope};
+use crate::catalog::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId, RoleId, StartScope};
 use crate::error::PlanError;
 use crate::parse::definition::{
     AlterDatabase, AlterStart, CreateDatabase, DatabaseOption, DropDatabase, StartChange, StartRole,
@@ -22,11 +22,27 @@ impl DefinitionChange<'_> {
         if self.has_database(name) {
             return Err(PlanError::new("42P04", format!("database \"{name}\" already exists")));
         }
+        let owner = create.options.iter().find(|option| option.name == "owner" && option.value != "default");
+        let owner = owner.map(|option| self.new_owner(&option.value)).transpose()?;
         let database = DatabaseId(self.next_id());
         let public = NamespaceId(self.next_id());
         self.catalog.databases.insert(database, Database { name: name.clone(), extensions: BTreeMap::new() });
         self.catalog.namespaces.insert(public, Namespace { name: "public".to_owned(), database });
+        self.catalog.rights_mut().owners.insert(public.0, RoleId::DATABASE_OWNER);
+        if let Some(owner) = owner {
+            self.catalog.rights_mut().owners.insert(database.0, owner);
+        }
         Ok("CREATE DATABASE")
+    }
+
+    /// Whom something is made for: 42501 for who is no member.
+    pub(super) fn new_owner(&self, name: &str) -> Result<RoleId, PlanError> {
+        let actor = self.path.actor();
+        let role = actor.find(&self.catalog, name).ok_or_else(|| super::role::no_role(name))?;
+        match self.catalog.is_member(actor.role, role) {
+            true => Ok(role),
+            false => Err(PlanError::new("42501", format!("must be member of role \"{name}\""))),
+        }
     }
 
     /// What would change an answer is refused; the rest says what holds anyway.
@@ -75,13 +91,12 @@ impl DefinitionChange<'_> {
         Err(PlanError::new("3D000", format!("template database \"{template}\" does not exist")))
     }
 
-    /// ALTER DATABASE … RENAME TO, or what changes nothing.
+    /// ALTER DATABASE … RENAME TO
     pub(super) fn alter_database(&mut self, alter: &AlterDatabase) -> Result<&'static str, PlanError> {
         let AlterDatabase { name, new_name: new } = alter;
         if !self.has_database(&name.name) {
             return Err(no_database(&name.name));
         }
-        let Some(new) = new else { return Ok("ALTER DATABASE") };
         if self.has_database(&new.name) {
             return Err(PlanError::new("42P04", format!("database \"{}\" already exists", new.name)));
         }
@@ -101,11 +116,8 @@ impl DefinitionChange<'_> {
     pub(super) fn alter_start(&mut self, alter: &AlterStart) -> Result<&'static str, PlanError> {
         let role = match &alter.role {
             StartRole::All => None,
-            StartRole::Current => self.path.user().map(str::to_owned),
-            StartRole::Named(role) if self.path.user() == Some(&*role.name) => Some(role.name.clone()),
-            StartRole::Named(role) => {
-                return Err(PlanError::new("42704", format!("role \"{}\" does not exist", role.name)));
-            }
+            StartRole::Current => Some(self.path.actor().name.to_string()),
+            StartRole::Named(role) => self.role_named(role).map(|_| Some(role.name.clone()))?,
         };
         let tag = if role.is_none() && alter.database.is_some() { "ALTER DATABASE" } else { "ALTER ROLE" };
         let database = match &alter.database {
@@ -126,7 +138,7 @@ impl DefinitionChange<'_> {
         Ok(tag)
     }
 
-    fn start_database(&self, name: &str) -> Result<DatabaseId, PlanError> {
+    pub(super) fn start_database(&self, name: &str) -> Result<DatabaseId, PlanError> {
         if TEMPLATES.contains(&name) {
             return Err(
                 PlanError::unsupported(format!("a change of database \"{name}\"")).hint("nobody connects to it")

@@ -341,6 +341,9 @@ impl DefinitionChange<'_> {
         if let Some(pending) = self.catalog.pending_annotations.get_mut(&id) {
             pending.retain(|annotation| annotation.column != Some(index));
         }
+        if cascade {
+            self.drop_policies_of_column(id, index);
+        }
         self.edit(id).drop_column(index);
         Ok(())
     }

@@ -20,6 +20,11 @@ impl DefinitionChange<'_> {
         self.check_views(old)?;
         self.check_unique(old)?;
         self.place_again(old);
+        self.permit_references(old)?;
+        self.permit_emptied()?;
+        self.settle_owners(old);
+        self.settle_policies(old)?;
+        self.permit_filling(old)?;
         self.catalog.version = old.version + 1;
         Ok(DdlPlan { catalog: self.catalog, effects: self.effects, tag: tag.to_string(), notices: self.notices })
     }

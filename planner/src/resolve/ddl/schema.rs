@@ -15,7 +15,8 @@ use std::sync::Arc;
 impl DefinitionChange<'_> {
     pub(super) fn create_schema(&mut self, create: &CreateSchema) -> Result<&'static str, PlanError> {
         const TAG: &str = "CREATE SCHEMA";
-        let asking = || self.path.user().unwrap_or_default().to_owned();
+        let asking = || self.path.actor().name.to_string();
+        let owner = create.owner.as_ref().map(|owner| self.new_owner(&owner.name)).transpose()?;
         let name = match (&create.name, &create.owner) {
             (Some(name), _) | (None, Some(name)) => name.name.clone(),
             (None, None) => asking(),
@@ -35,6 +36,9 @@ impl DefinitionChange<'_> {
         }
         let id = NamespaceId(self.next_id());
         self.catalog.namespaces.insert(id, Namespace { name: name.clone(), database: self.path.home() });
+        if let Some(owner) = owner {
+            self.catalog.rights_mut().owners.insert(id.0, owner);
+        }
         let around = self.path.clone();
         self.path = around.behind(id);
         let made = self.create_elements(&name, &create.elements);

@@ -3,7 +3,7 @@
 mod routine;
 
 use super::Environment;
-use crate::catalog::{Catalog, Class, EnumType, NamespaceId, Scope, SearchPath, Sequence, Table};
+use crate::catalog::{Actor, Catalog, Class, EnumType, NamespaceId, RoleId, Scope, SearchPath, Sequence, Table};
 use crate::scalar::func::{parse_identifier, quote_identifier};
 use crate::system::builtin;
 use repr::text::TextCatalog;
@@ -15,29 +15,36 @@ use std::sync::Arc;
 pub(crate) struct CatalogNames {
     catalog: Arc<Catalog>,
     path: SearchPath,
-    /// Of a session, its login. By name only: sessions keep this, so it must keep none of them.
-    login: Option<String>,
+    /// Whose session it is, if any. By name only: sessions keep this, so it must keep none of them.
+    actor: Option<Actor>,
 }
-
-/// OID of the one login role, as in PostgreSQL.
-const OWNER: Id = 10;
 
 impl CatalogNames {
     /// As a session sees it.
     pub(crate) fn of_session(session: &dyn Environment) -> CatalogNames {
         let catalog = Arc::clone(session.catalog());
         let path = search_path(session, &catalog);
-        CatalogNames { catalog, path, login: Some(session.session_user()) }
+        CatalogNames { catalog, path, actor: Some(session.actor()) }
     }
 
     /// As kept texts see it.
     pub(crate) fn kept(catalog: Arc<Catalog>) -> CatalogNames {
-        CatalogNames { catalog, path: SearchPath::kept().clone(), login: None }
+        CatalogNames { catalog, path: SearchPath::kept().clone(), actor: None }
     }
 
     /// What names mean here.
     pub(crate) fn scope(&self) -> Scope<'_> {
         Scope { catalog: &self.catalog, path: &self.path }
+    }
+
+    /// The role of that name.
+    pub(crate) fn role(&self, name: &str) -> Option<RoleId> {
+        self.actor.as_ref()?.find(&self.catalog, name)
+    }
+
+    /// What a role is called.
+    pub(crate) fn role_name(&self, role: RoleId) -> Option<String> {
+        self.actor.as_ref()?.name_of(&self.catalog, role).map(std::borrow::Cow::into_owned)
     }
 
     /// A table as SQL must spell it to be found.
@@ -139,7 +146,7 @@ pub(crate) fn search_path(session: &dyn Environment, catalog: &Catalog) -> Searc
     match session.setting("search_path") {
         Some(path) => {
             let database = session.database();
-            SearchPath::of(&path, &session.session_user(), (&database, session.database_id()), catalog)
+            SearchPath::of(&path, session.actor(), (&database, session.database_id()), catalog)
         }
         None => SearchPath::kept().clone(),
     }
@@ -164,7 +171,7 @@ impl TextCatalog for CatalogNames {
             ScalarType::Regclass => self.scope().spelled_by_oid(oid),
             ScalarType::Regtype => self.type_name(oid, -1),
             ScalarType::Regnamespace => self.catalog.namespace_name(NamespaceId(oid)).map(quote_identifier),
-            ScalarType::Regrole => Some(quote_identifier(self.login.as_ref().filter(|_| oid == OWNER)?)),
+            ScalarType::Regrole => self.role_name(RoleId(oid)).map(|name| quote_identifier(&name)),
             _ => routine::name(kind, oid),
         }
     }
@@ -178,10 +185,7 @@ impl TextCatalog for CatalogNames {
             ScalarType::Regclass => self.class(name)?.map(Class::oid),
             ScalarType::Regtype => self.type_oid(name),
             ScalarType::Regnamespace => lone().and_then(|name| self.scope().namespace(&name)).map(|found| found.0),
-            ScalarType::Regrole => {
-                let asked = lone();
-                self.login.as_ref().filter(|login| asked.as_ref() == Some(*login)).map(|_| OWNER)
-            }
+            ScalarType::Regrole => lone().and_then(|name| self.role(&name)).map(|role| role.0),
             _ => routine::oid(kind, name, &|name| self.type_oid(name))?,
         })
     }

@@ -1,8 +1,8 @@
 //! Comparison operators of all types, by `Datum::sql_cmp`; and tests for NULL and truth.
 
-use super::arguments::{boolean, truth};
+use super::arguments::{boolean, text, truth};
 use super::{FunctionDefinition, FunctionKind, Volatility, lenient, strict};
-use repr::Datum;
+use repr::{Datum, ValueError};
 use std::cmp::Ordering;
 
 /// What a comparison asks.
@@ -132,7 +132,13 @@ pub(crate) fn definitions() -> Vec<FunctionDefinition> {
 /// Tests, known both as functions and as prefix operators: `NOT`, `IS NULL`, `IS TRUE`, …
 pub(super) const TESTS: &[FunctionDefinition] = &[
     strict("NOT(bool) bool", |_, a, _| truth(!boolean(&a[0])?)),
+    lenient("BEHIND POLICIES(bool) bool", |_, a, _| Ok(a[0].clone())).volatile(),
     lenient("IS NULL(any) bool", |_, a, _| truth(is_null(&a[0]))),
+    lenient("POLICY HOLDS(bool, text) bool", |_, a, _| match (&a[0], &a[1]) {
+        (Datum::Bool(true), _) => truth(true),
+        (_, message) => Err(ValueError::new("42501", text(message)?)),
+    })
+    .volatile(),
     lenient("IS NOT NULL(any) bool", |_, a, _| truth(is_not_null(&a[0]))),
     lenient("IS TRUE(bool) bool", |_, a, _| truth(a[0] == Datum::Bool(true))),
     lenient("IS NOT TRUE(bool) bool", |_, a, _| truth(a[0] != Datum::Bool(true))),

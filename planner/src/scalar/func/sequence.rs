@@ -2,6 +2,7 @@
 
 use super::arguments::{boolean, integer, oid};
 use super::{FunctionDefinition, strict};
+use crate::catalog::{Privilege, Privileges};
 use crate::scalar::EvalContext;
 use repr::{Datum, SequenceId, ValueError};
 
@@ -18,8 +19,23 @@ pub(crate) fn sequence(ctx: &EvalContext, arg: &Datum) -> Result<SequenceId, Val
     }
 }
 
+/// The same, if the role may do one of these with it: 42501 else.
+fn permitted(ctx: &EvalContext, arg: &Datum, any: Privileges) -> Result<SequenceId, ValueError> {
+    let id = sequence(ctx, arg)?;
+    let (catalog, home) = (ctx.environment.catalog(), ctx.environment.database_id());
+    if catalog.may_count(ctx.environment.actor().role, id, any, home) {
+        return Ok(id);
+    }
+    let name = &catalog.sequences[&id].name;
+    Err(ValueError::new("42501", format!("permission denied for sequence {name}")))
+}
+
+const NEXT: Privileges = Privileges::of(&[Privilege::Usage, Privilege::Update]);
+const CURRENT: Privileges = Privileges::of(&[Privilege::Usage, Privilege::Select]);
+const SET: Privileges = Privileges::of(&[Privilege::Update]);
+
 fn set(ctx: &EvalContext, args: &[Datum]) -> Answer {
-    let id = sequence(ctx, &args[0])?;
+    let id = permitted(ctx, &args[0], SET)?;
     let value = integer(&args[1])?;
     let called = args.get(2).map_or(Ok(true), boolean)?;
     let definition = &ctx.environment.catalog().sequences[&id];
@@ -37,13 +53,17 @@ fn set(ctx: &EvalContext, args: &[Datum]) -> Answer {
 }
 
 pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
-    strict("nextval(regclass) int8", |ctx, a, _| ctx.environment.next_value(sequence(ctx, &a[0])?).map(Datum::Int8))
-        .volatile(),
-    strict("currval(regclass) int8", |ctx, a, _| ctx.environment.current_value(sequence(ctx, &a[0])?).map(Datum::Int8))
-        .volatile(),
+    strict("nextval(regclass) int8", |ctx, a, _| {
+        ctx.environment.next_value(permitted(ctx, &a[0], NEXT)?).map(Datum::Int8)
+    })
+    .volatile(),
+    strict("currval(regclass) int8", |ctx, a, _| {
+        ctx.environment.current_value(permitted(ctx, &a[0], CURRENT)?).map(Datum::Int8)
+    })
+    .volatile(),
     strict("lastval() int8", |ctx, _, _| ctx.environment.last_value().map(Datum::Int8)).volatile(),
     strict("pg_sequence_last_value(regclass) int8", |ctx, a, _| {
-        let (value, called) = ctx.environment.sequence_state(sequence(ctx, &a[0])?)?;
+        let (value, called) = ctx.environment.sequence_state(permitted(ctx, &a[0], CURRENT)?)?;
         Ok(if called { Datum::Int8(value) } else { Datum::Null })
     })
     .volatile(),

@@ -179,7 +179,7 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
         vector(schemas(ctx, boolean(&a[0])?).into_iter().map(Datum::text).collect())
     })
     .stable(),
-    strict("current_user() name", |ctx, _, _| string(ctx.environment.session_user())).stable(),
+    strict("current_user() name", |ctx, _, _| string(&*ctx.environment.actor().name)).stable(),
     strict("session_user() name", |ctx, _, _| string(ctx.environment.session_user())).stable(),
     strict("pg_backend_pid() int4", |ctx, _, _| Ok(Datum::Int4(ctx.environment.backend_pid()))).stable(),
     strict("current_setting(text, bool?) text", |ctx, a, _| current_setting(ctx, a)).stable(),

@@ -36,6 +36,17 @@ pub(crate) static ROWS_AT_HAND: TableFunction = TableFunction { name: "rows_at_h
 /// The rows that the write of this number in WITH has returned.
 pub(crate) static RETURNED_ROWS: TableFunction = TableFunction { name: "returned_rows", evaluate: EVALUATE };
 
+/// The rows of a table that are a person's, to that person's login: the table, who it is, and whether only what they may change.
+pub(crate) static SUBJECT_ROWS: TableFunction = TableFunction {
+    name: "subject_rows",
+    evaluate: |context, args, _types| match args {
+        [Datum::Oid(table), _, Datum::Bool(owned)] => {
+            known(context.environment.subject_rows(repr::RelationId(*table), *owned)?)
+        }
+        _ => Err(ValueError::new("XX000", "a person's rows of no table were asked for")),
+    },
+};
+
 const EVALUATE: EvaluateRows = |context, args, _types| {
     let number = match args {
         [Datum::Int4(number)] => usize::try_from(*number).ok(),

@@ -1,0 +1,48 @@
+//! In whose name a statement runs.
+
+use super::Catalog;
+use super::role::{CONTROLLER, RoleId};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Who has logged in, and as whom they act: `session_user` and `current_user`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Actor {
+    /// As whom.
+    pub role: RoleId,
+    /// What that is called.
+    pub name: Arc<str>,
+    /// Who has logged in.
+    pub login: RoleId,
+    /// By what name.
+    pub login_name: Arc<str>,
+}
+
+/// Nobody's session: what the server does by itself.
+impl Default for Actor {
+    fn default() -> Self {
+        Actor::of_login(RoleId::FIRST, CONTROLLER.into())
+    }
+}
+
+impl Actor {
+    /// One that acts as itself.
+    pub fn of_login(login: RoleId, name: Arc<str>) -> Actor {
+        Actor { role: login, name: name.clone(), login, login_name: name }
+    }
+
+    /// What its session calls the first role, which has no name of its own.
+    pub fn first_name(&self) -> &str {
+        if self.login == RoleId::FIRST { &self.login_name } else { CONTROLLER }
+    }
+
+    /// The role of that name, to its session.
+    pub fn find(&self, catalog: &Catalog, name: &str) -> Option<RoleId> {
+        if name == self.first_name() { Some(RoleId::FIRST) } else { catalog.role_by_name(name) }
+    }
+
+    /// What its session calls a role.
+    pub fn name_of<'a>(&'a self, catalog: &'a Catalog, role: RoleId) -> Option<Cow<'a, str>> {
+        if role == RoleId::FIRST { Some(Cow::Borrowed(self.first_name())) } else { catalog.role_name(role) }
+    }
+}
