@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use tell::{chapter, claim, fact, listing};
 use watch::Watch;
@@ -55,7 +55,7 @@ fn story(folder: &Path) -> Result<(), Failure> {
 
     chapter("A server on an empty folder");
     let (server, start) = timed(|| Server::start(&data_folder))?;
-    let (notes, notices) = channel();
+    let (notes, _notices) = channel();
     let mut client = server.connect(notes)?;
     fact("dogwood serve", start, "listening");
 
@@ -82,18 +82,23 @@ fn story(folder: &Path) -> Result<(), Failure> {
     chapter(&format!("GDPR GET users {PERSON}: what is held about {}", data::name(PERSON)));
     access(&mut client, &data)?;
 
+    chapter(&format!("CREATE USER … FOR users {PERSON}: a login that is {}'s own", data::name(PERSON)));
+    let (own_notes, own_notices) = channel();
+    let mut own = own_login(&server, &mut client, own_notes)?;
+
     chapter("EXPLAIN GDPR FORGET: what an erasure would do");
     let (plan, time) = timed(|| rows(&mut client, &format!("EXPLAIN GDPR FORGET users {PERSON}")))?;
     fact("EXPLAIN", time, &format!("{} tables touched", plan.len()));
     claim("nothing has changed", counts(&mut client)? == before)?;
 
-    chapter(&format!("GDPR FORGET users {PERSON}"));
+    chapter(&format!("GDPR FORGET users {PERSON}, by {}", data::name(PERSON)));
     let asked = Instant::now();
-    let (outcome, time) = timed(|| rows(&mut client, &format!("GDPR FORGET users {PERSON}")))?;
-    fact("FORGET", time, "erased, key destroyed, receipt signed");
+    let (outcome, time) = timed(|| rows(&mut own, &format!("GDPR FORGET users {PERSON}")))?;
+    fact("FORGET", time, "erased, key destroyed, login ended, receipt signed");
     listing(&["table", "deleted", "anonymized", "disowned"], &outcome);
     claim("it did what EXPLAIN said", outcome == plan)?;
-    let receipt = receipt(&notices, folder)?;
+    claim("the login is no more", number(&mut client, LOGINS)? == 0)?;
+    let receipt = receipt(&own_notices, folder)?;
     vanished(&mut client, &data, watched, asked)?;
 
     chapter("The same questions afterwards");
@@ -104,7 +109,7 @@ fn story(folder: &Path) -> Result<(), Failure> {
     verify(&data_folder, &receipt)?;
 
     chapter("kill -9, and open again");
-    drop(client);
+    drop((client, own));
     server.kill()?;
     let (server, time) = timed(|| Server::start(&data_folder))?;
     fact("dogwood serve", time, "recovered and listening");
@@ -154,6 +159,29 @@ fn number(client: &mut Client, statement: &str) -> Result<u64, Failure> {
 /// How many rows each table has, in the order of `TABLES`.
 fn counts(client: &mut Client) -> Result<Vec<u64>, Failure> {
     TABLES.iter().map(|table| number(client, &format!("SELECT count(*) FROM {table}"))).collect()
+}
+
+const LOGINS: &str = "SELECT count(*) FROM pg_roles WHERE rolname = 'person'";
+const OWN_SECRET: &str = "theirs alone";
+
+/// The person's login: it sees what GET gives, table by table, and nobody else.
+fn own_login(server: &Server, client: &mut Client, notes: Sender<DbError>) -> Result<Client, Failure> {
+    let make = format!("CREATE USER person FOR users {PERSON} PASSWORD '{OWN_SECRET}'");
+    let ((), time) = timed(|| Ok(client.batch_execute(&make)?))?;
+    fact("CREATE USER", time, "for one person");
+    let mut own = server.connect_as("person", OWN_SECRET, notes)?;
+    let mut held: BTreeMap<String, u64> = BTreeMap::new();
+    for row in rows(client, &format!("GDPR GET users {PERSON}"))? {
+        *held.entry(row[0].clone()).or_default() += 1;
+    }
+    let (seen, time) = timed(|| counts(&mut own))?;
+    fact("count(*)", time, &format!("{} rows in eleven tables", seen.iter().sum::<u64>()));
+    let expected: Vec<u64> = TABLES.iter().map(|table| held.get(*table).copied().unwrap_or_default()).collect();
+    claim("every table is what GET gives of it", seen == expected)?;
+    let others = format!("SELECT count(*) FROM users WHERE id <> {PERSON}");
+    claim("nobody else is there", number(&mut own, &others)? == 0)?;
+    claim("nor can be asked for", refused(&mut own, "GDPR GET users 1", "DG003")?)?;
+    Ok(own)
 }
 
 fn refused(client: &mut Client, statement: &str, code: &str) -> Result<bool, Failure> {

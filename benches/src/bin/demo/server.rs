@@ -41,8 +41,13 @@ impl Server {
     /// Connects as the controller; what the server notes goes to `notices`.
     pub fn connect(&self, notices: Sender<DbError>) -> Result<Client, Failure> {
         let secret = fs::read_to_string(self.data.join("controller.secret"))?;
+        self.connect_as("controller", secret.trim(), notices)
+    }
+
+    /// The same, with somebody else's login.
+    pub fn connect_as(&self, user: &str, password: &str, notices: Sender<DbError>) -> Result<Client, Failure> {
         let mut config = Config::new();
-        config.host("127.0.0.1").port(self.port).user("controller").password(secret.trim()).dbname("postgres");
+        config.host("127.0.0.1").port(self.port).user(user).password(password).dbname("postgres");
         // Nobody listening any more is no reason to fail.
         config.notice_callback(move |notice| drop(notices.send(notice)));
         Ok(config.connect(NoTls)?)

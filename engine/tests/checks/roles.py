@@ -1,0 +1,405 @@
+"""Roles, rights and policies as logins meet them: passwords, kinds of roles, people's own logins, what a REVOKE does to those who
+are listening, what a view or a cursor lets through; and that all of it outlives kill -9.
+"""
+import threading
+import time
+
+import psycopg
+from psycopg import pq
+
+from harness import Check, rows, run_check, state_of
+from harness.server import Server
+
+SCHEMA = """
+CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY, name TEXT, email TEXT UNIQUE);
+CREATE TABLE posts (id INT PRIMARY KEY, body TEXT, secret TEXT, author INT NOT NULL OWNED_BY users(id));
+CREATE TABLE chats (id INT PRIMARY KEY, body TEXT,
+    sender INT NOT NULL OWNED_BY users(id), receiver INT NOT NULL OWNED_BY users(id),
+    ON GET receiver ANON (sender));
+CREATE TABLE prices (id INT PRIMARY KEY, price INT);
+CREATE MATERIALIZED VIEW counted AS SELECT author, count(*) AS n FROM posts GROUP BY author;
+CREATE VIEW shown AS SELECT p.id, p.body, u.name FROM posts p JOIN users u ON u.id = p.author;
+INSERT INTO users VALUES (1, 'Ada', 'ada@x'), (2, 'Ben', 'ben@x'), (3, 'Cy', 'cy@x');
+INSERT INTO posts VALUES (10, 'a one', 's10', 1), (11, 'a two', 's11', 1), (20, 'b one', 's20', 2);
+INSERT INTO chats VALUES (1, 'to Ben', 1, 2), (2, 'to Ada', 2, 1), (3, 'not hers', 2, 3);
+INSERT INTO prices VALUES (1, 5);
+"""
+
+
+def error_of(function, *arguments):
+    try:
+        function(*arguments)
+        return None
+    except psycopg.Error as error:
+        return error.sqlstate, error.diag.message_primary
+
+
+class Roles(Check):
+    def run(self):
+        with self.server.connect(user="postgres") as one:
+            one.execute(SCHEMA)
+        for case in (self.every_path, self.subject, self.subject_corrects, self.subject_forgets, self.kinds, self.revoked_while_listening,
+                     self.transactions, self.shared_plans, self.views_by_policy, self.signals, self.details, self.logins,
+                     self.outlives):
+            self.tally.case(case)
+
+    def one(self):
+        return self.server.connect(user="postgres")
+
+    def role(self, name, *grants):
+        with self.one() as one:
+            one.execute(f"CREATE ROLE {name} LOGIN")
+            for grant in grants:
+                one.execute(grant)
+        return self.server.connect(user=name)
+
+    def every_path(self):
+        """What is forbidden is forbidden whichever way it is asked."""
+        equal = self.tally.equal
+        with self.role("outsider") as out:
+            denied = ("42501", "permission denied for table posts")
+            ways = [
+                "SELECT * FROM posts", "SELECT body FROM posts WHERE id = 10", "SELECT count(*) FROM posts", "TABLE posts",
+                "SELECT (SELECT max(body) FROM posts)", "SELECT 1 WHERE EXISTS (SELECT 1 FROM posts)",
+                "WITH x AS (SELECT * FROM posts) SELECT 1", "INSERT INTO prices SELECT id, 1 FROM posts",
+                "SELECT * FROM prices p, LATERAL (SELECT 1 FROM posts) q", "VALUES ((SELECT body FROM posts LIMIT 1))",
+                "EXPLAIN SELECT * FROM posts", "EXPLAIN ANALYZE SELECT * FROM posts", "UPDATE posts SET body = ''",
+                "DELETE FROM posts", "INSERT INTO posts VALUES (99, '', '', 1)", "TRUNCATE posts", "LOCK TABLE posts",
+                "COPY posts TO STDOUT", "COPY (SELECT body FROM posts) TO STDOUT", "COPY posts FROM STDIN",
+                "COPY (SUBSCRIBE (SELECT body FROM posts)) TO STDOUT", "CREATE TEMP TABLE t AS SELECT * FROM posts",
+                "SELECT body FROM posts FOR UPDATE", "SELECT id FROM posts UNION SELECT 1", "SELECT * FROM posts TABLESAMPLE SYSTEM (100)",
+                "MERGE INTO posts USING (VALUES (1)) v (i) ON posts.id = v.i WHEN MATCHED THEN DELETE",
+            ]
+            out.execute("BEGIN")
+            for way in ways:
+                out.execute("SAVEPOINT s")
+                # As it stands: of COPY a driver would wait for more.
+                found = out.pgconn.exec_(way.encode())
+                self.tally.equal(found.error_field(pq.DiagnosticField.SQLSTATE), b"42501", way)
+                out.execute("ROLLBACK TO s")
+            out.execute("ROLLBACK; BEGIN")
+            equal(error_of(out.execute, "DECLARE c CURSOR FOR SELECT * FROM posts"), denied, "cursor")
+            out.execute("ROLLBACK")
+            out.execute("BEGIN")
+            equal(error_of(out.execute, "DECLARE c CURSOR FOR SUBSCRIBE (SELECT * FROM posts)"), denied, "subscribed cursor")
+            out.execute("ROLLBACK")
+            out.execute("PREPARE p AS SELECT body FROM posts")
+            equal(error_of(out.execute, "EXECUTE p"), denied, "EXECUTE")
+            equal(error_of(out.execute, "EXPLAIN ANALYZE EXECUTE p"), denied, "EXPLAIN EXECUTE")
+            cursor = out.cursor()
+            equal(error_of(lambda: cursor.execute("SELECT body FROM posts WHERE id = %s", (10,), prepare=True)), denied, "bound")
+            for request in ("GDPR GET users 1", "GDPR FORGET users 1", "EXPLAIN GDPR FORGET users 1", "COPY (GDPR EXPORT users 1) TO STDOUT"):
+                equal(error_of(out.execute, request), ("42501", "permission denied for table users"), request)
+            for relation in ("pg_authid", "pg_shadow"):
+                equal(state_of(out.execute, f"SELECT * FROM {relation}"), "42501", relation)
+            equal(error_of(out.execute, "SELECT * FROM counted"), ("42501", "permission denied for materialized view counted"), "maintained view")
+            equal(error_of(out.execute, "SELECT * FROM shown"), ("42501", "permission denied for view shown"), "view")
+            # A view of one's own lets nobody see what its owner may not.
+            out.execute("CREATE TEMP VIEW peek AS SELECT body FROM posts")
+            equal(error_of(out.execute, "SELECT * FROM peek"), denied, "temporary view")
+            equal(error_of(out.execute, "CREATE MATERIALIZED VIEW kept AS SELECT body FROM posts")[0], "42501", "materialized view")
+            equal(error_of(out.execute, "SET ROLE postgres")[0], "42501", "SET ROLE")
+            equal(error_of(out.execute, "SET SESSION AUTHORIZATION postgres")[0], "42501", "SET SESSION AUTHORIZATION")
+            equal(error_of(out.execute, "SELECT set_config('role', 'controller', false)")[0], "42501", "set_config")
+            equal(error_of(out.execute, "ALTER ROLE outsider CREATEROLE")[0], "42501", "ALTER ROLE")
+            equal(error_of(out.execute, "GRANT dogwood_controller TO outsider")[0], "42501", "GRANT")
+            equal(error_of(out.execute, "SECURITY LABEL FOR dogwood ON TABLE users IS NULL")[0], "42501", "label")
+            equal(error_of(out.execute, "CREATE POLICY p ON posts USING (true)")[0], "42501", "policy")
+            out.execute("CREATE TEMP TABLE posts (body text)")
+            equal(rows(out, "SELECT count(*) FROM posts"), [(0,)], "one's own table of that name")
+
+    def subject(self):
+        equal = self.tally.equal
+        with self.one() as one:
+            equal(state_of(one.execute, "CREATE USER nobody FOR users 99"), "DG003", "no such person")
+            equal(state_of(one.execute, "CREATE USER nobody FOR posts 10"), "42809", "no people")
+            one.execute("CREATE USER ada FOR users 1")
+            one.execute("CREATE USER ben FOR users 2")
+        with self.server.connect(user="ada") as ada, self.server.connect(user="ben") as ben, self.one() as one:
+            equal(rows(ada, "SELECT current_user"), [("ada",)], "who")
+            equal(rows(ada, "SELECT id, name, email FROM users"), [(1, "Ada", "ada@x")], "herself")
+            equal(rows(ada, "SELECT id FROM posts ORDER BY 1"), [(10,), (11,)], "her posts")
+            equal(rows(ben, "SELECT id FROM posts ORDER BY 1"), [(20,)], "his posts")
+            # What GET hides is NULL, and what it leaves out is not there.
+            for login, person in ((ada, 1), (ben, 2)):
+                got = {(row[0], row[3]["id"]): row[3] for row in rows(one, f"GDPR GET users {person}")}
+                for table in ("users", "posts", "chats", "prices"):
+                    expected = sorted(value["id"] for (of, _), value in got.items() if of == table)
+                    equal([row[0] for row in rows(login, f"SELECT id FROM {table} ORDER BY 1")], expected, f"{table} of {person}")
+                hidden = {row[0]: row[1] for row in rows(login, "SELECT id, sender FROM chats")}
+                equal(hidden, {value["id"]: value["sender"] for (of, _), value in got.items() if of == "chats"}, f"hidden of {person}")
+            equal(rows(ada, "SELECT u.name, count(*) FROM users u JOIN posts p ON p.author = u.id GROUP BY 1"), [("Ada", 2)], "joins")
+            equal(rows(ada, "SELECT n FROM counted"), [(2,)], "a maintained view is of her rows")
+            equal(rows(ada, "SELECT name, body FROM shown ORDER BY id"), [("Ada", "a one"), ("Ada", "a two")], "a view too")
+            equal(rows(ada, "SELECT count(*) FROM prices"), [(0,)], "what is nobody's")
+            equal(rows(ada, "SELECT id FROM posts WHERE author = 2"), [], "nobody else's")
+            cursor = ada.cursor()
+            for _ in range(20):
+                equal(cursor.execute("SELECT body FROM posts WHERE id = %s", (20,), prepare=True).fetchall(), [], "whatever is asked often")
+                equal(ben.execute("SELECT body FROM posts WHERE id = 20").fetchall(), [("b one",)], "and he his")
+                equal(ada.execute("SELECT body FROM posts WHERE id = 20").fetchall(), [], "by shape")
+            for refused in ("INSERT INTO posts VALUES (12, '', '', 1)", "DELETE FROM posts WHERE id = 10", "TRUNCATE posts", "UPDATE posts SET body = 'x'",
+                            "CREATE TABLE mine (x int)", "SELECT nextval('dogwood.nothing')", "SELECT * FROM dogwood.receipts", "COPY posts FROM STDIN"):
+                self.tally.that(state_of(ada.execute, refused) in ("42501", "42P01"), refused, error_of(ada.execute, refused))
+            for refused in ("COPY (SUBSCRIBE (SELECT id FROM posts)) TO STDOUT", "SELECT id FROM posts FOR UPDATE"):
+                equal(state_of(ada.execute, refused), "0A000", refused)
+            equal(sorted(row[0] for row in rows(ada, "GDPR GET users 1")), sorted(row[0] for row in rows(one, "GDPR GET users 1")), "GET")
+            for other in ("dogwood_subject", "ben", "postgres"):
+                equal(state_of(ada.execute, f"SET ROLE {other}"), "42501", f"SET ROLE {other}")
+            equal(state_of(one.execute, "GRANT dogwood_subject TO ben"), "0LP01", "a person is made by CREATE USER alone")
+            absent = error_of(ada.execute, "GDPR GET users 99")
+            equal(error_of(ada.execute, "GDPR GET users 2"), absent, "others are as if absent")
+            equal(error_of(ada.execute, "GDPR FORGET users 2"), absent, "to FORGET too")
+            equal(state_of(ada.execute, "COPY (GDPR EXPORT users 2) TO STDOUT"), "DG003", "and EXPORT")
+            with ada.cursor().copy("COPY (GDPR EXPORT users 1) TO STDOUT") as copy:
+                self.tally.that("a one" in "".join(bytes(part).decode() for part in copy), "EXPORT of her own")
+            # A transaction sees what it is over.
+            ada.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+            equal(len(rows(ada, "SELECT * FROM posts")), 2, "before")
+            one.execute("INSERT INTO posts VALUES (13, 'a three', 's', 1)")
+            equal(len(rows(ada, "SELECT * FROM posts")), 2, "its snapshot")
+            ada.execute("COMMIT")
+            equal(len(rows(ada, "SELECT * FROM posts")), 3, "after")
+            one.execute("DELETE FROM posts WHERE id = 13")
+
+    def subject_corrects(self):
+        equal = self.tally.equal
+        with self.one() as one, self.server.connect(user="ada") as ada:
+            one.execute("GRANT UPDATE (id, name, email) ON users TO dogwood_subject; GRANT UPDATE ON chats, posts TO ada")
+            equal(ada.execute("UPDATE users SET name = 'Ada L.' WHERE name = 'Ada'").rowcount, 1, "her name")
+            equal(ada.execute("UPDATE users SET name = 'nobody' WHERE id = 2").rowcount, 0, "nobody else's")
+            equal(state_of(ada.execute, "UPDATE users SET id = 7"), "42501", "no key")
+            equal(state_of(ada.execute, "UPDATE posts SET author = 2"), "42501", "no reference")
+            equal(ada.execute("UPDATE posts SET body = body || '!' WHERE id >= 10").rowcount, 2, "her posts")
+            # Of the chat that she received a column is hidden from her: it is not hers to change.
+            equal(ada.execute("UPDATE chats SET body = 'changed'").rowcount, 1, "what she sees whole")
+            equal(rows(one, "SELECT id, name FROM users ORDER BY id"), [(1, "Ada L."), (2, "Ben"), (3, "Cy")], "as it is now")
+            equal(rows(one, "SELECT id, body, sender FROM chats ORDER BY id"), [(1, "changed", 1), (2, "to Ada", 2), (3, "not hers", 2)], "chats")
+            equal(rows(one, "SELECT body, secret FROM posts ORDER BY id"), [("a one!", "s10"), ("a two!", "s11"), ("b one", "s20")], "posts")
+            equal(error_of(ada.execute, "UPDATE users SET email = 'ben@x'")[0], "23505", "unique")
+
+    def subject_forgets(self):
+        equal = self.tally.equal
+        with self.one() as one:
+            one.execute("INSERT INTO users VALUES (5, 'Eve', 'eve@x'); INSERT INTO posts VALUES (50, 'e', 's', 5)")
+            one.execute("CREATE USER eve FOR users 5; GRANT UPDATE (name) ON users TO eve")
+        eve, other = self.server.connect(user="eve"), self.server.connect(user="eve")
+        equal({row[0] for row in rows(eve, "EXPLAIN GDPR FORGET users 5")}, {"users", "posts"}, "what it would do")
+        equal({row[0] for row in rows(eve, "GDPR FORGET users 5")}, {"users", "posts"}, "herself")
+        for _ in range(100):
+            if state_of(other.execute, "SELECT 1"):
+                break
+            time.sleep(0.02)
+        self.tally.that(state_of(other.execute, "SELECT 1") in ("57P01", "lost"), "her sessions end")
+        with self.one() as one:
+            equal(rows(one, "SELECT count(*) FROM pg_roles WHERE rolname = 'eve'"), [(0,)], "her login has gone")
+            one.execute("INSERT INTO users VALUES (5, 'another', 'x@x')")
+            one.execute("CREATE USER eve FOR users 5")
+        with self.server.connect(user="eve") as later:
+            equal(rows(later, "SELECT name FROM users"), [("another",)], "a new person's login is a new one")
+        with self.one() as one:
+            # Plain SQL erases too: the login opens nothing from then on.
+            one.execute("DELETE FROM users WHERE id = 5")
+        equal(error_of(lambda: self.server.connect(user="eve")) is not None, True, "a login of nobody")
+        with self.one() as one:
+            one.execute("DROP ROLE eve")
+
+    def kinds(self):
+        equal = self.tally.equal
+        with self.one() as one:
+            one.execute("CREATE ROLE office LOGIN IN ROLE dogwood_regulator; CREATE ROLE ops LOGIN IN ROLE dogwood_operator")
+            equal(state_of(one.execute, "GRANT SELECT ON prices TO office"), "0LP01", "no rows to a regulator")
+            equal(state_of(one.execute, "GRANT SELECT (id) ON prices TO ops"), "0LP01", "nor an operator")
+            one.execute("GRANT SELECT ON prices TO PUBLIC; CREATE ROLE reader IN ROLE dogwood_processor; GRANT SELECT ON posts TO reader")
+            equal(state_of(one.execute, "GRANT dogwood_regulator TO reader"), "0LP01", "who reads is no regulator")
+            equal(state_of(one.execute, "ALTER TABLE prices OWNER TO office"), "0LP01", "nor an owner")
+            one.execute("GRANT reader TO office")
+            one.execute("CREATE ROLE chief LOGIN; GRANT dogwood_controller TO chief")
+        with self.server.connect(user="office") as office, self.server.connect(user="ops") as ops, self.server.connect(user="chief") as chief:
+            for login in (office, ops):
+                for table in ("prices", "posts", "users"):
+                    equal(state_of(login.execute, f"SELECT * FROM {table}"), "42501", f"no {table}")
+                equal(state_of(login.execute, "CREATE TABLE theirs (x int)"), "0LP01", "no table of their own")
+                self.tally.that(rows(login, "SELECT count(*) FROM pg_class")[0][0] > 100, "the catalog")
+            self.tally.that(rows(office, "SELECT count(*) FROM dogwood.receipts")[0][0] >= 0, "receipts")
+            self.tally.that(len(rows(office, "EXPLAIN COMPLIANCE")) >= 0, "EXPLAIN COMPLIANCE")
+            ops.execute("CREATE ROLE made_by_ops")
+            ops.execute("CREATE DATABASE made_by_ops")
+            ops.execute("CHECKPOINT")
+            equal(state_of(ops.execute, "GRANT dogwood_controller TO made_by_ops"), "42501", "nobody is made more than its maker")
+            equal(state_of(ops.execute, "ALTER ROLE chief PASSWORD 'x'"), "42501", "nor a controller's password changed")
+            equal(state_of(ops.execute, "GRANT chief TO ops"), "42501", "nor joined")
+            for statement in ("GRANT reader TO made_by_ops", "ALTER ROLE reader LOGIN PASSWORD 'x'", "ALTER ROLE ada PASSWORD 'x'",
+                              "GRANT pg_read_all_data TO made_by_ops"):
+                equal(state_of(ops.execute, statement), "42501", f"nor gets at rows by way of another: {statement}")
+            equal(state_of(office.execute, "CREATE ROLE x"), "42501", "a regulator makes no roles")
+            equal(rows(chief, "SELECT count(*) FROM users"), [(3,)], "a controller sees")
+            chief.execute("CREATE TABLE chiefs (x int)")
+            with self.one() as one:
+                for statement in ("DROP TABLE chiefs", "DROP DATABASE made_by_ops", "DROP ROLE made_by_ops", "REVOKE SELECT ON prices FROM PUBLIC"):
+                    one.execute(statement)
+
+    def revoked_while_listening(self):
+        with self.role("listener", "GRANT SELECT ON prices TO listener") as listener, self.one() as one:
+            told, ended = [], []
+
+            def listen():
+                try:
+                    with listener.cursor().copy("COPY (SUBSCRIBE (SELECT id, price FROM prices)) TO STDOUT") as copy:
+                        for row in copy:
+                            told.append(bytes(row).decode())
+                except psycopg.Error as error:
+                    ended.append(error.sqlstate)
+
+            thread = threading.Thread(target=listen)
+            thread.start()
+            deadline = time.monotonic() + 20
+            while not any("\t5\n" in row for row in told) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            one.execute("REVOKE SELECT ON prices FROM listener")
+            one.execute("UPDATE prices SET price = 777")
+            thread.join(20)
+            self.tally.equal(ended, ["42501"], "a subscription ends with its right")
+            self.tally.that(not any("777" in row for row in told), "and tells nothing of what came after", told)
+
+    def transactions(self):
+        """Rights are those of the moment, to each statement."""
+        equal = self.tally.equal
+        with self.role("moment", "GRANT SELECT ON prices TO moment") as moment, self.one() as one:
+            moment.execute("PREPARE q AS SELECT count(*) FROM prices")
+            moment.execute("EXECUTE q")
+            moment.execute("BEGIN")
+            moment.execute("SELECT * FROM prices")
+            one.execute("REVOKE SELECT ON prices FROM moment")
+            equal(state_of(moment.execute, "SELECT * FROM prices"), "42501", "within a transaction")
+            moment.execute("ROLLBACK")
+            equal(state_of(moment.execute, "EXECUTE q"), "42501", "a prepared statement")
+            one.execute("BEGIN; GRANT SELECT ON prices TO moment; ROLLBACK")
+            equal(state_of(moment.execute, "EXECUTE q"), "42501", "what was rolled back was not granted")
+            one.execute("GRANT SELECT ON prices TO moment")
+            equal(state_of(moment.execute, "EXECUTE q"), "", "granted again")
+            one.execute("DROP OWNED BY moment; DROP ROLE moment")
+            equal(state_of(moment.execute, "EXECUTE q"), "42501", "a role that has gone has no rights")
+
+    def shared_plans(self):
+        """Sessions share plans and views by a statement's shape, and not what they may."""
+        equal = self.tally.equal
+        with self.one() as one:
+            one.execute("CREATE TABLE diary (id int PRIMARY KEY, who text, body text)")
+            one.execute("INSERT INTO diary SELECT g, CASE WHEN g % 2 = 0 THEN 'pa' ELSE 'pb' END, 'x' FROM generate_series(1, 200) g")
+            one.execute("CREATE POLICY own ON diary USING (who = current_user); ALTER TABLE diary ENABLE ROW LEVEL SECURITY")
+        with self.role("pa", "GRANT SELECT ON diary TO pa") as a, self.role("pb", "GRANT SELECT ON diary TO pb") as b, self.one() as one:
+            for round in range(30):
+                for login, own in ((a, 0), (b, 1), (one, None)):
+                    id = 1 + (round * 7) % 190
+                    expected = 1 if own is None or id % 2 == own else 0
+                    equal(login.execute(f"SELECT count(*) FROM diary WHERE id = {id}").fetchone()[0], expected, f"simple {id}")
+                    found = login.execute("SELECT count(*) FROM diary WHERE id = %s", (id,)).fetchone()[0]
+                    equal(found, expected, f"bound {id}")
+                    equal(login.execute("SELECT count(*) FROM diary").fetchone()[0], 200 if own is None else 100, "all")
+                    equal(login.execute("SELECT body, count(*) FROM diary WHERE body = 'x' GROUP BY body").fetchall(), [("x", 200 if own is None else 100)], "by a view")
+
+    def views_by_policy(self):
+        equal = self.tally.equal
+        with self.one() as one, self.server.connect(user="pa") as a:
+            one.execute("CREATE MATERIALIZED VIEW pages AS SELECT who, count(*) AS n FROM diary GROUP BY who; GRANT SELECT ON pages TO pa")
+            equal(rows(one, "SELECT * FROM pages ORDER BY 1"), [("pa", 100), ("pb", 100)], "to its owner")
+            equal(rows(a, "SELECT * FROM pages ORDER BY 1"), [("pa", 100)], "to whom a policy below it binds")
+            one.execute("ALTER TABLE diary FORCE ROW LEVEL SECURITY")
+            equal(rows(one, "SELECT count(*) FROM diary"), [(0,)], "forced, it binds controllers")
+            equal(rows(one, "SELECT * FROM pages"), [], "below views too")
+            one.execute("ALTER TABLE diary NO FORCE ROW LEVEL SECURITY")
+            a.execute("BEGIN")
+            equal(rows(a, "SELECT count(*) FROM diary"), [(100,)], "in a transaction")
+            one.execute("CREATE POLICY more ON diary USING (id <= 10)")
+            equal(rows(a, "SELECT count(*) FROM diary"), [(105,)], "the policies of the moment")
+            a.execute("COMMIT")
+            one.execute("DROP TABLE diary CASCADE")
+
+    def signals(self):
+        with self.role("weak") as weak, self.one() as one:
+            pid = one.info.backend_pid
+            for function in ("pg_cancel_backend", "pg_terminate_backend"):
+                self.tally.equal(state_of(weak.execute, f"SELECT {function}({pid})"), "42501", function)
+
+    def details(self):
+        """What an error says of rows is for those who may read them."""
+        with self.role("blind", "GRANT INSERT ON users TO blind") as blind:
+            try:
+                blind.execute("INSERT INTO users VALUES (77, 'x', 'ben@x')")
+                self.tally.that(False, "a unique violation")
+            except psycopg.Error as error:
+                self.tally.equal((error.sqlstate, "ben@x" in str(error)), ("23505", False), "no value")
+
+    def logins(self):
+        """By password, over TLS."""
+        equal = self.tally.equal
+        server = Server()
+        try:
+            server.start(insecure=False)
+            connect = lambda user, password, **more: psycopg.connect(
+                host="127.0.0.1", port=server.port, user=user, password=password, dbname="postgres", sslmode="require", autocommit=True, **more)
+            refused = lambda user, password: str(error_text(lambda: connect(user, password)))
+
+            def error_text(function):
+                try:
+                    function().close()
+                    return ""
+                except psycopg.OperationalError as error:
+                    return error
+            first = server.password()
+            with connect("controller", first) as one:
+                one.execute("CREATE ROLE app LOGIN PASSWORD 'first one'; CREATE ROLE off PASSWORD 'x'; CREATE ROLE bare LOGIN")
+                one.execute("CREATE ROLE late LOGIN PASSWORD 'x' VALID UNTIL '2020-01-01'; CREATE ROLE few LOGIN PASSWORD 'x' CONNECTION LIMIT 1")
+                with connect("app", "first one") as app:
+                    equal(rows(app, "SELECT session_user, current_user"), [("app", "app")], "who")
+                    app.execute("ALTER ROLE app PASSWORD 'second one'")
+                failed = "password authentication failed"
+                self.tally.that(failed in refused("app", "first one"), "the old password")
+                connect("app", "second one").close()
+                for user, password in (("bare", ""), ("bare", "x"), ("late", "x"), ("off", "x"), ("nobody", "x"), ("dogwood_controller", "x")):
+                    text = refused(user, password)
+                    self.tally.that(failed in text or "fe_sendauth" in text or "not permitted" in text, f"{user} with {password!r}", text)
+                with connect("few", "x"):
+                    self.tally.that("too many connections for role" in refused("few", "x"), "its limit")
+                one.execute("REVOKE CONNECT ON DATABASE postgres FROM PUBLIC")
+                self.tally.that("permission denied for database" in refused("app", "second one"), "CONNECT")
+                one.execute("GRANT CONNECT ON DATABASE postgres TO app")
+                connect("app", "second one").close()
+                one.execute("ALTER ROLE controller PASSWORD 'mine from now on'")
+                stored = rows(one, "SELECT rolpassword FROM pg_authid WHERE rolname = 'app'")[0][0]
+                self.tally.that(stored.startswith("SCRAM-SHA-256$4096:") and "second" not in stored, "what is kept", stored)
+                one.execute("ALTER ROLE app PASSWORD %s" % ("'" + stored + "'"))
+                connect("app", "second one").close()
+                equal(state_of(one.execute, "ALTER ROLE app PASSWORD 'md5d41d8cd98f00b204e9800998ecf8427e'"), "0A000", "MD5")
+            self.tally.that(failed in refused("controller", first), "first start's password")
+            server.kill()
+            server.start(insecure=False)
+            connect("controller", "mine from now on").close()
+            connect("app", "second one").close()
+            self.tally.that(failed in refused("controller", first), "after kill -9 too")
+            self.tally.that("second one" not in server.said() and "mine from" not in server.said(), "no password in the log")
+        finally:
+            server.remove()
+
+    def outlives(self):
+        equal = self.tally.equal
+        with self.one() as one:
+            one.execute("CREATE ROLE lasting LOGIN; GRANT SELECT (id) ON prices TO lasting; ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO lasting")
+            one.execute("CREATE POLICY few ON prices TO lasting USING (id = 1); ALTER TABLE prices ENABLE ROW LEVEL SECURITY")
+        self.server.kill()
+        self.server.start()
+        with self.one() as one, self.server.connect(user="lasting") as lasting, self.server.connect(user="ada") as ada:
+            one.execute("INSERT INTO prices VALUES (2, 2); CREATE TABLE later (x int)")
+            equal(rows(lasting, "SELECT id FROM prices"), [(1,)], "granted, and bound")
+            equal(state_of(lasting.execute, "SELECT price FROM prices"), "42501", "no more than that")
+            equal(rows(lasting, "SELECT count(*) FROM later"), [(0,)], "by default")
+            equal(rows(ada, "SELECT name FROM users"), [("Ada L.",)], "her own")
+            equal(state_of(one.execute, "DROP ROLE lasting"), "2BP01", "something depends on it")
+            one.execute("ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM lasting; DROP OWNED BY lasting")
+        with self.one() as one:
+            one.execute("DROP ROLE lasting")
+
+
+if __name__ == "__main__":
+    run_check(Roles())
