@@ -167,6 +167,7 @@ soak: build install-test
 	CONCURRENCY_ROUNDS=500 "$(VENV)/bin/python" engine/tests/checks/concurrency.py
 	HISTORIES_SEED=$(SEED) HISTORIES_TRANSACTIONS=100000 HISTORIES_KILLS=40 "$(VENV)/bin/python" engine/tests/checks/histories.py
 	DEFINITIONS_SEED=$(SEED) DEFINITIONS_HISTORIES=2500 "$(VENV)/bin/python" engine/tests/checks/definitions.py
+	"$(VENV)/bin/python" engine/tests/checks/rights.py --seed $(SEED) --count 100000
 	"$(VENV)/bin/python" engine/tests/checks/temporal.py --seed $(SEED) --seconds 1800 --views 60
 	BAD_INPUT_FUZZ=20000 "$(VENV)/bin/python" wire/tests/checks/bad_input.py
 	"$(VENV)/bin/python" planner/tests/checks/sql_oracle.py --seed $(SEED) --count 200000 --seconds 7200

@@ -351,7 +351,11 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
     };
     let session = match shared.engine.connect(options) {
         Ok(session) => session,
-        Err(error) => return WireError::fatal(error.fatal()),
+        Err(error) => {
+            let role = if shared.door.insecure { "" } else { &*role };
+            tracing::info!(target: "dogwood::logins", code = error.code, role, "refused a session");
+            return WireError::fatal(error.fatal());
+        }
     };
     let socket = Arc::clone(connection.socket());
     let cancel = session.cancel_flag();

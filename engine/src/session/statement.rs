@@ -60,9 +60,12 @@ impl Session {
         let cached = self.current_plan(prepared)?;
         self.permitted(&cached)?;
         let cached = self.readable_plan(prepared, cached)?;
+        let permitted = cached.clone();
         let cached = self.plan_under_locks(prepared, cached)?;
-        // It may have been waited for, and rights be others since.
-        self.permitted(&cached)?;
+        if !Arc::ptr_eq(&permitted, &cached) {
+            // It was waited for, and rights may be others since.
+            self.permitted(&cached)?;
+        }
         if self.statement.log.min_duration.is_some() {
             self.statement.log.path = Path::of(&cached);
         }

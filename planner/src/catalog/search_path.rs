@@ -479,7 +479,7 @@ impl<'a> Scope<'a> {
 #[cfg(test)]
 mod tests {
     use super::{Scope, SearchPath, listed};
-    use crate::catalog::{Catalog, DatabaseId, Namespace, NamespaceId};
+    use crate::catalog::{Actor, Catalog, DatabaseId, Namespace, NamespaceId, RoleId};
 
     #[test]
     fn lists_are_read_as_they_are_kept() {
@@ -492,7 +492,8 @@ mod tests {
     fn a_path_holds_what_is_there_behind_pg_catalog() {
         let mut catalog = Catalog::default();
         catalog.namespaces.insert(NamespaceId(20_000), Namespace { name: "ada".into(), database: DatabaseId::FIRST });
-        let path = |setting: &str| SearchPath::of(setting, "ada", ("d", DatabaseId::FIRST), &catalog);
+        let ada = || Actor::of_login(RoleId::FIRST, "ada".into());
+        let path = |setting: &str| SearchPath::of(setting, ada(), ("d", DatabaseId::FIRST), &catalog);
         assert_eq!(path("\"$user\", public, gone").named(), [NamespaceId(20_000), NamespaceId::PUBLIC]);
         assert_eq!(path("public").searched(), [NamespaceId::PG_CATALOG, NamespaceId::PUBLIC]);
         assert_eq!(path("public, pg_catalog").searched(), [NamespaceId::PUBLIC, NamespaceId::PG_CATALOG]);

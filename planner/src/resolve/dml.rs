@@ -59,13 +59,13 @@ pub(super) struct Assignments {
 impl Resolver<'_> {
     /// The table that a statement writes; catalog relations are refused.
     pub(super) fn written_table(&mut self, name: &ObjectName, write: ViewWrite) -> Result<Arc<Table>, PlanError> {
-        use super::from::NamedRelation;
+        use super::relation::{NamedRelation, Stored};
         // CTEs cannot be written, and do not hide tables here.
         let ctes = std::mem::take(&mut self.ctes.in_scope);
         let found = self.find_relation(name);
         self.ctes.in_scope = ctes;
         let found = found?;
-        if let NamedRelation::Stored { id, name, is_system: false, .. } = &found
+        if let NamedRelation::Stored(Stored { id, name, is_system: false, .. }) = &found
             && write != ViewWrite::Update
             && !is_temporary(id.0)
             && self.is_subject()
@@ -74,12 +74,12 @@ impl Resolver<'_> {
         }
         match found {
             NamedRelation::View(view) => Err(self.unwritable(&view, write)),
-            NamedRelation::Stored { id, is_system: false, name, .. } => match self.catalog.table(id) {
+            NamedRelation::Stored(Stored { id, is_system: false, name, .. }) => match self.catalog.table(id) {
                 Some(table) if !table.is_stored() => Err(self.unwritable(table, write)),
                 Some(table) => Ok(Arc::clone(table)),
                 None => Err(PlanError::new("42P01", format!("relation \"{name}\" does not exist"))),
             },
-            NamedRelation::Stored { name, .. } => {
+            NamedRelation::Stored(Stored { name, .. }) => {
                 Err(PlanError::new("42501", format!("permission denied: \"{name}\" is a system catalog")))
             }
             NamedRelation::Sequence(sequence) => {

@@ -4,18 +4,18 @@ use super::build::conjunction;
 use super::identity::behind_its_columns;
 use super::levels::shift_hir;
 use super::query::locks;
+use super::relation::{NamedRelation, Stored};
 use super::scope::{Binding, Clause, Frame, FromItem, Presence, Source, Visibility, Visible, fold};
-use super::{Needs, Resolver, Typed, ViewUse};
-use crate::catalog::{Class, NamespaceId, PolicyCommand, Privilege, Sequence, Table};
+use super::{Needs, Resolver, Typed};
+use crate::catalog::{PolicyCommand, Privilege, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, JoinKind};
 use crate::parse::join_alias;
 use crate::scalar::cast::select_common_type_for;
-use crate::system::SystemRelation;
 use repr::id::is_temporary;
 use repr::{ColumnType, RelationId};
 use sqlparser::ast::{
-    Expr, FunctionArg, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Spanned, TableAlias,
+    Expr, FunctionArg, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Spanned, TableAlias,
     TableFactor, TableWithJoins,
 };
 use std::sync::Arc;
@@ -42,23 +42,6 @@ impl FromItem {
             column.column_type.nullable = true;
         }
     }
-}
-
-/// What a relation name means.
-pub(super) enum NamedRelation {
-    Cte(usize),
-    /// A view whose query takes its place.
-    View(Arc<Table>),
-    /// A sequence: one row.
-    Sequence(Arc<Sequence>),
-    Stored {
-        id: RelationId,
-        schema: Option<String>,
-        name: String,
-        columns: Vec<Visible>,
-        types: Vec<ColumnType>,
-        is_system: bool,
-    },
 }
 
 impl Resolver<'_> {
@@ -403,9 +386,9 @@ impl Resolver<'_> {
     ) -> Result<FromItem, PlanError> {
         let found = self.find_relation(name)?;
         let id = match &found {
-            NamedRelation::Stored { id, is_system: false, .. } => Some(*id),
+            NamedRelation::Stored(Stored { id, is_system: false, .. }) => Some(*id),
             NamedRelation::View(view) => Some(view.id),
-            NamedRelation::Stored { .. } | NamedRelation::Cte(_) | NamedRelation::Sequence(_) => None,
+            NamedRelation::Stored(_) | NamedRelation::Cte(_) | NamedRelation::Sequence(_) => None,
         };
         if let (Some(id), Some(ident)) = (id, name.0.last().and_then(|part| part.as_ident())) {
             self.trace_relation(ident.span, name.span(), id, alias.is_some());
@@ -439,176 +422,47 @@ impl Resolver<'_> {
                 let binding = Binding { schema, source, ..Binding::of(&sequence.name, columns) };
                 Ok(self.from_item(hir, aliased(binding, alias)?))
             }
-            NamedRelation::Stored { id, schema, name, columns, types, is_system } => {
-                let is_table = self.catalog.table(id).is_some_and(|table| table.is_stored());
-                if is_system {
-                    self.refuse_for_subject(schema.as_deref(), &name)?;
-                    self.needs.system(&name);
-                } else {
-                    self.needs.add(id.0, Privilege::Select);
-                }
-                if !is_table && !is_system {
-                    self.views.maintained.insert(id);
-                    self.needs.below(id, Needs::of_maintained(self.catalog, id));
-                }
-                let with_key = self.row_locks.with_row_keys && is_table;
-                let row_keys = if with_key { vec![(id, types.len())] } else { Vec::new() };
-                let binding = Binding { schema, relation: Some(id), row_keys, ..Binding::of(name, columns) };
-                let binding = aliased(binding, alias)?;
-                let hir = Hir::get(id, types, with_key);
-                let hir = match self.catalog.table(id).filter(|_| is_table).map(Arc::clone) {
-                    Some(table) if !is_temporary(table.id.0) && self.is_subject() => {
-                        self.subject_rows(&table, with_key, false)?
-                    }
-                    Some(table) if with_key => {
-                        self.under_policies(hir, &table, &[PolicyCommand::Select, PolicyCommand::Update])?
-                    }
-                    Some(table) => self.under_policies(hir, &table, &[PolicyCommand::Select])?,
-                    None => hir,
-                };
-                let renamed = alias.is_some_and(|alias| !alias.columns.is_empty());
-                let hir = if renamed { hir.with_column_names(&binding) } else { hir };
-                Ok(self.from_item(hir, binding))
-            }
+            NamedRelation::Stored(stored) => self.stored_item(stored, alias),
         }
     }
 
-    /// What a relation name means: CTEs, then the search path.
-    pub(super) fn find_relation(&mut self, name: &ObjectName) -> Result<NamedRelation, PlanError> {
-        let position = self.at(name.span());
-        let parts: Vec<&Ident> = name
-            .0
-            .iter()
-            .map(|part| match part {
-                ObjectNamePart::Identifier(ident) => Ok(ident),
-                ObjectNamePart::Function(_) => {
-                    Err(PlanError::new("42601", format!("syntax error at or near \"{name}\"")))
-                }
-            })
-            .collect::<Result<_, _>>()?;
-        let (database, schema, relation) = match parts.as_slice() {
-            [relation] => (None, None, fold(relation)),
-            [schema, relation] => (None, Some(fold(schema)), fold(relation)),
-            [database, schema, relation] => {
-                let (database, schema, relation) = (fold(database), fold(schema), fold(relation));
-                let own = self.session.path.require_own(Some(&database), &schema, &relation);
-                own.map_err(|error| error.at(position))?;
-                (Some(database), Some(schema), relation)
-            }
-            [] => return Err(PlanError::new("42601", "a relation needs a name")),
-            several => {
-                let dotted = several.iter().map(|ident| fold(ident)).collect::<Vec<_>>().join(".");
-                let message = format!("improper qualified name (too many dotted names): {dotted}");
-                return Err(PlanError::new("42601", message).at(position));
-            }
+    /// A table, a maintained view or a relation of the system, as far as its rows are there for the role.
+    fn stored_item(&mut self, stored: Stored, alias: Option<&TableAlias>) -> Result<FromItem, PlanError> {
+        let Stored { id, schema, name, columns, types, is_system } = stored;
+        let is_table = self.catalog.table(id).is_some_and(|table| table.is_stored());
+        if is_system {
+            self.refuse_for_subject(schema.as_deref(), &name)?;
+            self.needs.system(&name);
+        } else {
+            self.needs.add(id.0, Privilege::Select);
+        }
+        if !is_table && !is_system {
+            self.views.maintained.insert(id);
+            self.needs.below(id, Needs::of_maintained(self.catalog, id));
+        }
+        let with_key = self.row_locks.with_row_keys && is_table;
+        let row_keys = if with_key { vec![(id, types.len())] } else { Vec::new() };
+        let binding = Binding { schema, relation: Some(id), row_keys, ..Binding::of(name, columns) };
+        let binding = aliased(binding, alias)?;
+        let hir = Hir::get(id, types, with_key);
+        let hir = match self.catalog.table(id).filter(|_| is_table).map(Arc::clone) {
+            Some(table) => self.rows_of(hir, &table, with_key)?,
+            None => hir,
         };
-        if schema.is_none()
-            && let Some(index) = self.ctes.in_scope.iter().rposition(|cte| cte.name == relation)
-        {
-            return Ok(NamedRelation::Cte(index));
-        }
-        self.stored_relation((database.as_deref(), schema.as_deref()), &relation).map_err(|error| error.at(position))
+        let renamed = alias.is_some_and(|alias| !alias.columns.is_empty());
+        let hir = if renamed { hir.with_column_names(&binding) } else { hir };
+        Ok(self.from_item(hir, binding))
     }
 
-    /// A table or catalog relation.
-    pub(super) fn stored_relation(
-        &mut self,
-        (database, schema): (Option<&str>, Option<&str>),
-        name: &str,
-    ) -> Result<NamedRelation, PlanError> {
-        self.may_look_in(schema)?;
-        match self.scope().class((database, schema), name) {
-            Some(Class::Relation(table)) => {
-                let table = Arc::clone(table);
-                Ok(self.table_relation(&table))
-            }
-            Some(Class::Sequence(sequence)) => Ok(NamedRelation::Sequence(Arc::clone(sequence))),
-            Some(Class::System(found)) => Ok(system_relation(found)),
-            Some(Class::Index(_, index)) if !index.automatic => {
-                Err(PlanError::new("42809", format!("\"{}\" is an index", index.name)))
-            }
-            Some(Class::Index(..)) | None => {
-                let full = schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"));
-                Err(PlanError::new("42P01", format!("relation \"{full}\" does not exist")))
-            }
+    /// The rows of a table that are there for the role; with their keys where they are to be locked.
+    pub(super) fn rows_of(&mut self, hir: Hir, table: &Table, with_key: bool) -> Result<Hir, PlanError> {
+        if !is_temporary(table.id.0) && self.is_subject() {
+            return self.subject_rows(table, with_key, false);
         }
-    }
-
-    /// 42501 for a schema in which the role may not look for names.
-    fn may_look_in(&self, schema: Option<&str>) -> Result<(), PlanError> {
-        let (actor, home) = (self.session.path.actor(), self.session.path.home());
-        match schema.and_then(|schema| Some((schema, self.scope().namespace(schema)?))) {
-            Some((schema, namespace)) if !self.catalog.may_look_in(actor.role, namespace, home) => {
-                Err(PlanError::new("42501", format!("permission denied for schema {schema}")))
-            }
-            Some(_) | None => Ok(()),
+        match with_key {
+            true => self.under_policies(hir, table, &[PolicyCommand::Select, PolicyCommand::Update]),
+            false => self.under_policies(hir, table, &[PolicyCommand::Select]),
         }
-    }
-
-    /// A schema's name, for who writes it before a table's.
-    pub(super) fn schema_of(&self, namespace: NamespaceId) -> Option<String> {
-        self.catalog.namespace_name(namespace).map(str::to_owned)
-    }
-
-    fn table_relation(&mut self, table: &Arc<Table>) -> NamedRelation {
-        let expanded = match self.session.views {
-            // What a maintained view holds is for those whom no policy below it binds.
-            ViewUse::Read => !table.is_stored() && (!table.is_maintained() || self.is_bound_below(table)),
-            ViewUse::Expand => !table.is_stored(),
-            ViewUse::Opaque => false,
-        };
-        if expanded {
-            return NamedRelation::View(Arc::clone(table));
-        }
-        let primary_key = table.primary_key_columns().unwrap_or_default();
-        // NOT NULL alone promises nothing: erasure may blank such a column.
-        let types: Vec<ColumnType> = table
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(index, column)| ColumnType { nullable: !primary_key.contains(&index), ..column.column_type.clone() })
-            .collect();
-        let columns = table
-            .live_columns()
-            .map(|(index, column)| Visible {
-                name: column.name.clone(),
-                index,
-                column_type: types[index].clone(),
-                origin: Some((table.id, index)),
-            })
-            .collect();
-        NamedRelation::Stored {
-            id: table.id,
-            schema: self.schema_of(table.namespace),
-            name: table.name.clone(),
-            columns,
-            types,
-            is_system: false,
-        }
-    }
-}
-
-fn system_relation(found: &'static SystemRelation) -> NamedRelation {
-    let types: Vec<ColumnType> = found.column_types();
-    let columns = found
-        .columns
-        .iter()
-        .zip(&types)
-        .enumerate()
-        .map(|(index, (column, column_type))| Visible {
-            name: column.name.to_owned(),
-            index,
-            column_type: column_type.clone(),
-            origin: Some((found.id, index)),
-        })
-        .collect();
-    NamedRelation::Stored {
-        id: found.id,
-        schema: Some(found.schema.to_owned()),
-        name: found.name.to_owned(),
-        columns,
-        types,
-        is_system: true,
     }
 }
 

@@ -170,7 +170,7 @@ mod tests {
             let found = EnumType { id, name: "mood".into(), namespace, labels: Vec::new() };
             catalog.enums.insert(id, Arc::new(found));
         }
-        let path = SearchPath::of("a", "u", ("d", DatabaseId::FIRST), &catalog);
+        let path = SearchPath::of("a", crate::catalog::Actor::default(), ("d", DatabaseId::FIRST), &catalog);
         let (from, to) = (Scope { catalog: &catalog, path: &path }, Scope::from(&catalog));
         for (text, expected) in [
             ("'x'::mood", "'x'::a.mood"),

@@ -2,8 +2,8 @@
 //!
 //! A base is a record, or what is cast to a table's name, which is no type anywhere else.
 
-use super::from::NamedRelation;
 use super::from_function::FunctionRows;
+use super::relation::{NamedRelation, Stored};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode};
@@ -83,7 +83,7 @@ impl Resolver<'_> {
             && let Err(unknown) = self.written_type(written)
         {
             let columns = match self.find_relation(name) {
-                Ok(NamedRelation::Stored { columns, .. }) => {
+                Ok(NamedRelation::Stored(Stored { columns, .. })) => {
                     columns.into_iter().map(|column| (column.name, column.column_type)).collect()
                 }
                 Ok(NamedRelation::View(view)) => {

@@ -3,8 +3,8 @@
 //! A condition that is as volatile as `random()`; with REPEATABLE one over the row's key and the seed. Both methods choose row
 //! by row: rows are kept in the order of their keys, and blocks of them would be neighbours.
 
-use super::from::NamedRelation;
 use super::levels::expr_levels;
+use super::relation::{NamedRelation, Stored};
 use super::scope::{Clause, Frame, FromItem};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -74,7 +74,7 @@ impl Resolver<'_> {
     /// 0A000 for what has no rows of its own.
     fn require_sampled(&mut self, name: &ObjectName) -> Result<(), PlanError> {
         let is_sampled = match self.find_relation(name)? {
-            NamedRelation::Stored { id, .. } => system::find_by_id(id).is_none_or(|relation| !relation.is_view),
+            NamedRelation::Stored(Stored { id, .. }) => system::find_by_id(id).is_none_or(|relation| !relation.is_view),
             NamedRelation::View(view) => view.is_maintained(),
             NamedRelation::Cte(_) | NamedRelation::Sequence(_) => false,
         };
