@@ -3,6 +3,8 @@
 //! Read by `resolve` like any table; the engine asks for their rows, which are computed from the catalog
 //! when a query reads them. Never stored, never written.
 
+pub(crate) mod access_list;
+pub(crate) mod asker;
 pub(crate) mod builtin;
 pub(crate) mod comments;
 pub(crate) mod definition_text;
@@ -147,7 +149,16 @@ static SYSTEM: LazyLock<System> = LazyLock::new(|| {
     system
 });
 
+/// Relations of the system that are not for everybody: controllers alone read them.
+const SECRETS: [&str; 6] =
+    ["pg_authid", "pg_shadow", "pg_statistic", "pg_statistic_ext_data", "pg_user_mapping", "pg_largeobject"];
+
 impl SystemRelation {
+    /// Whether controllers alone read it.
+    pub fn is_secret(&self) -> bool {
+        self.schema == "pg_catalog" && SECRETS.contains(&self.name)
+    }
+
     /// The schema that it is in.
     pub(crate) fn namespace(&self) -> NamespaceId {
         let found = schemas::SYSTEM.iter().find(|(name, _)| *name == self.schema);

@@ -223,10 +223,10 @@ class Databases(Check):
             equal(rows(a, shown), [("4096", "default")], "a session that was there stays as it was")
             equal(rows(a, listed), [(0, True, ["work_mem=1MB"]), (0, False, ["work_mem=3MB"]), (number, True, ["work_mem=2MB"]),
                                     (number, False, ["work_mem=4096"])], "pg_db_role_setting")
-            equal(rows(a, "SELECT rolconfig, useconfig FROM pg_roles, pg_user"), [(["work_mem=3MB"], ["work_mem=3MB"])], "pg_roles")
+            equal(rows(a, "SELECT rolconfig, useconfig FROM pg_roles JOIN pg_user ON usename = rolname WHERE rolname = current_user"), [(["work_mem=3MB"], ["work_mem=3MB"])], "pg_roles")
             for statement, state in [("ALTER DATABASE a SET nosuch = 1", "42704"), ("ALTER DATABASE a SET work_mem = 'x'", "22023"),
                                      ("ALTER DATABASE nosuch SET work_mem = '1MB'", "3D000"), ("ALTER ROLE nosuch SET work_mem = '1MB'", "42704"),
-                                     ("ALTER ROLE nosuch PASSWORD 'x'", "0A000"), ("ALTER DATABASE a SET", "42601"),
+                                     ("ALTER ROLE nosuch PASSWORD 'x'", "42704"), ("ALTER DATABASE a SET", "42601"),
                                      ("ALTER ROLE ALL IN DATABASE a", "42601"), ("ALTER DATABASE a SET server_version = '1'", "55P02"),
                                      ("ALTER ROLE ALL SET view_memory = '1GB'", "42704"), ("ALTER DATABASE a RESET nosuch", "42704")]:
                 equal(state_of(a.execute, statement), state, statement)

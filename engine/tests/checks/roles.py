@@ -98,8 +98,8 @@ class Roles(Check):
             out.execute("CREATE TEMP VIEW peek AS SELECT body FROM posts")
             equal(error_of(out.execute, "SELECT * FROM peek"), denied, "temporary view")
             equal(error_of(out.execute, "CREATE MATERIALIZED VIEW kept AS SELECT body FROM posts")[0], "42501", "materialized view")
-            equal(error_of(out.execute, "SET ROLE postgres")[0], "42501", "SET ROLE")
-            equal(error_of(out.execute, "SET SESSION AUTHORIZATION postgres")[0], "42501", "SET SESSION AUTHORIZATION")
+            equal(error_of(out.execute, "SET ROLE controller")[0], "42501", "SET ROLE")
+            equal(error_of(out.execute, "SET SESSION AUTHORIZATION controller")[0], "42501", "SET SESSION AUTHORIZATION")
             equal(error_of(out.execute, "SELECT set_config('role', 'controller', false)")[0], "42501", "set_config")
             equal(error_of(out.execute, "ALTER ROLE outsider CREATEROLE")[0], "42501", "ALTER ROLE")
             equal(error_of(out.execute, "GRANT dogwood_controller TO outsider")[0], "42501", "GRANT")
@@ -144,7 +144,7 @@ class Roles(Check):
             for refused in ("COPY (SUBSCRIBE (SELECT id FROM posts)) TO STDOUT", "SELECT id FROM posts FOR UPDATE"):
                 equal(state_of(ada.execute, refused), "0A000", refused)
             equal(sorted(row[0] for row in rows(ada, "GDPR GET users 1")), sorted(row[0] for row in rows(one, "GDPR GET users 1")), "GET")
-            for other in ("dogwood_subject", "ben", "postgres"):
+            for other in ("dogwood_subject", "ben", "controller"):
                 equal(state_of(ada.execute, f"SET ROLE {other}"), "42501", f"SET ROLE {other}")
             equal(state_of(one.execute, "GRANT dogwood_subject TO ben"), "0LP01", "a person is made by CREATE USER alone")
             absent = error_of(ada.execute, "GDPR GET users 99")

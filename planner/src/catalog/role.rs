@@ -211,6 +211,20 @@ impl Catalog {
         }
     }
 
+    /// All roles: the first, those that are there without being created, and those that were.
+    pub fn all_roles(&self) -> impl Iterator<Item = RoleId> {
+        let predefined = PREDEFINED.iter().map(|(_, id)| *id);
+        std::iter::once(RoleId::FIRST).chain(predefined).chain(self.roles.keys().copied())
+    }
+
+    /// Each membership that was given, or is there without: the role, its member, and how.
+    pub fn given_memberships(&self) -> impl Iterator<Item = (RoleId, RoleId, Membership)> {
+        let by_first = Membership { admin: false, grantor: RoleId::FIRST };
+        let predefined = PREDEFINED_MEMBERS.iter().map(move |(member, of)| (*of, *member, by_first));
+        let created = self.roles.iter().flat_map(|(id, role)| role.member_of.iter().map(|(of, how)| (*of, *id, *how)));
+        predefined.chain(created)
+    }
+
     /// The role that a login acts as: its own, else the first.
     pub fn role_of_login(&self, login: &str) -> RoleId {
         self.roles.iter().find(|(_, role)| role.name == login).map_or(RoleId::FIRST, |(id, _)| *id)

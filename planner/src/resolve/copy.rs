@@ -153,7 +153,7 @@ impl Resolver<'_> {
         let Some(table) = self.catalog.table(id).map(Arc::clone) else {
             if let Some(found) = crate::system::find_by_id(id) {
                 self.refuse_for_subject(Some(found.schema), found.name)?;
-                self.needs.system(found.name);
+                self.needs.system(id);
             }
             return Ok(hir);
         };

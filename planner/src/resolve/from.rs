@@ -432,7 +432,7 @@ impl Resolver<'_> {
         let is_table = self.catalog.table(id).is_some_and(|table| table.is_stored());
         if is_system {
             self.refuse_for_subject(schema.as_deref(), &name)?;
-            self.needs.system(&name);
+            self.needs.system(id);
         } else {
             self.needs.add(id.0, Privilege::Select);
         }

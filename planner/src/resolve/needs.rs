@@ -6,6 +6,7 @@
 use super::Resolver;
 use crate::catalog::{Catalog, DatabaseId, ObjectClass, Privilege, Privileges, RoleId};
 use crate::error::PlanError;
+use crate::system;
 use repr::id::is_temporary;
 use repr::{ColumnIndex, Id, RelationId, SequenceId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,9 +27,6 @@ pub struct Needs {
     /// Relations of the system that controllers alone read.
     secrets: BTreeSet<&'static str>,
 }
-
-/// Relations of the system that are not for everybody.
-const SECRETS: [&str; 5] = ["pg_authid", "pg_shadow", "pg_statistic", "pg_user_mapping", "pg_largeobject"];
 
 impl Needs {
     /// Whether anybody may run it.
@@ -66,8 +64,9 @@ impl Needs {
     }
 
     /// A relation of the system.
-    pub(super) fn system(&mut self, name: &str) {
-        self.secrets.extend(SECRETS.into_iter().find(|secret| *secret == name));
+    pub(super) fn system(&mut self, relation: RelationId) {
+        let found = system::find_by_id(relation).filter(|found| found.is_secret());
+        self.secrets.extend(found.map(|found| found.name));
     }
 
     /// Those of another text, by the same who.

@@ -33,6 +33,7 @@ mod to_char;
 mod trigram;
 
 pub use compare::Comparison;
+pub(super) use system::access_list::read_all as read_access_list;
 pub(super) use system::identity::identity;
 
 use super::EvalContext;
@@ -204,7 +205,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         system::FUNCTIONS,
         system::DEFINITIONS,
         system::IDENTITIES,
-        system::PRIVILEGES,
+        system::ACCESS_LISTS,
         system::ROUTINES,
         system::STATISTICS,
         system::VISIBLE,
@@ -214,6 +215,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         to_char::FUNCTIONS,
     ];
     families.extend(arithmetic::FUNCTIONS);
+    families.extend(system::PRIVILEGES);
     families.extend(date::FIELDS.iter().map(<[FunctionDefinition; 2]>::as_slice));
     families
 }

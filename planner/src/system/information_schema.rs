@@ -3,6 +3,7 @@
 
 /// (name, OID, columns) of information_schema, by name.
 pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
+    ("administrable_role_authorizations", 13241, "grantee name, role_name name, is_grantable varchar"),
     ("applicable_roles", 13236, "grantee name, role_name name, is_grantable varchar"),
     (
         "character_sets",
@@ -114,10 +115,28 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      match_option varchar, update_rule varchar, delete_rule varchar",
     ),
     (
+        "role_column_grants",
+        13344,
+        "grantor name, grantee name, table_catalog name, table_schema name, table_name name, \
+     column_name name, privilege_type varchar, is_grantable varchar",
+    ),
+    (
         "role_table_grants",
         13421,
         "grantor name, grantee name, table_catalog name, table_schema name, table_name name, \
      privilege_type varchar, is_grantable varchar, with_hierarchy varchar",
+    ),
+    (
+        "role_udt_grants",
+        13450,
+        "grantor name, grantee name, udt_catalog name, udt_schema name, udt_name name, \
+     privilege_type varchar, is_grantable varchar",
+    ),
+    (
+        "role_usage_grants",
+        13459,
+        "grantor name, grantee name, object_catalog name, object_schema name, object_name name, \
+     object_type varchar, privilege_type varchar, is_grantable varchar",
     ),
     (
         "routines",
@@ -202,6 +221,12 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         13445,
         "grantor name, grantee name, udt_catalog name, udt_schema name, udt_name name, \
      privilege_type varchar, is_grantable varchar",
+    ),
+    (
+        "usage_privileges",
+        13454,
+        "grantor name, grantee name, object_catalog name, object_schema name, object_name name, \
+     object_type varchar, privilege_type varchar, is_grantable varchar",
     ),
     (
         "user_defined_types",

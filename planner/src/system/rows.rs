@@ -4,26 +4,29 @@
 //! as PostgreSQL would have it. Relations without rows here are those of features that we do not have.
 
 mod constraint;
+mod grant;
 mod information;
 mod object;
+mod policy;
 mod recorded;
+mod role;
 mod search;
 mod server;
 mod types;
 mod view;
 
-use super::schemas::{PG_CATALOG, PUBLIC};
-use super::{SystemRelation, find_by_id};
-use crate::catalog::{Catalog, NamespaceId, View};
+use super::asker::Asker;
+use super::schemas::{DOGWOOD, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC};
+use super::{SystemRelation, access_list, find_by_id};
+use crate::catalog::{Acl, Actor, Catalog, NamespaceId, ObjectClass, RoleId, View};
 use crate::resolve::shown_definition;
 use crate::scalar::Environment;
 use crate::scalar::env::names::CatalogNames;
-use repr::{Array, Datum, Id, RelationId, Row, ScalarType};
+use repr::{Array, ColumnIndex, Datum, Id, RelationId, Row, ScalarType};
 use std::sync::Arc;
 
-/// OID of the one role.
-pub(super) const OWNER: u32 = 10;
-/// OID of the one database.
+/// OID of the role that what the system has is of.
+pub(super) const OWNER: u32 = RoleId::FIRST.0;
 /// OID of the access method `heap`.
 pub(super) const HEAP: u32 = 2;
 
@@ -31,7 +34,7 @@ pub(super) const HEAP: u32 = 2;
 pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environment) -> Vec<Row> {
     let Some(found) = find_by_id(relation) else { return Vec::new() };
     let mut table = Rows { relation: found, rows: Vec::new() };
-    let source = Source { catalog, environment };
+    let source = Source { catalog, environment, actor: environment.actor() };
     match (found.schema, found.name) {
         ("pg_catalog", "pg_class") => source.classes(&mut table),
         ("pg_catalog", "pg_attribute") => source.attributes(&mut table),
@@ -64,6 +67,10 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_tablespace") => source.tablespaces(&mut table),
         ("pg_catalog", "pg_roles" | "pg_authid") => source.roles(&mut table),
         ("pg_catalog", "pg_user" | "pg_shadow") => source.users(&mut table),
+        ("pg_catalog", "pg_group") => source.groups(&mut table),
+        ("pg_catalog", "pg_auth_members") => source.memberships(&mut table),
+        ("pg_catalog", "pg_default_acl") => source.default_privileges(&mut table),
+        ("pg_catalog", "pg_init_privs") => source.first_privileges(&mut table),
         ("pg_catalog", "pg_language") => source.languages(&mut table),
         ("pg_catalog", "pg_settings") => source.settings(&mut table),
         ("pg_catalog", "pg_proc") => source.functions(&mut table),
@@ -71,6 +78,8 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_stat_activity") => source.activity(&mut table),
         ("pg_catalog", "pg_locks") => source.locks(&mut table),
         ("pg_catalog", "pg_cursors") => source.cursors(&mut table),
+        ("pg_catalog", "pg_policy") => source.policies(&mut table),
+        ("pg_catalog", "pg_policies") => source.policies_view(&mut table),
         ("pg_catalog", "pg_tables") => source.tables_view(&mut table),
         ("pg_catalog", "pg_indexes") => source.indexes_view(&mut table),
         ("pg_catalog", "pg_sequences") => source.sequences_view(&mut table),
@@ -96,12 +105,71 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
 struct Source<'a> {
     catalog: &'a Catalog,
     environment: &'a dyn Environment,
+    /// Who asks.
+    actor: Actor,
+}
+
+impl<'a> Source<'a> {
+    /// Whether whoever asks may.
+    fn asker(&self) -> Asker<'a> {
+        Asker::new(self.catalog, self.actor.role, self.environment.database_id())
+    }
 }
 
 impl Source<'_> {
     /// The name of an object's schema.
     fn schema(&self, namespace: NamespaceId) -> Datum {
         text(self.catalog.namespace_name(namespace).unwrap_or_default())
+    }
+
+    /// What a role is called, if it is there.
+    fn named(&self, role: RoleId) -> Option<String> {
+        self.actor.name_of(self.catalog, role).map(std::borrow::Cow::into_owned)
+    }
+
+    /// What access lists call a role.
+    fn called(&self, role: RoleId) -> String {
+        self.named(role).unwrap_or_else(|| role.0.to_string())
+    }
+
+    /// What columns that name a role call it.
+    fn role_name(&self, role: RoleId) -> String {
+        self.named(role).unwrap_or_else(|| format!("unknown (OID={role})", role = role.0))
+    }
+
+    /// Whose an object is.
+    fn owner(&self, object: Id) -> Datum {
+        Datum::Oid(self.catalog.owner(object).0)
+    }
+
+    /// What that is called.
+    fn owner_name(&self, object: Id) -> Datum {
+        text(&self.role_name(self.catalog.owner(object)))
+    }
+
+    /// An access list as its column has it.
+    fn written(&self, acl: &Acl) -> Datum {
+        array(access_list::entries(acl, &|role| self.called(role)))
+    }
+
+    /// An object's access list; NULL where nothing was granted or revoked.
+    fn acl(&self, object: Id) -> Datum {
+        self.catalog.rights.acls.get(&object).map_or(Datum::Null, |acl| self.written(acl))
+    }
+
+    /// A column's. One that is empty again is as if it had never been.
+    fn column_acl(&self, relation: RelationId, column: ColumnIndex) -> Datum {
+        let acl = self.catalog.rights.columns.get(&relation).and_then(|columns| columns.get(&column));
+        acl.filter(|acl| !acl.items.is_empty()).map_or(Datum::Null, |acl| self.written(acl))
+    }
+
+    /// A schema's. `public` and what the system has begin with one that is written down, as in PostgreSQL.
+    fn schema_acl(&self, schema: Id) -> Datum {
+        let is_public = self.catalog.namespaces.get(&NamespaceId(schema)).is_some_and(|found| found.name == "public");
+        match is_public || [PG_CATALOG, INFORMATION_SCHEMA, DOGWOOD].contains(&schema) {
+            true => self.written(&self.catalog.acl(ObjectClass::Schema, schema)),
+            false => self.acl(schema),
+        }
     }
 
     /// The schema `public` of the database at hand.
@@ -185,4 +253,9 @@ fn vector(elements: Vec<Datum>) -> Datum {
 
 fn array(elements: Vec<Datum>) -> Datum {
     Datum::Array(Arc::new(Array::vector(elements)))
+}
+
+/// Settings as `setconfig` has them.
+fn assignments(values: &[(String, String)]) -> Datum {
+    array(values.iter().map(|(name, value)| text(&format!("{name}={value}"))).collect())
 }

@@ -1,5 +1,6 @@
 //! What a session asks about itself, its settings, and the objects of the catalog.
 
+pub(in crate::scalar) mod access_list;
 mod definition;
 pub(in crate::scalar) mod identity;
 mod privilege;
@@ -9,13 +10,14 @@ mod visible;
 
 use super::arguments::{boolean, float, integer, interval, numeric, oid, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
-use crate::catalog::{DEFAULT_DATABASE, DatabaseId, NamespaceId};
+use crate::catalog::{DEFAULT_DATABASE, DatabaseId, NamespaceId, RoleId};
 use crate::scalar::EvalContext;
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE};
 use crate::system::{self, comments::comments};
 use repr::{Datum, RelationId, ScalarType, ValueError};
 use std::time::Duration;
 
+pub(super) use access_list::ACCESS_LISTS;
 pub(super) use definition::DEFINITIONS;
 pub(super) use identity::IDENTITIES;
 pub(super) use privilege::PRIVILEGES;
@@ -167,9 +169,6 @@ fn to_object(ctx: &EvalContext, kind: &ScalarType, name: &Datum) -> Answer {
     }
 }
 
-/// OID of the one login role, as in PostgreSQL.
-const OWNER_OID: u32 = 10;
-
 pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("version() text", |ctx, _, _| version(ctx)).stable(),
     strict("current_database() name", |ctx, _, _| string(ctx.environment.database())).stable(),
@@ -188,7 +187,7 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     lenient("pg_typeof(anytype) regtype", |_, a, _| Ok(a[0].clone())).stable(),
     strict("pg_get_userbyid(oid) name", |ctx, a, _| {
         let id = oid(&a[0])?;
-        string(if id == OWNER_OID { ctx.environment.session_user() } else { format!("unknown (OID={id})") })
+        string(ctx.names().role_name(RoleId(id)).unwrap_or_else(|| format!("unknown (OID={id})")))
     })
     .stable(),
     strict("pg_is_in_recovery() bool", |_, _, _| truth(false)).stable(),
@@ -236,11 +235,8 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
         sleep(ctx, until.saturating_sub(ctx.environment.clock_timestamp()) as f64 / 1e6)
     })
     .volatile(),
-    strict("row_security_active(oid) bool", |_, _, _| truth(false)).stable(),
     strict("pg_relation_is_publishable(regclass) bool", |ctx, a, _| {
         truth(ctx.environment.catalog().table(RelationId(oid(&a[0])?)).is_some())
     })
     .stable(),
-    // Default access rights are not kept as lists.
-    strict("acldefault(char, oid) text[]", |_, _, _| Ok(Datum::Null)),
 ];

@@ -2,7 +2,7 @@
 
 use super::{TableFunctionDefinition, TableRows, known, strict};
 use crate::scalar::EvalContext;
-use crate::scalar::func::identity;
+use crate::scalar::func::{identity, read_access_list};
 use crate::system;
 use repr::{Datum, ScalarType, ValueError};
 
@@ -14,6 +14,22 @@ fn identify(ctx: &EvalContext, args: &[Datum]) -> Rows {
     known(vec![vec![Datum::text(found.kind), optional(found.schema), optional(found.name), optional(found.identity)]])
 }
 
+/// Each privilege of an access list.
+fn exploded(ctx: &EvalContext, list: &Datum) -> Rows {
+    let mut rows = Vec::new();
+    for item in read_access_list(ctx, list)? {
+        for privilege in item.privileges.and(item.grantable).iter() {
+            rows.push(vec![
+                Datum::Oid(item.grantor.0),
+                Datum::Oid(item.grantee.map_or(0, |grantee| grantee.0)),
+                Datum::text(privilege.name()),
+                Datum::Bool(item.grantable.has(privilege)),
+            ]);
+        }
+    }
+    known(rows)
+}
+
 /// The rows of pg_settings.
 fn settings(ctx: &EvalContext, types: &[ScalarType]) -> Rows {
     let Some(relation) = system::find("pg_catalog", "pg_settings") else { return known(Vec::new()) };
@@ -22,6 +38,9 @@ fn settings(ctx: &EvalContext, types: &[ScalarType]) -> Rows {
 }
 
 pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
+    ("aclexplode(text[]) (grantor oid, grantee oid, privilege_type text, is_grantable bool)", |ctx, args, _| {
+        strict(args, |args| exploded(ctx, &args[0]))
+    }),
     ("pg_identify_object(oid, oid, int4) (type text, schema text, name text, identity text)", |ctx, args, _| {
         strict(args, |args| identify(ctx, args))
     }),

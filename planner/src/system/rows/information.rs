@@ -1,11 +1,15 @@
 //! information_schema: tables, columns, constraints, schemata, sequences.
 
 use super::{Rows, Source, optional, text};
-use crate::catalog::{Catalog, Column, ConstraintName, DefaultValue, ForeignKey, ReferentialAction, Sequence, Table};
+use crate::catalog::{
+    Catalog, Column, ConstraintName, DefaultValue, ForeignKey, NamespaceId, ObjectClass, ReferentialAction, Sequence,
+    Table,
+};
 use crate::ownership::blanking;
 use crate::scalar::collation;
+use crate::system::asker::Asker;
 use crate::system::definition_text::DefinitionText;
-use crate::system::schemas::SYSTEM;
+use crate::system::schemas::{INFORMATION_SCHEMA, PG_CATALOG, SYSTEM};
 use repr::id::is_temporary;
 use repr::{Datum, Id, ScalarType, SequenceId};
 use std::collections::BTreeSet;
@@ -34,22 +38,17 @@ impl Source<'_> {
         let database = self.environment.database();
         match name {
             "information_schema_catalog_name" => rows.add(&[("catalog_name", text(&database))]),
-            "schemata" => {
-                let created = self.catalog.namespaces.values().map(|found| found.name.as_str());
-                for schema in ["pg_catalog", "information_schema"].into_iter().chain(created) {
-                    rows.add(&[
-                        ("catalog_name", text(&database)),
-                        ("schema_name", text(schema)),
-                        ("schema_owner", text(&self.environment.session_user())),
-                    ]);
-                }
-            }
+            "schemata" => self.information_schemata(&database, rows),
             "tables" => self.information_tables(&database, rows),
             "columns" => {
                 let blanked = blanking::all_blanked(self.catalog);
                 let shown = DefinitionText::new(self.environment);
+                let asker = self.asker();
                 for table in self.catalog.relations.values().filter(|table| !table.is_maintained()) {
                     for (ordinal, (place, column)) in table.live_columns().enumerate() {
+                        if !asker.sees_column(table, place) {
+                            continue;
+                        }
                         let nullable = column.column_type.nullable || blanked.contains(&(table.id, place));
                         let default = shown.default(table, column);
                         self.information_column(&database, table, ordinal, (column, nullable, default), rows);
@@ -68,14 +67,32 @@ impl Source<'_> {
             "sequences" => self.information_sequences(&database, rows),
             "views" => self.information_views(&database, rows),
             "view_table_usage" | "view_column_usage" => self.view_usage(&database, rows),
-            "enabled_roles" => rows.add(&[("role_name", text(&self.environment.session_user()))]),
-            _ => {}
+            other => self.information_privileges(other, rows),
+        }
+    }
+
+    /// Those that whoever asks owns, or where they may find or make something.
+    fn information_schemata(&self, database: &str, rows: &mut Rows) {
+        let asker = self.asker();
+        let created = self.catalog.namespaces.iter().map(|(id, found)| (found.name.as_str(), id.0));
+        let system = [("pg_catalog", PG_CATALOG), ("information_schema", INFORMATION_SCHEMA)];
+        for (name, id) in system.into_iter().chain(created) {
+            let is_own = id == NamespaceId::PG_TEMP.0;
+            if is_own || asker.owns(id) || !asker.on(ObjectClass::Schema, id).privileges.is_empty() {
+                rows.add(&[
+                    ("catalog_name", text(database)),
+                    ("schema_name", text(name)),
+                    ("schema_owner", self.owner_name(id)),
+                ]);
+            }
         }
     }
 
     fn information_sequences(&self, database: &str, rows: &mut Rows) {
+        let asker = self.asker();
         let identities: BTreeSet<SequenceId> = self.catalog.relations.values().flat_map(identity_sequences).collect();
-        for (_, sequence) in self.catalog.sequences.iter().filter(|(id, _)| !identities.contains(id)) {
+        let others = self.catalog.sequences.iter().filter(|(id, _)| !identities.contains(id));
+        for (_, sequence) in others.filter(|(_, sequence)| asker.sees_sequence(sequence)) {
             let [precision, radix, scale] = digits(&sequence.data_type, -1);
             rows.add(&[
                 ("sequence_catalog", text(database)),
@@ -95,12 +112,16 @@ impl Source<'_> {
     }
 
     fn information_views(&self, database: &str, rows: &mut Rows) {
-        for (table, view) in self.catalog.views().filter(|(_, view)| !view.materialized) {
+        let asker = self.asker();
+        let views = self.catalog.views().filter(|(_, view)| !view.materialized);
+        for (table, view) in views.filter(|(table, _)| asker.sees(table)) {
+            // What it is made of is its owner's to know.
+            let definition = if asker.owns(table.id.0) { self.view_definition(view) } else { Datum::Null };
             rows.add(&[
                 ("table_catalog", text(database)),
                 ("table_schema", self.schema(table.namespace)),
                 ("table_name", text(&table.name)),
-                ("view_definition", self.view_definition(view)),
+                ("view_definition", definition),
                 ("check_option", text("NONE")),
                 ("is_updatable", yes(false)),
                 ("is_insertable_into", yes(false)),
@@ -112,10 +133,10 @@ impl Source<'_> {
     }
 
     fn view_usage(&self, database: &str, rows: &mut Rows) {
-        let by_column = rows.relation.name == "view_column_usage";
+        let (by_column, asker) = (rows.relation.name == "view_column_usage", self.asker());
         for (table, view) in self.catalog.views().filter(|(_, view)| !view.materialized) {
             for (relation, columns) in &view.reads {
-                let Some(read) = self.catalog.table(*relation) else { continue };
+                let Some(read) = self.catalog.table(*relation).filter(|read| asker.owns(read.id.0)) else { continue };
                 let mut add = |more: Option<(&'static str, Datum)>| {
                     let mut values = vec![
                         ("view_catalog", text(database)),
@@ -138,12 +159,13 @@ impl Source<'_> {
     }
 
     fn information_tables(&self, database: &str, rows: &mut Rows) {
-        let system = crate::system::relations()
-            .iter()
+        let asker = self.asker();
+        let system = crate::system::relations().iter().filter(|relation| asker.sees_system(relation));
+        let system = system
             .map(|relation| (relation.schema, relation.name, if relation.is_view { "VIEW" } else { "BASE TABLE" }));
         // Materialized views are no part of the standard, and stay out.
         let ours = self.catalog.relations.values().filter(|table| !table.is_maintained());
-        let ours = ours.map(|table| {
+        let ours = ours.filter(|table| asker.sees(table)).map(|table| {
             let schema = self.catalog.namespace_name(table.namespace).unwrap_or_default();
             let kind = match table.is_stored() {
                 true if is_temporary(table.id.0) => "LOCAL TEMPORARY",
@@ -264,7 +286,16 @@ impl Source<'_> {
 
     /// Every constraint of a table.
     fn information_constraints(&self, database: &str, table: &Table, rows: &mut Rows) {
-        let mut rows = ConstraintRows { view: rows.relation.name, database, catalog: self.catalog, table, rows };
+        let asker = self.asker();
+        let is_shown = match rows.relation.name {
+            "check_constraints" => asker.owns(table.id.0),
+            "key_column_usage" | "constraint_column_usage" => true,
+            _ => asker.sees_constraints(table),
+        };
+        if !is_shown {
+            return;
+        }
+        let mut rows = ConstraintRows { view: rows.relation.name, database, catalog: self.catalog, asker, table, rows };
         for index in &table.indexes {
             let Some(constraint) = &index.constraint else { continue };
             let kind = if table.primary_key == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
@@ -303,6 +334,7 @@ struct ConstraintRows<'r> {
     view: &'static str,
     database: &'r str,
     catalog: &'r Catalog,
+    asker: Asker<'r>,
     table: &'r Table,
     rows: &'r mut Rows,
 }
@@ -339,6 +371,13 @@ impl ConstraintRows<'_> {
 
     fn columns(&mut self, name: &str, owner: &Table, columns: &[usize], positions: Option<&[usize]>) {
         for (place, &column) in columns.iter().enumerate() {
+            let is_shown = match self.view {
+                "constraint_column_usage" => self.asker.owns(owner.id.0),
+                _ => self.asker.sees_column(owner, column),
+            };
+            if !is_shown {
+                continue;
+            }
             let position = positions.map_or(Datum::Null, |positions| number(positions[place]));
             let values = [
                 ("table_schema", self.schema(owner)),

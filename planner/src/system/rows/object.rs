@@ -8,12 +8,12 @@ use crate::ownership::blanking;
 use crate::resolve::ddl::index_key::key_names;
 use crate::scalar::collation;
 use crate::system::definition_text::DefinitionText;
-use crate::system::{SystemRelation, builtin, opclass, relations};
+use crate::system::{SystemRelation, access_list, builtin, opclass, relations};
 use repr::id::is_temporary;
 use repr::{ColumnIndex, ColumnType, Datum, ScalarType};
 
 /// OID of the relation pg_class, of things that hang on tables.
-const PG_CLASS: u32 = 1259;
+pub(super) const PG_CLASS: u32 = 1259;
 
 /// OID of the relation pg_attrdef.
 const PG_ATTRDEF: u32 = 2604;
@@ -77,7 +77,6 @@ impl Source<'_> {
                 ("oid", Datum::Oid(id)),
                 ("relname", text(name)),
                 ("relnamespace", Datum::Oid(schema)),
-                ("relowner", Datum::Oid(OWNER)),
                 ("relfilenode", Datum::Oid(id)),
                 ("reltuples", Datum::Float4(-1.0)),
                 ("relpersistence", text(if is_temporary(id) { "t" } else { "p" })),
@@ -93,6 +92,8 @@ impl Source<'_> {
             let more = [
                 ("relnatts", small(relation.columns.len())),
                 ("relam", Datum::Oid(if relation.is_view { 0 } else { HEAP })),
+                ("relowner", Datum::Oid(OWNER)),
+                ("relacl", self.written(&access_list::of_system(relation))),
             ];
             class(rows, relation.id.0, relation.name, schema_id(relation), kind, &more);
         }
@@ -113,18 +114,25 @@ impl Source<'_> {
                 ("relhasindex", flag(shown_indexes(table).next().is_some())),
                 ("relchecks", small(table.checks.len())),
                 ("relhastriggers", flag(keys)),
+                ("relrowsecurity", flag(self.security(table.id).is_some_and(|found| found.enabled))),
+                ("relforcerowsecurity", flag(self.security(table.id).is_some_and(|found| found.forced))),
                 ("reloptions", max_lag(table)),
+                ("relowner", self.owner(table.id.0)),
+                ("relacl", self.acl(table.id.0)),
             ];
             class(rows, table.id.0, &table.name, table.namespace.0, kind, &more);
             for index in shown_indexes(table) {
                 let columns = index.columns.len() + index.declared.include.len();
                 let (method, _) = index.declared.method.oids();
-                let more = [("relnatts", small(columns)), ("relam", Datum::Oid(method))];
+                let more =
+                    [("relnatts", small(columns)), ("relam", Datum::Oid(method)), ("relowner", self.owner(table.id.0))];
                 class(rows, index.id.0, &index.name, table.namespace.0, "i", &more);
             }
         }
         for sequence in self.catalog.sequences.values() {
-            class(rows, sequence.id.0, &sequence.name, sequence.namespace.0, "S", &[("relnatts", small(3))]);
+            let more =
+                [("relnatts", small(3)), ("relowner", self.owner(sequence.id.0)), ("relacl", self.acl(sequence.id.0))];
+            class(rows, sequence.id.0, &sequence.name, sequence.namespace.0, "S", &more);
         }
     }
 
@@ -145,6 +153,7 @@ impl Source<'_> {
                     ("attnotnull", flag(!nullable && !dropped)),
                     ("attisdropped", flag(dropped)),
                     ("atthasmissing", flag(column.missing.is_some())),
+                    ("attacl", self.column_acl(table.id, place)),
                 ];
                 if !column.column_type.collation.is_default() {
                     more.push(("attcollation", Datum::Oid(collation(None, &column.column_type))));

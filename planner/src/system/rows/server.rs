@@ -1,9 +1,9 @@
-//! What the server has without anyone creating it: schemas, roles, the database, settings, functions.
+//! What the server has without anyone creating it: schemas, the database, settings, functions; and what its sessions do.
 
 use super::super::extension;
-use super::super::schemas::{DOGWOOD, EXTENSION, SYSTEM};
+use super::super::schemas::{DOGWOOD, EXTENSION, LANGUAGES, SYSTEM, TABLESPACES};
 use super::{HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
-use crate::catalog::{DEFAULT_DATABASE, DatabaseId, IndexMethod, StartScope};
+use crate::catalog::{DEFAULT_DATABASE, DatabaseId, IndexMethod, RoleId};
 use crate::scalar::ListedLockKey;
 use crate::scalar::collation::{self, Provider};
 use repr::{Array, Datum, ScalarType};
@@ -13,7 +13,12 @@ impl Source<'_> {
     pub(super) fn namespaces(&self, rows: &mut Rows) {
         let created = self.catalog.namespaces.iter().map(|(id, found)| (found.name.as_str(), id.0));
         for (name, id) in SYSTEM.into_iter().chain(created) {
-            rows.add(&[("oid", Datum::Oid(id)), ("nspname", text(name)), ("nspowner", Datum::Oid(OWNER))]);
+            rows.add(&[
+                ("oid", Datum::Oid(id)),
+                ("nspname", text(name)),
+                ("nspowner", self.owner(id)),
+                ("nspacl", self.schema_acl(id)),
+            ]);
         }
     }
 
@@ -123,7 +128,7 @@ impl Source<'_> {
         rows.add(&[
             ("oid", Datum::Oid(id)),
             ("datname", text(name)),
-            ("datdba", Datum::Oid(OWNER)),
+            ("datdba", self.owner(id)),
             ("encoding", Datum::Int4(6)),
             ("datlocprovider", text("c")),
             ("datallowconn", flag(true)),
@@ -131,72 +136,18 @@ impl Source<'_> {
             ("dattablespace", Datum::Oid(1663)),
             ("datcollate", text("C")),
             ("datctype", text("C")),
+            ("datacl", self.acl(id)),
         ]);
     }
 
     pub(super) fn tablespaces(&self, rows: &mut Rows) {
-        for (id, name) in [(1663, "pg_default"), (1664, "pg_global")] {
+        for (name, id) in TABLESPACES {
             rows.add(&[("oid", Datum::Oid(id)), ("spcname", text(name)), ("spcowner", Datum::Oid(OWNER))]);
         }
     }
 
-    /// The one login. It makes databases and no roles, and nothing bypasses a policy.
-    /// pg_db_role_setting: of the roles that are listed.
-    pub(super) fn start_settings(&self, rows: &mut Rows) {
-        let user = self.environment.session_user();
-        for found in &self.catalog.start_settings {
-            let role = match &found.scope.role {
-                None => 0,
-                Some(role) if *role == user => OWNER,
-                Some(_) => continue,
-            };
-            rows.add(&[
-                ("setdatabase", Datum::Oid(found.scope.database.map_or(0, |database| database.0))),
-                ("setrole", Datum::Oid(role)),
-                ("setconfig", assignments(&found.values)),
-            ]);
-        }
-    }
-
-    /// What the role's sessions start with in every database.
-    fn role_settings(&self) -> Datum {
-        let user = self.environment.session_user();
-        let scope = StartScope { database: None, role: Some(user) };
-        let found = self.catalog.start_settings.iter().find(|found| found.scope == scope);
-        found.map_or(Datum::Null, |found| assignments(&found.values))
-    }
-
-    pub(super) fn roles(&self, rows: &mut Rows) {
-        rows.add(&[
-            ("oid", Datum::Oid(OWNER)),
-            ("rolname", text(&self.environment.session_user())),
-            ("rolsuper", flag(false)),
-            ("rolinherit", flag(true)),
-            ("rolcreaterole", flag(false)),
-            ("rolcreatedb", flag(true)),
-            ("rolcanlogin", flag(true)),
-            ("rolreplication", flag(false)),
-            ("rolconnlimit", Datum::Int4(-1)),
-            ("rolpassword", Datum::Null),
-            ("rolbypassrls", flag(false)),
-            ("rolconfig", self.role_settings()),
-        ]);
-    }
-
-    pub(super) fn users(&self, rows: &mut Rows) {
-        rows.add(&[
-            ("usename", text(&self.environment.session_user())),
-            ("usesysid", Datum::Oid(OWNER)),
-            ("usecreatedb", flag(true)),
-            ("usesuper", flag(false)),
-            ("userepl", flag(false)),
-            ("usebypassrls", flag(false)),
-            ("useconfig", self.role_settings()),
-        ]);
-    }
-
     pub(super) fn languages(&self, rows: &mut Rows) {
-        for (id, name) in [(12, "internal"), (14, "sql")] {
+        for (name, id) in LANGUAGES {
             rows.add(&[
                 ("oid", Datum::Oid(id)),
                 ("lanname", text(name)),
@@ -252,19 +203,30 @@ impl Source<'_> {
         }
     }
 
-    /// All sessions. Of what others run the literals are left out: they may be of anyone.
+    /// All sessions. Of what others run the literals are left out: they may be of anyone. What a role runs that whoever asks
+    /// has not the privileges of is not for them at all.
     pub(super) fn activity(&self, rows: &mut Rows) {
         let Ok(acts) = self.environment.acts() else { return };
         let time = |at: Option<i64>| at.map_or(Datum::Null, Datum::Timestamptz);
+        let asker = self.asker();
+        let sees_all = asker.has_privileges_of(RoleId::READ_ALL_STATS);
         for listed in acts.sessions() {
-            let (wait_kind, wait) = listed.waits.unzip();
-            rows.add(&[
+            let role = self.catalog.role_of_login(&listed.user);
+            let mut row = vec![
                 ("datid", Datum::Oid(listed.database_id.0)),
                 ("datname", text(&listed.database)),
                 ("pid", Datum::Int4(listed.backend)),
-                ("usesysid", Datum::Oid(OWNER)),
+                ("usesysid", Datum::Oid(role.0)),
                 ("usename", text(&listed.user)),
                 ("application_name", text(&listed.application)),
+            ];
+            if !sees_all && !asker.has_privileges_of(role) {
+                row.push(("query", text("<insufficient privilege>")));
+                rows.add(&row);
+                continue;
+            }
+            let (wait_kind, wait) = listed.waits.unzip();
+            row.extend([
                 ("backend_start", Datum::Timestamptz(listed.began_at)),
                 ("xact_start", time(listed.transaction_at)),
                 ("query_start", time(listed.query_at)),
@@ -275,6 +237,7 @@ impl Source<'_> {
                 ("query", text(&listed.query)),
                 ("backend_type", text("client backend")),
             ]);
+            rows.add(&row);
         }
     }
 
@@ -329,9 +292,4 @@ impl Source<'_> {
             ]);
         }
     }
-}
-
-/// Settings as `setconfig` has them.
-fn assignments(values: &[(String, String)]) -> Datum {
-    array(values.iter().map(|(name, value)| text(&format!("{name}={value}"))).collect())
 }

@@ -2,7 +2,7 @@
 
 use super::super::builtin::function;
 use super::object::storage;
-use super::{OWNER, Rows, Source, flag, text};
+use super::{Rows, Source, flag, text};
 use crate::catalog::NamespaceId;
 use repr::{Datum, ScalarType};
 
@@ -11,8 +11,10 @@ impl Source<'_> {
         self.recorded(rows);
         for found in self.catalog.enums.values() {
             let scalar = ScalarType::Enum(found.id);
-            one(rows, &scalar, found.namespace, &found.name);
-            one(rows, &scalar.array(), found.namespace, &format!("_{}", found.name));
+            let owner = ("typowner", self.owner(found.id));
+            let acl = ("typacl", self.acl(found.id));
+            one(rows, &scalar, (found.namespace, &found.name), &[owner.clone(), acl]);
+            one(rows, &scalar.array(), (found.namespace, &format!("_{}", found.name)), &[owner]);
         }
     }
 
@@ -33,7 +35,7 @@ impl Source<'_> {
 }
 
 /// An enumeration, or its array.
-fn one(rows: &mut Rows, scalar: &ScalarType, namespace: NamespaceId, name: &str) {
+fn one(rows: &mut Rows, scalar: &ScalarType, (namespace, name): (NamespaceId, &str), rights: &[(&'static str, Datum)]) {
     let element = scalar.element();
     let is_array = element.is_some();
     let function = |of_enum: &str, of_array: &str| {
@@ -41,11 +43,11 @@ fn one(rows: &mut Rows, scalar: &ScalarType, namespace: NamespaceId, name: &str)
         Datum::Oid(function::by_name(name).next().map_or(0, |function| function.oid))
     };
     let length = scalar.length();
-    rows.add(&[
+    let mut row = rights.to_vec();
+    row.extend([
         ("oid", Datum::Oid(scalar.oid())),
         ("typname", text(name)),
         ("typnamespace", Datum::Oid(namespace.0)),
-        ("typowner", Datum::Oid(OWNER)),
         ("typlen", Datum::Int2(length)),
         ("typbyval", flag((1..=8).contains(&length))),
         ("typtype", text(if is_array { "b" } else { "e" })),
@@ -66,4 +68,5 @@ fn one(rows: &mut Rows, scalar: &ScalarType, namespace: NamespaceId, name: &str)
         ("typtypmod", Datum::Int4(-1)),
         ("typcollation", Datum::Oid(scalar.collation())),
     ]);
+    rows.add(&row);
 }

@@ -2,6 +2,8 @@
 
 use super::object::shown_indexes;
 use super::{Rows, Source, flag, text};
+use crate::catalog::{Privilege, Privileges};
+use crate::system::asker::Held;
 use crate::system::definition_text::DefinitionText;
 use repr::Datum;
 
@@ -11,18 +13,18 @@ impl Source<'_> {
             rows.add(&[
                 ("schemaname", self.schema(table.namespace)),
                 ("tablename", text(&table.name)),
-                ("tableowner", text(&self.environment.session_user())),
+                ("tableowner", self.owner_name(table.id.0)),
                 ("hasindexes", flag(shown_indexes(table).next().is_some())),
                 ("hasrules", flag(false)),
                 ("hastriggers", flag(!table.foreign_keys.is_empty())),
-                ("rowsecurity", flag(false)),
+                ("rowsecurity", flag(self.security(table.id).is_some_and(|found| found.enabled))),
             ]);
         }
         for relation in crate::system::relations().iter().filter(|relation| !relation.is_view) {
             rows.add(&[
                 ("schemaname", text(relation.schema)),
                 ("tablename", text(relation.name)),
-                ("tableowner", text(&self.environment.session_user())),
+                ("tableowner", self.owner_name(relation.id.0)),
                 ("hasindexes", flag(false)),
                 ("hasrules", flag(false)),
                 ("hastriggers", flag(false)),
@@ -36,7 +38,7 @@ impl Source<'_> {
             rows.add(&[
                 ("schemaname", self.schema(table.namespace)),
                 ("viewname", text(&table.name)),
-                ("viewowner", text(&self.environment.session_user())),
+                ("viewowner", self.owner_name(table.id.0)),
                 ("definition", self.view_definition(view)),
             ]);
         }
@@ -44,7 +46,7 @@ impl Source<'_> {
             rows.add(&[
                 ("schemaname", text(relation.schema)),
                 ("viewname", text(relation.name)),
-                ("viewowner", text(&self.environment.session_user())),
+                ("viewowner", self.owner_name(relation.id.0)),
             ]);
         }
     }
@@ -54,7 +56,7 @@ impl Source<'_> {
             rows.add(&[
                 ("schemaname", self.schema(table.namespace)),
                 ("matviewname", text(&table.name)),
-                ("matviewowner", text(&self.environment.session_user())),
+                ("matviewowner", self.owner_name(table.id.0)),
                 ("hasindexes", flag(shown_indexes(table).next().is_some())),
                 ("ispopulated", flag(true)),
                 ("definition", self.view_definition(view)),
@@ -107,11 +109,14 @@ impl Source<'_> {
     }
 
     pub(super) fn sequences_view(&self, rows: &mut Rows) {
+        let asker = self.asker();
+        let reads = Held { privileges: Privileges::of(&[Privilege::Select, Privilege::Usage]), ..Held::default() };
         for sequence in self.catalog.sequences.values() {
+            let state = self.environment.sequence_state(sequence.id);
             rows.add(&[
                 ("schemaname", self.schema(sequence.namespace)),
                 ("sequencename", text(&sequence.name)),
-                ("sequenceowner", text(&self.environment.session_user())),
+                ("sequenceowner", self.owner_name(sequence.id.0)),
                 ("data_type", Datum::Oid(sequence.data_type.oid())),
                 ("start_value", Datum::Int8(sequence.start)),
                 ("min_value", Datum::Int8(sequence.min_value)),
@@ -121,9 +126,9 @@ impl Source<'_> {
                 ("cache_size", Datum::Int8(sequence.cache)),
                 (
                     "last_value",
-                    match self.environment.sequence_state(sequence.id) {
-                        Ok((value, true)) => Datum::Int8(value),
-                        Ok((_, false)) | Err(_) => Datum::Null,
+                    match state.ok().filter(|_| asker.on_sequence(sequence).has_any(reads)) {
+                        Some((value, true)) => Datum::Int8(value),
+                        Some((_, false)) | None => Datum::Null,
                     },
                 ),
             ]);

@@ -4,7 +4,7 @@ use super::super::arguments::{integer, oid};
 use super::super::text::quote_identifier;
 use super::super::{FunctionDefinition, strict};
 use super::EvalContext;
-use crate::catalog::{Catalog, Class, NamespaceId, Table};
+use crate::catalog::{Catalog, Class, NamespaceId, RoleId, Table};
 use crate::system;
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE, function};
 use crate::system::extension;
@@ -15,6 +15,7 @@ const PG_CLASS: Id = 1259;
 const PG_CONSTRAINT: Id = 2606;
 const PG_NAMESPACE: Id = 2615;
 const PG_EXTENSION: Id = 3079;
+const PG_AUTHID: Id = 1260;
 
 /// An object's identity.
 pub(crate) struct Identity {
@@ -84,6 +85,10 @@ pub(crate) fn identity(ctx: &EvalContext, args: &[Datum]) -> Result<Identity, Va
         PG_EXTENSION => match extension::installed(catalog).find(|(oid, _)| *oid == id) {
             Some((_, found)) => Identity::of("extension", None, Some(found.name), quote_identifier(found.name)),
             None => Identity::missing("extension"),
+        },
+        PG_AUTHID => match ctx.names().role_name(RoleId(id)) {
+            Some(name) => Identity::of("role", None, Some(&name), quote_identifier(&name)),
+            None => Identity::missing("role"),
         },
         PG_CONSTRAINT => match constraint(catalog, id) {
             Some((table, name)) => {
