@@ -12,19 +12,22 @@ mod create_as;
 pub mod cursor;
 mod databases;
 pub mod env;
+mod evaluation;
 mod explain;
 mod gdpr;
 mod locking;
+pub mod login;
 pub mod long_text;
 mod names;
 mod notifications;
 mod ordered_indexes;
 pub mod path;
+pub mod permit;
 pub mod plan;
 mod positioned;
 mod prepared;
 pub mod result_columns;
-pub mod roles;
+mod roles;
 mod statement;
 pub mod statement_shapes;
 pub mod statements;
@@ -41,7 +44,8 @@ use crate::response::{Response, TransactionStatus};
 use crate::templates::Templates;
 use cursor::Cursor;
 pub use databases::ConnectOptions;
-use env::{ClientNames, Everyday, SessionState, Started, StatementEnvironment};
+use env::{Everyday, SessionState};
+use login::Login;
 use operators::profile::Profile;
 use parking_lot::Mutex;
 use path::Path;
@@ -49,13 +53,9 @@ use plan::Prepared;
 use planner::catalog::{Catalog, DatabaseId};
 use planner::parse::statement::CtxCommand;
 use planner::parse::{ParsedStatement, Statement};
-use planner::scalar::EvalContext;
-use planner::scalar::env::CastLists;
-use planner::scalar::table_func::GivenRows;
 use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
-use roles::Login;
 use state::account::Account;
 use state::activity::Owner;
 use state::cancel::CancelFlag;
@@ -653,36 +653,6 @@ impl Session {
     /// What `now()` is: when the transaction began, or else the statement.
     fn transaction_moment(&self) -> i64 {
         self.transaction.active.as_ref().map_or(self.statement.started, |active| active.transaction.begun.at)
-    }
-
-    pub(super) fn eval_context(&self, params: Arc<[Datum]>, catalog: &Arc<Catalog>) -> EvalContext {
-        EvalContext {
-            params,
-            given: GivenRows::default(),
-            lists: CastLists::default(),
-            environment: Arc::new(self.environment(catalog)),
-        }
-    }
-
-    fn environment(&self, catalog: &Arc<Catalog>) -> StatementEnvironment {
-        let started = self.transaction_moment();
-        StatementEnvironment {
-            database: self.database.clone(),
-            state: self.state.clone(),
-            catalog: self.own(catalog),
-            started: Started { transaction: started, statement: self.statement.started },
-            client: ClientNames {
-                login: self.client.login.clone(),
-                actor: self.actor(catalog),
-                database: self.client.database.clone(),
-                database_id: self.client.database_id,
-                backend: self.client.backend,
-            },
-            account: self.control.account.clone(),
-            modes: self.modes(),
-            acting: self.acting(),
-            own: None,
-        }
     }
 
     fn notice(&mut self, severity: &'static str, code: &'static str, message: impl Into<String>) {

@@ -98,6 +98,7 @@ impl Session {
             cancel: self.control.cancel.clone(),
             // Nothing is made for the many statements beside which there is none.
             cursors: self.cursors.open.iter().map(|(name, cursor)| cursor.listed(name)).collect(),
+            own: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What expressions see of their session: clock, settings, sequences, catalog.
 
-use crate::session::roles::Login;
+use crate::session::login::Login;
 use crate::session::statements::Statements;
 use parking_lot::Mutex;
 use planner::catalog::{Actor, Catalog, DatabaseId, SearchPath, Sequence};
@@ -174,8 +174,6 @@ pub struct StatementEnvironment {
     pub modes: Modes,
     /// For what it does, rather than asks.
     pub acting: Acting,
-    /// To a person's own login, what is theirs.
-    pub own: Option<Arc<OwnRows>>,
 }
 
 /// In whose name functions act.
@@ -193,6 +191,8 @@ pub struct Acting {
     pub cancel: Arc<CancelFlag>,
     /// The session's cursors.
     pub cursors: Vec<ListedCursor>,
+    /// To a person's own login, what is theirs.
+    pub own: Option<Arc<OwnRows>>,
 }
 
 /// When a statement began.
@@ -345,7 +345,7 @@ impl Environment for StatementEnvironment {
     }
     fn subject_rows(&self, relation: RelationId, owned: bool) -> Result<Vec<Vec<Datum>>, ValueError> {
         let unknown = || ValueError::new("0A000", "a person's own login cannot run this statement");
-        self.own.as_ref().ok_or_else(unknown)?.of(relation, owned).map_err(value_error)
+        self.acting.own.as_ref().ok_or_else(unknown)?.of(relation, owned).map_err(value_error)
     }
     fn acts(&self) -> Result<&dyn SessionActs, ValueError> {
         Ok(self)

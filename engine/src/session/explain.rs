@@ -171,7 +171,7 @@ fn one_shot(query: &Query, cached: &CachedPlan, why: NoView, catalog: &Catalog) 
 
 /// The path of a query that is answered from no view of its own.
 fn computed(query: &Query, cached: &CachedPlan, why: NoView, catalog: &Catalog) -> (Path, Option<NoView>) {
-    let names = cached.views.iter().filter_map(|view| catalog.table(*view)).map(|view| view.name.clone());
+    let names = cached.views.list.iter().filter_map(|view| catalog.table(*view)).map(|view| view.name.clone());
     let over: Vec<String> = names.collect();
     if let ([view], true) = (over.as_slice(), reads_rows(&query.plan)) {
         return (Path::Maintained(view.clone()), None);

@@ -111,7 +111,7 @@ impl Session {
         let watch = Watch::new(self.limits(view.time()));
         let own = OwnRows::new(person.clone(), view.clone(), watch);
         let mut environment = self.environment(view.catalog());
-        environment.own = Some(own);
+        environment.acting.own = Some(own);
         EvalContext { environment: Arc::new(environment), ..context }
     }
 

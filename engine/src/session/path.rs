@@ -36,7 +36,7 @@ impl Path {
     pub(super) fn of(cached: &CachedPlan) -> Path {
         match &cached.planned {
             Planned::Query(query) if is_lookup(&query.plan) => Path::Lookup,
-            Planned::Query(query) if !cached.views.is_empty() && reads_rows(&query.plan) => Path::MaterializedView,
+            Planned::Query(query) if !cached.views.list.is_empty() && reads_rows(&query.plan) => Path::MaterializedView,
             Planned::Query(_) | Planned::Cursor(..) => Path::OneShot,
             Planned::Write(_) | Planned::With(_) | Planned::CreateTableAs(..) => Path::Write,
             Planned::CopyIn(..) | Planned::CopyOut(..) => Path::Copy,

@@ -69,19 +69,48 @@ pub struct CachedPlan {
     /// The columns of its result.
     pub(super) columns: Option<Arc<ResultColumns>>,
     /// The maintained views that it reads.
-    pub(super) views: Vec<RelationId>,
-    /// These, and those that they are made of.
-    pub(super) maintained: OnceLock<Vec<RelationId>>,
+    pub(super) views: ViewsRead,
     /// The same with these views computed rather than read.
     pub(super) expanded: OnceLock<Arc<CachedPlan>>,
     /// Whether the query may be a view by its parameters.
     pub(super) automatic: OnceLock<Automatic>,
     /// The ordered indexes that it reads where they are in memory.
     pub(super) orders: OnceLock<Vec<Arc<Entry>>>,
+    /// Who may run it.
+    pub(super) permission: Permission,
+}
+
+/// The maintained views that a plan reads.
+pub(super) struct ViewsRead {
+    /// By themselves.
+    pub list: Vec<RelationId>,
+    /// These, and those that they are made of.
+    pub with_below: OnceLock<Vec<RelationId>>,
+}
+
+/// Who may run a plan.
+pub(super) struct Permission {
     /// What whoever runs it must be allowed.
-    pub(super) needs: Arc<Needs>,
+    pub needs: Arc<Needs>,
     /// Who was found to be last.
     permitted: ArcSwapOption<Permitted>,
+}
+
+impl Permission {
+    fn of(needs: Arc<Needs>) -> Permission {
+        Permission { needs, permitted: ArcSwapOption::empty() }
+    }
+
+    /// Whether the role was found to have what it needs.
+    pub fn is_given_to(&self, role: RoleId, catalog: &Arc<Catalog>) -> bool {
+        let known = self.permitted.load();
+        known.as_ref().is_some_and(|known| known.role == role && known.catalog.as_ptr() == Arc::as_ptr(catalog))
+    }
+
+    /// The role has what it needs, by this catalog.
+    pub fn give(&self, role: RoleId, catalog: &Arc<Catalog>) {
+        self.permitted.store(Some(Arc::new(Permitted { role, catalog: Arc::downgrade(catalog) })));
+    }
 }
 
 /// A role that may run a plan, by that catalog.
@@ -135,25 +164,12 @@ impl CachedPlan {
             made_for,
             planned,
             columns,
-            views,
-            maintained: OnceLock::new(),
+            views: ViewsRead { list: views, with_below: OnceLock::new() },
             expanded: OnceLock::new(),
             automatic: OnceLock::new(),
             orders: OnceLock::new(),
-            needs,
-            permitted: ArcSwapOption::empty(),
+            permission: Permission::of(needs),
         }
-    }
-
-    /// Whether the role was found to have what it needs.
-    pub(super) fn is_permitted_to(&self, role: RoleId, catalog: &Arc<Catalog>) -> bool {
-        let known = self.permitted.load();
-        known.as_ref().is_some_and(|known| known.role == role && known.catalog.as_ptr() == Arc::as_ptr(catalog))
-    }
-
-    /// The role has what it needs, by this catalog.
-    pub(super) fn permit(&self, role: RoleId, catalog: &Arc<Catalog>) {
-        self.permitted.store(Some(Arc::new(Permitted { role, catalog: Arc::downgrade(catalog) })));
     }
 }
 

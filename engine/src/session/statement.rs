@@ -69,19 +69,30 @@ impl Session {
         if self.statement.log.min_duration.is_some() {
             self.statement.log.path = Path::of(&cached);
         }
+        self.run_permitted(prepared, &cached, params, in_script)
+    }
+
+    /// A statement that its role may run.
+    fn run_permitted(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        cached: &Arc<CachedPlan>,
+        params: Arc<[Datum]>,
+        in_script: bool,
+    ) -> Result<Response, SqlError> {
         match &cached.planned {
             Planned::Query(query) => {
                 // A lone read needs no transaction: one snapshot, no locks.
                 if in_script || query.needs_transaction() {
                     self.transaction();
                 }
-                let rows = match self.rows_by_view(prepared, &cached, query, &params)? {
+                let rows = match self.rows_by_view(prepared, cached, query, &params)? {
                     Some(rows) => {
                         self.statement.log.path = Path::AutomaticView;
                         rows
                     }
                     None => {
-                        self.ask_for_orders(&cached);
+                        self.ask_for_orders(cached);
                         self.query_rows(query, params)?
                     }
                 };
@@ -92,11 +103,11 @@ impl Session {
                 Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT") }))
             }
             Planned::Write(plan) => {
-                self.ask_for_orders(&cached);
+                self.ask_for_orders(cached);
                 self.write(plan, params)
             }
             Planned::With(plan) => {
-                self.ask_for_orders(&cached);
+                self.ask_for_orders(cached);
                 self.write_with(plan, params)
             }
             Planned::CopyIn(plan, options) => {
@@ -108,18 +119,18 @@ impl Session {
             }
             Planned::CopyOut(what, options) => {
                 let format = copy::format(options, copy::CopyWay::Out)?;
-                self.ask_for_orders(&cached);
-                self.copy_out((&cached, what), options, format, params)
+                self.ask_for_orders(cached);
+                self.copy_out((cached, what), options, format, params)
             }
             Planned::CreateTableAs(create, query) => self.create_table_as(create, query, params),
             Planned::Cursor(declare, query, tables) => {
-                self.ask_for_orders(&cached);
+                self.ask_for_orders(cached);
                 self.declare(declare, (query, tables), params, prepared.source())
             }
             Planned::Subscribe(plan) => {
-                Ok(Response::Subscribed(Box::new(self.subscribe(&cached, plan, params)?), None))
+                Ok(Response::Subscribed(Box::new(self.subscribe(self.permit(cached), plan, params)?), None))
             }
-            Planned::SubscribeCursor(declare, plan) => self.declare_subscription(&cached, declare, plan, params),
+            Planned::SubscribeCursor(declare, plan) => self.declare_subscription(cached, declare, plan, params),
             Planned::Gdpr(request, table, key) => self.subject_request(*request, *table, key, params),
             Planned::Explain(explained) => self.explain(explained, prepared, params, in_script),
             Planned::Other => self.utility(prepared, params, in_script),
@@ -362,7 +373,7 @@ impl Session {
         if self.cursors.open.contains_key(&declare.name) || self.cursors.subscribed.contains_key(&declare.name) {
             return Err(SqlError::new("42P03", format!("cursor \"{}\" already exists", declare.name)));
         }
-        let subscribed = self.subscribe(cached, plan, params)?;
+        let subscribed = self.subscribe(self.permit(cached), plan, params)?;
         self.transaction().pending.cursors.push(declare.name.clone());
         self.cursors.subscribed.insert(declare.name.clone(), subscribed);
         Ok(Response::Complete("DECLARE CURSOR".into()))
@@ -397,7 +408,7 @@ impl Session {
                 }
             }
             Planned::Subscribe(plan) => {
-                let subscribed = self.subscribe(cached, plan, params)?;
+                let subscribed = self.subscribe(self.permit(cached), plan, params)?;
                 format.forced.quote = copy::force_quote(options, subscribed.columns())?;
                 return Ok(Response::Subscribed(Box::new(subscribed), Some(format)));
             }

@@ -12,8 +12,7 @@
 //! transaction that it is asked in.
 
 use crate::session::Session;
-use crate::session::plan::CachedPlan;
-use crate::session::roles::Permit;
+use crate::session::permit::Permit;
 use crate::session::subscribed::{
     Giving, KeptView, Looked, Markers, Subscribed, fails_below, gone, is_readable, may_be_personal,
 };
@@ -39,11 +38,10 @@ impl Session {
     /// Begins a subscription.
     pub(super) fn subscribe(
         &mut self,
-        cached: &CachedPlan,
+        permit: Permit,
         plan: &SubscribePlan,
         params: Arc<[Datum]>,
     ) -> Result<Subscribed, SqlError> {
-        let permit = Permit::new(self, cached);
         let database = self.database.clone();
         let catalog = self.catalog();
         let context = self.eval_context(params.clone(), &catalog);

@@ -1,6 +1,6 @@
 //! A subscription under way: what it tells, when it has something to tell, and what it checks.
 
-use crate::session::roles::Permit;
+use crate::session::permit::Permit;
 use operators::query;
 use planner::catalog::with_tables_below;
 use planner::hir::OutputColumn;

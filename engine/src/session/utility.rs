@@ -79,16 +79,9 @@ impl Session {
             Statement::LockTable(lock) => self.lock_tables(lock),
             Statement::Vacuum(_) => complete("VACUUM"),
             Statement::Analyze(_) => complete("ANALYZE"),
-            Statement::Checkpoint => {
-                self.require_controller_or(RoleKind::Operator.role(), "execute CHECKPOINT")?;
-                self.database.store.flush()?;
-                complete("CHECKPOINT")
-            }
+            Statement::Checkpoint => self.checkpoint(),
             Statement::Reindex { .. } => complete("REINDEX"),
-            Statement::RefreshView { name, with_data } => {
-                self.require_ownership(name)?;
-                self.refresh(name, *with_data)
-            }
+            Statement::RefreshView { name, with_data } => self.refresh(name, *with_data),
             Statement::Cluster { .. } => complete("CLUSTER"),
             Statement::Listen(channel) => self.listen(Listening::To(channel.as_str().into()), "LISTEN"),
             Statement::Unlisten(Some(channel)) => self.listen(Listening::NoMoreTo(channel.as_str().into()), "UNLISTEN"),
@@ -98,6 +91,12 @@ impl Session {
             Statement::Guarded(guarded) => self.guarded(guarded),
             statement => self.ddl(statement),
         }
+    }
+
+    fn checkpoint(&mut self) -> Result<Response, SqlError> {
+        self.require_controller_or(RoleKind::Operator.role(), "execute CHECKPOINT")?;
+        self.database.store.flush()?;
+        complete("CHECKPOINT")
     }
 
     /// A definition of a DO block, unless its guard has it that it is there.

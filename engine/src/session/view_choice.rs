@@ -56,23 +56,23 @@ pub(super) struct OwnView {
 impl Session {
     /// Why a materialized view that a plan names cannot be read now, if one cannot.
     pub(super) fn unreadable(&mut self, cached: &CachedPlan) -> Result<Option<NoView>, SqlError> {
-        if cached.views.is_empty() {
+        if cached.views.list.is_empty() {
             return Ok(None);
         }
-        let known = cached.maintained.get().cloned();
-        let below = known.unwrap_or_else(|| maintained(&self.catalog(), &cached.views));
+        let known = cached.views.with_below.get().cloned();
+        let below = known.unwrap_or_else(|| maintained(&self.catalog(), &cached.views.list));
         self.await_views(&below)?;
         let view = self.snapshot()?;
         let now = self.transaction_moment();
         let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready_at(*id, now).is_some());
-        if !view.has_changes() && cached.maintained.get().is_some_and(all_ready) {
+        if !view.has_changes() && cached.views.with_below.get().is_some_and(all_ready) {
             return Ok(None);
         }
         let catalog = view.schema().catalog();
         if catalog.version == cached.made_for.version {
-            cached.maintained.get_or_init(|| maintained(catalog, &cached.views));
+            cached.views.with_below.get_or_init(|| maintained(catalog, &cached.views.list));
         }
-        Ok(unreadable((&view, now), &cached.views).or_else(|| changed(&view, &cached.views)))
+        Ok(unreadable((&view, now), &cached.views.list).or_else(|| changed(&view, &cached.views.list)))
     }
 
     /// The plan, or the one that computes the views which cannot be read now.
@@ -81,7 +81,7 @@ impl Session {
         prepared: &Prepared,
         cached: Arc<CachedPlan>,
     ) -> Result<Arc<CachedPlan>, SqlError> {
-        if cached.views.is_empty() {
+        if cached.views.list.is_empty() {
             return Ok(cached);
         }
         if self.unreadable(&cached)?.is_none() {
@@ -98,7 +98,7 @@ impl Session {
             MadeFor::of(&seen, of_role),
             planned,
             cached.columns.clone(),
-            (views, cached.needs.clone()),
+            (views, cached.permission.needs.clone()),
         ));
         Ok(cached.expanded.get_or_init(|| expanded).clone())
     }

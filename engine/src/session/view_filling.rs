@@ -57,6 +57,7 @@ impl Session {
 
     /// REFRESH MATERIALIZED VIEW: the view must be one. It is fresh already, unless it failed: then it is filled again.
     pub(super) fn refresh(&mut self, name: &ObjectName, with_data: bool) -> Result<Response, SqlError> {
+        self.require_ownership(name)?;
         self.refuse_read_only("REFRESH MATERIALIZED VIEW")?;
         let catalog = self.catalog();
         match self.table_named(&catalog, name)? {

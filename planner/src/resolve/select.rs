@@ -96,15 +96,7 @@ impl Resolver<'_> {
     ) -> Result<Parts, PlanError> {
         let mut targets =
             self.in_clause(Clause::SelectList, |resolver| resolver.targets(&select.projection, outputs))?;
-        let predicates = match &select.selection {
-            None => Vec::new(),
-            Some(condition) => {
-                let position = self.position_of(condition);
-                let typed = self.in_clause(Clause::Where, |resolver| resolver.expr(condition))?;
-                let condition = self.condition(typed, "WHERE", position)?;
-                self.behind_policies(super::build::conjuncts(condition))?
-            }
-        };
+        let predicates = self.where_clause(select.selection.as_ref())?;
         let having = match &select.having {
             None => None,
             Some(condition) => {

@@ -139,7 +139,7 @@ impl Resolver<'_> {
         Ok((item?, current_of))
     }
 
-    fn where_clause(&mut self, condition: Option<&Expr>) -> Result<Vec<HirExpr>, PlanError> {
+    pub(super) fn where_clause(&mut self, condition: Option<&Expr>) -> Result<Vec<HirExpr>, PlanError> {
         let Some(condition) = condition else { return Ok(Vec::new()) };
         let position = self.position_of(condition);
         let typed = self.in_clause(Clause::Where, |resolver| resolver.expr(condition))?;

@@ -59,18 +59,7 @@ fn story(folder: &Path) -> Result<(), Failure> {
     let mut client = server.connect(notes)?;
     fact("dogwood serve", start, "listening");
 
-    chapter("A schema that says whose each row is");
-    let ((), time) = timed(|| Ok(client.batch_execute(data::SCHEMA)?))?;
-    fact("CREATE TABLE", time, "eleven tables, one of them of people");
-    compliance(&mut client)?;
-
-    chapter("Its rows, by COPY and INSERT");
-    let ((), time) = timed(|| data.load(&mut client, |table, rows, time| fact(table, time, &format!("{rows} rows"))))?;
-    let total: usize = data.counts().iter().sum();
-    fact("all", time, &format!("{total} rows, {:.0} a second", total as f64 / time.as_secs_f64()));
-    let before = counts(&mut client)?;
-    let sent: Vec<u64> = data.counts().iter().map(|count| *count as u64).collect();
-    claim("every table counts what was sent", before == sent)?;
+    filled(&mut client, &mut data)?;
 
     chapter("Ordinary questions");
     questions(&mut client)?;
@@ -121,6 +110,22 @@ fn story(folder: &Path) -> Result<(), Failure> {
     drop(client);
     server.stop()?;
     checked(&data_folder)
+}
+
+/// The schema and its rows.
+fn filled(client: &mut Client, data: &mut Data) -> Result<(), Failure> {
+    chapter("A schema that says whose each row is");
+    let ((), time) = timed(|| Ok(client.batch_execute(data::SCHEMA)?))?;
+    fact("CREATE TABLE", time, "eleven tables, one of them of people");
+    compliance(client)?;
+
+    chapter("Its rows, by COPY and INSERT");
+    let ((), time) = timed(|| data.load(client, |table, rows, time| fact(table, time, &format!("{rows} rows"))))?;
+    let total: usize = data.counts().iter().sum();
+    fact("all", time, &format!("{total} rows, {:.0} a second", total as f64 / time.as_secs_f64()));
+    let before = counts(client)?;
+    let sent: Vec<u64> = data.counts().iter().map(|count| *count as u64).collect();
+    claim("every table counts what was sent", before == sent)
 }
 
 fn checked(data_folder: &Path) -> Result<(), Failure> {
