@@ -358,19 +358,6 @@ impl Snapshot {
         Ok(Some(value))
     }
 
-    /// Metadata keys that start with a prefix, in order, with their values.
-    pub fn scan_meta(
-        &self,
-        prefix: &[u8],
-    ) -> impl Iterator<Item = Result<(Vec<u8>, Vec<u8>), StorageError>> + Send + use<> {
-        let store = self.store().clone();
-        let cursor = Cursor::all(self, Family::Meta, prefix);
-        cursor.entries("scan metadata", move |key, sealed| {
-            let (_, value) = store.open_impersonal(SealPlace::Meta(key), sealed)?;
-            Ok((key.to_vec(), value))
-        })
-    }
-
     fn get_many<K: AsRef<[u8]>>(
         &self,
         family: Family,
