@@ -77,15 +77,15 @@ impl Session {
 
     pub(super) fn subject(
         &mut self,
-        view: &LayeredSnapshot,
+        snapshot: &LayeredSnapshot,
         table: RelationId,
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
     ) -> Result<Subject, SqlError> {
-        let context = self.eval_context(params, view.catalog());
+        let context = self.eval_context(params, snapshot.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
-        let shape = view.shape(table)?;
-        subject_requests::find(view, shape, &key)
+        let shape = snapshot.shape(table)?;
+        subject_requests::find(snapshot, shape, &key)
     }
 
     fn access_rows(
@@ -94,13 +94,13 @@ impl Session {
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
     ) -> Result<AccessRows, SqlError> {
-        let view = self.snapshot()?;
-        let subject = self.subject(&view, table, key, params.clone())?;
-        let limits = self.limits(view.time());
+        let snapshot = self.snapshot()?;
+        let subject = self.subject(&snapshot, table, key, params.clone())?;
+        let limits = self.limits(snapshot.time());
         let watch = Watch::new(limits.clone());
-        let found = traversal::find(&view, &subject, &watch, &mut RequestProfile::default())?;
-        let context = self.eval_context(params, view.catalog());
-        Ok(AccessRows::new(found, view, &context, limits.ended))
+        let found = traversal::find(&snapshot, &subject, &watch, &mut RequestProfile::default())?;
+        let context = self.eval_context(params, snapshot.catalog());
+        Ok(AccessRows::new(found, snapshot, &context, limits.ended))
     }
 
     /// Erases a person; gives what was done, by table.
@@ -136,12 +136,12 @@ impl Session {
 
     /// A request that finds no one leaves nothing but a record of it.
     fn record_unknown(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<(), SqlError> {
-        let view = LayeredSnapshot::new(self.database.store.clone(), self.database.latest());
-        let context = self.eval_context(params, view.catalog());
+        let snapshot = LayeredSnapshot::new(self.database.store.clone(), self.database.latest());
+        let context = self.eval_context(params, snapshot.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
-        let row_key = view.shape(table)?.key_of(view.store(), &key);
-        let entry = transactions::request::unknown(&view, table, &row_key)?;
-        self.database.pipeline.record(&self.database.store, view.schema(), &entry)
+        let row_key = snapshot.shape(table)?.key_of(snapshot.store(), &key);
+        let entry = transactions::request::unknown(&snapshot, table, &row_key)?;
+        self.database.pipeline.record(&self.database.store, snapshot.schema(), &entry)
     }
 
     fn try_forget(
@@ -177,10 +177,10 @@ impl Session {
         patience: Patience,
         profile: &mut RequestProfile,
     ) -> Result<MicroDbId, SqlError> {
-        let view = self.transaction().latest_snapshot();
-        let subject = self.subject(&view, table, key, params.clone())?;
-        let context = self.eval_context(params.clone(), view.catalog());
-        drop(view);
+        let snapshot = self.transaction().latest_snapshot();
+        let subject = self.subject(&snapshot, table, key, params.clone())?;
+        let context = self.eval_context(params.clone(), snapshot.catalog());
+        drop(snapshot);
         let mut writer = Writer::new(self.transaction(), context, patience);
         erase::erase(&mut writer, &subject, profile)?;
         Ok(subject.microdb)

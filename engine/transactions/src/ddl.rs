@@ -112,19 +112,19 @@ pub fn end_restoring(
     patience: &Patience,
 ) -> Result<BTreeSet<RelationId>, SqlError> {
     transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
-    let view = transaction.latest_snapshot();
-    let old_schema = view.schema().clone();
+    let snapshot = transaction.latest_snapshot();
+    let old_schema = snapshot.schema().clone();
     let database = transaction.database_id();
     let plan = planner::plan_restored(old_schema.catalog(), database)?;
     let own = Catalog::of_database(&Arc::new(plan.catalog.clone()), database);
     planner::ownership::check(&own, false)?;
     transaction.define_while_restoring(false);
     for waiting in planner::resolve::ddl::pending_tables(&own) {
-        if view.scan(view.shape(waiting.table)?.table())?.next().is_some() {
+        if snapshot.scan(snapshot.shape(waiting.table)?.table())?.next().is_some() {
             return Err(waiting.error.into());
         }
     }
-    drop(view);
+    drop(snapshot);
     carry_out(transaction, old_schema, plan, context, patience).map(|(_, laid_anew)| laid_anew)
 }
 
@@ -302,8 +302,8 @@ fn laid_anew(old: &Schema, new: &Schema, effects: &[DdlEffect]) -> BTreeSet<Rela
     found
 }
 
-fn all_rows(view: &LayeredSnapshot, shape: &TableShape) -> Result<Rows, SqlError> {
-    view.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, shape.unpack(&row)))).collect()
+fn all_rows(snapshot: &LayeredSnapshot, shape: &TableShape) -> Result<Rows, SqlError> {
+    snapshot.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, shape.unpack(&row)))).collect()
 }
 
 /// A row as wide as the table is now. What its last columns were before, if the change takes their old value from the catalog.
@@ -338,8 +338,9 @@ impl SchemaChange<'_> {
         }
         let old_catalog = self.old_schema.catalog().clone();
         let before = old_catalog.table(relation);
-        let view = self.writer.transaction.latest_snapshot();
-        view.scan(shape.table())?
+        let snapshot = self.writer.transaction.latest_snapshot();
+        snapshot
+            .scan(shape.table())?
             .map(|item| item.map(|(row_key, row)| (row_key, widened(&row, &shape, before))))
             .collect()
     }

@@ -412,6 +412,25 @@ fn what_ways_are_worth_stands_in_one_file() {
     assert!(read.is_empty(), "ways are weighed below those who choose: {read:#?}");
 }
 
+/// "View" means what SQL means by it, and what is maintained for it.
+#[test]
+fn a_snapshot_is_called_snapshot() {
+    let of_type = |line: &str| {
+        let Some((_, declared)) = line.split_once("view: ") else { return false };
+        let declared = declared.split(&[',', ')', '}'][..]).next().unwrap_or_default();
+        declared.contains("Snapshot")
+    };
+    let made = |line: &str| {
+        let line = line.trim_start();
+        ["let view = ", "let mut view = "].iter().filter_map(|start| line.strip_prefix(start)).any(|made| {
+            let made = made.split(';').next().unwrap_or_default();
+            made.contains("LayeredSnapshot::new(") || made.ends_with("snapshot()") || made.ends_with("snapshot()?")
+        })
+    };
+    let named = those(|_, text| text.lines().any(|line| of_type(line) || made(line)));
+    assert!(named.is_empty(), "these call a snapshot a view: {named:#?}");
+}
+
 #[test]
 fn the_readme_is_short() {
     let words = read(&root().join("README.md")).split_whitespace().count();

@@ -1,12 +1,11 @@
 //! string_agg, array_agg, json_agg and json_object_agg: aggregates whose value holds all rows.
 
+use crate::scalar::Answer;
 use super::{AggregateDefinition, Rows, listed};
 use crate::scalar::eval::stack_arrays;
 use crate::scalar::func::append_json_string;
 use crate::scalar::func::arguments::{bytea, jsonb, string, text, vector};
 use repr::{Datum, Jsonb, ValueError, poll};
-
-type Answer = Result<Datum, ValueError>;
 
 /// The largest value that is put together.
 const BYTES_MAX: usize = 0x3fff_ffff;

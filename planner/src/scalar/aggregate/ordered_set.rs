@@ -1,11 +1,10 @@
 //! mode and percentiles: WITHIN GROUP (ORDER BY …). The last argument is the sort expression's value; rows come sorted.
 
+use crate::scalar::Answer;
 use super::{AggregateDefinition, AggregateKind, EvaluatePlaces, Places, Rows, definition, placed};
 use crate::scalar::func::arguments::float;
 use repr::{Array, Datum, Interval, ValueError};
 use std::sync::Arc;
-
-type Answer = Result<Datum, ValueError>;
 
 /// Evaluates over rows that come in their order.
 pub(super) fn placed_among(evaluate: EvaluatePlaces, rows: Rows<'_, '_>) -> Answer {

@@ -2,6 +2,7 @@
 //!
 //! Of exact sums of values and of their products; over floats these are centered and rounded, and go on as in PostgreSQL.
 
+use crate::scalar::Answer;
 use super::accumulators::{Contribution, Total};
 use super::exact::{Sums, row_with_square};
 use super::real::{Product, Variable, X, XX, XY, Y, YY, finite};
@@ -10,7 +11,6 @@ use crate::scalar::func::arguments::float;
 use num_bigint::{BigInt, Sign};
 use repr::{Datum, Numeric, ScalarType, ValueError};
 
-type Answer = Result<Datum, ValueError>;
 type Added = Result<(), ValueError>;
 
 /// Which spread is asked for.

@@ -1,5 +1,6 @@
 //! count, sum and avg.
 
+use crate::scalar::Answer;
 use super::accumulators::{Contribution, Total};
 use super::exact::{Sums, integer_row, integer_sum, numeric_row};
 use super::real::{X, overflow};
@@ -7,7 +8,6 @@ use super::{AggregateDefinition, summed};
 use crate::scalar::func::arguments::{float, interval};
 use repr::{Datum, Interval, Numeric, ScalarType, ValueError};
 
-type Answer = Result<Datum, ValueError>;
 type Added = Result<(), ValueError>;
 
 fn count_row(args: &[Datum], contribution: &mut Contribution<'_>) -> Added {

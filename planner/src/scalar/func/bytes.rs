@@ -1,13 +1,12 @@
 //! bytea: digests, encodings, slices; also MD5 of text, as PostgreSQL has it.
 
+use crate::scalar::Answer;
 use super::arguments::{bytea, int4, integer, string, text};
 use super::text::{BYTES_MAX, too_long};
 use super::{FunctionDefinition, strict};
 use md5::{Digest, Md5};
 use repr::{Datum, ValueError, poll};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
-
-type Answer = Result<Datum, ValueError>;
 
 fn bytes(value: &[u8]) -> Answer {
     Ok(Datum::Bytea(value.into()))

@@ -2,11 +2,10 @@
 //!
 //! Bob Jenkins' lookup3, as `src/common/hashfn.c` has it, on a machine that stores the low byte first.
 
+use crate::scalar::Answer;
 use super::arguments::{float, int4, integer, interval, oid, text, time, timestamp};
 use super::{FunctionDefinition, strict};
 use repr::{Datum, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 /// lookup3's three words.
 struct State {

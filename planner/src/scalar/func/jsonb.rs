@@ -1,11 +1,10 @@
 //! jsonb: access, containment, change, construction.
 
+use crate::scalar::Answer;
 use super::arguments::{boolean, integer, jsonb, string, text, text_array, truth};
 use super::json::object_key;
 use super::{FunctionDefinition, json, lenient, strict};
 use repr::{Datum, Jsonb, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 fn document(value: Jsonb) -> Answer {
     Ok(Datum::Jsonb(value))

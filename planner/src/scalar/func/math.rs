@@ -1,11 +1,10 @@
 //! Mathematics: rounding, roots, powers, logarithms, trigonometry, number theory, random numbers.
 
+use crate::scalar::Answer;
 use super::arguments::{float, int4, integer, numeric};
 use super::arithmetic::checked_float;
 use super::{FunctionDefinition, lenient, strict};
 use repr::{Datum, Numeric, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 fn exact(value: Numeric) -> Answer {
     Ok(Datum::Numeric(value))

@@ -1,10 +1,9 @@
 //! Of addresses and networks: what contains what, masks, and arithmetic.
 
+use crate::scalar::Answer;
 use super::arguments::{integer, truth};
 use super::{FunctionDefinition, strict};
 use repr::{Datum, Network, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 fn network(arg: &Datum) -> Result<Network, ValueError> {
     match arg {
