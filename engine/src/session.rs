@@ -43,7 +43,7 @@ pub use databases::ConnectOptions;
 use env::{ClientNames, Everyday, SessionState, Started, StatementEnvironment};
 use operators::profile::Profile;
 use parking_lot::Mutex;
-use path::Path;
+use path::StatementPath;
 use plan::Prepared;
 use planner::catalog::{Catalog, DatabaseId};
 use planner::parse::statement::CtxCommand;
@@ -143,7 +143,7 @@ struct StatementLog {
     /// From how long on.
     min_duration: Option<Duration>,
     /// The way that it went.
-    path: Path,
+    path: StatementPath,
 }
 
 /// The transaction, and what its end leaves to be done.
@@ -234,7 +234,7 @@ impl Session {
             stands: false,
             profile: None,
             nested: 0,
-            log: StatementLog { min_duration: None, path: Path::Other },
+            log: StatementLog { min_duration: None, path: StatementPath::Other },
         };
         // It may have been dropped meanwhile: who drops it looks at those that are there by now.
         databases::check_there(database, &client.database, database_id)?;

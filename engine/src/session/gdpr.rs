@@ -140,7 +140,7 @@ impl Session {
         let context = self.eval_context(params, snapshot.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
         let row_key = snapshot.shape(table)?.key_of(snapshot.store(), &key);
-        let entry = transactions::request::unknown(&snapshot, table, &row_key)?;
+        let entry = transactions::unknown_subject::audited(&snapshot, table, &row_key)?;
         self.database.pipeline.record(&self.database.store, snapshot.schema(), &entry)
     }
 

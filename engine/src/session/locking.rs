@@ -129,14 +129,14 @@ impl Session {
         let rows = self.rows_with(&Arc::new(with_keys(query, None)), attempt.snapshot.clone(), context.clone())?;
         let transaction = self.transaction();
         let mut kept = Vec::new();
-        let mut group: Option<Group> = None;
+        let mut group: Option<LateralGroup> = None;
         for row in rows {
             let (mut row, keys) = parted(row?, query);
             let bounds = row.split_off(groups.outputs + groups.drivers);
             let drivers = &row[groups.outputs..];
             let group = match &mut group {
                 Some(known) if known.drivers == drivers => known,
-                _ => group.insert(Group::begun(drivers, &bounds, groups, context)?),
+                _ => group.insert(LateralGroup::begun(drivers, &bounds, groups, context)?),
             };
             if group.is_full() {
                 continue;
@@ -203,7 +203,7 @@ impl Session {
 }
 
 /// The group at hand of a LATERAL subquery's rows.
-struct Group {
+struct LateralGroup {
     /// For whom its rows are.
     drivers: Vec<Datum>,
     skip: usize,
@@ -212,19 +212,19 @@ struct Group {
     held: usize,
 }
 
-impl Group {
+impl LateralGroup {
     fn begun(
         drivers: &[Datum],
         bounds: &[Datum],
         groups: &LockGroups,
         context: &EvalContext,
-    ) -> Result<Group, SqlError> {
+    ) -> Result<LateralGroup, SqlError> {
         let bound = |place: usize| ScalarExpr::Literal(bounds[place].clone(), ColumnType::nullable(ScalarType::Int8));
         let (limit, offset) = (groups.limit.then(|| bound(0)), groups.offset.then(|| bound(usize::from(groups.limit))));
         let skip = top_k::offset(offset.as_ref(), context)?;
         let limit = top_k::limit(limit.as_ref(), context)?;
         let wanted = limit.map(|limit| if limit == 0 { 0 } else { limit.saturating_add(skip) });
-        Ok(Group { drivers: drivers.to_vec(), skip, wanted, held: 0 })
+        Ok(LateralGroup { drivers: drivers.to_vec(), skip, wanted, held: 0 })
     }
 
     fn is_full(&self) -> bool {

@@ -5,7 +5,7 @@ use crate::session::Session;
 use crate::session::copy;
 use crate::session::copy::{CopyFormat, CopyIn};
 use crate::session::cursor::{Cursor, Declared, RowsOf};
-use crate::session::path::Path;
+use crate::session::path::StatementPath;
 use crate::session::plan::{CachedPlan, Prepared};
 use crate::session::result_columns::{ResultColumns, differ, result_changed, result_columns, returning};
 use crate::system::Catalogs;
@@ -53,12 +53,12 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
-        self.statement.log.path = Path::Other;
+        self.statement.log.path = StatementPath::Other;
         let cached = self.current_plan(prepared)?;
         let cached = self.readable_plan(prepared, cached)?;
         let cached = self.plan_under_locks(prepared, cached)?;
         if self.statement.log.min_duration.is_some() {
-            self.statement.log.path = Path::of(&cached);
+            self.statement.log.path = StatementPath::of(&cached);
         }
         match &cached.planned {
             Planned::Query(query) => {
@@ -68,7 +68,7 @@ impl Session {
                 }
                 let rows = match self.rows_by_view(prepared, &cached, query, &params)? {
                     Some(rows) => {
-                        self.statement.log.path = Path::AutomaticView;
+                        self.statement.log.path = StatementPath::AutomaticView;
                         rows
                     }
                     None => {

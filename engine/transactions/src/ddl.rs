@@ -32,7 +32,7 @@ pub struct Done {
     pub notices: Vec<Notice>,
 }
 
-type Rows = Vec<(RowKey, Vec<Datum>)>;
+type RowsWithKeys = Vec<(RowKey, Vec<Datum>)>;
 
 /// No one definition takes so many ids.
 const IDS_LEFT_MIN: Id = 1 << 20;
@@ -158,7 +158,7 @@ fn carry_out(
         }
     }
     let old = transaction.latest_snapshot();
-    let mut stored: BTreeMap<RelationId, Rows> = BTreeMap::new();
+    let mut stored: BTreeMap<RelationId, RowsWithKeys> = BTreeMap::new();
     for relation in &laid_anew {
         stored.insert(*relation, all_rows(&old, old.shape(*relation)?)?);
     }
@@ -302,7 +302,7 @@ fn laid_anew(old: &Schema, new: &Schema, effects: &[DdlEffect]) -> BTreeSet<Rela
     found
 }
 
-fn all_rows(snapshot: &LayeredSnapshot, shape: &TableShape) -> Result<Rows, SqlError> {
+fn all_rows(snapshot: &LayeredSnapshot, shape: &TableShape) -> Result<RowsWithKeys, SqlError> {
     snapshot.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, shape.unpack(&row)))).collect()
 }
 
@@ -321,7 +321,7 @@ struct SchemaChange<'a> {
     old_schema: Arc<Schema>,
     new_schema: Arc<Schema>,
     /// Rows of the tables that are laid anew, as they will be written.
-    stored: BTreeMap<RelationId, Rows>,
+    stored: BTreeMap<RelationId, RowsWithKeys>,
 }
 
 impl SchemaChange<'_> {
@@ -331,7 +331,7 @@ impl SchemaChange<'_> {
     }
 
     /// All rows of a table, as wide as it is now.
-    fn rows(&mut self, relation: RelationId) -> Result<Rows, SqlError> {
+    fn rows(&mut self, relation: RelationId) -> Result<RowsWithKeys, SqlError> {
         let shape = self.shape(relation)?;
         if let Some(rows) = self.stored.get(&relation) {
             return Ok(rows.iter().map(|(row_key, row)| (row_key.clone(), shape.unpack(&Row::pack(row)))).collect());

@@ -3,10 +3,10 @@
 //! READ COMMITTED takes a fresh snapshot a statement, REPEATABLE READ one for all. It never touches storage
 //! but through a reader, and reaches the commit thread once, at COMMIT.
 
-mod moved;
+mod moved_keys;
 mod temporary;
 
-pub use moved::Moved;
+pub use moved_keys::Moved;
 
 use crate::commit::{self, Committed, Outcome, PreparedCommit};
 use crate::database::Database;

@@ -1,8 +1,8 @@
 //! bool_and, bool_or, every; bit_and, bit_or, bit_xor: by how many rows are true, or have a bit.
 
-use crate::scalar::Answer;
 use super::accumulators::{Contribution, Total};
 use super::{AggregateDefinition, summed};
+use crate::scalar::Answer;
 use crate::scalar::func::arguments::{boolean, integer};
 use repr::{Datum, ScalarType, ValueError};
 

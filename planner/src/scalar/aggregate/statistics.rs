@@ -2,11 +2,11 @@
 //!
 //! Of exact sums of values and of their products; over floats these are centered and rounded, and go on as in PostgreSQL.
 
-use crate::scalar::Answer;
 use super::accumulators::{Contribution, Total};
 use super::exact::{Sums, row_with_square};
 use super::real::{Product, Variable, X, XX, XY, Y, YY, finite};
 use super::{AggregateDefinition, summed};
+use crate::scalar::Answer;
 use crate::scalar::func::arguments::float;
 use num_bigint::{BigInt, Sign};
 use repr::{Datum, Numeric, ScalarType, ValueError};

@@ -1,10 +1,10 @@
 //! count, sum and avg.
 
-use crate::scalar::Answer;
 use super::accumulators::{Contribution, Total};
 use super::exact::{Sums, integer_row, integer_sum, numeric_row};
 use super::real::{X, overflow};
 use super::{AggregateDefinition, summed};
+use crate::scalar::Answer;
 use crate::scalar::func::arguments::{float, interval};
 use repr::{Datum, Interval, Numeric, ScalarType, ValueError};
 

@@ -1,9 +1,9 @@
 //! The casts between types, and running them, modifiers included.
 
 use super::{Cast, CastContext, CastMethod};
-use crate::scalar::{Answer, EvalContext};
 use crate::scalar::func::jsonpath::check as check_path;
 use crate::scalar::func::{append_json, to_jsonb};
+use crate::scalar::{Answer, EvalContext};
 use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
 use repr::text::{self, TextContext};

@@ -1,9 +1,9 @@
 //! bytea: digests, encodings, slices; also MD5 of text, as PostgreSQL has it.
 
-use crate::scalar::Answer;
 use super::arguments::{bytea, int4, integer, string, text};
 use super::text::{BYTES_MAX, too_long};
 use super::{FunctionDefinition, strict};
+use crate::scalar::Answer;
 use md5::{Digest, Md5};
 use repr::{Datum, ValueError, poll};
 use sha2::{Sha224, Sha256, Sha384, Sha512};

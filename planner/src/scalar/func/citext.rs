@@ -2,12 +2,12 @@
 //!
 //! Comparisons are in `compare`: they ask the values themselves.
 
-use crate::scalar::Answer;
 use super::arguments::{int4, text, truth, vector};
 use super::pattern::like::ilike;
 use super::pattern::{all_groups, options, regexp_match, replaced, split_pieces};
 use super::text::{lowered, position, translate, uppered};
 use super::{FunctionDefinition, strict};
+use crate::scalar::Answer;
 use repr::{Datum, ValueError};
 
 /// The flags that ignore case, unless they say otherwise.

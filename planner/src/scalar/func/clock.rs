@@ -2,8 +2,8 @@
 
 use super::arguments::int4;
 use super::{FunctionDefinition, strict};
-use crate::scalar::{Answer, EvalContext};
 use crate::scalar::cast::{timestamp_to_date, utc_to_local};
+use crate::scalar::{Answer, EvalContext};
 use repr::datetime::{DAY_MICROS, round_to_precision};
 use repr::{Datum, TimeTz, ValueError};
 

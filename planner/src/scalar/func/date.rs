@@ -1,8 +1,8 @@
 //! Dates, times, timestamps and intervals: arithmetic, fields, truncation, construction, time zones.
 
-use crate::scalar::Answer;
 use super::arguments::{date, float, int4, integer, interval, text, time, time_tz, timestamp, truth};
 use super::{FunctionDefinition, lenient, strict};
+use crate::scalar::Answer;
 use crate::scalar::cast::{date_to_timestamp, local_to_utc, utc_to_local};
 use repr::datetime::{self, Zone, arithmetic, check_timestamp, fields, is_infinite, is_infinite_date};
 use repr::{Datum, Interval, Numeric, TimeTz, ValueError};

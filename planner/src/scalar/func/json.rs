@@ -6,9 +6,9 @@ mod write;
 
 pub(crate) use write::{append_json, append_json_string, to_jsonb};
 
-use crate::scalar::Answer;
 use super::arguments::{array, boolean, integer, string, text, text_array};
 use super::{FunctionDefinition, lenient, strict};
+use crate::scalar::Answer;
 use document::{JsonKind, check_escapes, elements, entries, kind, unquoted};
 use repr::{Datum, ValueError};
 

@@ -1,9 +1,9 @@
 //! jsonb: access, containment, change, construction.
 
-use crate::scalar::Answer;
 use super::arguments::{boolean, integer, jsonb, string, text, text_array, truth};
 use super::json::object_key;
 use super::{FunctionDefinition, json, lenient, strict};
+use crate::scalar::Answer;
 use repr::{Datum, Jsonb, ValueError};
 
 fn document(value: Jsonb) -> Answer {

@@ -1,9 +1,9 @@
 //! Mathematics: rounding, roots, powers, logarithms, trigonometry, number theory, random numbers.
 
-use crate::scalar::Answer;
 use super::arguments::{float, int4, integer, numeric};
 use super::arithmetic::checked_float;
 use super::{FunctionDefinition, lenient, strict};
+use crate::scalar::Answer;
 use repr::{Datum, Numeric, ValueError};
 
 fn exact(value: Numeric) -> Answer {

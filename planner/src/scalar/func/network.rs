@@ -1,8 +1,8 @@
 //! Of addresses and networks: what contains what, masks, and arithmetic.
 
-use crate::scalar::Answer;
 use super::arguments::{integer, truth};
 use super::{FunctionDefinition, strict};
+use crate::scalar::Answer;
 use repr::{Datum, Network, ValueError};
 
 fn network(arg: &Datum) -> Result<Network, ValueError> {

@@ -3,9 +3,9 @@
 pub(crate) mod like;
 pub(crate) mod regular;
 
-use crate::scalar::Answer;
 use super::arguments::{int4, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
+use crate::scalar::Answer;
 use regular::{Options, Regular, Text, TextMatch, compile};
 use repr::{Datum, ValueError, poll};
 use std::rc::Rc;

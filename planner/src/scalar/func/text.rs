@@ -5,9 +5,9 @@
 mod format;
 mod quote;
 
-use crate::scalar::Answer;
 use super::arguments::{boolean, int4, integer, string, text, text_array, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
+use crate::scalar::Answer;
 use repr::{Datum, ValueError, poll};
 
 pub use quote::quote_identifier;
