@@ -434,6 +434,22 @@ fn what_ways_are_worth_stands_in_one_file() {
     assert!(read.is_empty(), "ways are weighed below those who choose: {read:#?}");
 }
 
+#[test]
+fn each_way_and_its_numbers_stand_in_the_page_of_explain() {
+    let page = read(&root().join("docs/src/reference/explain.md"));
+    let plan = read(&root().join("planner/src/plan.rs"));
+    let (_, words) = plan.split_once("impl Way {").expect("the ways in which rows are found");
+    let words = words.split_once("\n}\n").map_or(words, |(words, _)| words);
+    let words: Vec<&str> = words.split('"').skip(1).step_by(2).collect();
+    assert!(words.len() >= 8, "the words of {} ways were found", words.len());
+    let missing: Vec<&str> = words.into_iter().filter(|word| !page.contains(&format!("`{word}`"))).collect();
+    assert!(missing.is_empty(), "docs/src/reference/explain.md has no row for what is read: {missing:#?}");
+    let costs = read(&root().join("planner/src/physical/costs.rs"));
+    let numbers = costs.lines().filter_map(|line| line.split_once("const ")?.1.split(':').next());
+    let missing: Vec<&str> = numbers.filter(|number| !page.contains(&format!("`{number}`"))).collect();
+    assert!(missing.is_empty(), "docs/src/reference/explain.md says nothing of {missing:#?}");
+}
+
 /// "View" means what SQL means by it, and what is maintained for it.
 #[test]
 fn a_snapshot_is_called_snapshot() {
