@@ -27,15 +27,15 @@ use transactions::ownership::{far_value, near_value};
 /// Checks a data folder. What is wrong with it, as sentences; nothing if all is well.
 pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
     let store = open_store(data, &Config::new(data.to_path_buf()), Mode::Check)?;
-    let snapshot = store.snapshot();
-    let catalog = Arc::new(stored_catalog(&snapshot)?);
+    let leaves = store.snapshot();
+    let catalog = Arc::new(stored_catalog(&leaves)?);
     let schema = Arc::new(Schema::new(catalog));
-    let found = stored(&snapshot, &schema);
+    let found = stored(&leaves, &schema);
     if !found.is_empty() {
         return Ok(found);
     }
     let mut findings = Findings::default();
-    let time = match snapshot.meta(META_TIME)?.map(<[u8; 8]>::try_from) {
+    let time = match leaves.meta(META_TIME)?.map(<[u8; 8]>::try_from) {
         Some(Ok(bytes)) => CommitTime(u64::from_be_bytes(bytes)),
         Some(Err(_)) => {
             findings.add("the commit time cannot be read".to_string());
@@ -43,34 +43,34 @@ pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
         }
         None => CommitTime(0),
     };
-    let view = LayeredSnapshot::new(
+    let snapshot = LayeredSnapshot::new(
         store,
         Arc::new(Published {
             clock: state::clock::now_micros(),
             time,
             schema: schema.clone(),
             // What stands on disk is wanted.
-            kept: snapshot.clone(),
-            snapshot: snapshot.clone(),
+            kept: leaves.clone(),
+            snapshot: leaves.clone(),
             probes: Arc::default(),
             views: Views::default(),
         }),
     );
     for shape in schema.shapes().values() {
-        check_keys(&view, shape, &mut findings)?;
+        check_keys(&snapshot, shape, &mut findings)?;
         for index in shape.table().indexes.iter().filter(|index| shape.table().primary_key != Some(index.id)) {
-            check_index(&view, &snapshot, shape, index, &mut findings)?;
+            check_index(&snapshot, &leaves, shape, index, &mut findings)?;
         }
     }
     for shape in schema.shapes().values() {
-        check_foreign_keys(&view, shape, &mut findings)?;
+        check_foreign_keys(&snapshot, shape, &mut findings)?;
     }
-    check_subjects(&view, &snapshot, &mut findings)?;
+    check_subjects(&snapshot, &leaves, &mut findings)?;
     let mut owners = DerivedOwners::new();
     for relation in schema.order() {
-        let shape = view.shape(*relation)?.clone();
-        let derived = derive(&view, &shape, &owners, &mut findings)?;
-        compare_owners(&view, &shape, &derived, &mut findings)?;
+        let shape = snapshot.shape(*relation)?.clone();
+        let derived = derive(&snapshot, &shape, &owners, &mut findings)?;
+        compare_owners(&snapshot, &shape, &derived, &mut findings)?;
         owners.insert(*relation, derived);
     }
     Ok(findings.sentences())
@@ -177,13 +177,13 @@ fn sentence(problem: &Problem, schema: &Schema) -> String {
 }
 
 /// Every row stands under the key that its values make.
-fn check_keys(view: &LayeredSnapshot, shape: &TableShape, findings: &mut Findings) -> Result<(), SqlError> {
+fn check_keys(snapshot: &LayeredSnapshot, shape: &TableShape, findings: &mut Findings) -> Result<(), SqlError> {
     if shape.table().primary_key.is_none() {
         return Ok(());
     }
-    for item in view.scan(shape.table())? {
+    for item in snapshot.scan(shape.table())? {
         let (row_key, row) = item?;
-        if shape.row_key(view.store(), &shape.unpack(&row), 0) != row_key {
+        if shape.row_key(snapshot.store(), &shape.unpack(&row), 0) != row_key {
             findings.table(shape.table(), "a row is stored under another key than its primary key");
         }
     }
@@ -192,8 +192,8 @@ fn check_keys(view: &LayeredSnapshot, shape: &TableShape, findings: &mut Finding
 
 /// An index has one entry for every row with a value, and no other.
 fn check_index(
-    view: &LayeredSnapshot,
-    snapshot: &Snapshot,
+    snapshot: &LayeredSnapshot,
+    leaves: &Snapshot,
     shape: &TableShape,
     index: &Index,
     findings: &mut Findings,
@@ -201,19 +201,19 @@ fn check_index(
     let mut entries: HashMap<(Vec<u8>, RowKey), Option<MicroDbId>> = HashMap::new();
     match shape.key_form {
         KeyForm::Hashed => {
-            for entry in snapshot.scan_index_hashed_all(index.id) {
+            for entry in leaves.scan_index_hashed_all(index.id) {
                 let (hash, row_key, locator) = entry?;
                 entries.insert((hash.to_vec(), row_key), locator);
             }
         }
         KeyForm::Ordered => {
-            for entry in snapshot.scan_index_ordered_all(index.id) {
+            for entry in leaves.scan_index_ordered_all(index.id) {
                 entries.insert(entry?, None);
             }
         }
     }
     let mut values: HashSet<Vec<u8>> = HashSet::new();
-    for item in view.scan(shape.table())? {
+    for item in snapshot.scan(shape.table())? {
         let (row_key, row) = item?;
         let datums = shape.unpack(&row);
         let Some(value) = shape.index_value(index, &datums) else { continue };
@@ -221,11 +221,11 @@ fn check_index(
             findings.index(shape.table(), index, "two rows have one value, though it is unique");
         }
         let stored = match shape.key_form {
-            KeyForm::Hashed => view.store().hash_index(index.id, &value).to_vec(),
+            KeyForm::Hashed => snapshot.store().hash_index(index.id, &value).to_vec(),
             KeyForm::Ordered => value,
         };
         let canonical = match shape.personal {
-            true => snapshot.canonical_owner(shape.id(), &row_key)?,
+            true => leaves.canonical_owner(shape.id(), &row_key)?,
             false => None,
         };
         match entries.remove(&(stored, row_key)) {
@@ -243,11 +243,11 @@ fn check_index(
 }
 
 /// Every reference without NULL leads to a row.
-fn check_foreign_keys(view: &LayeredSnapshot, shape: &TableShape, findings: &mut Findings) -> Result<(), SqlError> {
+fn check_foreign_keys(snapshot: &LayeredSnapshot, shape: &TableShape, findings: &mut Findings) -> Result<(), SqlError> {
     let table = shape.table();
     let mut targets = Vec::with_capacity(table.foreign_keys.len());
     for foreign_key in table.foreign_keys.iter().filter(|key| !key.constraint.not_valid) {
-        let target = view.shape(foreign_key.target)?.clone();
+        let target = snapshot.shape(foreign_key.target)?.clone();
         let name = &foreign_key.constraint.name;
         match target.unique_index(&foreign_key.target_columns).map(|index| index.id) {
             Some(index) => targets.push((foreign_key, target, index)),
@@ -257,12 +257,12 @@ fn check_foreign_keys(view: &LayeredSnapshot, shape: &TableShape, findings: &mut
     if targets.is_empty() {
         return Ok(());
     }
-    for item in view.scan(table)? {
+    for item in snapshot.scan(table)? {
         let (_, row) = item?;
         let datums = shape.unpack(&row);
         for (foreign_key, target, index) in &targets {
             let Some(values) = shape.values(&foreign_key.columns, &datums) else { continue };
-            if view.keys_by_value(target, *index, &key::encode_all(&values))?.is_empty() {
+            if snapshot.keys_by_value(target, *index, &key::encode_all(&values))?.is_empty() {
                 let name = &foreign_key.constraint.name;
                 findings.table(table, &format!("a row's foreign key \"{name}\" leads to no row"));
             }
@@ -272,11 +272,11 @@ fn check_foreign_keys(view: &LayeredSnapshot, shape: &TableShape, findings: &mut
 }
 
 /// Every data subject has its row.
-fn check_subjects(view: &LayeredSnapshot, snapshot: &Snapshot, findings: &mut Findings) -> Result<(), SqlError> {
-    for subject in snapshot.scan_subjects() {
+fn check_subjects(snapshot: &LayeredSnapshot, leaves: &Snapshot, findings: &mut Findings) -> Result<(), SqlError> {
+    for subject in leaves.scan_subjects() {
         let (relation, row_key, _) = subject?;
-        match view.schema().shape(relation).filter(|shape| shape.table().data_subject).cloned() {
-            Some(shape) if view.exists(&shape, &row_key)? => {}
+        match snapshot.schema().shape(relation).filter(|shape| shape.table().data_subject).cloned() {
+            Some(shape) if snapshot.exists(&shape, &row_key)? => {}
             Some(shape) => findings.table(shape.table(), "a data subject's µDB is there, its row is not"),
             None => findings.add("a data subject belongs to no data-subject table".to_string()),
         }
@@ -289,7 +289,7 @@ type DerivedOwners = HashMap<RelationId, TableOwners>;
 
 /// The owners of a table's rows, as its edges and the owners of the tables before it make them. Reads no index.
 fn derive(
-    view: &LayeredSnapshot,
+    snapshot: &LayeredSnapshot,
     shape: &TableShape,
     derived: &DerivedOwners,
     findings: &mut Findings,
@@ -297,12 +297,12 @@ fn derive(
     let table = shape.table();
     let mut edges = Vec::with_capacity(shape.owner_edges.len());
     for edge in &shape.owner_edges {
-        edges.push((edge, far_rows(view, edge)?));
+        edges.push((edge, far_rows(snapshot, edge)?));
     }
     let mut counts: BTreeMap<RowKey, BTreeMap<MicroDbId, u32>> = BTreeMap::new();
     // Of references within a table that is not of data subjects: from a row to the rows that it gives owners to.
     let mut flows: HashMap<RowKey, Vec<RowKey>> = HashMap::new();
-    for item in view.scan(table)? {
+    for item in snapshot.scan(table)? {
         let (row_key, row) = item?;
         let mut own: BTreeMap<MicroDbId, u32> = BTreeMap::new();
         for (edge, far_rows) in &edges {
@@ -312,13 +312,13 @@ fn derive(
                     flows.entry(far_key.clone()).or_default().push(row_key.clone());
                     continue;
                 }
-                for holder in holders(view, edge.far, far_key, derived)? {
+                for holder in holders(snapshot, edge.far, far_key, derived)? {
                     *own.entry(holder).or_default() += 1;
                 }
             }
         }
         if table.data_subject {
-            match view.subject(shape.id(), &row_key)? {
+            match snapshot.subject(shape.id(), &row_key)? {
                 Some(microdb) => *own.entry(microdb).or_default() += 1,
                 None => findings.table(table, "a data subject's row has no µDB"),
             }
@@ -330,10 +330,10 @@ fn derive(
 }
 
 /// The far rows of an edge by the value that they are met by.
-fn far_rows(view: &LayeredSnapshot, edge: &Edge) -> Result<HashMap<Vec<u8>, Vec<RowKey>>, SqlError> {
-    let far = view.shape(edge.far)?.clone();
+fn far_rows(snapshot: &LayeredSnapshot, edge: &Edge) -> Result<HashMap<Vec<u8>, Vec<RowKey>>, SqlError> {
+    let far = snapshot.shape(edge.far)?.clone();
     let mut rows: HashMap<Vec<u8>, Vec<RowKey>> = HashMap::new();
-    for item in view.scan(far.table())? {
+    for item in snapshot.scan(far.table())? {
         let (row_key, row) = item?;
         if let Some(value) = far_value(&far, edge, &row) {
             rows.entry(value).or_default().push(row_key);
@@ -344,13 +344,13 @@ fn far_rows(view: &LayeredSnapshot, edge: &Edge) -> Result<HashMap<Vec<u8>, Vec<
 
 /// Who holds a far row: a data subject's row itself, another row's owners.
 fn holders(
-    view: &LayeredSnapshot,
+    snapshot: &LayeredSnapshot,
     relation: RelationId,
     row_key: &RowKey,
     derived: &DerivedOwners,
 ) -> Result<Vec<MicroDbId>, SqlError> {
-    if view.shape(relation)?.table().data_subject {
-        return Ok(view.subject(relation, row_key)?.into_iter().collect());
+    if snapshot.shape(relation)?.table().data_subject {
+        return Ok(snapshot.subject(relation, row_key)?.into_iter().collect());
     }
     let owners = derived.get(&relation).and_then(|rows| rows.get(row_key));
     Ok(owners.into_iter().flatten().map(|(owner, _)| *owner).collect())
@@ -377,14 +377,14 @@ fn flow(owners: &mut BTreeMap<RowKey, BTreeMap<MicroDbId, u32>>, flows: &HashMap
 
 /// No row without owner, and the stored owners are those derived.
 fn compare_owners(
-    view: &LayeredSnapshot,
+    snapshot: &LayeredSnapshot,
     shape: &TableShape,
     derived: &TableOwners,
     findings: &mut Findings,
 ) -> Result<(), SqlError> {
     let table = shape.table();
     for (row_key, owners) in derived {
-        let stored = view.owners_of(shape.id(), row_key)?;
+        let stored = snapshot.owners_of(shape.id(), row_key)?;
         if owners.is_empty() {
             findings.table(table, "a row has no owner by the ownership edges");
         }

@@ -56,7 +56,7 @@ pub enum OperatorKind {
 
 /// One operator.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Operator {
+pub struct GraphOperator {
     /// Its id: its kind and number.
     pub id: String,
     /// What it is.
@@ -96,9 +96,9 @@ impl OperatorKind {
     }
 }
 
-impl Operator {
-    fn new(id: String, kind: OperatorKind, name: impl Into<String>, relation: RelationId) -> Operator {
-        Operator {
+impl GraphOperator {
+    fn new(id: String, kind: OperatorKind, name: impl Into<String>, relation: RelationId) -> GraphOperator {
+        GraphOperator {
             id,
             kind,
             name: name.into(),
@@ -110,7 +110,7 @@ impl Operator {
         }
     }
 
-    fn reading(mut self, inputs: impl IntoIterator<Item = String>) -> Operator {
+    fn reading(mut self, inputs: impl IntoIterator<Item = String>) -> GraphOperator {
         for input in inputs {
             if !self.inputs.contains(&input) {
                 self.inputs.push(input);
@@ -119,7 +119,7 @@ impl Operator {
         self
     }
 
-    fn holding(mut self, rows: Option<usize>, bytes: Option<usize>) -> Operator {
+    fn holding(mut self, rows: Option<usize>, bytes: Option<usize>) -> GraphOperator {
         (self.rows, self.bytes) = (rows, bytes);
         self
     }
@@ -130,7 +130,7 @@ pub fn operators(
     database: &Database,
     catalog: &Arc<Catalog>,
     environment: &dyn Environment,
-) -> Result<Vec<Operator>, SqlError> {
+) -> Result<Vec<GraphOperator>, SqlError> {
     let inspected = inspect(database, environment)?;
     let published = database.published.load_full();
     let schema = match Arc::ptr_eq(published.schema.catalog(), catalog) {
@@ -143,8 +143,12 @@ pub fn operators(
     operators.extend(database.views.subscriptions.list().into_iter().map(|listed| {
         let (rows, bytes) = (Some(listed.queued_changes), Some(listed.queued_bytes));
         let name = format!("subscription {}", listed.number);
-        let own =
-            Operator::new(format!("subscription:{}", listed.number), OperatorKind::Subscription, name, listed.view);
+        let own = GraphOperator::new(
+            format!("subscription:{}", listed.number),
+            OperatorKind::Subscription,
+            name,
+            listed.view,
+        );
         own.reading([view_id(listed.view)]).holding(rows, bytes)
     }));
     // What was dropped between two looks is read by nobody.
@@ -154,7 +158,7 @@ pub fn operators(
 }
 
 /// An operator's row in `dogwood.dataflow`.
-pub fn datums(operator: &Operator) -> Vec<Datum> {
+pub fn datums(operator: &GraphOperator) -> Vec<Datum> {
     let text = |text: &str| Datum::Text(text.into());
     let number = |number: Option<usize>| {
         number.map_or(Datum::Null, |number| Datum::Int8(i64::try_from(number).unwrap_or(i64::MAX)))
@@ -173,9 +177,9 @@ pub fn datums(operator: &Operator) -> Vec<Datum> {
 }
 
 /// The graph as JSON: operators as the relation has them, in one list.
-pub fn json(operators: &[Operator]) -> String {
+pub fn json(operators: &[GraphOperator]) -> String {
     let text = |text: &str| serde_json::Value::from(text);
-    let operator = |operator: &Operator| {
+    let operator = |operator: &GraphOperator| {
         serde_json::json!({
             "id": operator.id,
             "kind": operator.kind.name(),

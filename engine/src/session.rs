@@ -48,7 +48,7 @@ use env::{Everyday, SessionState};
 use login::Login;
 use operators::profile::Profile;
 use parking_lot::Mutex;
-use path::Path;
+use path::StatementPath;
 use plan::Prepared;
 use planner::catalog::{Catalog, DatabaseId};
 use planner::parse::statement::CtxCommand;
@@ -147,7 +147,7 @@ struct StatementLog {
     /// From how long on.
     min_duration: Option<Duration>,
     /// The way that it went.
-    path: Path,
+    path: StatementPath,
 }
 
 /// The transaction, and what its end leaves to be done.
@@ -246,7 +246,7 @@ impl Session {
             stands: false,
             profile: None,
             nested: 0,
-            log: StatementLog { min_duration: None, path: Path::Other },
+            log: StatementLog { min_duration: None, path: StatementPath::Other },
         };
         // It may have been dropped meanwhile: who drops it looks at those that are there by now.
         databases::check_there(database, &client.database, database_id)?;

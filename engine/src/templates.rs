@@ -25,11 +25,11 @@ pub enum KnownShape {
 /// See the module.
 #[derive(Default)]
 pub struct Templates {
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptTemplate>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptTemplate {
     young: HashMap<Box<str>, KnownShape>,
     old: HashMap<Box<str>, KnownShape>,
 }
@@ -52,7 +52,7 @@ impl Templates {
     }
 }
 
-impl Kept {
+impl KeptTemplate {
     fn put(&mut self, shape: &str, known: KnownShape) {
         if self.young.len() >= GENERATION_MAX && !self.young.contains_key(shape) {
             self.old = std::mem::take(&mut self.young);

@@ -26,7 +26,10 @@ pub use table_func::TableFunction;
 pub use window::WindowFunction;
 
 use crate::names::Label;
-use repr::{ColumnType, Datum, ScalarType};
+use repr::{ColumnType, Datum, ScalarType, ValueError};
+
+/// What an evaluation gives: a value, or why its row has none.
+pub(crate) type Answer = Result<Datum, ValueError>;
 
 /// An expression over one input row.
 #[derive(Clone, Debug, PartialEq)]

@@ -25,12 +25,10 @@ pub type Pseudonym = [u8; 16];
 
 /// A record or receipt in a batch, before it has a place in the log.
 pub(crate) enum PendingAudit {
-    /// A record's body and the people it is found by.
+    /// A record.
     Record {
         /// Encoded.
         body: Vec<u8>,
-        /// One index entry each.
-        subjects: Vec<Pseudonym>,
     },
     /// A receipt: its id and its seal.
     Receipt {
@@ -44,7 +42,7 @@ pub(crate) enum PendingAudit {
 impl PendingAudit {
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            PendingAudit::Record { body, subjects } => body.len() + subjects.len() * 25,
+            PendingAudit::Record { body } => body.len(),
             PendingAudit::Receipt { sealed, .. } => sealed.len() + 40,
         }
     }

@@ -1,4 +1,4 @@
-//! A consistent view of everything stored, at one commit: rows opened, never their keys or ciphertexts shown.
+//! Everything stored as it was at one commit: rows opened, never their keys or ciphertexts shown.
 //!
 //! Cheap to make and to clone, used by any thread. While one is held, RocksDB keeps what was erased since, so the engine
 //! bounds its age. A row of a person forgotten since reads as `KeyDestroyed`, never as absent or as stale data.
@@ -23,17 +23,17 @@ use crate::store::Store;
 type RocksSnapshot<'a> = rocksdb::Snapshot<'a>;
 
 self_cell!(
-    struct View {
+    struct OwnedSnapshot {
         owner: Store,
         #[covariant]
         dependent: RocksSnapshot,
     }
 );
 
-/// A consistent view of the store.
+/// The store as it was at one moment.
 #[derive(Clone)]
 pub struct Snapshot {
-    view: Arc<View>,
+    owned: Arc<OwnedSnapshot>,
     /// What is read stays in memory for the next.
     keeps: bool,
 }
@@ -82,22 +82,22 @@ pub struct StoredCopy {
 
 impl Snapshot {
     pub(crate) fn new(store: Store) -> Snapshot {
-        Snapshot { view: Arc::new(View::new(store, |store| store.db().snapshot())), keeps: false }
+        Snapshot { owned: Arc::new(OwnedSnapshot::new(store, |store| store.db().snapshot())), keeps: false }
     }
 
     /// The same for those whose reads are worth keeping in memory for the next, such as statements of clients. Any other finds
     /// what is held there, and leaves it as it is.
     #[must_use]
     pub fn keeping(&self) -> Snapshot {
-        Snapshot { view: Arc::clone(&self.view), keeps: true }
+        Snapshot { owned: Arc::clone(&self.owned), keeps: true }
     }
 
     pub(crate) fn store(&self) -> &Store {
-        self.view.borrow_owner()
+        self.owned.borrow_owner()
     }
 
     pub(crate) fn rocks(&self) -> &RocksSnapshot<'_> {
-        self.view.borrow_dependent()
+        self.owned.borrow_dependent()
     }
 
     pub(crate) fn keeps(&self) -> bool {
@@ -356,19 +356,6 @@ impl Snapshot {
         let Some(sealed) = self.get(Family::Meta, key, "read metadata")? else { return Ok(None) };
         let (_, value) = self.store().open_impersonal(SealPlace::Meta(key), &sealed)?;
         Ok(Some(value))
-    }
-
-    /// Metadata keys that start with a prefix, in order, with their values.
-    pub fn scan_meta(
-        &self,
-        prefix: &[u8],
-    ) -> impl Iterator<Item = Result<(Vec<u8>, Vec<u8>), StorageError>> + Send + use<> {
-        let store = self.store().clone();
-        let cursor = Cursor::all(self, Family::Meta, prefix);
-        cursor.entries("scan metadata", move |key, sealed| {
-            let (_, value) = store.open_impersonal(SealPlace::Meta(key), sealed)?;
-            Ok((key.to_vec(), value))
-        })
     }
 
     fn get_many<K: AsRef<[u8]>>(

@@ -142,7 +142,7 @@ pub struct StoreStatistics {
 }
 
 impl Store {
-    /// A consistent view of everything written so far.
+    /// Everything written so far, as it is now.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.clone())
     }

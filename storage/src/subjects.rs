@@ -20,7 +20,7 @@ const SLOTS: usize = 32;
 const WAYS: usize = 4;
 
 /// The key of a subject's record, found by its row.
-type Key = [u8; 1 + FILTER_PREFIX_BYTES];
+type RecordKey = [u8; 1 + FILTER_PREFIX_BYTES];
 
 /// See the module.
 pub(crate) struct Subjects {
@@ -31,7 +31,7 @@ pub(crate) struct Subjects {
 #[derive(Clone, Default)]
 struct SubjectSlot {
     /// Those found last first.
-    found: [Option<(Key, [u8; MICRODB_BYTES])>; WAYS],
+    found: [Option<(RecordKey, [u8; MICRODB_BYTES])>; WAYS],
     /// The sequence number after the last write here.
     changed: u64,
     /// Writes under way.
@@ -53,7 +53,7 @@ impl Default for Subjects {
 
 impl Subjects {
     /// The µDB, if it is known for a snapshot with this sequence number.
-    pub(crate) fn find(&self, key: &Key, at: u64) -> Option<MicroDbId> {
+    pub(crate) fn find(&self, key: &RecordKey, at: u64) -> Option<MicroDbId> {
         self.with(slot_of(key), |slot| {
             let mut found = slot.found.iter().flatten();
             let (_, microdb) = found.find(|(found, _)| found == key)?;
@@ -62,7 +62,7 @@ impl Subjects {
     }
 
     /// Notes what a snapshot with this sequence number has.
-    pub(crate) fn put(&self, key: &Key, at: u64, microdb: MicroDbId) {
+    pub(crate) fn put(&self, key: &RecordKey, at: u64, microdb: MicroDbId) {
         self.with(slot_of(key), |slot| {
             if slot.writing == 0 && slot.changed <= at {
                 let same = slot.found.iter().position(|found| found.is_some_and(|(found, _)| found == *key));
@@ -130,7 +130,7 @@ impl<L: Fn() -> u64> Drop for Writing<'_, L> {
 }
 
 /// Row keys of data subjects are keyed hashes: any bytes of one are hash enough.
-fn slot_of(key: &Key) -> usize {
+fn slot_of(key: &RecordKey) -> usize {
     let [.., a, b, c, d] = *key;
     u32::from_be_bytes([a, b, c, d]) as usize % (SHARDS * SLOTS)
 }
@@ -141,7 +141,7 @@ mod tests {
     use repr::{RelationId, RowKey};
     use std::cell::Cell;
 
-    fn key(of: u8) -> Key {
+    fn key(of: u8) -> RecordKey {
         crate::keyspace::subject_by_row(RelationId(7), &RowKey::new(&[of; 16]))
     }
 

@@ -21,13 +21,13 @@ const CHILDREN_MAX: usize = 64;
 /// See the module.
 #[derive(Clone, Default)]
 pub struct Entries {
-    root: Arc<Node>,
+    root: Arc<TreeNode>,
     entries: usize,
     bytes: usize,
 }
 
 #[derive(Clone)]
-enum Node {
+enum TreeNode {
     Leaf(TreeLeaf),
     Inner(Vec<Child>),
 }
@@ -45,12 +45,12 @@ struct Child {
     /// No entry in it is less; every entry of the child before is.
     least: Arc<[u8]>,
     rows: usize,
-    node: Arc<Node>,
+    node: Arc<TreeNode>,
 }
 
-impl Default for Node {
+impl Default for TreeNode {
     fn default() -> Self {
-        Node::Leaf(TreeLeaf::default())
+        TreeNode::Leaf(TreeLeaf::default())
     }
 }
 
@@ -96,9 +96,9 @@ impl Entries {
         if let Some(right) = split {
             let left = std::mem::take(&mut self.root);
             let least = Arc::default();
-            self.root = Arc::new(Node::Inner(vec![Child { least, rows: left.rows(), node: left }, right]));
+            self.root = Arc::new(TreeNode::Inner(vec![Child { least, rows: left.rows(), node: left }, right]));
         }
-        if let Node::Inner(children) = &*self.root
+        if let TreeNode::Inner(children) = &*self.root
             && let [only] = children.as_slice()
         {
             self.root = only.node.clone();
@@ -118,8 +118,8 @@ impl Entries {
         let (mut node, mut rest) = (&self.root, rank);
         loop {
             match &**node {
-                Node::Leaf(leaf) => return leaf.place_of(rest).map(|at| leaf.entry(at)),
-                Node::Inner(children) => {
+                TreeNode::Leaf(leaf) => return leaf.place_of(rest).map(|at| leaf.entry(at)),
+                TreeNode::Inner(children) => {
                     let mut found = None;
                     for child in children {
                         if rest < child.rows {
@@ -144,8 +144,8 @@ impl Entries {
         let (mut node, mut before) = (&self.root, 0);
         loop {
             match &**node {
-                Node::Leaf(leaf) => return before + leaf.rows_before(leaf.position(bytes)),
-                Node::Inner(children) => {
+                TreeNode::Leaf(leaf) => return before + leaf.rows_before(leaf.position(bytes)),
+                TreeNode::Inner(children) => {
                     let at = child_of(children, bytes);
                     before += children[..at].iter().map(|child| child.rows).sum::<usize>();
                     node = &children[at].node;
@@ -176,11 +176,11 @@ impl Entries {
     }
 }
 
-impl Node {
+impl TreeNode {
     fn rows(&self) -> usize {
         match self {
-            Node::Leaf(leaf) => leaf.rows_before(leaf.ends.len()),
-            Node::Inner(children) => children.iter().map(|child| child.rows).sum(),
+            TreeNode::Leaf(leaf) => leaf.rows_before(leaf.ends.len()),
+            TreeNode::Inner(children) => children.iter().map(|child| child.rows).sum(),
         }
     }
 }
@@ -321,21 +321,21 @@ struct Changed {
     split: Option<Child>,
 }
 
-fn change(node: &mut Arc<Node>, entry: &[u8], to: &impl Fn(i64) -> i64) -> Changed {
+fn change(node: &mut Arc<TreeNode>, entry: &[u8], to: &impl Fn(i64) -> i64) -> Changed {
     match Arc::make_mut(node) {
-        Node::Leaf(leaf) => {
+        TreeNode::Leaf(leaf) => {
             let (before, after) = leaf.set(entry, to);
             let split = leaf.is_over_full().then(|| {
                 let right = leaf.split_off(leaf.ends.len() / 2);
                 Child {
                     least: right.entry(0).into(),
                     rows: right.rows_before(right.ends.len()),
-                    node: Arc::new(Node::Leaf(right)),
+                    node: Arc::new(TreeNode::Leaf(right)),
                 }
             });
             Changed { before, after, split }
         }
-        Node::Inner(children) => {
+        TreeNode::Inner(children) => {
             let at = child_of(children, entry);
             let Changed { before, after, split } = change(&mut children[at].node, entry, to);
             children[at].rows = children[at].rows + rows(after) - rows(before);
@@ -347,7 +347,7 @@ fn change(node: &mut Arc<Node>, entry: &[u8], to: &impl Fn(i64) -> i64) -> Chang
             }
             let split = (children.len() > CHILDREN_MAX).then(|| {
                 let moved = children.split_off(CHILDREN_MAX / 2);
-                let (least, right) = (moved[0].least.clone(), Node::Inner(moved));
+                let (least, right) = (moved[0].least.clone(), TreeNode::Inner(moved));
                 Child { least, rows: right.rows(), node: Arc::new(right) }
             });
             Changed { before, after, split }
@@ -356,10 +356,10 @@ fn change(node: &mut Arc<Node>, entry: &[u8], to: &impl Fn(i64) -> i64) -> Chang
 }
 
 /// Whether more is wanted.
-fn each_from(node: &Node, from: &[u8], show: &mut impl FnMut(&[u8], i64) -> bool) -> bool {
+fn each_from(node: &TreeNode, from: &[u8], show: &mut impl FnMut(&[u8], i64) -> bool) -> bool {
     match node {
-        Node::Leaf(leaf) => (leaf.position(from)..leaf.ends.len()).all(|at| show(leaf.entry(at), leaf.count(at))),
-        Node::Inner(children) => {
+        TreeNode::Leaf(leaf) => (leaf.position(from)..leaf.ends.len()).all(|at| show(leaf.entry(at), leaf.count(at))),
+        TreeNode::Inner(children) => {
             let first = child_of(children, from);
             // All of the later ones is behind.
             let from = |at: usize| if at == first { from } else { &[] };
@@ -375,13 +375,13 @@ fn tidy(children: &mut Vec<Child>, at: usize) {
     }
     let left = if at + 1 < children.len() { at } else { at - 1 };
     let fits = match (&*children[left].node, &*children[left + 1].node) {
-        (Node::Leaf(left), Node::Leaf(right)) => {
+        (TreeNode::Leaf(left), TreeNode::Leaf(right)) => {
             let small = left.ends.len() + right.ends.len() <= LEAF_ENTRIES_MAX / 2
                 && left.bytes.len() + right.bytes.len() <= LEAF_BYTES_MAX / 2;
             small || left.ends.is_empty() || right.ends.is_empty()
         }
-        (Node::Inner(left), Node::Inner(right)) => left.len() + right.len() <= CHILDREN_MAX / 2,
-        (Node::Leaf(_), Node::Inner(_)) | (Node::Inner(_), Node::Leaf(_)) => false,
+        (TreeNode::Inner(left), TreeNode::Inner(right)) => left.len() + right.len() <= CHILDREN_MAX / 2,
+        (TreeNode::Leaf(_), TreeNode::Inner(_)) | (TreeNode::Inner(_), TreeNode::Leaf(_)) => false,
     };
     if !fits {
         return;
@@ -389,19 +389,19 @@ fn tidy(children: &mut Vec<Child>, at: usize) {
     let right = children.remove(left + 1);
     children[left].rows += right.rows;
     match (Arc::make_mut(&mut children[left].node), &*right.node) {
-        (Node::Leaf(left), Node::Leaf(right)) => left.append(right),
-        (Node::Inner(left), Node::Inner(right)) => left.extend(right.iter().cloned()),
-        (Node::Leaf(_), Node::Inner(_)) | (Node::Inner(_), Node::Leaf(_)) => {}
+        (TreeNode::Leaf(left), TreeNode::Leaf(right)) => left.append(right),
+        (TreeNode::Inner(left), TreeNode::Inner(right)) => left.extend(right.iter().cloned()),
+        (TreeNode::Leaf(_), TreeNode::Inner(_)) | (TreeNode::Inner(_), TreeNode::Leaf(_)) => {}
     }
 }
 
 /// See `Entries::iter`.
 pub struct EntryIterator {
-    root: Arc<Node>,
+    root: Arc<TreeNode>,
     ranks: Range<usize>,
     reverse: bool,
     /// The leaf that was read last, and the rank of its first entry.
-    leaf: Option<(Arc<Node>, usize)>,
+    leaf: Option<(Arc<TreeNode>, usize)>,
 }
 
 impl Iterator for EntryIterator {
@@ -411,7 +411,7 @@ impl Iterator for EntryIterator {
         let rank = if self.reverse { self.ranks.next_back() } else { self.ranks.next() }?;
         loop {
             if let Some((node, first)) = &self.leaf
-                && let Node::Leaf(leaf) = &**node
+                && let TreeNode::Leaf(leaf) = &**node
                 && rank >= *first
                 && let Some(at) = leaf.place_of(rank - first)
             {
@@ -424,9 +424,9 @@ impl Iterator for EntryIterator {
 
 impl EntryIterator {
     /// The leaf with the entry of this rank, which is there, and the rank of its first entry.
-    fn leaf_of(&self, rank: usize) -> (Arc<Node>, usize) {
+    fn leaf_of(&self, rank: usize) -> (Arc<TreeNode>, usize) {
         let (mut node, mut first) = (&self.root, 0);
-        while let Node::Inner(children) = &**node {
+        while let TreeNode::Inner(children) = &**node {
             for child in children {
                 node = &child.node;
                 if rank < first + child.rows {

@@ -28,14 +28,14 @@ impl EdgeJoins {
     /// leads to; how many pairs there are.
     pub fn in_memory(
         &mut self,
-        view: &LayeredSnapshot,
+        snapshot: &LayeredSnapshot,
         join: &Join,
         witness: &mut Witness,
         (fars, nears): (&[usize], &[usize]),
         mut meet: impl FnMut(&mut Witness, usize, &[u8], &[usize]),
     ) -> Result<usize, SqlError> {
         let edge = &join.edge;
-        let (near_shape, far_shape) = (view.shape(edge.near)?, view.shape(edge.far)?);
+        let (near_shape, far_shape) = (snapshot.shape(edge.near)?, snapshot.shape(edge.far)?);
         let mut value = Vec::new();
         if let [far] = fars {
             // As it is with all that hangs on the person's own row.
@@ -76,13 +76,13 @@ impl EdgeJoins {
     /// pairs there are.
     pub fn by_index(
         &mut self,
-        view: &LayeredSnapshot,
+        snapshot: &LayeredSnapshot,
         (join, role): (&Join, Relation),
         witness: &mut Witness,
         fars: &[usize],
         found: &mut Vec<usize>,
     ) -> Result<usize, SqlError> {
-        let far_shape = view.shape(join.edge.far)?;
+        let far_shape = snapshot.shape(join.edge.far)?;
         let held = self.held.entry((join.near, join.edge.near_index)).or_default();
         let mut pairs: Vec<(usize, Vec<u8>)> = Vec::with_capacity(fars.len());
         let mut unknown: HashMap<Vec<u8>, usize> = HashMap::default();
@@ -94,7 +94,7 @@ impl EdgeJoins {
                 pairs.push((*far, value));
             }
         }
-        look_up(view, (join, role), witness, &unknown, (held, found))?;
+        look_up(snapshot, (join, role), witness, &unknown, (held, found))?;
         let mut count = 0;
         for (far, value) in pairs {
             for near in &held[&value] {
@@ -108,16 +108,16 @@ impl EdgeJoins {
 
 /// Holds what the near table's index leads to from values, each with a far row that has it; all asked for together.
 fn look_up(
-    view: &LayeredSnapshot,
+    snapshot: &LayeredSnapshot,
     (join, role): (&Join, Relation),
     witness: &mut Witness,
     unknown: &HashMap<Vec<u8>, usize>,
     (held, found): (&mut ByValue, &mut Vec<usize>),
 ) -> Result<(), SqlError> {
     let edge = &join.edge;
-    let near_shape = view.shape(edge.near)?;
+    let near_shape = snapshot.shape(edge.near)?;
     let values: Vec<Vec<u8>> = unknown.keys().cloned().collect();
-    let located = view.located_together(near_shape, edge.near_index, values)?;
+    let located = snapshot.located_together(near_shape, edge.near_index, values)?;
     // What was reached before is not read again.
     let mut first: HashMap<RowKey, usize> = HashMap::default();
     let mut unread: Vec<Located> = Vec::new();
@@ -129,7 +129,7 @@ fn look_up(
             }
         }
     }
-    for ((row_key, _), row) in view.rows_together(near_shape, unread)? {
+    for ((row_key, _), row) in snapshot.rows_together(near_shape, unread)? {
         let Some(row) = row else { continue };
         let level = witness.level(first[&row_key]) + 1;
         found.push(witness.add((edge.near, row_key), role, row, level));

@@ -203,7 +203,7 @@ fn numbers(access: &Access, shot: &OneShot) -> Result<NumberRange, SqlError> {
 
 /// Rows of one key after another.
 struct ByKey<'p> {
-    wanted: Wanted<'p>,
+    wanted: WantedKeys<'p>,
     /// Where rows are that are read first.
     places: Option<Places>,
     found: std::vec::IntoIter<(RowKey, Row)>,
@@ -211,7 +211,7 @@ struct ByKey<'p> {
 }
 
 /// Keys, some of which are looked up together.
-struct Wanted<'p> {
+struct WantedKeys<'p> {
     keys: Keys<'p>,
     /// Those whose rows come next.
     values: Vec<Vec<Datum>>,
@@ -246,12 +246,12 @@ impl Find for ByKey<'_> {
 
 impl<'p> ByKey<'p> {
     fn new(keys: Keys<'p>, places: Option<Places>, shot: &OneShot) -> Self {
-        let wanted = Wanted { keys, values: Vec::new(), at_once: KEYS_AT_ONCE_FIRST, failed: None };
+        let wanted = WantedKeys { keys, values: Vec::new(), at_once: KEYS_AT_ONCE_FIRST, failed: None };
         ByKey { wanted, places, found: Vec::new().into_iter(), shot: shot.clone() }
     }
 }
 
-impl Wanted<'_> {
+impl WantedKeys<'_> {
     /// The next keys, up to one that cannot be computed.
     fn gather(&mut self, eval: &EvalContext) {
         while self.failed.is_none() && self.values.len() < self.at_once {

@@ -94,14 +94,14 @@ pub fn render<'s, T: RenderTime>(
     parts.push(last);
     // Each part reads the same rows, whose errors count once.
     let rows = Bundle::infallible(input.oks);
-    let render = |part: Part| (part.render(context, rows.clone(), keys, aggregates, scalar), part.places());
+    let render = |part: ReducedTogether| (part.render(context, rows.clone(), keys, aggregates, scalar), part.places());
     let parts: Vec<_> = parts.into_iter().map(render).collect();
     let errs = parts.iter().fold(input.errs, |errs, (part, _)| both(errs, part.errs.clone()));
     combined(context, parts, keys.len()).with_errs(errs)
 }
 
 /// Calls of a node that are reduced together.
-enum Part {
+enum ReducedTogether {
     /// At these places among the node's calls. Without any it is DISTINCT.
     Sums(Vec<usize>),
     Distinct(DistinctCalls),
@@ -116,7 +116,7 @@ enum Part {
 }
 
 /// The parts of a node.
-fn parts(aggregates: &[AggregateCall]) -> Vec<Part> {
+fn parts(aggregates: &[AggregateCall]) -> Vec<ReducedTogether> {
     let kind = |place: &usize| aggregates[*place].function.kind;
     let places = || 0..aggregates.len();
     let extremes = places().filter(|place| matches!(kind(place), AggregateKind::Extreme { .. }));
@@ -124,25 +124,27 @@ fn parts(aggregates: &[AggregateCall]) -> Vec<Part> {
     let sums = places().filter(is_summed).filter(|place| !distinct::is_distinct(&aggregates[*place]));
     let sums: Vec<usize> = sums.collect();
     let lists: Vec<usize> = places().filter(|place| evaluate::has_no_order(&aggregates[*place])).collect();
-    let lists = (!lists.is_empty()).then_some(Part::Lists(lists));
+    let lists = (!lists.is_empty()).then_some(ReducedTogether::Lists(lists));
     let ordered = places().filter_map(|place| match kind(&place) {
         AggregateKind::Listed(_) if evaluate::has_no_order(&aggregates[place]) => None,
-        AggregateKind::Listed(_) | AggregateKind::Placed(_) => Some(Part::List(place)),
-        AggregateKind::MostFrequent => Some(Part::MostFrequent(place)),
+        AggregateKind::Listed(_) | AggregateKind::Placed(_) => Some(ReducedTogether::List(place)),
+        AggregateKind::MostFrequent => Some(ReducedTogether::MostFrequent(place)),
         AggregateKind::Summed(_) | AggregateKind::Extreme { .. } => None,
     });
-    let sums = (aggregates.is_empty() || !sums.is_empty()).then_some(Part::Sums(sums));
-    let distinct = distinct::of(aggregates).into_iter().map(Part::Distinct);
-    sums.into_iter().chain(distinct).chain(extremes.map(Part::Extreme)).chain(lists).chain(ordered).collect()
+    let sums = (aggregates.is_empty() || !sums.is_empty()).then_some(ReducedTogether::Sums(sums));
+    let distinct = distinct::of(aggregates).into_iter().map(ReducedTogether::Distinct);
+    sums.into_iter().chain(distinct).chain(extremes.map(ReducedTogether::Extreme)).chain(lists).chain(ordered).collect()
 }
 
-impl Part {
+impl ReducedTogether {
     fn places(&self) -> Vec<usize> {
         match self {
-            Part::Sums(places) => places.clone(),
-            Part::Distinct(distinct) => distinct.places.clone(),
-            Part::Lists(places) => places.clone(),
-            Part::Extreme(place) | Part::List(place) | Part::MostFrequent(place) => vec![*place],
+            ReducedTogether::Sums(places) => places.clone(),
+            ReducedTogether::Distinct(distinct) => distinct.places.clone(),
+            ReducedTogether::Lists(places) => places.clone(),
+            ReducedTogether::Extreme(place) | ReducedTogether::List(place) | ReducedTogether::MostFrequent(place) => {
+                vec![*place]
+            }
         }
     }
 
@@ -155,18 +157,18 @@ impl Part {
         scalar: bool,
     ) -> Bundle<'s, T> {
         match self {
-            Part::Sums(places) => {
+            ReducedTogether::Sums(places) => {
                 let calls: Vec<AggregateCall> = places.iter().map(|place| aggregates[*place].clone()).collect();
                 accumulate::render(context, input, keys, &calls, scalar)
             }
-            Part::Distinct(calls) => distinct::render(context, input, keys, (aggregates, calls), scalar),
-            Part::Lists(places) => {
+            ReducedTogether::Distinct(calls) => distinct::render(context, input, keys, (aggregates, calls), scalar),
+            ReducedTogether::Lists(places) => {
                 let calls = places.iter().map(|place| aggregates[*place].clone()).collect();
                 evaluate::render_lists(context, input, keys, calls, scalar)
             }
-            Part::List(place) => evaluate::render_list(context, input, keys, &aggregates[*place], scalar),
-            Part::MostFrequent(place) => frequent::render(context, input, keys, &aggregates[*place], scalar),
-            Part::Extreme(place) => extreme::render(context, input, keys, &aggregates[*place], scalar),
+            ReducedTogether::List(place) => evaluate::render_list(context, input, keys, &aggregates[*place], scalar),
+            ReducedTogether::MostFrequent(place) => frequent::render(context, input, keys, &aggregates[*place], scalar),
+            ReducedTogether::Extreme(place) => extreme::render(context, input, keys, &aggregates[*place], scalar),
         }
     }
 }

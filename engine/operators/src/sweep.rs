@@ -21,7 +21,7 @@ const AT_ONCE: usize = 64;
 /// See the module.
 pub(crate) struct Sweep<'p> {
     plan: &'p Plan,
-    values: Listed,
+    values: ListedValues,
     read: AllRows,
     found: std::vec::IntoIter<(RowKey, Row)>,
     shot: OneShot,
@@ -29,7 +29,7 @@ pub(crate) struct Sweep<'p> {
 }
 
 /// The values.
-struct Listed {
+struct ListedValues {
     column: usize,
     array: Arc<Array>,
     /// The one that is looked up next, and those that were, by their codes.
@@ -56,7 +56,7 @@ impl<'p> Sweep<'p> {
         Ok(Sweep {
             plan,
             read: AllRows { left: Some((shot.reader.scan(leaf.table())?, rows_max)), given: HashSet::default() },
-            values: Listed {
+            values: ListedValues {
                 column: *column,
                 array: values.clone(),
                 next: 0,

@@ -36,13 +36,13 @@ pub struct Subject {
 
 /// Everything that a person owns or may access. 57014 or why the snapshot ended, if the `watch` says so between rounds.
 pub fn find(
-    view: &LayeredSnapshot,
+    snapshot: &LayeredSnapshot,
     subject: &Subject,
     watch: &Watch,
     profile: &mut RequestProfile,
 ) -> Result<Witness, SqlError> {
-    let mut traversal = Traversal::new(view, subject)?;
-    let by_microdb = !view.has_changes();
+    let mut traversal = Traversal::new(snapshot, subject)?;
+    let by_microdb = !snapshot.has_changes();
     for component in &traversal.plan.components {
         watch.check()?;
         match component.role(traversal.plan) {
@@ -54,14 +54,14 @@ pub fn find(
 }
 
 /// The plan of requests about rows of a data-subject table.
-pub fn plan<'v>(view: &'v LayeredSnapshot, subject: &TableShape) -> Result<&'v TraversalPlan, SqlError> {
-    let plan = view.schema().traversal(subject.id());
+pub fn plan<'v>(snapshot: &'v LayeredSnapshot, subject: &TableShape) -> Result<&'v TraversalPlan, SqlError> {
+    let plan = snapshot.schema().traversal(subject.id());
     plan.ok_or_else(|| SqlError::new("XX000", "a data-subject table without a plan of its traversal"))
 }
 
 /// What was found so far.
 pub struct Traversal<'a> {
-    view: &'a LayeredSnapshot,
+    snapshot: &'a LayeredSnapshot,
     subject: &'a Subject,
     plan: &'a TraversalPlan,
     witness: Witness,
@@ -73,15 +73,15 @@ pub struct Traversal<'a> {
 
 impl<'a> Traversal<'a> {
     /// Reads the subject's own row.
-    pub fn new(view: &'a LayeredSnapshot, subject: &'a Subject) -> Result<Self, SqlError> {
-        let plan = plan(view, &subject.shape)?;
-        let row = view
+    pub fn new(snapshot: &'a LayeredSnapshot, subject: &'a Subject) -> Result<Self, SqlError> {
+        let plan = plan(snapshot, &subject.shape)?;
+        let row = snapshot
             .get(subject.shape.table(), &subject.row_key)?
             .ok_or_else(|| SqlError::new("XX001", "a data subject's own row is not there"))?;
         let mut found = vec![Vec::new(); plan.nodes.len()];
         found[SUBJECT_NODE].push(Witness::SUBJECT);
         Ok(Traversal {
-            view,
+            snapshot,
             subject,
             plan,
             witness: Witness::of((subject.shape.id(), subject.row_key.clone()), row),
@@ -103,10 +103,10 @@ impl<'a> Traversal<'a> {
 
     /// Reads a table of the µDB: the rows of a node that are owned. How many there are.
     pub fn read(&mut self, node: NodeId) -> Result<usize, SqlError> {
-        let Traversal { view, subject, plan, witness, found, microdb, .. } = self;
+        let Traversal { snapshot, subject, plan, witness, found, microdb, .. } = self;
         let relation = plan.nodes[node].relation;
         let (own, sought) = (relation == subject.shape.id(), plan.accesses(relation));
-        let microdb = microdb.get_or_insert_with(|| view.microdb(subject.microdb));
+        let microdb = microdb.get_or_insert_with(|| snapshot.microdb(subject.microdb));
         microdb.rows(relation, |row_key, row| {
             if own && row_key == subject.row_key {
                 return;
@@ -127,8 +127,8 @@ impl<'a> Traversal<'a> {
         join: &Join,
         meet: impl FnMut(&mut Witness, usize, &[u8], &[usize]),
     ) -> Result<usize, SqlError> {
-        let Traversal { view, witness, found, joins, .. } = self;
-        joins.in_memory(view, join, witness, (&found[join.far], &found[join.near]), meet)
+        let Traversal { snapshot, witness, found, joins, .. } = self;
+        joins.in_memory(snapshot, join, witness, (&found[join.far], &found[join.near]), meet)
     }
 
     /// What is owned: read as it is stored, and joined in memory. XX001 if a row is there that no edge leads to.
@@ -237,11 +237,11 @@ impl<'a> Traversal<'a> {
         if which.is_empty() {
             return Ok(());
         }
-        let Traversal { view, plan, witness, found, joins, .. } = self;
+        let Traversal { snapshot, plan, witness, found, joins, .. } = self;
         let started = profile.start();
         let role = plan.nodes[join.near].role;
         let fars = found[join.far][which].to_vec();
-        let pairs = joins.by_index(view, (join, role), witness, &fars, &mut found[join.near])?;
+        let pairs = joins.by_index(snapshot, (join, role), witness, &fars, &mut found[join.near])?;
         profile.stop(Counted::Operator(join.operator), started, pairs);
         Ok(())
     }

@@ -1,15 +1,15 @@
 //! The graph as Graphviz draws it: a box for each operator, views in frames of their own, arrows the way that rows go.
 
-use super::{Operator, OperatorKind};
+use super::{GraphOperator, OperatorKind};
 use planner::catalog::Catalog;
 use repr::RelationId;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// In the DOT language.
-pub fn dot(operators: &[Operator], catalog: &Catalog) -> String {
+pub fn dot(operators: &[GraphOperator], catalog: &Catalog) -> String {
     let mut text = "digraph dataflow {\n  rankdir=LR;\n  node [fontname=\"sans-serif\"];\n".to_string();
-    let mut frames: BTreeMap<RelationId, Vec<&Operator>> = BTreeMap::new();
+    let mut frames: BTreeMap<RelationId, Vec<&GraphOperator>> = BTreeMap::new();
     for operator in operators {
         match (operator.kind, operator.relation) {
             (OperatorKind::Operator | OperatorKind::Arrangement, Some(view)) => {
@@ -40,7 +40,7 @@ fn line(text: &mut String, indent: &str, line: &str) {
     writeln!(text, "{indent}{line}").expect("writing to a string does not fail");
 }
 
-fn node(operator: &Operator) -> String {
+fn node(operator: &GraphOperator) -> String {
     let mut label = format!("{}\n{}", operator.kind.name(), operator.name);
     let sizes = [(operator.rows, "rows"), (operator.bytes, "bytes")];
     let sizes: Vec<String> = sizes.iter().filter_map(|(size, unit)| Some(format!("{} {unit}", (*size)?))).collect();
@@ -70,7 +70,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Operator, OperatorKind};
+    use super::super::{GraphOperator, OperatorKind};
     use super::dot;
     use planner::catalog::Catalog;
     use repr::RelationId;
@@ -79,8 +79,8 @@ mod tests {
     fn names_are_quoted_and_arrows_go_the_way_of_rows() {
         let relation = RelationId(20_000);
         let table =
-            Operator::new("table:20000".into(), OperatorKind::Table, "a \"b\"\\", relation).holding(None, Some(7));
-        let index = Operator::new("index:20001".into(), OperatorKind::Index, "i", relation)
+            GraphOperator::new("table:20000".into(), OperatorKind::Table, "a \"b\"\\", relation).holding(None, Some(7));
+        let index = GraphOperator::new("index:20001".into(), OperatorKind::Index, "i", relation)
             .reading(["table:20000".to_string()]);
         let text = dot(&[table, index], &Catalog::default());
         assert!(text.contains("label=\"table\\na \\\"b\\\"\\\\\\n7 bytes\""), "{text}");

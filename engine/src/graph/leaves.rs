@@ -1,6 +1,6 @@
 //! The part of the graph that stands on the disk: tables, their indexes, and how it is found whose a row is.
 
-use super::{Operator, OperatorKind, index_id, table_id};
+use super::{GraphOperator, OperatorKind, index_id, table_id};
 use planner::catalog::{Catalog, EdgeKind};
 use planner::ownership::traversal::TraversalPlan;
 use planner::ownership::{Edge, edge_word};
@@ -9,16 +9,17 @@ use state::shape::{Schema, TableShape};
 use transactions::database::Database;
 
 /// Of every table.
-pub(super) fn operators(database: &Database, schema: &Schema) -> Vec<Operator> {
+pub(super) fn operators(database: &Database, schema: &Schema) -> Vec<GraphOperator> {
     let mut operators = Vec::new();
     let shapes = schema.shapes();
     for shape in shapes.values() {
         let table = shape.table();
         let bytes = usize::try_from(database.store.approximate_size(table.id)).ok();
-        operators
-            .push(Operator::new(table_id(table.id), OperatorKind::Table, &table.name, table.id).holding(None, bytes));
+        operators.push(
+            GraphOperator::new(table_id(table.id), OperatorKind::Table, &table.name, table.id).holding(None, bytes),
+        );
         for index in &table.indexes {
-            let arranged = Operator::new(index_id(index.id), OperatorKind::Index, &index.name, table.id);
+            let arranged = GraphOperator::new(index_id(index.id), OperatorKind::Index, &index.name, table.id);
             operators.push(arranged.reading([table_id(table.id)]));
         }
     }
@@ -43,7 +44,7 @@ struct Graph<'a> {
 
 impl Graph<'_> {
     /// One annotated foreign key: the rows that gain holders by it, joined with the holders of those it leads to.
-    fn edge(&self, edge: &Edge, kind: OperatorKind) -> Operator {
+    fn edge(&self, edge: &Edge, kind: OperatorKind) -> GraphOperator {
         let holders = match self.schema.shape(edge.far) {
             Some(far) if far.personal => owners_id(edge.far),
             Some(_) | None => index_id(edge.far_index),
@@ -52,7 +53,7 @@ impl Graph<'_> {
             (OperatorKind::Access, Some(far)) => far.access_edges.iter().map(edge_id).collect(),
             _ => Vec::new(),
         };
-        let own = Operator::new(edge_id(edge), kind, self.edge_name(edge), edge.near);
+        let own = GraphOperator::new(edge_id(edge), kind, self.edge_name(edge), edge.near);
         own.reading([index_id(edge.near_index), holders].into_iter().chain(accessors))
     }
 
@@ -73,22 +74,26 @@ impl Graph<'_> {
     }
 
     /// Rows of data subjects are their own; others are whose the edges say.
-    fn owners(&self, shape: &TableShape) -> Operator {
+    fn owners(&self, shape: &TableShape) -> GraphOperator {
         let table = shape.table();
         let own = table.data_subject.then(|| table_id(table.id));
-        let named =
-            Operator::new(owners_id(table.id), OperatorKind::Owners, format!("owners of {}", table.name), table.id);
+        let named = GraphOperator::new(
+            owners_id(table.id),
+            OperatorKind::Owners,
+            format!("owners of {}", table.name),
+            table.id,
+        );
         named.reading(own.into_iter().chain(shape.owner_edges.iter().map(edge_id)))
     }
 
     /// What requests of these data subjects read.
-    fn requests(&self, shape: &TableShape, plan: &TraversalPlan) -> Operator {
+    fn requests(&self, shape: &TableShape, plan: &TraversalPlan) -> GraphOperator {
         let owned = plan.owned().into_iter().map(owners_id);
         let joins = plan.components.iter().flat_map(|component| component.entering.iter().chain(&component.inner));
         let accessed = joins.map(|join| &join.edge).filter(|edge| is_access(edge)).map(edge_id);
         let table = shape.table();
         let name = format!("requests of {}", table.name);
-        let own = Operator::new(format!("requests:{}", table.id), OperatorKind::SubjectRequests, name, table.id);
+        let own = GraphOperator::new(format!("requests:{}", table.id), OperatorKind::SubjectRequests, name, table.id);
         own.reading(owned.chain(accessed))
     }
 }

@@ -1,6 +1,6 @@
 //! The part of the graph that stands in memory: views, their plans' operators, and the ways in which their rows are arranged.
 
-use super::{Operator, OperatorKind, index_id, source, table_id, view_id};
+use super::{GraphOperator, OperatorKind, index_id, source, table_id, view_id};
 use operators::plan::children;
 use planner::catalog::{Catalog, Table};
 use planner::explain::plan_operators;
@@ -22,14 +22,14 @@ pub(super) fn operators(
     catalog: &Catalog,
     views: &Views,
     inspected: &[Inspected],
-) -> Vec<Operator> {
+) -> Vec<GraphOperator> {
     let mut by_view = Inspection::new();
     for found in inspected {
         by_view.entry(found.view).or_default().push(found);
     }
     let mut operators = Vec::new();
     for (table, view) in catalog.views().filter(|(table, _)| !table.is_maintained()) {
-        let own = Operator::new(view_id(table.id), OperatorKind::View, &table.name, table.id);
+        let own = GraphOperator::new(view_id(table.id), OperatorKind::View, &table.name, table.id);
         operators.push(own.reading(view.reads.keys().map(|read| source(catalog, *read))));
     }
     for table in catalog.relations.values().filter(|table| table.is_maintained()) {
@@ -40,11 +40,11 @@ pub(super) fn operators(
         let Some(entry) = entries.iter().find(|entry| entry.view() == Some(*id)) else { continue };
         let name = automatic::name(*id);
         if entry.is_order() {
-            let own = Operator::new(view_id(*id), OperatorKind::OrderedIndex, name, *id);
+            let own = GraphOperator::new(view_id(*id), OperatorKind::OrderedIndex, name, *id);
             let index = state.order.as_ref().map(|order| index_id(order.id.index));
             operators.push(staged(own.reading(index.or_else(|| entry.table().map(table_id))), state, views));
         } else {
-            let own = Operator::new(view_id(*id), OperatorKind::AutomaticView, name, *id);
+            let own = GraphOperator::new(view_id(*id), OperatorKind::AutomaticView, name, *id);
             operators.extend(rendered(catalog, own, (state, views), &by_view));
         }
     }
@@ -52,8 +52,8 @@ pub(super) fn operators(
 }
 
 /// Of a materialized view. One that waits or has failed has no operators: whoever reads it computes it from what it is over.
-fn maintained(catalog: &Catalog, table: &Table, views: &Views, inspected: &Inspection<'_>) -> Vec<Operator> {
-    let own = Operator::new(view_id(table.id), OperatorKind::MaterializedView, &table.name, table.id);
+fn maintained(catalog: &Catalog, table: &Table, views: &Views, inspected: &Inspection<'_>) -> Vec<GraphOperator> {
+    let own = GraphOperator::new(view_id(table.id), OperatorKind::MaterializedView, &table.name, table.id);
     let over = || {
         let reads = table.view.iter().flat_map(|view| view.reads.keys());
         reads.map(|read| source(catalog, *read)).collect::<Vec<_>>()
@@ -69,10 +69,10 @@ fn maintained(catalog: &Catalog, table: &Table, views: &Views, inspected: &Inspe
 /// A view's operators, its arrangements, and itself.
 fn rendered(
     catalog: &Catalog,
-    own: Operator,
+    own: GraphOperator,
     (state, views): (&ViewState, &Views),
     inspected: &Inspection<'_>,
-) -> Vec<Operator> {
+) -> Vec<GraphOperator> {
     let view = own.relation.expect("a view's operator is of the view");
     let found = inspected.get(&view).map_or(&[][..], Vec::as_slice);
     let Some(first) = found.first() else { return vec![staged(own, state, views)] };
@@ -88,7 +88,7 @@ fn rendered(
         }
     }
     operators.extend(walk.rounds);
-    let arrangements: Vec<Operator> =
+    let arrangements: Vec<GraphOperator> =
         state.arrangements.iter().map(|arrangement| arranged(catalog, view, &own.name, arrangement, &root)).collect();
     let ways: Vec<String> = arrangements.iter().map(|arrangement| arrangement.id.clone()).collect();
     operators.extend(arrangements);
@@ -96,19 +96,25 @@ fn rendered(
     operators
 }
 
-fn arranged(catalog: &Catalog, view: RelationId, name: &str, arrangement: &Arrangement, root: &[String]) -> Operator {
+fn arranged(
+    catalog: &Catalog,
+    view: RelationId,
+    name: &str,
+    arrangement: &Arrangement,
+    root: &[String],
+) -> GraphOperator {
     let id = format!("arrangement:{view}/{}", arrangement.index);
     let name = catalog
         .table(view)
         .and_then(|table| table.index(arrangement.index))
         .map_or_else(|| format!("{name} by its key"), |index| index.name.clone());
     let bytes = arrangement.batches.iter().map(|batch| batch.bytes()).sum();
-    let own = Operator::new(id, OperatorKind::Arrangement, name, view).reading(root.iter().cloned());
+    let own = GraphOperator::new(id, OperatorKind::Arrangement, name, view).reading(root.iter().cloned());
     own.holding(Some(arrangement.updates()), Some(bytes))
 }
 
 /// With how far the view is, and what it holds in all.
-fn staged(mut own: Operator, state: &ViewState, views: &Views) -> Operator {
+fn staged(mut own: GraphOperator, state: &ViewState, views: &Views) -> GraphOperator {
     let rows = match &state.order {
         Some(order) => order.entries.len(),
         None => state.arrangements.first().map_or(0, Arrangement::updates),
@@ -123,9 +129,9 @@ struct Walk<'a> {
     view: RelationId,
     /// Lines by the plans that they are of.
     lines: HashMap<usize, usize>,
-    operators: Vec<Operator>,
+    operators: Vec<GraphOperator>,
     /// The rounds of recursions.
-    rounds: Vec<Operator>,
+    rounds: Vec<GraphOperator>,
     locals: BTreeMap<LocalId, Vec<String>>,
 }
 
@@ -134,7 +140,12 @@ impl<'a> Walk<'a> {
         let lines: Vec<Line> = plan_operators(plan, catalog);
         let by_node = lines.iter().enumerate().filter_map(|(line, shown)| Some((shown.node?, line))).collect();
         let operator = |(line, shown): (usize, &Line)| {
-            Operator::new(format!("operator:{view}/{line}"), OperatorKind::Operator, without_values(&shown.text), view)
+            GraphOperator::new(
+                format!("operator:{view}/{line}"),
+                OperatorKind::Operator,
+                without_values(&shown.text),
+                view,
+            )
         };
         let operators = lines.iter().enumerate().map(operator).collect();
         Walk { catalog, view, lines: by_node, operators, rounds: Vec::new(), locals: BTreeMap::new() }
@@ -161,7 +172,7 @@ impl<'a> Walk<'a> {
                 let rounds = format!("rounds:{}/{}", self.view, id.0);
                 self.locals.insert(*id, vec![rounds.clone()]);
                 let within = [self.walk(base), self.walk(step)].concat();
-                let own = Operator::new(rounds, OperatorKind::Operator, format!("rounds of l{}", id.0), self.view);
+                let own = GraphOperator::new(rounds, OperatorKind::Operator, format!("rounds of l{}", id.0), self.view);
                 self.rounds.push(own.reading(within));
                 self.walk(body)
             }

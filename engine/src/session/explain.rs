@@ -99,11 +99,11 @@ impl Session {
     /// Says which way each table's rows would be found now, where that depends on sizes and on what is in memory.
     fn foresee(&mut self, report: &mut Report, cached: &CachedPlan, params: &Arc<[Datum]>) -> Result<(), SqlError> {
         let Some(query) = source(&cached.planned) else { return Ok(()) };
-        let view = self.snapshot()?;
-        let context = self.eval_context(params.clone(), view.catalog());
+        let snapshot = self.snapshot()?;
+        let context = self.eval_context(params.clone(), snapshot.catalog());
         let profile = Profile::new(&query.plan, false);
-        let limits = self.limits(view.time());
-        query::foresee(query, self.readable(view), context, limits, profile.clone());
+        let limits = self.limits(snapshot.time());
+        query::foresee(query, self.readable(snapshot), context, limits, profile.clone());
         for operator in &mut report.operators {
             operator.way = operator.node.and_then(|node| profile.way(node));
         }

@@ -83,15 +83,15 @@ impl Session {
 
     pub(super) fn subject(
         &mut self,
-        view: &LayeredSnapshot,
+        snapshot: &LayeredSnapshot,
         table: RelationId,
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
     ) -> Result<Subject, SqlError> {
-        let context = self.eval_context(params, view.catalog());
+        let context = self.eval_context(params, snapshot.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
-        let shape = view.shape(table)?;
-        let found = subject_requests::find(view, shape, &key);
+        let shape = snapshot.shape(table)?;
+        let found = subject_requests::find(snapshot, shape, &key);
         let catalog = self.catalog();
         let Some(person) = catalog.person_of(self.actor(&catalog).role) else { return found };
         // To a person's own login others are as if they were not there.
@@ -104,13 +104,13 @@ impl Session {
     }
 
     /// What expressions are evaluated with over a snapshot: to a person's own login, with that person's rows.
-    pub(super) fn context_over(&self, params: Arc<[Datum]>, view: &LayeredSnapshot) -> EvalContext {
+    pub(super) fn context_over(&self, params: Arc<[Datum]>, snapshot: &LayeredSnapshot) -> EvalContext {
         let catalog = self.catalog();
-        let context = self.eval_context(params, view.catalog());
+        let context = self.eval_context(params, snapshot.catalog());
         let Some(person) = catalog.person_of(self.actor(&catalog).role) else { return context };
-        let watch = Watch::new(self.limits(view.time()));
-        let own = OwnRows::new(person.clone(), view.clone(), watch);
-        let mut environment = self.environment(view.catalog());
+        let watch = Watch::new(self.limits(snapshot.time()));
+        let own = OwnRows::new(person.clone(), snapshot.clone(), watch);
+        let mut environment = self.environment(snapshot.catalog());
         environment.acting.own = Some(own);
         EvalContext { environment: Arc::new(environment), ..context }
     }
@@ -132,8 +132,8 @@ impl Session {
             return Err(SqlError::new("XX000", "a person's login without a person"));
         };
         planned.needs.check(&self.catalog(), self.actor(&self.catalog()).role, self.client.database_id)?;
-        let view = self.transaction().latest_snapshot();
-        let subject = self.subject(&view, table, &key, Arc::from([]))?;
+        let snapshot = self.transaction().latest_snapshot();
+        let subject = self.subject(&snapshot, table, &key, Arc::from([]))?;
         let mut create = create.clone();
         create.options[place].kind = RoleOptionKind::Person(own::person(&subject));
         Ok(Some(Statement::Rights(Box::new(RightsStatement::CreateRole(create)))))
@@ -170,13 +170,13 @@ impl Session {
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
     ) -> Result<AccessRows, SqlError> {
-        let view = self.snapshot()?;
-        let subject = self.subject(&view, table, key, params.clone())?;
-        let limits = self.limits(view.time());
+        let snapshot = self.snapshot()?;
+        let subject = self.subject(&snapshot, table, key, params.clone())?;
+        let limits = self.limits(snapshot.time());
         let watch = Watch::new(limits.clone());
-        let found = traversal::find(&view, &subject, &watch, &mut RequestProfile::default())?;
-        let context = self.eval_context(params, view.catalog());
-        Ok(AccessRows::new(found, view, &context, limits.ended))
+        let found = traversal::find(&snapshot, &subject, &watch, &mut RequestProfile::default())?;
+        let context = self.eval_context(params, snapshot.catalog());
+        Ok(AccessRows::new(found, snapshot, &context, limits.ended))
     }
 
     /// Erases a person; gives what was done, by table.
@@ -212,12 +212,12 @@ impl Session {
 
     /// A request that finds no one leaves nothing but a record of it.
     fn record_unknown(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<(), SqlError> {
-        let view = LayeredSnapshot::new(self.database.store.clone(), self.database.latest());
-        let context = self.eval_context(params, view.catalog());
+        let snapshot = LayeredSnapshot::new(self.database.store.clone(), self.database.latest());
+        let context = self.eval_context(params, snapshot.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
-        let row_key = view.shape(table)?.key_of(view.store(), &key);
-        let entry = transactions::request::unknown(&view, table, &row_key)?;
-        self.database.pipeline.record(&self.database.store, view.schema(), &entry)
+        let row_key = snapshot.shape(table)?.key_of(snapshot.store(), &key);
+        let entry = transactions::unknown_subject::audited(&snapshot, table, &row_key)?;
+        self.database.pipeline.record(&self.database.store, snapshot.schema(), &entry)
     }
 
     fn try_forget(
@@ -255,10 +255,10 @@ impl Session {
         patience: Patience,
         profile: &mut RequestProfile,
     ) -> Result<MicroDbId, SqlError> {
-        let view = self.transaction().latest_snapshot();
-        let subject = self.subject(&view, table, key, params.clone())?;
-        let context = self.eval_context(params.clone(), view.catalog());
-        drop(view);
+        let snapshot = self.transaction().latest_snapshot();
+        let subject = self.subject(&snapshot, table, key, params.clone())?;
+        let context = self.eval_context(params.clone(), snapshot.catalog());
+        drop(snapshot);
         let mut writer = Writer::new(self.transaction(), context, patience);
         erase::erase(&mut writer, &subject, profile)?;
         Ok(subject.microdb)

@@ -29,7 +29,7 @@ const NEXT_PAGE: usize = 4;
 /// Rows that are locked and stand still.
 struct Settled {
     /// In what they were found.
-    view: LayeredSnapshot,
+    snapshot: LayeredSnapshot,
     /// With the rows that subqueries have locked.
     context: EvalContext,
     /// The query's own, if it locks them.
@@ -38,7 +38,7 @@ struct Settled {
 
 /// One attempt to lock all rows of a statement.
 struct LockAttempt<'v> {
-    view: &'v LayeredSnapshot,
+    snapshot: &'v LayeredSnapshot,
     locked: Vec<(RelationId, RowKey)>,
     /// What somebody else has.
     taken: Option<(LockKey, LockMode)>,
@@ -47,10 +47,10 @@ struct LockAttempt<'v> {
 impl Session {
     /// The rows of a query that locks some, itself or in subqueries.
     pub(super) fn locked_rows(&mut self, query: &Arc<Query>, params: &Arc<[Datum]>) -> Result<QueryRows, SqlError> {
-        let Settled { view, context, rows } = self.stand_still(query, params)?;
+        let Settled { snapshot, context, rows } = self.stand_still(query, params)?;
         match rows {
             Some(rows) => Ok(QueryRows::new(rows.into_iter().map(Ok))),
-            None => self.rows_with(query, view, context),
+            None => self.rows_with(query, snapshot, context),
         }
     }
 
@@ -71,19 +71,19 @@ impl Session {
             self.transaction().lock(LockKey::Table(relation), LockMode::Shared, &patience)?;
         }
         loop {
-            let view = self.transaction().statement_snapshot()?;
-            let mut attempt = LockAttempt { view: &view, locked: Vec::new(), taken: None };
+            let snapshot = self.transaction().statement_snapshot()?;
+            let mut attempt = LockAttempt { snapshot: &snapshot, locked: Vec::new(), taken: None };
             let found = self.attempt(query, params, &mut attempt)?;
             let LockAttempt { locked, taken, .. } = attempt;
             if let Some((name, mode)) = taken {
-                drop((view, found));
+                drop((snapshot, found));
                 self.transaction().lock(name, mode, &patience)?;
                 continue;
             }
             let transaction = self.transaction();
-            if !changed_since(transaction, &view, &locked)? {
+            if !changed_since(transaction, &snapshot, &locked)? {
                 let (context, rows) = found;
-                return Ok(Settled { view, context, rows });
+                return Ok(Settled { snapshot, context, rows });
             }
             if transaction.modes.isolation.is_of_one_snapshot() {
                 return Err(SqlError::new("40001", "could not serialize access due to concurrent update")
@@ -99,7 +99,7 @@ impl Session {
         params: &Arc<[Datum]>,
         attempt: &mut LockAttempt<'_>,
     ) -> Result<(EvalContext, Option<Vec<Vec<Datum>>>), SqlError> {
-        let mut context = self.eval_context(params.clone(), attempt.view.catalog());
+        let mut context = self.eval_context(params.clone(), attempt.snapshot.catalog());
         for LockingQuery { number, query, groups } in &query.locking {
             // EXPLAIN ANALYZE counts the operators of the query around it.
             let profile = self.statement.profile.take();
@@ -126,17 +126,17 @@ impl Session {
         context: &EvalContext,
         attempt: &mut LockAttempt<'_>,
     ) -> Result<Vec<Vec<Datum>>, SqlError> {
-        let rows = self.rows_with(&Arc::new(with_keys(query, None)), attempt.view.clone(), context.clone())?;
+        let rows = self.rows_with(&Arc::new(with_keys(query, None)), attempt.snapshot.clone(), context.clone())?;
         let transaction = self.transaction();
         let mut kept = Vec::new();
-        let mut group: Option<Group> = None;
+        let mut group: Option<LateralGroup> = None;
         for row in rows {
             let (mut row, keys) = parted(row?, query);
             let bounds = row.split_off(groups.outputs + groups.drivers);
             let drivers = &row[groups.outputs..];
             let group = match &mut group {
                 Some(known) if known.drivers == drivers => known,
-                _ => group.insert(Group::begun(drivers, &bounds, groups, context)?),
+                _ => group.insert(LateralGroup::begun(drivers, &bounds, groups, context)?),
             };
             if group.is_full() {
                 continue;
@@ -174,7 +174,7 @@ impl Session {
         let mut page = wanted;
         loop {
             let asked = Arc::new(with_keys(query, page));
-            let rows = self.rows_with(&asked, attempt.view.clone(), context.clone())?;
+            let rows = self.rows_with(&asked, attempt.snapshot.clone(), context.clone())?;
             let (mut kept, mut seen) = (Vec::new(), 0);
             let transaction = self.transaction();
             for row in rows {
@@ -203,7 +203,7 @@ impl Session {
 }
 
 /// The group at hand of a LATERAL subquery's rows.
-struct Group {
+struct LateralGroup {
     /// For whom its rows are.
     drivers: Vec<Datum>,
     skip: usize,
@@ -212,19 +212,19 @@ struct Group {
     held: usize,
 }
 
-impl Group {
+impl LateralGroup {
     fn begun(
         drivers: &[Datum],
         bounds: &[Datum],
         groups: &LockGroups,
         context: &EvalContext,
-    ) -> Result<Group, SqlError> {
+    ) -> Result<LateralGroup, SqlError> {
         let bound = |place: usize| ScalarExpr::Literal(bounds[place].clone(), ColumnType::nullable(ScalarType::Int8));
         let (limit, offset) = (groups.limit.then(|| bound(0)), groups.offset.then(|| bound(usize::from(groups.limit))));
         let skip = top_k::offset(offset.as_ref(), context)?;
         let limit = top_k::limit(limit.as_ref(), context)?;
         let wanted = limit.map(|limit| if limit == 0 { 0 } else { limit.saturating_add(skip) });
-        Ok(Group { drivers: drivers.to_vec(), skip, wanted, held: 0 })
+        Ok(LateralGroup { drivers: drivers.to_vec(), skip, wanted, held: 0 })
     }
 
     fn is_full(&self) -> bool {
@@ -306,16 +306,16 @@ fn lock_keys(
 /// Whether one of these rows is no longer what the view showed.
 fn changed_since(
     transaction: &mut Transaction,
-    view: &LayeredSnapshot,
+    snapshot: &LayeredSnapshot,
     rows: &[(RelationId, RowKey)],
 ) -> Result<bool, SqlError> {
     let latest = transaction.latest_snapshot();
-    if latest.time() == view.time() {
+    if latest.time() == snapshot.time() {
         return Ok(false);
     }
     for (relation, row_key) in rows {
-        let table = view.shape(*relation)?.table();
-        if view.get(table, row_key)? != latest.get(table, row_key)? {
+        let table = snapshot.shape(*relation)?.table();
+        if snapshot.get(table, row_key)? != latest.get(table, row_key)? {
             return Ok(true);
         }
     }

@@ -60,9 +60,9 @@ impl Session {
         }
         let Some(entry) = entry else { return Ok(Some(NoView::Seldom { runs: 0 })) };
         let Some(made) = entry.view() else { return Ok(Some(entry.why_none())) };
-        let view = self.snapshot()?;
-        let unread = NoView::of(view.views(), made);
-        Ok(unread.or_else(|| view.views().order(id).is_none().then_some(NoView::NotThere)))
+        let snapshot = self.snapshot()?;
+        let unread = NoView::of(snapshot.views(), made);
+        Ok(unread.or_else(|| snapshot.views().order(id).is_none().then_some(NoView::NotThere)))
     }
 }
 

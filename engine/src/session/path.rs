@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Path {
+pub enum StatementPath {
     /// Rows were found by their keys.
     Lookup,
     /// Rows were computed from tables, or from views among others.
@@ -31,40 +31,47 @@ pub enum Path {
     Other,
 }
 
-impl Path {
+impl StatementPath {
     /// The way that a plan goes, if no view of its own answers it.
-    pub(super) fn of(cached: &CachedPlan) -> Path {
+    pub(super) fn of(cached: &CachedPlan) -> StatementPath {
         match &cached.planned {
-            Planned::Query(query) if is_lookup(&query.plan) => Path::Lookup,
-            Planned::Query(query) if !cached.views.list.is_empty() && reads_rows(&query.plan) => Path::MaterializedView,
-            Planned::Query(_) | Planned::Cursor(..) => Path::OneShot,
-            Planned::Write(_) | Planned::With(_) | Planned::CreateTableAs(..) => Path::Write,
-            Planned::CopyIn(..) | Planned::CopyOut(..) => Path::Copy,
-            Planned::Gdpr(GdprRequest::ExplainForget, ..) => Path::Other,
-            Planned::Gdpr(..) => Path::SubjectRequest,
-            Planned::Subscribe(_) | Planned::SubscribeCursor(..) | Planned::Explain(_) | Planned::Other => Path::Other,
+            Planned::Query(query) if is_lookup(&query.plan) => StatementPath::Lookup,
+            Planned::Query(query) if !cached.views.list.is_empty() && reads_rows(&query.plan) => {
+                StatementPath::MaterializedView
+            }
+            Planned::Query(_) | Planned::Cursor(..) => StatementPath::OneShot,
+            Planned::Write(_) | Planned::With(_) | Planned::CreateTableAs(..) => StatementPath::Write,
+            Planned::CopyIn(..) | Planned::CopyOut(..) => StatementPath::Copy,
+            Planned::Gdpr(GdprRequest::ExplainForget, ..) => StatementPath::Other,
+            Planned::Gdpr(..) => StatementPath::SubjectRequest,
+            Planned::Subscribe(_) | Planned::SubscribeCursor(..) | Planned::Explain(_) | Planned::Other => {
+                StatementPath::Other
+            }
         }
     }
 
     /// Whether nothing can have been written on it.
     pub fn only_reads(self) -> bool {
         match self {
-            Path::Lookup | Path::OneShot | Path::MaterializedView | Path::AutomaticView => true,
-            Path::Write | Path::Copy | Path::SubjectRequest | Path::Other => false,
+            StatementPath::Lookup
+            | StatementPath::OneShot
+            | StatementPath::MaterializedView
+            | StatementPath::AutomaticView => true,
+            StatementPath::Write | StatementPath::Copy | StatementPath::SubjectRequest | StatementPath::Other => false,
         }
     }
 
     /// As it stands in the log.
     pub fn name(self) -> &'static str {
         match self {
-            Path::Lookup => "lookup",
-            Path::OneShot => "one-shot",
-            Path::MaterializedView => "maintained view",
-            Path::AutomaticView => "automatic view",
-            Path::Write => "write",
-            Path::Copy => "copy",
-            Path::SubjectRequest => "traversal",
-            Path::Other => "other",
+            StatementPath::Lookup => "lookup",
+            StatementPath::OneShot => "one-shot",
+            StatementPath::MaterializedView => "maintained view",
+            StatementPath::AutomaticView => "automatic view",
+            StatementPath::Write => "write",
+            StatementPath::Copy => "copy",
+            StatementPath::SubjectRequest => "traversal",
+            StatementPath::Other => "other",
         }
     }
 }
@@ -94,7 +101,7 @@ impl Session {
     }
 
     /// The way that the last statement went.
-    pub fn path(&self) -> Path {
+    pub fn path(&self) -> StatementPath {
         self.statement.log.path
     }
 

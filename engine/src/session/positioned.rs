@@ -60,12 +60,12 @@ impl Session {
         transaction.lock(LockKey::Row(relation, key.clone()), LockMode::NoKeyUpdate, &patience)?;
         let seen = transaction.statement_snapshot()?;
         // In READ COMMITTED a row that was waited for is what it is now.
-        let view = match transaction.modes.isolation.is_of_one_snapshot() {
+        let snapshot = match transaction.modes.isolation.is_of_one_snapshot() {
             true => seen,
             false => transaction.latest_snapshot(),
         };
-        let shape = view.shape(relation)?.clone();
-        let Some(row) = view.get(shape.table(), &key)? else { return Ok(None) };
+        let shape = snapshot.shape(relation)?.clone();
+        let Some(row) = snapshot.get(shape.table(), &key)? else { return Ok(None) };
         let mut row = shape.unpack(&row);
         row.push(Datum::Bytea(key.bytes().into()));
         Ok(Some(row))

@@ -5,7 +5,7 @@ use crate::session::Session;
 use crate::session::copy;
 use crate::session::copy::{CopyFormat, CopyIn};
 use crate::session::cursor::{Cursor, Declared, RowsOf};
-use crate::session::path::Path;
+use crate::session::path::StatementPath;
 use crate::session::plan::{CachedPlan, MadeFor, Prepared};
 use crate::session::result_columns::{ResultColumns, differ, result_changed, result_columns, returning};
 use crate::system::Catalogs;
@@ -56,7 +56,7 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
-        self.statement.log.path = Path::Other;
+        self.statement.log.path = StatementPath::Other;
         let cached = self.current_plan(prepared)?;
         self.permitted(&cached)?;
         let cached = self.readable_plan(prepared, cached)?;
@@ -67,7 +67,7 @@ impl Session {
             self.permitted(&cached)?;
         }
         if self.statement.log.min_duration.is_some() {
-            self.statement.log.path = Path::of(&cached);
+            self.statement.log.path = StatementPath::of(&cached);
         }
         self.run_permitted(prepared, &cached, params, in_script)
     }
@@ -88,7 +88,7 @@ impl Session {
                 }
                 let rows = match self.rows_by_view(prepared, cached, query, &params)? {
                     Some(rows) => {
-                        self.statement.log.path = Path::AutomaticView;
+                        self.statement.log.path = StatementPath::AutomaticView;
                         rows
                     }
                     None => {
@@ -196,10 +196,10 @@ impl Session {
                     }
                 };
                 let shared = base.schema.clone();
-                let view = LayeredSnapshot::new(self.database.store.clone(), base).held(hold).keeping();
+                let snapshot = LayeredSnapshot::new(self.database.store.clone(), base).held(hold).keeping();
                 Ok(match self.temporary().in_use() {
-                    true => self.temporary().under(view, &self.temporary().schema(&shared, None)),
-                    false => view,
+                    true => self.temporary().under(snapshot, &self.temporary().schema(&shared, None)),
+                    false => snapshot,
                 })
             }
         }
@@ -212,36 +212,36 @@ impl Session {
         if query.locks_rows() {
             return self.locked_rows(query, &params);
         }
-        let view = self.snapshot()?;
-        self.rows_over(query, view, params)
+        let snapshot = self.snapshot()?;
+        self.rows_over(query, snapshot, params)
     }
 
     pub(super) fn rows_over(
         &self,
         query: &Arc<Query>,
-        view: LayeredSnapshot,
+        snapshot: LayeredSnapshot,
         params: Arc<[Datum]>,
     ) -> Result<QueryRows, SqlError> {
-        let context = self.context_over(params, &view);
-        self.rows_with(query, view, context)
+        let context = self.context_over(params, &snapshot);
+        self.rows_with(query, snapshot, context)
     }
 
     /// As `rows_over`, with what expressions are evaluated with.
     pub(super) fn rows_with(
         &self,
         query: &Arc<Query>,
-        view: LayeredSnapshot,
+        snapshot: LayeredSnapshot,
         context: EvalContext,
     ) -> Result<QueryRows, SqlError> {
-        let view = self.readable(view);
-        let limits = self.limits(view.time());
-        let system = Arc::new(Catalogs::new(&self.database, view.catalog(), &context));
-        query::run_with_system(query.clone(), view, context, limits, system, self.statement.profile.clone())
+        let snapshot = self.readable(snapshot);
+        let limits = self.limits(snapshot.time());
+        let system = Arc::new(Catalogs::new(&self.database, snapshot.catalog(), &context));
+        query::run_with_system(query.clone(), snapshot, context, limits, system, self.statement.profile.clone())
     }
 
     /// A snapshot with the orders in memory that the session may read.
-    pub(super) fn readable(&self, view: LayeredSnapshot) -> Arc<LayeredSnapshot> {
-        Arc::new(if self.auto_views() { view } else { view.without_orders() })
+    pub(super) fn readable(&self, snapshot: LayeredSnapshot) -> Arc<LayeredSnapshot> {
+        Arc::new(if self.auto_views() { snapshot } else { snapshot.without_orders() })
     }
 
     fn write(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Response, SqlError> {

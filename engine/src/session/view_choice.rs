@@ -50,7 +50,7 @@ pub(super) struct OwnView {
     /// Its rows.
     pub state: Arc<ViewState>,
     /// The snapshot that they are of.
-    pub view: LayeredSnapshot,
+    pub snapshot: LayeredSnapshot,
 }
 
 impl Session {
@@ -62,17 +62,17 @@ impl Session {
         let known = cached.views.with_below.get().cloned();
         let below = known.unwrap_or_else(|| maintained(&self.catalog(), &cached.views.list));
         self.await_views(&below)?;
-        let view = self.snapshot()?;
+        let snapshot = self.snapshot()?;
         let now = self.transaction_moment();
-        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready_at(*id, now).is_some());
-        if !view.has_changes() && cached.views.with_below.get().is_some_and(all_ready) {
+        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| snapshot.views().ready_at(*id, now).is_some());
+        if !snapshot.has_changes() && cached.views.with_below.get().is_some_and(all_ready) {
             return Ok(None);
         }
-        let catalog = view.schema().catalog();
+        let catalog = snapshot.schema().catalog();
         if catalog.version == cached.made_for.version {
             cached.views.with_below.get_or_init(|| maintained(catalog, &cached.views.list));
         }
-        Ok(unreadable((&view, now), &cached.views.list).or_else(|| changed(&view, &cached.views.list)))
+        Ok(unreadable((&snapshot, now), &cached.views.list).or_else(|| changed(&snapshot, &cached.views.list)))
     }
 
     /// The plan, or the one that computes the views which cannot be read now.
@@ -130,8 +130,8 @@ impl Session {
 
     /// The rows of a query from its own view, or why they have to be computed.
     pub(super) fn rows_of(&self, own: &OwnView, params: &Arc<[Datum]>) -> Result<Result<QueryRows, NoView>, SqlError> {
-        let context = self.eval_context(params.clone(), own.view.catalog());
-        let watch = Watch::new(self.limits(own.view.time()));
+        let context = self.eval_context(params.clone(), own.snapshot.catalog());
+        let watch = Watch::new(self.limits(own.snapshot.time()));
         watch.check()?;
         if let Some(held) = own.lifted.ranks_held()
             && let asked = greatest_rank(&own.lifted, &context)?
@@ -145,10 +145,10 @@ impl Session {
             let rows_min = own.state.rows_min().unwrap_or(0);
             return Ok(Err(NoView::TooFewRows { rows_min, shown: rows_shown(&own.lifted, &context) }));
         }
-        let rows = read::rows(&own.lifted, keys, (&own.state, &own.view), &context, watch)?;
+        let rows = read::rows(&own.lifted, keys, (&own.state, &own.snapshot), &context, watch)?;
         match (&own.lifted.absent, rows) {
             (_, Some(rows)) => Ok(Ok(rows)),
-            (Absent::Known(query), None) => Ok(Ok(self.rows_over(query, own.view.clone(), params.clone())?)),
+            (Absent::Known(query), None) => Ok(Ok(self.rows_over(query, own.snapshot.clone(), params.clone())?)),
             (Absent::Empty | Absent::Computed, None) => Ok(Err(NoView::NoRows)),
         }
     }
@@ -178,12 +178,12 @@ impl Session {
             Automatic::Never(reason) => return Ok(Err(NoView::Never(reason.clone()))),
         };
         let lifted = &shape.planned.lifted;
-        let view = self.snapshot()?;
+        let snapshot = self.snapshot()?;
         let database = self.database.clone();
         let wanted = match asking {
             Asking::ToRead(params) => {
                 let entry = shape.entry.get_or_init(|| database.views.automatic.entry(&shape.planned, &prepared.text));
-                let rows = || rows_shown(lifted, &self.eval_context(params.clone(), view.catalog()));
+                let rows = || rows_shown(lifted, &self.eval_context(params.clone(), snapshot.catalog()));
                 let wanted = database.views.automatic.executed(entry, rows, &|request| database.ask_views(request));
                 // Told to nobody: the words are found again when they are asked for.
                 wanted.ok_or(NoView::NotThere)
@@ -198,26 +198,27 @@ impl Session {
             Err(why) => return Ok(Err(why)),
         };
         let now = self.transaction_moment();
-        let view = match view.views().is_overdue(id) || view.views().are_before(&[id], now) {
+        let snapshot = match snapshot.views().is_overdue(id) || snapshot.views().are_before(&[id], now) {
             true => {
                 self.await_views(&[id])?;
                 self.snapshot()?
             }
-            false => view,
+            false => snapshot,
         };
-        let state = match view.views().ready_at(id, now) {
+        let state = match snapshot.views().ready_at(id, now) {
             Some(state) => state.clone(),
-            None => return Ok(Err(NoView::of(view.views(), id).unwrap_or(NoView::OtherMoment))),
+            None => return Ok(Err(NoView::of(snapshot.views(), id).unwrap_or(NoView::OtherMoment))),
         };
-        let catalog = view.schema().catalog();
+        let catalog = snapshot.schema().catalog();
         let below = || shape.below.get_or_init(|| maintained(catalog, &lifted.reads));
-        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready_at(*id, now).is_some());
-        let surely = !view.has_changes() && catalog.version == cached.made_for.version && all_ready(below());
-        if !surely && let Some(why) = changed(&view, &lifted.reads).or_else(|| unreadable((&view, now), &lifted.reads))
+        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| snapshot.views().ready_at(*id, now).is_some());
+        let surely = !snapshot.has_changes() && catalog.version == cached.made_for.version && all_ready(below());
+        if !surely
+            && let Some(why) = changed(&snapshot, &lifted.reads).or_else(|| unreadable((&snapshot, now), &lifted.reads))
         {
             return Ok(Err(why));
         }
-        Ok(Ok(OwnView { id, lifted: lifted.clone(), state, view }))
+        Ok(Ok(OwnView { id, lifted: lifted.clone(), state, snapshot }))
     }
 
     /// The shape that holds the ranks that are asked for: the least one, or one that has a view already.
@@ -328,12 +329,12 @@ impl Session {
 /// Why one of the maintained views among these relations, or of those that they are made of, cannot be read: a row
 /// that fails in one is missing in those above it. `now` is the reader's.
 fn unreadable<'r>(
-    (view, now): (&LayeredSnapshot, i64),
+    (snapshot, now): (&LayeredSnapshot, i64),
     relations: impl IntoIterator<Item = &'r RelationId>,
 ) -> Option<NoView> {
-    let below = maintained(view.schema().catalog(), relations);
-    let id = below.into_iter().find(|id| view.views().ready_at(*id, now).is_none())?;
-    Some(NoView::Below(id, Box::new(NoView::of(view.views(), id).unwrap_or(NoView::OtherMoment))))
+    let below = maintained(snapshot.schema().catalog(), relations);
+    let id = below.into_iter().find(|id| snapshot.views().ready_at(*id, now).is_none())?;
+    Some(NoView::Below(id, Box::new(NoView::of(snapshot.views(), id).unwrap_or(NoView::OtherMoment))))
 }
 
 /// The maintained views among relations and those that they are made of.
@@ -343,10 +344,10 @@ fn maintained<'r>(catalog: &Catalog, relations: impl IntoIterator<Item = &'r Rel
 }
 
 /// That the transaction has changed a table that one of these relations is or reads, if it has.
-fn changed<'r>(view: &LayeredSnapshot, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
-    if !view.has_changes() {
+fn changed<'r>(snapshot: &LayeredSnapshot, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
+    if !snapshot.has_changes() {
         return None;
     }
-    let below = with_tables_below(view.schema().catalog(), relations.into_iter().copied());
-    below.into_iter().find(|relation| view.changes(*relation)).map(NoView::Changed)
+    let below = with_tables_below(snapshot.schema().catalog(), relations.into_iter().copied());
+    below.into_iter().find(|relation| snapshot.changes(*relation)).map(NoView::Changed)
 }

@@ -147,7 +147,7 @@ impl QueryRows {
 
     /// From rows of datums.
     pub fn new(rows: impl Iterator<Item = Result<Vec<Datum>, SqlError>> + Send + 'static) -> Self {
-        QueryRows::of(Listed { rows, row: Vec::new() })
+        QueryRows::of(ListedRows { rows, row: Vec::new() })
     }
 
     /// From rows that are there, as of a state that is held until they are given.
@@ -193,12 +193,12 @@ impl Iterator for QueryRows {
 }
 
 /// Rows of datums.
-struct Listed<I> {
+struct ListedRows<I> {
     rows: I,
     row: Vec<Datum>,
 }
 
-impl<I: Iterator<Item = Result<Vec<Datum>, SqlError>> + Send> Answer for Listed<I> {
+impl<I: Iterator<Item = Result<Vec<Datum>, SqlError>> + Send> Answer for ListedRows<I> {
     fn advance(&mut self) -> Result<bool, SqlError> {
         let Some(row) = self.rows.next() else { return Ok(false) };
         self.row = row?;

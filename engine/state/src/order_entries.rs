@@ -19,12 +19,17 @@ const ROW_KEY_BYTES: usize = 16;
 const LONG: u8 = u8::MAX;
 
 /// A row's entries: one by its value, or in an inverted index one by each thing that its values are made of.
-pub fn entries(shape: &TableShape, (index, columns): (&Index, usize), row: &Row, row_key: &RowKey) -> Vec<Vec<u8>> {
-    let values = match index.is_inverted() {
-        true => shape.inverted_values(index, row),
-        false => vec![shape.order_value(index, columns, row)],
+pub fn entries(
+    shape: &TableShape,
+    (index, columns): (&Index, usize),
+    row: &Row,
+    row_key: &RowKey,
+) -> impl Iterator<Item = Vec<u8>> {
+    let (one, several) = match index.is_inverted() {
+        true => (None, shape.inverted_values(index, row)),
+        false => (Some(shape.order_value(index, columns, row)), Vec::new()),
     };
-    values.into_iter().map(|value| entry(shape, value, row_key)).collect()
+    one.into_iter().chain(several).map(|value| entry(shape, value, row_key))
 }
 
 /// Of a value with the primary key behind it, if the table has one, which begins there.

@@ -18,10 +18,10 @@ const OWNERS_MAX: usize = 64;
 #[derive(Default)]
 pub struct ObservedOwners {
     // One thread reads for a statement.
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<SeenTable>>,
 }
 
-struct Seen {
+struct SeenTable {
     relation: RelationId,
     row_key: RowKey,
     owner: MicroDbId,
@@ -33,7 +33,7 @@ impl ObservedOwners {
     pub fn note(&self, relation: RelationId, row_key: &RowKey, owner: MicroDbId, at: CommitTime) {
         let mut seen = self.seen.lock();
         if seen.len() < OWNERS_MAX {
-            seen.push(Seen { relation, row_key: row_key.clone(), owner, at });
+            seen.push(SeenTable { relation, row_key: row_key.clone(), owner, at });
         }
     }
 }
@@ -80,7 +80,7 @@ impl KeptParents {
 /// See the module.
 #[derive(Default)]
 pub struct OwnershipHints {
-    owners: Vec<Seen>,
+    owners: Vec<SeenTable>,
     parents: KeptParents,
 }
 

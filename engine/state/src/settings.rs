@@ -7,8 +7,8 @@
 //! Here is one small map of what was set, and how transactions and savepoints take it back. Values are checked when they are set
 //! and take effect where they are read. Never knows what a setting does.
 
-mod known;
 pub mod server;
+mod table;
 mod text;
 mod unit;
 mod value;
@@ -17,7 +17,6 @@ pub use text::is_utf8;
 pub use value::boolean;
 
 use crate::SqlError;
-use known::{KnownSetting, ListKind, SettingKind, Supported};
 use planner::parse::utility::SetValue;
 use planner::scalar::{ListedSetting, quote_identifier};
 use server::{ServerSettings, is_shared};
@@ -25,6 +24,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
+use table::{KnownSetting, ListKind, SettingKind, Supported};
 
 /// What PostgreSQL tells a client at its start and at every change.
 const REPORTED: &[&str] = &[
@@ -130,7 +130,7 @@ impl Settings {
         let value = self.current.get(&*name).map(String::as_str).or_else(|| self.started(&name));
         value
             .or_else(|| self.given(&name))
-            .or_else(|| known::find(&name).map(|known| known.default))
+            .or_else(|| table::find(&name).map(|known| known.default))
             .or_else(|| self.named.get(&*name).map(|_| ""))
     }
 
@@ -152,7 +152,7 @@ impl Settings {
 
     /// The name as PostgreSQL spells it and the value as SHOW writes it. 42704 for an unknown setting.
     pub fn show(&self, name: &str) -> Result<(String, String), SqlError> {
-        let known = known::find(&lower(name));
+        let known = table::find(&lower(name));
         if let Some(known) = known {
             return Ok((known.shown.to_string(), value::shown(known, &self.kept(known))));
         }
@@ -170,7 +170,7 @@ impl Settings {
 
     /// SHOW ALL: every setting and what it is, by name.
     pub fn all(&self) -> Vec<[String; 3]> {
-        let shown = known::all().into_iter().filter(|known| !known.is_hidden);
+        let shown = table::all().into_iter().filter(|known| !known.is_hidden);
         shown
             .map(|known| {
                 let value = value::shown(known, &self.kept(known));
@@ -181,7 +181,7 @@ impl Settings {
 
     /// The rows of `pg_settings`, by name.
     pub fn listed(&self) -> Vec<ListedSetting> {
-        known::all().into_iter().filter(|known| !known.is_hidden).map(|known| self.listing(known)).collect()
+        table::all().into_iter().filter(|known| !known.is_hidden).map(|known| self.listing(known)).collect()
     }
 
     fn listing(&self, known: &'static KnownSetting) -> ListedSetting {
@@ -234,7 +234,7 @@ impl Settings {
         for (name, value) in given {
             let kept = settings.checked_by_name(name, value)?;
             let name = lower(name).into_owned();
-            if known::find(&name).is_none_or(|known| known.is_hidden) {
+            if table::find(&name).is_none_or(|known| known.is_hidden) {
                 return Err(unrecognized(&name));
             }
             match kept.parse::<usize>() {
@@ -289,7 +289,7 @@ impl Settings {
 
     /// The values of a SET as one string: lists are put together, others have one. 22023 for several.
     pub fn value_of(&self, name: &str, values: &[SetValue]) -> Result<String, SqlError> {
-        let list = match known::find(&lower(name)) {
+        let list = match table::find(&lower(name)) {
             Some(KnownSetting { kind: SettingKind::Text(kind), .. }) => kind.list(),
             Some(_) | None => None,
         };
@@ -323,7 +323,7 @@ impl Settings {
             shared.set(bytes);
             return Ok(());
         }
-        if known::find(&lower(name)).is_some_and(|known| known.context.is_of_start()) {
+        if table::find(&lower(name)).is_some_and(|known| known.context.is_of_start()) {
             return Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be set after connection start")));
         }
         let value = match value {
@@ -336,7 +336,7 @@ impl Settings {
             }
         };
         let name = lower(name).into_owned();
-        if known::find(&name).is_none() {
+        if table::find(&name).is_none() {
             self.named.insert(name.clone());
         }
         self.keep_for_savepoints();
@@ -383,7 +383,7 @@ impl Settings {
     pub fn reset_all(&mut self) {
         self.keep_for_savepoints();
         self.version += 1;
-        let is_kept = |name: &str| known::find(name).is_some_and(|known| known.is_hidden);
+        let is_kept = |name: &str| table::find(name).is_some_and(|known| known.is_hidden);
         let (kept, current) = std::mem::take(&mut self.current).into_iter().partition(|(name, _)| is_kept(name));
         self.current = kept;
         for (name, value) in BTreeMap::<String, String>::into_iter(current) {
@@ -483,7 +483,7 @@ const OWN_PREFIX: &str = "dogwood.";
 /// no name of a setting.
 fn find(name: &str) -> Result<Option<&'static KnownSetting>, SqlError> {
     let lower = lower(name);
-    match known::find(&lower) {
+    match table::find(&lower) {
         Some(known) => Ok(Some(known)),
         None if !lower.contains('.') || lower.starts_with(OWN_PREFIX) => Err(unrecognized(name)),
         None if name.split('.').all(is_simple_identifier) => Ok(None),
@@ -508,12 +508,12 @@ fn refuse_fixed(known: &KnownSetting, name: &str) -> Result<(), SqlError> {
 
 /// Whether there is a setting of that name, in lower case.
 pub fn is_known(lower: &str) -> bool {
-    known::find(lower).is_some()
+    table::find(lower).is_some()
 }
 
 /// As PostgreSQL spells a setting's name, where it is known.
 pub fn spelled(name: &str) -> &str {
-    known::find(&lower(name)).map_or(name, |known| known.shown)
+    table::find(&lower(name)).map_or(name, |known| known.shown)
 }
 
 #[cfg(test)]

@@ -36,11 +36,11 @@ struct Contents {
     tainted: Arc<BTreeSet<RelationId>>,
     /// Names of tables that an erasure has emptied, of which the client was not told yet.
     emptied: BTreeSet<String>,
-    seen: Option<Seen>,
+    seen: Option<SchemaOfTwo>,
 }
 
 /// The schema that was made of two parts last.
-struct Seen {
+struct SchemaOfTwo {
     shared: Arc<Schema>,
     objects: Arc<TemporaryObjects>,
     schema: Arc<Schema>,
@@ -120,7 +120,7 @@ impl TemporarySpace {
         let version = (number << SHARED_VERSION_BITS) | shared.catalog().version;
         let schema =
             Arc::new(shared.under(Arc::new(objects.over(shared.catalog(), (&self.name, self.database), version))));
-        contents.seen = Some(Seen { shared: shared.clone(), objects, schema: schema.clone() });
+        contents.seen = Some(SchemaOfTwo { shared: shared.clone(), objects, schema: schema.clone() });
         schema
     }
 

@@ -16,7 +16,7 @@ use std::time::Instant;
 /// that it changes, and pointers to the others.
 #[derive(Clone, Default)]
 pub struct Views {
-    parts: Arc<BTreeMap<u32, Arc<Part>>>,
+    parts: Arc<BTreeMap<u32, Arc<StatesById>>>,
     /// Which of them is the ordered index for an index.
     orders: Arc<BTreeMap<OrderId, RelationId>>,
     /// Those that commits have still to go through, and until when their readers bear with it; most often none.
@@ -32,7 +32,7 @@ pub struct OrderId {
     pub columns: usize,
 }
 
-type Part = BTreeMap<RelationId, Arc<ViewState>>;
+type StatesById = BTreeMap<RelationId, Arc<ViewState>>;
 
 const PART_IDS: u32 = 32;
 

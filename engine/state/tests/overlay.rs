@@ -244,12 +244,12 @@ impl Case {
     }
 
     fn below(&self) -> LayeredSnapshot {
-        self.leaves.view().under(Arc::new(self.group.clone()))
+        self.leaves.snapshot().under(Arc::new(self.group.clone()))
     }
 
     /// How many rows were read.
     fn compare(&mut self, at: &str) -> usize {
-        let view = self.below().under(Arc::new(self.own.clone()));
+        let snapshot = self.below().under(Arc::new(self.own.clone()));
         let mut read = 0;
         for table in 0..2 {
             let shape = self.shape(table);
@@ -257,39 +257,39 @@ impl Case {
             let name = format!("{at}: {}", shape.table().name);
             for key in 0..KEYS as i32 {
                 let row_key = self.leaves.key(&shape, key);
-                let found = view.get(shape.table(), &row_key).expect("reads");
+                let found = snapshot.get(shape.table(), &row_key).expect("reads");
                 assert_eq!(
                     found.as_ref().map(|row| numbers(&shape, row)).as_ref(),
                     rows.get(&key),
                     "{name}: get {key}"
                 );
                 assert_eq!(
-                    view.exists(&shape, &row_key).expect("reads"),
+                    snapshot.exists(&shape, &row_key).expect("reads"),
                     rows.contains_key(&key),
                     "{name}: exists {key}"
                 );
             }
             let all: Vec<Numbers> = rows.values().cloned().collect();
             assert_eq!(
-                sorted(&shape, view.scan(shape.table()).expect("reads").map(|row| row.expect("reads"))),
+                sorted(&shape, snapshot.scan(shape.table()).expect("reads").map(|row| row.expect("reads"))),
                 all,
                 "{name}: scan"
             );
             for index in shape.table().indexes.iter().filter(|index| shape.table().primary_key != Some(index.id)) {
-                read += compare_index(&view, &shape, index, &all, &name);
+                read += compare_index(&snapshot, &shape, index, &all, &name);
             }
             if shape.key_form == KeyForm::Ordered {
                 for _ in 0..6 {
-                    read += compare_range(&view, &shape, &all, &mut self.random, &name);
+                    read += compare_range(&snapshot, &shape, &all, &mut self.random, &name);
                 }
             }
         }
         for key in 0..KEYS as i32 {
             let row_key = self.leaves.key(&self.people, key);
-            let subject = view.subject(self.people.id(), &row_key).expect("reads");
+            let subject = snapshot.subject(self.people.id(), &row_key).expect("reads");
             assert_eq!(subject, self.now.subjects.get(&key).copied(), "{at}: subject {key}");
             let note = self.leaves.key(&self.tables[1], key);
-            let owners = view.owners(self.tables[1].table(), &note).expect("reads");
+            let owners = snapshot.owners(self.tables[1].table(), &note).expect("reads");
             assert_eq!(owners, self.now.owners.get(&key).cloned().unwrap_or_default(), "{at}: owners {key}");
         }
         read
@@ -313,7 +313,7 @@ fn sorted(shape: &TableShape, rows: impl IntoIterator<Item = (RowKey, Row)>) -> 
 }
 
 /// Every value of an index, by all ways that ask for values.
-fn compare_index(view: &LayeredSnapshot, shape: &TableShape, index: &Index, all: &[Numbers], at: &str) -> usize {
+fn compare_index(snapshot: &LayeredSnapshot, shape: &TableShape, index: &Index, all: &[Numbers], at: &str) -> usize {
     let mut read = 0;
     for number in 0..VALUES.pow(index.columns.len() as u32) {
         let values: Vec<i32> =
@@ -323,17 +323,17 @@ fn compare_index(view: &LayeredSnapshot, shape: &TableShape, index: &Index, all:
         let expected: Vec<Numbers> = all.iter().filter(matches).cloned().collect();
         let asked: Vec<Datum> = values.iter().map(|value| Datum::Int4(*value)).collect();
         let (at, bytes) = (format!("{at}: {} = {values:?}", index.name), key::encode_all(&asked));
-        let found = view.index(shape.table(), index, &asked).expect("reads");
+        let found = snapshot.index(shape.table(), index, &asked).expect("reads");
         let mut keys: Vec<RowKey> = found.iter().map(|(row_key, _)| row_key.clone()).collect();
         assert_eq!(sorted(shape, found), expected, "{at}");
-        let mut by_value = view.keys_by_value(shape, index.id, &bytes).expect("reads");
+        let mut by_value = snapshot.keys_by_value(shape, index.id, &bytes).expect("reads");
         keys.sort();
         by_value.sort();
         assert_eq!(by_value, keys, "{at}: keys");
-        assert_eq!(view.index_any(shape.table(), index, &asked).expect("reads"), !expected.is_empty(), "{at}: any");
-        let located = view.located_by_value(shape, index.id, &bytes).expect("reads");
+        assert_eq!(snapshot.index_any(shape.table(), index, &asked).expect("reads"), !expected.is_empty(), "{at}: any");
+        let located = snapshot.located_by_value(shape, index.id, &bytes).expect("reads");
         let located =
-            located.iter().map(|of| (of.0.clone(), view.get_located(shape, of).expect("reads").expect("is there")));
+            located.iter().map(|of| (of.0.clone(), snapshot.get_located(shape, of).expect("reads").expect("is there")));
         assert_eq!(sorted(shape, located), expected, "{at}: located");
         read += expected.len();
     }
@@ -341,7 +341,13 @@ fn compare_index(view: &LayeredSnapshot, shape: &TableShape, index: &Index, all:
 }
 
 /// Some range, of the primary key or of an index.
-fn compare_range(view: &LayeredSnapshot, shape: &TableShape, all: &[Numbers], random: &mut Random, at: &str) -> usize {
+fn compare_range(
+    snapshot: &LayeredSnapshot,
+    shape: &TableShape,
+    all: &[Numbers],
+    random: &mut Random,
+    at: &str,
+) -> usize {
     let indexes: Vec<&Index> = shape.table().indexes.iter().collect();
     let index = *random.pick(&indexes);
     let values = if index.columns[0] == 0 { KEYS } else { VALUES };
@@ -375,7 +381,7 @@ fn compare_range(view: &LayeredSnapshot, shape: &TableShape, all: &[Numbers], ra
         ..KeyRange::default()
     };
     let of = (shape.table().primary_key != Some(index.id)).then_some(index);
-    let found = view.range(shape.table(), of, &range).expect("reads").expect("keys stand in order");
+    let found = snapshot.range(shape.table(), of, &range).expect("reads").expect("keys stand in order");
     let found: Vec<Numbers> = found.rows.map(|row| numbers(shape, &row.expect("reads").1)).collect();
     assert_eq!(found, expected, "{at}: {} {range:?}", index.name);
     found.len()
@@ -408,8 +414,8 @@ fn a_reindexed_index_has_nothing_below() {
         let stored = Some(Row::pack(&datums(&row)));
         overlay.set(&shape, leaves.key(&shape, 1), stored.clone(), stored);
         let read = |overlay: &Overlay| {
-            let view = leaves.view().under(Arc::new(overlay.clone()));
-            view.index(shape.table(), index, &[Datum::Int4(3)]).map(|found| sorted(&shape, found))
+            let snapshot = leaves.snapshot().under(Arc::new(overlay.clone()));
+            snapshot.index(shape.table(), index, &[Datum::Int4(3)]).map(|found| sorted(&shape, found))
         };
         assert_eq!(read(&overlay).expect("reads"), vec![row], "{table}");
         let mut absorbed = Overlay::new(leaves.schema.clone());
@@ -493,9 +499,9 @@ fn an_index_made_again_has_no_values_of_before() {
         assert_eq!((overlay.len(), overlay.changes_schema()), (1, false));
         overlay.set(&cities, leaves.key(&cities, 0), None, row(0, 2));
         define(&mut overlay, 2);
-        let view = leaves.view().under(Arc::new(overlay));
+        let snapshot = leaves.snapshot().under(Arc::new(overlay));
         for (value, count) in [(1, 0), (2, many as usize)] {
-            let found = view.index(anew.table(), index, &[Datum::Int4(value)]).expect("reads");
+            let found = snapshot.index(anew.table(), index, &[Datum::Int4(value)]).expect("reads");
             assert_eq!(found.len(), count, "{many} rows, value {value}");
         }
     }

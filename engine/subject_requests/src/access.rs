@@ -66,7 +66,7 @@ pub fn columns() -> Arc<[OutputColumn]> {
 
 /// The answer, row by row.
 pub struct AccessRows {
-    view: LayeredSnapshot,
+    snapshot: LayeredSnapshot,
     text: TextContext,
     witness: Witness,
     /// Rows that are still to be shown.
@@ -82,12 +82,12 @@ impl AccessRows {
     /// Of what a subject reached. `ended` says why the snapshot ended, if it has.
     pub fn new(
         witness: Witness,
-        view: LayeredSnapshot,
+        snapshot: LayeredSnapshot,
         context: &EvalContext,
         ended: Arc<dyn Fn() -> Option<SqlError> + Send + Sync>,
     ) -> AccessRows {
         AccessRows {
-            view,
+            snapshot,
             text: context.text_context(),
             numbers: witness.ordered().into_iter(),
             witness,
@@ -110,7 +110,7 @@ impl AccessRows {
             if self.last.as_ref().is_none_or(|((relation, edges), _)| *relation != place || *edges != self.edges) {
                 let by = (place, self.edges.clone());
                 let form = self.forms.entry(by.clone()).or_insert_with_key(|(_, edges)| {
-                    let schema = self.view.schema();
+                    let schema = self.snapshot.schema();
                     schema.shape(place).and_then(|shape| Form::new(shape, schema, edges)).map(Arc::new)
                 });
                 self.last = Some((by, form.clone()));

@@ -44,17 +44,17 @@ fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Req
     let row = writer.lock_row(&subject.shape, &subject.row_key, LockMode::Exclusive)?;
     let microdb = writer.transaction.latest_snapshot().subject(subject.shape.id(), &subject.row_key)?;
     if row.is_none() || microdb != Some(subject.microdb) {
-        let view = writer.transaction.latest_snapshot();
-        return Err(no_such_subject(&view, &subject.shape, &subject.row_key)?);
+        let snapshot = writer.transaction.latest_snapshot();
+        return Err(no_such_subject(&snapshot, &subject.shape, &subject.row_key)?);
     }
-    let view = writer.transaction.committed_snapshot();
+    let snapshot = writer.transaction.committed_snapshot();
     let started = profile.start();
-    let (recalled, ahead) = read_ahead::recall(&view, subject)?;
+    let (recalled, ahead) = read_ahead::recall(&snapshot, subject)?;
     profile.stop(Counted::MicroDb, started, recalled);
     // Owners that the transaction itself has given are not derived yet.
     let by_owner = writer.transaction.overlay().is_empty().then_some(subject.microdb);
-    let since = view.time();
-    drop(view);
+    let since = snapshot.time();
+    drop(snapshot);
     let mut eraser = Eraser {
         writer,
         by_owner,
@@ -185,15 +185,15 @@ impl Eraser<'_, '_> {
 
     /// Rows whose edges are to fire, with what will be asked for about them read.
     fn take_open(&mut self) -> Result<Vec<Open>, SqlError> {
-        let view = self.committed();
-        let undisturbed = view.time() == self.since;
+        let snapshot = self.committed();
+        let undisturbed = snapshot.time() == self.since;
         let left = if undisturbed { 0 } else { self.open.len().saturating_sub(DISTURBED_ROWS_MAX) };
         let open = self.open.split_off(left);
         let mut asks = Asks::default();
         for Open { shape, row, .. } in open.iter().filter(|open| !(open.foreseen && undisturbed)) {
-            read_ahead::foresee(&view, &mut asks, shape, row)?;
+            read_ahead::foresee(&snapshot, &mut asks, shape, row)?;
         }
-        view.read_ahead(asks)?;
+        snapshot.read_ahead(asks)?;
         Ok(open)
     }
 
@@ -284,8 +284,8 @@ impl Eraser<'_, '_> {
         let foreign_key = &referrer.foreign_key;
         let shape = self.committed().shape(referrer.table)?.clone();
         let places = self.locked(|eraser| {
-            let view = eraser.writer.transaction.latest_snapshot();
-            let mut keys = view.keys_by_value(&shape, foreign_key.index, value)?;
+            let snapshot = eraser.writer.transaction.latest_snapshot();
+            let mut keys = snapshot.keys_by_value(&shape, foreign_key.index, value)?;
             if foreign_key.annotation.is_none() && foreign_key.on_delete == ReferentialAction::Cascade {
                 keys.extend(eraser.committed().keys_by_value(&shape, foreign_key.index, value)?);
             }
@@ -305,15 +305,15 @@ impl Eraser<'_, '_> {
     fn set_default(&mut self, shape: &Arc<TableShape>, place: Place, referrer: &Referrer) -> Result<(), SqlError> {
         let columns = &referrer.foreign_key.columns;
         let defaults = foreign_key::defaults(self.writer, shape, columns)?;
-        let view = self.writer.transaction.latest_snapshot();
-        let target = view.shape(referrer.foreign_key.target)?.clone();
+        let snapshot = self.writer.transaction.latest_snapshot();
+        let target = snapshot.shape(referrer.foreign_key.target)?.clone();
         let exists = match target.unique_index(&referrer.foreign_key.target_columns) {
             Some(index) if !defaults.iter().any(Datum::is_null) => {
-                !view.keys_by_value(&target, index.id, &key::encode_all(&defaults))?.is_empty()
+                !snapshot.keys_by_value(&target, index.id, &key::encode_all(&defaults))?.is_empty()
             }
             Some(_) | None => false,
         };
-        drop(view);
+        drop(snapshot);
         // A key cannot change here, and a default may be taken where values are unique.
         let keyed = shape
             .table()
@@ -402,9 +402,9 @@ impl Eraser<'_, '_> {
 }
 
 /// The rows at the near end of an edge from this far row.
-fn near_rows(view: &LayeredSnapshot, edge: &Edge, far: &TableShape, row: &Row) -> Result<Vec<Place>, SqlError> {
+fn near_rows(snapshot: &LayeredSnapshot, edge: &Edge, far: &TableShape, row: &Row) -> Result<Vec<Place>, SqlError> {
     let Some(value) = ownership::far_value(far, edge, row) else { return Ok(Vec::new()) };
-    let near = view.shape(edge.near)?.clone();
-    let keys = ownership::near_keys(view, &near, edge, &value, &mut Marks::default())?;
+    let near = snapshot.shape(edge.near)?.clone();
+    let keys = ownership::near_keys(snapshot, &near, edge, &value, &mut Marks::default())?;
     Ok(keys.into_iter().map(|row_key| (edge.near, row_key)).collect())
 }

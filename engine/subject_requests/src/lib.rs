@@ -19,16 +19,16 @@ use state::shape::TableShape;
 use std::sync::Arc;
 
 /// Finds a data subject by its primary key. DG003 if there is none.
-pub fn find(view: &LayeredSnapshot, shape: &Arc<TableShape>, primary_key: &[Datum]) -> Result<Subject, SqlError> {
+pub fn find(snapshot: &LayeredSnapshot, shape: &Arc<TableShape>, primary_key: &[Datum]) -> Result<Subject, SqlError> {
     let table = shape.table();
     if !table.data_subject {
         return Err(SqlError::new("42809", format!("table \"{}\" is not a data-subject table", table.name))
             .hint("subject requests name a table declared DATA_SUBJECT and a primary key of it"));
     }
-    let row_key = shape.key_of(view.store(), primary_key);
-    match view.subject(shape.id(), &row_key)? {
+    let row_key = shape.key_of(snapshot.store(), primary_key);
+    match snapshot.subject(shape.id(), &row_key)? {
         Some(microdb) => Ok(Subject { shape: shape.clone(), row_key, microdb }),
-        None => Err(no_such_subject(view, shape, &row_key)?),
+        None => Err(no_such_subject(snapshot, shape, &row_key)?),
     }
 }
 
@@ -38,9 +38,9 @@ pub fn absent(shape: &TableShape) -> SqlError {
 }
 
 /// DG003, with the receipt if the person was forgotten.
-fn no_such_subject(view: &LayeredSnapshot, shape: &TableShape, row_key: &RowKey) -> Result<SqlError, SqlError> {
+fn no_such_subject(snapshot: &LayeredSnapshot, shape: &TableShape, row_key: &RowKey) -> Result<SqlError, SqlError> {
     let error = absent(shape);
-    let earlier = view.store().snapshot().meta(&transactions::receipt::forgotten_key(shape.id(), row_key))?;
+    let earlier = snapshot.store().snapshot().meta(&transactions::receipt::forgotten_key(shape.id(), row_key))?;
     Ok(match earlier {
         Some(id) => error.detail(format!("Forgotten already: receipt {}.", String::from_utf8_lossy(&id))),
         None => error,

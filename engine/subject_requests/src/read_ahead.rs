@@ -17,24 +17,24 @@ use state::layered_snapshot::{Ahead, Asks, LayeredSnapshot, Located};
 use state::shape::{RowValues, TableShape};
 
 /// Recalls a person's rows, its own among them, and begins to read what will be asked for when they go. How many rows there are.
-pub fn recall(view: &LayeredSnapshot, subject: &Subject) -> Result<(usize, Ahead), SqlError> {
-    let plan = traversal::plan(view, &subject.shape)?;
-    let mut traversal = Traversal::new(view, subject)?;
+pub fn recall(snapshot: &LayeredSnapshot, subject: &Subject) -> Result<(usize, Ahead), SqlError> {
+    let plan = traversal::plan(snapshot, &subject.shape)?;
+    let mut traversal = Traversal::new(snapshot, subject)?;
     let owned = |component: &&Component| component.role(plan) == Relation::Owner;
     for component in plan.components.iter().filter(owned) {
         for (node, _) in &component.nodes {
             traversal.read(*node)?;
         }
         for join in component.entering.iter().chain(&component.inner) {
-            keep_owned(view, subject, &mut traversal, join)?;
+            keep_owned(snapshot, subject, &mut traversal, join)?;
         }
     }
     let mut asks = Asks::default();
     for (number, Node { relation, role }) in plan.nodes.iter().enumerate() {
-        let shape: &TableShape = view.shape(*relation)?;
+        let shape: &TableShape = snapshot.shape(*relation)?;
         // What has several owners may stay; and no person is owned by one way alone.
         if *role == Relation::Owner && shape.one_owner {
-            traversal.rows(number).try_for_each(|row| foresee(view, &mut asks, shape, row))?;
+            traversal.rows(number).try_for_each(|row| foresee(snapshot, &mut asks, shape, row))?;
         }
     }
     let witness = traversal.into_witness();
@@ -46,23 +46,23 @@ pub fn recall(view: &LayeredSnapshot, subject: &Subject) -> Result<(usize, Ahead
             Some(_) | None => tables.push((relation, vec![(row_key, row)])),
         }
     }
-    view.keep_microdb(subject.microdb, tables);
-    Ok((count, view.begin_ahead(asks)))
+    snapshot.keep_microdb(subject.microdb, tables);
+    Ok((count, snapshot.begin_ahead(asks)))
 }
 
 /// Notes what will be asked for when a row goes.
-pub fn foresee(view: &LayeredSnapshot, asks: &mut Asks, shape: &TableShape, row: &Row) -> Result<(), SqlError> {
+pub fn foresee(snapshot: &LayeredSnapshot, asks: &mut Asks, shape: &TableShape, row: &Row) -> Result<(), SqlError> {
     let mut values = RowValues::new(shape, row);
     for edge in shape.owner_dependents.iter().chain(&shape.access_dependents) {
-        if !fires_nothing(view.shape(edge.near)?, edge)
+        if !fires_nothing(snapshot.shape(edge.near)?, edge)
             && let Some(value) = values.of(&edge.far_columns)
         {
-            view.foresee(asks, edge.near, edge.near_index, value);
+            snapshot.foresee(asks, edge.near, edge.near_index, value);
         }
     }
     for referrer in shape.referrers.iter().filter(|referrer| !referrer.is_near_end()) {
         if let Some(value) = values.of(&referrer.foreign_key.target_columns) {
-            view.foresee(asks, referrer.table, referrer.foreign_key.index, value);
+            snapshot.foresee(asks, referrer.table, referrer.foreign_key.index, value);
         }
     }
     Ok(())
@@ -70,19 +70,19 @@ pub fn foresee(view: &LayeredSnapshot, asks: &mut Asks, shape: &TableShape, row:
 
 /// Recalls the near rows of an ownership edge from far rows that the person holds: it owns them, so that all are in the µDB.
 fn keep_owned(
-    view: &LayeredSnapshot,
+    snapshot: &LayeredSnapshot,
     subject: &Subject,
     traversal: &mut Traversal<'_>,
     join: &Join,
 ) -> Result<(), SqlError> {
     let edge = &join.edge;
     // A row is found by its primary key as it is.
-    if view.shape(edge.near)?.table().primary_key == Some(edge.near_index) {
+    if snapshot.shape(edge.near)?.table().primary_key == Some(edge.near_index) {
         return Ok(());
     }
     traversal.join(join, |witness, _, value, nears| {
         let located = |near: &usize| -> Located { (witness.row(*near).place.1.clone(), Some(subject.microdb)) };
-        view.keep_located(edge.near, edge.near_index, value.to_vec(), nears.iter().map(located).collect());
+        snapshot.keep_located(edge.near, edge.near_index, value.to_vec(), nears.iter().map(located).collect());
     })?;
     Ok(())
 }

@@ -20,7 +20,7 @@ use crate::ownership::{self, Between, Derivation, orphan, placement};
 use crate::receipt::{self, Erasure};
 use arc_swap::ArcSwap;
 use clock::{ClockThread, TickRequest};
-use flush::tell::ViewsToTell;
+use flush::view_messages::ViewsToTell;
 use flush::{Flusher, GroupChanges, Work, WrittenGroup};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use stage::{Stage, Worker};

@@ -32,7 +32,7 @@ pub struct Done {
     pub notices: Vec<Notice>,
 }
 
-type Rows = Vec<(RowKey, Vec<Datum>)>;
+type RowsWithKeys = Vec<(RowKey, Vec<Datum>)>;
 
 /// No one definition takes so many ids.
 const IDS_LEFT_MIN: Id = 1 << 20;
@@ -112,19 +112,19 @@ pub fn end_restoring(
     patience: &Patience,
 ) -> Result<BTreeSet<RelationId>, SqlError> {
     transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
-    let view = transaction.latest_snapshot();
-    let old_schema = view.schema().clone();
+    let snapshot = transaction.latest_snapshot();
+    let old_schema = snapshot.schema().clone();
     let database = transaction.database_id();
     let plan = planner::plan_restored(old_schema.catalog(), database)?;
     let own = Catalog::of_database(&Arc::new(plan.catalog.clone()), database);
     planner::ownership::check(&own, false)?;
     transaction.define_while_restoring(false);
     for waiting in planner::resolve::ddl::pending_tables(&own) {
-        if view.scan(view.shape(waiting.table)?.table())?.next().is_some() {
+        if snapshot.scan(snapshot.shape(waiting.table)?.table())?.next().is_some() {
             return Err(waiting.error.into());
         }
     }
-    drop(view);
+    drop(snapshot);
     carry_out(transaction, old_schema, plan, context, patience).map(|(_, laid_anew)| laid_anew)
 }
 
@@ -158,7 +158,7 @@ fn carry_out(
         }
     }
     let old = transaction.latest_snapshot();
-    let mut stored: BTreeMap<RelationId, Rows> = BTreeMap::new();
+    let mut stored: BTreeMap<RelationId, RowsWithKeys> = BTreeMap::new();
     for relation in &laid_anew {
         stored.insert(*relation, all_rows(&old, old.shape(*relation)?)?);
     }
@@ -302,8 +302,8 @@ fn laid_anew(old: &Schema, new: &Schema, effects: &[DdlEffect]) -> BTreeSet<Rela
     found
 }
 
-fn all_rows(view: &LayeredSnapshot, shape: &TableShape) -> Result<Rows, SqlError> {
-    view.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, shape.unpack(&row)))).collect()
+fn all_rows(snapshot: &LayeredSnapshot, shape: &TableShape) -> Result<RowsWithKeys, SqlError> {
+    snapshot.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, shape.unpack(&row)))).collect()
 }
 
 /// A row as wide as the table is now. What its last columns were before, if the change takes their old value from the catalog.
@@ -321,7 +321,7 @@ struct SchemaChange<'a> {
     old_schema: Arc<Schema>,
     new_schema: Arc<Schema>,
     /// Rows of the tables that are laid anew, as they will be written.
-    stored: BTreeMap<RelationId, Rows>,
+    stored: BTreeMap<RelationId, RowsWithKeys>,
 }
 
 impl SchemaChange<'_> {
@@ -331,15 +331,16 @@ impl SchemaChange<'_> {
     }
 
     /// All rows of a table, as wide as it is now.
-    fn rows(&mut self, relation: RelationId) -> Result<Rows, SqlError> {
+    fn rows(&mut self, relation: RelationId) -> Result<RowsWithKeys, SqlError> {
         let shape = self.shape(relation)?;
         if let Some(rows) = self.stored.get(&relation) {
             return Ok(rows.iter().map(|(row_key, row)| (row_key.clone(), shape.unpack(&Row::pack(row)))).collect());
         }
         let old_catalog = self.old_schema.catalog().clone();
         let before = old_catalog.table(relation);
-        let view = self.writer.transaction.latest_snapshot();
-        view.scan(shape.table())?
+        let snapshot = self.writer.transaction.latest_snapshot();
+        snapshot
+            .scan(shape.table())?
             .map(|item| item.map(|(row_key, row)| (row_key, widened(&row, &shape, before))))
             .collect()
     }

@@ -13,6 +13,6 @@ pub mod memory;
 pub mod modes;
 pub mod ownership;
 pub mod receipt;
-pub mod request;
 pub mod transaction;
+pub mod unknown_subject;
 pub mod writer;

@@ -3,10 +3,10 @@
 //! READ COMMITTED takes a fresh snapshot a statement, REPEATABLE READ one for all. It never touches storage
 //! but through a reader, and reaches the commit thread once, at COMMIT.
 
-mod moved;
+mod moved_keys;
 mod temporary;
 
-pub use moved::Moved;
+pub use moved_keys::Moved;
 
 use crate::commit::{self, Committed, Outcome, PreparedCommit};
 use crate::database::Database;
@@ -64,7 +64,7 @@ pub struct Derived {
 
 /// See `Transaction::share_snapshot`.
 struct SharedSnapshot {
-    view: LayeredSnapshot,
+    snapshot: LayeredSnapshot,
     /// A row that it shows was changed by somebody else.
     lost: bool,
 }
@@ -73,7 +73,7 @@ struct SharedSnapshot {
 struct MemoOfReads {
     recall: Arc<ReadMemo>,
     /// What was committed when that was asked for last.
-    view: Option<Arc<LayeredSnapshot>>,
+    snapshot: Option<Arc<LayeredSnapshot>>,
 }
 
 /// A published state, held for a session.
@@ -257,8 +257,8 @@ impl Transaction {
         self.check_not_ended()?;
         self.release_ended();
         self.reads.has_looked = true;
-        if let Some(SharedSnapshot { view, .. }) = &self.reads.statement.shared {
-            return Ok(view.clone());
+        if let Some(SharedSnapshot { snapshot, .. }) = &self.reads.statement.shared {
+            return Ok(snapshot.clone());
         }
         let (base, hold) = match (&self.reads.snapshot, self.modes.isolation) {
             (OneSnapshot::Ended, _) => return Err(state::error::snapshot_ended()),
@@ -284,8 +284,8 @@ impl Transaction {
 
     /// From here on all parts of the statement under way read the same, whatever they change; until `end_shared_snapshot`.
     pub fn share_snapshot(&mut self) -> Result<(), SqlError> {
-        let view = self.statement_snapshot()?;
-        self.reads.statement.shared = Some(SharedSnapshot { view, lost: false });
+        let snapshot = self.statement_snapshot()?;
+        self.reads.statement.shared = Some(SharedSnapshot { snapshot, lost: false });
         Ok(())
     }
 
@@ -304,8 +304,8 @@ impl Transaction {
     /// See `share_snapshot`. Whether the statement has to be done again over another one, which there is in READ COMMITTED:
     /// a row that it changes has changed, or a data subject was forgotten since.
     pub fn end_shared_snapshot(&mut self) -> bool {
-        let Some(SharedSnapshot { view, lost }) = self.reads.statement.shared.take() else { return false };
-        let is_over = lost || self.database.check_not_ended(view.time()).is_err();
+        let Some(SharedSnapshot { snapshot, lost }) = self.reads.statement.shared.take() else { return false };
+        let is_over = lost || self.database.check_not_ended(snapshot.time()).is_err();
         is_over && !self.modes.isolation.is_of_one_snapshot() && self.check_not_ended().is_ok()
     }
 
@@ -358,7 +358,7 @@ impl Transaction {
     /// again; until `forget_reads`.
     pub fn keep_reads(&mut self) {
         let recall = Arc::new(ReadMemo::new(self.database.latest().time));
-        self.reads.statement.recalling = Some(MemoOfReads { recall, view: None });
+        self.reads.statement.recalling = Some(MemoOfReads { recall, snapshot: None });
     }
 
     /// See `keep_reads`.
@@ -369,43 +369,43 @@ impl Transaction {
     /// As `committed_snapshot`: between `keep_reads` and `forget_reads` the same one as long as nothing else is committed.
     pub fn committed_snapshot_again(&mut self) -> Arc<LayeredSnapshot> {
         let base = self.database.latest();
-        if let Some(MemoOfReads { view: Some(view), .. }) = &self.reads.statement.recalling
-            && view.is_over(&base)
+        if let Some(MemoOfReads { snapshot: Some(snapshot), .. }) = &self.reads.statement.recalling
+            && snapshot.is_over(&base)
         {
-            return view.clone();
+            return snapshot.clone();
         }
-        let view = Arc::new(self.below(base));
+        let snapshot = Arc::new(self.below(base));
         if let Some(recalling) = &mut self.reads.statement.recalling {
-            recalling.view = Some(view.clone());
+            recalling.snapshot = Some(snapshot.clone());
         }
-        view
+        snapshot
     }
 
     fn over(&mut self, base: Arc<Published>) -> LayeredSnapshot {
         if !self.overlay.changes_schema() && self.overlay.catalog().version != base.catalog().version {
             Arc::make_mut(&mut self.overlay).follow(&base.schema);
         }
-        let view = self.below(base);
+        let snapshot = self.below(base);
         if !self.temporary().in_use() {
-            return view.under(self.overlay.clone());
+            return snapshot.under(self.overlay.clone());
         }
         let seen = self.temporary().schema(self.overlay.schema(), self.overlay.temporary());
         Arc::make_mut(&mut self.overlay).see(seen.clone());
-        view.under(self.overlay.clone()).seeing(seen)
+        snapshot.under(self.overlay.clone()).seeing(seen)
     }
 
     fn below(&mut self, base: Arc<Published>) -> LayeredSnapshot {
         let time = base.time;
-        let mut view = LayeredSnapshot::new(self.database.store.clone(), base.clone()).keeping();
+        let mut snapshot = LayeredSnapshot::new(self.database.store.clone(), base.clone()).keeping();
         if self.temporary().in_use() {
             let committed = self.temporary().schema(&base.schema, None);
-            view = self.temporary().under(view, &committed);
+            snapshot = self.temporary().under(snapshot, &committed);
         }
-        let Some(MemoOfReads { recall, .. }) = &mut self.reads.statement.recalling else { return view };
+        let Some(MemoOfReads { recall, .. }) = &mut self.reads.statement.recalling else { return snapshot };
         if recall.time() != time {
             *recall = Arc::new(ReadMemo::new(time));
         }
-        view.recalling(recall.clone())
+        snapshot.recalling(recall.clone())
     }
 
     /// 40001 if an erasure has ended the transaction.
@@ -440,7 +440,7 @@ impl Transaction {
             OneSnapshot::Taken(base, _) => self.database.check_not_ended(base.time).err(),
             OneSnapshot::Open | OneSnapshot::Ended => {
                 let shared = self.reads.statement.shared.as_ref();
-                shared.and_then(|shared| self.database.check_not_ended(shared.view.time()).err())
+                shared.and_then(|shared| self.database.check_not_ended(shared.snapshot.time()).err())
             }
         };
         let ended = || self.check_not_ended().err().or_else(ended);

@@ -54,7 +54,7 @@ impl House {
 
     fn owner_count(&self, table: &str, key: i32) -> usize {
         let shape = self.shape(table);
-        self.view().owners_of(shape.id(), &self.key(&shape, key)).expect("reads").len()
+        self.snapshot().owners_of(shape.id(), &self.key(&shape, key)).expect("reads").len()
     }
 }
 
@@ -131,8 +131,8 @@ fn what_is_heard_is_published() {
                 for commit in 0..COMMITS {
                     let key = 100 * (thread + 1) + commit;
                     house.write(|transaction| insert(transaction, counters.id(), &[row(&[key, 0])])).expect("commits");
-                    let view = house.view();
-                    assert!(view.exists(counters, &house.key(counters, key)).expect("reads"), "its own row");
+                    let snapshot = house.snapshot();
+                    assert!(snapshot.exists(counters, &house.key(counters, key)).expect("reads"), "its own row");
                     let time = house.database.latest().time.0;
                     assert!(time > last, "a later time");
                     last = time;
@@ -239,7 +239,7 @@ fn a_receipt_stands_with_the_erasure() {
     let house = filled("receipt");
     let users = house.shape("users");
     let (old_key, store) = (house.key(&users, 1), house.database.store.clone());
-    let microdb = house.view().subject(users.id(), &old_key).expect("reads").expect("a person");
+    let microdb = house.snapshot().subject(users.id(), &old_key).expect("reads").expect("a person");
     let id = |table| house.shape(table).id();
     // A person is who they are by another key, too; nobody refers to user 3.
     let renamed =
@@ -261,7 +261,7 @@ fn a_receipt_stands_with_the_erasure() {
     let snapshot = store.snapshot();
     let stored = snapshot.receipt(&erasure.receipt.id()).expect("reads").expect("is stored");
     let summary = verify_receipt(&store.public_key(), stored.text.as_bytes()).expect("is signed");
-    assert!(summary.id == erasure.receipt.id() && summary.plan == house.view().schema().content_hash());
+    assert!(summary.id == erasure.receipt.id() && summary.plan == house.snapshot().schema().content_hash());
     assert_eq!(summary.tables.len(), erasure.counts.len());
     let found =
         snapshot.meta(&receipt::forgotten_key(users.id(), &old_key)).expect("reads").expect("is found by its key");
@@ -277,6 +277,6 @@ fn a_receipt_stands_with_the_erasure() {
 
     // Under the same key comes somebody else, whose rows are their own.
     house.write(|transaction| insert(transaction, users.id(), &[row(&[1])])).expect("commits");
-    let new = house.view().subject(users.id(), &old_key).expect("reads").expect("a person");
+    let new = house.snapshot().subject(users.id(), &old_key).expect("reads").expect("a person");
     assert!(new != microdb && store.key_exists(new).expect("reads"));
 }

@@ -212,9 +212,9 @@ impl History {
                     self.refused(error.code);
                 }
             }
-            let view = transaction.statement_snapshot().expect("nobody was forgotten");
+            let snapshot = transaction.statement_snapshot().expect("nobody was forgotten");
             for (table, name) in TABLES.into_iter().enumerate() {
-                assert_eq!(rows_of(&view, name), rows(&state, table), "{at}: {name} within, after {statement:?}");
+                assert_eq!(rows_of(&snapshot, name), rows(&state, table), "{at}: {name} within, after {statement:?}");
             }
             if self.random.chance(4)
                 && let Some(then) = &savepoint
@@ -282,14 +282,14 @@ impl History {
 
     /// All that is stored is what the model says.
     fn compare(&mut self, at: &str) {
-        let view = self.house.view();
-        self.compare_people(&view, at);
+        let snapshot = self.house.snapshot();
+        self.compare_people(&snapshot, at);
         let owners = self.state.owners();
         self.totals.joint += owners.values().filter(|owners| owners.len() > 1).count();
         for (table, name) in TABLES.into_iter().enumerate() {
             let expected = rows(&self.state, table);
-            assert_eq!(rows_of(&view, name), expected, "{at}: {name}");
-            self.compare_indexes(&view, table, &expected, at);
+            assert_eq!(rows_of(&snapshot, name), expected, "{at}: {name}");
+            self.compare_indexes(&snapshot, table, &expected, at);
             if !is_personal(table) {
                 continue;
             }
@@ -305,31 +305,31 @@ impl History {
                     copies.insert((*owner, row_key.clone(), row.clone(), place == 0));
                     entries.insert((row_key.clone(), *owner, *count));
                 }
-                let found = view.owners(shape.table(), &row_key).expect("reads");
+                let found = snapshot.owners(shape.table(), &row_key).expect("reads");
                 assert_eq!(found, of.into_iter().collect::<Vec<_>>(), "{at}: owners of {row:?} in {name}");
             }
-            let snapshot = self.house.database.store.snapshot();
-            let stored = snapshot.scan_copies(shape.id()).map(|copy| copy.expect("opens"));
+            let leaves = self.house.database.store.snapshot();
+            let stored = leaves.scan_copies(shape.id()).map(|copy| copy.expect("opens"));
             let stored = stored.map(|copy| (copy.owner, copy.key, numbers(&shape, &copy.row), copy.canonical));
             assert_eq!(stored.collect::<BTreeSet<_>>(), copies, "{at}: copies of {name}");
-            let stored = snapshot.scan_owners(shape.id()).map(|entry| entry.expect("reads"));
+            let stored = leaves.scan_owners(shape.id()).map(|entry| entry.expect("reads"));
             assert_eq!(stored.collect::<BTreeSet<_>>(), entries, "{at}: owner entries of {name}");
         }
     }
 
     /// A person keeps their µDB whatever becomes of their key; who is gone has no key.
-    fn compare_people(&mut self, view: &LayeredSnapshot, at: &str) {
+    fn compare_people(&mut self, snapshot: &LayeredSnapshot, at: &str) {
         let mut expected: BTreeSet<MicroDbId> = BTreeSet::new();
         for ((table, number), person) in &self.state.people {
             let shape = self.house.shape(TABLES[*table]);
-            let found = view.subject(shape.id(), &self.house.key(&shape, *number)).expect("reads");
+            let found = snapshot.subject(shape.id(), &self.house.key(&shape, *number)).expect("reads");
             let found = found.unwrap_or_else(|| panic!("{at}: {} {number} has no µDB", TABLES[*table]));
             let known = *self.microdbs.entry(*person).or_insert(found);
             assert_eq!(found, known, "{at}: µDB of {} {number}", TABLES[*table]);
             assert!(expected.insert(found), "{at}: two persons in one µDB");
         }
-        let snapshot = self.house.database.store.snapshot();
-        let stored: BTreeSet<MicroDbId> = snapshot.scan_subjects().map(|subject| subject.expect("reads").2).collect();
+        let leaves = self.house.database.store.snapshot();
+        let stored: BTreeSet<MicroDbId> = leaves.scan_subjects().map(|subject| subject.expect("reads").2).collect();
         assert_eq!(stored, expected, "{at}: persons");
         for microdb in self.microdbs.values() {
             let exists = self.house.database.store.key_exists(*microdb).expect("reads");
@@ -338,13 +338,13 @@ impl History {
     }
 
     /// Every foreign key's index leads to the rows that refer, and each entry to a copy that can be read.
-    fn compare_indexes(&self, view: &LayeredSnapshot, table: usize, rows: &[Numbers], at: &str) {
+    fn compare_indexes(&self, snapshot: &LayeredSnapshot, table: usize, rows: &[Numbers], at: &str) {
         let shape = self.house.shape(TABLES[table]);
         for index in shape.table().indexes.iter().filter(|index| index.columns.len() == 1) {
             let column = index.columns[0];
             for value in 0..(KEYS + 2) as i32 {
-                let located = view.located_by_value(&shape, index.id, &key::encode_all(&[Datum::Int4(value)]));
-                let read = |of| view.get_located(&shape, &of).expect("reads").expect("an entry leads to a row");
+                let located = snapshot.located_by_value(&shape, index.id, &key::encode_all(&[Datum::Int4(value)]));
+                let read = |of| snapshot.get_located(&shape, &of).expect("reads").expect("an entry leads to a row");
                 let mut found: Vec<Numbers> =
                     located.expect("reads").into_iter().map(|of| numbers(&shape, &read(of))).collect();
                 found.sort();

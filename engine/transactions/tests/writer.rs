@@ -201,8 +201,8 @@ fn follow_rules(number: usize, statements: &[Do], refused: Option<(usize, &str)>
             }
             Some(_) | None => outcome.unwrap_or_else(|error| panic!("case {number}, {place}: {error:?}")),
         }
-        let view = transaction.statement_snapshot().expect("reads");
-        let now: Vec<Vec<Numbers>> = tables.iter().map(|table| rows_of(&view, table)).collect();
+        let snapshot = transaction.statement_snapshot().expect("reads");
+        let now: Vec<Vec<Numbers>> = tables.iter().map(|table| rows_of(&snapshot, table)).collect();
         if refused.is_some_and(|(at, _)| at == place) {
             assert_eq!(now, within, "case {number}: what a refused statement did is taken back");
         }
@@ -210,10 +210,10 @@ fn follow_rules(number: usize, statements: &[Do], refused: Option<(usize, &str)>
     }
     // The overlay holds each changed row once, as it was committed and as it is.
     for (table, changes) in transaction.overlay().tables() {
-        let shape = house.view().shape(table).expect("is there").clone();
+        let shape = house.snapshot().shape(table).expect("is there").clone();
         for (row_key, change) in &changes.rows {
-            let view = house.view();
-            let stored = view.get(shape.table(), row_key).expect("reads");
+            let snapshot = house.snapshot();
+            let stored = snapshot.get(shape.table(), row_key).expect("reads");
             let read = |row: &Option<Row>| row.as_ref().map(|row| house::numbers(&shape, row));
             assert_eq!(read(&change.before), read(&stored), "case {number}: before");
         }

@@ -18,7 +18,7 @@ const GENERATION_BYTES_MAX: usize = 8 << 20;
 /// What a row and a key cost beside their bytes.
 const OVERHEAD_BYTES: usize = 64;
 
-type Rows = Arc<[(RowKey, Row)]>;
+type CachedRows = Arc<[(RowKey, Row)]>;
 
 /// See the module.
 pub struct Remembered {
@@ -30,13 +30,13 @@ pub struct Remembered {
 /// By table, index and key. Once the young are too many, those that were not asked for again since they were old are let go.
 #[derive(Default)]
 struct Generations {
-    young: HashMap<Vec<u8>, Rows>,
+    young: HashMap<Vec<u8>, CachedRows>,
     young_bytes: usize,
-    old: HashMap<Vec<u8>, Rows>,
+    old: HashMap<Vec<u8>, CachedRows>,
 }
 
 impl Generations {
-    fn get(&mut self, key: &[u8]) -> Option<Rows> {
+    fn get(&mut self, key: &[u8]) -> Option<CachedRows> {
         if let Some(rows) = self.young.get(key) {
             return Some(rows.clone());
         }
@@ -45,7 +45,7 @@ impl Generations {
         Some(rows)
     }
 
-    fn keep(&mut self, key: Vec<u8>, rows: Rows) {
+    fn keep(&mut self, key: Vec<u8>, rows: CachedRows) {
         let row_bytes = |(key, row): &(RowKey, Row)| key.bytes().len() + row.bytes().len() + OVERHEAD_BYTES;
         let bytes = key.len() + OVERHEAD_BYTES + rows.iter().map(row_bytes).sum::<usize>();
         if self.young_bytes + bytes > GENERATION_BYTES_MAX {
@@ -141,12 +141,13 @@ impl Reader for Remembered {
 
 #[cfg(test)]
 mod tests {
-    use super::{GENERATION_BYTES_MAX, Generations, Row, RowKey, Rows};
+    use super::{CachedRows, GENERATION_BYTES_MAX, Generations, Row, RowKey};
 
     #[test]
     fn what_is_asked_for_again_stays_and_the_rest_goes() {
-        let rows =
-            |bytes: usize| -> Rows { [(RowKey::new(&[]), Row::from_bytes(vec![0; bytes].into_boxed_slice()))].into() };
+        let rows = |bytes: usize| -> CachedRows {
+            [(RowKey::new(&[]), Row::from_bytes(vec![0; bytes].into_boxed_slice()))].into()
+        };
         let mut found = Generations::default();
         let key = |number: u8| vec![number];
         found.keep(key(0), rows(GENERATION_BYTES_MAX / 4));

@@ -159,22 +159,20 @@ impl OrderedIndex {
             (self.entries, self.rows) = (Entries::default(), 0);
         }
         let OrderId { index, columns } = self.by.id;
+        let (mut before, mut after) = (Vec::new(), Vec::new());
         for (row_key, change) in &changes.rows {
             if !self.has(row_key) {
                 continue;
             }
-            let entries = |row: &Row| entries(shape, (shape.index(index), columns), row, row_key);
-            let before = change.before.as_ref().filter(|_| !changes.truncated).map(entries);
-            let after = change.after.as_ref().map(entries);
-            if before == after {
-                continue;
-            }
-            if let Some(before) = before {
-                self.rows -= 1;
+            let (old, new) = (change.before.as_ref().filter(|_| !changes.truncated), change.after.as_ref());
+            self.rows = self.rows + usize::from(new.is_some()) - usize::from(old.is_some());
+            let entries = |row| entries(shape, (shape.index(index), columns), row, row_key);
+            before.clear();
+            before.extend(old.into_iter().flat_map(entries));
+            after.clear();
+            after.extend(new.into_iter().flat_map(entries));
+            if before != after {
                 before.iter().for_each(|entry| _ = self.entries.remove(entry));
-            }
-            if let Some(after) = after {
-                self.rows += 1;
                 after.iter().for_each(|entry| _ = self.entries.insert(entry));
             }
         }
@@ -189,7 +187,7 @@ impl OrderedIndex {
         let (started, mut last, mut chunk_rows) = (Instant::now(), last.clone(), 0);
         for item in rows_after(state, shape, last.clone()) {
             let (row_key, row) = item?;
-            entries(shape, index, &row, &row_key).iter().for_each(|entry| _ = self.entries.insert(entry));
+            entries(shape, index, &row, &row_key).for_each(|entry| _ = self.entries.insert(&entry));
             self.rows += 1;
             last = Some(row_key);
             self.rows_read += 1;

@@ -136,7 +136,7 @@ impl Placement {
             (_, Some(worker)) => *worker,
             (_, None) => {
                 let placed = self.placed.of.iter();
-                let kept: Vec<Kept> =
+                let kept: Vec<KeptTogether> =
                     placed.map(|(view, worker)| (*worker, with_tables_below(catalog, [*view]))).collect();
                 self.least(&kept, &over)
             }
@@ -182,7 +182,7 @@ impl Placement {
 
     /// A worker that has had little to do, for a view that reads these, beside those of queries and the views of the catalog
     /// that are kept so. Where all have had much, that which has had least.
-    fn least(&mut self, kept: &[Kept], read: &BTreeSet<RelationId>) -> usize {
+    fn least(&mut self, kept: &[KeptTogether], read: &BTreeSet<RelationId>) -> usize {
         let (mut counts, mut shared) = (vec![0_usize; self.workers.len()], vec![0_usize; self.workers.len()]);
         let of_catalog = kept.iter().map(|(worker, tables)| (*worker, tables));
         for (worker, tables) in of_catalog.chain(self.automatic.values().map(|view| (view.worker, &view.over))) {
@@ -202,7 +202,7 @@ impl Placement {
 }
 
 /// Views that are kept together: by whom, and what they read.
-type Kept = (usize, BTreeSet<RelationId>);
+type KeptTogether = (usize, BTreeSet<RelationId>);
 
 /// The maintained views of a catalog, those together that are tied by views over views.
 fn tied(catalog: &Catalog) -> Vec<BTreeSet<RelationId>> {

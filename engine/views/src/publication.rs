@@ -50,7 +50,7 @@ impl ComponentId {
 pub type Waits = BTreeMap<ComponentId, CommitTime>;
 
 /// Called once what was waited for is there.
-pub type Answer = Box<dyn FnOnce() + Send>;
+pub type OnReady = Box<dyn FnOnce() + Send>;
 
 /// A reader who waits for a view looks again after so long whether it may wait on.
 const LOOK: Duration = Duration::from_millis(10);
@@ -165,7 +165,7 @@ struct Waiting {
     /// What is waited for before it is published.
     quick: Option<Waits>,
     /// Answers to commits that are published.
-    parked: Vec<(Waits, Answer)>,
+    parked: Vec<(Waits, OnReady)>,
     /// Of views with temporal filters, when the clock next changes them.
     due: BTreeMap<RelationId, i64>,
     /// For which of these moments the clock's thread waits, if for one.
@@ -464,7 +464,7 @@ impl Publication {
     }
 
     /// Answers once these components are through, which may be at once.
-    pub fn park(&self, waits: Waits, answer: Answer) {
+    pub fn park(&self, waits: Waits, answer: OnReady) {
         let mut frontiers = self.frontiers.lock();
         if frontiers.are_through(&waits) {
             drop(frontiers);

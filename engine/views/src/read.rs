@@ -74,12 +74,12 @@ fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Option<Vec<Vec<u8>
     Ok(Some(keys))
 }
 
-/// The finished rows of these keys; none if they have no rows, and a result all the same: see `Lifted::absent`. `view` is the snapshot
-/// that `state` is of, held as long as there are rows to come.
+/// The finished rows of these keys; none if they have no rows, and a result all the same: see `Lifted::absent`. `snapshot`
+/// is the one that `state` is of, held as long as there are rows to come.
 pub fn rows(
     lifted: &Arc<Lifted>,
     keys: Vec<Vec<u8>>,
-    (state, view): (&ViewState, &LayeredSnapshot),
+    (state, snapshot): (&ViewState, &LayeredSnapshot),
     eval: &EvalContext,
     watch: Watch,
 ) -> Result<Option<QueryRows>, SqlError> {
@@ -106,7 +106,7 @@ pub fn rows(
         stands: false,
         watch,
         ticker: Ticker::default(),
-        _view: view.clone(),
+        _snapshot: snapshot.clone(),
     };
     found.stands = found.advance()?;
     if !found.stands && needs_rows {
@@ -130,7 +130,7 @@ struct KeyedRows {
     stands: bool,
     watch: Watch,
     ticker: Ticker,
-    _view: LayeredSnapshot,
+    _snapshot: LayeredSnapshot,
 }
 
 impl KeyedRows {

@@ -12,10 +12,10 @@
 //! a panic here aborts the process, as on the commit thread. Never touches a socket, a lock table or SQL text.
 
 mod catalog;
+mod commit_groups;
 mod filling;
 mod merge;
 mod ordered_indexes;
-mod passing;
 mod row_errors;
 
 use crate::automatic::{self, AutomaticViews};
@@ -67,7 +67,7 @@ pub struct Surroundings {
 /// See the module.
 pub struct ViewWorker {
     around: Surroundings,
-    place: Place,
+    place: WorkerPlace,
     views: BTreeMap<RelationId, Maintained>,
     components: Components,
     ordered: OrderedIndexes,
@@ -77,7 +77,7 @@ pub struct ViewWorker {
 }
 
 /// Which of the workers it is.
-struct Place {
+struct WorkerPlace {
     number: usize,
     /// Where the catalog's views are kept.
     placed: Arc<Placed>,
@@ -136,7 +136,7 @@ impl ViewWorker {
         };
         ViewWorker {
             around,
-            place: Place { number, placed },
+            place: WorkerPlace { number, placed },
             views: BTreeMap::new(),
             components: Components::default(),
             ordered: OrderedIndexes::default(),

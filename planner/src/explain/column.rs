@@ -143,7 +143,7 @@ impl Leaf {
 }
 
 /// A FROM item, or what stands for one.
-struct Item {
+struct SourceItem {
     key: ItemKey,
     name: String,
     /// Its columns are read, rather than that a computed column has its name.
@@ -158,7 +158,7 @@ enum ItemKey {
 /// All columns of a plan.
 pub(super) struct Columns<'a> {
     catalog: &'a Catalog,
-    items: Vec<Item>,
+    items: Vec<SourceItem>,
     columns: Vec<Rc<Column>>,
     computed: Vec<Rc<Computed>>,
 }
@@ -180,10 +180,10 @@ impl<'a> Columns<'a> {
     }
 
     fn item(&mut self, name: &Arc<ItemName>, is_read: bool) -> usize {
-        let same = |item: &Item| matches!(&item.key, ItemKey::Named(known) if Arc::ptr_eq(known, name));
+        let same = |item: &SourceItem| matches!(&item.key, ItemKey::Named(known) if Arc::ptr_eq(known, name));
         let place = self.items.iter().position(same).unwrap_or_else(|| {
             let (key, name) = (ItemKey::Named(name.clone()), name.name.clone());
-            self.items.push(Item { key, name, is_read: false });
+            self.items.push(SourceItem { key, name, is_read: false });
             self.items.len() - 1
         });
         self.items[place].is_read |= is_read && name.place.is_some();
@@ -195,14 +195,14 @@ impl<'a> Columns<'a> {
         if let Some(name) = names.relation() {
             return self.item(name, true);
         }
-        let same = |item: &Item| matches!(item.key, ItemKey::Table(known) if known == relation);
+        let same = |item: &SourceItem| matches!(item.key, ItemKey::Table(known) if known == relation);
         self.items.iter().position(same).unwrap_or_else(|| {
             let name = match (self.catalog.table(relation), system::find_by_id(relation)) {
                 (Some(table), _) => table.name.clone(),
                 (None, Some(system)) => system.name.to_owned(),
                 (None, None) => format!("relation {relation}"),
             };
-            self.items.push(Item { key: ItemKey::Table(relation), name, is_read: true });
+            self.items.push(SourceItem { key: ItemKey::Table(relation), name, is_read: true });
             self.items.len() - 1
         })
     }

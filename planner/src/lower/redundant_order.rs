@@ -15,7 +15,7 @@ use crate::transform::shape;
 use repr::{ColumnType, Datum, poll};
 use std::collections::{BTreeMap, BTreeSet};
 
-type Columns = BTreeSet<usize>;
+type ColumnSet = BTreeSet<usize>;
 
 /// Takes such columns out of the orders in a relation, and of the order of its rows.
 pub(super) fn without_determined(relation: &mut Mir, order: &mut Vec<Order>, catalog: &Catalog) {
@@ -65,7 +65,7 @@ impl Determined<'_> {
             return;
         }
         let types = input.types();
-        let mut known: Columns = keys.iter().copied().collect();
+        let mut known: ColumnSet = keys.iter().copied().collect();
         order.retain(|item| {
             if item.tie {
                 self.close(input, &mut known);
@@ -77,7 +77,7 @@ impl Determined<'_> {
     }
 
     /// Adds the columns whose values rows have in common, by SQL equality, that have those of `known` in common.
-    fn close(&self, mir: &Mir, known: &mut Columns) {
+    fn close(&self, mir: &Mir, known: &mut ColumnSet) {
         poll::step_or_unwind();
         match mir {
             Mir::Constant { rows, types, .. } if rows.len() <= 1 => known.extend(0..types.len()),
@@ -101,7 +101,7 @@ impl Determined<'_> {
                 });
             }
             Mir::Project { input, columns } => {
-                let mut below: Columns = known.iter().map(|column| columns[*column]).collect();
+                let mut below: ColumnSet = known.iter().map(|column| columns[*column]).collect();
                 self.close(input, &mut below);
                 known.extend((0..columns.len()).filter(|column| below.contains(&columns[*column])));
             }
@@ -142,7 +142,7 @@ impl Determined<'_> {
         }
     }
 
-    fn close_mapped(&self, input: &Mir, exprs: &[ScalarExpr], known: &mut Columns) {
+    fn close_mapped(&self, input: &Mir, exprs: &[ScalarExpr], known: &mut ColumnSet) {
         let arity = input.arity();
         self.close_input(input, 0, known);
         for (column, mapped) in (arity..).zip(exprs) {
@@ -155,13 +155,13 @@ impl Determined<'_> {
     }
 
     /// All of a group is decided by its keys.
-    fn close_groups(&self, input: &Mir, keys: &[ScalarExpr], aggregates: usize, known: &mut Columns) {
+    fn close_groups(&self, input: &Mir, keys: &[ScalarExpr], aggregates: usize, known: &mut ColumnSet) {
         let copied = |key: &ScalarExpr| match key {
             ScalarExpr::Column(column) => Some(*column),
             _ => None,
         };
         let of_known = |key: &usize| keys.get(*key).and_then(copied);
-        let mut below: Columns = known.iter().filter_map(of_known).collect();
+        let mut below: ColumnSet = known.iter().filter_map(of_known).collect();
         self.close(input, &mut below);
         let is_below = |key: &usize| copied(&keys[*key]).is_some_and(|column| below.contains(&column));
         known.extend((0..keys.len()).filter(is_below));
@@ -171,9 +171,9 @@ impl Determined<'_> {
     }
 
     /// The same of an input whose columns are those from `start` on.
-    fn close_input(&self, input: &Mir, start: usize, known: &mut Columns) {
+    fn close_input(&self, input: &Mir, start: usize, known: &mut ColumnSet) {
         let own = start..start + input.arity();
-        let mut below: Columns = known.range(own).map(|column| column - start).collect();
+        let mut below: ColumnSet = known.range(own).map(|column| column - start).collect();
         self.close(input, &mut below);
         known.extend(below.into_iter().map(|column| column + start));
     }
@@ -184,7 +184,7 @@ impl Determined<'_> {
         left: &Mir,
         right: &Mir,
         (on, same): (&[ScalarExpr], &[(usize, usize)]),
-        known: &mut Columns,
+        known: &mut ColumnSet,
     ) {
         let arity = left.arity();
         let types: Vec<ColumnType> = left.types().into_iter().chain(right.types()).collect();
@@ -213,7 +213,7 @@ impl Determined<'_> {
 }
 
 /// Runs a step until it adds nothing.
-fn to_the_end(known: &mut Columns, mut step: impl FnMut(&mut Columns)) {
+fn to_the_end(known: &mut ColumnSet, mut step: impl FnMut(&mut ColumnSet)) {
     loop {
         let before = known.len();
         step(known);
@@ -223,7 +223,7 @@ fn to_the_end(known: &mut Columns, mut step: impl FnMut(&mut Columns)) {
     }
 }
 
-fn both(one: usize, other: usize, known: &mut Columns) {
+fn both(one: usize, other: usize, known: &mut ColumnSet) {
     if known.contains(&one) || known.contains(&other) {
         known.extend([one, other]);
     }
@@ -240,7 +240,7 @@ fn columns_equated(condition: &ScalarExpr, types: &[ColumnType]) -> Option<(usiz
     }
 }
 
-fn equated(condition: &ScalarExpr, types: &[ColumnType], known: &mut Columns) {
+fn equated(condition: &ScalarExpr, types: &[ColumnType], known: &mut ColumnSet) {
     if let Some((one, other)) = columns_equated(condition, types) {
         both(one, other, known);
         return;

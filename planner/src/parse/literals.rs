@@ -313,7 +313,7 @@ struct Open {
 
 /// What stood before.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum BeforeLiteral {
     In,
     Values,
     Array,
@@ -341,7 +341,7 @@ struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     fn find(&mut self) -> Option<()> {
-        let mut before = Before::Other;
+        let mut before = BeforeLiteral::Other;
         while self.scanner.at < self.scanner.bytes.len() {
             poll::step_or_unwind();
             let byte = self.scanner.peek();
@@ -378,24 +378,24 @@ impl<'a> Finder<'a> {
                 }
                 _ => self.scanner.at += 1,
             }
-            before = Before::Other;
+            before = BeforeLiteral::Other;
         }
         Some(())
     }
 
     /// A word, or a string with one in front.
-    fn word(&mut self) -> Option<Before> {
+    fn word(&mut self) -> Option<BeforeLiteral> {
         let word = self.scanner.word();
         let before = if word.eq_ignore_ascii_case("in") {
-            Before::In
+            BeforeLiteral::In
         } else if word.eq_ignore_ascii_case("values") {
-            Before::Values
+            BeforeLiteral::Values
         } else if word.eq_ignore_ascii_case("array") {
-            Before::Array
+            BeforeLiteral::Array
         } else if word.eq_ignore_ascii_case("position") {
-            Before::Position
+            BeforeLiteral::Position
         } else {
-            Before::Other
+            BeforeLiteral::Other
         };
         if word.eq_ignore_ascii_case("e") && self.scanner.peek() == b'\'' {
             self.scanner.skip_escaped()?;
@@ -403,19 +403,19 @@ impl<'a> Finder<'a> {
         Some(before)
     }
 
-    fn opened(&mut self, bracket: u8, before: Before) {
+    fn opened(&mut self, bracket: u8, before: BeforeLiteral) {
         let around = self.open.last().copied().unwrap_or_default();
         let is_list = match before {
-            Before::In => bracket == b'(' && !around.is_position,
-            Before::Array => bracket == b'[',
-            Before::Values | Before::Position | Before::Other => false,
+            BeforeLiteral::In => bracket == b'(' && !around.is_position,
+            BeforeLiteral::Array => bracket == b'[',
+            BeforeLiteral::Values | BeforeLiteral::Position | BeforeLiteral::Other => false,
         };
-        if before == Before::Values && bracket == b'(' && self.rows() {
+        if before == BeforeLiteral::Values && bracket == b'(' && self.rows() {
             return;
         }
         self.scanner.at += 1;
-        let is_position = before == Before::Position && bracket == b'(';
-        self.open.push(Open { is_list, has_rows: is_list && before == Before::In, is_position });
+        let is_position = before == BeforeLiteral::Position && bracket == b'(';
+        self.open.push(Open { is_list, has_rows: is_list && before == BeforeLiteral::In, is_position });
         self.list();
     }
 

@@ -41,7 +41,7 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let parts = parts(&visible);
     let mut out = Vec::with_capacity(tokens.len() + 5 * parts.len());
     let mut copied = 0;
-    for Part { subscripts, end } in parts {
+    for WrittenPart { subscripts, end } in parts {
         let (first, last) = (&visible[subscripts - 1], &visible[end - 1]);
         let (from, to) = (places[subscripts], places[end - 1] + 1);
         out.extend_from_slice(&tokens[copied..from]);
@@ -59,7 +59,7 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 /// The targets with subscripts, in their order.
-fn parts(tokens: &[TokenWithSpan]) -> Vec<Part> {
+fn parts(tokens: &[TokenWithSpan]) -> Vec<WrittenPart> {
     let mut parts = Vec::new();
     for at in 0..tokens.len() {
         poll::step_or_unwind();
@@ -84,13 +84,13 @@ fn parts(tokens: &[TokenWithSpan]) -> Vec<Part> {
 }
 
 /// Where the subscripts of a target begin, and where it ends.
-struct Part {
+struct WrittenPart {
     subscripts: usize,
     end: usize,
 }
 
 /// The targets of a SET that begins there.
-fn set_parts(tokens: &[TokenWithSpan], mut at: usize, parts: &mut Vec<Part>) {
+fn set_parts(tokens: &[TokenWithSpan], mut at: usize, parts: &mut Vec<WrittenPart>) {
     loop {
         let is_assigned = |end: usize| tokens.get(end).is_some_and(|token| token.token == Token::Eq);
         if let Some((found, end)) = list_parts(tokens, at) {
@@ -141,7 +141,7 @@ fn insert_list(tokens: &[TokenWithSpan], mut at: usize) -> Option<usize> {
 }
 
 /// The targets of a list in parentheses that have subscripts, and where the list ends.
-fn list_parts(tokens: &[TokenWithSpan], open: usize) -> Option<(Vec<Part>, usize)> {
+fn list_parts(tokens: &[TokenWithSpan], open: usize) -> Option<(Vec<WrittenPart>, usize)> {
     if tokens.get(open)?.token != Token::LParen {
         return None;
     }
@@ -159,7 +159,7 @@ fn list_parts(tokens: &[TokenWithSpan], open: usize) -> Option<(Vec<Part>, usize
 }
 
 /// A name with or without subscripts and fields behind it, and where it ends.
-fn target(tokens: &[TokenWithSpan], start: usize) -> Option<(Option<Part>, usize)> {
+fn target(tokens: &[TokenWithSpan], start: usize) -> Option<(Option<WrittenPart>, usize)> {
     let subscripts = name_end(tokens, start)?;
     let mut end = subscripts;
     loop {
@@ -169,7 +169,7 @@ fn target(tokens: &[TokenWithSpan], start: usize) -> Option<(Option<Part>, usize
             _ => break,
         }
     }
-    Some(((end > subscripts).then_some(Part { subscripts, end }), end))
+    Some(((end > subscripts).then_some(WrittenPart { subscripts, end }), end))
 }
 
 /// Where a dotted name ends.

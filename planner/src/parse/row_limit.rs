@@ -16,7 +16,7 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 /// What of a query's limits has been seen, in each parenthesis that is open.
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct SeenLimits {
     count: bool,
     offset: bool,
 }
@@ -33,7 +33,7 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>, lines: &Lines<'_>) -> Result
     }
     let tokens: Vec<TokenWithSpan> = tokens.into_iter().filter(|token| !is_blank(token)).collect();
     let mut written = Vec::with_capacity(tokens.len() + 4);
-    let mut open = vec![Seen::default()];
+    let mut open = vec![SeenLimits::default()];
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let level = open.len() - 1;
@@ -41,10 +41,10 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>, lines: &Lines<'_>) -> Result
         let rest = &tokens[at + 1..];
         let is_clause = at > 0 && !is_name_at(&tokens, at);
         match (&token.token, keyword(token)) {
-            (Token::LParen, _) => open.push(Seen::default()),
+            (Token::LParen, _) => open.push(SeenLimits::default()),
             (Token::RParen, _) if level > 0 => open.truncate(level),
             (_, Some(Keyword::SELECT | Keyword::VALUES | Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT)) => {
-                *seen = Seen::default();
+                *seen = SeenLimits::default();
             }
             (_, Some(Keyword::LIMIT)) if is_clause => {
                 once(&mut seen.count, lines, token)?;

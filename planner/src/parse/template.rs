@@ -98,7 +98,7 @@ const NO_OPERANDS: &[&str] = &[
 
 /// What stood before.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum BeforeToken {
     /// Something behind which a literal may be taken out.
     Taking,
     /// An operand: behind it a sign is an operator.
@@ -113,7 +113,7 @@ struct TemplateScanner<'a> {
     /// Up to here the text is copied.
     copied: usize,
     out: Template,
-    before: Before,
+    before: BeforeToken,
     depth: usize,
     /// Depths at which BETWEEN waits for its AND.
     between: Vec<usize>,
@@ -144,7 +144,7 @@ pub fn template(sql: &str) -> Option<Template> {
         at: 0,
         copied: 0,
         out,
-        before: Before::Other,
+        before: BeforeToken::Other,
         depth: 0,
         between: Vec::new(),
         list: None,
@@ -190,7 +190,7 @@ impl TemplateScanner<'_> {
                 if self.at - begin > NAME_BYTES_MAX {
                     return None;
                 }
-                self.stand(Before::Operand);
+                self.stand(BeforeToken::Operand);
             }
             b'0'..=b'9' => self.number()?,
             b'.' if self.peek(self.at + 1).is_ascii_digit() => return None,
@@ -204,7 +204,7 @@ impl TemplateScanner<'_> {
                     self.list = Some(self.depth);
                 }
                 let opens_row = self.in_values && self.depth == 1;
-                self.before = if after_in || opens_row { Before::Taking } else { Before::Other };
+                self.before = if after_in || opens_row { BeforeToken::Taking } else { BeforeToken::Other };
             }
             b')' => {
                 if self.list == Some(self.depth) {
@@ -214,28 +214,28 @@ impl TemplateScanner<'_> {
                 self.between.retain(|between| *between < depth);
                 self.depth = self.depth.checked_sub(1)?;
                 self.at += 1;
-                self.stand(Before::Operand);
+                self.stand(BeforeToken::Operand);
             }
             b',' => {
                 self.at += 1;
                 let in_row = self.in_values && self.depth == 1;
                 let in_list = self.list == Some(self.depth);
-                self.stand(if in_row || in_list { Before::Taking } else { Before::Other });
+                self.stand(if in_row || in_list { BeforeToken::Taking } else { BeforeToken::Other });
             }
             b'.' | b'[' | b']' => {
                 self.at += 1;
-                self.stand(if byte == b']' { Before::Operand } else { Before::Other });
+                self.stand(if byte == b']' { BeforeToken::Operand } else { BeforeToken::Other });
             }
             b':' if self.peek(self.at + 1) == b':' => {
                 self.at += 2;
-                self.stand(Before::Other);
+                self.stand(BeforeToken::Other);
             }
             _ => return None,
         }
         Some(())
     }
 
-    fn stand(&mut self, before: Before) {
+    fn stand(&mut self, before: BeforeToken) {
         self.before = before;
         self.after_in = false;
     }
@@ -268,7 +268,7 @@ impl TemplateScanner<'_> {
             self.take(Literal::Text(content), end)?;
         }
         self.at = end;
-        self.stand(Before::Operand);
+        self.stand(BeforeToken::Operand);
         Some(())
     }
 
@@ -290,7 +290,7 @@ impl TemplateScanner<'_> {
             }
         }
         self.at = end;
-        self.stand(Before::Operand);
+        self.stand(BeforeToken::Operand);
         Some(())
     }
 
@@ -298,7 +298,7 @@ impl TemplateScanner<'_> {
     fn takes(&self, end: usize) -> bool {
         let rest = self.bytes[end..].iter().position(|byte| !byte.is_ascii_whitespace());
         let next = rest.map_or(0, |rest| self.bytes[end + rest]);
-        self.before == Before::Taking && !matches!(next, b':' | b'\'' | b'[' | b'.')
+        self.before == BeforeToken::Taking && !matches!(next, b':' | b'\'' | b'[' | b'.')
     }
 
     fn take(&mut self, literal: Literal, end: usize) -> Option<()> {
@@ -330,14 +330,14 @@ impl TemplateScanner<'_> {
         let before = match word.as_str() {
             "between" => {
                 self.between.push(self.depth);
-                Before::Taking
+                BeforeToken::Taking
             }
             "and" if self.between.last() == Some(&self.depth) => {
                 self.between.pop();
-                Before::Taking
+                BeforeToken::Taking
             }
-            _ if NO_OPERANDS.contains(&word.as_str()) => Before::Other,
-            _ => Before::Operand,
+            _ if NO_OPERANDS.contains(&word.as_str()) => BeforeToken::Other,
+            _ => BeforeToken::Operand,
         };
         self.stand(before);
         self.after_in = word == "in";
@@ -352,10 +352,10 @@ impl TemplateScanner<'_> {
         }
         self.at += length;
         let before = match operator {
-            "=" | "<" | ">" | "<=" | ">=" | "<>" | "!=" => Before::Taking,
+            "=" | "<" | ">" | "<=" | ">=" | "<>" | "!=" => BeforeToken::Taking,
             // Between operands, or a sign where a literal may be taken out.
-            "+" | "-" if self.before != Before::Other => Before::Taking,
-            _ => Before::Other,
+            "+" | "-" if self.before != BeforeToken::Other => BeforeToken::Taking,
+            _ => BeforeToken::Other,
         };
         self.stand(before);
         Some(())

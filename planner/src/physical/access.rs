@@ -19,7 +19,7 @@ use crate::transform::shape;
 use repr::{ColumnIndex, ColumnType, Datum, IndexId, RelationId, Row, ScalarType};
 
 /// An access path, and what is left to check.
-pub(super) struct Found {
+pub(super) struct AccessPath {
     /// How rows are found.
     pub(super) access: Access,
     /// Predicates that it does not answer, over the columns before projection.
@@ -36,7 +36,7 @@ pub(super) struct Fixed {
 }
 
 /// A bound of a column.
-struct Bound {
+struct ColumnBound {
     column: ColumnIndex,
     comparison: Comparison,
     value: ScalarExpr,
@@ -64,13 +64,13 @@ impl Planner<'_> {
     }
 
     /// The best access path for a table under `mfp`'s predicates.
-    pub(super) fn access(&self, relation: RelationId, mfp: &Mfp) -> Found {
+    pub(super) fn access(&self, relation: RelationId, mfp: &Mfp) -> AccessPath {
         let predicates: Vec<&ScalarExpr> = mfp.filter.iter().map(|(_, predicate)| predicate).collect();
         let all = || predicates.iter().map(|predicate| (*predicate).clone()).collect();
         let looked_up = !predicates.is_empty() && !self.maintained;
         let Some(table) = self.catalog.table(relation).filter(|_| looked_up) else {
             let range = if self.maintained { None } else { numbered_range(relation, &predicates) };
-            return Found { access: range.unwrap_or(Access::Scan), residual: all() };
+            return AccessPath { access: range.unwrap_or(Access::Scan), residual: all() };
         };
         let ordered = self.forms.ordered(relation);
         let fixed = fixed_columns(table, predicates.iter().copied(), true);
@@ -110,13 +110,13 @@ impl Planner<'_> {
         }
         let Some((_, access, mut used)) = best else {
             let inverted = super::inverted::access(table, &predicates);
-            return Found { access: inverted.unwrap_or(Access::Scan), residual: all() };
+            return AccessPath { access: inverted.unwrap_or(Access::Scan), residual: all() };
         };
         if self.reads_all(relation, &access) {
             used.clear();
         }
         let residual = predicates.into_iter().enumerate().filter(|(at, _)| !used.contains(at));
-        Found { access, residual: residual.map(|(_, predicate)| predicate.clone()).collect() }
+        AccessPath { access, residual: residual.map(|(_, predicate)| predicate.clone()).collect() }
     }
 
     /// Whether all rows are read, or may be: a range of hashed keys needs its order in memory.
@@ -159,7 +159,8 @@ impl Planner<'_> {
     /// Equality on the first columns of a key, then bounds on the next. Bounds stay as predicates too: where
     /// NULLs stand in an index is not for the plan to know.
     fn range(&self, table: &Table, predicates: &[&ScalarExpr], fixed: &[Fixed]) -> Option<(Merit, Access, Vec<usize>)> {
-        let bounds: Vec<Bound> = predicates.iter().filter_map(|predicate| bounded_column(table, predicate)).collect();
+        let bounds: Vec<ColumnBound> =
+            predicates.iter().filter_map(|predicate| bounded_column(table, predicate)).collect();
         let mut best: Option<(f64, Merit, Access, Vec<usize>)> = None;
         let partial = self.partial_lookups(table, predicates);
         for (lookup, columns) in lookups(table).chain(partial.iter().copied()) {
@@ -207,7 +208,7 @@ impl Planner<'_> {
         let fixed = fixed_columns(table, mfp.filter.iter().map(|(_, predicate)| predicate), false);
         let mut best: Option<ArrayKeys> = None;
         for (at, (_, predicate)) in mfp.filter.iter().enumerate() {
-            let Some(listed) = Listed::of(table, predicate) else { continue };
+            let Some(listed) = ListedColumns::of(table, predicate) else { continue };
             for (lookup, columns) in lookups(table) {
                 let Some((key, arrays, mut used)) = listed.key(columns, &fixed) else { continue };
                 if listed.is_whole && arrays.len() == listed.columns.len() {
@@ -266,7 +267,7 @@ struct ArrayKeys {
 }
 
 /// Columns that a predicate compares with the elements of constant arrays, those of one place together.
-struct Listed<'e> {
+struct ListedColumns<'e> {
     columns: Vec<(ColumnIndex, &'e ScalarExpr, ScalarType)>,
     /// The predicate says no more than that.
     is_whole: bool,
@@ -274,15 +275,15 @@ struct Listed<'e> {
     keys: usize,
 }
 
-impl<'e> Listed<'e> {
-    fn of(table: &Table, predicate: &'e ScalarExpr) -> Option<Listed<'e>> {
+impl<'e> ListedColumns<'e> {
+    fn of(table: &Table, predicate: &'e ScalarExpr) -> Option<ListedColumns<'e>> {
         let pairs: Vec<_> = match shape::among_rows(predicate) {
             Some(fields) => fields.collect(),
             None => vec![shape::equal_to_any(predicate)?],
         };
         let keys = array_length(pairs.first()?.1).unwrap_or(ARRAY_KEYS);
         let columns: Vec<_> = pairs.iter().filter_map(|(left, array)| array_column(table, left, array)).collect();
-        (keys <= KEYS_MAX).then_some(Listed { is_whole: columns.len() == pairs.len(), columns, keys })
+        (keys <= KEYS_MAX).then_some(ListedColumns { is_whole: columns.len() == pairs.len(), columns, keys })
     }
 
     /// A key over elements of some of the arrays, those arrays, and the other predicates that it answers.
@@ -516,7 +517,7 @@ fn numbered_range(relation: RelationId, predicates: &[&ScalarExpr]) -> Option<Ac
                 break;
             }
         }
-        let Some(Bound { column: 0, comparison, value }) = bounded_column(relation, predicate) else { continue };
+        let Some(ColumnBound { column: 0, comparison, value }) = bounded_column(relation, predicate) else { continue };
         match comparison {
             Comparison::Greater | Comparison::GreaterOrEqual => {
                 lower.get_or_insert((value, comparison == Comparison::GreaterOrEqual));
@@ -539,25 +540,25 @@ fn numbered_range(relation: RelationId, predicates: &[&ScalarExpr]) -> Option<Ac
 }
 
 /// What has columns of certain types.
-pub(super) trait Columns {
+pub(super) trait TypedColumns {
     /// One column's.
     fn scalar(&self, column: ColumnIndex) -> Option<&ScalarType>;
 }
 
-impl Columns for Table {
+impl TypedColumns for Table {
     fn scalar(&self, column: ColumnIndex) -> Option<&ScalarType> {
         Some(&self.columns.get(column)?.column_type.scalar)
     }
 }
 
-impl Columns for SystemRelation {
+impl TypedColumns for SystemRelation {
     fn scalar(&self, column: ColumnIndex) -> Option<&ScalarType> {
         Some(&self.columns.get(column)?.scalar)
     }
 }
 
 pub(super) fn column_and_constant<'e>(
-    relation: &impl Columns,
+    relation: &impl TypedColumns,
     column: &ScalarExpr,
     value: &'e ScalarExpr,
 ) -> Option<(ColumnIndex, &'e ScalarExpr)> {
@@ -570,7 +571,7 @@ pub(super) fn column_and_constant<'e>(
     same_class(column_type, &value.scalar_type(&|_| ScalarType::Unknown)).then_some((*column, value))
 }
 
-fn bounded_column(relation: &impl Columns, predicate: &ScalarExpr) -> Option<Bound> {
+fn bounded_column(relation: &impl TypedColumns, predicate: &ScalarExpr) -> Option<ColumnBound> {
     let (comparison, left, right) = shape::compared(predicate)?;
     let ordered = match comparison {
         Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual => true,
@@ -580,8 +581,8 @@ fn bounded_column(relation: &impl Columns, predicate: &ScalarExpr) -> Option<Bou
         return None;
     }
     if let Some((column, value)) = column_and_constant(relation, left, right) {
-        return Some(Bound { column, comparison, value: value.clone() });
+        return Some(ColumnBound { column, comparison, value: value.clone() });
     }
     let (column, value) = column_and_constant(relation, right, left)?;
-    Some(Bound { column, comparison: comparison.commuted(), value: value.clone() })
+    Some(ColumnBound { column, comparison: comparison.commuted(), value: value.clone() })
 }

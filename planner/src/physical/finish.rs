@@ -81,7 +81,7 @@ pub(super) fn order_from_access(
     let (access, finishing) = if system::find_by_id(relation).is_some_and(|system| system.is_numbered) {
         // Numbers are like a primary key of the first column.
         let range = from_all(&access, Lookup::PrimaryKey);
-        match range.and_then(|range| in_key_order(range, &Key::of(&[0], true), &finishing.order_by, &mfp)) {
+        match range.and_then(|range| in_key_order(range, &OrderKey::of(&[0], true), &finishing.order_by, &mfp)) {
             Some(ordered) => (ordered, in_order(finishing)),
             None => (access, finishing),
         }
@@ -95,7 +95,7 @@ pub(super) fn order_from_access(
             Some(table) => {
                 let ordered = table.primary_key_columns().and_then(|key| {
                     let access = from_all(&access, Lookup::PrimaryKey)?;
-                    in_key_order(access, &Key::of(key, true), &finishing.order_by, &mfp)
+                    in_key_order(access, &OrderKey::of(key, true), &finishing.order_by, &mfp)
                 });
                 match ordered {
                     Some(ordered) => (ordered, in_order(finishing)),
@@ -130,7 +130,7 @@ fn in_memory_order(access: &Access, table: &Table, finishing: &Finishing, mfp: &
         let first = &columns[..count];
         let beyond = primary_key.unwrap_or_default().iter().filter(|column| !first.contains(column));
         let all: Vec<ColumnIndex> = first.iter().chain(beyond).copied().collect();
-        let key = Key { columns: &all, own: count, unique: primary_key.is_some() };
+        let key = OrderKey { columns: &all, own: count, unique: primary_key.is_some() };
         in_key_order(access, &key, &finishing.order_by, mfp).filter(|access| bound_columns(access) <= count)
     });
     // Of which few rows are wanted, those that the written order leaves equal are put in order as they are read.
@@ -138,7 +138,7 @@ fn in_memory_order(access: &Access, table: &Table, finishing: &Finishing, mfp: &
     wholly.or_else(|| {
         finishing.limit.as_ref()?;
         lookups(table).find_map(|(lookup, columns)| {
-            let mut access = in_key_order(from_all(access, lookup)?, &Key::of(columns, false), written, mfp)?;
+            let mut access = in_key_order(from_all(access, lookup)?, &OrderKey::of(columns, false), written, mfp)?;
             if let Access::Range { in_order, .. } = &mut access {
                 *in_order = InOrder::ButForTies;
             }
@@ -172,7 +172,7 @@ fn from_all(access: &Access, wanted: Lookup) -> Option<Access> {
 }
 
 /// What rows stand by.
-struct Key<'k> {
+struct OrderKey<'k> {
     columns: &'k [ColumnIndex],
     /// How many of them are the key's or index's own.
     own: usize,
@@ -180,9 +180,9 @@ struct Key<'k> {
     unique: bool,
 }
 
-impl<'k> Key<'k> {
-    fn of(columns: &'k [ColumnIndex], unique: bool) -> Key<'k> {
-        Key { columns, own: columns.len(), unique }
+impl<'k> OrderKey<'k> {
+    fn of(columns: &'k [ColumnIndex], unique: bool) -> OrderKey<'k> {
+        OrderKey { columns, own: columns.len(), unique }
     }
 }
 
@@ -195,7 +195,7 @@ fn bound_columns(access: &Access) -> usize {
 }
 
 /// The range that gives rows by `order`, if the key's columns do.
-fn in_key_order(range: Access, key: &Key<'_>, order: &[Order], mfp: &Mfp) -> Option<Access> {
+fn in_key_order(range: Access, key: &OrderKey<'_>, order: &[Order], mfp: &Mfp) -> Option<Access> {
     let Access::Range { lookup, prefix, lower, upper, .. } = range else { return None };
     let reverse = order.first()?.descending;
     let (fixed, mut rest) = key.columns.split_at_checked(prefix.len())?;

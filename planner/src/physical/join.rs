@@ -51,7 +51,7 @@ pub(super) struct LookedUpTable {
 }
 
 /// How the next input is joined.
-enum Step {
+enum NextInput {
     Lookup(LookedUp),
     Arrange,
     Cross,
@@ -146,16 +146,16 @@ impl Planner<'_> {
         Ok(through(stream.plan, mfp))
     }
 
-    fn next_step(&self, pending: &Pending, stream: &Stream) -> Option<(usize, Step)> {
+    fn next_step(&self, pending: &Pending, stream: &Stream) -> Option<(usize, NextInput)> {
         // Of many only those that were written first: the search ends by itself, however many there are.
         let first: Vec<usize> = pending.left.iter().copied().take(CANDIDATES_MAX).collect();
         let rest: Vec<usize> = pending.left.iter().copied().skip(CANDIDATES_MAX).collect();
         let best = self.cheapest(pending, stream, &first);
         match (&best, rest.as_slice()) {
-            (Some((_, _, Step::Cross)), [_, ..]) => rest
+            (Some((_, _, NextInput::Cross)), [_, ..]) => rest
                 .chunks(CANDIDATES_MAX)
                 .filter_map(|some| self.cheapest(pending, stream, some))
-                .find(|(_, _, step)| !matches!(step, Step::Cross))
+                .find(|(_, _, step)| !matches!(step, NextInput::Cross))
                 .or(best),
             _ => best,
         }
@@ -163,8 +163,8 @@ impl Planner<'_> {
     }
 
     /// The candidate that costs least.
-    fn cheapest(&self, pending: &Pending, stream: &Stream, candidates: &[usize]) -> Option<(f64, usize, Step)> {
-        let mut best: Option<(f64, usize, Step)> = None;
+    fn cheapest(&self, pending: &Pending, stream: &Stream, candidates: &[usize]) -> Option<(f64, usize, NextInput)> {
+        let mut best: Option<(f64, usize, NextInput)> = None;
         for candidate in candidates {
             poll::step_or_unwind();
             let estimate = pending.estimates[*candidate];
@@ -179,13 +179,13 @@ impl Planner<'_> {
                 let cost = stream.rows * LOOKUP_COST * looked_up.rows.sqrt();
                 // In a maintained plan, what counts is what is held in memory.
                 let cost = if self.maintained { cost / TABLE_ROWS.powi(2) + memory_rows } else { cost };
-                options.push((cost, Step::Lookup(looked_up)));
+                options.push((cost, NextInput::Lookup(looked_up)));
             }
             options.push(if linked_same || !links.is_empty() {
-                (estimate.cost + estimate.rows + stream.rows, Step::Arrange)
+                (estimate.cost + estimate.rows + stream.rows, NextInput::Arrange)
             } else {
                 let pairs = stream.rows * estimate.rows * self.range_share(pending, *candidate, stream);
-                (estimate.cost + pairs + 1.0, Step::Cross)
+                (estimate.cost + pairs + 1.0, NextInput::Cross)
             });
             for (cost, step) in options {
                 if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
@@ -231,14 +231,14 @@ impl Planner<'_> {
         pending: &mut Pending,
         stream: Stream,
         next: usize,
-        step: Step,
+        step: NextInput,
         mfp: &Mfp,
     ) -> Result<Stream, PlanError> {
         let range = pending.ranges[next].clone();
         let estimate = pending.estimates[next];
         let links = pending.links(next, &stream);
         let (plan, rows) = match step {
-            Step::Lookup(looked_up) => {
+            NextInput::Lookup(looked_up) => {
                 let rows = stream.rows * looked_up.rows;
                 let key = looked_up.key.iter().map(|key| stream.moved(key));
                 let key = key.collect::<Option<Vec<_>>>().ok_or_else(out_of_reach)?;
@@ -246,7 +246,7 @@ impl Planner<'_> {
                 let plan = looked_up.joined((stream.plan, stream.arity), key);
                 (plan, rows)
             }
-            Step::Arrange => {
+            NextInput::Arrange => {
                 let range_hint = self.join_range(pending, next, &stream);
                 let keys = pending.arranged_keys(next, &stream, &links)?;
                 let (least, most) = (stream.rows.min(estimate.rows), stream.rows.max(estimate.rows));
@@ -263,7 +263,7 @@ impl Planner<'_> {
                 };
                 (plan, rows)
             }
-            Step::Cross => {
+            NextInput::Cross => {
                 let pairs = stream.rows * estimate.rows * self.range_share(pending, next, &stream);
                 let range_hint = self.join_range(pending, next, &stream);
                 let plan = Plan::Join {

@@ -95,7 +95,7 @@ impl Between {
 }
 
 /// Which rows of a group count.
-enum Wanted {
+enum WantedRows {
     /// Any one.
     Any,
     /// Those at the ends of an expression.
@@ -149,13 +149,13 @@ impl Planner<'_> {
             (ScalarExpr::Column(order.column), descending, nulls_first)
         };
         let wanted =
-            Wanted::Ends { value: ScalarExpr::Column(first.column), low, high, ties: order.map(turned).collect() };
+            WantedRows::Ends { value: ScalarExpr::Column(first.column), low, high, ties: order.map(turned).collect() };
         let keys: Vec<ScalarExpr> = keys.iter().copied().map(ScalarExpr::Column).collect();
         self.plan_ends(input, &keys, wanted)
     }
 
     /// Plans a relation of whose groups not every row counts: as a join that gives fewer, if it is one.
-    fn plan_ends(&mut self, input: &Mir, keys: &[ScalarExpr], wanted: Wanted) -> Result<Plan, PlanError> {
+    fn plan_ends(&mut self, input: &Mir, keys: &[ScalarExpr], wanted: WantedRows) -> Result<Plan, PlanError> {
         match self.nearest(input, keys, wanted)? {
             Some(plan) => Ok(plan),
             None => self.plan(input),
@@ -163,7 +163,7 @@ impl Planner<'_> {
     }
 
     /// The join whose one side has the group's keys and whose other side has its value within bounds of the first's.
-    fn nearest(&mut self, input: &Mir, keys: &[ScalarExpr], wanted: Wanted) -> Result<Option<Plan>, PlanError> {
+    fn nearest(&mut self, input: &Mir, keys: &[ScalarExpr], wanted: WantedRows) -> Result<Option<Plan>, PlanError> {
         let Chain { core, mut mfp } = Chain::of(input, self.maintained);
         let Mir::Join { inputs, on, same } = core else { return Ok(None) };
         if inputs.len() < 2 || mfp.map.iter().any(expr::is_volatile) {
@@ -180,11 +180,11 @@ impl Planner<'_> {
             own.then(|| expr::renumber(&moved, |column| column - arity))
         };
         let (between, ends) = match wanted {
-            Wanted::Any => {
+            WantedRows::Any => {
                 let found = Between::find(&sides.on, &right, &sides.types, there, None);
                 (found, Some(Ends { low: 1, high: 0, ties: Vec::new() }))
             }
-            Wanted::Ends { value, low, high, ties } => {
+            WantedRows::Ends { value, low, high, ties } => {
                 let Some(value) = of_right(&value) else { return Ok(None) };
                 let found = Between::find(&sides.on, &right, &sides.types, there, Some(&value));
                 let tie = |(tie, descending, nulls_first): &(ScalarExpr, bool, bool)| {
@@ -258,7 +258,7 @@ impl Planner<'_> {
 }
 
 /// What `min` and `max` of one expression want; DISTINCT is the case without calls.
-fn extremes(aggregates: &[AggregateCall]) -> Option<Wanted> {
+fn extremes(aggregates: &[AggregateCall]) -> Option<WantedRows> {
     let mut value: Option<&ScalarExpr> = None;
     let (mut low, mut high) = (0, 0);
     for call in aggregates {
@@ -270,8 +270,8 @@ fn extremes(aggregates: &[AggregateCall]) -> Option<Wanted> {
         if greatest { high = 1 } else { low = 1 }
     }
     Some(match value {
-        None => Wanted::Any,
-        Some(value) => Wanted::Ends { value: value.clone(), low, high, ties: Vec::new() },
+        None => WantedRows::Any,
+        Some(value) => WantedRows::Ends { value: value.clone(), low, high, ties: Vec::new() },
     })
 }
 

@@ -14,7 +14,7 @@ use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{DataType, Expr, Value};
 
 /// The columns of a record, with their modifiers.
-type Columns = Vec<(String, ColumnType)>;
+type RecordColumns = Vec<(String, ColumnType)>;
 
 /// Functions that take the record's columns from their first argument.
 fn populates(function: &str) -> bool {
@@ -31,7 +31,7 @@ pub(super) fn makes_records(function: &str) -> bool {
 }
 
 /// The type of a record of these columns.
-fn record_of(columns: &Columns) -> ScalarType {
+fn record_of(columns: &RecordColumns) -> ScalarType {
     let fields: Vec<(String, ScalarType)> =
         columns.iter().map(|(name, column_type)| (name.clone(), column_type.scalar.clone())).collect();
     ScalarType::Record(fields.into())
@@ -55,9 +55,9 @@ fn undetermined(function: &str) -> PlanError {
 
 impl Resolver<'_> {
     /// The arguments of such a function, and the columns that the first of them says.
-    fn record_arguments(&mut self, function: &str, exprs: &[&Expr]) -> Result<(Vec<Typed>, Columns), PlanError> {
+    fn record_arguments(&mut self, function: &str, exprs: &[&Expr]) -> Result<(Vec<Typed>, RecordColumns), PlanError> {
         let mut args = Vec::with_capacity(exprs.len());
-        let mut columns = Columns::new();
+        let mut columns = RecordColumns::new();
         for (place, expr) in exprs.iter().enumerate() {
             if place > 0 || !populates(function) {
                 args.push(self.expr(expr)?);
@@ -74,7 +74,7 @@ impl Resolver<'_> {
     }
 
     /// A base and its columns.
-    fn base_record(&mut self, expr: &Expr) -> Result<(Typed, Columns), PlanError> {
+    fn base_record(&mut self, expr: &Expr) -> Result<(Typed, RecordColumns), PlanError> {
         if let Expr::Nested(inner) = expr {
             return self.base_record(inner);
         }
@@ -104,12 +104,12 @@ impl Resolver<'_> {
                 let message = "could not determine polymorphic type because input has type unknown";
                 Err(PlanError::new("42804", message))
             }
-            _ => Ok((base, Columns::new())),
+            _ => Ok((base, RecordColumns::new())),
         }
     }
 
     /// A row that is cast to a table's.
-    fn row_of_table(&mut self, expr: &Expr, table: &str, columns: &Columns) -> Result<Typed, PlanError> {
+    fn row_of_table(&mut self, expr: &Expr, table: &str, columns: &RecordColumns) -> Result<Typed, PlanError> {
         let record = record_of(columns);
         if let Expr::Value(value) = expr
             && value.value == Value::Null
@@ -144,10 +144,10 @@ impl Resolver<'_> {
         function: &str,
         exprs: &[&Expr],
         ordinality: bool,
-        declared: Option<Columns>,
+        declared: Option<RecordColumns>,
     ) -> Result<FunctionRows, PlanError> {
         let (args, mut columns) = self.record_arguments(function, exprs)?;
-        let types = |columns: &Columns| columns.iter().map(|(_, own)| own.scalar.clone()).collect::<Vec<_>>();
+        let types = |columns: &RecordColumns| columns.iter().map(|(_, own)| own.scalar.clone()).collect::<Vec<_>>();
         match declared {
             Some(declared) if exprs.first().is_some_and(|base| is_row(base)) => {
                 if types(&declared) != types(&columns) {

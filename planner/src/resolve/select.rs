@@ -37,7 +37,7 @@ impl Target {
 }
 
 /// What is resolved of a SELECT before its operators are built.
-struct Parts {
+struct SelectParts {
     targets: Vec<Target>,
     /// How many of the targets are output.
     outputs: usize,
@@ -93,7 +93,7 @@ impl Resolver<'_> {
         select: &Select,
         order_by: &[OrderByExpr],
         outputs: Outputs<'_>,
-    ) -> Result<Parts, PlanError> {
+    ) -> Result<SelectParts, PlanError> {
         let mut targets =
             self.in_clause(Clause::SelectList, |resolver| resolver.targets(&select.projection, outputs))?;
         let predicates = self.where_clause(select.selection.as_ref())?;
@@ -151,7 +151,7 @@ impl Resolver<'_> {
             }
             Some(Distinct::All) | None => None,
         };
-        Ok(Parts { targets, outputs, predicates, having, order, grouping, distinct_on })
+        Ok(SelectParts { targets, outputs, predicates, having, order, grouping, distinct_on })
     }
 
     /// The select list, stars expanded.
@@ -318,13 +318,13 @@ impl Resolver<'_> {
     fn build(
         &mut self,
         from: Hir,
-        parts: Parts,
+        parts: SelectParts,
         frame: &Frame,
         mut calls: Calls,
         select: &Select,
         is_grouped: bool,
     ) -> Result<HirQuery, PlanError> {
-        let Parts { mut targets, outputs, predicates, having, mut order, grouping, mut distinct_on } = parts;
+        let SelectParts { mut targets, outputs, predicates, having, mut order, grouping, mut distinct_on } = parts;
         let mut relation = from.filter(predicates);
         if is_grouped {
             let grouping = grouping.unwrap_or_else(|| Grouping { keys: Vec::new(), sets: vec![Vec::new()] });

@@ -79,7 +79,7 @@ pub struct Summed {
 pub type AddRow = fn(&[Datum], &mut Contribution<'_>) -> Result<(), ValueError>;
 
 /// The rows of a group: (arguments, multiplicity).
-pub(crate) type Rows<'a, 'b> = &'a mut dyn Iterator<Item = (&'b [Datum], u64)>;
+pub(crate) type ArgumentRows<'a, 'b> = &'a mut dyn Iterator<Item = (&'b [Datum], u64)>;
 
 /// What computes an aggregate over a group.
 #[allow(clippy::type_complexity, reason = "this is the name for the complex type")]
@@ -158,7 +158,7 @@ impl Aggregate {
 }
 
 impl Summed {
-    fn over(&self, rows: Rows<'_, '_>, result: &ScalarType) -> Result<Datum, ValueError> {
+    fn over(&self, rows: ArgumentRows<'_, '_>, result: &ScalarType) -> Result<Datum, ValueError> {
         let mut sums = Accumulators::default();
         for (args, times) in rows {
             let times = i64::try_from(times).map_err(|_| ValueError::new("22003", "bigint out of range"))?;

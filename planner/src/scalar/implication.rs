@@ -38,34 +38,34 @@ fn says<C: PartialEq>(known: &ScalarExpr<C>, wanted: &ScalarExpr<C>) -> bool {
     if let Some(column) = tested_for_a_value(wanted) {
         return is_strict_in(known, column);
     }
-    let (Some(known), Some(wanted)) = (Bound::of(known), Bound::of(wanted)) else { return false };
+    let (Some(known), Some(wanted)) = (ComparedColumn::of(known), ComparedColumn::of(wanted)) else { return false };
     known.column == wanted.column && known.is_within(&wanted)
 }
 
 /// A column compared with a value.
-struct Bound<'e, C> {
+struct ComparedColumn<'e, C> {
     column: &'e C,
     by: Comparison,
     value: &'e Datum,
 }
 
-impl<'e, C> Bound<'e, C> {
-    fn of(expr: &'e ScalarExpr<C>) -> Option<Bound<'e, C>> {
+impl<'e, C> ComparedColumn<'e, C> {
+    fn of(expr: &'e ScalarExpr<C>) -> Option<ComparedColumn<'e, C>> {
         let ScalarExpr::Call { function, args, .. } = expr else { return None };
         let by = function.comparison()?;
         match args.as_slice() {
             [ScalarExpr::Column(column), ScalarExpr::Literal(value, _)] if !value.is_null() => {
-                Some(Bound { column, by, value })
+                Some(ComparedColumn { column, by, value })
             }
             [ScalarExpr::Literal(value, _), ScalarExpr::Column(column)] if !value.is_null() => {
-                Some(Bound { column, by: by.commuted(), value })
+                Some(ComparedColumn { column, by: by.commuted(), value })
             }
             _ => None,
         }
     }
 
     /// Whether each value that passes this passes the other.
-    fn is_within(&self, other: &Bound<'_, C>) -> bool {
+    fn is_within(&self, other: &ComparedColumn<'_, C>) -> bool {
         use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
         // Of one type, or how they compare is for the operator to say.
         if std::mem::discriminant(self.value) != std::mem::discriminant(other.value) {

@@ -125,7 +125,7 @@ fn any(elements: BTreeSet<Vec<u8>>) -> Wanted {
 pub fn value(place: usize, element: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(element.len() + 8);
     key::encode(&mut bytes, &Datum::Int4(place as i32));
-    key::encode(&mut bytes, &Datum::Bytea(element.into()));
+    key::encode_bytea(&mut bytes, element);
     bytes
 }
 

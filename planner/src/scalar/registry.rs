@@ -3,10 +3,10 @@
 //! The registry is made once from the families' signatures. `resolve` asks it for a match by name and
 //! argument types and builds the call with `Match::call`; after that nothing is looked up by name.
 
-mod beneath;
 mod candidates;
 mod listed;
 mod names;
+mod operator_functions;
 mod signature;
 
 pub use names::type_name;
@@ -406,7 +406,7 @@ impl Registry {
                 registry.quantified.insert(std::ptr::from_ref(operator) as usize, (any, all));
             }
         }
-        beneath::add(&mut registry);
+        operator_functions::add(&mut registry);
         for (signature, aggregate) in super::aggregate::definitions() {
             add(&mut registry.aggregates, Signature::parse(signature), |_| aggregate);
         }

@@ -1,23 +1,25 @@
 //! Set-returning functions.
 
 mod catalog;
+mod context_rows;
 mod documents;
-mod given;
 mod search;
 mod series;
 mod sets;
 
-pub use given::GivenRows;
-pub(crate) use given::{LOCKED_ROWS, RETURNED_ROWS, ROWS_AT_HAND, SUBJECT_ROWS};
+pub use context_rows::GivenRows;
+pub(crate) use context_rows::{LOCKED_ROWS, RETURNED_ROWS, ROWS_AT_HAND, SUBJECT_ROWS};
 
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError};
 
 /// What a set-returning function gives: rows of one or more columns.
 pub type TableRows = Box<dyn Iterator<Item = Result<Vec<Datum>, ValueError>> + Send>;
+/// What an evaluation gives: rows, or why there are none.
+type TableAnswer = Result<TableRows, ValueError>;
 
 /// What runs: arguments in, rows out. The types are those of the output columns.
-pub type EvaluateRows = fn(&EvalContext, &[Datum], &[ScalarType]) -> Result<TableRows, ValueError>;
+pub type EvaluateRows = fn(&EvalContext, &[Datum], &[ScalarType]) -> TableAnswer;
 
 /// One overload of a set-returning function.
 pub struct TableFunction {
@@ -36,20 +38,17 @@ pub(crate) fn definitions() -> Vec<TableFunctionDefinition> {
 }
 
 /// Rows that are known at once.
-fn known(rows: Vec<Vec<Datum>>) -> Result<TableRows, ValueError> {
+fn known(rows: Vec<Vec<Datum>>) -> TableAnswer {
     Ok(Box::new(rows.into_iter().map(Ok)))
 }
 
 /// Rows of one column that are known at once.
-fn column(values: Vec<Datum>) -> Result<TableRows, ValueError> {
+fn column(values: Vec<Datum>) -> TableAnswer {
     Ok(Box::new(values.into_iter().map(|value| Ok(vec![value]))))
 }
 
 /// NULL in gives no rows.
-fn strict(
-    args: &[Datum],
-    rows: impl FnOnce(&[Datum]) -> Result<TableRows, ValueError>,
-) -> Result<TableRows, ValueError> {
+fn strict(args: &[Datum], rows: impl FnOnce(&[Datum]) -> TableAnswer) -> TableAnswer {
     if args.iter().any(Datum::is_null) { known(Vec::new()) } else { rows(args) }
 }
 

@@ -102,7 +102,7 @@ struct First {
 fn first(arity: usize, calls: &[WindowCall], predicates: &[ScalarExpr]) -> Option<First> {
     let sees_peers = calls.iter().map(sees).collect::<Option<Vec<_>>>()?.contains(&Sees::Peers);
     predicates.iter().enumerate().find_map(|(predicate, condition)| {
-        let Bound { column, limit, exact } = bound(condition)?;
+        let RankBound { column, limit, exact } = bound(condition)?;
         let counting = counted(calls.get(column.checked_sub(arity)?)?)?;
         Some(match counting {
             Counting::Rows if sees_peers => {
@@ -152,7 +152,7 @@ fn sees(call: &WindowCall) -> Option<Sees> {
 }
 
 /// A column that a condition lets be so much at most.
-struct Bound {
+struct RankBound {
     column: usize,
     /// A bigint, not negative, over no columns.
     limit: ScalarExpr,
@@ -161,7 +161,7 @@ struct Bound {
 }
 
 /// What a condition says of a column's greatest value, if it does.
-fn bound(condition: &ScalarExpr) -> Option<Bound> {
+fn bound(condition: &ScalarExpr) -> Option<RankBound> {
     if let ScalarExpr::Or(terms) = condition {
         return any_of(terms);
     }
@@ -198,18 +198,18 @@ fn bound(condition: &ScalarExpr) -> Option<Bound> {
     }
     let function = registry::resolve_function("rows_up_to", std::slice::from_ref(&scalar), false).ok()?.function;
     let limit = ScalarExpr::Call { function, args: vec![value.clone()], result: ScalarType::Int8 };
-    Some(Bound { column, limit, exact: false })
+    Some(RankBound { column, limit, exact: false })
 }
 
-fn known(column: usize, limit: i64, exact: bool) -> Bound {
-    Bound { column, limit: expr::bigint(limit.max(0)), exact }
+fn known(column: usize, limit: i64, exact: bool) -> RankBound {
+    RankBound { column, limit: expr::bigint(limit.max(0)), exact }
 }
 
 /// The greatest of several bounds of one column, all of them known.
-fn any_of(terms: &[ScalarExpr]) -> Option<Bound> {
+fn any_of(terms: &[ScalarExpr]) -> Option<RankBound> {
     let mut greatest: Option<(usize, i64)> = None;
     for term in terms {
-        let Bound { column, limit: ScalarExpr::Literal(limit, _), .. } = bound(term)? else { return None };
+        let RankBound { column, limit: ScalarExpr::Literal(limit, _), .. } = bound(term)? else { return None };
         let (first, so_far) = *greatest.get_or_insert((column, 0));
         if first != column {
             return None;

@@ -62,7 +62,7 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Text(text) => encode_tagged(out, TEXT, text.as_bytes()),
         Datum::Bpchar(text) => encode_tagged(out, TEXT, text.trim_end_matches(' ').as_bytes()),
         Datum::Citext(text) => encode_tagged(out, TEXT, folded(text).as_bytes()),
-        Datum::Bytea(bytes) => encode_tagged(out, BYTEA, bytes),
+        Datum::Bytea(bytes) => encode_bytea(out, bytes),
         Datum::Date(value) => encode_int(out, i128::from(*value)),
         Datum::Time(value) | Datum::Timestamp(value) | Datum::Timestamptz(value) => {
             encode_int(out, i128::from(*value));
@@ -108,6 +108,11 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             out.push(END);
         }
     }
+}
+
+/// Appends the ascending code of bytes, as that of a `bytea`.
+pub fn encode_bytea(out: &mut Vec<u8>, bytes: &[u8]) {
+    encode_tagged(out, BYTEA, bytes);
 }
 
 /// Appends the code of a datum for one ORDER BY item.

@@ -151,17 +151,6 @@ impl Row {
         if reader.bytes.is_empty() { None } else { Some(reader.datum().expect(TRUSTED)) }
     }
 
-    /// How many datums there are.
-    pub fn len_columns(&self) -> usize {
-        let mut reader = PackedReader { bytes: &self.0, depth: 0 };
-        let mut count = 0;
-        while !reader.bytes.is_empty() {
-            reader.skip().expect(TRUSTED);
-            count += 1;
-        }
-        count
-    }
-
     /// Whether there are no datums.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

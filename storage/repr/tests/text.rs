@@ -226,11 +226,14 @@ fn no_text_makes_input_panic() {
     let mut random = Random(6);
     let alphabet: Vec<char> = "0123456789-+:. /TZPYMDHSeE{}[]()\",\\=abcJinfty@é".chars().collect();
     let context = TextContext { now: Some(0), ..TextContext::default() };
+    let types: Vec<ScalarType> =
+        (1..=9_999).filter_map(ScalarType::from_oid).filter(|of| !of.is_array()).chain([ScalarType::Citext]).collect();
+    assert!(types.len() > 40, "the table of types was found by its OIDs");
     for _ in 0..30_000 {
         let length = random.below(14);
         let input: String = (0..length).map(|_| alphabet[random.below(alphabet.len() as u64) as usize]).collect();
-        for scalar in ScalarType::all_built_in() {
-            let _ = text::parse(&scalar, -1, &input, &context);
+        for scalar in &types {
+            let _ = text::parse(scalar, -1, &input, &context);
         }
         let _ = text::parse(&ScalarType::Int4.array(), -1, &input, &context);
         let template: String = (0..6)

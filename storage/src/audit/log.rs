@@ -4,7 +4,7 @@
 //! 1 ‖ sequence(8)                 → record body
 //! 2                               → head: sequence(8) ‖ receipts(8) ‖ hash(32) ‖ signature(64)
 //! 3 ‖ sequence(8)                 → checkpoint, as the head, at every 256th record
-//! 4 ‖ pseudonym(16) ‖ sequence(8) → nothing: the records of a person
+//! 4 ‖ pseudonym(16) ‖ sequence(8) → nothing: the records of a person, in folders of before; nothing reads them
 //! 5 ‖ receipt number(8)           → receipt id(16) ‖ seal
 //! 6 ‖ receipt id(16)              → receipt number(8)
 //! ```
@@ -12,7 +12,7 @@
 
 use rocksdb::DB;
 
-use crate::audit::{PendingAudit, Pseudonym};
+use crate::audit::PendingAudit;
 use crate::batch::Batch;
 use crate::crypto::sodium::{self, SigningKey};
 use crate::error::{StorageError, StoredEntry};
@@ -72,13 +72,10 @@ impl Log {
         let mut log = self.clone();
         for pending in pending {
             match pending {
-                PendingAudit::Record { body, subjects } => {
+                PendingAudit::Record { body } => {
                     log.sequence += 1;
                     log.hash = record_hash(&log.hash, log.sequence, body);
                     batch.put(Family::Audit, &record_key(log.sequence), body);
-                    for subject in subjects {
-                        batch.put(Family::Audit, &subject_key(subject, log.sequence), &[]);
-                    }
                     if log.sequence.is_multiple_of(CHECKPOINT_RECORDS) {
                         batch.put(Family::Audit, &checkpoint_key(log.sequence), &log.signed(signing));
                     }
@@ -146,20 +143,6 @@ pub(crate) fn receipt_key(number: u64) -> [u8; 9] {
 pub(crate) fn receipt_id_key(id: &[u8; 16]) -> [u8; 17] {
     let mut key = [6; 17];
     key[1..].copy_from_slice(id);
-    key
-}
-
-/// The start of a person's entries.
-pub(crate) fn subject_prefix(subject: &Pseudonym) -> [u8; 17] {
-    let mut key = [4; 17];
-    key[1..].copy_from_slice(subject);
-    key
-}
-
-fn subject_key(subject: &Pseudonym, sequence: u64) -> [u8; 25] {
-    let mut key = [0; 25];
-    key[..17].copy_from_slice(&subject_prefix(subject));
-    key[17..].copy_from_slice(&sequence.to_be_bytes());
     key
 }
 

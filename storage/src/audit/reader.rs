@@ -46,35 +46,12 @@ impl Snapshot {
         Cursor::range(self, Family::Audit, prefix, lower, upper, Direction::of(reverse))
     }
 
-    /// One record.
-    pub fn audit_record(&self, sequence: u64) -> Result<Option<AuditRecord>, StorageError> {
-        let body = self.get(Family::Audit, &log::record_key(sequence), "read the audit log")?;
-        body.map(|body| AuditRecord::decode(sequence, &body)).transpose()
-    }
-
-    /// The numbers of the records that list a person, from an index.
-    pub fn audit_of(&self, microdb: MicroDbId) -> impl Iterator<Item = Result<u64, StorageError>> + Send + use<> {
-        let prefix = log::subject_prefix(&self.store().pseudonym(microdb));
-        let cursor = Cursor::all(self, Family::Audit, &prefix);
-        cursor.entries("read the audit log", |key, _| log::number_of(key).ok_or(MALFORMED))
-    }
-
     /// The sealed details of a record; `KeyDestroyed` when the person was forgotten.
     pub fn audit_payload(&self, record: &AuditRecord) -> Result<Option<Vec<u8>>, StorageError> {
         let Some(payload) = &record.payload else { return Ok(None) };
         let place = SealPlace::AuditPayload(payload.owner, &payload.id);
         let (_, bytes) = self.store().open_personal(payload.owner, place, &payload.sealed)?;
         Ok(Some(bytes))
-    }
-
-    /// The log's last number and hash: what an operator publishes so that truncation is found.
-    pub fn audit_head(&self) -> Result<Option<(u64, [u8; 32])>, StorageError> {
-        let Some(head) = self.get(Family::Audit, log::HEAD, "read the audit log's head")? else { return Ok(None) };
-        let head: &[u8; log::HEAD_BYTES] = head.as_ref().try_into().map_err(|_| MALFORMED)?;
-        let public = self.store().public_key();
-        let name = log::log_name(&self.store().database_id(), &public);
-        let head = log::Log::verified(name, head, &public).ok_or(StorageError::AuditHeadBroken)?;
-        Ok(Some((head.sequence, head.hash)))
     }
 
     /// The receipts of these numbers, in order or from the last to the first.

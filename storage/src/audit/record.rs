@@ -202,7 +202,7 @@ impl Batch {
         }
         let payload = entry.payload.as_ref().map(|payload| payload.seal(store)).transpose()?;
         let body = encode(entry, total, &subjects, commitment, payload.as_ref());
-        self.audit.push(PendingAudit::Record { body, subjects });
+        self.audit.push(PendingAudit::Record { body });
         Ok(())
     }
 }

@@ -264,9 +264,9 @@ impl CopyDecoder {
         let mismatch = |message: String| SqlError::new("22P04", message);
         self.split.clear();
         if self.format.is_csv() {
-            self.split_csv(line, Part::Header);
+            self.split_csv(line, LineKind::Header);
         } else {
-            self.split_text(line, Part::Header);
+            self.split_text(line, LineKind::Header);
         }
         if self.split.count != self.columns.len() {
             let (count, expected) = (self.split.count, self.columns.len());
@@ -294,14 +294,14 @@ impl CopyDecoder {
             return if line.is_empty() { Ok(()) } else { Err(extra_data()) };
         }
         if self.format.is_csv() {
-            self.split_csv(line, Part::Row);
+            self.split_csv(line, LineKind::Row);
         } else {
-            self.split_text(line, Part::Row);
+            self.split_text(line, LineKind::Row);
         }
         if self.split.fields.len() > self.columns.len() { Err(extra_data()) } else { Ok(()) }
     }
 
-    fn split_text(&mut self, line: Range<usize>, part: Part) {
+    fn split_text(&mut self, line: Range<usize>, part: LineKind) {
         let line = &self.received.buffer[line];
         let mut at = 0;
         loop {
@@ -324,13 +324,13 @@ impl CopyDecoder {
             let null = line[raw_start..raw_end] == *self.format.null.as_bytes();
             self.split.push(null, start, self.columns.len());
             // One field too many is enough to know.
-            if !more || (part == Part::Row && self.split.count > self.columns.len()) {
+            if !more || (part == LineKind::Row && self.split.count > self.columns.len()) {
                 return;
             }
         }
     }
 
-    fn split_csv(&mut self, line: Range<usize>, part: Part) {
+    fn split_csv(&mut self, line: Range<usize>, part: LineKind) {
         let line = &self.received.buffer[line];
         let CopyFormat { delimiter, quote, escape, .. } = self.format;
         let mut at = 0;
@@ -362,13 +362,13 @@ impl CopyDecoder {
             }
             let (place, forced) = (self.split.count, &self.format.forced);
             let means_null = match part {
-                Part::Header => !quoted,
-                Part::Row if quoted => forced.null.contains(&place),
-                Part::Row => !forced.not_null.contains(&place),
+                LineKind::Header => !quoted,
+                LineKind::Row if quoted => forced.null.contains(&place),
+                LineKind::Row => !forced.not_null.contains(&place),
             };
             let null = means_null && self.split.text[start..] == *self.format.null.as_bytes();
             self.split.push(null, start, self.columns.len());
-            if !more || (part == Part::Row && self.split.count > self.columns.len()) {
+            if !more || (part == LineKind::Row && self.split.count > self.columns.len()) {
                 return;
             }
         }
@@ -410,7 +410,7 @@ impl Split {
 
 /// What a line is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum LineKind {
     Header,
     Row,
 }

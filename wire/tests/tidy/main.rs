@@ -113,6 +113,9 @@ const LONG_FUNCTIONS: [(&str, &str, &str); 4] = [
 /// The most fields that a struct may have: more hide a noun.
 const FIELDS_MAX: usize = 8;
 
+/// The most types of one name in the server's crates: more is a word that says nothing.
+const NAMESAKES_MAX: usize = 3;
+
 /// Those that have more, and why. The list only shrinks: one that has fewer has to leave it.
 const LARGE_STRUCTS: [(&str, &str, &str); 34] = [
     ("engine/src/session/env.rs", "Everyday", "the settings that each statement looks at"),
@@ -124,7 +127,7 @@ const LARGE_STRUCTS: [(&str, &str, &str); 34] = [
         "LayeredSnapshot",
         "a snapshot, and each thing that is said of how it is read",
     ),
-    ("engine/state/src/settings/known.rs", "KnownSetting", "a row of the table of settings"),
+    ("engine/state/src/settings/table.rs", "KnownSetting", "a row of the table of settings"),
     ("engine/state/src/shape.rs", "TableShape", "what every write asks of a table, found once for each catalog"),
     ("engine/views/src/inspection.rs", "Inspected", "a row of what is shown of views' operators"),
     ("planner/src/catalog.rs", "Catalog", "the catalog as it is stored"),
@@ -140,7 +143,7 @@ const LARGE_STRUCTS: [(&str, &str, &str); 34] = [
     ("planner/src/resolve/scope.rs", "Binding", "what FROM says of one of its items"),
     ("planner/src/scalar/env.rs", "ListedSetting", "a row of pg_settings"),
     ("planner/src/scalar/env/acts.rs", "ListedSession", "a row of pg_stat_activity"),
-    ("storage/repr/src/datetime/parse.rs", "Parts", "what has been read of a date, piece by piece"),
+    ("storage/repr/src/datetime/parse.rs", "MomentParts", "what has been read of a date, piece by piece"),
     ("storage/repr/src/to_char/number.rs", "NumberTemplate", "what a template asks for, pattern by pattern"),
     ("storage/repr/src/to_char/number.rs", "NumberWriter", "one pass over a template: what has been written"),
     ("storage/repr/src/to_char/parse.rs", "Read", "one field for each pattern that can be read"),
@@ -391,6 +394,25 @@ fn structs_have_few_fields_or_a_reason() {
     assert!(small.is_empty(), "these have few fields, and leave the list of those that do not: {small:#?}");
 }
 
+#[test]
+fn few_types_have_one_name() {
+    let root = root();
+    let mut named: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in sources() {
+        let file = path.strip_prefix(&root).unwrap_or(&path);
+        if file.starts_with("benches") || !file.iter().any(|part| part == "src") {
+            continue;
+        }
+        let text = read(&path);
+        for name in without_tests(&text).lines().filter_map(structs::type_name) {
+            named.entry(name.to_string()).or_default().push(file.display().to_string());
+        }
+    }
+    assert!(named.len() > 500, "the types were found");
+    named.retain(|_, files| files.len() > NAMESAKES_MAX);
+    assert!(named.is_empty(), "more than {NAMESAKES_MAX} types have one name; which noun is each? {named:#?}");
+}
+
 /// Numbers by which one way of finding rows is weighed against another; only those who choose read them. `KEYS_MAX` is a limit, too.
 #[test]
 fn what_ways_are_worth_stands_in_one_file() {
@@ -410,6 +432,41 @@ fn what_ways_are_worth_stands_in_one_file() {
     let limit = [named.as_str(), "KEYS_MAX"].join("::");
     let read = those(|path, text| !chooses(path) && text.matches(&named).count() > text.matches(&limit).count());
     assert!(read.is_empty(), "ways are weighed below those who choose: {read:#?}");
+}
+
+#[test]
+fn each_way_and_its_numbers_stand_in_the_page_of_explain() {
+    let page = read(&root().join("docs/src/reference/explain.md"));
+    let plan = read(&root().join("planner/src/plan.rs"));
+    let (_, words) = plan.split_once("impl Way {").expect("the ways in which rows are found");
+    let words = words.split_once("\n}\n").map_or(words, |(words, _)| words);
+    let words: Vec<&str> = words.split('"').skip(1).step_by(2).collect();
+    assert!(words.len() >= 8, "the words of {} ways were found", words.len());
+    let missing: Vec<&str> = words.into_iter().filter(|word| !page.contains(&format!("`{word}`"))).collect();
+    assert!(missing.is_empty(), "docs/src/reference/explain.md has no row for what is read: {missing:#?}");
+    let costs = read(&root().join("planner/src/physical/costs.rs"));
+    let numbers = costs.lines().filter_map(|line| line.split_once("const ")?.1.split(':').next());
+    let missing: Vec<&str> = numbers.filter(|number| !page.contains(&format!("`{number}`"))).collect();
+    assert!(missing.is_empty(), "docs/src/reference/explain.md says nothing of {missing:#?}");
+}
+
+/// "View" means what SQL means by it, and what is maintained for it.
+#[test]
+fn a_snapshot_is_called_snapshot() {
+    let of_type = |line: &str| {
+        let Some((_, declared)) = line.split_once("view: ") else { return false };
+        let declared = declared.split(&[',', ')', '}'][..]).next().unwrap_or_default();
+        declared.contains("Snapshot")
+    };
+    let made = |line: &str| {
+        let line = line.trim_start();
+        ["let view = ", "let mut view = "].iter().filter_map(|start| line.strip_prefix(start)).any(|made| {
+            let made = made.split(';').next().unwrap_or_default();
+            made.contains("LayeredSnapshot::new(") || made.ends_with("snapshot()") || made.ends_with("snapshot()?")
+        })
+    };
+    let named = those(|_, text| text.lines().any(|line| of_type(line) || made(line)));
+    assert!(named.is_empty(), "these call a snapshot a view: {named:#?}");
 }
 
 #[test]

@@ -33,6 +33,13 @@ fn name(line: &str) -> Option<&str> {
     Some(identifier(without_visibility(line.trim_start()).strip_prefix("struct ")?))
 }
 
+/// The name of the type that a line declares, if it stands at a file's outermost level.
+pub fn type_name(line: &str) -> Option<&str> {
+    let line = without_visibility(line);
+    let declared = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| line.strip_prefix(kind))?;
+    Some(identifier(declared)).filter(|name| !name.is_empty())
+}
+
 /// Whether a line, without the struct's own indent, is a field of it.
 fn is_field(line: &str) -> bool {
     let Some(line) = line.strip_prefix("    ").filter(|line| !line.starts_with([' ', '/', '#'])) else { return false };
@@ -45,4 +52,14 @@ fn is_field(line: &str) -> bool {
 fn fields_are_counted() {
     let text = "struct Unit;\npub struct Row<'a> {\n    /// Text: of it.\n    pub(crate) one: &'a str,\n    #[serde(default)]\n    two: Vec<(\n        u8,\n    )>,\n}\nstruct Pair(u8, u8);\n";
     assert_eq!(fields(text), [("Row".to_string(), 2)]);
+}
+
+#[test]
+fn types_are_found_by_name() {
+    let found: Vec<&str> =
+        "pub(crate) enum One<'a> {\nstruct Two(u8);\n    type Inner = u8;\ntype Three<T> = T;\nstructure"
+            .lines()
+            .filter_map(type_name)
+            .collect();
+    assert_eq!(found, ["One", "Two", "Three"]);
 }

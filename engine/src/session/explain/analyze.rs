@@ -99,7 +99,7 @@ impl Session {
         params: &Arc<[Datum]>,
         timing: bool,
     ) -> Result<Result<Duration, NoView>, SqlError> {
-        let context = self.eval_context(params.clone(), own.view.catalog());
+        let context = self.eval_context(params.clone(), own.snapshot.catalog());
         let started = Instant::now();
         let rows = match self.rows_of(own, params)? {
             Ok(rows) => rows,

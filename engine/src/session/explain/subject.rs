@@ -46,11 +46,11 @@ impl Session {
         by_microdb: bool,
         profile: &RequestProfile,
     ) -> Result<Vec<Operator>, SqlError> {
-        let view = self.snapshot()?;
-        let plan = traversal::plan(&view, view.shape(table)?)?;
+        let snapshot = self.snapshot()?;
+        let plan = traversal::plan(&snapshot, snapshot.shape(table)?)?;
         Ok(match request {
-            GdprRequest::Forget | GdprRequest::ExplainForget => explain::erasure(view.schema(), plan, profile),
-            GdprRequest::Get | GdprRequest::Export(_) => explain::access(view.schema(), plan, by_microdb, profile),
+            GdprRequest::Forget | GdprRequest::ExplainForget => explain::erasure(snapshot.schema(), plan, profile),
+            GdprRequest::Get | GdprRequest::Export(_) => explain::access(snapshot.schema(), plan, by_microdb, profile),
         })
     }
 
@@ -74,15 +74,15 @@ impl Session {
             return Ok(took);
         }
         self.refuse_restoring()?;
-        let view = self.snapshot()?;
-        let subject = self.subject(&view, table, key, params.clone())?;
-        let limits = self.limits(view.time());
+        let snapshot = self.snapshot()?;
+        let subject = self.subject(&snapshot, table, key, params.clone())?;
+        let limits = self.limits(snapshot.time());
         let watch = Watch::new(limits.clone());
-        let found = traversal::find(&view, &subject, &watch, &mut profile)?;
+        let found = traversal::find(&snapshot, &subject, &watch, &mut profile)?;
         let reached = (found.count() as u64, started.elapsed());
-        let context = self.eval_context(params.clone(), view.schema().catalog());
+        let context = self.eval_context(params.clone(), snapshot.schema().catalog());
         let (mut rows, mut first) = (0, None);
-        for row in AccessRows::new(found, view, &context, limits.ended) {
+        for row in AccessRows::new(found, snapshot, &context, limits.ended) {
             watch.check()?;
             row?;
             first.get_or_insert_with(|| started.elapsed());

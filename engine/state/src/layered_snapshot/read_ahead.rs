@@ -21,7 +21,7 @@ const ASKS_AT_ONCE: usize = 32;
 #[derive(Default)]
 pub struct Asks {
     by_index: Vec<Ask>,
-    rows: Vec<Wanted>,
+    rows: Vec<WantedRow>,
 }
 
 /// The rows that a value leads to in a hashed index.
@@ -34,7 +34,7 @@ struct Ask {
 
 /// A row, in the order of its place on disk.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Wanted {
+struct WantedRow {
     relation: RelationId,
     /// Whose copy.
     owner: Option<MicroDbId>,
@@ -52,7 +52,7 @@ impl LayeredSnapshot {
             let row_key = shape.key_of_value(&self.store, value);
             // Whose copy of another's row to read is not known yet.
             if !shape.personal && recall.holds(relation, &row_key).is_none() {
-                asks.rows.push(Wanted { relation, owner: None, row_key });
+                asks.rows.push(WantedRow { relation, owner: None, row_key });
             }
         } else if shape.key_form == KeyForm::Hashed && !recall.has_located(index, value) {
             asks.by_index.push(Ask { index, relation, value: value.to_vec() });
@@ -96,7 +96,7 @@ struct Reading {
     schema: Arc<Schema>,
     recall: Arc<ReadMemo>,
     by_index: Vec<Ask>,
-    rows: Vec<Wanted>,
+    rows: Vec<WantedRow>,
 }
 
 impl Reading {
@@ -120,7 +120,7 @@ impl Reading {
             let located = probe.rows(index, &hash)?;
             for (row_key, owner) in &located {
                 if self.recall.holds(ask.relation, row_key).is_none() {
-                    wanted.push(Wanted { relation: ask.relation, owner: *owner, row_key: row_key.clone() });
+                    wanted.push(WantedRow { relation: ask.relation, owner: *owner, row_key: row_key.clone() });
                 }
             }
             found.push((ask, located));
@@ -135,7 +135,7 @@ impl Reading {
     }
 
     /// Where an index leads to nothing, whoever asks is told.
-    fn keep_rows(&self, wanted: &[Wanted]) -> Result<(), StorageError> {
+    fn keep_rows(&self, wanted: &[WantedRow]) -> Result<(), StorageError> {
         for alike in wanted.chunk_by(|one, next| one.relation == next.relation) {
             let relation = alike[0].relation;
             let Some(shape) = self.schema.shape(relation) else { continue };

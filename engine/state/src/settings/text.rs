@@ -2,7 +2,7 @@
 
 use crate::SqlError;
 use crate::settings::Settings;
-use crate::settings::known::{KnownSetting, TextKind};
+use crate::settings::table::{KnownSetting, TextKind};
 use crate::settings::value::invalid;
 use repr::datetime::style::DateStyleError;
 use repr::datetime::zone::ZoneError;

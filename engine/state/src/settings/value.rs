@@ -1,7 +1,7 @@
 //! Values that are no strings: Booleans, numbers, words. How they are read, kept and shown.
 
 use crate::SqlError;
-use crate::settings::known::{KnownSetting, SettingKind, Words};
+use crate::settings::table::{KnownSetting, SettingKind, Words};
 use crate::settings::unit::{Unit, general};
 use repr::text::c_number::{is_space, leading_float, leading_integer};
 
@@ -151,7 +151,7 @@ fn of_unit(number: f64, rest: &str, unit: Unit) -> Result<f64, Unread> {
 #[cfg(test)]
 mod tests {
     use super::{checked, shown};
-    use crate::settings::known::find;
+    use crate::settings::table::find;
 
     #[test]
     fn what_is_no_value_is_refused_in_the_words_of_postgresql() {

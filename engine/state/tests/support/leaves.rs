@@ -100,7 +100,7 @@ impl Leaves {
     }
 
     /// What is stored now.
-    pub fn view(&self) -> LayeredSnapshot {
+    pub fn snapshot(&self) -> LayeredSnapshot {
         LayeredSnapshot::new(self.store.clone(), self.published.lock().clone())
     }
 }

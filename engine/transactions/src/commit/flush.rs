@@ -9,7 +9,7 @@
 //! reads a view worker is not told. What takes views longer is published without them: whoever wrote it is answered
 //! when they are through, and nobody else waits.
 
-pub(super) mod tell;
+pub(super) mod view_messages;
 
 use crate::commit::stage::Worker;
 use crate::commit::{Committed, Flushes, Hear, Outcome, Reply};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use storage::Store;
-use tell::ViewsToTell;
+use view_messages::ViewsToTell;
 use views::message::ViewRequest;
 use views::publication::{Publication, Waits};
 

@@ -76,8 +76,8 @@ pub fn execute_with(
             }
             WithPart::Main(plan) => main = execute_part(writer, plan, evaluation)?,
             WithPart::Query(query) => {
-                let view = writer.transaction.statement_snapshot()?;
-                main.returned = run(query, view, writer, &writer.context, evaluation)?;
+                let snapshot = writer.transaction.statement_snapshot()?;
+                main.returned = run(query, snapshot, writer, &writer.context, evaluation)?;
             }
         }
     }
@@ -88,11 +88,11 @@ pub fn execute_with(
 fn execute_part(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluation<'_>) -> Result<Written, SqlError> {
     // What is computed beside rows at hand does not see what the statement does.
     let before = if plan.besides().is_empty() { None } else { Some(writer.transaction.statement_snapshot()?) };
-    let look = before.map(|view| Look { view, evaluation });
+    let look = before.map(|snapshot| Look { snapshot, evaluation });
     let mut written = match plan {
         WritePlan::Insert(insert) => {
-            let view = writer.transaction.statement_snapshot()?;
-            let rows = run(&insert.source, view, writer, &writer.context, evaluation)?;
+            let snapshot = writer.transaction.statement_snapshot()?;
+            let rows = run(&insert.source, snapshot, writer, &writer.context, evaluation)?;
             insert_looking(writer, insert, Many::new(rows), look.as_ref())?
         }
         WritePlan::Update(update) => execute_update(writer, update, evaluation)?,
@@ -111,7 +111,7 @@ fn execute_part(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluati
 /// How a write looks into other tables for rows that it has at hand.
 struct Look<'l> {
     /// The statement's snapshot.
-    view: LayeredSnapshot,
+    snapshot: LayeredSnapshot,
     evaluation: &'l Evaluation<'l>,
 }
 
@@ -122,12 +122,12 @@ fn appended(
     look: Option<&Look<'_>>,
     mut rows: Vec<Vec<Datum>>,
 ) -> Result<Vec<Vec<Datum>>, SqlError> {
-    let (Some(Beside { number, query }), Some(Look { view, evaluation })) = (beside, look) else { return Ok(rows) };
+    let (Some(Beside { number, query }), Some(Look { snapshot, evaluation })) = (beside, look) else { return Ok(rows) };
     let mut context = writer.context.clone();
     context.given = context.given.with(*number, rows.clone());
     // What is measured are the operators of the source.
     let evaluation = Evaluation { profile: None, ..**evaluation };
-    let columns = run(query, view.clone(), writer, &context, &evaluation)?;
+    let columns = run(query, snapshot.clone(), writer, &context, &evaluation)?;
     if columns.len() != rows.len() {
         return Err(SqlError::new("XX000", "a query beside rows does not give a row for each"));
     }
@@ -150,17 +150,17 @@ fn appended_to(
 
 fn run(
     source: &Arc<Query>,
-    view: LayeredSnapshot,
+    snapshot: LayeredSnapshot,
     writer: &Writer<'_>,
     context: &EvalContext,
     evaluation: &Evaluation<'_>,
 ) -> Result<Vec<Vec<Datum>>, SqlError> {
     let database = writer.transaction.database();
     // Of this snapshot: a statement that waited for locks is computed anew over a later one.
-    let limits = QueryLimits { ended: database.ended_since(view.time()), ..evaluation.limits.clone() };
-    let system = (evaluation.system)(view.catalog(), context);
+    let limits = QueryLimits { ended: database.ended_since(snapshot.time()), ..evaluation.limits.clone() };
+    let system = (evaluation.system)(snapshot.catalog(), context);
     let profile = evaluation.profile.cloned();
-    gather(query::run_with_system(source.clone(), Arc::new(view), context.clone(), limits, system, profile)?)
+    gather(query::run_with_system(source.clone(), Arc::new(snapshot), context.clone(), limits, system, profile)?)
 }
 
 /// Inserts computed rows (INSERT's source, or a chunk of COPY).
@@ -448,7 +448,7 @@ fn execute_delete(
 }
 
 /// Rows of a source, and the time of the snapshot that they were found in.
-pub(super) struct Found {
+pub(super) struct FoundRows {
     pub(super) rows: Vec<Vec<Datum>>,
     pub(super) seen_at: CommitTime,
 }
@@ -458,10 +458,10 @@ pub(super) fn found(
     writer: &mut Writer<'_>,
     source: &Arc<Query>,
     evaluation: &Evaluation<'_>,
-) -> Result<Found, SqlError> {
-    let view = writer.transaction.changing_snapshot()?;
-    let seen_at = view.time();
-    Ok(Found { rows: run(source, view, writer, &writer.context, evaluation)?, seen_at })
+) -> Result<FoundRows, SqlError> {
+    let snapshot = writer.transaction.changing_snapshot()?;
+    let seen_at = snapshot.time();
+    Ok(FoundRows { rows: run(source, snapshot, writer, &writer.context, evaluation)?, seen_at })
 }
 
 /// The rows that an UPDATE or DELETE is about, each once, locked as what is done to them needs it, and current.
@@ -475,7 +475,7 @@ fn target_rows(
     writer.lock_table(shape.id())?;
     let width = shape.table().columns.len();
     for _ in 0..ATTEMPTS_MAX {
-        let Found { rows, seen_at } = found(writer, source, evaluation)?;
+        let FoundRows { rows, seen_at } = found(writer, source, evaluation)?;
         let alone = rows.len() == 1;
         let mut seen: Bulk<HashSet<RowKey>> = Bulk::new(HashSet::default());
         let mut targets = Bulk::new(Vec::with_capacity(rows.len()));

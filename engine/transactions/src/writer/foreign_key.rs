@@ -107,14 +107,14 @@ pub fn check_deferred(
 }
 
 fn still_refers(transaction: &mut Transaction, parent: &ParentNeeded) -> Result<bool, SqlError> {
-    let view = transaction.latest_snapshot();
-    let Ok(shape) = view.shape(parent.shape.id()).cloned() else { return Ok(false) };
+    let snapshot = transaction.latest_snapshot();
+    let Ok(shape) = snapshot.shape(parent.shape.id()).cloned() else { return Ok(false) };
     let constraint = parent.foreign_key().constraint.id;
     let foreign_key = shape.table().foreign_keys.iter().find(|key| key.constraint.id == constraint);
     match foreign_key {
         Some(foreign_key) => {
             let value = key::encode_all(&parent.values);
-            Ok(!view.keys_by_value(&shape, foreign_key.index, &value)?.is_empty())
+            Ok(!snapshot.keys_by_value(&shape, foreign_key.index, &value)?.is_empty())
         }
         None => Ok(false),
     }
@@ -138,12 +138,12 @@ pub(crate) fn require_parent(
     {
         return Ok(());
     }
-    let view = transaction.latest_snapshot();
-    let target = view.shape(foreign_key.target)?.clone();
+    let snapshot = transaction.latest_snapshot();
+    let target = snapshot.shape(foreign_key.target)?.clone();
     let index = target.unique_index(&foreign_key.target_columns).expect("a foreign key refers to a unique index").id;
-    let mut found = view.keys_by_value(&target, index, &value)?;
-    let seen_at = view.time();
-    drop(view);
+    let mut found = snapshot.keys_by_value(&target, index, &value)?;
+    let seen_at = snapshot.time();
+    drop(snapshot);
     // The row must still be there once it is locked.
     while let Some(row_key) = found.pop() {
         let granted = transaction.lock(LockKey::Row(target.id(), row_key.clone()), LockMode::KeyShare, patience)?;
@@ -283,21 +283,21 @@ pub(crate) fn require_no_referrer(
     let foreign_key = &gone.referrer.foreign_key;
     let value = key::encode_all(&gone.old);
     let (target, shape) = loop {
-        let view = transaction.latest_snapshot();
-        let target = view.shape(gone.target)?.clone();
-        let Ok(shape) = view.shape(gone.referrer.table).cloned() else { return Ok(()) };
-        let mut referrers = view.keys_by_value(&shape, foreign_key.index, &value)?;
+        let snapshot = transaction.latest_snapshot();
+        let target = snapshot.shape(gone.target)?.clone();
+        let Ok(shape) = snapshot.shape(gone.referrer.table).cloned() else { return Ok(()) };
+        let mut referrers = snapshot.keys_by_value(&shape, foreign_key.index, &value)?;
         if referrers.is_empty() {
             return Ok(());
         }
         // Another row may have taken the key meanwhile, which RESTRICT does not ask.
         if gone.action() != ReferentialAction::Restrict
             && let Some(index) = target.unique_index(&foreign_key.target_columns)
-            && !view.keys_by_value(&target, index.id, &value)?.is_empty()
+            && !snapshot.keys_by_value(&target, index.id, &value)?.is_empty()
         {
             return Ok(());
         }
-        drop(view);
+        drop(snapshot);
         // One that stays is enough.
         referrers.truncate(1);
         if !unique::stood_in_the_way(transaction, shape.id(), referrers, patience)? {

@@ -1,6 +1,6 @@
 //! MERGE: rows of a join, locked and looked at again as those of an UPDATE, then done row by row.
 
-use super::dml::{ATTEMPTS_MAX, Evaluation, Found, Written, found, give_up_snapshot, kept_changing, still_found};
+use super::dml::{ATTEMPTS_MAX, Evaluation, FoundRows, Written, found, give_up_snapshot, kept_changing, still_found};
 use super::{RowUpdate, Writer};
 use planner::plan::{MergeAction, MergePlan};
 use repr::hash::HashSet;
@@ -12,7 +12,7 @@ use state::shape::TableShape;
 use std::sync::Arc;
 
 /// A row of the join, and what becomes of it.
-struct Step<'p> {
+struct MergeStep<'p> {
     /// Of the target; none for a row that is to be inserted.
     row_key: Option<RowKey>,
     row: Vec<Datum>,
@@ -28,7 +28,7 @@ pub(super) fn execute_merge(
     writer.lock_table(plan.table)?;
     let shape = writer.shape(plan.table)?;
     for _ in 0..ATTEMPTS_MAX {
-        let Found { rows, seen_at } = found(writer, &plan.source, evaluation)?;
+        let FoundRows { rows, seen_at } = found(writer, &plan.source, evaluation)?;
         let steps = steps(writer, &shape, plan, rows)?;
         let targets: Vec<(&RowKey, &[Datum])> =
             steps.iter().filter_map(|step| Some((step.row_key.as_ref()?, step.row.as_slice()))).collect();
@@ -46,7 +46,7 @@ fn steps<'p>(
     shape: &TableShape,
     plan: &'p MergePlan,
     rows: Vec<Vec<Datum>>,
-) -> Result<Vec<Step<'p>>, SqlError> {
+) -> Result<Vec<MergeStep<'p>>, SqlError> {
     let width = shape.table().columns.len();
     let mut steps = Vec::new();
     for row in Many::new(rows) {
@@ -65,7 +65,7 @@ fn steps<'p>(
                     if row_key.as_ref().is_some_and(|row_key| writer.has_changed(shape.id(), row_key)) {
                         return Err(changed_twice());
                     }
-                    steps.push(Step { row_key, row, action: &when.action });
+                    steps.push(MergeStep { row_key, row, action: &when.action });
                 }
                 break;
             }
@@ -78,12 +78,12 @@ fn apply(
     writer: &mut Writer<'_>,
     shape: &Arc<TableShape>,
     plan: &MergePlan,
-    steps: Vec<Step<'_>>,
+    steps: Vec<MergeStep<'_>>,
 ) -> Result<Written, SqlError> {
     let width = shape.table().columns.len();
     let mut changed: HashSet<RowKey> = HashSet::default();
     let mut written = Written::default();
-    for Step { row_key, mut row, action } in steps {
+    for MergeStep { row_key, mut row, action } in steps {
         poll::step()?;
         if let Some(row_key) = &row_key
             && !changed.insert(row_key.clone())

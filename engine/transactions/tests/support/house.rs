@@ -68,14 +68,14 @@ impl House {
     }
 
     /// What is published.
-    pub fn view(&self) -> LayeredSnapshot {
+    pub fn snapshot(&self) -> LayeredSnapshot {
         LayeredSnapshot::new(self.database.store.clone(), self.database.latest())
     }
 
     pub fn shape(&self, table: &str) -> Arc<TableShape> {
-        let view = self.view();
-        let id = view.catalog().table_by_name(table).expect("the table is defined").id;
-        view.shape(id).expect("the table is compiled").clone()
+        let snapshot = self.snapshot();
+        let id = snapshot.catalog().table_by_name(table).expect("the table is defined").id;
+        snapshot.shape(id).expect("the table is compiled").clone()
     }
 
     pub fn key(&self, shape: &TableShape, key: i32) -> RowKey {
@@ -84,7 +84,7 @@ impl House {
 
     /// A table's published rows.
     pub fn rows(&self, table: &str) -> Vec<Numbers> {
-        rows_of(&self.view(), table)
+        rows_of(&self.snapshot(), table)
     }
 
     /// One transaction of one piece of writing.
@@ -126,7 +126,7 @@ impl House {
 
     /// A row without owner, prepared before anything was there.
     fn orphan(&self) -> (Arc<Overlay>, PreparedCommit) {
-        let schema = self.view().schema().clone();
+        let schema = self.snapshot().schema().clone();
         let shapes = schema.shapes();
         let shape =
             shapes.values().find(|shape| shape.personal && !shape.table().data_subject).expect("an owned table");
@@ -176,10 +176,10 @@ fn numbers_of(row: &[Datum]) -> Numbers {
 }
 
 /// A table's rows in a state, sorted.
-pub fn rows_of(view: &LayeredSnapshot, table: &str) -> Vec<Numbers> {
-    let id = view.catalog().table_by_name(table).expect("the table is defined").id;
-    let shape = view.shape(id).expect("the table is compiled").clone();
-    let rows = view.scan(shape.table()).expect("reads");
+pub fn rows_of(snapshot: &LayeredSnapshot, table: &str) -> Vec<Numbers> {
+    let id = snapshot.catalog().table_by_name(table).expect("the table is defined").id;
+    let shape = snapshot.shape(id).expect("the table is compiled").clone();
+    let rows = snapshot.scan(shape.table()).expect("reads");
     let mut rows: Vec<Numbers> = rows.map(|row| numbers(&shape, &row.expect("reads").1)).collect();
     rows.sort();
     rows

@@ -4,7 +4,7 @@
 //! CREATE INDEX ON t (lower(email))  ─▶  a hidden column of t: lower(email), computed as a generated one is  ◀─ the index is of it
 //! ```
 //! So whatever keeps, reads, orders and erases indexes knows columns only; statements that ask for the expression read the
-//! column (`physical/kept.rs`). Indexes on the same expression share it, and with the last of them it goes.
+//! column (`physical/index_expressions.rs`). Indexes on the same expression share it, and with the last of them it goes.
 
 use super::change::DefinitionChange;
 use super::constraint::unwrapped;

@@ -2,10 +2,10 @@
 
 use super::accumulators::{Contribution, Total};
 use super::{AggregateDefinition, summed};
+use crate::scalar::Answer;
 use crate::scalar::func::arguments::{boolean, integer};
 use repr::{Datum, ScalarType, ValueError};
 
-type Answer = Result<Datum, ValueError>;
 type Added = Result<(), ValueError>;
 
 /// Rows that are true, or have the lowest bit; then those that have the next.

@@ -1,12 +1,11 @@
 //! string_agg, array_agg, json_agg and json_object_agg: aggregates whose value holds all rows.
 
-use super::{AggregateDefinition, Rows, listed};
+use super::{AggregateDefinition, ArgumentRows, listed};
+use crate::scalar::Answer;
 use crate::scalar::eval::stack_arrays;
 use crate::scalar::func::append_json_string;
 use crate::scalar::func::arguments::{bytea, jsonb, string, text, vector};
 use repr::{Datum, Jsonb, ValueError, poll};
-
-type Answer = Result<Datum, ValueError>;
 
 /// The largest value that is put together.
 const BYTES_MAX: usize = 0x3fff_ffff;
@@ -15,7 +14,7 @@ fn too_large() -> ValueError {
     ValueError::new("54000", "aggregate value is too large")
 }
 
-fn string_agg(rows: Rows<'_, '_>) -> Answer {
+fn string_agg(rows: ArgumentRows<'_, '_>) -> Answer {
     let mut joined: Option<String> = None;
     for (args, times) in rows {
         if args[0].is_null() {
@@ -40,7 +39,7 @@ fn string_agg(rows: Rows<'_, '_>) -> Answer {
     joined.map_or(Ok(Datum::Null), string)
 }
 
-fn bytes_agg(rows: Rows<'_, '_>) -> Answer {
+fn bytes_agg(rows: ArgumentRows<'_, '_>) -> Answer {
     let mut joined: Option<Vec<u8>> = None;
     for (args, times) in rows {
         if args[0].is_null() {
@@ -65,7 +64,7 @@ fn bytes_agg(rows: Rows<'_, '_>) -> Answer {
     Ok(joined.map_or(Datum::Null, |joined| Datum::Bytea(joined.into())))
 }
 
-fn all_values(rows: Rows<'_, '_>) -> Result<Vec<Datum>, ValueError> {
+fn all_values(rows: ArgumentRows<'_, '_>) -> Result<Vec<Datum>, ValueError> {
     let mut values = Vec::new();
     for (args, times) in rows {
         for _ in 0..times {
@@ -80,7 +79,7 @@ fn all_values(rows: Rows<'_, '_>) -> Result<Vec<Datum>, ValueError> {
 }
 
 /// What stands between elements: rows and arrays have a line of their own.
-fn json_agg(rows: Rows<'_, '_>, have_lines: bool) -> Answer {
+fn json_agg(rows: ArgumentRows<'_, '_>, have_lines: bool) -> Answer {
     let mut shown: Option<String> = None;
     for (args, times) in rows {
         for _ in 0..times {
@@ -105,7 +104,7 @@ fn jsonb_or_null(arg: &Datum) -> Result<Jsonb, ValueError> {
     if arg.is_null() { Ok(Jsonb::Null) } else { jsonb(arg).cloned() }
 }
 
-fn jsonb_agg(rows: Rows<'_, '_>) -> Answer {
+fn jsonb_agg(rows: ArgumentRows<'_, '_>) -> Answer {
     let values = all_values(rows)?;
     if values.is_empty() {
         return Ok(Datum::Null);
@@ -118,7 +117,7 @@ fn null_key() -> ValueError {
     ValueError::new("22023", "field name must not be null")
 }
 
-fn json_object_agg(rows: Rows<'_, '_>) -> Answer {
+fn json_object_agg(rows: ArgumentRows<'_, '_>) -> Answer {
     let mut shown: Option<String> = None;
     for (args, times) in rows {
         for _ in 0..times {
@@ -139,7 +138,7 @@ fn json_object_agg(rows: Rows<'_, '_>) -> Answer {
     shown.map_or(Ok(Datum::Null), |shown| string(shown + " }"))
 }
 
-fn jsonb_object_agg(rows: Rows<'_, '_>) -> Answer {
+fn jsonb_object_agg(rows: ArgumentRows<'_, '_>) -> Answer {
     let mut entries = Vec::new();
     for (args, _) in rows {
         if args[0].is_null() {

@@ -1,14 +1,13 @@
 //! mode and percentiles: WITHIN GROUP (ORDER BY …). The last argument is the sort expression's value; rows come sorted.
 
-use super::{AggregateDefinition, AggregateKind, EvaluatePlaces, Places, Rows, definition, placed};
+use super::{AggregateDefinition, AggregateKind, ArgumentRows, EvaluatePlaces, Places, definition, placed};
+use crate::scalar::Answer;
 use crate::scalar::func::arguments::float;
 use repr::{Array, Datum, Interval, ValueError};
 use std::sync::Arc;
 
-type Answer = Result<Datum, ValueError>;
-
 /// Evaluates over rows that come in their order.
-pub(super) fn placed_among(evaluate: EvaluatePlaces, rows: Rows<'_, '_>) -> Answer {
+pub(super) fn placed_among(evaluate: EvaluatePlaces, rows: ArgumentRows<'_, '_>) -> Answer {
     let mut count = 0;
     // Each with the place of the row after it.
     let mut ends: Vec<(u64, &[Datum])> = Vec::new();
@@ -79,7 +78,7 @@ fn continuous(places: &Places<'_>, fraction: f64) -> Answer {
 }
 
 /// The argument that comes most often, of rows in their order.
-pub(super) fn mode(rows: Rows<'_, '_>) -> Datum {
+pub(super) fn mode(rows: ArgumentRows<'_, '_>) -> Datum {
     let mut best: (Datum, u64) = (Datum::Null, 0);
     let mut current: (Datum, u64) = (Datum::Null, 0);
     for (args, times) in rows {

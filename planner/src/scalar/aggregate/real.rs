@@ -43,19 +43,19 @@ pub(super) fn overflow() -> ValueError {
 }
 
 /// A finite double: whether it is negative, and its mantissa × 2^(position - 1074).
-struct Parts {
+struct FloatParts {
     negative: bool,
     mantissa: u64,
     position: u32,
 }
 
-impl Parts {
-    fn of(value: f64) -> Parts {
+impl FloatParts {
+    fn of(value: f64) -> FloatParts {
         let bits = value.to_bits();
         let (exponent, fraction) = ((bits >> 52) as u32 & 0x7ff, bits & ((1 << 52) - 1));
         // The least exponent is that of numbers without a leading one, too.
         let mantissa = if exponent == 0 { fraction } else { fraction | 1 << 52 };
-        Parts { negative: value.is_sign_negative(), mantissa, position: exponent.saturating_sub(1) }
+        FloatParts { negative: value.is_sign_negative(), mantissa, position: exponent.saturating_sub(1) }
     }
 }
 
@@ -70,7 +70,7 @@ impl Variable {
         } else if value == 0.0 {
             contribution.add(first + NEGATIVE_ZERO, i128::from(value.is_sign_negative()));
         } else {
-            let Parts { negative, mantissa, position } = Parts::of(value);
+            let FloatParts { negative, mantissa, position } = FloatParts::of(value);
             add_shifted(u128::from(mantissa), negative, position, first + LIMBS, contribution);
         }
     }
@@ -113,7 +113,7 @@ impl Product {
     /// Adds a product; nothing if a factor is not finite.
     pub(super) fn add(self, left: f64, right: f64, contribution: &mut Contribution<'_>) {
         if left.is_finite() && right.is_finite() {
-            let (left, right) = (Parts::of(left), Parts::of(right));
+            let (left, right) = (FloatParts::of(left), FloatParts::of(right));
             let magnitude = u128::from(left.mantissa) * u128::from(right.mantissa);
             let negative = left.negative != right.negative;
             add_shifted(magnitude, negative, left.position + right.position, self.0, contribution);

@@ -6,11 +6,11 @@ use super::accumulators::{Contribution, Total};
 use super::exact::{Sums, row_with_square};
 use super::real::{Product, Variable, X, XX, XY, Y, YY, finite};
 use super::{AggregateDefinition, summed};
+use crate::scalar::Answer;
 use crate::scalar::func::arguments::float;
 use num_bigint::{BigInt, Sign};
 use repr::{Datum, Numeric, ScalarType, ValueError};
 
-type Answer = Result<Datum, ValueError>;
 type Added = Result<(), ValueError>;
 
 /// Which spread is asked for.

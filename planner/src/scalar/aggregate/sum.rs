@@ -4,10 +4,10 @@ use super::accumulators::{Contribution, Total};
 use super::exact::{Sums, integer_row, integer_sum, numeric_row};
 use super::real::{X, overflow};
 use super::{AggregateDefinition, summed};
+use crate::scalar::Answer;
 use crate::scalar::func::arguments::{float, interval};
 use repr::{Datum, Interval, Numeric, ScalarType, ValueError};
 
-type Answer = Result<Datum, ValueError>;
 type Added = Result<(), ValueError>;
 
 fn count_row(args: &[Datum], contribution: &mut Contribution<'_>) -> Added {

@@ -1,16 +1,14 @@
 //! The casts between types, and running them, modifiers included.
 
 use super::{Cast, CastContext, CastMethod};
-use crate::scalar::EvalContext;
 use crate::scalar::func::jsonpath::check as check_path;
 use crate::scalar::func::{append_json, to_jsonb};
+use crate::scalar::{Answer, EvalContext};
 use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
 use repr::text::{self, TextContext};
 use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, TimeTz, ValueError, poll};
 use std::sync::{Arc, LazyLock};
-
-type Answer = Result<Datum, ValueError>;
 
 /// The rows of `pg_cast` among the types we have, and the least context they apply in.
 pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, CastContext)> {

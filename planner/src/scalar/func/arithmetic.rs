@@ -51,11 +51,9 @@ macro_rules! integer_operators {
     ($name:ident, $datum:ident, $native:ty, $sql:literal, $type:literal, $bits:literal) => {
         mod $name {
             use super::{division_by_zero, out_of_range};
-            use crate::scalar::EvalContext;
             use crate::scalar::func::{FunctionDefinition, strict};
+            use crate::scalar::{Answer, EvalContext};
             use repr::{Datum, ScalarType, ValueError};
-
-            type Answer = Result<Datum, ValueError>;
 
             fn get(arg: &Datum) -> Result<$native, ValueError> {
                 match arg {

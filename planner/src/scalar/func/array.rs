@@ -6,12 +6,10 @@ mod subscript;
 
 use super::arguments::{array, int4, integer, string, truth, vector};
 use super::{Comparison, Function, FunctionDefinition, lenient, strict};
-use crate::scalar::EvalContext;
+use crate::scalar::{Answer, EvalContext};
 use repr::array::{Membership, find_row};
 use repr::{Array, Datum, ScalarType, ValueError, poll};
 use std::sync::Arc;
-
-type Answer = Result<Datum, ValueError>;
 
 /// The most elements an array may have.
 const ELEMENTS_MAX: usize = 134_217_727;

@@ -3,11 +3,10 @@
 use super::arguments::{bytea, int4, integer, string, text};
 use super::text::{BYTES_MAX, too_long};
 use super::{FunctionDefinition, strict};
+use crate::scalar::Answer;
 use md5::{Digest, Md5};
 use repr::{Datum, ValueError, poll};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
-
-type Answer = Result<Datum, ValueError>;
 
 fn bytes(value: &[u8]) -> Answer {
     Ok(Datum::Bytea(value.into()))

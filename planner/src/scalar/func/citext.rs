@@ -7,9 +7,8 @@ use super::pattern::like::ilike;
 use super::pattern::{all_groups, options, regexp_match, replaced, split_pieces};
 use super::text::{lowered, position, translate, uppered};
 use super::{FunctionDefinition, strict};
+use crate::scalar::Answer;
 use repr::{Datum, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 /// The flags that ignore case, unless they say otherwise.
 fn flags(given: Option<&Datum>) -> Result<String, ValueError> {

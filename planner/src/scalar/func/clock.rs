@@ -2,12 +2,10 @@
 
 use super::arguments::int4;
 use super::{FunctionDefinition, strict};
-use crate::scalar::EvalContext;
 use crate::scalar::cast::{timestamp_to_date, utc_to_local};
+use crate::scalar::{Answer, EvalContext};
 use repr::datetime::{DAY_MICROS, round_to_precision};
 use repr::{Datum, TimeTz, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 fn precision(args: &[Datum]) -> Result<i32, ValueError> {
     args.first().map_or(Ok(-1), |digits| int4(digits).map(|digits| digits.clamp(0, 6)))

@@ -2,15 +2,13 @@
 
 use super::arguments::{bytea, integer, text};
 use super::{FunctionDefinition, strict};
-use crate::scalar::EvalContext;
+use crate::scalar::{Answer, EvalContext};
 use hmac::{Hmac, Mac};
 use md5::Md5;
 use repr::{Datum, ValueError, poll};
 use sha1::Sha1;
 use sha2::digest::Digest;
 use sha2::{Sha224, Sha256, Sha384, Sha512};
-
-type Answer = Result<Datum, ValueError>;
 
 /// The bytes of a text or of a bytea.
 fn content(arg: &Datum) -> Result<&[u8], ValueError> {

@@ -2,11 +2,10 @@
 
 use super::arguments::{date, float, int4, integer, interval, text, time, time_tz, timestamp, truth};
 use super::{FunctionDefinition, lenient, strict};
+use crate::scalar::Answer;
 use crate::scalar::cast::{date_to_timestamp, local_to_utc, utc_to_local};
 use repr::datetime::{self, Zone, arithmetic, check_timestamp, fields, is_infinite, is_infinite_date};
 use repr::{Datum, Interval, Numeric, TimeTz, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 fn stamp(micros: i64) -> Answer {
     Ok(Datum::Timestamp(micros))

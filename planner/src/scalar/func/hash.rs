@@ -4,21 +4,20 @@
 
 use super::arguments::{float, int4, integer, interval, oid, text, time, timestamp};
 use super::{FunctionDefinition, strict};
+use crate::scalar::Answer;
 use repr::{Datum, ValueError};
 
-type Answer = Result<Datum, ValueError>;
-
 /// lookup3's three words.
-struct State {
+struct Lookup3 {
     a: u32,
     b: u32,
     c: u32,
 }
 
-impl State {
-    fn new(bytes: usize, seed: u64) -> State {
+impl Lookup3 {
+    fn new(bytes: usize, seed: u64) -> Lookup3 {
         let start = 0x9e37_79b9_u32.wrapping_add(bytes as u32).wrapping_add(3_923_095);
-        let mut state = State { a: start, b: start, c: start };
+        let mut state = Lookup3 { a: start, b: start, c: start };
         if seed != 0 {
             state.a = state.a.wrapping_add((seed >> 32) as u32);
             state.b = state.b.wrapping_add(seed as u32);
@@ -34,7 +33,7 @@ impl State {
     }
 
     fn mix(&mut self) {
-        let State { a, b, c } = self;
+        let Lookup3 { a, b, c } = self;
         let step = |x: &mut u32, y: u32, by: u32| *x = x.wrapping_sub(y) ^ y.rotate_left(by);
         step(a, *c, 4);
         *c = c.wrapping_add(*b);
@@ -51,7 +50,7 @@ impl State {
     }
 
     fn finish(mut self) -> u64 {
-        let State { a, b, c } = &mut self;
+        let Lookup3 { a, b, c } = &mut self;
         let step = |x: &mut u32, y: u32, by: u32| *x = (*x ^ y).wrapping_sub(y.rotate_left(by));
         step(c, *b, 14);
         step(a, *c, 11);
@@ -65,7 +64,7 @@ impl State {
 }
 
 fn of_bytes(bytes: &[u8], seed: u64) -> u64 {
-    let mut state = State::new(bytes.len(), seed);
+    let mut state = Lookup3::new(bytes.len(), seed);
     let word = |bytes: &[u8], place: usize| {
         let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
         u32::from_le_bytes([byte(place), byte(place + 1), byte(place + 2), byte(place + 3)])
@@ -82,7 +81,7 @@ fn of_bytes(bytes: &[u8], seed: u64) -> u64 {
 }
 
 fn of_word(word: u32, seed: u64) -> u64 {
-    let mut state = State::new(4, seed);
+    let mut state = Lookup3::new(4, seed);
     state.add([word, 0, 0]);
     state.finish()
 }

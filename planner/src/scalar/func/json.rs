@@ -8,10 +8,9 @@ pub(crate) use write::{append_json, append_json_string, to_jsonb};
 
 use super::arguments::{array, boolean, integer, string, text, text_array};
 use super::{FunctionDefinition, lenient, strict};
+use crate::scalar::Answer;
 use document::{JsonKind, check_escapes, elements, entries, kind, unquoted};
 use repr::{Datum, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 /// `->` by key: the last of equal keys counts.
 pub(crate) fn get_key<'a>(source: &'a str, key: &str) -> Result<Option<&'a str>, ValueError> {

@@ -3,9 +3,8 @@
 use super::arguments::{boolean, integer, jsonb, string, text, text_array, truth};
 use super::json::object_key;
 use super::{FunctionDefinition, json, lenient, strict};
+use crate::scalar::Answer;
 use repr::{Datum, Jsonb, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 fn document(value: Jsonb) -> Answer {
     Ok(Datum::Jsonb(value))

@@ -20,13 +20,11 @@ mod value;
 use super::arguments::{boolean, jsonb, truth};
 use super::pattern::regular;
 use super::{FunctionDefinition, strict};
-use crate::scalar::EvalContext;
+use crate::scalar::{Answer, EvalContext};
 use execution::{Execution, Status};
 use repr::jsonpath::Pattern;
 use repr::{Datum, JsonPath, Jsonb, ValueError, poll};
 use std::sync::{Arc, LazyLock};
-
-type Answer = Result<Datum, ValueError>;
 
 fn path(arg: &Datum) -> Result<&JsonPath, ValueError> {
     match arg {

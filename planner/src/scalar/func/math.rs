@@ -3,9 +3,8 @@
 use super::arguments::{float, int4, integer, numeric};
 use super::arithmetic::checked_float;
 use super::{FunctionDefinition, lenient, strict};
+use crate::scalar::Answer;
 use repr::{Datum, Numeric, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 fn exact(value: Numeric) -> Answer {
     Ok(Datum::Numeric(value))

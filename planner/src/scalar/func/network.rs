@@ -2,9 +2,8 @@
 
 use super::arguments::{integer, truth};
 use super::{FunctionDefinition, strict};
+use crate::scalar::Answer;
 use repr::{Datum, Network, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 fn network(arg: &Datum) -> Result<Network, ValueError> {
     match arg {

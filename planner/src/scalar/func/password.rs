@@ -8,13 +8,11 @@
 
 use super::arguments::{int4, string, text};
 use super::{FunctionDefinition, strict};
-use crate::scalar::EvalContext;
+use crate::scalar::{Answer, EvalContext};
 use blowfish::Blowfish;
 use md5::Md5;
 use repr::{Datum, ValueError, poll};
 use sha2::digest::Digest;
-
-type Answer = Result<Datum, ValueError>;
 
 const BCRYPT_LETTERS: &[u8; 64] = b"./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const MD5_LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

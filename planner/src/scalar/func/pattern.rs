@@ -5,11 +5,10 @@ pub(crate) mod regular;
 
 use super::arguments::{int4, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
+use crate::scalar::Answer;
 use regular::{Options, Regular, Text, TextMatch, compile};
 use repr::{Datum, ValueError, poll};
 use std::rc::Rc;
-
-type Answer = Result<Datum, ValueError>;
 
 fn flags(args: &[Datum], place: usize) -> Result<Options, ValueError> {
     args.get(place).map_or(Ok(Options::default()), |flags| Options::parse(text(flags)?))

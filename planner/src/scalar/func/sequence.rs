@@ -3,10 +3,8 @@
 use super::arguments::{boolean, integer, oid};
 use super::{FunctionDefinition, strict};
 use crate::catalog::{Privilege, Privileges};
-use crate::scalar::EvalContext;
+use crate::scalar::{Answer, EvalContext};
 use repr::{Datum, SequenceId, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 pub(crate) fn sequence(ctx: &EvalContext, arg: &Datum) -> Result<SequenceId, ValueError> {
     let id = SequenceId(oid(arg)?);

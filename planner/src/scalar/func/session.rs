@@ -3,12 +3,10 @@
 
 use super::arguments::{integer, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
-use crate::scalar::EvalContext;
 use crate::scalar::env::acts::{AdvisoryKey, AdvisoryLock, AdvisoryScope};
+use crate::scalar::{Answer, EvalContext};
 use repr::{Datum, ValueError};
 use std::time::Duration;
-
-type Answer = Result<Datum, ValueError>;
 
 /// Functions that last until the transaction's end, so that a query that calls one has a transaction.
 pub(crate) fn acts_in_transaction(name: &str) -> bool {

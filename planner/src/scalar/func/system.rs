@@ -11,7 +11,7 @@ mod visible;
 use super::arguments::{boolean, float, integer, interval, numeric, oid, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
 use crate::catalog::{DEFAULT_DATABASE, DatabaseId, NamespaceId, RoleId};
-use crate::scalar::EvalContext;
+use crate::scalar::{Answer, EvalContext};
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE};
 use crate::system::{self, comments::comments};
 use repr::{Datum, RelationId, ScalarType, ValueError};
@@ -24,8 +24,6 @@ pub(super) use privilege::PRIVILEGES;
 pub(super) use routine::ROUTINES;
 pub(super) use statistics::STATISTICS;
 pub(super) use visible::VISIBLE;
-
-type Answer = Result<Datum, ValueError>;
 
 fn version(ctx: &EvalContext) -> Answer {
     let server = ctx.environment.setting("server_version").unwrap_or_else(|| "15.0".to_owned());

@@ -7,12 +7,11 @@ mod quote;
 
 use super::arguments::{boolean, int4, integer, string, text, text_array, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
+use crate::scalar::Answer;
 use repr::{Datum, ValueError, poll};
 
 pub use quote::quote_identifier;
 pub(crate) use quote::{builtin_name, parse_identifier};
-
-type Answer = Result<Datum, ValueError>;
 
 /// PostgreSQL's largest allocation.
 pub(super) const BYTES_MAX: usize = 0x3fff_ffff;

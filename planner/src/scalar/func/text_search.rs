@@ -11,15 +11,13 @@ mod tokens;
 
 use super::arguments::{array, int4, jsonb, oid, string, text, text_array, truth, vector};
 use super::{FunctionDefinition, strict};
-use crate::scalar::EvalContext;
+use crate::scalar::{Answer, EvalContext};
 use configuration::{Configuration, Dictionary};
 use document::{Members, Words};
 use repr::text_search::query::{Form, parse::distance_out_of_range};
 use repr::text_search::{Operator, weight_of};
 use repr::{Datum, TsQuery, TsVector, ValueError};
 use tokens::{TokenKind, Tokens};
-
-type Answer = Result<Datum, ValueError>;
 
 fn ts_vector(arg: &Datum) -> Result<&TsVector, ValueError> {
     match arg {

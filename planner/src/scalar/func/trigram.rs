@@ -8,13 +8,12 @@
 
 use super::arguments::{string, text, truth};
 use super::{FunctionDefinition, strict};
-use crate::scalar::EvalContext;
+use crate::scalar::{Answer, EvalContext};
 use repr::hash::HashMap;
 use repr::{Datum, ValueError, poll};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
-type Answer = Result<Datum, ValueError>;
 type Trigram = [char; 3];
 
 /// The trigrams of a text's words, in order; of each whether a word begins or ends with it.

@@ -1,21 +1,19 @@
 //! Rows about objects of the catalog, and the settings.
 
-use super::{TableFunctionDefinition, TableRows, known, strict};
+use super::{TableAnswer, TableFunctionDefinition, known, strict};
 use crate::scalar::EvalContext;
 use crate::scalar::func::{identity, read_access_list};
 use crate::system;
-use repr::{Datum, ScalarType, ValueError};
+use repr::{Datum, ScalarType};
 
-type Rows = Result<TableRows, ValueError>;
-
-fn identify(ctx: &EvalContext, args: &[Datum]) -> Rows {
+fn identify(ctx: &EvalContext, args: &[Datum]) -> TableAnswer {
     let found = identity(ctx, args)?;
     let optional = |text: Option<String>| text.map_or(Datum::Null, Datum::text);
     known(vec![vec![Datum::text(found.kind), optional(found.schema), optional(found.name), optional(found.identity)]])
 }
 
 /// Each privilege of an access list.
-fn exploded(ctx: &EvalContext, list: &Datum) -> Rows {
+fn exploded(ctx: &EvalContext, list: &Datum) -> TableAnswer {
     let mut rows = Vec::new();
     for item in read_access_list(ctx, list)? {
         for privilege in item.privileges.and(item.grantable).iter() {
@@ -31,7 +29,7 @@ fn exploded(ctx: &EvalContext, list: &Datum) -> Rows {
 }
 
 /// The rows of pg_settings.
-fn settings(ctx: &EvalContext, types: &[ScalarType]) -> Rows {
+fn settings(ctx: &EvalContext, types: &[ScalarType]) -> TableAnswer {
     let Some(relation) = system::find("pg_catalog", "pg_settings") else { return known(Vec::new()) };
     let rows = system::rows(relation.id, ctx.environment.catalog(), &*ctx.environment);
     known(rows.iter().map(|row| row.unpack().into_iter().take(types.len()).collect()).collect())

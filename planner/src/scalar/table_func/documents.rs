@@ -1,14 +1,12 @@
 //! Members of JSON documents as rows.
 
-use super::{TableFunctionDefinition, TableRows, column, known, strict};
+use super::{TableAnswer, TableFunctionDefinition, column, known, strict};
 use crate::scalar::EvalContext;
 use crate::scalar::func::arguments::{jsonb, text};
 use crate::scalar::func::document::{JsonKind, check_escapes, elements, entries, kind, unquoted};
 use crate::scalar::func::jsonpath::query;
 use crate::scalar::func::records;
 use repr::{Datum, Jsonb, ScalarType, ValueError};
-
-type Rows = Result<TableRows, ValueError>;
 
 /// A part of a json text as text: strings bare, null as NULL.
 fn bare(part: &str) -> Result<Datum, ValueError> {
@@ -19,7 +17,7 @@ fn bare(part: &str) -> Result<Datum, ValueError> {
     })
 }
 
-fn members(source: &str, as_text: bool) -> Rows {
+fn members(source: &str, as_text: bool) -> TableAnswer {
     check_escapes(source)?;
     match kind(source) {
         JsonKind::Object => {}
@@ -34,7 +32,7 @@ fn members(source: &str, as_text: bool) -> Rows {
     known(entries(source)?.into_iter().map(row).collect::<Result<_, ValueError>>()?)
 }
 
-fn items(source: &str, function: &str, as_text: bool) -> Rows {
+fn items(source: &str, function: &str, as_text: bool) -> TableAnswer {
     if as_text {
         check_escapes(source)?;
     }
@@ -49,7 +47,7 @@ fn items(source: &str, function: &str, as_text: bool) -> Rows {
     column(elements(source)?.into_iter().map(item).collect::<Result<_, ValueError>>()?)
 }
 
-fn keys(source: &str) -> Rows {
+fn keys(source: &str) -> TableAnswer {
     check_escapes(source)?;
     match kind(source) {
         JsonKind::Object => {}
@@ -66,7 +64,7 @@ fn value_text(value: &Jsonb) -> Datum {
     value.as_text().map_or(Datum::Null, Datum::text)
 }
 
-fn pairs(source: &Jsonb, function: &str, as_text: bool) -> Rows {
+fn pairs(source: &Jsonb, function: &str, as_text: bool) -> TableAnswer {
     let row = |(name, value): &(std::sync::Arc<str>, Jsonb)| {
         vec![Datum::Text(name.clone()), if as_text { value_text(value) } else { Datum::Jsonb(value.clone()) }]
     };
@@ -74,12 +72,12 @@ fn pairs(source: &Jsonb, function: &str, as_text: bool) -> Rows {
 }
 
 /// The objects of an array as records.
-fn rows_of(ctx: &EvalContext, given: (&Datum, &Datum), types: &[ScalarType], function: &str) -> Rows {
+fn rows_of(ctx: &EvalContext, given: (&Datum, &Datum), types: &[ScalarType], function: &str) -> TableAnswer {
     column(records(ctx, given, types, function)?)
 }
 
 /// The items that a path finds.
-fn found(ctx: &EvalContext, args: &[Datum], is_zoned: bool) -> Rows {
+fn found(ctx: &EvalContext, args: &[Datum], is_zoned: bool) -> TableAnswer {
     strict(args, |args| column(query(ctx, args, is_zoned)?.into_iter().map(Datum::Jsonb).collect()))
 }
 

@@ -1,17 +1,15 @@
 //! generate_series and generate_subscripts: counted, not stored, so that LIMIT stops them.
 
-use super::{TableFunctionDefinition, TableRows, column, strict};
+use super::{TableAnswer, TableFunctionDefinition, column, strict};
 use crate::scalar::func::arguments::{array, boolean, integer, interval, numeric, timestamp};
 use repr::datetime::{Zone, arithmetic, is_infinite};
 use repr::{Datum, Interval, Numeric, ScalarType, ValueError};
-
-type Rows = Result<TableRows, ValueError>;
 
 fn zero_step() -> ValueError {
     ValueError::new("22023", "step size cannot equal zero")
 }
 
-fn integers(args: &[Datum], types: &[ScalarType]) -> Rows {
+fn integers(args: &[Datum], types: &[ScalarType]) -> TableAnswer {
     let (start, stop) = (integer(&args[0])?, integer(&args[1])?);
     let step = args.get(2).map_or(Ok(1), integer)?;
     if step == 0 {
@@ -28,7 +26,7 @@ fn integers(args: &[Datum], types: &[ScalarType]) -> Rows {
     })))
 }
 
-fn numerics(args: &[Datum]) -> Rows {
+fn numerics(args: &[Datum]) -> TableAnswer {
     let (start, stop) = (numeric(&args[0])?.clone(), numeric(&args[1])?.clone());
     let step = args.get(2).map_or_else(|| Ok(Numeric::from(1)), |step| numeric(step).cloned())?;
     for (value, name) in [(&start, "start"), (&stop, "stop"), (&step, "step size")] {
@@ -56,7 +54,7 @@ fn numerics(args: &[Datum]) -> Rows {
 }
 
 /// Timestamps; `zone` for those with time zone, whose days and months are the zone's.
-fn timestamps(args: &[Datum], zone: Option<Zone>) -> Rows {
+fn timestamps(args: &[Datum], zone: Option<Zone>) -> TableAnswer {
     let (start, stop, step) = (timestamp(&args[0])?, timestamp(&args[1])?, interval(&args[2])?);
     let direction = step.comparison_value();
     if direction == 0 {
@@ -83,7 +81,7 @@ fn timestamps(args: &[Datum], zone: Option<Zone>) -> Rows {
     })))
 }
 
-fn subscripts(args: &[Datum]) -> Rows {
+fn subscripts(args: &[Datum]) -> TableAnswer {
     let place = usize::try_from(integer(&args[1])?).ok().and_then(|number| number.checked_sub(1));
     let reverse = args.get(2).map_or(Ok(false), boolean)?;
     let Some((length, lower)) = place.and_then(|place| array(&args[0]).ok()?.dimensions.get(place).copied()) else {

@@ -1,15 +1,13 @@
 //! Rows from arrays and texts: unnest, splits, matches; and PostgreSQL's lists of words.
 
-use super::{TableFunctionDefinition, TableRows, column, known, strict};
+use super::{TableAnswer, TableFunctionDefinition, column, known, strict};
 use crate::scalar::func::arguments::{array, text, text_array};
 use crate::scalar::func::{all_groups, citext, find_sequence, options, split, split_pieces};
-use repr::{Datum, ValueError};
+use repr::Datum;
 use sqlparser::keywords::ALL_KEYWORDS;
 use std::sync::Arc;
 
-type Rows = Result<TableRows, ValueError>;
-
-fn unnest(args: &[Datum]) -> Rows {
+fn unnest(args: &[Datum]) -> TableAnswer {
     let array = Arc::clone(array(&args[0])?);
     let mut next = 0;
     Ok(Box::new(std::iter::from_fn(move || {
@@ -18,19 +16,19 @@ fn unnest(args: &[Datum]) -> Rows {
     })))
 }
 
-fn matches(args: &[Datum]) -> Rows {
+fn matches(args: &[Datum]) -> TableAnswer {
     let options = args.get(2).map_or_else(|| options(""), |flags| options(text(flags)?))?;
     column(all_groups(text(&args[0])?, text(&args[1])?, options)?)
 }
 
 /// An array's elements with their places: what information_schema's views are built on.
-fn expand_array(args: &[Datum]) -> Rows {
+fn expand_array(args: &[Datum]) -> TableAnswer {
     let array = array(&args[0])?;
     let numbered = array.elements.iter().zip(1..);
     known(numbered.map(|(element, number)| vec![element.clone(), Datum::Int4(number)]).collect())
 }
 
-fn options_to_table(args: &[Datum]) -> Rows {
+fn options_to_table(args: &[Datum]) -> TableAnswer {
     let options = text_array(&args[0])?;
     let row = |option: &str| match option.split_once('=') {
         Some((name, value)) => vec![Datum::text(name), Datum::text(value)],
@@ -40,7 +38,7 @@ fn options_to_table(args: &[Datum]) -> Rows {
 }
 
 /// Words that may not be names without quotes, as `quote_ident` knows them, are reserved; the parser's other words are not.
-fn keywords() -> Rows {
+fn keywords() -> TableAnswer {
     let row = |word: &&str| {
         let word = word.to_lowercase();
         let reserved = crate::scalar::func::quote_identifier(&word) != word;

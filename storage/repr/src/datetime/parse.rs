@@ -71,7 +71,7 @@ fn error(failure: DatetimeFailure, text: &str, type_name: &str) -> ValueError {
 /// `date` input.
 pub fn parse_date(text: &str, context: &DateContext) -> Result<i32, ValueError> {
     let fail = |failure| error(failure, text, "date");
-    let parts = Parts::read(text, context).map_err(fail)?;
+    let parts = MomentParts::read(text, context).map_err(fail)?;
     let days = match parts.special {
         Some(Special::Infinity) => return Ok(DATE_INFINITY),
         Some(Special::NegativeInfinity) => return Ok(DATE_NEGATIVE_INFINITY),
@@ -86,7 +86,7 @@ pub fn parse_date(text: &str, context: &DateContext) -> Result<i32, ValueError> 
 pub fn parse_time(text: &str, context: &DateContext) -> Result<i64, ValueError> {
     let type_name = "time";
     let fail = |failure| error(failure, text, type_name);
-    let parts = Parts::read_time_first(text, context).map_err(fail)?;
+    let parts = MomentParts::read_time_first(text, context).map_err(fail)?;
     if let Some(Special::Moment(moment)) = parts.special {
         return Ok(context.zone.to_local(moment)?.rem_euclid(DAY_MICROS));
     }
@@ -104,7 +104,7 @@ pub fn parse_time(text: &str, context: &DateContext) -> Result<i64, ValueError> 
 pub fn parse_time_tz(text: &str, context: &DateContext) -> Result<TimeTz, ValueError> {
     let fail = |failure| error(failure, text, "time with time zone");
     let syntax = || fail(DatetimeFailure::Syntax);
-    let parts = Parts::read_time_first(text, context).map_err(fail)?;
+    let parts = MomentParts::read_time_first(text, context).map_err(fail)?;
     if let Some(Special::Moment(moment)) = parts.special {
         return Ok(TimeTz::of_moment(moment, &context.zone));
     }
@@ -127,7 +127,7 @@ pub fn parse_time_tz(text: &str, context: &DateContext) -> Result<TimeTz, ValueE
 /// `timestamp` input; a zone is read and ignored.
 pub fn parse_timestamp(text: &str, context: &DateContext) -> Result<i64, ValueError> {
     let fail = |failure| error(failure, text, "timestamp");
-    let parts = Parts::read(text, context).map_err(fail)?;
+    let parts = MomentParts::read(text, context).map_err(fail)?;
     match parts.special {
         Some(Special::Moment(moment)) => context.zone.to_local(moment),
         Some(special) => Ok(special.timestamp()),
@@ -138,7 +138,7 @@ pub fn parse_timestamp(text: &str, context: &DateContext) -> Result<i64, ValueEr
 /// `timestamptz` input; without a zone, the text is in the session's.
 pub fn parse_timestamptz(text: &str, context: &DateContext) -> Result<i64, ValueError> {
     let fail = |failure| error(failure, text, "timestamp with time zone");
-    let parts = Parts::read(text, context).map_err(fail)?;
+    let parts = MomentParts::read(text, context).map_err(fail)?;
     if let Some(special) = parts.special {
         return Ok(special.timestamp());
     }
@@ -186,7 +186,7 @@ enum ZoneText {
 
 /// What the text says, before it is put together.
 #[derive(Default)]
-struct Parts {
+struct MomentParts {
     /// Numbers of the date, in the order written, with their count of digits.
     numbers: Vec<(i64, usize)>,
     /// The month by name, and how many numbers stood before it.
@@ -240,17 +240,17 @@ fn is_weekday(word: &str) -> bool {
         || WEEKDAYS.iter().any(|day| *day == word || (word.len() == 3 && day.starts_with(word)))
 }
 
-impl Parts {
-    fn read(text: &str, context: &DateContext) -> Result<Parts, DatetimeFailure> {
-        Parts::read_tokens(text, context, false)
+impl MomentParts {
+    fn read(text: &str, context: &DateContext) -> Result<MomentParts, DatetimeFailure> {
+        MomentParts::read_tokens(text, context, false)
     }
 
-    fn read_time_first(text: &str, context: &DateContext) -> Result<Parts, DatetimeFailure> {
-        Parts::read_tokens(text, context, true)
+    fn read_time_first(text: &str, context: &DateContext) -> Result<MomentParts, DatetimeFailure> {
+        MomentParts::read_tokens(text, context, true)
     }
 
-    fn read_tokens(text: &str, context: &DateContext, time_first: bool) -> Result<Parts, DatetimeFailure> {
-        let mut parts = Parts::default();
+    fn read_tokens(text: &str, context: &DateContext, time_first: bool) -> Result<MomentParts, DatetimeFailure> {
+        let mut parts = MomentParts::default();
         let mut rest = text;
         let mut count = 0;
         loop {

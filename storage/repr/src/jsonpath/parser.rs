@@ -34,7 +34,7 @@ pub(super) fn parse(text: &str, poll: Poll) -> Result<(bool, Chain), ValueError>
 }
 
 /// What has been read, and what may be done with it.
-struct Part {
+struct ReadPart {
     chain: Chain,
     is_predicate: bool,
     /// How deep chains nest in it.
@@ -78,15 +78,15 @@ fn too_deep() -> ValueError {
     }
 }
 
-impl Part {
-    fn expression(chain: Chain, depth: usize) -> Part {
-        Part { chain, is_predicate: false, depth }
+impl ReadPart {
+    fn expression(chain: Chain, depth: usize) -> ReadPart {
+        ReadPart { chain, is_predicate: false, depth }
     }
 
     /// A step over parts that are that deep.
-    fn over(step: Step, is_predicate: bool, depth: usize) -> Result<Part, ValueError> {
+    fn over(step: Step, is_predicate: bool, depth: usize) -> Result<ReadPart, ValueError> {
         let depth = depth + 1;
-        if depth > DEPTH_MAX { Err(too_deep()) } else { Ok(Part { chain: vec![step], is_predicate, depth }) }
+        if depth > DEPTH_MAX { Err(too_deep()) } else { Ok(ReadPart { chain: vec![step], is_predicate, depth }) }
     }
 }
 
@@ -119,7 +119,7 @@ impl Parser<'_> {
     }
 
     /// A part that has to be of that kind; it ends before the word at hand.
-    fn of_kind(&self, part: Part, is_predicate: bool) -> Result<Part, ValueError> {
+    fn of_kind(&self, part: ReadPart, is_predicate: bool) -> Result<ReadPart, ValueError> {
         if part.is_predicate == is_predicate { Ok(part) } else { Err(self.token.unexpected()) }
     }
 
@@ -145,7 +145,7 @@ impl Parser<'_> {
     }
 
     /// What is joined by operators of that priority and higher ones.
-    fn expression(&mut self, least: u8) -> Result<Part, ValueError> {
+    fn expression(&mut self, least: u8) -> Result<ReadPart, ValueError> {
         self.nesting += 1;
         if self.nesting > DEPTH_MAX {
             return Err(too_deep());
@@ -165,7 +165,7 @@ impl Parser<'_> {
                         self.of_kind(right, false)?
                     };
                     let depth = left.depth.max(right.depth);
-                    Part::over(Step::Binary(operator, left.chain, right.chain), !operator.is_arithmetic(), depth)?
+                    ReadPart::over(Step::Binary(operator, left.chain, right.chain), !operator.is_arithmetic(), depth)?
                 }
             };
         }
@@ -174,7 +174,7 @@ impl Parser<'_> {
     }
 
     /// One more term; those of one kind lie flat, as they are joined from the left.
-    fn junction(&mut self, junction: Junction, mut left: Part) -> Result<Part, ValueError> {
+    fn junction(&mut self, junction: Junction, mut left: ReadPart) -> Result<ReadPart, ValueError> {
         let right = self.expression(junction.priority() + 1)?;
         let right = self.of_kind(right, true)?;
         if let [Step::Junction(same, terms)] = left.chain.as_mut_slice()
@@ -185,32 +185,32 @@ impl Parser<'_> {
             return Ok(left);
         }
         let depth = left.depth.max(right.depth);
-        Part::over(Step::Junction(junction, vec![left.chain, right.chain]), true, depth)
+        ReadPart::over(Step::Junction(junction, vec![left.chain, right.chain]), true, depth)
     }
 
     /// What a string may start with.
-    fn initial(&mut self) -> Result<Part, ValueError> {
+    fn initial(&mut self) -> Result<ReadPart, ValueError> {
         self.expect(Kind::Keyword("with"))?;
         let initial = match self.token.kind {
             Kind::String => Step::Literal(Jsonb::string(self.advance()?.text)),
             Kind::Variable => Step::Variable(self.advance()?.text.into()),
             _ => return Err(self.token.unexpected()),
         };
-        Ok(Part::expression(vec![initial], 0))
+        Ok(ReadPart::expression(vec![initial], 0))
     }
 
-    fn like_regex(&mut self, left: Part) -> Result<Part, ValueError> {
+    fn like_regex(&mut self, left: ReadPart) -> Result<ReadPart, ValueError> {
         let expression: Arc<str> = self.expect(Kind::String)?.text.into();
         let flags = if self.takes(Kind::Keyword("flag"))? { self.expect(Kind::String)?.text } else { String::new() };
         let pattern = Pattern::new(expression, &flags)?;
-        Part::over(Step::LikeRegex(left.chain, pattern), true, left.depth)
+        ReadPart::over(Step::LikeRegex(left.chain, pattern), true, left.depth)
     }
 
     /// What stands between operators.
-    fn operand(&mut self) -> Result<Part, ValueError> {
+    fn operand(&mut self) -> Result<ReadPart, ValueError> {
         if self.takes_symbol("!")? {
             let inner = self.delimited()?;
-            return Part::over(Step::Not(inner.chain), true, inner.depth);
+            return ReadPart::over(Step::Not(inner.chain), true, inner.depth);
         }
         if self.token.kind == Kind::Keyword("exists") {
             return self.delimited();
@@ -220,7 +220,7 @@ impl Parser<'_> {
         }
         if !self.takes_symbol("(")? {
             let primary = self.primary()?;
-            return self.accessors(Part::expression(vec![primary], 0));
+            return self.accessors(ReadPart::expression(vec![primary], 0));
         }
         let inner = self.expression(0)?;
         self.expect_symbol(")")?;
@@ -229,13 +229,13 @@ impl Parser<'_> {
         }
         if inner.is_predicate && self.takes(Kind::Keyword("is"))? {
             self.expect(Kind::Keyword("unknown"))?;
-            return Part::over(Step::IsUnknown(inner.chain), true, inner.depth);
+            return ReadPart::over(Step::IsUnknown(inner.chain), true, inner.depth);
         }
         Ok(inner)
     }
 
     /// `+` and `-`, which numbers take in.
-    fn signed(&mut self) -> Result<Part, ValueError> {
+    fn signed(&mut self) -> Result<ReadPart, ValueError> {
         let is_negated = self.token.kind == Kind::Symbol("-");
         self.advance()?;
         self.nesting += 1;
@@ -247,19 +247,19 @@ impl Parser<'_> {
         let operand = self.of_kind(operand, false)?;
         if let [Step::Literal(Jsonb::Number(number))] = operand.chain.as_slice() {
             let number = if is_negated { number.negate() } else { number.clone() };
-            return Ok(Part::expression(vec![Step::Literal(Jsonb::Number(number))], 0));
+            return Ok(ReadPart::expression(vec![Step::Literal(Jsonb::Number(number))], 0));
         }
-        Part::over(Step::Sign(is_negated, operand.chain), false, operand.depth)
+        ReadPart::over(Step::Sign(is_negated, operand.chain), false, operand.depth)
     }
 
     /// A predicate that ends by itself.
-    fn delimited(&mut self) -> Result<Part, ValueError> {
+    fn delimited(&mut self) -> Result<ReadPart, ValueError> {
         let exists = self.takes(Kind::Keyword("exists"))?;
         self.expect_symbol("(")?;
         let inner = self.expression(0)?;
         let inner = self.of_kind(inner, !exists)?;
         self.expect_symbol(")")?;
-        if exists { Part::over(Step::Exists(inner.chain), true, inner.depth) } else { Ok(inner) }
+        if exists { ReadPart::over(Step::Exists(inner.chain), true, inner.depth) } else { Ok(inner) }
     }
 
     fn primary(&mut self) -> Result<Step, ValueError> {
@@ -300,7 +300,7 @@ impl Parser<'_> {
     }
 
     /// The steps behind what gives items.
-    fn accessors(&mut self, mut part: Part) -> Result<Part, ValueError> {
+    fn accessors(&mut self, mut part: ReadPart) -> Result<ReadPart, ValueError> {
         loop {
             let (step, depth) = if self.takes_symbol(".")? {
                 (self.member()?, 0)

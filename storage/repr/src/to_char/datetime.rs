@@ -207,12 +207,12 @@ fn in_case(name: &str, spelling: &str) -> String {
 
 /// How one pattern is written.
 #[derive(Clone, Copy)]
-struct Field<'s> {
+struct WrittenPattern<'s> {
     spelling: &'s str,
     is_filled: bool,
 }
 
-impl Field<'_> {
+impl WrittenPattern<'_> {
     fn number(self, value: i64, width: usize) -> Result<String, ValueError> {
         Ok(padded(value, width, self.is_filled))
     }
@@ -241,7 +241,7 @@ impl Moment {
     }
 
     fn pattern(&self, spelling: &str, is_filled: bool) -> Result<String, ValueError> {
-        let field = Field { spelling, is_filled };
+        let field = WrittenPattern { spelling, is_filled };
         match spelling.to_ascii_uppercase().as_str() {
             "A.M." | "P.M." => Ok(in_case(if self.clock.hour % 24 >= 12 { "P.M." } else { "A.M." }, field.spelling)),
             "AM" | "PM" => Ok(in_case(if self.clock.hour % 24 >= 12 { "PM" } else { "AM" }, field.spelling)),
@@ -279,7 +279,7 @@ impl Moment {
     }
 
     /// Of months, weeks and days.
-    fn day_pattern(&self, pattern: &str, field: Field<'_>) -> Result<String, ValueError> {
+    fn day_pattern(&self, pattern: &str, field: WrittenPattern<'_>) -> Result<String, ValueError> {
         match pattern {
             "RM" if self.days.is_none() && self.month == 0 && self.year == 0 => Ok(String::new()),
             "MONTH" => self.calendar().map(|_| field.name(MONTHS[(self.month - 1) as usize])),
@@ -321,7 +321,7 @@ impl Moment {
     }
 
     /// Of years and eras.
-    fn year_pattern(&self, pattern: &str, field: Field<'_>) -> Result<String, ValueError> {
+    fn year_pattern(&self, pattern: &str, field: WrittenPattern<'_>) -> Result<String, ValueError> {
         let year = self.shown_year(self.year);
         match pattern {
             "A.D." | "B.C." => {

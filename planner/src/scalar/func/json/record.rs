@@ -13,59 +13,61 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A field's name and type.
-type Field = (String, ScalarType);
+type RecordField = (String, ScalarType);
 
 /// A value in a document of either type.
 #[derive(Clone, Copy)]
-enum Part<'a> {
+enum DocumentPart<'a> {
     Json(&'a str),
     Jsonb(&'a Jsonb),
 }
 
 /// The values of an object, by name.
-enum Members<'a> {
+enum ObjectMembers<'a> {
     Json(HashMap<String, &'a str>),
     Jsonb(&'a Jsonb),
 }
 
-impl<'a> Part<'a> {
-    fn of(arg: &'a Datum) -> Result<Part<'a>, ValueError> {
+impl<'a> DocumentPart<'a> {
+    fn of(arg: &'a Datum) -> Result<DocumentPart<'a>, ValueError> {
         match arg {
-            Datum::Jsonb(value) => Ok(Part::Jsonb(value)),
+            Datum::Jsonb(value) => Ok(DocumentPart::Jsonb(value)),
             other => {
                 let source = json_text(other)?;
                 check_escapes(source)?;
-                Ok(Part::Json(source))
+                Ok(DocumentPart::Json(source))
             }
         }
     }
 
     fn kind(self) -> JsonKind {
         match self {
-            Part::Json(source) => kind(source),
-            Part::Jsonb(Jsonb::Null) => JsonKind::Null,
-            Part::Jsonb(Jsonb::Bool(_)) => JsonKind::Boolean,
-            Part::Jsonb(Jsonb::Number(_)) => JsonKind::Number,
-            Part::Jsonb(Jsonb::String(_)) => JsonKind::String,
-            Part::Jsonb(Jsonb::Array(_)) => JsonKind::Array,
-            Part::Jsonb(Jsonb::Object(_)) => JsonKind::Object,
+            DocumentPart::Json(source) => kind(source),
+            DocumentPart::Jsonb(Jsonb::Null) => JsonKind::Null,
+            DocumentPart::Jsonb(Jsonb::Bool(_)) => JsonKind::Boolean,
+            DocumentPart::Jsonb(Jsonb::Number(_)) => JsonKind::Number,
+            DocumentPart::Jsonb(Jsonb::String(_)) => JsonKind::String,
+            DocumentPart::Jsonb(Jsonb::Array(_)) => JsonKind::Array,
+            DocumentPart::Jsonb(Jsonb::Object(_)) => JsonKind::Object,
         }
     }
 
-    fn elements(self) -> Result<Vec<Part<'a>>, ValueError> {
+    fn elements(self) -> Result<Vec<DocumentPart<'a>>, ValueError> {
         match self {
-            Part::Json(source) => Ok(elements(source)?.into_iter().map(Part::Json).collect()),
-            Part::Jsonb(value) => Ok(value.array_elements()?.iter().map(Part::Jsonb).collect()),
+            DocumentPart::Json(source) => Ok(elements(source)?.into_iter().map(DocumentPart::Json).collect()),
+            DocumentPart::Jsonb(value) => Ok(value.array_elements()?.iter().map(DocumentPart::Jsonb).collect()),
         }
     }
 
     /// The values of an object.
-    fn members(self) -> Result<Members<'a>, ValueError> {
+    fn members(self) -> Result<ObjectMembers<'a>, ValueError> {
         let refused = |what: &str| Err(ValueError::new("22023", format!("cannot call populate_composite on {what}")));
         match (self.kind(), self) {
             // Of equal names the last one counts.
-            (JsonKind::Object, Part::Json(source)) => Ok(Members::Json(entries(source)?.into_iter().collect())),
-            (JsonKind::Object, Part::Jsonb(value)) => Ok(Members::Jsonb(value)),
+            (JsonKind::Object, DocumentPart::Json(source)) => {
+                Ok(ObjectMembers::Json(entries(source)?.into_iter().collect()))
+            }
+            (JsonKind::Object, DocumentPart::Jsonb(value)) => Ok(ObjectMembers::Jsonb(value)),
             (JsonKind::Array, _) => refused("an array"),
             (JsonKind::Null | JsonKind::Boolean | JsonKind::Number | JsonKind::String, _) => refused("a scalar"),
         }
@@ -74,9 +76,9 @@ impl<'a> Part<'a> {
     /// As a text that is read: a string bare, all else as it is written.
     fn bare(self) -> Result<String, ValueError> {
         match self {
-            Part::Json(source) if kind(source) == JsonKind::String => unquoted(source),
-            Part::Json(source) => Ok(source.trim().to_owned()),
-            Part::Jsonb(value) => Ok(value.as_text().unwrap_or_default()),
+            DocumentPart::Json(source) if kind(source) == JsonKind::String => unquoted(source),
+            DocumentPart::Json(source) => Ok(source.trim().to_owned()),
+            DocumentPart::Jsonb(value) => Ok(value.as_text().unwrap_or_default()),
         }
     }
 
@@ -84,46 +86,51 @@ impl<'a> Part<'a> {
     fn as_json(self) -> Result<Datum, ValueError> {
         match self {
             // What its escapes stand for is written out.
-            Part::Json(source) if kind(source) == JsonKind::String => {
+            DocumentPart::Json(source) if kind(source) == JsonKind::String => {
                 let mut shown = String::new();
                 append_json_string(&mut shown, &unquoted(source)?);
                 Ok(Datum::Text(shown.into()))
             }
-            Part::Json(source) => Ok(Datum::text(source.trim())),
-            Part::Jsonb(value) => Ok(Datum::text(value.to_string())),
+            DocumentPart::Json(source) => Ok(Datum::text(source.trim())),
+            DocumentPart::Jsonb(value) => Ok(Datum::text(value.to_string())),
         }
     }
 
     fn as_jsonb(self) -> Result<Datum, ValueError> {
         match self {
-            Part::Json(source) => Ok(Datum::Jsonb(source.parse()?)),
-            Part::Jsonb(value) => Ok(Datum::Jsonb(value.clone())),
+            DocumentPart::Json(source) => Ok(Datum::Jsonb(source.parse()?)),
+            DocumentPart::Jsonb(value) => Ok(Datum::Jsonb(value.clone())),
         }
     }
 }
 
-impl<'a> Members<'a> {
-    fn get(&self, name: &str) -> Option<Part<'a>> {
+impl<'a> ObjectMembers<'a> {
+    fn get(&self, name: &str) -> Option<DocumentPart<'a>> {
         match self {
-            Members::Json(members) => members.get(name).copied().map(Part::Json),
-            Members::Jsonb(object) => object.get(name).map(Part::Jsonb),
+            ObjectMembers::Json(members) => members.get(name).copied().map(DocumentPart::Json),
+            ObjectMembers::Jsonb(object) => object.get(name).map(DocumentPart::Jsonb),
         }
     }
 }
 
 /// Reads values of fields.
-struct Reader {
+struct FieldReader {
     context: TextContext,
 }
 
-impl Reader {
-    fn new(ctx: &EvalContext, fields: &[Field]) -> Reader {
+impl FieldReader {
+    fn new(ctx: &EvalContext, fields: &[RecordField]) -> FieldReader {
         let asks = |scalar: &ScalarType| scalar.reads_settings() || matches!(scalar, ScalarType::Enum(_));
         let asks = fields.iter().any(|(_, scalar)| asks(scalar) || scalar.element().as_ref().is_some_and(asks));
-        Reader { context: if asks { ctx.text_context() } else { TextContext::default() } }
+        FieldReader { context: if asks { ctx.text_context() } else { TextContext::default() } }
     }
 
-    fn record(&self, base: Option<&[Datum]>, members: &Members<'_>, fields: &[Field]) -> Result<Datum, ValueError> {
+    fn record(
+        &self,
+        base: Option<&[Datum]>,
+        members: &ObjectMembers<'_>,
+        fields: &[RecordField],
+    ) -> Result<Datum, ValueError> {
         let mut values = Vec::with_capacity(fields.len());
         for (place, (name, scalar)) in fields.iter().enumerate() {
             poll::step()?;
@@ -135,7 +142,7 @@ impl Reader {
         Ok(Datum::Record(values.into()))
     }
 
-    fn value(&self, part: Part<'_>, scalar: &ScalarType, name: &str) -> Result<Datum, ValueError> {
+    fn value(&self, part: DocumentPart<'_>, scalar: &ScalarType, name: &str) -> Result<Datum, ValueError> {
         let found = part.kind();
         if found == JsonKind::Null {
             return Ok(Datum::Null);
@@ -149,8 +156,8 @@ impl Reader {
         }
     }
 
-    fn array(&self, part: Part<'_>, element: &ScalarType, name: &str) -> Result<Datum, ValueError> {
-        let mut shape = Shape { name, lengths: Vec::new(), known: None, at: Vec::new(), elements: Vec::new() };
+    fn array(&self, part: DocumentPart<'_>, element: &ScalarType, name: &str) -> Result<Datum, ValueError> {
+        let mut shape = ArrayShape { name, lengths: Vec::new(), known: None, at: Vec::new(), elements: Vec::new() };
         self.level(&mut shape, part, element, 0)?;
         let dimensions: Vec<(usize, i32)> = shape.lengths.iter().map(|length| (length.unwrap_or(0), 1)).collect();
         if shape.elements.is_empty() {
@@ -162,8 +169,8 @@ impl Reader {
     /// One array of a level. How many levels there are is known from the first element that is none.
     fn level(
         &self,
-        shape: &mut Shape<'_>,
-        part: Part<'_>,
+        shape: &mut ArrayShape<'_>,
+        part: DocumentPart<'_>,
         element: &ScalarType,
         level: usize,
     ) -> Result<(), ValueError> {
@@ -205,7 +212,7 @@ impl Reader {
 const DIMENSIONS_MAX: usize = 6;
 
 /// An array that is being read.
-struct Shape<'n> {
+struct ArrayShape<'n> {
     /// The field's.
     name: &'n str,
     /// How long the arrays of each level are.
@@ -217,7 +224,7 @@ struct Shape<'n> {
     elements: Vec<Datum>,
 }
 
-impl Shape<'_> {
+impl ArrayShape<'_> {
     fn no_array(&self) -> ValueError {
         let place: String = self.at.iter().map(|place| format!("[{place}]")).collect();
         let what = if place.is_empty() { "value".to_owned() } else { format!("array element {place}") };
@@ -226,7 +233,7 @@ impl Shape<'_> {
     }
 }
 
-fn fields(record: &ScalarType) -> Result<&[Field], ValueError> {
+fn fields(record: &ScalarType) -> Result<&[RecordField], ValueError> {
     match record {
         ScalarType::Record(fields) => Ok(fields),
         _ => Err(ValueError::new("XX000", "a record is made of another type")),
@@ -250,8 +257,8 @@ pub(in crate::scalar::func) fn record(
         return Ok(base.clone());
     }
     let fields = fields(result)?;
-    let members = Part::of(document)?.members()?;
-    Reader::new(ctx, fields).record(base_of(base), &members, fields)
+    let members = DocumentPart::of(document)?.members()?;
+    FieldReader::new(ctx, fields).record(base_of(base), &members, fields)
 }
 
 /// An array of objects as records.
@@ -265,15 +272,15 @@ pub(crate) fn records(
         return Ok(Vec::new());
     }
     let fields = types.first().map_or_else(|| Ok(Default::default()), fields)?;
-    let part = Part::of(document)?;
+    let part = DocumentPart::of(document)?;
     let refused = |what: &str| Err(ValueError::new("22023", format!("cannot call {function} on {what}")));
     match (part.kind(), part) {
         (JsonKind::Array, _) => {}
-        (_, Part::Jsonb(_)) => return refused("a non-array"),
-        (JsonKind::Object, Part::Json(_)) => return refused("an object"),
-        (_, Part::Json(_)) => return refused("a scalar"),
+        (_, DocumentPart::Jsonb(_)) => return refused("a non-array"),
+        (JsonKind::Object, DocumentPart::Json(_)) => return refused("an object"),
+        (_, DocumentPart::Json(_)) => return refused("a scalar"),
     }
-    let reader = Reader::new(ctx, fields);
+    let reader = FieldReader::new(ctx, fields);
     let mut records = Vec::new();
     for element in part.elements()? {
         if element.kind() != JsonKind::Object {

@@ -157,7 +157,7 @@ impl From<Invalid> for ValueError {
 type Stopped = ValueError;
 
 /// Where a group's characters begin and end; None if it took no part in the match.
-type Group = Option<(usize, usize)>;
+type GroupSpan = Option<(usize, usize)>;
 
 /// A match, in characters of its text.
 #[derive(Debug)]
@@ -165,7 +165,7 @@ pub(crate) struct TextMatch {
     pub(crate) begin: usize,
     pub(crate) end: usize,
     /// The groups that capture, from the first one on.
-    pub(crate) groups: Vec<Group>,
+    pub(crate) groups: Vec<GroupSpan>,
 }
 
 impl TextMatch {

@@ -101,7 +101,7 @@ pub(super) struct Token<'a> {
 
 /// A place in the text, and what is known there.
 #[derive(Clone, Copy)]
-struct Place {
+struct TokenPlace {
     at: usize,
     /// How many bytes before it belong to the token.
     length: usize,
@@ -114,7 +114,7 @@ struct Place {
 pub(super) struct Tokens<'a> {
     source: &'a str,
     /// The last one is where it stands, the others were put aside.
-    places: Vec<Place>,
+    places: Vec<TokenPlace>,
     /// Within `<script>` or `<style>`.
     ignores: bool,
     /// Only a host is looked for: of a URL that was found, or of an address.
@@ -127,8 +127,8 @@ impl<'a> Tokens<'a> {
     }
 
     fn beginning(source: &'a str, state: State, wants_host: bool) -> Self {
-        let base = Place { at: 0, length: 0, state: State::Base, tried: None };
-        let places = if state == State::Base { vec![base] } else { vec![base, Place { state, ..base }] };
+        let base = TokenPlace { at: 0, length: 0, state: State::Base, tried: None };
+        let places = if state == State::Base { vec![base] } else { vec![base, TokenPlace { state, ..base }] };
         Tokens { source, places, ignores: false, wants_host }
     }
 
@@ -161,9 +161,9 @@ impl<'a> Tokens<'a> {
                 Act::Next | Act::Again => {}
                 Act::Try => {
                     if self.places.len() >= 1024 && self.places.len().is_power_of_two() {
-                        poll::room_for::<Place>(2 * self.places.len())?;
+                        poll::room_for::<TokenPlace>(2 * self.places.len())?;
                     }
-                    self.places.push(Place { tried: Some(taken), ..place });
+                    self.places.push(TokenPlace { tried: Some(taken), ..place });
                 }
                 Act::Fail => match self.places.pop() {
                     Some(before) => place = before,
@@ -173,7 +173,7 @@ impl<'a> Tokens<'a> {
                 Act::Join => {
                     let before = self.places.pop().unwrap_or(place);
                     // What is next is tested from behind the rule that put it aside.
-                    place = Place { at: place.at, length: place.length, ..before };
+                    place = TokenPlace { at: place.at, length: place.length, ..before };
                 }
                 Act::Found(kind, forgotten) => {
                     found = Some(Token { kind, text: &self.source[start..start + place.length] });
@@ -199,11 +199,11 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    fn character(&self, place: &Place) -> Option<char> {
+    fn character(&self, place: &TokenPlace) -> Option<char> {
         self.source[place.at..].chars().next()
     }
 
-    fn holds(&mut self, test: Test, place: &mut Place) -> Result<bool, ValueError> {
+    fn holds(&mut self, test: Test, place: &mut TokenPlace) -> Result<bool, ValueError> {
         let Some(character) = self.character(place) else {
             return Ok(match test {
                 Test::End | Test::Any | Test::NotAlnum => true,
@@ -233,7 +233,13 @@ impl<'a> Tokens<'a> {
     }
 
     /// Passes a token of that kind, if one begins there.
-    fn passes(&self, place: &mut Place, kind: TokenKind, from: State, wants_host: bool) -> Result<bool, ValueError> {
+    fn passes(
+        &self,
+        place: &mut TokenPlace,
+        kind: TokenKind,
+        from: State,
+        wants_host: bool,
+    ) -> Result<bool, ValueError> {
         let mut ahead = Tokens::beginning(&self.source[place.at..], from, wants_host);
         match ahead.next()? {
             Some(token) if token.kind == kind => {
@@ -245,7 +251,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    fn beside(&mut self, beside: Beside, start: usize, place: &mut Place) {
+    fn beside(&mut self, beside: Beside, start: usize, place: &mut TokenPlace) {
         match beside {
             Beside::Nothing => {}
             Beside::Tag => {

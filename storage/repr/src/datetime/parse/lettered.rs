@@ -1,9 +1,9 @@
 //! Dates and times of which each part stands behind its letter: `Y2001M12D27H04M05S06`.
 
 use super::clock::{clock_micros, fraction_micros};
-use super::{DatetimeFailure, Parts};
+use super::{DatetimeFailure, MomentParts};
 
-impl Parts {
+impl MomentParts {
     /// Which of the lettered parts a word is before. A month behind a month and an hour is a minute.
     pub(super) fn place_of_letter(&self, word: &str) -> Option<usize> {
         Some(match word {

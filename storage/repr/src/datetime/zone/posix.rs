@@ -42,13 +42,13 @@ struct Time {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Daylight {
     time: Time,
-    begin: Rule,
-    end: Rule,
+    begin: YearlyRule,
+    end: YearlyRule,
 }
 
 /// A moment of every year, by the clock that ends there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rule {
+struct YearlyRule {
     day: Day,
     /// Seconds after that day's midnight.
     time: i32,
@@ -128,8 +128,8 @@ impl Daylight {
             Some(_) => signed_time(rest).map(|(west, rest)| (-west, rest))?,
         };
         let rules = if rest.is_empty() { DEFAULT_RULES } else { rest };
-        let (begin, rest) = Rule::parse(rules.strip_prefix([',', ';'])?)?;
-        let (end, rest) = Rule::parse(rest.strip_prefix(',')?)?;
+        let (begin, rest) = YearlyRule::parse(rules.strip_prefix([',', ';'])?)?;
+        let (end, rest) = YearlyRule::parse(rest.strip_prefix(',')?)?;
         let time = Time { abbreviation: abbreviation.to_owned(), offset };
         rest.is_empty().then_some(Daylight { time, begin, end })
     }
@@ -145,8 +145,8 @@ impl Daylight {
     }
 }
 
-impl Rule {
-    fn parse(text: &str) -> Option<(Rule, &str)> {
+impl YearlyRule {
+    fn parse(text: &str) -> Option<(YearlyRule, &str)> {
         let (day, rest) = if let Some(rest) = text.strip_prefix('J') {
             let (day, rest) = number(rest, 1, 365)?;
             (Day::Common(day), rest)
@@ -165,7 +165,7 @@ impl Rule {
             Some(rest) => signed_time(rest)?,
             None => (DEFAULT_TIME_SECONDS, rest),
         };
-        Some((Rule { day, time }, rest))
+        Some((YearlyRule { day, time }, rest))
     }
 
     /// In a year, in seconds from 2000-01-01 by the clock that ends there.

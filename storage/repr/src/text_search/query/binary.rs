@@ -45,7 +45,7 @@ impl TsQuery {
             poll::step()?;
             let [kind] = take(&mut bytes)?;
             items.push(match kind {
-                OPERAND => Item::Operand(operand(&mut bytes)?),
+                OPERAND => SentItem::Operand(operand(&mut bytes)?),
                 OPERATOR => {
                     let [code] = take(&mut bytes)?;
                     let operator = match code {
@@ -58,7 +58,7 @@ impl TsQuery {
                     if index + 1 == count {
                         return Err(malformed("invalid pointer to right operand"));
                     }
-                    Item::Operator(match operator {
+                    SentItem::Operator(match operator {
                         Operator::Phrase(_) => Operator::Phrase(u16::from_be_bytes(take(&mut bytes)?)),
                         other => other,
                     })
@@ -70,8 +70,10 @@ impl TsQuery {
         let mut polish = Polish::default();
         for item in items.into_iter().rev() {
             match item {
-                Item::Operand(operand) => polish.push_operand(&operand.lexeme, operand.weights, operand.is_prefix)?,
-                Item::Operator(operator) => polish.push_operator(operator),
+                SentItem::Operand(operand) => {
+                    polish.push_operand(&operand.lexeme, operand.weights, operand.is_prefix)?
+                }
+                SentItem::Operator(operator) => polish.push_operator(operator),
             }
         }
         polish.finish()
@@ -79,7 +81,7 @@ impl TsQuery {
 }
 
 /// An item without a place.
-enum Item {
+enum SentItem {
     Operand(Operand),
     Operator(Operator),
 }

@@ -151,7 +151,7 @@ fn negated(found: Match) -> Match {
 }
 
 /// Which places are kept: of the left alone, of the right alone, of both.
-type Kept = [bool; 3];
+type KeptSides = [bool; 3];
 
 fn joined(operator: Operator, left: Match, right: Match) -> Result<Match, ValueError> {
     let is_or = operator == Operator::Or;
@@ -177,7 +177,7 @@ fn joined(operator: Operator, left: Match, right: Match) -> Result<Match, ValueE
         }
     };
     // Of what is negated the opposite is made of the opposites.
-    let (kept, is_negated): (Kept, bool) = match (is_or, left.is_negated, right.is_negated) {
+    let (kept, is_negated): (KeptSides, bool) = match (is_or, left.is_negated, right.is_negated) {
         (false, true, true) => ([true, true, true], true),
         (false, true, false) => ([false, true, false], false),
         (false, false, true) => ([true, false, false], false),
@@ -192,7 +192,7 @@ fn joined(operator: Operator, left: Match, right: Match) -> Result<Match, ValueE
     Ok(if is_found { Match::Yes(Places { places, width, is_negated }) } else { Match::No })
 }
 
-fn merged(left: (&[u16], i32), right: (&[u16], i32), kept: Kept) -> Result<Vec<u16>, ValueError> {
+fn merged(left: (&[u16], i32), right: (&[u16], i32), kept: KeptSides) -> Result<Vec<u16>, ValueError> {
     poll::bytes(2 * (left.0.len() + right.0.len()))?;
     let place = |(places, offset): (&[u16], i32), index: usize| {
         places.get(index).map(|place| i32::from(place & PLACE_MAX) + offset)

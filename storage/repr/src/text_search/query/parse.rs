@@ -51,9 +51,9 @@ impl TsQuery {
 /// As for `TsQuery::parse`, and the caller's.
 pub fn parse(source: &str, form: Form, push: Push<'_>) -> Result<TsQuery, ValueError> {
     let within = if form == Form::Web { Within::Web } else { Within::Query };
-    let mut reader = Reader {
+    let mut reader = QueryReader {
         words: WordReader::new(source, within),
-        state: State::FirstOperand,
+        state: ParseState::FirstOperand,
         open: 0,
         polish: Polish::of(source),
     };
@@ -69,8 +69,8 @@ pub fn parse(source: &str, form: Form, push: Push<'_>) -> Result<TsQuery, ValueE
         poll::step()?;
         let token = if form == Form::Web { reader.web(push)? } else { reader.standard(push)? };
         match token {
-            Token::Word => {}
-            Token::Operator(operator) => {
+            QueryToken::Word => {}
+            QueryToken::Operator(operator) => {
                 let level = waiting.last_mut().ok_or_else(|| reader.words.error())?;
                 release(level, operator, &mut reader.polish);
                 if level.len() == WAITING_MAX {
@@ -78,12 +78,12 @@ pub fn parse(source: &str, form: Form, push: Push<'_>) -> Result<TsQuery, ValueE
                 }
                 level.push(operator);
             }
-            Token::Open if waiting.len() >= DEPTH_MAX => return Err(too_deep()),
-            Token::Open => waiting.push(Vec::new()),
-            Token::Close | Token::End => {
+            QueryToken::Open if waiting.len() >= DEPTH_MAX => return Err(too_deep()),
+            QueryToken::Open => waiting.push(Vec::new()),
+            QueryToken::Close | QueryToken::End => {
                 let mut level = waiting.pop().ok_or_else(|| reader.words.error())?;
                 release(&mut level, Operator::Or, &mut reader.polish);
-                if matches!(token, Token::End) {
+                if matches!(token, QueryToken::End) {
                     return reader.polish.finish();
                 }
             }
@@ -107,7 +107,7 @@ fn release(waiting: &mut Vec<Operator>, operator: Operator, polish: &mut Polish)
     }
 }
 
-enum Token {
+enum QueryToken {
     /// Pushed already.
     Word,
     Operator(Operator),
@@ -117,82 +117,82 @@ enum Token {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ParseState {
     FirstOperand,
     Operand,
     Operator,
 }
 
-struct Reader<'a> {
+struct QueryReader<'a> {
     words: WordReader<'a>,
-    state: State,
+    state: ParseState,
     /// Parentheses that are open.
     open: usize,
     polish: Polish,
 }
 
-impl Reader<'_> {
-    fn standard(&mut self, push: Push<'_>) -> Result<Token, ValueError> {
+impl QueryReader<'_> {
+    fn standard(&mut self, push: Push<'_>) -> Result<QueryToken, ValueError> {
         self.skip_spaces();
         let next = self.words.peek();
-        if self.state != State::Operator {
+        if self.state != ParseState::Operator {
             return match next {
                 Some('!') => Ok(self.operator(Operator::Not)),
                 Some('(') => {
                     self.words.advance();
-                    self.state = State::Operand;
+                    self.state = ParseState::Operand;
                     self.open += 1;
-                    Ok(Token::Open)
+                    Ok(QueryToken::Open)
                 }
                 Some(':') => Err(self.words.error()),
                 _ => self.operand(push),
             };
         }
         match next {
-            None if self.open == 0 => Ok(Token::End),
+            None if self.open == 0 => Ok(QueryToken::End),
             None => Err(self.words.error()),
             Some('&') => Ok(self.operator(Operator::And)),
             Some('|') => Ok(self.operator(Operator::Or)),
             Some('<') => match self.distance()? {
                 Some(distance) => {
-                    self.state = State::Operand;
-                    Ok(Token::Operator(Operator::Phrase(distance)))
+                    self.state = ParseState::Operand;
+                    Ok(QueryToken::Operator(Operator::Phrase(distance)))
                 }
                 None => Err(self.words.error()),
             },
             Some(')') if self.open > 0 => {
                 self.words.advance();
                 self.open -= 1;
-                Ok(Token::Close)
+                Ok(QueryToken::Close)
             }
             Some(_) => Err(self.words.error()),
         }
     }
 
-    fn web(&mut self, push: Push<'_>) -> Result<Token, ValueError> {
+    fn web(&mut self, push: Push<'_>) -> Result<QueryToken, ValueError> {
         loop {
             self.skip_spaces();
             let next = self.words.peek();
             if next.is_some_and(is_operator) {
                 self.words.advance();
                 // What is meant by them is not known here.
-                if self.state != State::Operator {
-                    self.state = State::Operand;
+                if self.state != ParseState::Operator {
+                    self.state = ParseState::Operand;
                 }
                 continue;
             }
-            if self.state != State::Operator {
+            if self.state != ParseState::Operator {
                 return match next {
                     Some('-') => Ok(self.operator(Operator::Not)),
                     Some('"') => self.phrase(push),
                     _ => self.operand(push),
                 };
             }
-            self.state = State::Operand;
+            self.state = ParseState::Operand;
             return Ok(match next {
-                None => Token::End,
-                Some(_) if self.takes_or() => Token::Operator(Operator::Or),
-                Some(_) => Token::Operator(Operator::And),
+                None => QueryToken::End,
+                Some(_) if self.takes_or() => QueryToken::Operator(Operator::Or),
+                Some(_) => QueryToken::Operator(Operator::And),
             });
         }
     }
@@ -204,20 +204,20 @@ impl Reader<'_> {
     }
 
     /// One that has one character.
-    fn operator(&mut self, operator: Operator) -> Token {
+    fn operator(&mut self, operator: Operator) -> QueryToken {
         self.words.advance();
-        self.state = State::Operand;
-        Token::Operator(operator)
+        self.state = ParseState::Operand;
+        QueryToken::Operator(operator)
     }
 
-    fn operand(&mut self, push: Push<'_>) -> Result<Token, ValueError> {
+    fn operand(&mut self, push: Push<'_>) -> Result<QueryToken, ValueError> {
         let Some(word) = self.words.next()? else {
             return match (self.state, self.is_web()) {
-                (State::FirstOperand, _) => Ok(Token::End),
+                (ParseState::FirstOperand, _) => Ok(QueryToken::End),
                 (_, true) => {
                     // The operator before it needs one.
                     self.polish.push_stop();
-                    Ok(Token::End)
+                    Ok(QueryToken::End)
                 }
                 (_, false) => {
                     Err(ValueError::new("42601", format!("no operand in tsquery: \"{}\"", self.words.source)))
@@ -236,21 +236,21 @@ impl Reader<'_> {
                 self.words.advance();
             }
         }
-        self.state = State::Operator;
+        self.state = ParseState::Operator;
         push(&mut self.polish, QueryWord { text: &word.text, weights, is_prefix })?;
-        Ok(Token::Word)
+        Ok(QueryToken::Word)
     }
 
     /// Up to the second quote all is one word.
-    fn phrase(&mut self, push: Push<'_>) -> Result<Token, ValueError> {
+    fn phrase(&mut self, push: Push<'_>) -> Result<QueryToken, ValueError> {
         self.words.advance();
         let rest = &self.words.source[self.words.at..];
         let length = rest.find('"').unwrap_or(rest.len());
         self.words.at += length;
         self.words.advance();
-        self.state = State::Operator;
+        self.state = ParseState::Operator;
         push(&mut self.polish, QueryWord { text: &rest[..length], weights: 0, is_prefix: false })?;
-        Ok(Token::Word)
+        Ok(QueryToken::Word)
     }
 
     fn is_web(&self) -> bool {

@@ -11,7 +11,7 @@ const OPERANDS_START_MAX: usize = (1 << 20) - 1;
 /// A query with its operators behind their operands, left before right.
 #[derive(Debug, Default)]
 pub struct Polish {
-    nodes: Vec<Node>,
+    nodes: Vec<QueryNode>,
     /// What the lexemes take, each with a zero byte.
     bytes: usize,
     /// What is read, for errors.
@@ -19,7 +19,7 @@ pub struct Polish {
 }
 
 #[derive(Clone, Debug)]
-enum Node {
+enum QueryNode {
     Operand(Operand),
     Operator(Operator),
     /// A word that is not looked for.
@@ -27,7 +27,7 @@ enum Node {
 }
 
 /// A part that was walked over: where its nodes begin, if some are left, and what phrases around it have to make up for.
-struct Part {
+struct WalkedPart {
     start: Option<usize>,
     left_gap: u16,
     right_gap: u16,
@@ -56,24 +56,24 @@ impl Polish {
             return Err(ValueError::new("54000", format!("value is too big in tsquery: \"{}\"", self.source)));
         }
         self.bytes += lexeme.len() + 1;
-        self.nodes.push(Node::Operand(Operand { lexeme: Arc::from(lexeme), weights, is_prefix }));
+        self.nodes.push(QueryNode::Operand(Operand { lexeme: Arc::from(lexeme), weights, is_prefix }));
         Ok(())
     }
 
     /// What joins the last two parts, or turns the last one round.
     pub fn push_operator(&mut self, operator: Operator) {
-        self.nodes.push(Node::Operator(operator));
+        self.nodes.push(QueryNode::Operator(operator));
     }
 
     /// A word that is not looked for, but has its place.
     pub fn push_stop(&mut self) {
-        self.nodes.push(Node::Stop);
+        self.nodes.push(QueryNode::Stop);
     }
 
     pub(super) fn push_query(&mut self, query: &TsQuery) {
         self.nodes.extend(query.items().iter().rev().map(|item| match item {
-            QueryItem::Operand(operand) => Node::Operand(operand.clone()),
-            QueryItem::Operator { operator, .. } => Node::Operator(*operator),
+            QueryItem::Operand(operand) => QueryNode::Operand(operand.clone()),
+            QueryItem::Operator { operator, .. } => QueryNode::Operator(*operator),
         }));
     }
 
@@ -82,7 +82,7 @@ impl Polish {
     /// # Errors
     /// 54001 if it is nested too deep; XX000 if operands are missing.
     pub fn finish(mut self) -> Result<TsQuery, ValueError> {
-        if self.nodes.iter().any(|node| matches!(node, Node::Stop)) {
+        if self.nodes.iter().any(|node| matches!(node, QueryNode::Stop)) {
             self.drop_stops()?;
         }
         self.ordered()
@@ -96,13 +96,13 @@ impl Polish {
         for node in self.nodes {
             poll::step()?;
             let (item, part) = match node {
-                Node::Operand(operand) => (QueryItem::Operand(operand), (1, 1)),
-                Node::Stop => return Err(malformed()),
-                Node::Operator(Operator::Not) => {
+                QueryNode::Operand(operand) => (QueryItem::Operand(operand), (1, 1)),
+                QueryNode::Stop => return Err(malformed()),
+                QueryNode::Operator(Operator::Not) => {
                     let (count, depth) = parts.pop().ok_or_else(malformed)?;
                     (QueryItem::Operator { operator: Operator::Not, left: 1 }, (count + 1, depth + 1))
                 }
-                Node::Operator(operator) => {
+                QueryNode::Operator(operator) => {
                     let (right, right_depth) = parts.pop().ok_or_else(malformed)?;
                     let (left, left_depth) = parts.pop().ok_or_else(malformed)?;
                     let item = QueryItem::Operator { operator, left: right + 1 };
@@ -125,23 +125,23 @@ impl Polish {
     /// A phrase around a word that is left out keeps the distance.
     fn drop_stops(&mut self) -> Result<(), ValueError> {
         let mut kept = Vec::with_capacity(self.nodes.len());
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<WalkedPart> = Vec::new();
         for node in self.nodes.drain(..) {
             poll::step()?;
             let part = match node {
-                Node::Operand(_) => {
+                QueryNode::Operand(_) => {
                     kept.push(node);
-                    Part { start: Some(kept.len() - 1), left_gap: 0, right_gap: 0 }
+                    WalkedPart { start: Some(kept.len() - 1), left_gap: 0, right_gap: 0 }
                 }
-                Node::Stop => Part { start: None, left_gap: 0, right_gap: 0 },
-                Node::Operator(Operator::Not) => {
+                QueryNode::Stop => WalkedPart { start: None, left_gap: 0, right_gap: 0 },
+                QueryNode::Operator(Operator::Not) => {
                     let part = parts.pop().ok_or_else(malformed)?;
                     if part.start.is_some() {
                         kept.push(node);
                     }
                     part
                 }
-                Node::Operator(operator) => {
+                QueryNode::Operator(operator) => {
                     let right = parts.pop().ok_or_else(malformed)?;
                     let left = parts.pop().ok_or_else(malformed)?;
                     join(&mut kept, operator, &left, &right)
@@ -155,24 +155,24 @@ impl Polish {
 
     /// Without what is negated, and what that leaves nothing to look for of.
     pub(super) fn without_negated(mut self) -> Result<TsQuery, ValueError> {
-        let mut kept: Vec<Node> = Vec::with_capacity(self.nodes.len());
+        let mut kept: Vec<QueryNode> = Vec::with_capacity(self.nodes.len());
         // Where each part begins, if something is left of it.
         let mut parts: Vec<Option<usize>> = Vec::new();
         for node in self.nodes.drain(..) {
             poll::step()?;
             let part = match node {
-                Node::Operand(_) => {
+                QueryNode::Operand(_) => {
                     kept.push(node);
                     Some(kept.len() - 1)
                 }
-                Node::Stop => None,
-                Node::Operator(Operator::Not) => {
+                QueryNode::Stop => None,
+                QueryNode::Operator(Operator::Not) => {
                     if let Some(start) = parts.pop().ok_or_else(malformed)? {
                         kept.truncate(start);
                     }
                     None
                 }
-                Node::Operator(operator) => {
+                QueryNode::Operator(operator) => {
                     let right = parts.pop().ok_or_else(malformed)?;
                     let left = parts.pop().ok_or_else(malformed)?;
                     match (left, right) {
@@ -196,7 +196,7 @@ impl Polish {
 }
 
 /// Two parts, of which one or both may be gone.
-fn join(kept: &mut Vec<Node>, operator: Operator, left: &Part, right: &Part) -> Part {
+fn join(kept: &mut Vec<QueryNode>, operator: Operator, left: &WalkedPart, right: &WalkedPart) -> WalkedPart {
     let distance = match operator {
         Operator::Phrase(distance) => Some(distance),
         Operator::Not | Operator::And | Operator::Or => None,
@@ -208,23 +208,23 @@ fn join(kept: &mut Vec<Node>, operator: Operator, left: &Part, right: &Part) -> 
                 Some(_) => with_own(left.left_gap, right.left_gap),
                 None => left.left_gap.max(right.left_gap),
             };
-            Part { start: None, left_gap: gap, right_gap: gap }
+            WalkedPart { start: None, left_gap: gap, right_gap: gap }
         }
         (None, start) => {
             let left_gap = if distance.is_some() { with_own(left.left_gap, right.left_gap) } else { right.left_gap };
-            Part { start, left_gap, right_gap: right.right_gap }
+            WalkedPart { start, left_gap, right_gap: right.right_gap }
         }
         (start, None) => {
             let right_gap = if distance.is_some() { with_own(left.right_gap, right.right_gap) } else { left.right_gap };
-            Part { start, left_gap: left.left_gap, right_gap }
+            WalkedPart { start, left_gap: left.left_gap, right_gap }
         }
         (start, Some(_)) => {
-            kept.push(Node::Operator(match distance {
+            kept.push(QueryNode::Operator(match distance {
                 Some(_) => Operator::Phrase(with_own(left.right_gap, right.left_gap)),
                 None => operator,
             }));
             let gap = |gap| if distance.is_some() { gap } else { 0 };
-            Part { start, left_gap: gap(left.left_gap), right_gap: gap(right.right_gap) }
+            WalkedPart { start, left_gap: gap(left.left_gap), right_gap: gap(right.right_gap) }
         }
     }
 }

@@ -15,7 +15,7 @@ const STATES_MAX: usize = 100_000;
 
 type StateId = u32;
 
-enum State {
+enum AutomatonState {
     Accept,
     Set(Rc<CharSet>, StateId),
     Fork(StateId, StateId),
@@ -25,7 +25,7 @@ enum State {
 
 /// What recognises the matches of a part.
 pub(super) struct Automaton {
-    states: Vec<State>,
+    states: Vec<AutomatonState>,
     start: StateId,
     looks: Vec<Looking>,
     memory: RefCell<Memory>,
@@ -88,7 +88,7 @@ enum WantedEnd {
 
 impl Automaton {
     pub(super) fn new(node: &Node) -> Result<Automaton, Invalid> {
-        let mut builder = Builder { states: vec![State::Accept], looks: Vec::new() };
+        let mut builder = Builder { states: vec![AutomatonState::Accept], looks: Vec::new() };
         let start = builder.node(node, 0)?;
         Ok(Automaton { states: builder.states, start, looks: builder.looks, memory: RefCell::default() })
     }
@@ -149,7 +149,7 @@ impl Automaton {
         then.clear(self.states.len());
         let character = text.characters()[at];
         for state in &now.list {
-            if let State::Set(set, next) = &self.states[*state as usize]
+            if let AutomatonState::Set(set, next) = &self.states[*state as usize]
                 && set.contains(character)
             {
                 self.close_over(text, at + 1, *next, then, stack)?;
@@ -174,14 +174,14 @@ impl Automaton {
                 continue;
             }
             match &self.states[state as usize] {
-                State::Accept | State::Set(..) => {}
-                State::Fork(one, other) => stack.extend([*other, *one]),
-                State::Place(place, next) => {
+                AutomatonState::Accept | AutomatonState::Set(..) => {}
+                AutomatonState::Fork(one, other) => stack.extend([*other, *one]),
+                AutomatonState::Place(place, next) => {
                     if text.is_at(*place, at) {
                         stack.push(*next);
                     }
                 }
-                State::Look { look, next } => {
+                AutomatonState::Look { look, next } => {
                     if self.looks[*look].holds(text, at)? {
                         stack.push(*next);
                     }
@@ -230,12 +230,12 @@ impl Looking {
 
 /// Builds states from the end to the start: each knows what follows it.
 struct Builder {
-    states: Vec<State>,
+    states: Vec<AutomatonState>,
     looks: Vec<Looking>,
 }
 
 impl Builder {
-    fn push(&mut self, state: State) -> Result<StateId, Invalid> {
+    fn push(&mut self, state: AutomatonState) -> Result<StateId, Invalid> {
         if self.states.len() >= STATES_MAX {
             return Err(Invalid::Complex);
         }
@@ -246,8 +246,8 @@ impl Builder {
     fn node(&mut self, node: &Node, next: StateId) -> Result<StateId, Invalid> {
         match node {
             Node::Empty => Ok(next),
-            Node::Set(set) => self.push(State::Set(set.clone(), next)),
-            Node::Place(place) => self.push(State::Place(*place, next)),
+            Node::Set(set) => self.push(AutomatonState::Set(set.clone(), next)),
+            Node::Place(place) => self.push(AutomatonState::Place(*place, next)),
             Node::Look(look) => {
                 let Look { behind, negative, body } = &**look;
                 let automaton = Automaton::new(body)?;
@@ -257,7 +257,7 @@ impl Builder {
                     automaton,
                     followed: RefCell::default(),
                 });
-                self.push(State::Look { look: self.looks.len() - 1, next })
+                self.push(AutomatonState::Look { look: self.looks.len() - 1, next })
             }
             Node::Reference { body, .. } | Node::Group { body, .. } => self.node(body, next),
             Node::Alternatives(branches) => {
@@ -265,7 +265,7 @@ impl Builder {
                     branches.iter().rev().map(|branch| self.node(branch, next)).collect::<Vec<_>>().into_iter();
                 let mut start = starts.next().unwrap_or(Ok(next))?;
                 for other in starts {
-                    start = self.push(State::Fork(other?, start))?;
+                    start = self.push(AutomatonState::Fork(other?, start))?;
                 }
                 Ok(start)
             }
@@ -278,15 +278,15 @@ impl Builder {
         let mut start = next;
         match bounds.max {
             None => {
-                let fork = self.push(State::Fork(next, next))?;
+                let fork = self.push(AutomatonState::Fork(next, next))?;
                 let again = self.node(body, fork)?;
-                self.states[fork as usize] = State::Fork(again, next);
+                self.states[fork as usize] = AutomatonState::Fork(again, next);
                 start = fork;
             }
             Some(max) => {
                 for _ in bounds.min..max {
                     let once = self.node(body, start)?;
-                    start = self.push(State::Fork(once, next))?;
+                    start = self.push(AutomatonState::Fork(once, next))?;
                 }
             }
         }

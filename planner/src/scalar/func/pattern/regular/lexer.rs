@@ -24,7 +24,7 @@ pub(super) enum Token {
 
 /// What stood before, where that decides what a character is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum BeforeCharacter {
     Start,
     Open,
     Anchor,
@@ -35,14 +35,14 @@ enum Before {
 pub(super) struct Lexer<'a> {
     source: &'a [char],
     at: usize,
-    before: Before,
+    before: BeforeCharacter,
     options: Options,
     word: Option<Rc<CharSet>>,
 }
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(source: &'a [char], options: Options) -> Lexer<'a> {
-        Lexer { source, at: 0, before: Before::Start, options, word: None }
+        Lexer { source, at: 0, before: BeforeCharacter::Start, options, word: None }
     }
 
     /// The next word. `groups` are open or closed so far: they decide what `\12` means.
@@ -55,9 +55,9 @@ impl<'a> Lexer<'a> {
             Language::Extended | Language::Advanced => self.extended(character, groups)?,
         };
         self.before = match &token {
-            Token::Open { .. } | Token::Look { .. } => Before::Open,
+            Token::Open { .. } | Token::Look { .. } => BeforeCharacter::Open,
             Token::Place(Place::TextStart | Place::LineStart) if self.options.language == Language::Basic => {
-                Before::Anchor
+                BeforeCharacter::Anchor
             }
             Token::End
             | Token::Bar
@@ -65,7 +65,7 @@ impl<'a> Lexer<'a> {
             | Token::Quantifier(..)
             | Token::Set(_)
             | Token::Place(_)
-            | Token::Reference(_) => Before::Other,
+            | Token::Reference(_) => BeforeCharacter::Other,
         };
         Ok(token)
     }
@@ -206,12 +206,12 @@ impl<'a> Lexer<'a> {
 
     fn basic(&mut self, character: char) -> Result<Token, Invalid> {
         Ok(match character {
-            '*' if self.before == Before::Other => {
+            '*' if self.before == BeforeCharacter::Other => {
                 Token::Quantifier(Bounds { min: 0, max: None }, Some(Prefers::Longer))
             }
             '[' => self.bracketed()?,
             '.' => self.any(),
-            '^' if matches!(self.before, Before::Start | Before::Open) => self.line_start(),
+            '^' if matches!(self.before, BeforeCharacter::Start | BeforeCharacter::Open) => self.line_start(),
             '$' => {
                 self.skip()?;
                 let rest = &self.source[self.at..];

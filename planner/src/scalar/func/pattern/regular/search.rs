@@ -3,7 +3,7 @@
 use super::repetitions::{Repetitions, Takes};
 use super::syntax::{Bounds, Place};
 use super::tree::{Part, PartKind};
-use super::{Group, Stopped, TextMatch};
+use super::{GroupSpan, Stopped, TextMatch};
 use repr::poll;
 use std::cell::{Cell, OnceCell};
 
@@ -89,7 +89,7 @@ impl<'a> Text<'a> {
 /// Divides a match among an expression's parts.
 struct Division<'a> {
     text: &'a Text<'a>,
-    groups: Vec<Group>,
+    groups: Vec<GroupSpan>,
     insensitive: bool,
 }
 

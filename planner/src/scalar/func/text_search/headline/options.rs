@@ -95,7 +95,7 @@ fn number(value: &str) -> Result<i32, ValueError> {
 
 /// Names with their values; either may stand in quotes.
 pub(super) fn pairs(list: &str) -> Result<Vec<(String, String)>, ValueError> {
-    let mut reader = Reader { list, rest: list };
+    let mut reader = OptionReader { list, rest: list };
     let mut pairs = Vec::new();
     loop {
         reader.rest = reader.rest.trim_start_matches(|character| character == ',' || is_space(character));
@@ -107,12 +107,12 @@ pub(super) fn pairs(list: &str) -> Result<Vec<(String, String)>, ValueError> {
     }
 }
 
-struct Reader<'l> {
+struct OptionReader<'l> {
     list: &'l str,
     rest: &'l str,
 }
 
-impl Reader<'_> {
+impl OptionReader<'_> {
     /// Up to the sign behind it, that included.
     fn name(&mut self) -> Result<String, ValueError> {
         let name = match self.rest.strip_prefix('"') {

@@ -19,15 +19,15 @@ struct Cover {
 }
 
 /// What has been seen of the document, going one way.
-struct Seen {
+struct SeenWords {
     /// For each item of the query.
     places: Vec<Vec<u16>>,
     is_backward: bool,
 }
 
-impl Seen {
-    fn nothing(query: &TsQuery, is_backward: bool) -> Seen {
-        Seen { places: vec![Vec::new(); query.items().len()], is_backward }
+impl SeenWords {
+    fn nothing(query: &TsQuery, is_backward: bool) -> SeenWords {
+        SeenWords { places: vec![Vec::new(); query.items().len()], is_backward }
     }
 
     fn see(&mut self, spot: &Spot) {
@@ -40,7 +40,7 @@ impl Seen {
     }
 }
 
-impl Document for Seen {
+impl Document for SeenWords {
     fn has(&self, at: usize, _: &Operand) -> bool {
         !self.places[at].is_empty()
     }
@@ -139,7 +139,7 @@ fn spots(vector: &TsVector, query: &TsQuery) -> Result<Vec<Spot>, ValueError> {
 /// The next stretch from a spot on; then the one behind where it begins is the next.
 fn next_cover(spots: &[Spot], query: &TsQuery, from: &mut usize) -> Result<Option<Cover>, ValueError> {
     loop {
-        let mut seen = Seen::nothing(query, false);
+        let mut seen = SeenWords::nothing(query, false);
         let mut last = None;
         for (index, spot) in spots.iter().enumerate().skip(*from) {
             seen.see(spot);
@@ -149,7 +149,7 @@ fn next_cover(spots: &[Spot], query: &TsQuery, from: &mut usize) -> Result<Optio
             }
         }
         let Some(last) = last else { return Ok(None) };
-        let mut seen = Seen::nothing(query, true);
+        let mut seen = SeenWords::nothing(query, true);
         let mut first = None;
         for index in (*from..=last).rev() {
             seen.see(&spots[index]);

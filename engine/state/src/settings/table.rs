@@ -1,7 +1,7 @@
 //! The settings that there are: what each takes, what it is at first, and what `pg_settings` says of it.
 //!
-//! The tables are `known::session` (what sessions see and do), `known::tuning` (what would tune PostgreSQL's planner and its
-//! resources: taken, checked and shown, without an effect here) and `known::inert` (all the rest that PostgreSQL knows). What a value
+//! The tables are `table::session` (what sessions see and do), `table::tuning` (what would tune PostgreSQL's planner and its
+//! resources: taken, checked and shown, without an effect here) and `table::inert` (all the rest that PostgreSQL knows). What a value
 //! must be like is checked in `value` and `text`.
 
 mod inert;

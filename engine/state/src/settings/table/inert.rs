@@ -3,7 +3,7 @@
 //! The table is a file, `postgresql.tsv`, which is what PostgreSQL's `pg_settings` says of itself. How it was made stands in its first
 //! lines. Values that would change what a statement gives are refused: they are listed here.
 
-use crate::settings::known::{Context, KnownSetting, SettingKind, Supported, TextKind, Words, is_in_own_table};
+use crate::settings::table::{Context, KnownSetting, SettingKind, Supported, TextKind, Words, is_in_own_table};
 use crate::settings::unit::Unit;
 use std::sync::LazyLock;
 

@@ -11,15 +11,15 @@ use state::{SqlError, clock};
 use storage::audit::{AuditEntry, AuditOperation};
 
 /// What is recorded.
-pub fn unknown(view: &LayeredSnapshot, table: RelationId, row_key: &RowKey) -> Result<AuditEntry, SqlError> {
-    let snapshot = view.store().snapshot();
-    let forgotten = match snapshot.meta(&receipt::forgotten_key(table, row_key))? {
-        Some(id) => receipt::id_of_text(&id).map(|id| snapshot.receipt(&id)).transpose()?.flatten(),
+pub fn audited(snapshot: &LayeredSnapshot, table: RelationId, row_key: &RowKey) -> Result<AuditEntry, SqlError> {
+    let leaves = snapshot.store().snapshot();
+    let forgotten = match leaves.meta(&receipt::forgotten_key(table, row_key))? {
+        Some(id) => receipt::id_of_text(&id).map(|id| leaves.receipt(&id)).transpose()?.flatten(),
         None => None,
     };
     Ok(AuditEntry {
         time_us: clock::now_micros(),
-        commit: view.time(),
+        commit: snapshot.time(),
         actor: 0,
         role: 0,
         purpose: None,

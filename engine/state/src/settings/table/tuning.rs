@@ -1,6 +1,6 @@
 //! What would tune PostgreSQL's planner, its memory and its VACUUM. None has an effect here, and none changes what a statement gives.
 
-use crate::settings::known::{KnownSetting, Words, boolean, integer, one_of, real, words, words_with_switch};
+use crate::settings::table::{KnownSetting, Words, boolean, integer, one_of, real, words, words_with_switch};
 use crate::settings::unit::Unit;
 
 const ASYNCHRONOUS: &str = "Resource Usage / Asynchronous Behavior";

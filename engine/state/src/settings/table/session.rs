@@ -1,9 +1,9 @@
 //! What sessions see and do: formats, limits, defaults of transactions, and settings of our own.
 
-use crate::settings::known::{
+use crate::settings::server::{SERVER_MEMORY, SUBSCRIPTION_MEMORY, VIEW_MEMORY};
+use crate::settings::table::{
     KnownSetting, SettingKind, TextKind, Words, boolean, fixed, integer, one_of, text, words, words_with_switch,
 };
-use crate::settings::server::{SERVER_MEMORY, SUBSCRIPTION_MEMORY, VIEW_MEMORY};
 use crate::settings::unit::Unit;
 
 const DOGWOOD: &str = "Dogwood";
