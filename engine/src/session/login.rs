@@ -75,8 +75,8 @@ impl Login {
     pub(super) fn check_person(&self, database: &Database) -> Result<(), SqlError> {
         let latest = database.latest();
         let Some(person) = latest.schema.catalog().person_of(self.role).cloned() else { return Ok(()) };
-        let view = LayeredSnapshot::new(database.store.clone(), latest);
-        match own::living(&view, &person)? {
+        let snapshot = LayeredSnapshot::new(database.store.clone(), latest);
+        match own::living(&snapshot, &person)? {
             Some(_) => Ok(()),
             None => Err(SqlError::new("28000", format!("role \"{}\" is not permitted to log in", self.name))),
         }

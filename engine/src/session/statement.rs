@@ -285,8 +285,8 @@ impl Session {
         let given = self.current_rows(&what.parts, given)?;
         let context = match self.catalog().person_of(self.actor(&self.catalog()).role).is_some() {
             true => {
-                let view = self.snapshot()?;
-                self.context_over(params.clone(), &view)
+                let snapshot = self.snapshot()?;
+                self.context_over(params.clone(), &snapshot)
             }
             false => self.eval_context(params.clone(), &self.catalog()),
         };

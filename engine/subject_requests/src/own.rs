@@ -25,15 +25,15 @@ type Tables = HashMap<RelationId, Vec<OwnRow>>;
 /// A person's rows over a snapshot, found when the first table is asked for.
 pub struct OwnRows {
     person: Person,
-    view: LayeredSnapshot,
+    snapshot: LayeredSnapshot,
     watch: Watch,
     found: OnceLock<Result<Tables, SqlError>>,
 }
 
 impl OwnRows {
     /// Nothing is looked for yet.
-    pub fn new(person: Person, view: LayeredSnapshot, watch: Watch) -> Arc<OwnRows> {
-        Arc::new(OwnRows { person, view, watch, found: OnceLock::new() })
+    pub fn new(person: Person, snapshot: LayeredSnapshot, watch: Watch) -> Arc<OwnRows> {
+        Arc::new(OwnRows { person, snapshot, watch, found: OnceLock::new() })
     }
 
     /// The rows of one table; `owned`: those that the person may change.
@@ -45,12 +45,12 @@ impl OwnRows {
 
     fn find(&self) -> Result<Tables, SqlError> {
         let mut tables = Tables::default();
-        let Some(subject) = living(&self.view, &self.person)? else { return Ok(tables) };
-        let witness = traversal::find(&self.view, &subject, &self.watch, &mut RequestProfile::default())?;
+        let Some(subject) = living(&self.snapshot, &self.person)? else { return Ok(tables) };
+        let witness = traversal::find(&self.snapshot, &subject, &self.watch, &mut RequestProfile::default())?;
         let mut edges = Vec::new();
         for number in witness.ordered() {
             let reached = witness.row(number);
-            let shape = self.view.shape(reached.place.0)?;
+            let shape = self.snapshot.shape(reached.place.0)?;
             witness.edges(number, &mut edges);
             // Left out by every edge that leads there.
             let Some(hidden) = hidden_columns(shape, &edges) else { continue };
@@ -65,16 +65,16 @@ impl OwnRows {
 }
 
 /// The person, if they are there still, and not another who has the same key.
-pub fn living(view: &LayeredSnapshot, person: &Person) -> Result<Option<Subject>, SqlError> {
+pub fn living(snapshot: &LayeredSnapshot, person: &Person) -> Result<Option<Subject>, SqlError> {
     let row_key = RowKey::new(&person.row_key);
-    if view.schema().shape(person.table).is_none() {
+    if snapshot.schema().shape(person.table).is_none() {
         return Ok(None);
     }
-    let microdb = view.subject(person.table, &row_key)?;
+    let microdb = snapshot.subject(person.table, &row_key)?;
     if microdb != Some(MicroDbId(person.microdb)) {
         return Ok(None);
     }
-    let shape = view.shape(person.table)?.clone();
+    let shape = snapshot.shape(person.table)?.clone();
     Ok(Some(Subject { shape, row_key, microdb: MicroDbId(person.microdb) }))
 }
 

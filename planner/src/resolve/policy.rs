@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 /// Rows that are there, or rows that are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum RowSide {
     Using,
     Check,
 }
@@ -30,10 +30,10 @@ impl Policy {
     }
 
     /// Rows that are made must be such as are there, if nothing else is said.
-    fn text(&self, side: Side) -> Option<&str> {
+    fn text(&self, side: RowSide) -> Option<&str> {
         match side {
-            Side::Using => self.using.as_deref(),
-            Side::Check => self.check.as_deref().or(self.using.as_deref()),
+            RowSide::Using => self.using.as_deref(),
+            RowSide::Check => self.check.as_deref().or(self.using.as_deref()),
         }
     }
 }
@@ -79,7 +79,7 @@ impl Resolver<'_> {
         let Some(security) = self.policies_of(table) else { return Ok(hir) };
         self.bound = true;
         for command in commands {
-            let conditions = self.conditions(&security, table, (*command, Side::Using), None)?;
+            let conditions = self.conditions(&security, table, (*command, RowSide::Using), None)?;
             hir = hir.filter(conditions.into_iter().map(|condition| condition.expr).collect());
         }
         Ok(hir)
@@ -90,7 +90,7 @@ impl Resolver<'_> {
         &mut self,
         security: &RowSecurity,
         table: &Table,
-        (command, side): (PolicyCommand, Side),
+        (command, side): (PolicyCommand, RowSide),
         positions: Option<&[usize]>,
     ) -> Result<Vec<Condition>, PlanError> {
         let path = &self.session.path;
@@ -176,7 +176,8 @@ impl Resolver<'_> {
         (checks, source, positions): (&mut RowChecksHir, &mut HirQuery, &[usize]),
     ) -> Result<(), PlanError> {
         let Some(security) = self.policies_of(table) else { return Ok(()) };
-        let sides = [(command, Side::Check)].into_iter().chain(reads.then_some((PolicyCommand::Select, Side::Using)));
+        let sides =
+            [(command, RowSide::Check)].into_iter().chain(reads.then_some((PolicyCommand::Select, RowSide::Using)));
         let (mut by_row, mut of_source) = (Vec::new(), Vec::new());
         for side in sides {
             by_row.extend(self.conditions(&security, table, side, None)?);

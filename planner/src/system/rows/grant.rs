@@ -35,7 +35,7 @@ fn given(acl: &Acl, of: Privileges) -> impl Iterator<Item = Given> {
 }
 
 /// A relation that has privileges: what columns call it.
-struct Place<'a> {
+struct GrantPlace<'a> {
     schema: &'a str,
     name: &'a str,
     owner: RoleId,
@@ -95,7 +95,7 @@ impl<'a> Source<'a> {
         given.grantable || given.grantee.is_some_and(as_owner)
     }
 
-    fn grant(&self, given: Given, place: &Place<'_>, more: &[(&'static str, Datum)], rows: &mut Rows) {
+    fn grant(&self, given: Given, place: &GrantPlace<'_>, more: &[(&'static str, Datum)], rows: &mut Rows) {
         let database = self.environment.database();
         let grantee = given.grantee.map_or_else(|| "PUBLIC".to_owned(), |grantee| self.role_name(grantee));
         let mut row = vec![
@@ -115,9 +115,9 @@ impl<'a> Source<'a> {
         rows.add(&row);
     }
 
-    fn place(&self, table: &'a Table) -> Place<'a> {
+    fn place(&self, table: &'a Table) -> GrantPlace<'a> {
         let schema = self.catalog.namespace_name(table.namespace).unwrap_or_default();
-        Place { schema, name: &table.name, owner: self.catalog.owner(table.id.0) }
+        GrantPlace { schema, name: &table.name, owner: self.catalog.owner(table.id.0) }
     }
 
     /// Tables and views; materialized ones are no part of the standard.
@@ -128,7 +128,7 @@ impl<'a> Source<'a> {
     fn table_privileges(&self, rows: &mut Rows) {
         let asker = self.asker();
         for relation in relations() {
-            let place = Place { schema: relation.schema, name: relation.name, owner: RoleId::FIRST };
+            let place = GrantPlace { schema: relation.schema, name: relation.name, owner: RoleId::FIRST };
             let acl = access_list::of_system(relation);
             for given in given(&acl, ObjectClass::Table.privileges()) {
                 if self.is_shown(&asker, given, rows) {
@@ -153,7 +153,7 @@ impl<'a> Source<'a> {
         let asker = self.asker();
         let of = ObjectClass::of_columns();
         for relation in relations() {
-            let place = Place { schema: relation.schema, name: relation.name, owner: RoleId::FIRST };
+            let place = GrantPlace { schema: relation.schema, name: relation.name, owner: RoleId::FIRST };
             let acl = access_list::of_system(relation);
             for column in &relation.columns {
                 for given in given(&acl, of) {
@@ -195,14 +195,14 @@ impl<'a> Source<'a> {
         let of_roles = rows.relation.name.starts_with("role_");
         if !of_roles || self.is_shown(&asker, of_all, rows) {
             for (_, known) in collation::all() {
-                let place = Place { schema: "pg_catalog", name: &known.name, owner: RoleId::FIRST };
+                let place = GrantPlace { schema: "pg_catalog", name: &known.name, owner: RoleId::FIRST };
                 self.grant(of_all, &place, &[("object_type", text("COLLATION"))], rows);
             }
         }
         for sequence in self.catalog.sequences.values() {
             let Some(acl) = self.catalog.rights.acls.get(&sequence.id.0) else { continue };
             let schema = self.catalog.namespace_name(sequence.namespace).unwrap_or_default();
-            let place = Place { schema, name: &sequence.name, owner: self.catalog.owner(sequence.id.0) };
+            let place = GrantPlace { schema, name: &sequence.name, owner: self.catalog.owner(sequence.id.0) };
             for given in given(acl, Privilege::Usage.into()) {
                 if self.is_shown(&asker, given, rows) {
                     self.grant(given, &place, &[("object_type", text("SEQUENCE"))], rows);

@@ -9,23 +9,23 @@ use repr::Datum;
 const HIDDEN: &str = "********";
 
 /// A role as catalog relations show it.
-struct Shown<'a> {
+struct ShownRole<'a> {
     id: RoleId,
     name: String,
     created: Option<&'a Role>,
 }
 
 impl<'a> Source<'a> {
-    fn shown_roles(&self) -> impl Iterator<Item = Shown<'a>> {
+    fn shown_roles(&self) -> impl Iterator<Item = ShownRole<'a>> {
         let catalog = self.catalog;
         let shown =
-            move |id| Shown { id, name: self.role_name(id), created: catalog.roles.get(&id).map(|role| &**role) };
+            move |id| ShownRole { id, name: self.role_name(id), created: catalog.roles.get(&id).map(|role| &**role) };
         catalog.all_roles().map(shown)
     }
 
     /// Those that log in: the first, and those that are said to.
-    fn logins(&self) -> impl Iterator<Item = Shown<'a>> {
-        self.shown_roles().filter(Shown::can_login)
+    fn logins(&self) -> impl Iterator<Item = ShownRole<'a>> {
+        self.shown_roles().filter(ShownRole::can_login)
     }
 
     fn has(&self, role: RoleId, attribute: fn(&RoleAttributes) -> bool) -> Datum {
@@ -136,7 +136,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Shown<'_> {
+impl ShownRole<'_> {
     fn can_login(&self) -> bool {
         self.id == RoleId::FIRST || self.created.is_some_and(|role| role.attributes.can_login)
     }
