@@ -241,6 +241,11 @@ impl Importer<'_> {
             if upper.starts_with("CREATE") && error.message.contains("operator class") {
                 return Ok(Ended::LeftOut(error.message));
             }
+            if upper.contains("OWNER TO") && error.message.starts_with("role ") {
+                // What belongs to nobody who is here is whose it was made by.
+                let words: Vec<&str> = upper.split_whitespace().take(2).collect();
+                return Ok(Ended::Done(Response::Complete(words.join(" "))));
+            }
             if upper.contains("OWNER TO") || upper.starts_with("GRANT") || upper.starts_with("REVOKE") {
                 return Ok(Ended::LeftOut(error.message));
             }
