@@ -37,6 +37,8 @@ pub enum StoredEntry {
     Subject,
     /// An audit record or log head.
     Audit,
+    /// What is noted of an erasure.
+    Erasure,
 }
 
 /// How RocksDB classified its failure.
@@ -139,6 +141,18 @@ pub enum StorageError {
         /// The file.
         path: PathBuf,
     },
+    /// A passphrase is empty or very long.
+    PassphraseMalformed {
+        /// The file, or the variable.
+        path: PathBuf,
+    },
+    /// The root key is not in a file: a new one has to be named.
+    RootKeyElsewhere {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// There is not the memory that deriving the root key from a passphrase takes.
+    NoMemoryToDerive,
     /// A key file may be read by others than its owner.
     KeyFileExposed {
         /// The file.
@@ -227,6 +241,7 @@ impl fmt::Display for StoredEntry {
             StoredEntry::Owner(relation) => write!(f, "an ownership entry of relation {relation} is malformed"),
             StoredEntry::Subject => f.write_str("a data subject's record is malformed"),
             StoredEntry::Audit => f.write_str("an audit log entry is malformed"),
+            StoredEntry::Erasure => f.write_str("what is noted of an erasure is malformed"),
         }
     }
 }
@@ -276,6 +291,15 @@ impl fmt::Display for StorageError {
             }
             StorageError::RootKeyMalformed { path } => {
                 write!(f, "root key file \"{}\" does not hold 64 hexadecimal digits", path.display())
+            }
+            StorageError::PassphraseMalformed { path } => {
+                write!(f, "the passphrase in \"{}\" is empty, or longer than 4096 bytes", path.display())
+            }
+            StorageError::RootKeyElsewhere { path } => {
+                write!(f, "the root key is in \"{}\", no file: name where the new one is", path.display())
+            }
+            StorageError::NoMemoryToDerive => {
+                f.write_str("there is not enough memory to derive the root key from a passphrase")
             }
             StorageError::KeyFileExposed { path, mode } => write!(
                 f,
