@@ -156,6 +156,21 @@ impl Holders {
     }
 }
 
+impl Holders {
+    /// The newest of the snapshots that have been held for so long.
+    pub fn held_for(&self, long: Duration) -> Option<CommitTime> {
+        let held = self.held().into_iter().filter(|(_, _, since)| since.elapsed() >= long);
+        held.map(|(_, time, _)| time).max()
+    }
+
+    /// Closes the sessions that hold a snapshot older than `time`. How many.
+    pub fn close_older(&self, time: CommitTime) -> usize {
+        let older: Vec<_> = self.all().into_iter().filter(|session| session.holds_older(time)).collect();
+        older.iter().for_each(|session| session.close());
+        older.len()
+    }
+}
+
 impl Holder {
     /// Holds the snapshot of a time.
     pub fn hold(self: &Arc<Self>, time: CommitTime) -> Hold {

@@ -34,7 +34,8 @@ pub fn find(view: &LayeredSnapshot, shape: &Arc<TableShape>, primary_key: &[Datu
 /// DG003, with the receipt if the person was forgotten.
 fn no_such_subject(view: &LayeredSnapshot, shape: &TableShape, row_key: &RowKey) -> Result<SqlError, SqlError> {
     let error = SqlError::new("DG003", format!("no such data subject in table \"{}\"", shape.full_name()));
-    let earlier = view.store().snapshot().meta(&transactions::receipt::forgotten_key(shape.id(), row_key))?;
+    let store = view.store();
+    let earlier = store.snapshot().meta(&transactions::receipt::forgotten_key(store, shape.id(), row_key))?;
     Ok(match earlier {
         Some(id) => error.detail(format!("Forgotten already: receipt {}.", String::from_utf8_lossy(&id))),
         None => error,

@@ -46,6 +46,8 @@ pub struct Database {
     /// What is maintained, and who watches it.
     pub views: MaintainedViews,
     forgotten_at: Arc<AtomicU64>,
+    /// Snapshots from before it have ended for an erasure's bytes.
+    cut_at: AtomicU64,
 }
 
 /// What the sessions of a database have in common.
@@ -85,6 +87,7 @@ const PUBLICATION_POLL: Duration = Duration::from_micros(50);
 pub fn open_store(data: &Path, config: &Config, mode: Mode) -> Result<Store, SqlError> {
     let mut options = StoreOptions::new(data);
     options.mode = mode;
+    options.root_key = config.root_key.clone();
     options.block_cache_bytes = config.block_cache_bytes;
     options.cipher = config.cipher;
     options.keep_free_bytes = config.keep_free_bytes;
@@ -208,6 +211,7 @@ impl Database {
             store,
             published,
             forgotten_at,
+            cut_at: AtomicU64::new(0),
         }))
     }
 
@@ -298,6 +302,20 @@ impl Database {
     pub fn ended_since(self: &Arc<Self>, time: CommitTime) -> Arc<dyn Fn() -> Option<SqlError> + Send + Sync> {
         let database = self.clone();
         Arc::new(move || database.check_not_ended(time).err())
+    }
+
+    /// For an erasure whose bytes a reader keeps from leaving the disk: snapshots that have been held for so long end, as at an
+    /// erasure. Sessions that go on with one are closed at the next call. How many were.
+    pub fn end_held_for(&self, long: Duration) -> usize {
+        let closed = self.sessions.holders.close_older(CommitTime(self.cut_at.load(Ordering::SeqCst)));
+        if let Some(held) = self.sessions.holders.held_for(long)
+            && held < self.published.load().time
+        {
+            let after = held.0 + 1;
+            self.forgotten_at.fetch_max(after, Ordering::SeqCst);
+            self.cut_at.fetch_max(after, Ordering::SeqCst);
+        }
+        closed
     }
 
     /// 40001 if a data subject was forgotten after `time`.

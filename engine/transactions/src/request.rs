@@ -13,7 +13,7 @@ use storage::audit::{AuditEntry, AuditOperation};
 /// What is recorded.
 pub fn unknown(view: &LayeredSnapshot, table: RelationId, row_key: &RowKey) -> Result<AuditEntry, SqlError> {
     let snapshot = view.store().snapshot();
-    let forgotten = match snapshot.meta(&receipt::forgotten_key(table, row_key))? {
+    let forgotten = match snapshot.meta(&receipt::forgotten_key(view.store(), table, row_key))? {
         Some(id) => receipt::id_of_text(&id).map(|id| snapshot.receipt(&id)).transpose()?.flatten(),
         None => None,
     };
