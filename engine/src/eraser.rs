@@ -228,7 +228,7 @@ impl<'a> Erasing<'a> {
                 if since.elapsed() >= PATIENCE {
                     let closed = database.end_held_for(PATIENCE);
                     if closed > 0 {
-                        tracing::warn!(target: "dogwood::erasures", closed, "sessions are closed that kept erased bytes in files");
+                        tracing::warn!(target: "dogwood::connections", closed, "sessions are closed that kept erased bytes in files");
                     }
                 }
             }

@@ -95,7 +95,6 @@ pub(crate) struct Pass {
     /// RocksDB's sequence number behind the last erasure.
     sequence: u64,
     began: Instant,
-    keys_at: Option<Instant>,
 }
 
 /// Where a pass is.
@@ -200,8 +199,8 @@ impl Store {
         let mut state = self.erasures().lock();
         let Some(owed) = state.take_on() else { return Ok(None) };
         let record = PassRecord { first: before + 1, last: state.last, bytes: 0, moments: Moments::default() };
-        let (sequence, keys_at) = (state.sequence, state.keys_at);
-        Ok(Some(Pass { stage: Stage::Readers, owed, record, sequence, began: Instant::now(), keys_at }))
+        let sequence = state.sequence;
+        Ok(Some(Pass { stage: Stage::Readers, owed, record, sequence, began: Instant::now() }))
     }
 
     fn end_pass(&self, pass: &Pass) -> Result<(), StorageError> {
@@ -224,14 +223,20 @@ impl Store {
     fn advance(&self, pass: &mut Pass, pace: &Pace<'_>) -> Result<Advance, StorageError> {
         match &mut pass.stage {
             Stage::Readers => {
-                let (now, sequence) = ((pace.now_us)(), pass.sequence);
-                let keys_at = pass.keys_at.map(|at| now - i64::try_from(at.elapsed().as_micros()).unwrap_or(0));
-                let arrangements = self.erasures().lock().arrangements_at;
-                self.note(pass, |moments| (moments.keys, moments.arrangements) = (keys_at, arrangements));
+                let sequence = pass.sequence;
                 if !waited(|| self.oldest_snapshot().is_none_or(|oldest| oldest >= sequence)) {
                     return Ok(Advance::Waits(Waits::Readers));
                 }
-                self.note(pass, |moments| moments.readers = Some((pace.now_us)()));
+                let now = (pace.now_us)();
+                // What is published comes after the keys are gone, so those of all these erasures are.
+                let (keys_at, arrangements) = {
+                    let state = self.erasures().lock();
+                    (state.keys_at, state.arrangements_at)
+                };
+                let keys = keys_at.map(|at| now - i64::try_from(at.elapsed().as_micros()).unwrap_or(0));
+                self.note(pass, |moments| {
+                    (moments.keys, moments.arrangements, moments.readers) = (keys, arrangements, Some(now));
+                });
                 let log = self.log_numbers()?.last().copied().unwrap_or(0);
                 self.flush_buffers()?;
                 Ok(Advance::To(Stage::Log(log)))

@@ -83,7 +83,8 @@ def find(folder, needles):
         for name in names:
             try:
                 with open(os.path.join(path, name), "rb") as file:
-                    content = file.read()
+                    # The log's file is made long before it is written.
+                    content = file.read().rstrip(b"\0")
             except OSError:
                 continue
             for needle in needles:
