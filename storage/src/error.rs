@@ -246,6 +246,33 @@ impl fmt::Display for StoredEntry {
     }
 }
 
+impl StorageError {
+    /// What is wrong with the root key, if that is it.
+    fn fmt_root_key(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StorageError::RootKeyMissing { path } => {
+                write!(f, "root key file \"{}\" of an existing database is missing", path.display())
+            }
+            StorageError::RootKeyMalformed { path } => {
+                write!(f, "root key file \"{}\" does not hold 64 hexadecimal digits", path.display())
+            }
+            StorageError::PassphraseMalformed { path } => {
+                write!(f, "the passphrase in \"{}\" is empty, or longer than 4096 bytes", path.display())
+            }
+            StorageError::RootKeyElsewhere { path } => {
+                write!(f, "the root key is in \"{}\", no file: name where the new one is", path.display())
+            }
+            StorageError::NoMemoryToDerive => {
+                f.write_str("there is not enough memory to derive the root key from a passphrase")
+            }
+            StorageError::WrongRootKey { path } => {
+                write!(f, "root key in \"{}\" does not open this database's keyring", path.display())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for StorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -286,29 +313,17 @@ impl fmt::Display for StorageError {
             StorageError::UnknownFormat { path, found: None, known } => {
                 write!(f, "file \"{}\" names no data format, this server knows only format {known}", path.display())
             }
-            StorageError::RootKeyMissing { path } => {
-                write!(f, "root key file \"{}\" of an existing database is missing", path.display())
-            }
-            StorageError::RootKeyMalformed { path } => {
-                write!(f, "root key file \"{}\" does not hold 64 hexadecimal digits", path.display())
-            }
-            StorageError::PassphraseMalformed { path } => {
-                write!(f, "the passphrase in \"{}\" is empty, or longer than 4096 bytes", path.display())
-            }
-            StorageError::RootKeyElsewhere { path } => {
-                write!(f, "the root key is in \"{}\", no file: name where the new one is", path.display())
-            }
-            StorageError::NoMemoryToDerive => {
-                f.write_str("there is not enough memory to derive the root key from a passphrase")
-            }
+            StorageError::RootKeyMissing { .. }
+            | StorageError::RootKeyMalformed { .. }
+            | StorageError::PassphraseMalformed { .. }
+            | StorageError::RootKeyElsewhere { .. }
+            | StorageError::NoMemoryToDerive
+            | StorageError::WrongRootKey { .. } => self.fmt_root_key(f),
             StorageError::KeyFileExposed { path, mode } => write!(
                 f,
                 "key file \"{}\" has mode {mode:03o} and may be read by others, it must be 600",
                 path.display()
             ),
-            StorageError::WrongRootKey { path } => {
-                write!(f, "root key in \"{}\" does not open this database's keyring", path.display())
-            }
             StorageError::KeyringDamaged { path, what } => {
                 write!(f, "keyring \"{}\" is damaged: {what}", path.display())
             }

@@ -349,11 +349,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
             _ => return Err(unknown(&word)),
         }
     }
-    let certificate = match (certificate, key) {
-        (Some(certificate), Some(key)) => Some((certificate, key)),
-        (None, None) => None,
-        (Some(_), None) | (None, Some(_)) => return Err(ArgumentError::HalfCertificate),
-    };
+    let certificate = pair(certificate, key)?;
     Ok(Command::Serve(Serve {
         data: data.ok_or(ArgumentError::MissingOption("--data"))?,
         listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5432))),
@@ -370,6 +366,15 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         settings,
         root_key: root_key.unwrap_or(RootKeySource::DataFolder),
     }))
+}
+
+/// A certificate with its key.
+fn pair(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<(PathBuf, PathBuf)>, ArgumentError> {
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
+        (None, None) => Ok(None),
+        (Some(_), None) | (None, Some(_)) => Err(ArgumentError::HalfCertificate),
+    }
 }
 
 fn format(text: &str) -> Result<Format, ArgumentError> {

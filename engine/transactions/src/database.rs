@@ -46,8 +46,6 @@ pub struct Database {
     /// What is maintained, and who watches it.
     pub views: MaintainedViews,
     forgotten_at: Arc<AtomicU64>,
-    /// Snapshots from before it have ended for an erasure's bytes.
-    cut_at: AtomicU64,
 }
 
 /// What the sessions of a database have in common.
@@ -211,7 +209,6 @@ impl Database {
             store,
             published,
             forgotten_at,
-            cut_at: AtomicU64::new(0),
         }))
     }
 
@@ -307,13 +304,9 @@ impl Database {
     /// For an erasure whose bytes a reader keeps from leaving the disk: snapshots that have been held for so long end, as at an
     /// erasure. Sessions that go on with one are closed at the next call. How many were.
     pub fn end_held_for(&self, long: Duration) -> usize {
-        let closed = self.sessions.holders.close_older(CommitTime(self.cut_at.load(Ordering::SeqCst)));
-        if let Some(held) = self.sessions.holders.held_for(long)
-            && held < self.published.load().time
-        {
-            let after = held.0 + 1;
-            self.forgotten_at.fetch_max(after, Ordering::SeqCst);
-            self.cut_at.fetch_max(after, Ordering::SeqCst);
+        let closed = self.sessions.holders.close_ended();
+        if let Some(ended) = self.sessions.holders.end_held_for(long, self.published.load().time) {
+            self.forgotten_at.fetch_max(ended.0, Ordering::SeqCst);
         }
         closed
     }

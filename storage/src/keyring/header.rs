@@ -31,12 +31,17 @@ pub(crate) struct Header {
     pub(crate) revision: u64,
     pub(crate) database: [u8; 16],
     pub(crate) receipts_done: u64,
-    key_nonce: [u8; WRAP_NONCE_BYTES],
-    wrapped_key: [u8; KEY_BYTES + WRAP_TAG_BYTES],
-    secrets_nonce: [u8; WRAP_NONCE_BYTES],
-    wrapped_secrets: [u8; SECRETS_BYTES + WRAP_TAG_BYTES],
+    key: Wrapped<{ KEY_BYTES + WRAP_TAG_BYTES }>,
+    secrets: Wrapped<{ SECRETS_BYTES + WRAP_TAG_BYTES }>,
     /// How the root key is derived, if it is.
     pub(crate) derivation: Option<Argon2id>,
+}
+
+/// Something under a key.
+#[derive(Clone)]
+struct Wrapped<const N: usize> {
+    nonce: [u8; WRAP_NONCE_BYTES],
+    bytes: [u8; N],
 }
 
 /// A header's secrets, unwrapped.
@@ -100,10 +105,8 @@ impl Header {
             revision,
             database,
             receipts_done,
-            key_nonce,
-            wrapped_key: wrapped_key.try_into().expect("key and tag"),
-            secrets_nonce,
-            wrapped_secrets: wrapped_secrets.try_into().expect("secrets and tag"),
+            key: Wrapped { nonce: key_nonce, bytes: wrapped_key.try_into().expect("key and tag") },
+            secrets: Wrapped { nonce: secrets_nonce, bytes: wrapped_secrets.try_into().expect("secrets and tag") },
             derivation: None,
         };
         (header, locked)
@@ -127,7 +130,7 @@ impl Header {
 
     fn unwrap_key(&self, root: &[u8; KEY_BYTES]) -> Option<[u8; KEY_BYTES]> {
         let place = place(b"key", &self.database, self.epoch);
-        let mut bytes = sodium::unwrap(root, &self.key_nonce, &place, &self.wrapped_key)?;
+        let mut bytes = sodium::unwrap(root, &self.key.nonce, &place, &self.key.bytes)?;
         let key = *bytes.first_chunk().expect("wrapped with this size");
         sodium::wipe(&mut bytes);
         Some(key)
@@ -135,7 +138,7 @@ impl Header {
 
     fn unwrap_secrets(&self, key: &[u8; KEY_BYTES]) -> Option<Vec<u8>> {
         let place = place(b"own", &self.database, self.epoch);
-        sodium::unwrap(key, &self.secrets_nonce, &place, &self.wrapped_secrets)
+        sodium::unwrap(key, &self.secrets.nonce, &place, &self.secrets.bytes)
     }
 
     /// The page to write.
@@ -147,10 +150,10 @@ impl Header {
         page.extend_from_slice(&self.revision.to_be_bytes());
         page.extend_from_slice(&self.database);
         page.extend_from_slice(&self.receipts_done.to_be_bytes());
-        page.extend_from_slice(&self.key_nonce);
-        page.extend_from_slice(&self.wrapped_key);
-        page.extend_from_slice(&self.secrets_nonce);
-        page.extend_from_slice(&self.wrapped_secrets);
+        page.extend_from_slice(&self.key.nonce);
+        page.extend_from_slice(&self.key.bytes);
+        page.extend_from_slice(&self.secrets.nonce);
+        page.extend_from_slice(&self.secrets.bytes);
         if let Some(Argon2id { salt, passes, memory_bytes }) = self.derivation {
             page.push(DERIVED);
             page.extend_from_slice(&salt);
@@ -197,10 +200,8 @@ impl Header {
             revision: u64::from_be_bytes(*revision),
             database: *database,
             receipts_done: u64::from_be_bytes(*receipts_done),
-            key_nonce: *key_nonce,
-            wrapped_key: *wrapped_key,
-            secrets_nonce: *secrets_nonce,
-            wrapped_secrets: *wrapped_secrets,
+            key: Wrapped { nonce: *key_nonce, bytes: *wrapped_key },
+            secrets: Wrapped { nonce: *secrets_nonce, bytes: *wrapped_secrets },
             derivation,
         })
     }

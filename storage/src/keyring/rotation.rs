@@ -17,6 +17,8 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use parking_lot::Mutex;
+
 use crate::crypto::sodium::{self, Argon2id, KEY_BYTES, SecretMemory};
 use crate::error::StorageError;
 use crate::keyring::header::{HEADER_BYTES, Header, PAGE_BYTES};
@@ -168,18 +170,40 @@ impl Keyring {
         for copy in [0, PAGE_BYTES] {
             to.file.write_all_at(&page, copy).map_err(failed())?;
         }
-        for first in (0..slots).step_by((GROUPS_AT_ONCE * SLOTS_IN_PAGE) as usize) {
-            let groups = ((slots - first) / SLOTS_IN_PAGE).min(GROUPS_AT_ONCE) as usize;
-            let mut bytes = vec![0; groups * GROUP_BYTES];
-            // What a crash has cut off behind the last slots stays as nothing.
-            read_up_to_end(&from.file, &mut bytes, offset(first, 0))
-                .map_err(StorageError::io("read keyring", &self.path))?;
-            for (group, slot) in bytes.chunks_mut(GROUP_BYTES).zip((first..).step_by(SLOTS_IN_PAGE as usize)) {
-                self.rewrap_group(from, to, slot, group)?;
+        let parts = (0..slots).step_by((GROUPS_AT_ONCE * SLOTS_IN_PAGE) as usize);
+        let (next, threads) = (Mutex::new(parts), std::thread::available_parallelism().map_or(1, usize::from));
+        let work = || {
+            loop {
+                let Some(first) = next.lock().next() else { return Ok(()) };
+                self.rewrap_part(from, to, first, slots, path)?;
             }
-            to.file.write_all_at(&bytes, offset(first, 0)).map_err(failed())?;
-        }
+        };
+        let worked: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("rewrapping keys does not panic")).collect()
+        });
+        worked.into_iter().collect::<Result<(), StorageError>>()?;
         to.file.sync_all().map_err(failed())
+    }
+
+    /// Some groups from the slot `first` on.
+    fn rewrap_part(
+        &self,
+        from: &Wrapping,
+        to: &Wrapping,
+        first: u64,
+        slots: u64,
+        path: &Path,
+    ) -> Result<(), StorageError> {
+        let groups = ((slots - first) / SLOTS_IN_PAGE).min(GROUPS_AT_ONCE) as usize;
+        let mut bytes = vec![0; groups * GROUP_BYTES];
+        // What a crash has cut off behind the last slots stays as nothing.
+        read_up_to_end(&from.file, &mut bytes, offset(first, 0))
+            .map_err(StorageError::io("read keyring", &self.path))?;
+        for (group, slot) in bytes.chunks_mut(GROUP_BYTES).zip((first..).step_by(SLOTS_IN_PAGE as usize)) {
+            self.rewrap_group(from, to, slot, group)?;
+        }
+        to.file.write_all_at(&bytes, offset(first, 0)).map_err(StorageError::io("write keyring", path))
     }
 
     /// A group of slots from `first` on: both copies of each, in place.
