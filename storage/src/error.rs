@@ -246,30 +246,16 @@ impl fmt::Display for StoredEntry {
     }
 }
 
-impl StorageError {
-    /// What is wrong with the root key, if that is it.
-    fn fmt_root_key(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StorageError::RootKeyMissing { path } => {
-                write!(f, "root key file \"{}\" of an existing database is missing", path.display())
-            }
-            StorageError::RootKeyMalformed { path } => {
-                write!(f, "root key file \"{}\" does not hold 64 hexadecimal digits", path.display())
-            }
-            StorageError::PassphraseMalformed { path } => {
-                write!(f, "the passphrase in \"{}\" is empty, or longer than 4096 bytes", path.display())
-            }
-            StorageError::RootKeyElsewhere { path } => {
-                write!(f, "the root key is in \"{}\", no file: name where the new one is", path.display())
-            }
-            StorageError::NoMemoryToDerive => {
-                f.write_str("there is not enough memory to derive the root key from a passphrase")
-            }
-            StorageError::WrongRootKey { path } => {
-                write!(f, "root key in \"{}\" does not open this database's keyring", path.display())
-            }
-            _ => Ok(()),
-        }
+/// A path in quotes, between words.
+fn at(f: &mut fmt::Formatter<'_>, before: &str, path: &Path, after: &str) -> fmt::Result {
+    write!(f, "{before} \"{}\"{after}", path.display())
+}
+
+fn unknown_format(f: &mut fmt::Formatter<'_>, path: &Path, found: Option<u32>, known: u32) -> fmt::Result {
+    let path = path.display();
+    match found {
+        Some(found) => write!(f, "file \"{path}\" says data format {found}, this server knows only format {known}"),
+        None => write!(f, "file \"{path}\" names no data format, this server knows only format {known}"),
     }
 }
 
@@ -307,18 +293,23 @@ impl fmt::Display for StorageError {
                     "the disk of the data folder is full: {free} MiB are free, and {kept} MiB are kept for what is in memory, erasures and merging"
                 )
             }
-            StorageError::UnknownFormat { path, found: Some(found), known } => {
-                write!(f, "file \"{}\" says data format {found}, this server knows only format {known}", path.display())
+            StorageError::UnknownFormat { path, found, known } => unknown_format(f, path, *found, *known),
+            StorageError::RootKeyMissing { path } => {
+                at(f, "root key file", path, " of an existing database is missing")
             }
-            StorageError::UnknownFormat { path, found: None, known } => {
-                write!(f, "file \"{}\" names no data format, this server knows only format {known}", path.display())
+            StorageError::RootKeyMalformed { path } => {
+                at(f, "root key file", path, " does not hold 64 hexadecimal digits")
             }
-            StorageError::RootKeyMissing { .. }
-            | StorageError::RootKeyMalformed { .. }
-            | StorageError::PassphraseMalformed { .. }
-            | StorageError::RootKeyElsewhere { .. }
-            | StorageError::NoMemoryToDerive
-            | StorageError::WrongRootKey { .. } => self.fmt_root_key(f),
+            StorageError::PassphraseMalformed { path } => {
+                at(f, "the passphrase in", path, " is empty, or longer than 4096 bytes")
+            }
+            StorageError::RootKeyElsewhere { path } => {
+                at(f, "the root key is in", path, ", no file: name where the new one is")
+            }
+            StorageError::NoMemoryToDerive => {
+                f.write_str("there is no memory to derive the root key from a passphrase")
+            }
+            StorageError::WrongRootKey { path } => at(f, "root key in", path, " does not open this database's keyring"),
             StorageError::KeyFileExposed { path, mode } => write!(
                 f,
                 "key file \"{}\" has mode {mode:03o} and may be read by others, it must be 600",
