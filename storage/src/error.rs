@@ -141,18 +141,13 @@ pub enum StorageError {
         /// The file.
         path: PathBuf,
     },
-    /// A passphrase is empty or very long.
-    PassphraseMalformed {
+    /// What is to give the root key does not.
+    RootKeyUnusable {
         /// The file, or the variable.
         path: PathBuf,
+        /// Why.
+        what: &'static str,
     },
-    /// The root key is not in a file: a new one has to be named.
-    RootKeyElsewhere {
-        /// Where it is.
-        path: PathBuf,
-    },
-    /// There is not the memory that deriving the root key from a passphrase takes.
-    NoMemoryToDerive,
     /// A key file may be read by others than its owner.
     KeyFileExposed {
         /// The file.
@@ -300,15 +295,7 @@ impl fmt::Display for StorageError {
             StorageError::RootKeyMalformed { path } => {
                 at(f, "root key file", path, " does not hold 64 hexadecimal digits")
             }
-            StorageError::PassphraseMalformed { path } => {
-                at(f, "the passphrase in", path, " is empty, or longer than 4096 bytes")
-            }
-            StorageError::RootKeyElsewhere { path } => {
-                at(f, "the root key is in", path, ", no file: name where the new one is")
-            }
-            StorageError::NoMemoryToDerive => {
-                f.write_str("there is no memory to derive the root key from a passphrase")
-            }
+            StorageError::RootKeyUnusable { path, what } => write!(f, "root key in \"{}\": {what}", path.display()),
             StorageError::WrongRootKey { path } => at(f, "root key in", path, " does not open this database's keyring"),
             StorageError::KeyFileExposed { path, mode } => write!(
                 f,

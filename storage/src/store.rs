@@ -434,7 +434,10 @@ impl Store {
             to.make()?;
             return keyring.rotate(&*from, &*to, rotation);
         }
-        let Some(path) = from.file() else { return Err(StorageError::RootKeyElsewhere { path: from.place() }) };
+        let Some(path) = from.file() else {
+            let what = "it is in no file, so the new one has to be named";
+            return Err(StorageError::RootKeyUnusable { path: from.place(), what });
+        };
         root::create(&root::fresh(path))?;
         if let Some((fresh, _)) = root::fresh_of(&*from)? {
             keyring.rotate(&*from, &*fresh, rotation)?;

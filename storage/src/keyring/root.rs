@@ -111,10 +111,12 @@ impl RootKey for Passphrase {
             Secret::File(path) => read_file(path, PASSPHRASE_BYTES_MAX + 1)?,
             Secret::Variable(name) => read_variable(name)?,
         };
+        let unusable = |what| StorageError::RootKeyUnusable { path: self.place(), what };
         let passphrase = secret.strip_suffix(b"\n").unwrap_or(&secret);
         let key = match passphrase.len() as u64 {
-            1..=PASSPHRASE_BYTES_MAX => sodium::derive(passphrase, derivation).ok_or(StorageError::NoMemoryToDerive),
-            _ => Err(StorageError::PassphraseMalformed { path: self.place() }),
+            1..=PASSPHRASE_BYTES_MAX => sodium::derive(passphrase, derivation)
+                .ok_or(unusable("there is not the memory to derive it from its passphrase")),
+            _ => Err(unusable("the passphrase is empty, or longer than 4096 bytes")),
         };
         sodium::wipe(&mut secret);
         key
