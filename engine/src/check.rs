@@ -19,14 +19,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use storage::check::{CheckedRelation, PROBLEMS_MAX, Problem};
-use storage::{Mode, Snapshot, Store, StoreOptions};
+use storage::{Mode, RootKeySource, Snapshot, Store, StoreOptions};
 use transactions::commit::META_TIME;
 use transactions::database::{open_store, stored_catalog};
 use transactions::ownership::{far_value, near_value};
 
 /// Checks a data folder. What is wrong with it, as sentences; nothing if all is well.
-pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
-    let store = open_store(data, &Config::new(data.to_path_buf()), Mode::Check)?;
+pub fn run(data: &Path, root_key: &RootKeySource) -> Result<Vec<String>, SqlError> {
+    let mut config = Config::new(data.to_path_buf());
+    config.root_key = root_key.clone();
+    let store = open_store(data, &config, Mode::Check)?;
     let leaves = store.snapshot();
     let catalog = Arc::new(stored_catalog(&leaves)?);
     let schema = Arc::new(Schema::new(catalog));
@@ -77,8 +79,8 @@ pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
 }
 
 /// Repairs of a data folder what can be without losing or guessing anything. What was repaired, as sentences.
-pub fn repair(data: &Path) -> Result<Vec<String>, SqlError> {
-    let repairs = Store::repair(&StoreOptions::new(data))?;
+pub fn repair(data: &Path, root_key: &RootKeySource) -> Result<Vec<String>, SqlError> {
+    let repairs = Store::repair(&StoreOptions { root_key: root_key.clone(), ..StoreOptions::new(data) })?;
     Ok(repairs.iter().map(ToString::to_string).collect())
 }
 

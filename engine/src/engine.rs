@@ -1,5 +1,6 @@
 //! The engine's door: open a data folder, connect sessions, stop.
 
+use crate::eraser::Eraser;
 use crate::housekeeping::Housekeeping;
 use crate::password::PasswordVerifier;
 use crate::session::{ConnectOptions, Session};
@@ -13,6 +14,7 @@ use transactions::database::{Database, tell_operator};
 pub struct Engine {
     // First, so that the folder is free once the engine and its sessions are gone.
     _keeper: Housekeeping,
+    eraser: Eraser,
     database: Arc<Database>,
     templates: Arc<Templates>,
 }
@@ -21,7 +23,12 @@ impl Engine {
     /// Opens a data folder, making it if it is empty. Refuses to start over anything that is not whole.
     pub fn open(config: Config) -> Result<Arc<Engine>, SqlError> {
         let database = Database::open(config)?;
-        Ok(Arc::new(Engine { _keeper: Housekeeping::start(&database), database, templates: Arc::default() }))
+        Ok(Arc::new(Engine {
+            _keeper: Housekeeping::start(&database),
+            eraser: Eraser::start(&database),
+            database,
+            templates: Arc::default(),
+        }))
     }
 
     /// Opens a session for an authenticated login.
@@ -55,9 +62,10 @@ impl Engine {
         self.database.store.would_write_again()
     }
 
-    /// Makes everything written durable and leaves the next start no log to replay; sessions that are still open hear
+    /// Has what erasures still owe rewritten if that is little. Makes everything written durable and leaves the next start no log to replay; sessions that are still open hear
     /// 57P01 from `wire`.
     pub fn shutdown(&self) -> Result<(), SqlError> {
+        self.eraser.finish(&self.database);
         tell_operator(&self.database.store);
         Ok(self.database.store.settle()?)
     }

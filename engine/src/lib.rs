@@ -5,8 +5,10 @@
 
 pub mod check;
 mod engine;
+mod eraser;
 mod graph;
 mod housekeeping;
+mod key_rotation;
 mod password;
 pub mod protocol;
 mod response;
@@ -15,7 +17,8 @@ mod system;
 mod templates;
 
 pub use engine::Engine;
+pub use key_rotation::rotate;
 pub use password::PasswordVerifier;
 pub use state::{SqlError, answer, config};
-pub use storage::Mode;
 pub use storage::audit::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
+pub use storage::{Mode, RootKeySource, Rotation};

@@ -1,12 +1,13 @@
 //! Catalog relations for queries: computed from the catalog when a query reads them.
 
+mod erasures;
 pub mod inspection;
 
 use operators::once::{FoundRows, NumberRange, SystemRows};
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use planner::system::{
-    ARRANGEMENTS, AUDIT, DATAFLOW, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, SUBSCRIPTIONS, VIEWS,
+    ARRANGEMENTS, AUDIT, DATAFLOW, ERASURES, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, SUBSCRIPTIONS, VIEWS,
 };
 use repr::{Array, Datum, RelationId, Row};
 use state::SqlError;
@@ -182,6 +183,7 @@ impl SystemRows for Catalogs {
         let rows = match relation {
             RECEIPTS => return Some(Ok(self.receipts(numbers))),
             AUDIT => return Some(Ok(self.audit(numbers))),
+            ERASURES => return Some(Ok(self.erasures(numbers))),
             VIEWS => Ok(self.views()),
             OPERATORS => self.operators(),
             ARRANGEMENTS => self.arrangements(),

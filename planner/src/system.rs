@@ -53,6 +53,13 @@ pub struct SystemColumn {
 const DOGWOOD: &[(&str, u32, &str)] = &[
     ("receipts", RECEIPTS.0, "number int8, receipt_id text, issued_at timestamptz, receipt text"),
     (
+        "erasures",
+        ERASURES.0,
+        "number int8, receipt_number int8, receipt_id text, erased_at timestamptz, keys_at timestamptz, \
+         arrangements_at timestamptz, readers_at timestamptz, log_at timestamptz, indexes_at timestamptz, \
+         rows_at timestamptz, pending text, lag_us int8, bytes int8",
+    ),
+    (
         "audit",
         AUDIT.0,
         "number int8, recorded_at timestamptz, operation text, tables _text, subjects _text, subject_count int8, \
@@ -109,6 +116,8 @@ pub const SUBSCRIPTIONS: RelationId = RelationId(15_014);
 pub const DATAFLOW: RelationId = RelationId(15_015);
 /// `dogwood.receipts`: the signed receipts of all erasures.
 pub const RECEIPTS: RelationId = RelationId(15_001);
+/// `dogwood.erasures`: when the bytes of each erasure had left what.
+pub const ERASURES: RelationId = RelationId(15_006);
 /// `dogwood.audit`: the records of the audit log. Subjects appear as keyed hashes.
 pub const AUDIT: RelationId = RelationId(15_002);
 
@@ -142,7 +151,7 @@ static SYSTEM: LazyLock<System> = LazyLock::new(|| {
                 name,
                 columns,
                 is_view: *id >= 12_000,
-                is_numbered: [AUDIT, RECEIPTS].contains(&RelationId(*id)),
+                is_numbered: [AUDIT, RECEIPTS, ERASURES].contains(&RelationId(*id)),
             });
         }
     }

@@ -32,6 +32,8 @@ pub(crate) enum PendingAudit {
     },
     /// A receipt: its id and its seal.
     Receipt {
+        /// When it was issued, in microseconds since 2000-01-01 UTC.
+        time_us: i64,
         /// Public.
         id: [u8; 16],
         /// The sealed µDB id and text.

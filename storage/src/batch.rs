@@ -22,6 +22,8 @@ pub struct Batch {
     count: usize,
     pub(crate) audit: Vec<PendingAudit>,
     pub(crate) commit_time: Option<u64>,
+    /// When a definition erased, in microseconds since 2000-01-01 UTC: see `mark_erasing`.
+    pub(crate) erases: Option<i64>,
 }
 
 /// One operation of a batch.
@@ -68,12 +70,21 @@ impl Batch {
         erases || !self.operations().any(fills)
     }
 
+    /// What it deletes and overwrites is to leave every file and log, as at an erasure: a table is dropped, emptied, rewritten or
+    /// annotated. The moment is in microseconds since 2000-01-01 UTC.
+    pub fn mark_erasing(&mut self, time_us: i64) {
+        self.erases = Some(time_us);
+    }
+
     /// Adds another batch's operations and audit records after this one's.
     pub fn append(&mut self, other: Batch) {
+        let erases = self.erases.max(other.erases);
         if self.operations.is_empty() && self.audit.is_empty() {
             *self = other;
+            self.erases = erases;
             return;
         }
+        self.erases = erases;
         self.operations.extend_from_slice(&other.operations);
         self.count += other.count;
         self.audit.extend(other.audit);

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::keyring::root::RootKey;
+
 /// The authenticated cipher for new seals. Every seal carries its algorithm, so a store reads both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cipher {
@@ -22,6 +24,12 @@ pub enum RootKeySource {
     DataFolder,
     /// A file elsewhere, in the same form; made at first start when absent.
     File(PathBuf),
+    /// A variable of the environment, in the same form.
+    Environment(String),
+    /// A passphrase in a file of mode 0600: the key is derived from it.
+    PassphraseFile(PathBuf),
+    /// A passphrase in a variable of the environment.
+    PassphraseEnvironment(String),
 }
 
 /// What a folder is opened for.
@@ -67,12 +75,9 @@ impl StoreOptions {
         }
     }
 
-    /// The file that holds the root key.
-    pub(crate) fn root_key_path(&self) -> PathBuf {
-        match &self.root_key {
-            RootKeySource::DataFolder => self.path.join("root.key"),
-            RootKeySource::File(path) => path.clone(),
-        }
+    /// What gives the root key.
+    pub(crate) fn root_key(&self) -> Box<dyn RootKey> {
+        self.root_key.root_key(&self.path)
     }
 
     /// A file of the data folder.

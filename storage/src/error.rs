@@ -37,6 +37,8 @@ pub enum StoredEntry {
     Subject,
     /// An audit record or log head.
     Audit,
+    /// What is noted of an erasure.
+    Erasure,
 }
 
 /// How RocksDB classified its failure.
@@ -139,6 +141,13 @@ pub enum StorageError {
         /// The file.
         path: PathBuf,
     },
+    /// What is to give the root key does not.
+    RootKeyUnusable {
+        /// The file, or the variable.
+        path: PathBuf,
+        /// Why.
+        what: &'static str,
+    },
     /// A key file may be read by others than its owner.
     KeyFileExposed {
         /// The file.
@@ -227,7 +236,21 @@ impl fmt::Display for StoredEntry {
             StoredEntry::Owner(relation) => write!(f, "an ownership entry of relation {relation} is malformed"),
             StoredEntry::Subject => f.write_str("a data subject's record is malformed"),
             StoredEntry::Audit => f.write_str("an audit log entry is malformed"),
+            StoredEntry::Erasure => f.write_str("what is noted of an erasure is malformed"),
         }
+    }
+}
+
+/// A path in quotes, between words.
+fn at(f: &mut fmt::Formatter<'_>, before: &str, path: &Path, after: &str) -> fmt::Result {
+    write!(f, "{before} \"{}\"{after}", path.display())
+}
+
+fn unknown_format(f: &mut fmt::Formatter<'_>, path: &Path, found: Option<u32>, known: u32) -> fmt::Result {
+    let path = path.display();
+    match found {
+        Some(found) => write!(f, "file \"{path}\" says data format {found}, this server knows only format {known}"),
+        None => write!(f, "file \"{path}\" names no data format, this server knows only format {known}"),
     }
 }
 
@@ -265,26 +288,20 @@ impl fmt::Display for StorageError {
                     "the disk of the data folder is full: {free} MiB are free, and {kept} MiB are kept for what is in memory, erasures and merging"
                 )
             }
-            StorageError::UnknownFormat { path, found: Some(found), known } => {
-                write!(f, "file \"{}\" says data format {found}, this server knows only format {known}", path.display())
-            }
-            StorageError::UnknownFormat { path, found: None, known } => {
-                write!(f, "file \"{}\" names no data format, this server knows only format {known}", path.display())
-            }
+            StorageError::UnknownFormat { path, found, known } => unknown_format(f, path, *found, *known),
             StorageError::RootKeyMissing { path } => {
-                write!(f, "root key file \"{}\" of an existing database is missing", path.display())
+                at(f, "root key file", path, " of an existing database is missing")
             }
             StorageError::RootKeyMalformed { path } => {
-                write!(f, "root key file \"{}\" does not hold 64 hexadecimal digits", path.display())
+                at(f, "root key file", path, " does not hold 64 hexadecimal digits")
             }
+            StorageError::RootKeyUnusable { path, what } => write!(f, "root key in \"{}\": {what}", path.display()),
+            StorageError::WrongRootKey { path } => at(f, "root key in", path, " does not open this database's keyring"),
             StorageError::KeyFileExposed { path, mode } => write!(
                 f,
                 "key file \"{}\" has mode {mode:03o} and may be read by others, it must be 600",
                 path.display()
             ),
-            StorageError::WrongRootKey { path } => {
-                write!(f, "root key in \"{}\" does not open this database's keyring", path.display())
-            }
             StorageError::KeyringDamaged { path, what } => {
                 write!(f, "keyring \"{}\" is damaged: {what}", path.display())
             }

@@ -83,6 +83,15 @@ impl FreeSpace {
         Ok(())
     }
 
+    /// Whether files of so many bytes can be written before those that they replace go.
+    pub(crate) fn holds(&self, bytes: u64) -> Result<bool, StorageError> {
+        if self.kept == Some(0) {
+            return Ok(true);
+        }
+        let Looked { free, kept, .. } = self.look(0)?;
+        Ok(free >= bytes + kept / LAST_PART)
+    }
+
     fn look(&self, buffered: u64) -> Result<Looked, StorageError> {
         let asked = rustix::fs::statvfs(&self.folder);
         let disk =

@@ -18,6 +18,7 @@ pub(crate) mod cache;
 pub(crate) mod header;
 mod permutation;
 pub(crate) mod root;
+pub(crate) mod rotation;
 mod slot;
 
 use std::fs::{File, OpenOptions};
@@ -34,6 +35,7 @@ use crate::error::StorageError;
 use crate::keyring::cache::Cache;
 use crate::keyring::header::{HEADER_BYTES, Header, Opened, PAGE_BYTES};
 use crate::keyring::permutation::Permutation;
+use crate::keyring::root::RootKey;
 use crate::keyring::slot::{Content, SLOT_BYTES};
 use crate::microdb;
 
@@ -86,8 +88,12 @@ pub(crate) struct Slots {
 
 impl Keyring {
     /// Makes the keyring of a new database. The file appears whole or not at all.
-    pub(crate) fn create(path: &Path, root: &[u8; KEY_BYTES]) -> Result<(), StorageError> {
-        let staged = path.with_extension("new");
+    pub(crate) fn create(path: &Path, root: &dyn RootKey) -> Result<(), StorageError> {
+        let derivation = root.derivation();
+        let mut key = root.read(derivation.as_ref())?;
+        let header = Header::create(&key, derivation);
+        sodium::wipe(&mut key);
+        let staged = rotation::staged(path);
         let file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -95,7 +101,7 @@ impl Keyring {
             .mode(0o600)
             .open(&staged)
             .map_err(StorageError::io("create keyring", &staged))?;
-        let page = Header::create(root).page();
+        let page = header.page();
         let written = file.write_all_at(&page, 0).and_then(|()| file.write_all_at(&page, PAGE_BYTES));
         written.and_then(|()| file.sync_all()).map_err(StorageError::io("write keyring", &staged))?;
         std::fs::rename(&staged, path).map_err(StorageError::io("put keyring in place as", path))?;
@@ -105,8 +111,7 @@ impl Keyring {
     /// Opens the keyring: reads its header, not its slots. `database` is whose it must be, where that is known.
     pub(crate) fn open(
         path: &Path,
-        root: &[u8; KEY_BYTES],
-        root_path: &Path,
+        root: &dyn RootKey,
         writable: bool,
         database: Option<&[u8; 16]>,
     ) -> Result<Keyring, StorageError> {
@@ -119,8 +124,11 @@ impl Keyring {
             let what = "it belongs to another database";
             return Err(StorageError::Foreign { path: path.to_owned(), what });
         }
+        let mut root_key = root.read(header.derivation.as_ref())?;
+        let opened = header.open(&root_key);
+        sodium::wipe(&mut root_key);
         let Opened { key, secrets, signing, permutation } =
-            header.open(root).ok_or_else(|| StorageError::WrongRootKey { path: root_path.to_owned() })?;
+            opened.ok_or_else(|| StorageError::WrongRootKey { path: root.place() })?;
         // Whatever a crash left half made behind the last whole group was never given out.
         let made = metadata.len().saturating_sub(HEADER_BYTES).div_ceil(2 * PAGE_BYTES) * SLOTS_IN_PAGE;
         Ok(Keyring {
@@ -357,67 +365,6 @@ impl Keyring {
             }
         }
         Ok(())
-    }
-
-    /// Rewrites the live keys under a fresh key-encryption key and destroys the old one with its file.
-    ///
-    /// Overwriting in place is no guarantee on flash and on copy-on-write filesystems: after this, old blocks of the keyring
-    /// open with nothing that exists, provided the old header's block, the only thing left to lose, is gone too.
-    pub(crate) fn rotate(&self, root: &[u8; KEY_BYTES], root_path: &Path) -> Result<(), StorageError> {
-        let pool = self.pool.lock();
-        let mut wrapping = self.wrapping.write();
-        let staged = self.path.with_extension("new");
-        let Some((header, key)) = wrapping.header.rotated(root) else {
-            return Err(StorageError::WrongRootKey { path: root_path.to_owned() });
-        };
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&staged)
-            .map_err(StorageError::io("create keyring", &staged))?;
-        let renewed = Wrapping { file, header, key };
-        let page = renewed.header.page();
-        let write = |bytes: &[u8], at: u64| {
-            renewed.file.write_all_at(bytes, at).map_err(StorageError::io("write keyring", &staged))
-        };
-        write(&page, 0)?;
-        write(&page, PAGE_BYTES)?;
-        let mut page = Vec::with_capacity(PAGE_BYTES as usize);
-        for group in (0..pool.end).step_by(SLOTS_IN_PAGE as usize) {
-            page.clear();
-            for slot in group..group + SLOTS_IN_PAGE {
-                page.extend_from_slice(&self.rewrapped(&wrapping, &renewed, slot)?);
-            }
-            write(&page, offset(group, 0))?;
-            write(&page, offset(group, 1))?;
-        }
-        renewed.file.sync_all().map_err(StorageError::io("write keyring", &staged))?;
-        std::fs::rename(&staged, &self.path).map_err(StorageError::io("put keyring in place as", &self.path))?;
-        sync_folder(&self.path)?;
-        let old = std::mem::replace(&mut *wrapping, renewed);
-        // The old file has no name any more; its wrapped key-encryption key goes before its blocks are freed.
-        let mut noise = vec![0; HEADER_BYTES as usize];
-        sodium::random(&mut noise);
-        let overwritten = old.file.write_all_at(&noise, 0).and_then(|()| old.file.sync_data());
-        overwritten.map_err(StorageError::io("overwrite the old header of keyring", &self.path))
-    }
-
-    fn rewrapped(&self, from: &Wrapping, to: &Wrapping, slot: u64) -> Result<[u8; SLOT_BYTES], StorageError> {
-        for copy in [0, 1] {
-            match self.read(from, slot, copy)? {
-                Content::Live(mut key) => {
-                    let bytes = slot::live(to.key(), &self.database, slot, &key);
-                    sodium::wipe(&mut key);
-                    return Ok(bytes);
-                }
-                Content::Destroyed => return Ok(slot::destroyed()),
-                Content::Damaged => {}
-            }
-        }
-        Err(StorageError::KeyDamaged { path: self.path.clone(), offset: offset(slot, 0) })
     }
 
     /// How many slots there are.

@@ -125,6 +125,16 @@ fn from_text(text: &str) -> Result<Options, StorageError> {
     Options::default().get_options_from_string(text).map_err(failed("set the storage engine's options"))
 }
 
+/// The number of a file of sorted entries, by its name.
+pub(crate) fn file_number(name: &str) -> Option<u64> {
+    name.trim_start_matches('/').strip_suffix(".sst")?.parse().ok()
+}
+
+/// The number of a file of the write-ahead log, by its name.
+pub(crate) fn log_number(name: &str) -> Option<u64> {
+    name.strip_suffix(".log")?.parse().ok()
+}
+
 /// How many files of a family wait to be merged into the levels below before that is done.
 pub(crate) fn set_waiting_files(db: &DB, family: Family, most: u32) -> Result<(), StorageError> {
     db.set_options_cf(family.handle(db), &[("level0_file_num_compaction_trigger", &most.to_string())])

@@ -354,8 +354,13 @@ impl Snapshot {
     /// A metadata value.
     pub fn meta(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
         let Some(sealed) = self.get(Family::Meta, key, "read metadata")? else { return Ok(None) };
-        let (_, value) = self.store().open_impersonal(SealPlace::Meta(key), &sealed)?;
-        Ok(Some(value))
+        self.open_meta(key, &sealed).map(Some)
+    }
+
+    /// A metadata value that was read.
+    pub(crate) fn open_meta(&self, key: &[u8], sealed: &[u8]) -> Result<Vec<u8>, StorageError> {
+        let (_, value) = self.store().open_impersonal(SealPlace::Meta(key), sealed)?;
+        Ok(value)
     }
 
     fn get_many<K: AsRef<[u8]>>(

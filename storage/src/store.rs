@@ -19,6 +19,7 @@ mod opening;
 mod repair;
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -26,15 +27,18 @@ use parking_lot::Mutex;
 use repr::{IndexId, MicroDbId, RelationId, RowKey};
 use rocksdb::{BottommostLevelCompaction, Cache, CompactOptions, DB, FlushOptions, Range};
 
+use crate::audit::PendingAudit;
 use crate::audit::log::Log;
 use crate::background_merge::BackgroundMerge;
 use crate::batch::Batch;
-use crate::config::{Cipher, Mode, StoreOptions};
+use crate::config::{Cipher, Mode, RootKeySource, StoreOptions};
 use crate::crypto::seal::{self, Header, SealPlace};
 use crate::crypto::sodium::{self, KEY_BYTES};
+use crate::erasure::{Entry, Erasures, Owed};
 use crate::error::{RocksFailure, Sealed, StorageError};
 use crate::free_space::{self, FreeSpace};
 use crate::hash_memory::HashMemory;
+use crate::keyring::rotation::Rotation;
 use crate::keyring::{Keyring, cache, root};
 use crate::keyspace;
 use crate::location_cache::LocationCache;
@@ -74,6 +78,7 @@ struct Inner {
     reads: ReadCache,
     hashes: HashMemory,
     settling: Mutex<BackgroundMerge>,
+    erasures: Erasures,
     writable: bool,
     /// None where nothing is written.
     witness: Mutex<Option<Witness>>,
@@ -153,6 +158,11 @@ impl Store {
         RowKey::new(&digest)
     }
 
+    /// Under what a person who was forgotten is found again: no row key stands there.
+    pub fn hash_forgotten(&self, relation: RelationId, key: &RowKey) -> [u8; 16] {
+        self.keyed_hash(b'f', &[&relation.0.to_be_bytes(), key.bytes()])
+    }
+
     /// The keyed hash of a canonical index value.
     pub fn hash_index(&self, index: IndexId, canonical: &[u8]) -> [u8; 16] {
         self.known_hash(b'i', index.0, canonical)
@@ -205,14 +215,48 @@ impl Store {
 
     /// Writes a batch: visible to later snapshots, in the system's hands, durable after the next `flush`.
     ///
-    /// All or nothing, also in a crash. Audit records of the batch get their places in the log here.
+    /// All or nothing, also in a crash. Audit records of the batch get their places in the log here, and an erasure its number.
     pub fn write(&self, batch: Batch) -> Result<(), StorageError> {
         self.check_writable()?;
+        let Some(owed) = Owed::of(&batch) else { return self.write_with(&batch, &Batch::default()) };
+        let mut erasures = self.inner.erasures.lock();
+        let mut all = erasures.all_owed();
+        all.add(&owed);
+        let entries = self.entries_of(&batch);
+        let (first, last) = (erasures.last + 1, erasures.last + entries.len() as u64);
+        let mut noted = Batch::default();
+        noted.put_erasures(self, &all, first, &entries);
+        self.write_with(&batch, &noted)?;
+        erasures.owe(&owed, last, self.inner.db.latest_sequence_number());
+        Ok(())
+    }
+
+    /// What is noted of the erasures in a batch. Only one batch that erases is written at a time, so receipts' numbers are known.
+    fn entries_of(&self, batch: &Batch) -> Vec<Entry> {
+        let before = self.inner.log.lock().receipts;
+        let of_receipt = |pending: &PendingAudit| match pending {
+            PendingAudit::Receipt { time_us, id, .. } => Some((*time_us, *id)),
+            PendingAudit::Record { .. } => None,
+        };
+        let receipts = batch.audit.iter().filter_map(of_receipt);
+        let mut entries: Vec<Entry> = receipts
+            .zip(before + 1..)
+            .map(|((time_us, id), number)| Entry { time_us, receipt: Some((number, id)) })
+            .collect();
+        if let (true, Some(time_us)) = (entries.is_empty(), batch.erases) {
+            entries.push(Entry { time_us, receipt: None });
+        }
+        entries
+    }
+
+    /// Writes a batch and what the store adds to it.
+    fn write_with(&self, batch: &Batch, added: &Batch) -> Result<(), StorageError> {
         let db = &self.inner.db;
-        let mut writes = self.inner.form.begin(batch.bytes() + 512);
-        writes.add(&batch);
-        let _subjects = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
-        let _reads = self.inner.reads.writing(&batch, || db.latest_sequence_number());
+        let mut writes = self.inner.form.begin(batch.bytes() + added.bytes() + 512);
+        writes.add(batch);
+        writes.add(added);
+        let _subjects = self.inner.subjects.writing(batch, || db.latest_sequence_number());
+        let _reads = self.inner.reads.writing(batch, || db.latest_sequence_number());
         if batch.audit.is_empty() {
             self.put(writes)?;
         } else {
@@ -245,7 +289,7 @@ impl Store {
         self.inner.unreadable.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn check_writable(&self) -> Result<(), StorageError> {
+    pub(crate) fn check_writable(&self) -> Result<(), StorageError> {
         if self.inner.writable { Ok(()) } else { Err(StorageError::ReadOnly) }
     }
 
@@ -331,7 +375,7 @@ impl Store {
         self.flush_buffers()
     }
 
-    fn flush_buffers(&self) -> Result<(), StorageError> {
+    pub(crate) fn flush_buffers(&self) -> Result<(), StorageError> {
         if !self.inner.writable {
             return Ok(());
         }
@@ -361,6 +405,7 @@ impl Store {
         self.inner.keyring.destroy(microdbs)?;
         // After it, so that nothing is opened in between.
         self.inner.reads.forget(microdbs);
+        self.inner.erasures.lock().keys_at = Some(std::time::Instant::now());
         Ok(())
     }
 
@@ -369,16 +414,35 @@ impl Store {
         self.inner.keyring.is_live(microdb)
     }
 
-    /// Rewrites the live data keys under a fresh key-encryption key and destroys the old one: `dogwood shred`.
+    /// Rewrites the living data keys under a fresh key-encryption key and destroys the old one.
     ///
     /// About 1 s for a million people, during which no person's key is loaded or made.
-    pub fn rotate_keyring(&self) -> Result<(), StorageError> {
+    pub fn rotate_keyring(&self, rotation: Rotation) -> Result<(), StorageError> {
         self.check_writable()?;
-        let root_path = self.inner.options.root_key_path();
-        let mut root = root::read(&root_path)?;
-        let rotated = self.inner.keyring.rotate(&root, &root_path);
-        sodium::wipe(&mut root);
-        rotated
+        let root = self.inner.options.root_key();
+        self.inner.keyring.rotate(&*root, &*root, rotation)
+    }
+
+    /// The same, and from now on the root key is another: that of `to`, or a new one in the file of the present. The folder is to be
+    /// opened with it the next time.
+    pub fn replace_root_key(&self, to: Option<&RootKeySource>, rotation: Rotation) -> Result<(), StorageError> {
+        self.check_writable()?;
+        let Inner { keyring, options, .. } = &*self.inner;
+        let from = options.root_key();
+        if let Some(to) = to {
+            let to = to.root_key(&options.path);
+            to.make()?;
+            return keyring.rotate(&*from, &*to, rotation);
+        }
+        let Some(path) = from.file() else {
+            let what = "it is in no file, so the new one has to be named";
+            return Err(StorageError::RootKeyUnusable { path: from.place(), what });
+        };
+        root::create(&root::fresh(path))?;
+        if let Some((fresh, _)) = root::fresh_of(&*from)? {
+            keyring.rotate(&*from, &*fresh, rotation)?;
+        }
+        root::replace(path)
     }
 
     /// The Ed25519 key that verifies this database's receipts and capsules.
@@ -476,6 +540,25 @@ impl Store {
 
     pub(crate) fn db(&self) -> &DB {
         &self.inner.db
+    }
+
+    /// Where RocksDB's files are.
+    pub(crate) fn rocks_folder(&self) -> PathBuf {
+        files::rocks(&self.inner.options)
+    }
+
+    /// Whether files of so many bytes can be written before those that they replace go.
+    pub(crate) fn has_room_to_rewrite(&self, bytes: u64) -> Result<bool, StorageError> {
+        self.inner.space.holds(bytes)
+    }
+
+    /// What views held is merged: what was erased before this moment (microseconds since 2000-01-01 UTC) is not among it.
+    pub fn note_arrangements(&self, time_us: i64) {
+        self.inner.erasures.lock().arrangements_at = Some(time_us);
+    }
+
+    pub(crate) fn erasures(&self) -> &Erasures {
+        &self.inner.erasures
     }
 
     pub(crate) fn keyring(&self) -> &Keyring {

@@ -1,6 +1,10 @@
 //! The command line, read by hand: few options, exact complaints.
 
+mod root_key;
+
 use crate::log::{Format, Levels};
+use engine::{RootKeySource, Rotation};
+use root_key::Which;
 use std::ffi::OsString;
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -23,8 +27,11 @@ Usage:
                 [--connections N] [--awake-us N] [--keep-free-mb N]
                 [--view-workers N] [--log-format text|json]
                 [--log-level LEVELS] [-c NAME=VALUE]… [--salvage]
-  dogwood check --data DIR [--repair]
+                [ROOT KEY]
+  dogwood check --data DIR [--repair] [ROOT KEY]
   dogwood import --data DIR [--database NAME] [--as-text] [--keep-going] FILE
+  dogwood rotate --data DIR [--root [NEW ROOT KEY]] [ROOT KEY]
+  dogwood shred --data DIR [ROOT KEY]
   dogwood verify --key public.key [--head NUMBER:HASH] FILE
   dogwood --help | --version
 
@@ -70,9 +77,22 @@ import   Reads a dump of PostgreSQL (pg_dump: text, archive or folder; \"-\" is
   --as-text    columns of types that are not here become text, and of domains
                what these are made of
   --keep-going errors are reported, and stop nothing
+rotate   Rewrites a stopped server's data keys under a fresh key-encryption key,
+         and destroys the old one. A running server does it by itself:
+         see the setting dogwood.key_rotation
+  --root       the root key becomes another, too: a new one in the present
+               one's file, or NEW ROOT KEY
+shred    The same, and overwrites all of the old keyring's file
 verify   Checks an exported audit log or a receipt against the public key
          that the operator published; needs no server.
   --head       the audit log's published head: finds records cut off at the end
+
+ROOT KEY is where the root key is, if not in DIR/root.key:
+  --root-key-file    a file of mode 0600 with 64 hexadecimal digits
+  --root-key-env     a variable of the environment with these digits
+  --passphrase-file  a file of mode 0600 with a passphrase
+  --passphrase-env   a variable of the environment with a passphrase
+NEW ROOT KEY is the same with --new- before it, as in --new-passphrase-file.
 ";
 
 /// What to do.
@@ -90,7 +110,11 @@ pub enum Command {
         data: PathBuf,
         /// Repair it first.
         repair: bool,
+        /// Where the root key is.
+        root_key: RootKeySource,
     },
+    /// Replace the key-encryption key.
+    Rotate(Rotate),
     /// Read a dump.
     Import(Import),
     /// Check a receipt or an audit log.
@@ -126,6 +150,21 @@ pub struct Serve {
     pub log_levels: Levels,
     /// Settings that all sessions begin with.
     pub settings: Vec<(String, String)>,
+    /// Where the root key is.
+    pub root_key: RootKeySource,
+}
+
+/// `rotate`'s and `shred`'s options.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rotate {
+    /// Which folder.
+    pub data: PathBuf,
+    /// How much of the old file is overwritten.
+    pub rotation: Rotation,
+    /// Where the root key is.
+    pub root_key: RootKeySource,
+    /// Whether it becomes another: where that is, if it is not a new one in the same file.
+    pub root: Option<Option<RootKeySource>>,
 }
 
 /// `verify`'s options.
@@ -172,6 +211,10 @@ pub enum ArgumentError {
     Setting(String),
     /// Not a head.
     Head(String),
+    /// Not the name of a variable.
+    Variable(String),
+    /// A new root key without being asked to use it.
+    NewWithoutRoot,
     /// One of the certificate's options without the other.
     HalfCertificate,
 }
@@ -205,6 +248,8 @@ impl fmt::Display for ArgumentError {
             ArgumentError::Setting(text) => write!(f, "\"{text}\" is not the name of a setting and its value"),
             ArgumentError::Workers(text) => write!(f, "\"{text}\" is not a number of threads from 1 to 64"),
             ArgumentError::Head(text) => write!(f, "\"{text}\" is not a record's number and hash"),
+            ArgumentError::Variable(text) => write!(f, "\"{text}\" is not the name of a variable"),
+            ArgumentError::NewWithoutRoot => f.write_str("a new root key goes together with --root"),
             ArgumentError::HalfCertificate => f.write_str("--tls-cert and --tls-key go together"),
         }
     }
@@ -221,6 +266,8 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, Argum
         Some("serve") => serve(&mut options),
         Some("check") => check(&mut options),
         Some("import") => import(&mut options),
+        Some("rotate") => rotate(&mut options, Rotation::Rotate),
+        Some("shred") => rotate(&mut options, Rotation::Shred),
         Some("verify") => verify(&mut options),
         _ => Err(ArgumentError::UnknownCommand(command.to_string_lossy().into_owned())),
     }
@@ -256,7 +303,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
     let (mut data, mut listen, mut insecure, mut certificate, mut key) = (None, None, None, None, None);
     let (mut block_cache_bytes, mut connections_max, mut awake) = (None, None, None);
     let (mut keep_free_bytes, mut view_workers, mut salvage) = (None, None, None);
-    let (mut log_format, mut log_levels, mut settings) = (None, None, Vec::new());
+    let (mut log_format, mut log_levels, mut settings, mut root_key) = (None, None, Vec::new(), None);
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
@@ -298,14 +345,11 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
                 let value = options.value("--block-cache-mb")?;
                 set("--block-cache-mb", &mut block_cache_bytes, megabytes(&value.to_string_lossy())?)?;
             }
+            _ if Which::Present.read(&word, options, &mut root_key)? => {}
             _ => return Err(unknown(&word)),
         }
     }
-    let certificate = match (certificate, key) {
-        (Some(certificate), Some(key)) => Some((certificate, key)),
-        (None, None) => None,
-        (Some(_), None) | (None, Some(_)) => return Err(ArgumentError::HalfCertificate),
-    };
+    let certificate = pair(certificate, key)?;
     Ok(Command::Serve(Serve {
         data: data.ok_or(ArgumentError::MissingOption("--data"))?,
         listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5432))),
@@ -320,7 +364,17 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         log_format: log_format.unwrap_or(Format::Text),
         log_levels: log_levels.unwrap_or_default(),
         settings,
+        root_key: root_key.unwrap_or(RootKeySource::DataFolder),
     }))
+}
+
+/// A certificate with its key.
+fn pair(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<(PathBuf, PathBuf)>, ArgumentError> {
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
+        (None, None) => Ok(None),
+        (Some(_), None) | (None, Some(_)) => Err(ArgumentError::HalfCertificate),
+    }
 }
 
 fn format(text: &str) -> Result<Format, ArgumentError> {
@@ -381,17 +435,43 @@ fn address(text: &str) -> Result<SocketAddr, ArgumentError> {
 }
 
 fn check<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
-    let (mut data, mut repair) = (None, None);
+    let (mut data, mut repair, mut root_key) = (None, None, None);
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
             Some("--data") => options.path("--data", &mut data)?,
             Some("--repair") => set("--repair", &mut repair, true)?,
+            _ if Which::Present.read(&word, options, &mut root_key)? => {}
             _ => return Err(unknown(&word)),
         }
     }
     let data = data.ok_or(ArgumentError::MissingOption("--data"))?;
-    Ok(Command::Check { data, repair: repair.is_some() })
+    let root_key = root_key.unwrap_or(RootKeySource::DataFolder);
+    Ok(Command::Check { data, repair: repair.is_some(), root_key })
+}
+
+fn rotate<I: Iterator<Item = OsString>>(
+    options: &mut Options<I>,
+    rotation: Rotation,
+) -> Result<Command, ArgumentError> {
+    let (mut data, mut root, mut root_key, mut next) = (None, None, None, None);
+    while let Some(word) = options.arguments.next() {
+        match word.to_str() {
+            Some("--help" | "-h") => return Ok(Command::Help),
+            Some("--data") => options.path("--data", &mut data)?,
+            Some("--root") => set("--root", &mut root, true)?,
+            _ if Which::Present.read(&word, options, &mut root_key)? => {}
+            _ if Which::Next.read(&word, options, &mut next)? => {}
+            _ => return Err(unknown(&word)),
+        }
+    }
+    let root = match (root, next) {
+        (Some(_), next) => Some(next),
+        (None, None) => None,
+        (None, Some(_)) => return Err(ArgumentError::NewWithoutRoot),
+    };
+    let data = data.ok_or(ArgumentError::MissingOption("--data"))?;
+    Ok(Command::Rotate(Rotate { data, rotation, root_key: root_key.unwrap_or(RootKeySource::DataFolder), root }))
 }
 
 fn import<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
@@ -456,12 +536,33 @@ mod tests {
         parse(line.split_whitespace().map(OsString::from))
     }
 
+    fn checking(repair: bool) -> Command {
+        Command::Check { data: "d".into(), repair, root_key: RootKeySource::DataFolder }
+    }
+
+    #[test]
+    fn root_keys_are_read() {
+        let Ok(Command::Rotate(rotate)) = read("rotate --data d --root --passphrase-env A --new-root-key-file f")
+        else {
+            panic!("not read")
+        };
+        assert_eq!(
+            (rotate.rotation, rotate.root_key),
+            (Rotation::Rotate, RootKeySource::PassphraseEnvironment("A".into()))
+        );
+        assert_eq!(rotate.root, Some(Some(RootKeySource::File("f".into()))));
+        let Ok(Command::Rotate(shred)) = read("shred --data d") else { panic!("not read") };
+        assert_eq!((shred.rotation, shred.root_key, shred.root), (Rotation::Shred, RootKeySource::DataFolder, None));
+        let Ok(Command::Serve(serve)) = read("serve --data d --root-key-env K") else { panic!("not read") };
+        assert_eq!(serve.root_key, RootKeySource::Environment("K".into()));
+    }
+
     #[test]
     fn commands_are_read() {
         assert_eq!(read("--help"), Ok(Command::Help));
         assert_eq!(read("serve --help"), Ok(Command::Help));
-        assert_eq!(read("check --data d"), Ok(Command::Check { data: "d".into(), repair: false }));
-        assert_eq!(read("check --repair --data d"), Ok(Command::Check { data: "d".into(), repair: true }));
+        assert_eq!(read("check --data d"), Ok(checking(false)));
+        assert_eq!(read("check --repair --data d"), Ok(checking(true)));
         let Ok(Command::Serve(serve)) = read("serve --data d --salvage --keep-free-mb 0") else { panic!("not read") };
         assert_eq!((serve.salvage, serve.keep_free_bytes), (true, Some(0)));
         assert_eq!(
@@ -507,6 +608,8 @@ mod tests {
             ("verify --key k", "FILE is needed"),
             ("verify --key k a b", "FILE is given twice"),
             ("verify --key k --head 7 a", "\"7\" is not a record's number and hash"),
+            ("rotate --data a --new-passphrase-env P", "a new root key goes together with --root"),
+            ("serve --data a --passphrase-env P --root-key-env K", "--root-key-env is given twice"),
             ("check --insecure", "unknown option \"--insecure\""),
         ] {
             assert_eq!(read(line).expect_err("refused").to_string(), complaint);

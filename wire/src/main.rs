@@ -1,4 +1,4 @@
-//! The program: `dogwood serve`, `dogwood check`, `dogwood import`, `dogwood verify`.
+//! The program: `dogwood serve`, `check`, `import`, `rotate`, `shred` and `verify`.
 //!
 //! Reads its arguments, starts what they ask for, and turns the outcome into an exit status: 0 done, 1 failed or
 //! something was found, 2 not understood. Never prints data.
@@ -7,10 +7,10 @@ mod arguments;
 mod log;
 mod verify;
 
-use arguments::Serve;
+use arguments::{Rotate, Serve};
 use engine::config::Allocated;
 use engine::config::Config;
-use engine::{Engine, SqlError};
+use engine::{Engine, RootKeySource, SqlError};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
@@ -45,7 +45,8 @@ fn main() -> ExitCode {
             log::start(serve.log_format, &serve.log_levels);
             outcome(run_server(serve))
         }
-        Ok(arguments::Command::Check { data, repair }) => check(&data, repair),
+        Ok(arguments::Command::Check { data, repair, root_key }) => check(&data, &root_key, repair),
+        Ok(arguments::Command::Rotate(rotate)) => outcome(run_rotation(rotate)),
         Ok(arguments::Command::Import(import)) => read_dump(&import),
         Ok(arguments::Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| println!("{report}"))),
         Err(error) => {
@@ -90,6 +91,7 @@ fn run_server(serve: Serve) -> Result<(), String> {
     }
     let mut config = Config::new(serve.data.clone());
     config.keep_free_bytes = serve.keep_free_bytes;
+    config.root_key = serve.root_key;
     if serve.salvage {
         config.mode = engine::Mode::Salvage;
     }
@@ -237,14 +239,22 @@ fn stop_when_signalled(server: &Server) -> std::io::Result<()> {
     Ok(())
 }
 
-fn check(data: &Path, repair: bool) -> ExitCode {
+fn run_rotation(rotate: Rotate) -> Result<(), String> {
+    let Rotate { data, rotation, root_key, root } = rotate;
+    let rotated = engine::rotate(&data, root_key, root.as_ref().map(Option::as_ref), rotation);
+    let rotated = rotated.map_err(|error| described(&error))?;
+    println!("{rotated} data keys are under a new key-encryption key, the old one is destroyed");
+    Ok(())
+}
+
+fn check(data: &Path, root_key: &RootKeySource, repair: bool) -> ExitCode {
     if repair {
-        match engine::check::repair(data) {
+        match engine::check::repair(data, root_key) {
             Ok(repairs) => repairs.iter().for_each(|repair| println!("repaired: {repair}")),
             Err(error) => return outcome(Err(described(&error))),
         }
     }
-    match engine::check::run(data) {
+    match engine::check::run(data, root_key) {
         Ok(findings) if findings.is_empty() => {
             println!("no findings");
             ExitCode::SUCCESS

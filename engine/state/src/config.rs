@@ -21,6 +21,8 @@ pub struct Config {
     pub data: PathBuf,
     /// Whether it is served, or only read as far as it can be.
     pub mode: storage::Mode,
+    /// Where the root key is.
+    pub root_key: storage::RootKeySource,
     /// RocksDB's block cache.
     pub block_cache_bytes: usize,
     /// What is kept free on the disk, if not as much as usual.
@@ -50,6 +52,7 @@ impl Config {
         Config {
             data,
             mode: storage::Mode::Serve,
+            root_key: storage::RootKeySource::DataFolder,
             block_cache_bytes: 256 << 20,
             keep_free_bytes: None,
             cipher: storage::Cipher::Aegis256,

@@ -163,7 +163,7 @@ impl Settings {
     /// A known setting's value as it is kept, those included that all sessions share.
     fn kept(&self, known: &'static KnownSetting) -> Cow<'_, str> {
         match self.server.as_ref().and_then(|server| server.shared(known.shown)) {
-            Some(shared) => Cow::Owned((shared.bytes() >> 10).to_string()),
+            Some(shared) => Cow::Owned(shared.kept().to_string()),
             None => Cow::Borrowed(self.get(known.shown).unwrap_or(known.default)),
         }
     }
@@ -222,7 +222,7 @@ impl Settings {
             },
             default: value::bare(known, known.default),
             reset: match self.server.as_ref().and_then(|server| server.shared(known.shown)) {
-                Some(shared) => (shared.start_bytes() >> 10).to_string(),
+                Some(shared) => shared.start().to_string(),
                 None => value::bare(known, self.reset_value(known)),
             },
         }
@@ -238,7 +238,7 @@ impl Settings {
                 return Err(unrecognized(&name));
             }
             match kept.parse::<usize>() {
-                Ok(kilobytes) if is_shared(&name) => server.start_with(&name, kilobytes << 10),
+                Ok(kept) if is_shared(&name) => server.start_with(&name, kept),
                 Ok(_) | Err(_) => server.give(name, kept),
             }
         }
@@ -314,13 +314,11 @@ impl Settings {
                 return Err(SqlError::unsupported(format!("SET LOCAL {name}"))
                     .hint("It is set for all sessions, at once and until the server stops: use SET."));
             }
-            let bytes = match value {
-                Some(value) => {
-                    self.checked_by_name(name, value)?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
-                }
+            let kept = match value {
+                Some(value) => self.checked_by_name(name, value)?.parse::<usize>().ok(),
                 None => None,
             };
-            shared.set(bytes);
+            shared.set(kept);
             return Ok(());
         }
         if table::find(&lower(name)).is_some_and(|known| known.context.is_of_start()) {

@@ -29,6 +29,8 @@ pub struct Signals {
 #[derive(Default)]
 pub struct Holders {
     sessions: Mutex<Vec<Weak<Holder>>>,
+    /// Snapshots from before it were ended for an erasure's bytes.
+    ended: Mutex<CommitTime>,
 }
 
 /// One session: the times of the snapshots that it reads from and since when, one entry for each reader.
@@ -153,6 +155,25 @@ impl Holders {
             std::thread::sleep(pause);
             pause = POLL_MAX.min(pause * 2);
         }
+    }
+}
+
+impl Holders {
+    /// Snapshots that have been held for so long are to end, if there is a newer one: those from before this time.
+    pub fn end_held_for(&self, long: Duration, newest: CommitTime) -> Option<CommitTime> {
+        let held = self.held().into_iter().filter(|(_, time, since)| since.elapsed() >= long && *time < newest);
+        let ended = held.map(|(_, time, _)| CommitTime(time.0 + 1)).max()?;
+        let mut before = self.ended.lock();
+        *before = ended.max(*before);
+        Some(*before)
+    }
+
+    /// Closes the sessions that go on with a snapshot which was to end. How many.
+    pub fn close_ended(&self) -> usize {
+        let time = *self.ended.lock();
+        let older: Vec<_> = self.all().into_iter().filter(|session| session.holds_older(time)).collect();
+        older.iter().for_each(|session| session.close());
+        older.len()
     }
 }
 

@@ -40,7 +40,8 @@ pub fn absent(shape: &TableShape) -> SqlError {
 /// DG003, with the receipt if the person was forgotten.
 fn no_such_subject(snapshot: &LayeredSnapshot, shape: &TableShape, row_key: &RowKey) -> Result<SqlError, SqlError> {
     let error = absent(shape);
-    let earlier = snapshot.store().snapshot().meta(&transactions::receipt::forgotten_key(shape.id(), row_key))?;
+    let store = snapshot.store();
+    let earlier = store.snapshot().meta(&transactions::receipt::forgotten_key(store, shape.id(), row_key))?;
     Ok(match earlier {
         Some(id) => error.detail(format!("Forgotten already: receipt {}.", String::from_utf8_lossy(&id))),
         None => error,

@@ -163,6 +163,9 @@ pub fn seal(
     orphan::check(&derivation, new.schema())?;
     let derivation = Arc::new(derivation);
     let mut batch = placement::build(old, &new, overlay, &derivation)?;
+    if overlay.changes_schema() || overlay.tables().any(|(_, changes)| changes.truncated) {
+        batch.mark_erasing(now_micros());
+    }
     let erasures = receipt::issue(&between, &derivation, &mut batch)?;
     let derivation = Arc::into_inner(derivation).expect("whoever helped to place its rows has let go of it");
     Ok(PreparedCommit { based_on, derivation, batch, erasures, seen: None })

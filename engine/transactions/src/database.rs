@@ -85,6 +85,7 @@ const PUBLICATION_POLL: Duration = Duration::from_micros(50);
 pub fn open_store(data: &Path, config: &Config, mode: Mode) -> Result<Store, SqlError> {
     let mut options = StoreOptions::new(data);
     options.mode = mode;
+    options.root_key = config.root_key.clone();
     options.block_cache_bytes = config.block_cache_bytes;
     options.cipher = config.cipher;
     options.keep_free_bytes = config.keep_free_bytes;
@@ -298,6 +299,16 @@ impl Database {
     pub fn ended_since(self: &Arc<Self>, time: CommitTime) -> Arc<dyn Fn() -> Option<SqlError> + Send + Sync> {
         let database = self.clone();
         Arc::new(move || database.check_not_ended(time).err())
+    }
+
+    /// For an erasure whose bytes a reader keeps from leaving the disk: snapshots that have been held for so long end, as at an
+    /// erasure. Sessions that go on with one are closed at the next call. How many were.
+    pub fn end_held_for(&self, long: Duration) -> usize {
+        let closed = self.sessions.holders.close_ended();
+        if let Some(ended) = self.sessions.holders.end_held_for(long, self.published.load().time) {
+            self.forgotten_at.fetch_max(ended.0, Ordering::SeqCst);
+        }
+        closed
     }
 
     /// 40001 if a data subject was forgotten after `time`.

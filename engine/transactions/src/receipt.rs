@@ -5,8 +5,8 @@ use repr::{MicroDbId, RelationId, RowKey};
 use state::reader::Reader;
 use state::{SqlError, clock};
 use std::collections::{BTreeMap, BTreeSet};
-use storage::Batch;
 use storage::audit::{AuditEntry, AuditOperation, Receipt, ReceiptRequest, ReceiptTable};
+use storage::{Batch, Store};
 
 /// What an erasure does to one table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,15 +66,15 @@ pub(crate) fn issue(
             payload: None,
         };
         batch.append_receipt(store, &receipt, &entry)?;
-        batch.put_meta(store, &forgotten_key(relation, row_key), receipt.id_text().as_bytes());
+        batch.put_meta(store, &forgotten_key(store, relation, row_key), receipt.id_text().as_bytes());
         receipts.push(Erasure { microdb, receipt, counts });
     }
     Ok(receipts)
 }
 
-/// Where the last receipt of a key stands: by its keyed hash, which names no one.
-pub fn forgotten_key(relation: RelationId, row_key: &RowKey) -> Vec<u8> {
-    [b"forgotten/".as_slice(), &relation.0.to_be_bytes(), row_key.bytes()].concat()
+/// Where the last receipt of a key stands: by a keyed hash of the row key, which is itself no longer anywhere.
+pub fn forgotten_key(store: &Store, relation: RelationId, row_key: &RowKey) -> Vec<u8> {
+    [b"forgotten/".as_slice(), &store.hash_forgotten(relation, row_key)].concat()
 }
 
 /// The id that `forgotten_key` leads to.

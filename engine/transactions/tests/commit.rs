@@ -263,8 +263,10 @@ fn a_receipt_stands_with_the_erasure() {
     let summary = verify_receipt(&store.public_key(), stored.text.as_bytes()).expect("is signed");
     assert!(summary.id == erasure.receipt.id() && summary.plan == house.snapshot().schema().content_hash());
     assert_eq!(summary.tables.len(), erasure.counts.len());
-    let found =
-        snapshot.meta(&receipt::forgotten_key(users.id(), &old_key)).expect("reads").expect("is found by its key");
+    let found = snapshot
+        .meta(&receipt::forgotten_key(house.view().store(), users.id(), &old_key))
+        .expect("reads")
+        .expect("is found by its key");
     assert_eq!(receipt::id_of_text(&found), Some(erasure.receipt.id()));
     assert!(!store.key_exists(microdb).expect("reads"), "the key is destroyed before anybody hears of it");
 

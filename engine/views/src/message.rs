@@ -34,6 +34,8 @@ pub enum Message {
     Release(BTreeSet<RelationId>, Arc<Published>),
     /// What dataflows hold and took.
     Inspect(Sender<Vec<InspectedOperator>>),
+    /// What views hold is merged whole, over this state: what was retracted is nowhere then. Heard once that is so.
+    Merge(Sender<()>, Arc<Published>),
     /// The server stops: nothing is published any more.
     Stop,
 }
@@ -50,7 +52,7 @@ impl Message {
             | Message::Refill(..)
             | Message::Adopt(..)
             | Message::Release(..) => true,
-            Message::Place(_) | Message::Inspect(_) | Message::Stop => false,
+            Message::Place(_) | Message::Inspect(_) | Message::Merge(..) | Message::Stop => false,
         }
     }
 }
@@ -67,4 +69,6 @@ pub enum ViewRequest {
     Refill(RelationId),
     /// What do its dataflows hold, and what did they take? Answered once all before it is done.
     Inspect(Sender<Vec<InspectedOperator>>),
+    /// All that views hold is merged: nothing of what was retracted is left. Each worker answers once that is done.
+    Merge(Sender<()>),
 }

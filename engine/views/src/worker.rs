@@ -42,7 +42,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{Receiver, RecvError, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvError, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use storage::Store;
 
@@ -90,6 +90,8 @@ struct Upkeep {
     scans: Rc<SharedScans>,
     /// Views that may have something to merge.
     unmerged: BTreeMap<RelationId, Unmerged>,
+    /// Who waits until there is nothing to merge.
+    await_merged: Vec<Sender<()>>,
 }
 
 /// The components, and which is next.
@@ -155,6 +157,7 @@ impl ViewWorker {
         let (mut idle, mut fills) = (false, false);
         loop {
             let (pending, filling) = (self.is_pending(), self.is_filling());
+            self.tell_merged();
             let message = if pending || filling || !self.upkeep.unmerged.is_empty() {
                 // While commits come one after the other, nothing is merged between them.
                 let patience = if pending || filling || idle { Duration::ZERO } else { merge::AFTER };
@@ -239,6 +242,11 @@ impl ViewWorker {
             Message::Inspect(reply) => {
                 // Whoever asked may have gone.
                 let _unheard = reply.send(self.inspect());
+            }
+            Message::Merge(reply, state) => {
+                // With it the worker lets go of the leaves as they were before.
+                self.at.state = state;
+                self.merge_all(reply);
             }
             Message::Stop => return false,
         }

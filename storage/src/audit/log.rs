@@ -80,7 +80,7 @@ impl Log {
                         batch.put(Family::Audit, &checkpoint_key(log.sequence), &log.signed(signing));
                     }
                 }
-                PendingAudit::Receipt { id, sealed } => {
+                PendingAudit::Receipt { id, sealed, .. } => {
                     log.receipts += 1;
                     batch.put(Family::Audit, &receipt_key(log.receipts), &[id.as_slice(), sealed].concat());
                     batch.put(Family::Audit, &receipt_id_key(id), &log.receipts.to_be_bytes());

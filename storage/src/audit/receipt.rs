@@ -49,6 +49,7 @@ pub struct Receipt {
     id: [u8; 16],
     text: String,
     subject: MicroDbId,
+    time_us: i64,
 }
 
 impl Receipt {
@@ -73,7 +74,7 @@ impl Receipt {
         plain.extend_from_slice(self.text.as_bytes());
         let mut sealed = Vec::new();
         store.seal_impersonal(SealPlace::Receipt(&self.id), header, &plain, &mut sealed);
-        PendingAudit::Receipt { id: self.id, sealed }
+        PendingAudit::Receipt { time_us: self.time_us, id: self.id, sealed }
     }
 }
 
@@ -120,7 +121,7 @@ impl Store {
         text.push_str(SIGNATURE_START);
         text.push_str(&hex::encode(&signature));
         text.push_str(SIGNATURE_END);
-        Receipt { id, text, subject: request.subject }
+        Receipt { id, text, subject: request.subject, time_us: request.time_us }
     }
 }
 

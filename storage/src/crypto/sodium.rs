@@ -267,6 +267,45 @@ fn generic_hash<const N: usize>(key: &[u8], bytes: &[u8]) -> [u8; N] {
     digest
 }
 
+/// How a key is derived from a passphrase: Argon2id's salt and costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Argon2id {
+    /// Random.
+    pub(crate) salt: [u8; 16],
+    /// Passes over the memory.
+    pub(crate) passes: u64,
+    /// Its bytes.
+    pub(crate) memory_bytes: u64,
+}
+
+impl Argon2id {
+    /// As libsodium has it for what is asked for seldom: 0.7 s and 256 MiB.
+    pub(crate) fn fresh() -> Argon2id {
+        let (passes, memory_bytes) = (sodium::crypto_pwhash_OPSLIMIT_MODERATE, sodium::crypto_pwhash_MEMLIMIT_MODERATE);
+        Argon2id { salt: random_array(), passes: u64::from(passes), memory_bytes: u64::from(memory_bytes) }
+    }
+}
+
+/// The key of a passphrase; nothing where there is not so much memory, or the costs are none that Argon2id has.
+pub(crate) fn derive(passphrase: &[u8], by: &Argon2id) -> Option<[u8; KEY_BYTES]> {
+    let mut key = [0; KEY_BYTES];
+    let memory_bytes = usize::try_from(by.memory_bytes).ok()?;
+    // SAFETY: key and salt have the sizes that are said; pointer and length of the passphrase come from one slice.
+    let status = unsafe {
+        sodium::crypto_pwhash(
+            key.as_mut_ptr(),
+            KEY_BYTES as u64,
+            passphrase.as_ptr().cast(),
+            passphrase.len() as u64,
+            by.salt.as_ptr(),
+            by.passes,
+            memory_bytes,
+            sodium::crypto_pwhash_ALG_ARGON2ID13 as libc::c_int,
+        )
+    };
+    (status == 0).then_some(key)
+}
+
 /// SipHash-2-4 of 16 bytes: a pseudo-random function for whoever lacks the key.
 pub(crate) fn short_hash_wide(key: &[u8; 16], bytes: &[u8]) -> [u8; 16] {
     let mut digest = [0; 16];

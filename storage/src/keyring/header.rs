@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! magic(8) ‖ version(4) ‖ epoch(4) ‖ revision(8) ‖ database id(16) ‖ receipts done(8)
-//! ‖ nonce(24) ‖ wrapped key-encryption key(48) ‖ nonce(24) ‖ wrapped secrets(128) ‖ zeros ‖ checksum(32), a 4 KiB page
+//! ‖ nonce(24) ‖ wrapped key-encryption key(48) ‖ nonce(24) ‖ wrapped secrets(128) ‖ derivation
+//! ‖ zeros ‖ checksum(32), a 4 KiB page
 //!
+//! derivation = 1 ‖ salt(16) ‖ passes(8) ‖ bytes of memory(8) where the root key is a passphrase's, else zeros
 //! secrets = database key(32) ‖ hash key(32) ‖ signing seed(32) ‖ permutation key(16)
 //! ```
 //! Two copies; the valid one with the higher revision counts.
 
-use crate::crypto::sodium::{self, KEY_BYTES, SecretMemory, SigningKey, WRAP_NONCE_BYTES, WRAP_TAG_BYTES};
+use crate::crypto::sodium::{self, Argon2id, KEY_BYTES, SecretMemory, SigningKey, WRAP_NONCE_BYTES, WRAP_TAG_BYTES};
 
 /// Bytes of a page: what a disk is expected to write or not to write.
 pub(crate) const PAGE_BYTES: u64 = 4096;
@@ -20,6 +22,7 @@ const VERSION: u32 = 1;
 const SECRETS_BYTES: usize = 3 * KEY_BYTES + 16;
 const KEPT_SECRETS_BYTES: usize = 2 * KEY_BYTES;
 const CHECKSUM_BYTES: usize = 32;
+const DERIVED: u8 = 1;
 
 /// A parsed header, its secrets still wrapped.
 #[derive(Clone)]
@@ -28,10 +31,17 @@ pub(crate) struct Header {
     pub(crate) revision: u64,
     pub(crate) database: [u8; 16],
     pub(crate) receipts_done: u64,
-    key_nonce: [u8; WRAP_NONCE_BYTES],
-    wrapped_key: [u8; KEY_BYTES + WRAP_TAG_BYTES],
-    secrets_nonce: [u8; WRAP_NONCE_BYTES],
-    wrapped_secrets: [u8; SECRETS_BYTES + WRAP_TAG_BYTES],
+    key: Wrapped<{ KEY_BYTES + WRAP_TAG_BYTES }>,
+    secrets: Wrapped<{ SECRETS_BYTES + WRAP_TAG_BYTES }>,
+    /// How the root key is derived, if it is.
+    pub(crate) derivation: Option<Argon2id>,
+}
+
+/// Something under a key.
+#[derive(Clone)]
+struct Wrapped<const N: usize> {
+    nonce: [u8; WRAP_NONCE_BYTES],
+    bytes: [u8; N],
 }
 
 /// A header's secrets, unwrapped.
@@ -48,22 +58,29 @@ pub(crate) struct Opened {
 
 impl Header {
     /// A header for a new database, with fresh secrets.
-    pub(crate) fn create(root: &[u8; KEY_BYTES]) -> Header {
+    pub(crate) fn create(root: &[u8; KEY_BYTES], derivation: Option<Argon2id>) -> Header {
         let mut secrets: [u8; SECRETS_BYTES] = sodium::random_array();
-        let (header, _) = Header::wrap(root, &secrets, sodium::random_array(), 1, 1, 0);
+        let (mut header, _) = Header::wrap(root, &secrets, sodium::random_array(), 1, 1, 0);
         sodium::wipe(&mut secrets);
+        header.derivation = derivation;
         header
     }
 
-    /// The same secrets under a fresh key-encryption key; nothing when the root key is another.
-    pub(crate) fn rotated(&self, root: &[u8; KEY_BYTES]) -> Option<(Header, SecretMemory)> {
+    /// The same secrets under a fresh key-encryption key, and that under `to`; nothing when the root key is another than `root`.
+    pub(crate) fn rotated(
+        &self,
+        root: &[u8; KEY_BYTES],
+        (to, derivation): (&[u8; KEY_BYTES], Option<Argon2id>),
+    ) -> Option<(Header, SecretMemory)> {
         let mut key = self.unwrap_key(root)?;
         let mut secrets = self.unwrap_secrets(&key)?;
         let fixed: &[u8; SECRETS_BYTES] = secrets.first_chunk().expect("wrapped with this size");
-        let renewed = Header::wrap(root, fixed, self.database, self.epoch + 1, self.revision + 1, self.receipts_done);
+        let (mut header, locked) =
+            Header::wrap(to, fixed, self.database, self.epoch + 1, self.revision + 1, self.receipts_done);
+        header.derivation = derivation;
         sodium::wipe(&mut key);
         sodium::wipe(&mut secrets);
-        Some(renewed)
+        Some((header, locked))
     }
 
     fn wrap(
@@ -88,10 +105,9 @@ impl Header {
             revision,
             database,
             receipts_done,
-            key_nonce,
-            wrapped_key: wrapped_key.try_into().expect("key and tag"),
-            secrets_nonce,
-            wrapped_secrets: wrapped_secrets.try_into().expect("secrets and tag"),
+            key: Wrapped { nonce: key_nonce, bytes: wrapped_key.try_into().expect("key and tag") },
+            secrets: Wrapped { nonce: secrets_nonce, bytes: wrapped_secrets.try_into().expect("secrets and tag") },
+            derivation: None,
         };
         (header, locked)
     }
@@ -114,7 +130,7 @@ impl Header {
 
     fn unwrap_key(&self, root: &[u8; KEY_BYTES]) -> Option<[u8; KEY_BYTES]> {
         let place = place(b"key", &self.database, self.epoch);
-        let mut bytes = sodium::unwrap(root, &self.key_nonce, &place, &self.wrapped_key)?;
+        let mut bytes = sodium::unwrap(root, &self.key.nonce, &place, &self.key.bytes)?;
         let key = *bytes.first_chunk().expect("wrapped with this size");
         sodium::wipe(&mut bytes);
         Some(key)
@@ -122,7 +138,7 @@ impl Header {
 
     fn unwrap_secrets(&self, key: &[u8; KEY_BYTES]) -> Option<Vec<u8>> {
         let place = place(b"own", &self.database, self.epoch);
-        sodium::unwrap(key, &self.secrets_nonce, &place, &self.wrapped_secrets)
+        sodium::unwrap(key, &self.secrets.nonce, &place, &self.secrets.bytes)
     }
 
     /// The page to write.
@@ -134,10 +150,16 @@ impl Header {
         page.extend_from_slice(&self.revision.to_be_bytes());
         page.extend_from_slice(&self.database);
         page.extend_from_slice(&self.receipts_done.to_be_bytes());
-        page.extend_from_slice(&self.key_nonce);
-        page.extend_from_slice(&self.wrapped_key);
-        page.extend_from_slice(&self.secrets_nonce);
-        page.extend_from_slice(&self.wrapped_secrets);
+        page.extend_from_slice(&self.key.nonce);
+        page.extend_from_slice(&self.key.bytes);
+        page.extend_from_slice(&self.secrets.nonce);
+        page.extend_from_slice(&self.secrets.bytes);
+        if let Some(Argon2id { salt, passes, memory_bytes }) = self.derivation {
+            page.push(DERIVED);
+            page.extend_from_slice(&salt);
+            page.extend_from_slice(&passes.to_be_bytes());
+            page.extend_from_slice(&memory_bytes.to_be_bytes());
+        }
         page.resize(PAGE_BYTES as usize - CHECKSUM_BYTES, 0);
         let checksum: [u8; CHECKSUM_BYTES] = sodium::hash(&page);
         page.extend_from_slice(&checksum);
@@ -162,16 +184,25 @@ impl Header {
         let (key_nonce, rest) = rest.split_first_chunk()?;
         let (wrapped_key, rest) = rest.split_first_chunk()?;
         let (secrets_nonce, rest) = rest.split_first_chunk()?;
-        let (wrapped_secrets, _) = rest.split_first_chunk()?;
+        let (wrapped_secrets, rest) = rest.split_first_chunk()?;
+        let derivation = match rest.split_first()? {
+            (&DERIVED, rest) => {
+                let (salt, rest) = rest.split_first_chunk()?;
+                let (passes, rest) = rest.split_first_chunk()?;
+                let (memory_bytes, _) = rest.split_first_chunk()?;
+                let (passes, memory_bytes) = (u64::from_be_bytes(*passes), u64::from_be_bytes(*memory_bytes));
+                Some(Argon2id { salt: *salt, passes, memory_bytes })
+            }
+            _ => None,
+        };
         Some(Header {
             epoch: u32::from_be_bytes(*epoch),
             revision: u64::from_be_bytes(*revision),
             database: *database,
             receipts_done: u64::from_be_bytes(*receipts_done),
-            key_nonce: *key_nonce,
-            wrapped_key: *wrapped_key,
-            secrets_nonce: *secrets_nonce,
-            wrapped_secrets: *wrapped_secrets,
+            key: Wrapped { nonce: *key_nonce, bytes: *wrapped_key },
+            secrets: Wrapped { nonce: *secrets_nonce, bytes: *wrapped_secrets },
+            derivation,
         })
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+use super::rotation::{self, Rotation};
 use super::*;
 
 struct Folder(PathBuf);
@@ -22,7 +23,7 @@ impl Folder {
     }
 
     fn open(&self) -> Result<Keyring, StorageError> {
-        Keyring::open(&self.keyring(), &ROOT, &self.0.join("root.key"), true, None)
+        Keyring::open(&self.keyring(), &ROOT, true, None)
     }
 
     fn file(&self) -> File {
@@ -36,7 +37,20 @@ impl Drop for Folder {
     }
 }
 
-const ROOT: [u8; 32] = [1; 32];
+const ROOT: Root = Root([1; 32]);
+
+/// A root key that is known.
+struct Root([u8; 32]);
+
+impl RootKey for Root {
+    fn read(&self, _derivation: Option<&sodium::Argon2id>) -> Result<[u8; 32], StorageError> {
+        Ok(self.0)
+    }
+
+    fn place(&self) -> PathBuf {
+        PathBuf::from("a test")
+    }
+}
 
 fn key(keyring: &Keyring, microdb: MicroDbId) -> Result<[u8; 32], StorageError> {
     keyring.with_key(microdb, |key| *key)
@@ -186,8 +200,8 @@ fn a_rotation_keeps_the_living_and_buries_the_dead() {
     let keys: Vec<_> = people.iter().map(|microdb| key(&keyring, *microdb).expect("its key")).collect();
     keyring.destroy(&people[..2]).expect("destroys");
     let before = fs::read(folder.keyring()).expect("reads");
-    assert!(matches!(keyring.rotate(&[2; 32], &folder.0), Err(StorageError::WrongRootKey { .. })));
-    keyring.rotate(&ROOT, &folder.0).expect("rotates");
+    assert!(matches!(keyring.rotate(&Root([2; 32]), &ROOT, Rotation::Rotate), Err(StorageError::WrongRootKey { .. })));
+    keyring.rotate(&ROOT, &ROOT, Rotation::Rotate).expect("rotates");
     let reopened = folder.open().expect("opens");
     for keyring in [&keyring, &reopened] {
         for (microdb, expected) in people.iter().zip(&keys).skip(2) {
@@ -202,4 +216,51 @@ fn a_rotation_keeps_the_living_and_buries_the_dead() {
     fs::write(folder.keyring(), &old).expect("writes");
     let found = key(&folder.open().expect("opens"), people[5]);
     assert!(matches!(found, Err(StorageError::KeyDamaged { .. })));
+}
+
+#[test]
+fn a_rotation_cut_anywhere_leaves_one_keyring_and_no_other() {
+    let folder = Folder::new("cut-rotation");
+    let (new, old) = (folder.0.join("keyring.new"), folder.0.join("keyring.old"));
+    Keyring::create(&folder.keyring(), &ROOT).expect("creates");
+    let keyring = folder.open().expect("opens");
+    let people: Vec<_> = (0..100).map(|_| keyring.allocate().expect("allocates")).collect();
+    let keys: Vec<_> = people.iter().map(|microdb| key(&keyring, *microdb).expect("its key")).collect();
+    keyring.destroy(&people[..1]).expect("destroys");
+    let before = fs::read(folder.keyring()).expect("reads");
+    keyring.rotate(&ROOT, &ROOT, Rotation::Shred).expect("rotates");
+    drop(keyring);
+    assert!(!new.exists() && !old.exists());
+    let after = fs::read(folder.keyring()).expect("reads");
+    // What a crash leaves at each step: the keyring, what is being written, the old one's second name.
+    let half = &after[..after.len() / 2];
+    let is_whole = |expected: &[u8]| {
+        let keyring = folder.open().expect("opens");
+        assert!(matches!(key(&keyring, people[0]), Err(StorageError::KeyDestroyed)));
+        for (microdb, expected) in people.iter().zip(&keys).skip(1) {
+            assert_eq!(key(&keyring, *microdb).expect("still there"), *expected);
+        }
+        drop(keyring);
+        assert_eq!(fs::read(folder.keyring()).expect("reads"), expected);
+    };
+    for written in [half, &after] {
+        fs::write(folder.keyring(), &before).expect("writes");
+        fs::write(&new, written).expect("writes");
+        assert_eq!(rotation::clear(&folder.keyring()).expect("clears"), 1);
+        is_whole(&before);
+        fs::write(&new, written).expect("writes");
+        fs::hard_link(folder.keyring(), &old).expect("links");
+        assert_eq!(rotation::clear(&folder.keyring()).expect("clears"), 2);
+        is_whole(&before);
+    }
+    fs::write(folder.keyring(), &after).expect("writes");
+    fs::write(&old, &before).expect("writes");
+    let held = OpenOptions::new().read(true).open(&old).expect("opens");
+    assert_eq!(rotation::clear(&folder.keyring()).expect("clears"), 1);
+    is_whole(&after);
+    let mut left = vec![0; before.len()];
+    held.read_exact_at(&mut left, 0).expect("reads");
+    let same = left.windows(16).filter(|window| before.windows(16).any(|other| other == *window)).count();
+    assert_eq!(same, 0, "nothing of the old file is left in its blocks");
+    assert_eq!(rotation::clear(&folder.keyring()).expect("clears"), 0);
 }

@@ -14,9 +14,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::config::{Mode, StoreOptions};
-use crate::crypto::{hex, sodium};
+use crate::crypto::hex;
 use crate::error::StorageError;
-use crate::keyring::{Keyring, root, sync_folder};
+use crate::keyring::{Keyring, rotation, sync_folder};
 use crate::witness::{self, Testimony, WitnessFile};
 
 const FORMAT: &str = "dogwood data format ";
@@ -62,6 +62,10 @@ pub(super) fn prepare(options: &StoreOptions) -> Result<(Option<File>, FolderSta
     }
     let lock = lock(&options.file("dogwood.lock"), options.mode)?;
     let state = look(options)?;
+    if options.mode == Mode::Serve {
+        // A rotation that was cut short has left all keys in a second file.
+        rotation::clear(&keyring(options))?;
+    }
     match (state, options.mode) {
         (FolderState::New, Mode::Serve) => create(options)?,
         (FolderState::New, Mode::Check | Mode::Salvage) => {
@@ -139,20 +143,16 @@ fn create(options: &StoreOptions) -> Result<(), StorageError> {
         witness::create(&witness(options), &Testimony::default())?;
     }
     write_format(options)?;
-    let (keyring, root_path) = (keyring(options), options.root_key_path());
+    let keyring = keyring(options);
     if exists(&keyring)? {
         return Ok(());
     }
     if exists(&rocks(options))? {
         return Err(StorageError::FileMissing { path: keyring });
     }
-    if !exists(&root_path)? {
-        root::create(&root_path)?;
-    }
-    let mut root = root::read(&root_path)?;
-    let created = Keyring::create(&keyring, &root);
-    sodium::wipe(&mut root);
-    created
+    let root = options.root_key();
+    root.make()?;
+    Keyring::create(&keyring, &*root)
 }
 
 /// Notes that the folder has the present format.

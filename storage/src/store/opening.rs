@@ -20,10 +20,12 @@ use crate::background_merge::BackgroundMerge;
 use crate::batch::Batch;
 use crate::config::{Cipher, Mode, StoreOptions};
 use crate::crypto::sodium;
+use crate::erasure::Erasures;
 use crate::error::{Sealed, StorageError};
 use crate::free_space::FreeSpace;
 use crate::hash_memory::HashMemory;
-use crate::keyring::{Keyring, root};
+use crate::keyring::Keyring;
+use crate::keyring::root::{self, RootKey};
 use crate::location_cache::LocationCache;
 use crate::log_reader;
 use crate::log_room::LogRoom;
@@ -79,6 +81,7 @@ impl Store {
         let store = Store::assemble(options, lock, state, Access::Write)?;
         store.announce(state, found.opening)?;
         store.roll_forward()?;
+        store.read_owed()?;
         store.tell_opened(state, started.elapsed());
         Ok(store)
     }
@@ -164,6 +167,7 @@ impl Store {
             reads: ReadCache::new(options.block_cache_bytes / 4),
             hashes: HashMemory::new(),
             settling: Mutex::new(BackgroundMerge::new()),
+            erasures: Erasures::default(),
             writable,
             witness: Mutex::new(witness),
             space: FreeSpace::new(&folder, options.keep_free_bytes),
@@ -396,12 +400,9 @@ fn open_keyring(options: &StoreOptions, state: &FolderState, access: Access) -> 
         FolderState::Witnessed { testimony, .. } => Some(testimony),
         FolderState::New | FolderState::Unwitnessed => None,
     };
-    let (keyring_path, root_path) = (files::keyring(options), options.root_key_path());
-    let mut root = root::read(&root_path)?;
+    let keyring_path = files::keyring(options);
     let database = testimony.map(|testimony| &testimony.database);
-    let keyring = Keyring::open(&keyring_path, &root, &root_path, writable, database);
-    sodium::wipe(&mut root);
-    let keyring = keyring?;
+    let keyring = open_by_root(options, &*options.root_key(), writable, database)?;
     if testimony.is_some_and(|testimony| keyring.made() < testimony.acknowledged.slots) && access != Access::Salvage {
         let what = "it is shorter than it was, keys of data subjects are missing";
         return Err(StorageError::KeyringDamaged { path: keyring_path, what });
@@ -415,4 +416,32 @@ fn open_keyring(options: &StoreOptions, state: &FolderState, access: Access) -> 
         files::publish_key(options, &public)?;
     }
     Ok((keyring, published))
+}
+
+/// By the root key, or by that which was to replace it when that was cut short. Which of the two it is is settled then.
+fn open_by_root(
+    options: &StoreOptions,
+    root: &dyn RootKey,
+    writable: bool,
+    database: Option<&[u8; 16]>,
+) -> Result<Keyring, StorageError> {
+    let path = files::keyring(options);
+    let opened = Keyring::open(&path, root, writable, database);
+    let Some((fresh, fresh_path)) = root::fresh_of(root)? else { return opened };
+    match opened {
+        Ok(keyring) => {
+            if writable {
+                root::discard(&fresh_path)?;
+            }
+            Ok(keyring)
+        }
+        Err(StorageError::WrongRootKey { path: wrong }) => {
+            let keyring = Keyring::open(&path, &*fresh, writable, database)?;
+            if writable {
+                root::replace(&wrong)?;
+            }
+            Ok(keyring)
+        }
+        Err(error) => Err(error),
+    }
 }

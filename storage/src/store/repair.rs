@@ -10,7 +10,7 @@ use super::files::{self, FolderState};
 use crate::config::{Mode, StoreOptions};
 use crate::crypto::sodium;
 use crate::error::StorageError;
-use crate::keyring::{Keyring, root, sync_folder};
+use crate::keyring::{Keyring, sync_folder};
 use crate::rocks::{self, Access};
 use crate::witness::{self, Testimony};
 
@@ -97,15 +97,11 @@ impl Store {
 }
 
 fn open_keyring(options: &StoreOptions, state: FolderState) -> Result<Keyring, StorageError> {
-    let root_path = options.root_key_path();
-    let mut root = root::read(&root_path)?;
     let database = match &state {
         FolderState::Witnessed { testimony, .. } => Some(&testimony.database),
         FolderState::New | FolderState::Unwitnessed => None,
     };
-    let keyring = Keyring::open(&files::keyring(options), &root, &root_path, true, database);
-    sodium::wipe(&mut root);
-    keyring
+    Keyring::open(&files::keyring(options), &*options.root_key(), true, database)
 }
 
 fn database(options: &StoreOptions) -> Result<[u8; 16], StorageError> {

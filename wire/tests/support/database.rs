@@ -50,7 +50,8 @@ impl TestDatabase {
     pub fn close(self) -> Vec<String> {
         self.engine.shutdown().expect("everything is durable");
         drop(self.engine);
-        let findings = engine::check::run(&self.data).expect("the folder can be checked");
+        let findings =
+            engine::check::run(&self.data, &engine::RootKeySource::DataFolder).expect("the folder can be checked");
         std::fs::remove_dir_all(&self.data).expect("data folder removed");
         findings
     }

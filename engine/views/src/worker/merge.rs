@@ -5,6 +5,7 @@ use crate::subscription::Deltas;
 use crate::worker::ViewWorker;
 use arrangements::merging::{Extent, Merged};
 use state::view_states::Stage;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 /// So long no commit has come before anything is merged.
@@ -26,6 +27,25 @@ impl Unmerged {
 }
 
 impl ViewWorker {
+    /// All that its views hold is to become one, and `reply` to hear of it: after an erasure nothing stands beside its
+    /// retraction any more.
+    pub(super) fn merge_all(&mut self, reply: Sender<()>) {
+        self.views.keys().for_each(|id| {
+            self.upkeep.unmerged.insert(*id, Unmerged::AFTER_FILLING);
+        });
+        self.upkeep.await_merged.push(reply);
+    }
+
+    /// Tells those who wait for it that there is nothing to merge.
+    pub(super) fn tell_merged(&mut self) {
+        if self.upkeep.unmerged.is_empty() {
+            // Whoever asked may have gone.
+            self.upkeep.await_merged.drain(..).for_each(|reply| {
+                let _unheard = reply.send(());
+            });
+        }
+    }
+
     /// A slice of the merging that one view needs. Its readers get what has become of it once that is done.
     pub(super) fn merge(&mut self) {
         let Some(mut first) = self.upkeep.unmerged.first_entry() else { return };

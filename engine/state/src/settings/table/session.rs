@@ -1,6 +1,6 @@
 //! What sessions see and do: formats, limits, defaults of transactions, and settings of our own.
 
-use crate::settings::server::{SERVER_MEMORY, SUBSCRIPTION_MEMORY, VIEW_MEMORY};
+use crate::settings::server::{ERASURE_RATE, KEY_ROTATION, SERVER_MEMORY, SUBSCRIPTION_MEMORY, VIEW_MEMORY};
 use crate::settings::table::{
     KnownSetting, SettingKind, TextKind, Words, boolean, fixed, integer, one_of, text, words, words_with_switch,
 };
@@ -52,7 +52,9 @@ pub(super) static KNOWN: &[KnownSetting] = &[
     one_of("default_transaction_isolation", "read committed", &ISOLATION_LEVELS, STATEMENT, "Sets the transaction isolation level of each new transaction."),
     boolean("default_transaction_read_only", "off", STATEMENT, "Sets the default read-only status of new transactions."),
     boolean("dogwood.auto_views", "on", DOGWOOD, "Lets queries that come again be answered by views that are kept for them."),
+    integer(ERASURE_RATE, "65536", Unit::Kilobytes, (64, i32::MAX), DOGWOOD, "Sets how many bytes of files erasures may have rewritten in a second."),
     integer("dogwood.forget_wait", "1000", Unit::Milliseconds, (0, i32::MAX), DOGWOOD, "Sets how long an erasure waits for others to end by themselves."),
+    integer(KEY_ROTATION, "43200", Unit::Minutes, (0, i32::MAX), DOGWOOD, "Sets after how long the key-encryption key is replaced.").further("A value of 0 turns this off."),
     fixed("dogwood.last_flushes", "", SettingKind::Text(TextKind::Anything), DOGWOOD, "Shows how long the last commit waited for the log and the keys.").hidden(),
     boolean("dogwood.restoring", "off", DOGWOOD, "Lets rows come before the labels that say whose they are."),
     integer(SUBSCRIPTION_MEMORY, "262144", Unit::Kilobytes, (64, i32::MAX), DOGWOOD, "Sets what may wait for all subscribers together."),

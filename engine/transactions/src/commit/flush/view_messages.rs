@@ -85,6 +85,11 @@ impl ViewsToTell {
                 }
             }
             ViewRequest::Inspect(reply) => self.inspect(&reply),
+            ViewRequest::Merge(reply) => {
+                for worker in 0..self.workers.len() {
+                    self.tell(worker, Message::Merge(reply.clone(), state.clone()));
+                }
+            }
         }
     }
 

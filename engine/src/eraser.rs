@@ -1,0 +1,243 @@
+//! The eraser: a thread that has what was erased leave every file, some erasures at a time.
+//!
+//! ```text
+//! first erasure ── WINDOW ──▶ views merge what they hold ─▶ `Store::erase`, no faster than dogwood.erasure_rate
+//!                                                              │ somebody reads from before, or from files that are replaced
+//!                                                              └─ a tick, so that nobody does out of habit; after PATIENCE they end
+//! ```
+//! What it does is the store's; when, and who is in the way, is decided here. Never on a thread that somebody waits for.
+
+use crate::key_rotation::RotationSchedule;
+use parking_lot::Mutex;
+use state::clock::now_micros;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use storage::{Pace, Step, StorageError, Waits};
+use transactions::database::Database;
+use views::message::ViewRequest;
+
+/// Erasures are put together for so long.
+const WINDOW: Duration = Duration::from_secs(10);
+const LOOKS_EVERY: Duration = Duration::from_millis(200);
+/// So long views may take to merge, and readers to let go.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Between two ticks for those who hold what nobody reads.
+const TICKS_EVERY: Duration = Duration::from_secs(1);
+/// After a failure.
+const PAUSE: Duration = Duration::from_secs(5);
+/// A stop waits until so much is rewritten, and no longer than this. More is left to the next start.
+const LAST_BYTES_MAX: u64 = 256 << 20;
+const LAST_WAIT: Duration = Duration::from_secs(10);
+
+/// The thread. Dropped, it has let go of the database.
+pub struct Eraser {
+    stops: Arc<AtomicBool>,
+    /// None once it has ended.
+    runs: Mutex<Option<Runs>>,
+}
+
+struct Runs {
+    _stays: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Eraser {
+    /// Starts it.
+    pub fn start(database: &Arc<Database>) -> Eraser {
+        let stops = Arc::<AtomicBool>::default();
+        let (stays, ended) = channel();
+        let (database, stopped) = (Arc::downgrade(database), stops.clone());
+        let body = move || run(&database, &ended, &stopped);
+        let thread = std::thread::Builder::new().name("eraser".into()).spawn(body);
+        let thread = thread.expect("the process can start its eraser");
+        Eraser { stops, runs: Mutex::new(Some(Runs { _stays: stays, thread })) }
+    }
+
+    fn end(&self) {
+        self.stops.store(true, Ordering::Relaxed);
+        if let Some(Runs { _stays, thread }) = self.runs.lock().take() {
+            drop(_stays);
+            // One that has panicked has let go, too.
+            let _ended = thread.join();
+        }
+    }
+
+    /// Before the database is closed: nobody reads any more, and what is owed goes at once, if it is little.
+    pub fn finish(&self, database: &Arc<Database>) {
+        self.end();
+        let store = &database.store;
+        if store.is_read_only() || store.owing().is_none() {
+            return;
+        }
+        let bytes = store.owed_bytes();
+        let until = Instant::now() + LAST_WAIT;
+        let mut last = Erasing::new(&self.stops);
+        while bytes <= LAST_BYTES_MAX && Instant::now() < until && !matches!(last.go_on(database, None), Gone::Nothing)
+        {
+        }
+        if store.owing().is_some() {
+            tracing::warn!(
+                target: "dogwood::erasures",
+                bytes,
+                "erased bytes are still in files: they leave after the next start"
+            );
+        }
+    }
+}
+
+impl Drop for Eraser {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn run(database: &Weak<Database>, ended: &Receiver<()>, stops: &AtomicBool) {
+    let (mut erasing, mut rotations) = (Erasing::new(stops), RotationSchedule::default());
+    let mut pause = LOOKS_EVERY;
+    while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+        let Some(database) = database.upgrade() else { return };
+        rotations.look(&database);
+        let due = database.store.owing().is_some_and(|owing| owing.is_passing || owing.since.elapsed() >= WINDOW);
+        pause = match due && !database.store.is_read_only() {
+            true => erasing.look(&database),
+            false => LOOKS_EVERY,
+        };
+    }
+}
+
+/// One pass after the other.
+struct Erasing<'a> {
+    stops: &'a AtomicBool,
+    /// Views that merge, and since when.
+    merging: Option<(Receiver<()>, Instant)>,
+    /// They have, for the present pass.
+    merged: bool,
+    /// What is waited for, and since when.
+    waits: Option<(Waits, Instant)>,
+    ticked: Option<Instant>,
+}
+
+/// What has come of it.
+enum Gone {
+    /// There is nothing more to do.
+    Nothing,
+    /// A pass is over.
+    Pass,
+    /// Somebody is waited for.
+    Waits,
+    /// It failed.
+    Failed(StorageError),
+}
+
+impl<'a> Erasing<'a> {
+    fn new(stops: &'a AtomicBool) -> Self {
+        Erasing { stops, merging: None, merged: false, waits: None, ticked: None }
+    }
+
+    /// Goes on, and says after how long to look again.
+    fn look(&mut self, database: &Arc<Database>) -> Duration {
+        let settings = database.sessions.settings.clone();
+        let rate = move || settings.erasure_rate.bytes() as u64;
+        match self.go_on(database, Some(&rate)) {
+            Gone::Nothing | Gone::Pass | Gone::Waits => LOOKS_EVERY,
+            Gone::Failed(error) => {
+                tracing::warn!(target: "dogwood::erasures", "erased bytes could not be taken out of files: {error}");
+                PAUSE
+            }
+        }
+    }
+
+    fn go_on(&mut self, database: &Arc<Database>, rate: Option<&dyn Fn() -> u64>) -> Gone {
+        if database.store.owing().is_none() {
+            return Gone::Nothing;
+        }
+        if !self.have_merged(database) {
+            return Gone::Waits;
+        }
+        let pace = Pace {
+            now_us: &now_micros,
+            bytes_per_second: &|| rate.map(|rate| rate()),
+            // The last pass is for when the thread has ended.
+            stops: &|| rate.is_some() && self.stops.load(Ordering::Relaxed),
+        };
+        match database.store.erase(&pace) {
+            Ok(Step::Waits(waits)) => {
+                self.see_to(database, waits);
+                Gone::Waits
+            }
+            Ok(Step::Cleaned { erasures, bytes, took }) => {
+                (self.merged, self.waits) = (false, None);
+                let took_ms = took.as_secs_f64() * 1e3;
+                tracing::info!(target: "dogwood::erasures", erasures, bytes, took_ms, "erased bytes have left all files");
+                Gone::Pass
+            }
+            Ok(Step::Nothing | Step::Stopped) => Gone::Nothing,
+            Err(error) => Gone::Failed(error),
+        }
+    }
+
+    /// Whether views have merged what they hold, or take too long for it.
+    fn have_merged(&mut self, database: &Arc<Database>) -> bool {
+        if self.merged {
+            return true;
+        }
+        let (answers, since) = self.merging.get_or_insert_with(|| {
+            let (reply, answers) = channel();
+            database.ask_views(ViewRequest::Merge(reply));
+            (answers, Instant::now())
+        });
+        // Each worker answers by itself; when all have, nobody is left who could.
+        let is_over = loop {
+            match answers.recv_timeout(LOOKS_EVERY / 10) {
+                Ok(()) => {}
+                Err(RecvTimeoutError::Timeout) => break false,
+                Err(RecvTimeoutError::Disconnected) => break true,
+            }
+        };
+        if is_over {
+            database.store.note_arrangements(now_micros());
+        } else if since.elapsed() < PATIENCE {
+            return false;
+        } else {
+            tracing::warn!(target: "dogwood::erasures", "views take long to merge what they hold: files are rewritten meanwhile");
+        }
+        self.merging = None;
+        self.merged = true;
+        true
+    }
+
+    /// Somebody is in the way.
+    fn see_to(&mut self, database: &Arc<Database>, waits: Waits) {
+        let (waited_for, since) = self.waits.get_or_insert_with(|| (waits, Instant::now()));
+        if *waited_for != waits {
+            (*waited_for, *since) = (waits, Instant::now());
+        }
+        let since = *since;
+        match waits {
+            Waits::Readers | Waits::Files => {
+                if self.ticked.is_none_or(|ticked| ticked.elapsed() >= TICKS_EVERY) {
+                    // What is published holds a snapshot and cursors over it: with the next state they go.
+                    self.ticked = Some(Instant::now());
+                    database.pipeline.tick(now_micros());
+                    let (reply, _nobody) = channel();
+                    database.ask_views(ViewRequest::Merge(reply));
+                }
+                if since.elapsed() >= PATIENCE {
+                    let closed = database.end_held_for(PATIENCE);
+                    if closed > 0 {
+                        tracing::warn!(target: "dogwood::connections", closed, "sessions are closed that kept erased bytes in files");
+                    }
+                }
+            }
+            Waits::Log => {}
+            Waits::Room => {
+                if since.elapsed() < LOOKS_EVERY {
+                    tracing::warn!(target: "dogwood::erasures", "there is no room on the disk to rewrite files with erased bytes");
+                }
+            }
+        }
+    }
+}

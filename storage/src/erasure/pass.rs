@@ -1,0 +1,453 @@
+//! A pass: what erasures owe is taken out of every file, the newest first, no faster than it may.
+//!
+//! ```text
+//! readers ─▶ log ─▶ index entries ─▶ their old files ─▶ rows, owners, subjects, metadata ─▶ their old files ─▶ noted
+//! ```
+//! While somebody reads from before the erasure RocksDB keeps what is erased, so that comes first. Then all write buffers go to
+//! files, and with them the logs that hold the erased. A family is rewritten by ranges of its last level: a piece of it and what
+//! lies over it are merged down to there, where deletions and what they delete meet, and both go. A file that an open cursor
+//! still reads stays on the disk until that is closed; the pass is not over before.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rocksdb::{BottommostLevelCompaction, CompactOptions, DB};
+
+use crate::batch::Batch;
+use crate::erasure::Owing;
+use crate::erasure::history::{Moments, PassRecord};
+use crate::erasure::owed::{KeyRange, Owed};
+use crate::error::StorageError;
+use crate::rocks::{self, Family};
+use crate::store::Store;
+
+/// About what is rewritten at once, if the last level's files allow. After it others have the disk.
+const PIECE_BYTES: u64 = 32 << 20;
+/// How long a pass waits by itself before whoever runs it is told.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// RocksDB's name of it, which the crate does not list.
+const OLDEST_SNAPSHOT: &str = "rocksdb.oldest-snapshot-sequence";
+const POLL: Duration = Duration::from_millis(10);
+/// How often a range is rewritten in which files are left as they were.
+const ROUNDS_MAX: u32 = 3;
+
+/// How a pass goes.
+pub struct Pace<'a> {
+    /// The wall clock, in microseconds since 2000-01-01 UTC.
+    pub now_us: &'a dyn Fn() -> i64,
+    /// How many bytes of files may be rewritten a second, looked at after each piece; none for as many as can be.
+    pub bytes_per_second: &'a dyn Fn() -> Option<u64>,
+    /// Whether to leave off, to be gone on with later.
+    pub stops: &'a dyn Fn() -> bool,
+}
+
+/// What a pass waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// Somebody holds a snapshot from before the erasure.
+    Readers,
+    /// An old log is still needed.
+    Log,
+    /// Somebody reads from files that are replaced.
+    Files,
+    /// There is no room on the disk to rewrite, or it failed.
+    Room,
+}
+
+impl Waits {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Waits::Readers => "readers",
+            Waits::Log => "log",
+            Waits::Files => "files",
+            Waits::Room => "room",
+        }
+    }
+}
+
+/// What has come of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing is owed.
+    Nothing,
+    /// It is to be gone on with.
+    Waits(Waits),
+    /// It was to leave off.
+    Stopped,
+    /// It is over.
+    Cleaned {
+        /// How many erasures it cleaned.
+        erasures: u64,
+        /// What was rewritten.
+        bytes: u64,
+        /// How long it took.
+        took: Duration,
+    },
+}
+
+/// A pass that is under way.
+pub(crate) struct Pass {
+    stage: Stage,
+    owed: Owed,
+    record: PassRecord,
+    /// RocksDB's sequence number behind the last erasure.
+    sequence: u64,
+    began: Instant,
+}
+
+/// Where a pass is.
+enum Stage {
+    Readers,
+    /// Of the logs up to this number none is to be left.
+    Log(u64),
+    Rewrite(Part),
+    /// Files that are not live any more, and there.
+    Files(Part, BTreeSet<u64>),
+    Over,
+}
+
+/// What is rewritten together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Indexes,
+    Rows,
+}
+
+impl Part {
+    fn families(self) -> &'static [Family] {
+        match self {
+            Part::Indexes => &[Family::Index],
+            Part::Rows => &[Family::Rows, Family::Owners, Family::Subjects, Family::Meta],
+        }
+    }
+}
+
+/// One step further.
+enum Advance {
+    To(Stage),
+    Waits(Waits),
+    Stopped,
+}
+
+impl Store {
+    /// What no pass has cleaned yet.
+    pub fn owing(&self) -> Option<Owing> {
+        self.erasures().lock().owing()
+    }
+
+    /// About what a pass has to rewrite, in bytes of files; what stands in write buffers is not counted.
+    pub fn owed_bytes(&self) -> u64 {
+        let owed = self.erasures().lock().all_owed();
+        let families = [Part::Indexes, Part::Rows].into_iter().flat_map(|part| part.families());
+        let files = |family: &Family| files_in(self.db(), *family, &owed.ranges(*family)).unwrap_or_default();
+        families.flat_map(files).map(|file| file.bytes).sum()
+    }
+
+    /// Goes on with the pass that is under way, or begins one over all that is owed; as far as it comes. What waits, and whoever
+    /// is in the way, is for the caller to see to.
+    pub fn erase(&self, pace: &Pace<'_>) -> Result<Step, StorageError> {
+        self.check_writable()?;
+        let mut slot = self.erasures().pass.lock();
+        let pass = match &mut *slot {
+            Some(pass) => pass,
+            None => match self.begin_pass()? {
+                Some(pass) => slot.insert(pass),
+                None => return Ok(Step::Nothing),
+            },
+        };
+        loop {
+            let advance = if (pace.stops)() { Advance::Stopped } else { self.advance(pass, pace)? };
+            match advance {
+                Advance::To(Stage::Over) => break,
+                Advance::To(stage) => pass.stage = stage,
+                Advance::Waits(waits) => return Ok(Step::Waits(waits)),
+                Advance::Stopped => return Ok(Step::Stopped),
+            }
+        }
+        let PassRecord { first, last, bytes, .. } = pass.record;
+        let took = pass.began.elapsed();
+        self.end_pass(pass)?;
+        *slot = None;
+        Ok(Step::Cleaned { erasures: (last + 1).saturating_sub(first), bytes, took })
+    }
+
+    /// The oldest sequence number that a snapshot reads from.
+    fn oldest_snapshot(&self) -> Option<u64> {
+        let number = self.db().property_int_value(OLDEST_SNAPSHOT).ok().flatten();
+        number.filter(|number| *number > 0)
+    }
+
+    /// The logs that are there, in order.
+    fn log_numbers(&self) -> Result<BTreeSet<u64>, StorageError> {
+        numbers_in(&self.rocks_folder(), rocks::log_number)
+    }
+
+    /// Files that are there and not live: who reads from them has begun before they were replaced.
+    fn dead_files(&self) -> Result<BTreeSet<u64>, StorageError> {
+        let mut there = numbers_in(&self.rocks_folder(), rocks::file_number)?;
+        let live = self.db().live_files().map_err(rocks::failed("list the storage engine's files"))?;
+        live.iter().filter_map(|file| rocks::file_number(&file.name)).for_each(|number| {
+            there.remove(&number);
+        });
+        Ok(there)
+    }
+
+    fn begin_pass(&self) -> Result<Option<Pass>, StorageError> {
+        let before = self.snapshot().last_pass()?.map_or(0, |pass| pass.last);
+        let mut state = self.erasures().lock();
+        let Some(owed) = state.take_on() else { return Ok(None) };
+        let record = PassRecord { first: before + 1, last: state.last, bytes: 0, moments: Moments::default() };
+        let sequence = state.sequence;
+        Ok(Some(Pass { stage: Stage::Readers, owed, record, sequence, began: Instant::now() }))
+    }
+
+    fn end_pass(&self, pass: &Pass) -> Result<(), StorageError> {
+        {
+            let mut state = self.erasures().lock();
+            let mut batch = Batch::default();
+            batch.put_pass(self, &pass.record, &state.owed, state.last);
+            self.check_room(&batch)?;
+            self.write(batch)?;
+            state.end_pass();
+        }
+        self.flush()
+    }
+
+    fn note(&self, pass: &mut Pass, note: impl FnOnce(&mut Moments)) {
+        note(&mut pass.record.moments);
+        self.erasures().lock().note(pass.record.moments);
+    }
+
+    fn advance(&self, pass: &mut Pass, pace: &Pace<'_>) -> Result<Advance, StorageError> {
+        match &mut pass.stage {
+            Stage::Readers => {
+                let sequence = pass.sequence;
+                if !waited(|| self.oldest_snapshot().is_none_or(|oldest| oldest >= sequence)) {
+                    return Ok(Advance::Waits(Waits::Readers));
+                }
+                let now = (pace.now_us)();
+                // What is published comes after the keys are gone, so those of all these erasures are.
+                let (keys_at, arrangements) = {
+                    let state = self.erasures().lock();
+                    (state.keys_at, state.arrangements_at)
+                };
+                let keys = keys_at.map(|at| now - i64::try_from(at.elapsed().as_micros()).unwrap_or(0));
+                self.note(pass, |moments| {
+                    (moments.keys, moments.arrangements, moments.readers) = (keys, arrangements, Some(now));
+                });
+                let log = self.log_numbers()?.last().copied().unwrap_or(0);
+                self.flush_buffers()?;
+                Ok(Advance::To(Stage::Log(log)))
+            }
+            Stage::Log(last) => {
+                let last = *last;
+                if !waited(|| self.log_numbers().is_ok_and(|logs| logs.first().is_none_or(|first| *first > last))) {
+                    self.flush_buffers()?;
+                    return Ok(Advance::Waits(Waits::Log));
+                }
+                self.note(pass, |moments| moments.log = Some((pace.now_us)()));
+                Ok(Advance::To(Stage::Rewrite(Part::Indexes)))
+            }
+            Stage::Rewrite(part) => {
+                let part = *part;
+                for family in part.families() {
+                    if let Some(instead) = self.rewrite(pass, *family, pace)? {
+                        return Ok(instead);
+                    }
+                }
+                Ok(Advance::To(Stage::Files(part, self.dead_files()?)))
+            }
+            Stage::Files(part, dead) => {
+                let part = *part;
+                let are_gone = || {
+                    let still = self.dead_files().unwrap_or_else(|_| dead.clone());
+                    dead.retain(|file| still.contains(file));
+                    dead.is_empty()
+                };
+                if !waited(are_gone) {
+                    return Ok(Advance::Waits(Waits::Files));
+                }
+                let now = Some((pace.now_us)());
+                Ok(match part {
+                    Part::Indexes => {
+                        self.note(pass, |moments| moments.indexes = now);
+                        Advance::To(Stage::Rewrite(Part::Rows))
+                    }
+                    Part::Rows => {
+                        self.note(pass, |moments| moments.rows = now);
+                        Advance::To(Stage::Over)
+                    }
+                })
+            }
+            Stage::Over => Ok(Advance::To(Stage::Over)),
+        }
+    }
+
+    /// Rewrites what is owed of a family. What came in between, if it is not done.
+    fn rewrite(&self, pass: &mut Pass, family: Family, pace: &Pace<'_>) -> Result<Option<Advance>, StorageError> {
+        let ranges = pass.owed.ranges(family);
+        let Some(newest) = files_in(self.db(), family, &ranges)?.iter().map(|file| file.number).max() else {
+            return Ok(None);
+        };
+        for _round in 0..ROUNDS_MAX {
+            for range in &ranges {
+                if let Some(instead) = self.rewrite_range(pass, family, range, pace)? {
+                    return Ok(Some(instead));
+                }
+            }
+            if files_in(self.db(), family, &ranges)?.iter().all(|file| file.number > newest) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Advance::Waits(Waits::Room)))
+    }
+
+    fn rewrite_range(
+        &self,
+        pass: &mut Pass,
+        family: Family,
+        (from, to): &KeyRange,
+        pace: &Pace<'_>,
+    ) -> Result<Option<Advance>, StorageError> {
+        let mut from = from.clone();
+        loop {
+            let files = files_in(self.db(), family, &[(from.clone(), to.clone())])?;
+            let Some(piece) = Piece::first(&files) else { return Ok(None) };
+            if (pace.stops)() {
+                return Ok(Some(Advance::Stopped));
+            }
+            if !self.has_room_to_rewrite(piece.bytes)? {
+                return Ok(Some(Advance::Waits(Waits::Room)));
+            }
+            let began = Instant::now();
+            let mut options = CompactOptions::default();
+            options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
+            let end = piece.last.as_ref().or(to.as_ref());
+            self.db().compact_range_cf_opt(family.handle(self.db()), Some(&from), end, &options);
+            pass.record.bytes += piece.bytes;
+            tracing::debug!(
+                target: "dogwood::erasures",
+                family = family.name(),
+                bytes = piece.bytes,
+                took_ms = began.elapsed().as_secs_f64() * 1e3,
+                "a piece of a family is rewritten"
+            );
+            keep_pace(piece.bytes, began, pace);
+            match piece.last {
+                // The first key behind it.
+                Some(last) => from = [last.as_slice(), &[0]].concat(),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Sleeps for as long as what was written should have taken.
+fn keep_pace(bytes: u64, began: Instant, pace: &Pace<'_>) {
+    while !(pace.stops)()
+        && let Some(rate) = (pace.bytes_per_second)()
+        && let Some(left) = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64).checked_sub(began.elapsed())
+        && !left.is_zero()
+    {
+        std::thread::sleep(left.min(PATIENCE / 10));
+    }
+}
+
+/// Whether something comes true soon.
+fn waited(mut is_so: impl FnMut() -> bool) -> bool {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if is_so() {
+            return true;
+        }
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// The numbers of a folder's files of one kind.
+fn numbers_in(folder: &Path, number: fn(&str) -> Option<u64>) -> Result<BTreeSet<u64>, StorageError> {
+    let failed = StorageError::io("list", folder);
+    let names = std::fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>).map_err(failed)?;
+    Ok(names.iter().filter_map(|entry| number(entry.file_name().to_str()?)).collect())
+}
+
+/// A live file.
+struct File {
+    number: u64,
+    bytes: u64,
+    level: i32,
+    first: Vec<u8>,
+    last: Vec<u8>,
+}
+
+/// The live files of a family that reach into these ranges.
+fn files_in(db: &DB, family: Family, ranges: &[KeyRange]) -> Result<Vec<File>, StorageError> {
+    let live = db.live_files().map_err(rocks::failed("list the storage engine's files"))?;
+    let files = live.into_iter().filter(|file| file.column_family_name == family.name()).filter_map(|file| {
+        Some(File {
+            number: rocks::file_number(&file.name)?,
+            bytes: file.size as u64,
+            level: file.level,
+            first: file.start_key?,
+            last: file.end_key?,
+        })
+    });
+    let reaches =
+        |file: &File, (from, to): &KeyRange| file.last >= *from && to.as_ref().is_none_or(|to| file.first < *to);
+    Ok(files.filter(|file| ranges.iter().any(|range| reaches(file, range))).collect())
+}
+
+/// The first part of a range that is rewritten at once.
+#[derive(Debug, PartialEq, Eq)]
+struct Piece {
+    /// The last key of it; none where it is the whole rest.
+    last: Option<Vec<u8>>,
+    /// Of the files that reach into it.
+    bytes: u64,
+}
+
+impl Piece {
+    /// Of the files that reach into a range. None where there is no file.
+    fn first(files: &[File]) -> Option<Piece> {
+        let deepest = files.iter().map(|file| file.level).max()?;
+        let mut bottom: Vec<&File> = files.iter().filter(|file| file.level == deepest).collect();
+        bottom.sort_by(|one, other| one.first.cmp(&other.first));
+        let mut bytes = 0;
+        let full = bottom.iter().position(|file| {
+            bytes += file.bytes;
+            bytes >= PIECE_BYTES
+        });
+        // Files of the first level lie over each other: there is nothing to divide.
+        let last = full.filter(|at| deepest > 0 && at + 1 < bottom.len()).map(|at| bottom[at].last.clone());
+        let within = |file: &&File| last.as_ref().is_none_or(|last| file.first <= *last);
+        let bytes = files.iter().filter(within).map(|file| file.bytes).sum();
+        Some(Piece { last, bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{File, PIECE_BYTES, Piece};
+
+    fn file(level: i32, first: u8, last: u8, bytes: u64) -> File {
+        File { number: 1, bytes, level, first: vec![first], last: vec![last] }
+    }
+
+    #[test]
+    fn a_piece_ends_where_a_file_of_the_last_level_does() {
+        assert_eq!(Piece::first(&[]), None);
+        let half = PIECE_BYTES / 2;
+        let files = [file(6, 30, 39, half), file(6, 10, 19, half), file(6, 20, 29, half), file(5, 15, 35, 7)];
+        assert_eq!(Piece::first(&files), Some(Piece { last: Some(vec![29]), bytes: 2 * half + 7 }));
+        assert_eq!(Piece::first(&files[..1]), Some(Piece { last: None, bytes: half }));
+        let two = [file(6, 10, 19, half), file(6, 20, 29, half)];
+        assert_eq!(Piece::first(&two), Some(Piece { last: None, bytes: 2 * half }), "the rest is one piece");
+        let new = [file(0, 0, 90, PIECE_BYTES), file(0, 10, 80, PIECE_BYTES)];
+        assert_eq!(Piece::first(&new), Some(Piece { last: None, bytes: 2 * PIECE_BYTES }));
+    }
+}
