@@ -4,12 +4,14 @@
 //! order like data, so a plan is valid for exactly the version it was made against. Pure: no storage.
 
 mod declaration;
+mod enumeration;
 mod namespace;
 mod search_path;
 mod start_settings;
 mod temporary;
 
 pub use declaration::{IndexColumn, IndexDeclaration, IndexMethod, IndexPredicate};
+pub use enumeration::{EnumLabel, EnumType};
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
 pub use search_path::{Class, Qualifier, Scope, SearchPath};
 pub use start_settings::{StartScope, StartSettings};
@@ -365,20 +367,6 @@ fn one() -> i64 {
     1
 }
 
-/// CREATE TYPE … AS ENUM.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct EnumType {
-    /// OID of its `pg_type` row.
-    pub id: Id,
-    /// Its name.
-    pub name: String,
-    /// The schema that it is in.
-    #[serde(default = "NamespaceId::public")]
-    pub namespace: NamespaceId,
-    /// The labels in order; a label's position is its sort key.
-    pub labels: Vec<String>,
-}
-
 /// Empty, but for `public`.
 impl Default for Catalog {
     fn default() -> Self {
@@ -428,6 +416,9 @@ impl Catalog {
     pub fn decode(bytes: &[u8]) -> Option<Catalog> {
         let mut catalog: Catalog = serde_json::from_slice(bytes).ok()?;
         catalog.names = namespace::NamesInUse::of(&catalog);
+        for found in catalog.enums.values_mut() {
+            Arc::make_mut(found).number_labels();
+        }
         Some(catalog)
     }
 

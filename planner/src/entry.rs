@@ -135,7 +135,7 @@ pub fn plan_statement<'a>(
         MaintainedViews::Expand => ViewUse::Expand,
     };
     let Scope { catalog, path } = scope.into();
-    let session = SessionInfo { path: path.clone(), views };
+    let session = SessionInfo { path: path.clone(), views, ..SessionInfo::default() };
     let (resolved, params, views) = resolve_reads(parsed, catalog, &session, param_types)?;
     let params = params.into_iter().map(|column_type| column_type.scalar).collect();
     let mut planned = plan_resolved(resolved, catalog)?;

@@ -46,6 +46,7 @@ pub mod positioned;
 mod query;
 mod records;
 mod recursion;
+pub(crate) mod relabel;
 mod returned;
 mod row_literals;
 mod row_lock;
@@ -85,6 +86,7 @@ use scope::Frame;
 use sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use relabel::Relabel;
 use view_names::Trace;
 
 /// What resolving must know of the session.
@@ -94,6 +96,8 @@ pub struct SessionInfo {
     pub path: SearchPath,
     /// What a view in FROM becomes.
     pub views: ViewUse,
+    /// An enumeration's label that is read as another: while that is what it becomes.
+    pub(crate) relabel: Option<Relabel>,
 }
 
 /// What becomes of a view in FROM.
@@ -110,7 +114,7 @@ pub enum ViewUse {
 /// Nobody's: as kept texts are read.
 impl Default for SessionInfo {
     fn default() -> Self {
-        SessionInfo { path: SearchPath::kept().clone(), views: ViewUse::Read }
+        SessionInfo { path: SearchPath::kept().clone(), views: ViewUse::Read, relabel: None }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::transaction::Transaction;
 use crate::writer::Writer;
 use planner::catalog::{Catalog, Scope, Table, TemporaryObjects};
 use planner::parse::Statement;
-use planner::resolve::ddl::{DdlEffect, DdlPlan, Labels, RewriteColumn, RewriteValue};
+use planner::resolve::ddl::{DdlEffect, DdlPlan, EnumChange, Labels, RewriteColumn, RewriteValue};
 use planner::scalar::{EvalContext, Volatility};
 use repr::id::FIRST_TEMPORARY_ID;
 use repr::{ColumnIndex, Datum, Id, IndexId, RelationId, Row, RowKey, poll};
@@ -165,7 +165,7 @@ fn carry_out(
     drop(old);
     transaction.define(&old_schema, new_schema.clone());
     let writer = Writer::new(transaction, context, patience.clone());
-    let mut change = SchemaChange { writer, old_schema, new_schema, stored };
+    let mut change = SchemaChange { writer, old_schema, new_schema, stored, rekeyed: BTreeSet::new() };
     for effect in &effects {
         change.carry_out(effect)?;
     }
@@ -322,6 +322,8 @@ struct SchemaChange<'a> {
     new_schema: Arc<Schema>,
     /// Rows of the tables that are laid anew, as they will be written.
     stored: BTreeMap<RelationId, Rows>,
+    /// Those among them whose keys are of other values.
+    rekeyed: BTreeSet<RelationId>,
 }
 
 impl SchemaChange<'_> {
@@ -371,6 +373,7 @@ impl SchemaChange<'_> {
                 if self.stored.is_empty() { self.writer.finish() } else { Ok(()) }
             }
             DdlEffect::RewriteTable { table, columns } => self.rewrite(*table, columns),
+            DdlEffect::Relabel(change) => self.relabel(change),
             DdlEffect::RequireEmpty { table, error } => {
                 let empty = match (self.stored.get(table), self.old_schema.shape(*table)) {
                     (Some(rows), _) => rows.is_empty(),
@@ -487,6 +490,27 @@ impl SchemaChange<'_> {
                 }
             }
         }
+        self.keep(&shape, rows)
+    }
+
+    fn relabel(&mut self, change: &EnumChange) -> Result<(), SqlError> {
+        let shape = self.shape(change.table)?;
+        let mut rows = self.rows(change.table)?;
+        for (_, row) in &mut rows {
+            poll::step()?;
+            for &column in &change.columns {
+                row[column] = change.apply(&row[column]);
+            }
+        }
+        if change.moves {
+            self.rekeyed.insert(change.table);
+        }
+        self.keep(&shape, rows)
+    }
+
+    /// All rows of a table as they were rewritten.
+    fn keep(&mut self, shape: &TableShape, rows: Rows) -> Result<(), SqlError> {
+        let relation = shape.id();
         if let Some(stored) = self.stored.get_mut(&relation) {
             *stored = rows;
             return Ok(());
@@ -498,7 +522,7 @@ impl SchemaChange<'_> {
             overlay.reindex(relation, index.id);
         }
         for (row_key, row) in rows {
-            self.writer.set(&shape, &row_key, Some(Row::pack(&row)))?;
+            self.writer.set(shape, &row_key, Some(Row::pack(&row)))?;
         }
         Ok(())
     }
@@ -516,7 +540,8 @@ impl SchemaChange<'_> {
         for (relation, rows) in stored {
             let shape = self.shape(relation)?;
             let Some(old) = self.old_schema.shape(relation).cloned() else { continue };
-            let keyed_alike = old.key_form == shape.key_form
+            let keyed_alike = !self.rekeyed.contains(&relation)
+                && old.key_form == shape.key_form
                 && old.table().primary_key_columns() == shape.table().primary_key_columns();
             for (old_key, row) in rows {
                 let row = shape.unpack(&Row::pack(&row));

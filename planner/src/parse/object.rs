@@ -262,6 +262,11 @@ impl Grammar<'_, '_> {
             };
             return Ok(Statement::AddEnumValue { name, if_not_exists, label, neighbour });
         }
+        if self.eat(&["RENAME", "VALUE"]) {
+            let old = self.string()?;
+            self.expect(&["TO"])?;
+            return Ok(Statement::RenameEnumValue { name, old, new: self.string()? });
+        }
         if let Some(statement) = self.rename_or_nothing(ObjectKind::Type, false, &name)? {
             return Ok(statement);
         }

@@ -271,6 +271,15 @@ pub enum Statement {
         /// BEFORE (true) or AFTER an existing label.
         neighbour: Option<(bool, String)>,
     },
+    /// ALTER TYPE … RENAME VALUE
+    RenameEnumValue {
+        /// The type.
+        name: ObjectName,
+        /// The label.
+        old: String,
+        /// What it is called from now on.
+        new: String,
+    },
     /// TRUNCATE
     Truncate {
         /// The tables.

@@ -40,7 +40,9 @@ use crate::parse::Statement;
 use crate::resolve::{SessionInfo, check_expression, statement};
 use change::DefinitionChange;
 use repr::id::is_temporary;
-use repr::{ColumnIndex, ColumnType, Id, IndexId, RelationId, SequenceId};
+use repr::{Array, ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A definition, ready to be carried out.
 #[derive(Clone, Debug)]
@@ -131,6 +133,8 @@ pub enum DdlEffect {
         /// What `nextval` gives next; none goes on from where it stands.
         next: Option<i64>,
     },
+    /// Values of an enumeration hold other places or labels.
+    Relabel(EnumChange),
     /// Ownership, or the form of keys, changes: rows of these tables are placed anew, and every row must
     /// have an owner then (DG001 else).
     Replace(Vec<RelationId>),
@@ -151,6 +155,7 @@ impl DdlEffect {
             DdlEffect::Truncate(tables) | DdlEffect::Replace(tables) => tables.iter().all(|id| is_temporary(id.0)),
             DdlEffect::CreateSequence(id) | DdlEffect::DropSequence(id) => is_temporary(id.0),
             DdlEffect::RenewSequence { sequence, .. } => is_temporary(sequence.0),
+            DdlEffect::Relabel(change) => is_temporary(change.table.0),
             DdlEffect::BuildIndex { table, .. }
             | DdlEffect::DropIndex { table, .. }
             | DdlEffect::ValidateCheck { table, .. }
@@ -184,6 +189,36 @@ pub enum RewriteValue {
     NextValue(SequenceId),
     /// A generated column's expression, over the row as it becomes.
     Generated(String),
+}
+
+/// What the values of an enumeration become in one table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnumChange {
+    /// The table.
+    pub table: RelationId,
+    /// Its columns of the type, and of arrays of it.
+    pub columns: Vec<ColumnIndex>,
+    /// By the place that a value holds: its new place and label.
+    pub labels: Arc<BTreeMap<u32, (u32, Arc<str>)>>,
+    /// Whether places change, and with them keys.
+    pub moves: bool,
+}
+
+impl EnumChange {
+    /// What a value, or an array of them, becomes.
+    pub fn apply(&self, value: &Datum) -> Datum {
+        match value {
+            Datum::Enum { position, .. } => match self.labels.get(position) {
+                Some((position, label)) => Datum::Enum { position: *position, label: Arc::clone(label) },
+                None => value.clone(),
+            },
+            Datum::Array(array) => {
+                let elements = array.elements.iter().map(|element| self.apply(element)).collect();
+                Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements)))
+            }
+            other => other.clone(),
+        }
+    }
 }
 
 /// An expression that stands in a definition, given to the hook for validation.
@@ -310,6 +345,7 @@ impl DefinitionChange<'_> {
             Statement::AddEnumValue { name, if_not_exists, label, neighbour } => {
                 self.add_enum_value(name, *if_not_exists, label, neighbour.as_ref())
             }
+            Statement::RenameEnumValue { name, old, new } => self.rename_enum_value(name, old, new),
             Statement::Truncate { tables, restart_identity, behavior } => {
                 self.truncate(tables, *restart_identity, *behavior)
             }

@@ -155,8 +155,7 @@ impl TextCatalog for CatalogNames {
     }
 
     fn enum_position(&self, id: Id, label: &str) -> Option<u32> {
-        let labels = &self.catalog.enums.get(&id)?.labels;
-        labels.iter().position(|candidate| candidate == label).and_then(|position| u32::try_from(position).ok())
+        self.catalog.enums.get(&id)?.label(label).map(|found| found.place)
     }
 
     fn object_name(&self, kind: &ScalarType, oid: Id) -> Option<String> {

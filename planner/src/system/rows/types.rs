@@ -18,14 +18,12 @@ impl Source<'_> {
 
     pub(super) fn enum_labels(&self, rows: &mut Rows) {
         for found in self.catalog.enums.values() {
-            for (place, label) in found.labels.iter().enumerate() {
-                // Labels have no OIDs of their own in the catalog.
-                let id = 0xC000_0000 | (found.id << 12) | (place as u32 & 0xfff);
+            for label in &found.labels {
                 rows.add(&[
-                    ("oid", Datum::Oid(id)),
+                    ("oid", Datum::Oid(label.id)),
                     ("enumtypid", Datum::Oid(found.id)),
-                    ("enumsortorder", Datum::Float4(place as f32 + 1.0)),
-                    ("enumlabel", text(label)),
+                    ("enumsortorder", Datum::Float4(label.sort_order)),
+                    ("enumlabel", text(&label.name)),
                 ]);
             }
         }
