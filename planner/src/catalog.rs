@@ -3,15 +3,19 @@
 //! An immutable value behind an `Arc`; DDL makes a new one with `version` + 1. It stands in the commit
 //! order like data, so a plan is valid for exactly the version it was made against. Pure: no storage.
 
+mod created_type;
 mod declaration;
+mod domain;
 mod enumeration;
 mod namespace;
 mod search_path;
 mod start_settings;
 mod temporary;
 
+pub use created_type::{CreatedType, TypeKind};
 pub use declaration::{IndexColumn, IndexDeclaration, IndexMethod, IndexPredicate};
-pub use enumeration::{EnumLabel, EnumType};
+pub use domain::Domain;
+pub use enumeration::{EnumLabel, Enumeration};
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
 pub use search_path::{Class, Qualifier, Scope, SearchPath};
 pub use start_settings::{StartScope, StartSettings};
@@ -42,8 +46,9 @@ pub struct Catalog {
     /// What names there are.
     #[serde(skip)]
     names: namespace::NamesInUse,
-    /// Enum types by the OID of their `pg_type` row (the array type is the OID + 1).
-    pub enums: BTreeMap<Id, Arc<EnumType>>,
+    /// Enumerations and domains by the OID of their `pg_type` row.
+    #[serde(rename = "enums")]
+    pub types: BTreeMap<Id, Arc<CreatedType>>,
     /// Annotations by label or comment that cannot be applied yet (target, key or edge is missing).
     /// Their tables are pending.
     pub pending_annotations: BTreeMap<RelationId, Vec<PendingAnnotation>>,
@@ -378,7 +383,7 @@ impl Default for Catalog {
             namespaces: namespace::at_first(),
             databases: BTreeMap::new(),
             names: namespace::NamesInUse::default(),
-            enums: BTreeMap::new(),
+            types: BTreeMap::new(),
             pending_annotations: BTreeMap::new(),
             labelled_edges: BTreeMap::new(),
             comments: BTreeMap::new(),
@@ -416,8 +421,10 @@ impl Catalog {
     pub fn decode(bytes: &[u8]) -> Option<Catalog> {
         let mut catalog: Catalog = serde_json::from_slice(bytes).ok()?;
         catalog.names = namespace::NamesInUse::of(&catalog);
-        for found in catalog.enums.values_mut() {
-            Arc::make_mut(found).number_labels();
+        for (id, found) in &mut catalog.types {
+            if let TypeKind::Enum(found) = &mut Arc::make_mut(found).kind {
+                found.number_labels(*id);
+            }
         }
         Some(catalog)
     }

@@ -12,6 +12,7 @@ pub(crate) mod current_of;
 mod database;
 pub mod definition;
 pub mod dialect;
+mod domain;
 mod explain_options;
 pub(crate) mod frame_exclusion;
 mod frame_offset;

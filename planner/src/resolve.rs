@@ -16,6 +16,7 @@ mod cte;
 pub mod ddl;
 mod direction;
 mod dml;
+pub(crate) mod domain;
 mod expr;
 mod from;
 mod from_function;
@@ -81,7 +82,7 @@ use crate::catalog::{Catalog, Scope, SearchPath};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, LockingQuery, OutputColumn};
 use position::Positions;
-use repr::{ColumnType, Datum, RelationId, ScalarType, poll};
+use repr::{ColumnType, Datum, Id, RelationId, ScalarType, poll};
 use scope::Frame;
 use sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
@@ -200,6 +201,8 @@ pub(crate) struct Resolver<'a> {
     as_shown: bool,
     /// Whether the text is kept, or about to be: it names relations, rather than what is called so when it is evaluated.
     keeps: bool,
+    /// Domains whose conditions are being read.
+    domains: Vec<Id>,
 }
 
 /// Common table expressions.
@@ -282,6 +285,7 @@ impl<'a> Resolver<'a> {
             views: ViewsUsed::default(),
             trace: None,
             as_shown: false,
+            domains: Vec::new(),
             keeps: session.path.is_of_kept_texts(),
         }
     }

@@ -11,7 +11,9 @@ use crate::transaction::Transaction;
 use crate::writer::Writer;
 use planner::catalog::{Catalog, Scope, Table, TemporaryObjects};
 use planner::parse::Statement;
-use planner::resolve::ddl::{DdlEffect, DdlPlan, EnumChange, Labels, RewriteColumn, RewriteValue};
+use planner::resolve::ddl::{
+    DdlEffect, DdlPlan, DomainCondition, DomainValidation, EnumChange, Labels, RewriteColumn, RewriteValue,
+};
 use planner::scalar::{EvalContext, Volatility};
 use repr::id::FIRST_TEMPORARY_ID;
 use repr::{ColumnIndex, Datum, Id, IndexId, RelationId, Row, RowKey, poll};
@@ -374,6 +376,7 @@ impl SchemaChange<'_> {
             }
             DdlEffect::RewriteTable { table, columns } => self.rewrite(*table, columns),
             DdlEffect::Relabel(change) => self.relabel(change),
+            DdlEffect::ValidateDomain(validation) => self.validate_domain(validation),
             DdlEffect::RequireEmpty { table, error } => {
                 let empty = match (self.stored.get(table), self.old_schema.shape(*table)) {
                     (Some(rows), _) => rows.is_empty(),
@@ -470,6 +473,35 @@ impl SchemaChange<'_> {
             let (table, name) = (&shape.table().name, &shape.table().columns[column].name);
             let message = format!("column \"{name}\" of relation \"{table}\" contains null values");
             return Err(SqlError::new("23502", message).on(shape.place(), None));
+        }
+        Ok(())
+    }
+
+    fn validate_domain(&mut self, validation: &DomainValidation) -> Result<(), SqlError> {
+        let DomainValidation { table: relation, column, condition } = validation;
+        let shape = self.shape(*relation)?;
+        let (table, of) = (shape.table().clone(), &shape.table().columns[*column]);
+        let catalog = self.new_schema.catalog().clone();
+        let expression = planner::plan_domain_condition(&catalog, &of.column_type, condition)?;
+        for (_, mut row) in self.rows(*relation)? {
+            poll::step()?;
+            let value = std::mem::replace(&mut row[*column], Datum::Null);
+            let Some(expression) = &expression else {
+                if value.is_null() {
+                    let message =
+                        format!("column \"{}\" of table \"{}\" contains null values", of.name, table.name);
+                    return Err(SqlError::new("23502", message).on(shape.place(), None));
+                }
+                continue;
+            };
+            let passed = expression.eval(&[value], &self.writer.context)?;
+            if matches!(condition, DomainCondition::Check(..)) && passed == Datum::Bool(false) {
+                let message = format!(
+                    "column \"{}\" of table \"{}\" contains values that violate the new constraint",
+                    of.name, table.name
+                );
+                return Err(SqlError::new("23514", message).on(shape.place(), None));
+            }
         }
         Ok(())
     }

@@ -3,20 +3,12 @@
 //! A stored value holds its label's place, and places grow in the order of the labels. They stand apart, so that most labels
 //! find room between two others without any value being written anew.
 
-use super::NamespaceId;
 use repr::Id;
 use serde::{Deserialize, Serialize};
 
 /// CREATE TYPE … AS ENUM.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct EnumType {
-    /// OID of its `pg_type` row.
-    pub id: Id,
-    /// Its name.
-    pub name: String,
-    /// The schema that it is in.
-    #[serde(default = "NamespaceId::public")]
-    pub namespace: NamespaceId,
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Enumeration {
     /// The labels in order.
     pub labels: Vec<EnumLabel>,
 }
@@ -55,19 +47,19 @@ impl From<StoredLabel> for EnumLabel {
 /// How far apart places stand at first: sixteen labels find room between any two.
 const GAP: u32 = 1 << 16;
 
-impl EnumType {
+impl Enumeration {
     /// The label of that name.
     pub fn label(&self, name: &str) -> Option<&EnumLabel> {
         self.labels.iter().find(|label| label.name == name)
     }
 
     /// Labels that an old folder has by their names alone get what they stood for there.
-    pub(super) fn number_labels(&mut self) {
+    pub(super) fn number_labels(&mut self, id: Id) {
         if self.labels.iter().any(|label| label.id != 0) {
             return;
         }
         for (label, index) in self.labels.iter_mut().zip(0u32..) {
-            (label.id, label.place) = (0xC000_0000 | (self.id << 12) | (index & 0xfff), index);
+            (label.id, label.place) = (0xC000_0000 | (id << 12) | (index & 0xfff), index);
             label.sort_order = index as f32 + 1.0;
         }
     }
@@ -116,17 +108,17 @@ impl EnumType {
 
 #[cfg(test)]
 mod tests {
-    use super::{EnumType, NamespaceId};
+    use super::Enumeration;
 
-    fn of(names: &[&str]) -> EnumType {
-        let mut found = EnumType { id: 20_000, name: "t".into(), namespace: NamespaceId::public(), labels: Vec::new() };
+    fn of(names: &[&str]) -> Enumeration {
+        let mut found = Enumeration::default();
         for (index, name) in names.iter().enumerate() {
             assert!(found.insert(index, name, 30_000));
         }
         found
     }
 
-    fn in_order(found: &EnumType) -> bool {
+    fn in_order(found: &Enumeration) -> bool {
         found.labels.windows(2).all(|pair| pair[0].place < pair[1].place && pair[0].sort_order < pair[1].sort_order)
     }
 
@@ -154,12 +146,12 @@ mod tests {
 
     #[test]
     fn labels_of_old_folders_keep_their_places() {
-        let text = r#"{"id": 20000, "name": "t", "labels": ["a", "b"]}"#;
-        let mut found: EnumType = serde_json::from_str(text).expect("an old folder's type");
-        found.number_labels();
+        let text = r#"{"labels": ["a", "b"]}"#;
+        let mut found: Enumeration = serde_json::from_str(text).expect("an old folder's type");
+        found.number_labels(20_000);
         assert_eq!(found.labels.iter().map(|label| label.place).collect::<Vec<_>>(), [0, 1]);
         assert!(!found.insert(1, "m", 1), "there is no room between two that stand side by side");
-        let again: EnumType = serde_json::from_str(&serde_json::to_string(&found).expect("it is written")).expect("and read");
+        let again: Enumeration = serde_json::from_str(&serde_json::to_string(&found).expect("it is written")).expect("and read");
         assert_eq!(again.labels.len(), 3);
     }
 }

@@ -45,11 +45,10 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow CREATE in PostgreSQL, and is refused by name.
-    const REFUSED_OF_CREATE: [&'static str; 23] = [
+    const REFUSED_OF_CREATE: [&'static str; 22] = [
         "FUNCTION",
         "PROCEDURE",
         "TRIGGER",
-        "DOMAIN",
         "RULE",
         "POLICY",
         "AGGREGATE",
@@ -108,6 +107,9 @@ impl Grammar<'_, '_> {
             self.expect_token(&Token::RParen)?;
             return Ok(Some(Statement::CreateEnum { name, labels }));
         }
+        if self.eat(&["CREATE", "DOMAIN"]) {
+            return self.create_domain().map(Some);
+        }
         if self.eat(&["CREATE", "EXTENSION"]) {
             return self.create_extension().map(Some);
         }
@@ -131,13 +133,12 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow ALTER in PostgreSQL, and is refused by name.
-    const REFUSED_OF_ALTER: [&'static str; 24] = [
+    const REFUSED_OF_ALTER: [&'static str; 23] = [
         "FUNCTION",
         "PROCEDURE",
         "ROUTINE",
         "TRIGGER",
         "EXTENSION",
-        "DOMAIN",
         "RULE",
         "POLICY",
         "AGGREGATE",
@@ -167,6 +168,9 @@ impl Grammar<'_, '_> {
         }
         if self.eat(&["ALTER", "TYPE"]) {
             return self.alter_type().map(Some);
+        }
+        if self.eat(&["ALTER", "DOMAIN"]) {
+            return self.alter_domain().map(Some);
         }
         if self.eat(&["ALTER", "SEQUENCE"]) {
             let if_exists = self.eat(&["IF", "EXISTS"]);
@@ -218,7 +222,7 @@ impl Grammar<'_, '_> {
     }
 
     /// RENAME TO, OWNER TO, SET SCHEMA, SET (…): of sequences, indexes, views.
-    fn rename_or_nothing(
+    pub(super) fn rename_or_nothing(
         &mut self,
         kind: ObjectKind,
         if_exists: bool,
@@ -285,8 +289,7 @@ impl Grammar<'_, '_> {
             if let Some(statement) = self.drop_routine()? {
                 return Ok(statement);
             }
-            const REFUSED: [&str; 14] = [
-                "DOMAIN",
+            const REFUSED: [&str; 13] = [
                 "RULE",
                 "POLICY",
                 "OPERATOR",

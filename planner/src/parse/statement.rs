@@ -5,6 +5,7 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
+    AlterDomain, CreateDomain,
     AlterDatabase, AlterStart, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs,
     CreateView, DropDatabase, RuleDefinition, SequenceOptions,
 };
@@ -260,6 +261,10 @@ pub enum Statement {
         /// Its labels, in order.
         labels: Vec<String>,
     },
+    /// CREATE DOMAIN
+    CreateDomain(Box<CreateDomain>),
+    /// ALTER DOMAIN
+    AlterDomain(Box<AlterDomain>),
     /// ALTER TYPE … ADD VALUE
     AddEnumValue {
         /// The type.
@@ -507,6 +512,8 @@ pub enum ObjectKind {
     Sequence,
     /// TYPE
     Type,
+    /// DOMAIN
+    Domain,
     /// SCHEMA
     Schema,
 }

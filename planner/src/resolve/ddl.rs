@@ -13,6 +13,7 @@ mod constraint;
 mod create;
 mod database;
 mod dependents;
+mod domain;
 mod drop;
 mod enum_type;
 mod finish;
@@ -133,6 +134,8 @@ pub enum DdlEffect {
         /// What `nextval` gives next; none goes on from where it stands.
         next: Option<i64>,
     },
+    /// 23502 or 23514 if a value is none of the column's domain.
+    ValidateDomain(DomainValidation),
     /// Values of an enumeration hold other places or labels.
     Relabel(EnumChange),
     /// Ownership, or the form of keys, changes: rows of these tables are placed anew, and every row must
@@ -156,6 +159,7 @@ impl DdlEffect {
             DdlEffect::CreateSequence(id) | DdlEffect::DropSequence(id) => is_temporary(id.0),
             DdlEffect::RenewSequence { sequence, .. } => is_temporary(sequence.0),
             DdlEffect::Relabel(change) => is_temporary(change.table.0),
+            DdlEffect::ValidateDomain(validation) => is_temporary(validation.table.0),
             DdlEffect::BuildIndex { table, .. }
             | DdlEffect::DropIndex { table, .. }
             | DdlEffect::ValidateCheck { table, .. }
@@ -189,6 +193,28 @@ pub enum RewriteValue {
     NextValue(SequenceId),
     /// A generated column's expression, over the row as it becomes.
     Generated(String),
+}
+
+/// What is asked of the values of a column that is of a domain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DomainValidation {
+    /// The table.
+    pub table: RelationId,
+    /// The column.
+    pub column: ColumnIndex,
+    /// What they must pass.
+    pub condition: DomainCondition,
+}
+
+/// What values must pass that are there already.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DomainCondition {
+    /// All of their domain.
+    Whole,
+    /// That none is NULL.
+    NotNull,
+    /// An expression over VALUE, of this domain.
+    Check(Id, String),
 }
 
 /// What the values of an enumeration become in one table.
@@ -341,6 +367,8 @@ impl DefinitionChange<'_> {
                 self.create_sequence(*if_not_exists, *temporary, name, options)
             }
             Statement::AlterSequence { if_exists, name, options } => self.alter_sequence(*if_exists, name, options),
+            Statement::CreateDomain(create) => self.create_domain(create),
+            Statement::AlterDomain(alter) => self.alter_domain(alter),
             Statement::CreateEnum { name, labels } => self.create_enum(name, labels),
             Statement::AddEnumValue { name, if_not_exists, label, neighbour } => {
                 self.add_enum_value(name, *if_not_exists, label, neighbour.as_ref())

@@ -296,8 +296,8 @@ pub(super) fn rename(
 ///
 /// A label that is renamed is read by its new name in what was said before.
 pub(super) fn still_means(old: &Catalog, new: &Catalog, relabel: Option<&Relabel>) -> Result<(), PlanError> {
-    let types_changed = old.enums.len() != new.enums.len()
-        || old.enums.iter().any(|(id, found)| new.enums.get(id).is_none_or(|now| !Arc::ptr_eq(now, found)));
+    let types_changed = old.types.len() != new.types.len()
+        || old.types.iter().any(|(id, found)| new.types.get(id).is_none_or(|now| !Arc::ptr_eq(now, found)));
     let mut baseline = None;
     for table in new.relations.values() {
         let (Some(view), Some(before)) = (&table.view, old.table(table.id).and_then(|table| table.view.as_ref()))
@@ -356,8 +356,8 @@ fn as_it_was(old: &Catalog, new: &Catalog) -> Catalog {
     let mut baseline = new.clone();
     baseline.databases.extend(old.databases.iter().map(|(id, then)| (*id, then.clone())));
     baseline.namespaces.extend(old.namespaces.iter().map(|(id, then)| (*id, then.clone())));
-    for (id, found) in &mut baseline.enums {
-        if let Some(then) = old.enums.get(id) {
+    for (id, found) in &mut baseline.types {
+        if let Some(then) = old.types.get(id) {
             let now = Arc::make_mut(found);
             (now.namespace, now.name) = (then.namespace, then.name.clone());
         }

@@ -170,6 +170,9 @@ impl DefinitionText {
             }
             _ => {}
         }
+        if let Some(found) = self.names.created(column_type.domain) {
+            return found;
+        }
         let found = self.names.type_name(column_type.scalar.oid(), column_type.modifier);
         found.unwrap_or_else(|| crate::scalar::registry::type_name(&column_type.scalar))
     }
@@ -205,6 +208,8 @@ struct Row<'a> {
 impl Spelling<HirColumn> for Row<'_> {
     fn column(&self, column: &HirColumn) -> String {
         match column {
+            // Only the conditions of domains are over no table.
+            HirColumn::Column { .. } if self.table.id == RelationId(0) => "VALUE".to_owned(),
             HirColumn::Column { index, .. } => {
                 self.table.columns.get(*index).map(|column| quote_identifier(&column.name)).unwrap_or_default()
             }

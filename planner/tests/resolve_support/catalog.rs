@@ -1,7 +1,8 @@
 //! A small catalog: users (a data subject), stories, votes, and one table of all kinds of columns.
 
 use planner::catalog::{
-    Catalog, Check, Column, ConstraintName, DefaultValue, EnumLabel, EnumType, Index, NamespaceId, Sequence, Table,
+    Catalog, Check, Column, ConstraintName, CreatedType, DefaultValue, EnumLabel, Enumeration, Index, NamespaceId, Sequence, Table,
+    TypeKind,
 };
 use repr::{ColumnType, IndexId, RelationId, ScalarType, SequenceId};
 use std::sync::Arc;
@@ -161,12 +162,12 @@ pub fn catalog() -> Catalog {
         place,
         sort_order: place as f32,
     };
-    let mood = EnumType {
+    let mood = CreatedType {
         id: 16450,
         name: "mood".to_owned(),
         namespace: NamespaceId::PUBLIC,
-        labels: [("sad", 1), ("ok", 2)].map(label).into(),
+        kind: TypeKind::Enum(Enumeration { labels: [("sad", 1), ("ok", 2)].map(label).into() }),
     };
-    catalog.enums.insert(16450, Arc::new(mood));
+    catalog.types.insert(16450, Arc::new(mood));
     catalog
 }

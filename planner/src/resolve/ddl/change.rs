@@ -167,7 +167,7 @@ impl<'a> DefinitionChange<'a> {
 
     /// 42710 if a type of the schema has this name: a relation is a type of its name, too.
     pub(super) fn require_no_type(&self, namespace: NamespaceId, name: &str) -> Result<(), PlanError> {
-        match self.catalog.enum_in(namespace, name) {
+        match self.catalog.type_in(namespace, name) {
             Some(_) => Err(PlanError::new("42710", format!("type \"{name}\" already exists"))
                 .hint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.")),
             None => Ok(()),

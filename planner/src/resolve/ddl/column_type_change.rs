@@ -81,6 +81,9 @@ impl DefinitionChange<'_> {
         let mut columns = vec![RewriteColumn { column: index, value, column_type: new_type }];
         columns.extend(self.retype_expressions(id, index, column.position)?);
         self.rewrite_retyped(id, columns);
+        if self.get(id).columns[index].column_type.domain != 0 {
+            self.validate_domain(id, index);
+        }
         self.rebuild(id, index, column)
     }
 

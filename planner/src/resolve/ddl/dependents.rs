@@ -92,7 +92,7 @@ impl DefinitionChange<'_> {
                 Object::Table(table) => self.remove_table(table),
                 Object::Sequence(sequence) => self.remove_sequence(sequence),
                 Object::Type(id) => {
-                    self.catalog.enums.remove(&id);
+                    self.catalog.types.remove(&id);
                     self.catalog.comments.remove(&id);
                 }
                 Object::Column(table, column) => {
@@ -131,7 +131,7 @@ impl DefinitionChange<'_> {
                 found.push(Dependent { object: Object::Sequence(id), line, on });
             }
             What::Type(id) => {
-                let line = format!("type {}", self.scope().spelled_type(&self.catalog.enums[&id]));
+                let line = format!("type {}", self.scope().spelled_type(&self.catalog.types[&id]));
                 self.collect((Vec::new(), self.views_of_type(id)), &line, &none, seen, found);
                 for (table, column, described) in self.columns_of_type(id).into_iter().rev() {
                     if !gone.contains(&table) {

@@ -5,7 +5,7 @@
 
 use super::change::DefinitionChange;
 use super::{DdlEffect, EnumChange};
-use crate::catalog::{Catalog, DefaultValue, EnumType, NamespaceId, Table};
+use crate::catalog::{Catalog, CreatedType, DefaultValue, Enumeration, NamespaceId, Table, TypeKind};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName};
 use crate::resolve::relabel::Relabel;
@@ -30,14 +30,15 @@ impl DefinitionChange<'_> {
         // Two ids: the array type's OID is the next one.
         let id = self.next_id();
         self.next_id();
-        let mut found = EnumType { id, name: name.name.clone(), namespace, labels: Vec::new() };
+        let mut made = Enumeration::default();
         for (index, label) in labels.iter().enumerate() {
             let id = self.next_id();
-            if !found.insert(index, label, id) {
-                found.place_anew();
+            if !made.insert(index, label, id) {
+                made.place_anew();
             }
         }
-        self.catalog.enums.insert(id, Arc::new(found));
+        let found = CreatedType { id, name: name.name.clone(), namespace, kind: TypeKind::Enum(made) };
+        self.catalog.types.insert(id, Arc::new(found));
         Ok("CREATE TYPE")
     }
 
@@ -48,9 +49,8 @@ impl DefinitionChange<'_> {
         label: &str,
         neighbour: Option<&(bool, String)>,
     ) -> Result<&'static str, PlanError> {
-        let id = self.enum_type(name)?;
+        let (id, found) = self.enumeration_named(name)?;
         require_label(label)?;
-        let found = self.catalog.enums.get(&id).expect("ids come from this catalog");
         if found.label(label).is_some() {
             let message = format!("enum label \"{label}\" already exists");
             if if_not_exists {
@@ -66,7 +66,7 @@ impl DefinitionChange<'_> {
                 position.ok_or_else(|| no_label(neighbour))? + usize::from(!before)
             }
         };
-        let mut changed = EnumType::clone(found);
+        let mut changed = found.clone();
         let label_id = self.next_id();
         if !changed.insert(index, label, label_id) {
             let before: BTreeMap<Id, u32> = changed.labels.iter().map(|label| (label.id, label.place)).collect();
@@ -75,7 +75,7 @@ impl DefinitionChange<'_> {
             let labels = moved.map(|label| (before[&label.id], (label.place, Arc::from(label.name.as_str())))).collect();
             self.write_values_anew(id, labels, true);
         }
-        self.catalog.enums.insert(id, Arc::new(changed));
+        self.keep_enumeration(id, changed);
         Ok("ALTER TYPE")
     }
 
@@ -85,24 +85,38 @@ impl DefinitionChange<'_> {
         old: &str,
         new: &str,
     ) -> Result<&'static str, PlanError> {
-        let id = self.enum_type(name)?;
+        let (id, mut changed) = self.enumeration_named(name)?;
         require_label(new)?;
-        let found = self.catalog.enums.get(&id).expect("ids come from this catalog");
+        let found = &changed;
         let place = found.label(old).ok_or_else(|| no_label(old))?.place;
         if found.label(new).is_some() {
             return Err(PlanError::new("42710", format!("enum label \"{new}\" already exists")));
         }
         let before = self.catalog.clone();
-        let mut changed = EnumType::clone(found);
         for label in changed.labels.iter_mut().filter(|label| label.name == old) {
             new.clone_into(&mut label.name);
         }
-        self.catalog.enums.insert(id, Arc::new(changed));
+        self.keep_enumeration(id, changed);
         let relabel = Relabel { of: id, old: old.to_owned(), new: new.to_owned() };
         self.relabel_texts(&relabel, &before);
         self.relabel = Some(relabel);
         self.write_values_anew(id, BTreeMap::from([(place, (place, Arc::from(new)))]), false);
         Ok("ALTER TYPE")
+    }
+
+    /// The enumeration of that name: 42809 if it is another type.
+    fn enumeration_named(&self, name: &ObjectName) -> Result<(Id, Enumeration), PlanError> {
+        let id = self.type_named(name)?;
+        match self.catalog.types[&id].enumeration() {
+            Some(found) => Ok((id, found.clone())),
+            None => Err(PlanError::new("42809", format!("{} is not an enum", name.dotted()))),
+        }
+    }
+
+    fn keep_enumeration(&mut self, id: Id, changed: Enumeration) {
+        if let Some(found) = self.catalog.types.get_mut(&id) {
+            Arc::make_mut(found).kind = TypeKind::Enum(changed);
+        }
     }
 
     /// Has all stored values of an enumeration hold other places or labels.
@@ -145,34 +159,35 @@ impl DefinitionChange<'_> {
         }
     }
 
-    pub(super) fn rename_enum(&mut self, name: &ObjectName, new: &Identifier) -> Result<(), PlanError> {
-        let id = self.enum_type(name)?;
-        let namespace = self.catalog.enums[&id].namespace;
+    pub(super) fn rename_type(&mut self, name: &ObjectName, new: &Identifier) -> Result<(), PlanError> {
+        let id = self.type_named(name)?;
+        let namespace = self.catalog.types[&id].namespace;
         self.require_free_type(namespace, &new.name).map_err(|error| error.at(Some(new.position)))?;
         self.renaming(|change| {
-            if let Some(found) = change.catalog.enums.get_mut(&id) {
+            if let Some(found) = change.catalog.types.get_mut(&id) {
                 Arc::make_mut(found).name.clone_from(&new.name);
             }
         });
         Ok(())
     }
 
-    pub(super) fn enum_type(&self, name: &ObjectName) -> Result<Id, PlanError> {
+    pub(super) fn type_named(&self, name: &ObjectName) -> Result<Id, PlanError> {
         let found = (|| {
             name.require_own(&self.path)?;
             if let Some(schema) = &name.schema {
                 self.scope().require_namespace(schema)?;
             }
             let missing = || PlanError::new("42704", format!("type \"{}\" does not exist", name.dotted()));
-            self.scope().enum_type(name.schema.as_deref(), &name.name).map(|found| found.id).ok_or_else(missing)
+            self.scope().type_named(name.schema.as_deref(), &name.name).map(|found| found.id).ok_or_else(missing)
         })();
         found.map_err(|error: PlanError| error.at(Some(name.position)))
     }
 
     pub(super) fn require_free_type(&self, namespace: NamespaceId, name: &str) -> Result<(), PlanError> {
         let scope = self.scope();
-        let array = name.strip_prefix('_').and_then(|element| scope.catalog.enum_in(namespace, element));
-        let is_type = types::in_catalog(name).is_some() || scope.catalog.enum_in(namespace, name).or(array).is_some();
+        let array = name.strip_prefix('_').and_then(|element| scope.catalog.type_in(namespace, element));
+        let array = array.filter(|element| element.enumeration().is_some());
+        let is_type = types::in_catalog(name).is_some() || scope.catalog.type_in(namespace, name).or(array).is_some();
         let is_extensions = scope.created_type(scope.catalog.namespace_name(namespace), name).is_some();
         if is_type || is_extensions || scope.catalog.table_in(namespace, name).is_some() {
             return Err(PlanError::new("42710", format!("type \"{name}\" already exists")));

@@ -15,7 +15,8 @@ fn labels(ctx: &EvalContext, result: &ScalarType) -> Vec<EnumLabel> {
     let element = result.element();
     match element.as_ref().unwrap_or(result) {
         ScalarType::Enum(id) => {
-            ctx.environment.catalog().enums.get(id).map(|found| found.labels.clone()).unwrap_or_default()
+            let found = ctx.environment.catalog().types.get(id).and_then(|found| found.enumeration());
+            found.map(|found| found.labels.clone()).unwrap_or_default()
         }
         _ => Vec::new(),
     }

@@ -11,11 +11,11 @@ use repr::{Datum, Id, ScalarType, SequenceId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-fn yes(value: bool) -> Datum {
+pub(super) fn yes(value: bool) -> Datum {
     text(if value { "YES" } else { "NO" })
 }
 
-fn number(value: usize) -> Datum {
+pub(super) fn number(value: usize) -> Datum {
     Datum::Int4(i32::try_from(value).unwrap_or(i32::MAX))
 }
 
@@ -64,7 +64,12 @@ impl Source<'_> {
                 for table in self.catalog.relations.values() {
                     self.information_constraints(&database, table, rows);
                 }
+                self.domain_checks(&database, rows);
             }
+            "domains" => self.domains(&database, rows),
+            "domain_constraints" => self.domain_constraints(&database, rows),
+            "domain_udt_usage" => self.domain_types(&database, rows),
+            "column_domain_usage" => self.domain_columns(&database, rows),
             "sequences" => self.information_sequences(&database, rows),
             "views" => self.information_views(&database, rows),
             "view_table_usage" | "view_column_usage" => self.view_usage(&database, rows),
@@ -172,6 +177,7 @@ impl Source<'_> {
         (column, nullable, default): (&Column, bool, Option<String>),
         rows: &mut Rows,
     ) {
+        let domain = self.catalog.types.get(&column.column_type.domain);
         let scalar = &column.column_type.scalar;
         let modifier = column.column_type.modifier;
         let (data_type, schema, udt) = self.information_type(scalar);
@@ -216,6 +222,9 @@ impl Source<'_> {
             ("numeric_precision", precision),
             ("numeric_precision_radix", radix),
             ("numeric_scale", scale),
+            ("domain_catalog", optional(domain.map(|_| database))),
+            ("domain_schema", domain.map_or(Datum::Null, |found| self.schema(found.namespace))),
+            ("domain_name", optional(domain.map(|found| found.name.as_str()))),
             ("udt_catalog", text(database)),
             ("udt_schema", text(schema)),
             ("udt_name", text(&udt)),
@@ -234,7 +243,7 @@ impl Source<'_> {
     }
 
     /// The name of a type, the schema that it stands in, and its name there.
-    fn information_type(&self, scalar: &ScalarType) -> (String, &str, String) {
+    pub(super) fn information_type(&self, scalar: &ScalarType) -> (String, &str, String) {
         match scalar {
             ScalarType::Array(element) => {
                 let (schema, name) = match &**element {
@@ -257,7 +266,7 @@ impl Source<'_> {
 
     /// The schema and name of an enumeration.
     fn enum_name(&self, id: Id) -> (&str, &str) {
-        let found = self.catalog.enums.get(&id);
+        let found = self.catalog.types.get(&id);
         let schema = found.and_then(|found| self.catalog.namespace_name(found.namespace));
         (schema.unwrap_or_default(), found.map_or("", |found| &found.name))
     }
@@ -391,7 +400,7 @@ fn schema_of(scalar: &ScalarType) -> &'static str {
 
 /// Which fields an interval has, where that is said, and how many digits stand behind its second, or a time's.
 /// Precision, its radix, and scale of a number's type.
-fn digits(scalar: &ScalarType, modifier: i32) -> [Datum; 3] {
+pub(super) fn digits(scalar: &ScalarType, modifier: i32) -> [Datum; 3] {
     let known = |precision: i32, radix: i32, scale: Option<i32>| {
         [Datum::Int4(precision), Datum::Int4(radix), scale.map_or(Datum::Null, Datum::Int4)]
     };
@@ -417,7 +426,7 @@ fn identity_sequences(table: &Arc<Table>) -> impl Iterator<Item = SequenceId> {
     })
 }
 
-fn time_parts(scalar: &ScalarType, modifier: i32) -> (Option<String>, Option<i32>) {
+pub(super) fn time_parts(scalar: &ScalarType, modifier: i32) -> (Option<String>, Option<i32>) {
     const MOST: i32 = 6;
     match scalar {
         ScalarType::Date => (None, Some(0)),
