@@ -55,7 +55,10 @@ impl DefinitionChange<'_> {
     }
 
     pub(super) fn alter_domain(&mut self, alter: &AlterDomain) -> Result<&'static str, PlanError> {
-        let id = self.domain_named(&alter.name)?;
+        let id = self.domain_named(&alter.name).map_err(|error| match error.code {
+            "42809" => PlanError::new("42809", format!("{} is not a domain", alter.name.dotted())),
+            _ => error,
+        })?;
         let found = Arc::clone(&self.catalog.types[&id]);
         let Some(domain) = found.domain() else { return Err(no_domain(&alter.name)) };
         let mut domain = domain.clone();

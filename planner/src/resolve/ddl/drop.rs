@@ -262,33 +262,7 @@ impl DefinitionChange<'_> {
             Err(error) => return Err(error),
         };
         let shown = self.scope().spelled_type(&self.catalog.types[&id]);
-        let users = self.columns_of_type(id);
-        let views = self.views_of_type(id);
-        self.drop_dependents(&format!("type {shown}"), Vec::new(), views, &BTreeSet::new(), cascade)?;
-        let above = self.domains_over(id);
-        if (!users.is_empty() || !above.is_empty()) && !cascade {
-            let mut detail: Vec<String> =
-                users.iter().map(|(_, _, line)| format!("{line} depends on type {shown}")).collect();
-            detail.extend(above.iter().map(|other| format!("type {} depends on type {shown}", self.shown_type(*other))));
-            return Err(PlanError::new(
-                "2BP01",
-                format!("cannot drop type {shown} because other objects depend on it"),
-            )
-            .detail(detail.join("\n"))
-            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        for (table, column, line) in users {
-            self.notice("00000", format!("drop cascades to {line}"));
-            self.drop_column(table, false, &column, DropBehavior::Cascade)?;
-        }
-        for other in above {
-            let line = format!("type {}", self.shown_type(other));
-            self.notice("00000", format!("drop cascades to {line}"));
-            let found = &self.catalog.types[&other];
-            let schema = self.catalog.namespace_name(found.namespace).map(str::to_owned);
-            let other = ObjectName { schema, name: found.name.clone(), ..name.clone() };
-            self.drop_type(&other, true, true, false)?;
-        }
+        self.drop_users_of_type(id, &format!("type {shown}"), cascade)?;
         self.catalog.types.remove(&id);
         self.catalog.comments.remove(&id);
         Ok(())

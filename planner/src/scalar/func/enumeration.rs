@@ -26,8 +26,11 @@ fn value(label: &EnumLabel) -> Datum {
     Datum::Enum { position: label.place, label: Arc::from(label.name.as_str()) }
 }
 
-fn end(label: Option<&EnumLabel>) -> Answer {
-    label.map(value).ok_or_else(|| ValueError::new("55000", "enum contains no values"))
+fn end(ctx: &EvalContext, result: &ScalarType, label: Option<&EnumLabel>) -> Answer {
+    label.map(value).ok_or_else(|| {
+        let name = ctx.names().type_name(result.oid(), -1).unwrap_or_default();
+        ValueError::new("55000", format!("enum {name} contains no values"))
+    })
 }
 
 fn range(ctx: &EvalContext, result: &ScalarType, lower: &Datum, upper: &Datum) -> Answer {
@@ -44,8 +47,8 @@ fn range(ctx: &EvalContext, result: &ScalarType, lower: &Datum, upper: &Datum) -
 }
 
 pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
-    lenient("enum_first(anyenum) anyenum", |ctx, _, result| end(labels(ctx, result).first())).stable(),
-    lenient("enum_last(anyenum) anyenum", |ctx, _, result| end(labels(ctx, result).last())).stable(),
+    lenient("enum_first(anyenum) anyenum", |ctx, _, result| end(ctx, result, labels(ctx, result).first())).stable(),
+    lenient("enum_last(anyenum) anyenum", |ctx, _, result| end(ctx, result, labels(ctx, result).last())).stable(),
     lenient("enum_range(anyenum) anyarray", |ctx, _, result| range(ctx, result, &Datum::Null, &Datum::Null)).stable(),
     lenient("enum_range(anyenum, anyenum) anyarray", |ctx, args, result| range(ctx, result, &args[0], &args[1])).stable(),
 ];

@@ -5,6 +5,7 @@ use super::{Rows, Source, optional, text};
 use crate::catalog::{Check, CreatedType, Domain};
 use crate::resolve::domain::value_table;
 use crate::scalar::collation;
+use crate::system::builtin::PG_TYPE;
 use crate::system::definition_text::DefinitionText;
 use repr::{Datum, ScalarType};
 
@@ -13,16 +14,29 @@ impl Source<'_> {
         self.catalog.types.values().filter_map(|found| Some((&**found, found.domain()?)))
     }
 
+    /// What a domain is over: the name of the type, the schema that it stands in, and its name there.
+    fn information_below(&self, domain: &Domain) -> (String, &str, String) {
+        if let Some(below) = self.catalog.types.get(&domain.base.domain) {
+            let schema = self.catalog.namespace_name(below.namespace).unwrap_or_default();
+            return ("USER-DEFINED".to_owned(), schema, below.name.clone());
+        }
+        let (data_type, schema, udt) = self.information_type(&domain.base.scalar);
+        // Where PostgreSQL tells of columns it says no more than that they are arrays.
+        let data_type = if domain.base.scalar.is_array() { domain.base.scalar.format_type(-1) } else { data_type };
+        (data_type, schema, udt)
+    }
+
     pub(super) fn domains(&self, database: &str, rows: &mut Rows) {
         let shown = DefinitionText::new(self.environment);
         for (found, domain) in self.all_domains() {
             let (scalar, modifier) = (&domain.base.scalar, domain.base.modifier);
-            let (data_type, schema, udt) = self.information_type(scalar);
+            let (data_type, schema, udt) = self.information_below(domain);
+            let below = domain.base.domain != 0;
             let collation = Some(domain.base.collation).filter(|own| !own.is_default()).and_then(collation::name);
             let (interval_type, fraction) = time_parts(scalar, modifier);
-            let [precision, radix, scale] = digits(scalar, modifier);
+            let [precision, radix, scale] = if below { [const { Datum::Null }; 3] } else { digits(scalar, modifier) };
             let length = match scalar {
-                ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 => Datum::Int4(modifier - 4),
+                ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 && !below => Datum::Int4(modifier - 4),
                 _ => Datum::Null,
             };
             rows.add(&[
@@ -65,6 +79,24 @@ impl Source<'_> {
         }
     }
 
+    /// A domain needs the created type that it is over: pg_dump makes that one first.
+    pub(super) fn domain_dependencies(&self, rows: &mut Rows) {
+        for (found, domain) in self.all_domains() {
+            let below = match (domain.base.domain, &domain.base.scalar) {
+                (0, ScalarType::Enum(id)) => *id,
+                (0, _) => continue,
+                (other, _) => other,
+            };
+            rows.add(&[
+                ("classid", Datum::Oid(PG_TYPE)),
+                ("objid", Datum::Oid(found.id)),
+                ("refclassid", Datum::Oid(PG_TYPE)),
+                ("refobjid", Datum::Oid(below)),
+                ("deptype", text("n")),
+            ]);
+        }
+    }
+
     /// Of `check_constraints` those of domains.
     pub(super) fn domain_checks(&self, database: &str, rows: &mut Rows) {
         if rows.relation.name != "check_constraints" {
@@ -86,7 +118,7 @@ impl Source<'_> {
 
     pub(super) fn domain_types(&self, database: &str, rows: &mut Rows) {
         for (found, domain) in self.all_domains() {
-            let (_, schema, udt) = self.information_type(&domain.base.scalar);
+            let (_, schema, udt) = self.information_below(domain);
             rows.add(&[
                 ("udt_catalog", text(database)),
                 ("udt_schema", text(schema)),

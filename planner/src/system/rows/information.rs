@@ -3,6 +3,7 @@
 use super::{Rows, Source, optional, text};
 use crate::catalog::{Catalog, Column, ConstraintName, DefaultValue, ForeignKey, ReferentialAction, Sequence, Table};
 use crate::ownership::blanking;
+use crate::resolve::domain::chain;
 use crate::scalar::collation;
 use crate::system::definition_text::DefinitionText;
 use crate::system::schemas::SYSTEM;
@@ -50,7 +51,12 @@ impl Source<'_> {
                 let shown = DefinitionText::new(self.environment);
                 for table in self.catalog.relations.values().filter(|table| !table.is_maintained()) {
                     for (ordinal, (place, column)) in table.live_columns().enumerate() {
-                        let nullable = column.column_type.nullable || blanked.contains(&(table.id, place));
+                        let required = || {
+                            let mut levels = chain(self.catalog, column.column_type.domain);
+                            levels.any(|(_, domain)| domain.not_null)
+                        };
+                        let nullable =
+                            column.column_type.nullable && !required() || blanked.contains(&(table.id, place));
                         let default = shown.default(table, column);
                         self.information_column(&database, table, ordinal, (column, nullable, default), rows);
                     }

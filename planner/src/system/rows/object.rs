@@ -344,6 +344,7 @@ impl Source<'_> {
         }
         self.dependencies_of_extensions(rows);
         self.default_dependencies(rows);
+        self.domain_dependencies(rows);
         for sequence in self.catalog.sequences.values() {
             let Some((table, column)) = sequence.owned_by else { continue };
             let identity = self.catalog.table(table).is_some_and(|table| {

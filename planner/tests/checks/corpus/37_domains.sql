@@ -68,7 +68,7 @@ SELECT * FROM d_v ORDER BY id;
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'd_v'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT pg_typeof(price), pg_typeof(id), pg_typeof(n) FROM d_t LIMIT 1;
 SELECT t.typname, t.typtype, t.typcategory, format_type(t.typbasetype, t.typtypmod), t.typnotnull, t.typdefault, t.typlen, t.typbyval, t.typndims, t.typinput, t.typoutput, t.typalign, t.typstorage FROM pg_type t WHERE t.typname LIKE 'd\_%' AND t.typtype = 'd' ORDER BY t.typname;
-SELECT t.typname, c.conname, c.contype, c.convalidated, c.conrelid, pg_get_constraintdef(c.oid), pg_get_constraintdef(c.oid, true) FROM pg_constraint c JOIN pg_type t ON t.oid = c.contypid ORDER BY 1, 2;
+SELECT t.typname, c.conname, c.contype, c.convalidated, c.conrelid, pg_get_constraintdef(c.oid), pg_get_constraintdef(c.oid, true) FROM pg_constraint c JOIN pg_type t ON t.oid = c.contypid WHERE t.typname LIKE 'd\_%' ORDER BY 1, 2;
 SELECT domain_schema, domain_name, data_type, character_maximum_length, numeric_precision, numeric_scale, domain_default, udt_name FROM information_schema.domains WHERE domain_schema = 'public' ORDER BY domain_name;
 SELECT domain_name, constraint_name, is_deferrable FROM information_schema.domain_constraints WHERE domain_schema = 'public' ORDER BY 1, 2;
 SELECT constraint_name, check_clause FROM information_schema.check_constraints WHERE constraint_schema = 'public' AND constraint_name LIKE 'd\_%\_check%' ORDER BY 1;
