@@ -161,7 +161,9 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
         });
         let to = ColumnType { domain: domain.unwrap_or(0), ..ColumnType::nullable(result.clone()) };
         match operand {
-            ScalarExpr::Cast { expr: inner, cast, .. } if !matches!(**inner, ScalarExpr::Literal(..)) || cast.explicit => {
+            ScalarExpr::Cast { expr: inner, cast, .. }
+                if !matches!(**inner, ScalarExpr::Literal(..)) || cast.explicit =>
+            {
                 match &**inner {
                     ScalarExpr::Literal(datum, from) if cast.from == ScalarType::Unknown => {
                         self.literal(datum, from, false);

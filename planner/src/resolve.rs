@@ -82,12 +82,12 @@ use crate::catalog::{Catalog, Scope, SearchPath};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, LockingQuery, OutputColumn};
 use position::Positions;
+use relabel::Relabel;
 use repr::{ColumnType, Datum, Id, RelationId, ScalarType, poll};
 use scope::Frame;
 use sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use relabel::Relabel;
 use view_names::Trace;
 
 /// What resolving must know of the session.

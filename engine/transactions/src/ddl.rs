@@ -488,8 +488,7 @@ impl SchemaChange<'_> {
             let value = std::mem::replace(&mut row[*column], Datum::Null);
             let Some(expression) = &expression else {
                 if value.is_null() {
-                    let message =
-                        format!("column \"{}\" of table \"{}\" contains null values", of.name, table.name);
+                    let message = format!("column \"{}\" of table \"{}\" contains null values", of.name, table.name);
                     return Err(SqlError::new("23502", message).on(shape.place(), None));
                 }
                 continue;

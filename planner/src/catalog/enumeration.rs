@@ -128,7 +128,10 @@ mod tests {
         let places = (found.labels[0].place, found.labels[1].place);
         assert!(found.insert(1, "m", 1) && found.insert(0, "z", 2));
         assert!(in_order(&found));
-        assert_eq!((found.label("a").map(|l| l.place), found.label("b").map(|l| l.place)), (Some(places.0), Some(places.1)));
+        assert_eq!(
+            (found.label("a").map(|l| l.place), found.label("b").map(|l| l.place)),
+            (Some(places.0), Some(places.1))
+        );
     }
 
     #[test]
@@ -151,7 +154,8 @@ mod tests {
         found.number_labels(20_000);
         assert_eq!(found.labels.iter().map(|label| label.place).collect::<Vec<_>>(), [0, 1]);
         assert!(!found.insert(1, "m", 1), "there is no room between two that stand side by side");
-        let again: Enumeration = serde_json::from_str(&serde_json::to_string(&found).expect("it is written")).expect("and read");
+        let again: Enumeration =
+            serde_json::from_str(&serde_json::to_string(&found).expect("it is written")).expect("and read");
         assert_eq!(again.labels.len(), 3);
     }
 }

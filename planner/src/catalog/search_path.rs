@@ -3,7 +3,7 @@
 //! `resolve` looks names up here for statements and definitions, `scalar::env::names` for `regclass` and its kind; both ways
 //! round, so that what is shown can be read again.
 
-use super::{Catalog, DatabaseId, CreatedType, Index, NamespaceId, Sequence, Table};
+use super::{Catalog, CreatedType, DatabaseId, Index, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
 use crate::scalar::func::quote_identifier;
 use crate::system::{self, SystemRelation, schemas};

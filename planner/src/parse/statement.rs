@@ -5,9 +5,8 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterDomain, CreateDomain,
-    AlterDatabase, AlterStart, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs,
-    CreateView, DropDatabase, RuleDefinition, SequenceOptions,
+    AlterDatabase, AlterDomain, AlterStart, AlterTable, CreateDatabase, CreateDomain, CreateIndex, CreateSchema,
+    CreateTable, CreateTableAs, CreateView, DropDatabase, RuleDefinition, SequenceOptions,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};

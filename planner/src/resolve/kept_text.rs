@@ -172,7 +172,8 @@ mod tests {
             catalog.namespaces.insert(NamespaceId(id), Namespace { name: name.into(), database: DatabaseId::FIRST });
         }
         for (id, namespace) in [(20_010, NamespaceId(20_000)), (20_020, NamespaceId(20_001))] {
-            let found = CreatedType { id, name: "mood".into(), namespace, kind: TypeKind::Enum(Enumeration::default()) };
+            let found =
+                CreatedType { id, name: "mood".into(), namespace, kind: TypeKind::Enum(Enumeration::default()) };
             catalog.types.insert(id, Arc::new(found));
         }
         let path = SearchPath::of("a", "u", ("d", DatabaseId::FIRST), &catalog);

@@ -33,13 +33,7 @@ impl Relabel {
     }
 
     /// An expression over a table's row that the catalog keeps; `to` is the type of the column that it is the default of.
-    pub(super) fn expression(
-        &self,
-        text: &str,
-        catalog: &Catalog,
-        table: &Table,
-        to: Option<&ColumnType>,
-    ) -> String {
+    pub(super) fn expression(&self, text: &str, catalog: &Catalog, table: &Table, to: Option<&ColumnType>) -> String {
         self.replaced(text, |text, relabel| {
             let session = SessionInfo { relabel: relabel.cloned(), ..SessionInfo::default() };
             shown_by(&session, catalog, table, text, to).ok()

@@ -7,9 +7,9 @@
 use super::kept_text::respelled;
 use super::outputs::Outputs;
 use super::query::locks;
+use super::relabel::Relabel;
 use super::returned::writes_in_with;
 use super::scope::FromItem;
-use super::relabel::Relabel;
 use super::view_names::{Meaning, Mention, Trace};
 use super::{Resolver, SessionInfo, ViewUse};
 use crate::catalog::{Catalog, Qualifier, Scope, Table, View};

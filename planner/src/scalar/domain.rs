@@ -18,7 +18,13 @@ pub(crate) static CHECK: Function = function("domain_check", check);
 
 const fn function(name: &'static str, evaluate: super::func::Evaluate) -> Function {
     // What they say follows from the catalog.
-    Function { name, strict: false, volatility: Volatility::Stable, kind: FunctionKind::Native(evaluate), written: None }
+    Function {
+        name,
+        strict: false,
+        volatility: Volatility::Stable,
+        kind: FunctionKind::Native(evaluate),
+        written: None,
+    }
 }
 
 fn name(ctx: &EvalContext, domain: &Datum) -> Result<String, ValueError> {

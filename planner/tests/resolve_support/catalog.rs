@@ -1,8 +1,8 @@
 //! A small catalog: users (a data subject), stories, votes, and one table of all kinds of columns.
 
 use planner::catalog::{
-    Catalog, Check, Column, ConstraintName, CreatedType, DefaultValue, EnumLabel, Enumeration, Index, NamespaceId, Sequence, Table,
-    TypeKind,
+    Catalog, Check, Column, ConstraintName, CreatedType, DefaultValue, EnumLabel, Enumeration, Index, NamespaceId,
+    Sequence, Table, TypeKind,
 };
 use repr::{ColumnType, IndexId, RelationId, ScalarType, SequenceId};
 use std::sync::Arc;

@@ -177,7 +177,8 @@ impl DefinitionChange<'_> {
     }
 
     fn columns_below(&self, id: Id) -> Vec<(RelationId, ColumnIndex)> {
-        let of_it = |column_type: &ColumnType| chain(&self.catalog, column_type.domain).any(|(found, _)| found.id == id);
+        let of_it =
+            |column_type: &ColumnType| chain(&self.catalog, column_type.domain).any(|(found, _)| found.id == id);
         let of_table = |table: &Arc<crate::catalog::Table>| {
             let columns = table.live_columns().filter(|(_, column)| of_it(&column.column_type));
             columns.map(|(index, _)| (table.id, index)).collect::<Vec<_>>()

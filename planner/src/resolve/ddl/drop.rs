@@ -245,13 +245,7 @@ impl DefinitionChange<'_> {
         self.catalog.relations.values().flat_map(of_table).collect()
     }
 
-    fn drop_type(
-        &mut self,
-        name: &ObjectName,
-        if_exists: bool,
-        cascade: bool,
-        domain: bool,
-    ) -> Result<(), PlanError> {
+    fn drop_type(&mut self, name: &ObjectName, if_exists: bool, cascade: bool, domain: bool) -> Result<(), PlanError> {
         let found = if domain { self.domain_named(name) } else { self.type_named(name) };
         let id = match found {
             Ok(id) => id,

@@ -72,7 +72,8 @@ impl DefinitionChange<'_> {
             let before: BTreeMap<Id, u32> = changed.labels.iter().map(|label| (label.id, label.place)).collect();
             changed.place_anew();
             let moved = changed.labels.iter().filter(|label| label.id != label_id);
-            let labels = moved.map(|label| (before[&label.id], (label.place, Arc::from(label.name.as_str())))).collect();
+            let labels =
+                moved.map(|label| (before[&label.id], (label.place, Arc::from(label.name.as_str())))).collect();
             self.write_values_anew(id, labels, true);
         }
         self.keep_enumeration(id, changed);

@@ -50,5 +50,6 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     lenient("enum_first(anyenum) anyenum", |ctx, _, result| end(ctx, result, labels(ctx, result).first())).stable(),
     lenient("enum_last(anyenum) anyenum", |ctx, _, result| end(ctx, result, labels(ctx, result).last())).stable(),
     lenient("enum_range(anyenum) anyarray", |ctx, _, result| range(ctx, result, &Datum::Null, &Datum::Null)).stable(),
-    lenient("enum_range(anyenum, anyenum) anyarray", |ctx, args, result| range(ctx, result, &args[0], &args[1])).stable(),
+    lenient("enum_range(anyenum, anyenum) anyarray", |ctx, args, result| range(ctx, result, &args[0], &args[1]))
+        .stable(),
 ];

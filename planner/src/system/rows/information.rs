@@ -183,7 +183,6 @@ impl Source<'_> {
         (column, nullable, default): (&Column, bool, Option<String>),
         rows: &mut Rows,
     ) {
-        let domain = self.catalog.types.get(&column.column_type.domain);
         let scalar = &column.column_type.scalar;
         let modifier = column.column_type.modifier;
         let (data_type, schema, udt) = self.information_type(scalar);
@@ -197,7 +196,6 @@ impl Source<'_> {
             Some(DefaultValue::Identity { always, .. }) => Some(if *always { "ALWAYS" } else { "BY DEFAULT" }),
             Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Generated(_)) | None => None,
         };
-        let collation = Some(column.column_type.collation).filter(|own| !own.is_default()).and_then(collation::name);
         let (interval_type, fraction) = time_parts(scalar, modifier);
         let length = match scalar {
             ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 => Datum::Int4(modifier - 4),
@@ -210,7 +208,8 @@ impl Source<'_> {
         };
         let counted =
             |value: fn(&Sequence) -> i64| sequence.map_or(Datum::Null, |sequence| text(&value(sequence).to_string()));
-        rows.add(&[
+        let mut values = self.names_of_column(database, column);
+        values.extend([
             ("table_catalog", text(database)),
             ("table_schema", self.schema(table.namespace)),
             ("table_name", text(&table.name)),
@@ -222,15 +221,9 @@ impl Source<'_> {
             ("character_maximum_length", length),
             ("datetime_precision", fraction.map_or(Datum::Null, Datum::Int4)),
             ("interval_type", optional(interval_type.as_deref())),
-            ("collation_catalog", optional(collation.map(|_| database))),
-            ("collation_schema", optional(collation.map(|_| "pg_catalog"))),
-            ("collation_name", optional(collation)),
             ("numeric_precision", precision),
             ("numeric_precision_radix", radix),
             ("numeric_scale", scale),
-            ("domain_catalog", optional(domain.map(|_| database))),
-            ("domain_schema", domain.map_or(Datum::Null, |found| self.schema(found.namespace))),
-            ("domain_name", optional(domain.map(|found| found.name.as_str()))),
             ("udt_catalog", text(database)),
             ("udt_schema", text(schema)),
             ("udt_name", text(&udt)),
@@ -246,6 +239,21 @@ impl Source<'_> {
             ("generation_expression", optional(generated.as_deref())),
             ("is_updatable", yes(table.is_stored())),
         ]);
+        rows.add(&values);
+    }
+
+    /// Its collation and its domain.
+    fn names_of_column(&self, database: &str, column: &Column) -> Vec<(&'static str, Datum)> {
+        let domain = self.catalog.types.get(&column.column_type.domain);
+        let collation = Some(column.column_type.collation).filter(|own| !own.is_default()).and_then(collation::name);
+        vec![
+            ("collation_catalog", optional(collation.map(|_| database))),
+            ("collation_schema", optional(collation.map(|_| "pg_catalog"))),
+            ("collation_name", optional(collation)),
+            ("domain_catalog", optional(domain.map(|_| database))),
+            ("domain_schema", domain.map_or(Datum::Null, |found| self.schema(found.namespace))),
+            ("domain_name", optional(domain.map(|found| found.name.as_str()))),
+        ]
     }
 
     /// The name of a type, the schema that it stands in, and its name there.
