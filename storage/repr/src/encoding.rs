@@ -277,6 +277,47 @@ impl Encoding {
     }
 }
 
+/// Reads text that comes in pieces, cut anywhere.
+pub struct Decoding {
+    of: Encoding,
+    decoder: Option<rs::Decoder>,
+}
+
+impl Decoding {
+    /// From the first byte.
+    pub fn new(of: Encoding) -> Self {
+        let decoder = match of.0.tables {
+            Tables::Of(tables) => Some(tables.new_decoder_without_bom_handling()),
+            Tables::Same | Tables::Iso(_) | Tables::Latin1 | Tables::None => None,
+        };
+        Decoding { of, decoder }
+    }
+
+    /// Whether bytes are what they say as they stand.
+    pub fn is_same(&self) -> bool {
+        self.of.is_same()
+    }
+
+    /// What the next piece says; the beginning of a character waits for the rest of it, unless the piece is the last.
+    ///
+    /// # Errors
+    /// Those of `Encoding::decode`.
+    pub fn read(&mut self, bytes: &[u8], last: bool) -> Result<String, ValueError> {
+        let Some(decoder) = &mut self.decoder else { return self.of.decode(bytes).map(Cow::into_owned) };
+        let room = decoder.max_utf8_buffer_length_without_replacement(bytes.len()).unwrap_or(bytes.len() * 4);
+        let mut text = String::with_capacity(room);
+        let (result, read) = decoder.decode_to_string_without_replacement(bytes, &mut text, last);
+        if let DecoderResult::Malformed(length, after) = result {
+            let end = read.saturating_sub(usize::from(after));
+            return Err(self.of.invalid(&bytes[end.saturating_sub(usize::from(length))..end]));
+        }
+        match text.chars().find(|found| self.of.has_holes() && is_control(*found)) {
+            Some(hole) => Err(self.of.has_no_equal(&[u8::try_from(u32::from(hole)).unwrap_or(b'?')])),
+            None => Ok(text),
+        }
+    }
+}
+
 fn is_control(character: char) -> bool {
     ('\u{80}'..='\u{9f}').contains(&character)
 }
@@ -353,7 +394,10 @@ mod tests {
         assert_eq!(refused("latin5", "€").code, "22P05");
         assert_eq!(refused("euc_tw", "€").code, "0A000");
         let unread = |name: &str, bytes: &[u8]| of(name).decode(bytes).map(|_| ()).expect_err(name);
-        assert_eq!(unread("win1252", b"\x81").message, "character with byte sequence 0x81 in encoding \"WIN1252\" has no equivalent in encoding \"UTF8\"");
+        assert_eq!(
+            unread("win1252", b"\x81").message,
+            "character with byte sequence 0x81 in encoding \"WIN1252\" has no equivalent in encoding \"UTF8\""
+        );
         assert_eq!(unread("euc_jp", b"a\xff").message, "invalid byte sequence for encoding \"EUC_JP\": 0xff");
         assert_eq!(unread("utf8", b"a\xff").message, "invalid byte sequence for encoding \"UTF8\": 0xff");
     }
