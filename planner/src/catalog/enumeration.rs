@@ -4,18 +4,16 @@
 //! find room between two others without any value being written anew.
 
 use repr::Id;
-use serde::{Deserialize, Serialize};
 
 /// CREATE TYPE … AS ENUM.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Enumeration {
     /// The labels in order.
     pub labels: Vec<EnumLabel>,
 }
 
 /// One label.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(from = "StoredLabel")]
+#[derive(Clone, Debug)]
 pub struct EnumLabel {
     /// The label.
     pub name: String,
@@ -25,23 +23,6 @@ pub struct EnumLabel {
     pub place: u32,
     /// `pg_enum.enumsortorder`
     pub sort_order: f32,
-}
-
-/// A label as folders have it; old ones by its name alone, its place being that in the list.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum StoredLabel {
-    Name(String),
-    Whole { name: String, id: Id, place: u32, sort_order: f32 },
-}
-
-impl From<StoredLabel> for EnumLabel {
-    fn from(stored: StoredLabel) -> Self {
-        match stored {
-            StoredLabel::Name(name) => EnumLabel { name, id: 0, place: 0, sort_order: 0.0 },
-            StoredLabel::Whole { name, id, place, sort_order } => EnumLabel { name, id, place, sort_order },
-        }
-    }
 }
 
 /// How far apart places stand at first: sixteen labels find room between any two.
@@ -145,17 +126,5 @@ mod tests {
         assert_eq!(inserted, 16);
         found.place_anew();
         assert!(in_order(&found));
-    }
-
-    #[test]
-    fn labels_of_old_folders_keep_their_places() {
-        let text = r#"{"labels": ["a", "b"]}"#;
-        let mut found: Enumeration = serde_json::from_str(text).expect("an old folder's type");
-        found.number_labels(20_000);
-        assert_eq!(found.labels.iter().map(|label| label.place).collect::<Vec<_>>(), [0, 1]);
-        assert!(!found.insert(1, "m", 1), "there is no room between two that stand side by side");
-        let again: Enumeration =
-            serde_json::from_str(&serde_json::to_string(&found).expect("it is written")).expect("and read");
-        assert_eq!(again.labels.len(), 3);
     }
 }
