@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use storage::{Pace, Step, StorageError, Waits};
+use storage::{ErasurePace, PassStep, StorageError, Waits};
 use transactions::database::Database;
 use views::message::ViewRequest;
 
@@ -157,24 +157,24 @@ impl<'a> Erasing<'a> {
         if !self.have_merged(database) {
             return Gone::Waits;
         }
-        let pace = Pace {
+        let pace = ErasurePace {
             now_us: &now_micros,
             bytes_per_second: &|| rate.map(|rate| rate()),
             // The last pass is for when the thread has ended.
             stops: &|| rate.is_some() && self.stops.load(Ordering::Relaxed),
         };
         match database.store.erase(&pace) {
-            Ok(Step::Waits(waits)) => {
+            Ok(PassStep::Waits(waits)) => {
                 self.see_to(database, waits);
                 Gone::Waits
             }
-            Ok(Step::Cleaned { erasures, bytes, took }) => {
+            Ok(PassStep::Cleaned { erasures, bytes, took }) => {
                 (self.merged, self.waits) = (false, None);
                 let took_ms = took.as_secs_f64() * 1e3;
                 tracing::info!(target: "dogwood::erasures", erasures, bytes, took_ms, "erased bytes have left all files");
                 Gone::Pass
             }
-            Ok(Step::Nothing | Step::Stopped) => Gone::Nothing,
+            Ok(PassStep::Nothing | PassStep::Stopped) => Gone::Nothing,
             Err(error) => Gone::Failed(error),
         }
     }

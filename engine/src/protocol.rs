@@ -6,7 +6,7 @@
 pub use crate::response::{Response, RowStream, RowTag, TransactionStatus};
 pub use crate::session::async_commit::{Answered, Apart};
 pub use crate::session::client::PortalFetch;
-pub use crate::session::copy::{CopyFormat, CopyIn, Forced};
+pub use crate::session::copy::{CopyContent, CopyFormat, CopyIn, Forced};
 pub use crate::session::path::{Shape, StatementPath};
 pub use crate::session::plan::Prepared;
 pub use crate::session::result_columns::{ResultColumns, differ, result_changed};

@@ -4,7 +4,10 @@
 //! order like data, so a plan is valid for exactly the version it was made against. Pure: no storage.
 
 mod actor;
+mod created_type;
 mod declaration;
+mod domain;
+mod enumeration;
 mod namespace;
 mod policy;
 mod rights;
@@ -14,7 +17,10 @@ mod start_settings;
 mod temporary;
 
 pub use actor::Actor;
+pub use created_type::{CreatedType, TypeKind};
 pub use declaration::{IndexColumn, IndexDeclaration, IndexMethod, IndexPredicate};
+pub use domain::Domain;
+pub use enumeration::{EnumLabel, Enumeration};
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
 pub use policy::{Policy, PolicyCommand, RowSecurity};
 pub use rights::{Acl, AclItem, DefaultAcl, ObjectClass, Privilege, Privileges, REQUESTS, Revoked, Rights};
@@ -48,8 +54,9 @@ pub struct Catalog {
     /// What names there are.
     #[serde(skip)]
     names: namespace::NamesInUse,
-    /// Enum types by the OID of their `pg_type` row (the array type is the OID + 1).
-    pub enums: BTreeMap<Id, Arc<EnumType>>,
+    /// Enumerations and domains by the OID of their `pg_type` row.
+    #[serde(rename = "enums")]
+    pub types: BTreeMap<Id, Arc<CreatedType>>,
     /// Annotations by label or comment that cannot be applied yet (target, key or edge is missing).
     /// Their tables are pending.
     pub pending_annotations: BTreeMap<RelationId, Vec<PendingAnnotation>>,
@@ -382,20 +389,6 @@ fn one() -> i64 {
     1
 }
 
-/// CREATE TYPE … AS ENUM.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct EnumType {
-    /// OID of its `pg_type` row.
-    pub id: Id,
-    /// Its name.
-    pub name: String,
-    /// The schema that it is in.
-    #[serde(default = "NamespaceId::public")]
-    pub namespace: NamespaceId,
-    /// The labels in order; a label's position is its sort key.
-    pub labels: Vec<String>,
-}
-
 /// Empty, but for `public`.
 impl Default for Catalog {
     fn default() -> Self {
@@ -407,7 +400,7 @@ impl Default for Catalog {
             namespaces: namespace::at_first(),
             databases: BTreeMap::new(),
             names: namespace::NamesInUse::default(),
-            enums: BTreeMap::new(),
+            types: BTreeMap::new(),
             pending_annotations: BTreeMap::new(),
             labelled_edges: BTreeMap::new(),
             comments: BTreeMap::new(),
@@ -448,6 +441,11 @@ impl Catalog {
     pub fn decode(bytes: &[u8]) -> Option<Catalog> {
         let mut catalog: Catalog = serde_json::from_slice(bytes).ok()?;
         catalog.names = namespace::NamesInUse::of(&catalog);
+        for (id, found) in &mut catalog.types {
+            if let TypeKind::Enum(found) = &mut Arc::make_mut(found).kind {
+                found.number_labels(*id);
+            }
+        }
         Some(catalog)
     }
 

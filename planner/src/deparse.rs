@@ -96,6 +96,9 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
             ScalarExpr::Record(args, _) => self.listed("ROW(", &args.iter().collect::<Vec<_>>(), ")"),
             ScalarExpr::Operand(_) => self.out.push_str("CASE_TEST_EXPR"),
             ScalarExpr::Once { operand, body } => match &**body {
+                ScalarExpr::Call { function, args, result } if **function == crate::scalar::domain::VALUE => {
+                    self.domain(operand, args, result);
+                }
                 ScalarExpr::Case { branches, otherwise, .. } if simple::null_if(branches, otherwise).is_none() => {
                     self.case(Some(operand), branches, otherwise);
                 }
@@ -148,6 +151,30 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
             _ => self.enclosed(|writer| writer.within(inner, false, whole)),
         }
         self.label(to);
+    }
+
+    /// A cast to the domain that the call is for.
+    fn domain(&mut self, operand: &ScalarExpr<C>, args: &[ScalarExpr<C>], result: &ScalarType) {
+        let domain = args.iter().find_map(|arg| match arg {
+            ScalarExpr::Literal(Datum::Oid(domain), _) => Some(*domain),
+            _ => None,
+        });
+        let to = ColumnType { domain: domain.unwrap_or(0), ..ColumnType::nullable(result.clone()) };
+        match operand {
+            ScalarExpr::Cast { expr: inner, cast, .. }
+                if !matches!(**inner, ScalarExpr::Literal(..)) || cast.explicit =>
+            {
+                match &**inner {
+                    ScalarExpr::Literal(datum, from) if cast.from == ScalarType::Unknown => {
+                        self.literal(datum, from, false);
+                    }
+                    inner => self.enclosed(|writer| writer.within(inner, false, operand)),
+                }
+            }
+            ScalarExpr::Literal(datum, from) => self.literal(datum, from, false),
+            other => self.enclosed(|writer| writer.within(other, false, operand)),
+        }
+        self.label(&to);
     }
 
     fn label(&mut self, column_type: &ColumnType) {

@@ -15,7 +15,7 @@ use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::physical::MaintainedPlan;
 use crate::plan::{InsertPlan, Query, RowChecks, WithPlan, WritePlan};
-use crate::resolve::ddl::{DdlPlan, Labels, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
+use crate::resolve::ddl::{DdlPlan, DomainCondition, Labels, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
 use crate::resolve::positioned::CursorTables;
 use crate::resolve::statement::{ExpressionUse, check_expression, resolve_arguments};
 use crate::resolve::view_query;
@@ -140,7 +140,7 @@ pub fn plan_statement<'a>(
         MaintainedViews::Expand => ViewUse::Expand,
     };
     let Scope { catalog, path } = scope.into();
-    let session = SessionInfo { path: path.clone(), views, policies: PolicyUse::Apply };
+    let session = SessionInfo { path: path.clone(), views, policies: PolicyUse::Apply, relabel: None };
     let Resolution { resolved, params, views, needs, of_role } = resolve_reads(parsed, catalog, &session, param_types)?;
     let params = params.into_iter().map(|column_type| column_type.scalar).collect();
     let mut planned = plan_resolved(resolved, catalog)?;
@@ -216,7 +216,7 @@ fn copy_in(
         columns.iter().filter_map(|column| table.column_by_name(&column.name).map(|(position, _)| position)).collect();
     let mut defaults = Vec::new();
     for (position, column) in table.live_columns() {
-        if !positions.contains(&position) && column.default.is_some() {
+        if !positions.contains(&position) && (column.default.is_some() || column.column_type.domain != 0) {
             defaults.push((position, plan_default(catalog, table, position)?));
         }
     }
@@ -328,6 +328,25 @@ pub fn plan_lifted<'a>(
 /// Those of the stored expressions.
 pub fn plan_row_checks(catalog: &Catalog, table: &Table) -> Result<RowChecks, PlanError> {
     lower::plan_checks(&row_checks(catalog, table)?)
+}
+
+/// What the values of a column must pass by a definition: over a row of that value alone. Of a condition false refuses, of all of
+/// a domain the error says; none if it is asked that they are not NULL.
+///
+/// # Errors
+/// Those of the domain's expressions.
+pub fn plan_domain_condition(
+    catalog: &Catalog,
+    column_type: &ColumnType,
+    condition: &DomainCondition,
+) -> Result<Option<ScalarExpr>, PlanError> {
+    match condition {
+        DomainCondition::NotNull => Ok(None),
+        DomainCondition::Whole => plan_expr(&crate::resolve::domain::domain_test(catalog, column_type)?).map(Some),
+        DomainCondition::Check(domain, text) => {
+            plan_expr(&crate::resolve::domain::domain_condition(catalog, *domain, text)?).map(Some)
+        }
+    }
 }
 
 /// A column's default, over nothing; NULL if it has none.

@@ -424,6 +424,8 @@ pub enum WithMain {
 pub struct RowChecksHir {
     /// GENERATED columns: (column, expression).
     pub generated: Vec<(ColumnIndex, HirExpr)>,
+    /// Columns of domains, with what is evaluated for its errors.
+    pub domains: Vec<(ColumnIndex, HirExpr)>,
     /// NOT NULL columns.
     pub not_null: Vec<ColumnIndex>,
     /// CHECK: (constraint name, expression).

@@ -29,7 +29,8 @@ pub mod transform;
 
 pub use entry::{
     CopyInPlan, Explained, MaintainedViews, Planned, PlannedStatement, Rewrite, plan_arguments, plan_default,
-    plan_definition, plan_lifted, plan_restored, plan_rewrite, plan_row_checks, plan_statement, plan_type, plan_view,
+    plan_definition, plan_domain_condition, plan_lifted, plan_restored, plan_rewrite, plan_row_checks, plan_statement,
+    plan_type, plan_view,
 };
 pub use parse::statement::SubscribeTerms;
 pub use resolve::index_predicate::index_predicates;

@@ -13,6 +13,7 @@ mod database;
 pub mod definition;
 pub mod dialect;
 mod do_block;
+mod domain;
 mod explain_options;
 pub(crate) mod frame_exclusion;
 mod frame_offset;

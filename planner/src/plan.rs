@@ -516,6 +516,8 @@ impl WritePlan {
 pub struct RowChecks {
     /// GENERATED columns, computed after all else is known: (column, expression).
     pub generated: Vec<(ColumnIndex, ScalarExpr)>,
+    /// Columns of domains, with what is evaluated for its errors.
+    pub domains: Vec<(ColumnIndex, ScalarExpr)>,
     /// NOT NULL columns.
     pub not_null: Vec<ColumnIndex>,
     /// CHECK: (constraint name, expression); false refuses, NULL passes.

@@ -17,6 +17,7 @@ mod cte;
 pub mod ddl;
 mod direction;
 mod dml;
+pub(crate) mod domain;
 mod expr;
 mod from;
 mod from_function;
@@ -49,6 +50,7 @@ pub mod positioned;
 mod query;
 mod records;
 mod recursion;
+pub(crate) mod relabel;
 mod relation;
 mod returned;
 mod row_literals;
@@ -87,7 +89,8 @@ use crate::catalog::{Catalog, Scope, SearchPath};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, LockingQuery, OutputColumn};
 use position::Positions;
-use repr::{ColumnType, Datum, RelationId, ScalarType, poll};
+use relabel::Relabel;
+use repr::{ColumnType, Datum, Id, RelationId, ScalarType, poll};
 use scope::Frame;
 use sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
@@ -103,6 +106,8 @@ pub struct SessionInfo {
     pub views: ViewUse,
     /// Whether policies hold.
     pub policies: PolicyUse,
+    /// An enumeration's label that is read as another: while that is what it becomes.
+    pub(crate) relabel: Option<Relabel>,
 }
 
 /// Whether policies hold.
@@ -128,7 +133,12 @@ pub enum ViewUse {
 /// Nobody's: as kept texts are read.
 impl Default for SessionInfo {
     fn default() -> Self {
-        SessionInfo { path: SearchPath::kept().clone(), views: ViewUse::Read, policies: PolicyUse::Ignore }
+        SessionInfo {
+            path: SearchPath::kept().clone(),
+            views: ViewUse::Read,
+            policies: PolicyUse::Ignore,
+            relabel: None,
+        }
     }
 }
 
@@ -222,6 +232,8 @@ pub(crate) struct Resolver<'a> {
     as_shown: bool,
     /// Whether the text is kept, or about to be: it names relations, rather than what is called so when it is evaluated.
     keeps: bool,
+    /// Domains whose conditions are being read.
+    domains: Vec<Id>,
 }
 
 /// Common table expressions.
@@ -308,6 +320,7 @@ impl<'a> Resolver<'a> {
             under_policies_of: Vec::new(),
             trace: None,
             as_shown: false,
+            domains: Vec::new(),
             keeps: session.path.is_of_kept_texts(),
         }
     }

@@ -7,6 +7,7 @@
 pub mod aggregate;
 pub mod cast;
 pub(crate) mod collation;
+pub(crate) mod domain;
 pub mod env;
 pub mod eval;
 pub mod func;

@@ -52,7 +52,7 @@ fn names(catalog: &Catalog) -> BTreeSet<&str> {
         columns.chain(indexes).chain(keys).chain(checks).chain([table.name.as_str()])
     });
     let sequences = catalog.sequences.values().map(|sequence| sequence.name.as_str());
-    let enums = catalog.enums.values().map(|found| found.name.as_str());
+    let enums = catalog.types.values().map(|found| found.name.as_str());
     let schemas = catalog.namespaces.values().map(|found| found.name.as_str());
     tables.chain(sequences).chain(enums).chain(schemas).collect()
 }

@@ -25,7 +25,7 @@ use std::time::Instant;
 use parking_lot::{Mutex, MutexGuard};
 
 pub use history::{ErasureRecord, Moments};
-pub use pass::{Pace, Step, Waits};
+pub use pass::{ErasurePace, PassStep, Waits};
 
 pub(crate) use history::Entry;
 pub(crate) use owed::Owed;

@@ -8,9 +8,11 @@ use crate::decode::{Frame, MESSAGE_BYTES_MAX, PASSED_OVER_BYTES_MAX, Taken};
 use crate::error::WireError;
 use crate::incoming_memory::{Arriving, UNCOUNTED_BYTES};
 use crate::parking::watch;
+use crate::transcode::transcode;
 use crate::transport::Transport;
 use bytes::{Buf, BytesMut};
 use pgwire::messages::PgWireBackendMessage;
+use repr::Encoding;
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
@@ -79,6 +81,8 @@ struct Outgoing {
     sealed: usize,
     /// How often something was sent.
     flushes: u64,
+    /// In which text is sent.
+    encoding: Encoding,
 }
 
 /// What waits to be sent, to be sent by somebody else while the connection reads on. Until then nothing else may be sent.
@@ -97,6 +101,16 @@ impl Connection {
     /// Takes over a socket on which nothing has been read ahead.
     pub fn new(transport: Transport) -> Self {
         Connection { transport, incoming: Incoming::default(), outgoing: Outgoing::default(), watch: None }
+    }
+
+    /// Text comes and goes in this encoding from now on, but for values, whose types see to it themselves.
+    pub fn speak(&mut self, encoding: &str) {
+        self.outgoing.encoding = Encoding::named(encoding).unwrap_or_default();
+    }
+
+    /// The client's encoding.
+    pub fn encoding(&self) -> Encoding {
+        self.outgoing.encoding
     }
 
     /// The next message, if it is here already.
@@ -326,7 +340,11 @@ impl Connection {
         message
             .encode(&mut self.outgoing.message)
             .map_err(|error| WireError::Socket(io::Error::other(error.to_string())))?;
+        let start = self.outgoing.bytes.len();
         self.outgoing.bytes.extend_from_slice(&self.outgoing.message);
+        if !self.outgoing.encoding.is_same() {
+            transcode(&mut self.outgoing.bytes, start, self.outgoing.encoding);
+        }
         if self.outgoing.message.capacity() > KEEP_BYTES_MAX {
             self.outgoing.message = BytesMut::new();
         }
@@ -336,7 +354,11 @@ impl Connection {
 
     /// Puts a message that `write` appends behind the others.
     pub fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.outgoing.bytes.len();
         write(&mut self.outgoing.bytes);
+        if !self.outgoing.encoding.is_same() {
+            transcode(&mut self.outgoing.bytes, start, self.outgoing.encoding);
+        }
         self.seal();
     }
 

@@ -9,6 +9,7 @@ use crate::error::{WireError, protocol_violation};
 use bytes::BytesMut;
 use engine::SqlError;
 use pgwire::messages::{DecodeContext, PgWireFrontendMessage, ProtocolVersion};
+use repr::Encoding;
 
 /// The largest message taken from a client that has logged in.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 64 << 20;
@@ -97,7 +98,10 @@ impl Frame {
     }
 
     /// The typed message. An error is the statement's, not the connection's.
-    pub fn decode(mut self) -> Result<PgWireFrontendMessage, SqlError> {
+    pub fn decode(mut self, encoding: Encoding) -> Result<PgWireFrontendMessage, SqlError> {
+        if !encoding.is_same() {
+            self.transcode(encoding)?;
+        }
         check(self.kind, self.body()?)?;
         let mut context = DecodeContext::new(ProtocolVersion::PROTOCOL3_0);
         context.awaiting_frontend_ssl = false;
@@ -107,6 +111,35 @@ impl Frame {
             Ok(None) => Err(invalid_format()),
             Err(error) => Err(protocol_violation(format!("invalid message format: {error}"))),
         }
+    }
+}
+
+impl Frame {
+    /// Puts its strings into UTF-8. Values have an encoding of their own, which their types know.
+    fn transcode(&mut self, encoding: Encoding) -> Result<(), SqlError> {
+        let (before, strings) = match self.kind {
+            b'Q' | b'f' | b'E' => (0, 1),
+            b'P' | b'B' => (0, 2),
+            b'D' | b'C' => (1, 1),
+            _ => return Ok(()),
+        };
+        let body = self.body()?;
+        // What is too short is told by whoever checks it.
+        let Some(mut rest) = body.get(before..) else { return Ok(()) };
+        let mut bytes = BytesMut::with_capacity(self.bytes.len() * 2);
+        bytes.extend_from_slice(&[self.kind, 0, 0, 0, 0]);
+        bytes.extend_from_slice(&body[..before]);
+        for _ in 0..strings {
+            let Some(end) = rest.iter().position(|&byte| byte == 0) else { return Ok(()) };
+            bytes.extend_from_slice(encoding.decode(&rest[..end])?.as_bytes());
+            bytes.extend_from_slice(&[0]);
+            rest = &rest[end + 1..];
+        }
+        bytes.extend_from_slice(rest);
+        let length = i32::try_from(bytes.len() - 1).map_err(|_| invalid_format())?;
+        bytes[1..5].copy_from_slice(&length.to_be_bytes());
+        self.bytes = bytes;
+        Ok(())
     }
 }
 
@@ -263,7 +296,7 @@ mod tests {
             panic!("whole");
         };
         assert!(bytes.is_empty());
-        frame.decode().map_err(|error| error.code)
+        frame.decode(Encoding::UTF8).map_err(|error| error.code)
     }
 
     #[test]

@@ -84,9 +84,9 @@ fn data_row_open(
                 let format = formats.of(position);
                 match (values.plain(*place), format) {
                     (Some(plain), Format::Binary) if binary::is_plain(&column.column_type.scalar) => {
-                        binary::encode_plain(plain, out)?;
+                        binary::encode_plain(plain, context, out)?;
                     }
-                    (Some(plain), Format::Text) => text::encode_plain(plain, out)?,
+                    (Some(plain), Format::Text) => text::encode_plain(plain, context, out)?,
                     (Some(plain), Format::Binary) => value(plain.into(), column, format, context, out)?,
                     (None, _) => value(stored.value(&mut values, *place), column, format, context, out)?,
                 }

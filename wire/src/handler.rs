@@ -125,7 +125,7 @@ impl<'a> Handler<'a> {
             _ => {}
         }
         let kind = frame.kind;
-        match frame.decode() {
+        match frame.decode(self.connection.encoding()) {
             Ok(message) => self.serve_message(message).await,
             Err(error) if kind == b'Q' => {
                 self.report(error)?;
@@ -233,6 +233,9 @@ impl<'a> Handler<'a> {
     async fn ready(&mut self) -> Result<(), WireError> {
         self.feed_notices()?;
         for (name, value) in self.session.take_parameter_changes() {
+            if name == "client_encoding" {
+                self.connection.speak(&value);
+            }
             self.connection.feed(PgWireBackendMessage::ParameterStatus(ParameterStatus::new(name, value)))?;
         }
         self.feed_notifications().await?;

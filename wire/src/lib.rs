@@ -28,5 +28,6 @@ pub mod server;
 pub mod shutdown;
 pub mod startup;
 pub mod tls;
+mod transcode;
 pub mod transport;
 pub mod types;

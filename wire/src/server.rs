@@ -386,6 +386,9 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
     let registration =
         shared.clients.registry.register(pid, secret, session.cancel_flag(), Arc::clone(connection.socket()));
     for (name, value) in session.initial_parameters() {
+        if name == "client_encoding" {
+            connection.speak(&value);
+        }
         let message = PgWireBackendMessage::ParameterStatus(ParameterStatus::new(name, value));
         if let Err(error) = connection.feed(message) {
             return error;

@@ -67,9 +67,13 @@ impl Session {
     pub fn type_by_oid(&self, oid: u32) -> Option<ScalarType> {
         ScalarType::from_oid(oid).or_else(|| {
             let catalog = self.catalog();
-            let enumeration = |oid: u32| catalog.enums.contains_key(&oid).then_some(ScalarType::Enum(oid));
+            let created = |oid: u32| catalog.types.get(&oid).map(|found| found.column_type().scalar);
+            let array = || {
+                let element = catalog.types.get(&oid.checked_sub(1)?)?;
+                element.enumeration().map(|_| element.column_type().scalar.array())
+            };
             // An enum's array type has the OID after the enum's own.
-            enumeration(oid).or_else(|| enumeration(oid.checked_sub(1)?).map(|element| element.array()))
+            created(oid).or_else(array)
         })
     }
 

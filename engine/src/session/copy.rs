@@ -6,7 +6,7 @@ use planner::CopyInPlan;
 use planner::hir::OutputColumn;
 use planner::parse::utility::{self, CopyHeader, CopyOptions};
 use planner::scalar::EvalContext;
-use repr::Datum;
+use repr::{Datum, Encoding};
 use state::SqlError;
 use std::sync::Arc;
 
@@ -27,8 +27,17 @@ pub struct CopyFormat {
     pub escape: u8,
     /// What is written or read otherwise in some columns (CSV).
     pub forced: Forced,
+    /// What the bytes are.
+    pub content: CopyContent,
+}
+
+/// What the bytes of a transfer are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CopyContent {
     /// The one column is a document of its own: each value is sent as it is, one a line, without quoting.
     pub raw: bool,
+    /// ENCODING; none is the client's.
+    pub encoding: Option<Encoding>,
 }
 
 /// Columns, by their positions in the column list, for which CSV has rules of their own.
@@ -91,7 +100,8 @@ pub(super) fn format(options: &CopyOptions, way: CopyWay) -> Result<CopyFormat, 
         return Err(SqlError::new("0A000", "CSV quote character must not appear in the NULL specification"));
     }
     let header = options.header;
-    Ok(CopyFormat { layout, delimiter, null, header, quote, escape, forced: Forced::default(), raw: false })
+    let content = CopyContent { raw: false, encoding: encoding(options)? };
+    Ok(CopyFormat { layout, delimiter, null, header, quote, escape, forced: Forced::default(), content })
 }
 
 /// Options that have no meaning without text.
@@ -134,14 +144,18 @@ fn refuse_unsupported(options: &CopyOptions) -> Result<(), SqlError> {
         return Err(SqlError::unsupported("COPY option DEFAULT")
             .hint("Leave the column out of COPY's column list: it then takes its default in every row."));
     }
-    if let Some(encoding) = &options.encoding
-        && !state::settings::is_utf8(encoding)
-    {
-        return Err(
-            SqlError::unsupported(format!("COPY with encoding \"{encoding}\"")).hint("Send and read the data as UTF8.")
-        );
-    }
     Ok(())
+}
+
+/// ENCODING
+fn encoding(options: &CopyOptions) -> Result<Option<Encoding>, SqlError> {
+    let Some(name) = &options.encoding else { return Ok(None) };
+    let found = Encoding::named(name)
+        .ok_or_else(|| invalid("argument to option \"encoding\" must be a valid encoding name"))?;
+    if !found.is_supported() {
+        return Err(SqlError::unsupported(format!("COPY with encoding \"{}\"", found.name())).hint("Use UTF8."));
+    }
+    Ok(Some(found))
 }
 
 fn invalid(message: &str) -> SqlError {
@@ -274,7 +288,8 @@ mod tests {
             ("(HEADER match)", "0A000", "cannot use \"match\" with HEADER in COPY TO"),
             ("(DEFAULT 'x')", "0A000", "COPY option DEFAULT is not supported"),
             ("(FORMAT csv, FORCE_NULL (a))", "0A000", "COPY force null only available using COPY FROM"),
-            ("(ENCODING 'latin1')", "0A000", "COPY with encoding \"latin1\" is not supported"),
+            ("(ENCODING 'euc_tw')", "0A000", "COPY with encoding \"EUC_TW\" is not supported"),
+            ("(ENCODING 'none')", "22023", "argument to option \"encoding\" must be a valid encoding name"),
         ] {
             let error = format(&options(written)).unwrap_err();
             assert_eq!((error.code, error.message.as_str()), (code, message), "{written}");

@@ -398,7 +398,7 @@ impl Session {
             },
             Planned::Gdpr(request, table, key) => {
                 if let GdprRequest::Export(export) = request {
-                    format.raw = true;
+                    format.content.raw = true;
                     self.export(*export, *table, key, params)?
                 } else {
                     match self.subject_request(*request, *table, key, params)? {

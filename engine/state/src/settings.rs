@@ -13,7 +13,6 @@ mod text;
 mod unit;
 mod value;
 
-pub use text::is_utf8;
 pub use value::boolean;
 
 use crate::SqlError;

@@ -11,7 +11,9 @@ use crate::transaction::Transaction;
 use crate::writer::Writer;
 use planner::catalog::{Catalog, Scope, Table, TemporaryObjects};
 use planner::parse::Statement;
-use planner::resolve::ddl::{DdlEffect, DdlPlan, Labels, RewriteColumn, RewriteValue};
+use planner::resolve::ddl::{
+    DdlEffect, DdlPlan, DomainCondition, DomainValidation, EnumChange, Labels, RewriteColumn, RewriteValue,
+};
 use planner::scalar::{EvalContext, Volatility};
 use repr::id::FIRST_TEMPORARY_ID;
 use repr::{ColumnIndex, Datum, Id, IndexId, RelationId, Row, RowKey, poll};
@@ -165,7 +167,7 @@ fn carry_out(
     drop(old);
     transaction.define(&old_schema, new_schema.clone());
     let writer = Writer::new(transaction, context, patience.clone());
-    let mut change = SchemaChange { writer, old_schema, new_schema, stored };
+    let mut change = SchemaChange { writer, old_schema, new_schema, stored, rekeyed: BTreeSet::new() };
     for effect in &effects {
         change.carry_out(effect)?;
     }
@@ -322,6 +324,8 @@ struct SchemaChange<'a> {
     new_schema: Arc<Schema>,
     /// Rows of the tables that are laid anew, as they will be written.
     stored: BTreeMap<RelationId, RowsWithKeys>,
+    /// Those among them whose keys are of other values.
+    rekeyed: BTreeSet<RelationId>,
 }
 
 impl SchemaChange<'_> {
@@ -372,6 +376,8 @@ impl SchemaChange<'_> {
                 if self.stored.is_empty() { self.writer.finish() } else { Ok(()) }
             }
             DdlEffect::RewriteTable { table, columns } => self.rewrite(*table, columns),
+            DdlEffect::Relabel(change) => self.relabel(change),
+            DdlEffect::ValidateDomain(validation) => self.validate_domain(validation),
             DdlEffect::RequireEmpty { table, error } => {
                 let empty = match (self.stored.get(table), self.old_schema.shape(*table)) {
                     (Some(rows), _) => rows.is_empty(),
@@ -472,6 +478,34 @@ impl SchemaChange<'_> {
         Ok(())
     }
 
+    fn validate_domain(&mut self, validation: &DomainValidation) -> Result<(), SqlError> {
+        let DomainValidation { table: relation, column, condition } = validation;
+        let shape = self.shape(*relation)?;
+        let (table, of) = (shape.table().clone(), &shape.table().columns[*column]);
+        let catalog = self.new_schema.catalog().clone();
+        let expression = planner::plan_domain_condition(&catalog, &of.column_type, condition)?;
+        for (_, mut row) in self.rows(*relation)? {
+            poll::step()?;
+            let value = std::mem::replace(&mut row[*column], Datum::Null);
+            let Some(expression) = &expression else {
+                if value.is_null() {
+                    let message = format!("column \"{}\" of table \"{}\" contains null values", of.name, table.name);
+                    return Err(SqlError::new("23502", message).on(shape.place(), None));
+                }
+                continue;
+            };
+            let passed = expression.eval(&[value], &self.writer.context)?;
+            if matches!(condition, DomainCondition::Check(..)) && passed == Datum::Bool(false) {
+                let message = format!(
+                    "column \"{}\" of table \"{}\" contains values that violate the new constraint",
+                    of.name, table.name
+                );
+                return Err(SqlError::new("23514", message).on(shape.place(), None));
+            }
+        }
+        Ok(())
+    }
+
     fn rewrite(&mut self, relation: RelationId, columns: &[RewriteColumn]) -> Result<(), SqlError> {
         let shape = self.shape(relation)?;
         let old_catalog = self.old_schema.catalog().clone();
@@ -488,6 +522,27 @@ impl SchemaChange<'_> {
                 }
             }
         }
+        self.keep(&shape, rows)
+    }
+
+    fn relabel(&mut self, change: &EnumChange) -> Result<(), SqlError> {
+        let shape = self.shape(change.table)?;
+        let mut rows = self.rows(change.table)?;
+        for (_, row) in &mut rows {
+            poll::step()?;
+            for &column in &change.columns {
+                row[column] = change.apply(&row[column]);
+            }
+        }
+        if change.moves {
+            self.rekeyed.insert(change.table);
+        }
+        self.keep(&shape, rows)
+    }
+
+    /// All rows of a table as they were rewritten.
+    fn keep(&mut self, shape: &TableShape, rows: RowsWithKeys) -> Result<(), SqlError> {
+        let relation = shape.id();
         if let Some(stored) = self.stored.get_mut(&relation) {
             *stored = rows;
             return Ok(());
@@ -499,7 +554,7 @@ impl SchemaChange<'_> {
             overlay.reindex(relation, index.id);
         }
         for (row_key, row) in rows {
-            self.writer.set(&shape, &row_key, Some(Row::pack(&row)))?;
+            self.writer.set(shape, &row_key, Some(Row::pack(&row)))?;
         }
         Ok(())
     }
@@ -517,7 +572,8 @@ impl SchemaChange<'_> {
         for (relation, rows) in stored {
             let shape = self.shape(relation)?;
             let Some(old) = self.old_schema.shape(relation).cloned() else { continue };
-            let keyed_alike = old.key_form == shape.key_form
+            let keyed_alike = !self.rekeyed.contains(&relation)
+                && old.key_form == shape.key_form
                 && old.table().primary_key_columns() == shape.table().primary_key_columns();
             for (old_key, row) in rows {
                 let row = shape.unpack(&Row::pack(&row));

@@ -135,6 +135,12 @@ impl<'a> Writer<'a> {
         for (column, expression) in &checks.generated {
             row[*column] = expression.eval(row, &self.context)?;
         }
+        for (column, expression) in &checks.domains {
+            // What stays was let in by the domain as it was.
+            if before.is_none_or(|before| before[*column] != row[*column]) {
+                expression.eval(row, &self.context)?;
+            }
+        }
         for column in &checks.not_null {
             let left_alone = before.is_some_and(|before| matches!(before[*column], Datum::Null));
             if matches!(row[*column], Datum::Null) && !left_alone {

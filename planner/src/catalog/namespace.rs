@@ -3,7 +3,7 @@
 //! A name is an object's own within its schema only: two schemas may each have a table of one name. What a written
 //! name means to somebody is `search_path`'s question.
 
-use super::{Catalog, EnumType, Index, Sequence, Table};
+use super::{Catalog, CreatedType, Index, Sequence, Table};
 use crate::system::schemas;
 use repr::{Id, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
@@ -115,9 +115,9 @@ impl Catalog {
             .find(|(_, index)| index.name == name)
     }
 
-    /// The enum type of that name in a schema.
-    pub(crate) fn enum_in(&self, namespace: NamespaceId, name: &str) -> Option<&Arc<EnumType>> {
-        self.enums.values().find(|found| found.namespace == namespace && found.name == name)
+    /// The created type of that name in a schema.
+    pub(crate) fn type_in(&self, namespace: NamespaceId, name: &str) -> Option<&Arc<CreatedType>> {
+        self.types.values().find(|found| found.namespace == namespace && found.name == name)
     }
 
     /// A database's schema of that name, but for the system's.
@@ -151,7 +151,7 @@ impl Catalog {
         let holds = |namespace: NamespaceId| catalog.database_of(namespace) == database;
         own.relations.retain(|_, table| holds(table.namespace));
         own.sequences.retain(|_, sequence| holds(sequence.namespace));
-        own.enums.retain(|_, found| holds(found.namespace));
+        own.types.retain(|_, found| holds(found.namespace));
         own.pending_annotations.retain(|id, _| own.relations.contains_key(id));
         own.labelled_edges.retain(|edge, _| own.relations.contains_key(&edge.table));
         if let Some(found) = catalog.databases.get(&database) {

@@ -577,7 +577,7 @@ impl Catalog {
     pub fn namespace_of(&self, object: Id) -> Option<NamespaceId> {
         let table = self.relations.get(&RelationId(object)).map(|table| table.namespace);
         let sequence = || self.sequences.get(&SequenceId(object)).map(|sequence| sequence.namespace);
-        table.or_else(sequence).or_else(|| self.enums.get(&object).map(|found| found.namespace))
+        table.or_else(sequence).or_else(|| self.types.get(&object).map(|found| found.namespace))
     }
 
     /// Whether an object is in a database, or is that database.

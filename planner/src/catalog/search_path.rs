@@ -3,7 +3,7 @@
 //! `resolve` looks names up here for statements and definitions, `scalar::env::names` for `regclass` and its kind; both ways
 //! round, so that what is shown can be read again.
 
-use super::{Actor, Catalog, DatabaseId, EnumType, Index, NamespaceId, Sequence, Table};
+use super::{Actor, Catalog, CreatedType, DatabaseId, Index, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
 use crate::scalar::func::quote_identifier;
 use crate::system::{self, SystemRelation, schemas};
@@ -366,20 +366,23 @@ impl<'a> Scope<'a> {
         relation.or_else(sequence).or_else(index)
     }
 
-    /// The enum type that a name means.
-    pub fn enum_type<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<&'a Arc<EnumType>> {
+    /// The created type that a name means.
+    pub fn type_named<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<&'a Arc<CreatedType>> {
         let Qualifier { database, schema } = before.into();
         match schema {
-            Some(schema) => self.catalog.enum_in(self.namespace_in(database, schema)?, name),
-            None => self.path.searched().iter().find_map(|namespace| self.catalog.enum_in(*namespace, name)),
+            Some(schema) => self.catalog.type_in(self.namespace_in(database, schema)?, name),
+            None => self.path.searched().iter().find_map(|namespace| self.catalog.type_in(*namespace, name)),
         }
     }
 
-    /// The type of that name that somebody created: an enum or an extension's, or the array over one.
+    /// The type of that name that somebody created: an enum or an extension's, or the array over one; of a domain the type below.
     pub(crate) fn created_type<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<ScalarType> {
         let before = before.into();
-        let plain = self.enum_type(before, name).map(|found| ScalarType::Enum(found.id));
-        let array = || Some(ScalarType::Enum(self.enum_type(before, name.strip_prefix('_')?)?.id).array());
+        let plain = self.type_named(before, name).map(|found| found.column_type().scalar);
+        let array = || {
+            let element = self.type_named(before, name.strip_prefix('_')?)?;
+            element.enumeration().map(|_| ScalarType::Enum(element.id).array())
+        };
         plain.or_else(array).or_else(|| self.extension_type(before, name))
     }
 
@@ -406,7 +409,7 @@ impl<'a> Scope<'a> {
     pub fn spelled_scalar(self, scalar: &ScalarType, modifier: i32) -> String {
         match scalar {
             ScalarType::Enum(id) => {
-                self.catalog.enums.get(id).map_or_else(|| id.to_string(), |found| self.spelled_type(found))
+                self.catalog.types.get(id).map_or_else(|| id.to_string(), |found| self.spelled_type(found))
             }
             ScalarType::Array(element) => format!("{}[]", self.spelled_scalar(element, modifier)),
             other if other.extension().is_some() && !self.sees_extension_type(other) => {
@@ -422,9 +425,9 @@ impl<'a> Scope<'a> {
     }
 
     /// Whether the bare name of a type means it.
-    pub(crate) fn sees_type(self, found: &EnumType) -> bool {
+    pub(crate) fn sees_type(self, found: &CreatedType) -> bool {
         crate::resolve::types::builtin(&found.name).is_none()
-            && self.enum_type(None, &found.name).is_some_and(|seen| seen.id == found.id)
+            && self.type_named(None, &found.name).is_some_and(|seen| seen.id == found.id)
     }
 
     /// A relation, sequence or index as SQL must spell it to be found.
@@ -455,7 +458,7 @@ impl<'a> Scope<'a> {
     }
 
     /// A type as SQL must spell it to be found.
-    pub fn spelled_type(self, found: &EnumType) -> String {
+    pub fn spelled_type(self, found: &CreatedType) -> String {
         self.spelled(found.namespace, &found.name, self.sees_type(found))
     }
 

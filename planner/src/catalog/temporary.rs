@@ -119,7 +119,7 @@ impl Catalog {
         };
         same(&shared(&self.relations, |id| id.0), &shared(&other.relations, |id| id.0))
             && same(&shared(&self.sequences, |id| id.0), &shared(&other.sequences, |id| id.0))
-            && same(&self.enums, &other.enums)
+            && same(&self.types, &other.types)
             && shared(&self.comments, |id| *id) == shared(&other.comments, |id| *id)
             && namespaces(self) == namespaces(other)
             && self.databases == other.databases

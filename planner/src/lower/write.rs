@@ -125,6 +125,7 @@ fn assignments(assignments: &[(ColumnIndex, HirExpr)]) -> Result<Vec<(ColumnInde
 pub(crate) fn plan_checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError> {
     Ok(RowChecks {
         generated: assignments(&checks.generated)?,
+        domains: assignments(&checks.domains)?,
         not_null: checks.not_null.clone(),
         checks: checks
             .checks

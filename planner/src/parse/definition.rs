@@ -559,3 +559,78 @@ pub struct DropDatabase {
     /// WITH (FORCE)
     pub force: bool,
 }
+
+/// CREATE DOMAIN
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateDomain {
+    /// Its name.
+    pub name: ObjectName,
+    /// What it is over.
+    pub type_name: TypeName,
+    /// COLLATE
+    pub collation: Option<ObjectName>,
+    /// DEFAULT
+    pub default: Option<SqlText>,
+    /// Its constraints.
+    pub constraints: Vec<DomainConstraint>,
+}
+
+/// A constraint of a domain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DomainConstraint {
+    /// CONSTRAINT name
+    pub name: Option<Identifier>,
+    /// What it asks.
+    pub kind: DomainConstraintKind,
+    /// NOT VALID
+    pub not_valid: bool,
+    /// 1-based character position.
+    pub position: u32,
+}
+
+/// What a constraint of a domain asks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DomainConstraintKind {
+    /// NOT NULL
+    NotNull,
+    /// NULL
+    Null,
+    /// CHECK
+    Check(SqlText),
+}
+
+/// ALTER DOMAIN
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterDomain {
+    /// The domain.
+    pub name: ObjectName,
+    /// What becomes of it.
+    pub action: DomainAction,
+}
+
+/// What becomes of a domain.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DomainAction {
+    /// SET DEFAULT, DROP DEFAULT
+    SetDefault(Option<SqlText>),
+    /// SET NOT NULL (true), DROP NOT NULL
+    SetNotNull(bool),
+    /// ADD
+    Add(DomainConstraint),
+    /// DROP CONSTRAINT
+    Drop {
+        /// The constraint.
+        constraint: Identifier,
+        /// IF EXISTS
+        if_exists: bool,
+    },
+    /// VALIDATE CONSTRAINT
+    Validate(Identifier),
+    /// RENAME CONSTRAINT
+    Rename {
+        /// The constraint.
+        old: Identifier,
+        /// Its new name.
+        new: Identifier,
+    },
+}

@@ -84,6 +84,7 @@ impl Body<'_> {
             definition.statement,
             Statement::CreateEnum { .. }
                 | Statement::AddEnumValue { .. }
+                | Statement::RenameEnumValue { .. }
                 | Statement::AlterTable(_)
                 | Statement::CreateTable(_)
                 | Statement::CreateIndex(_)

@@ -55,11 +55,10 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow CREATE in PostgreSQL, and is refused by name.
-    const REFUSED_OF_CREATE: [&'static str; 22] = [
+    const REFUSED_OF_CREATE: [&'static str; 21] = [
         "FUNCTION",
         "PROCEDURE",
         "TRIGGER",
-        "DOMAIN",
         "RULE",
         "AGGREGATE",
         "OPERATOR",
@@ -117,6 +116,9 @@ impl Grammar<'_, '_> {
             self.expect_token(&Token::RParen)?;
             return Ok(Some(Statement::CreateEnum { name, labels }));
         }
+        if self.eat(&["CREATE", "DOMAIN"]) {
+            return self.create_domain().map(Some);
+        }
         if self.eat(&["CREATE", "EXTENSION"]) {
             return self.create_extension().map(Some);
         }
@@ -147,13 +149,12 @@ impl Grammar<'_, '_> {
     }
 
     /// What may follow ALTER in PostgreSQL, and is refused by name.
-    const REFUSED_OF_ALTER: [&'static str; 22] = [
+    const REFUSED_OF_ALTER: [&'static str; 21] = [
         "FUNCTION",
         "PROCEDURE",
         "ROUTINE",
         "TRIGGER",
         "EXTENSION",
-        "DOMAIN",
         "RULE",
         "AGGREGATE",
         "OPERATOR",
@@ -181,6 +182,9 @@ impl Grammar<'_, '_> {
         }
         if self.eat(&["ALTER", "TYPE"]) {
             return self.alter_type().map(Some);
+        }
+        if self.eat(&["ALTER", "DOMAIN"]) {
+            return self.alter_domain().map(Some);
         }
         if self.eat(&["ALTER", "SEQUENCE"]) {
             let if_exists = self.eat(&["IF", "EXISTS"]);
@@ -241,7 +245,7 @@ impl Grammar<'_, '_> {
     }
 
     /// RENAME TO, OWNER TO, SET SCHEMA, SET (…): of sequences, indexes, views.
-    fn rename_or_nothing(
+    pub(super) fn rename_or_nothing(
         &mut self,
         kind: ObjectKind,
         if_exists: bool,
@@ -286,6 +290,11 @@ impl Grammar<'_, '_> {
             };
             return Ok(Statement::AddEnumValue { name, if_not_exists, label, neighbour });
         }
+        if self.eat(&["RENAME", "VALUE"]) {
+            let old = self.string()?;
+            self.expect(&["TO"])?;
+            return Ok(Statement::RenameEnumValue { name, old, new: self.string()? });
+        }
         if let Some(statement) = self.rename_or_nothing(ObjectKind::Type, false, &name)? {
             return Ok(statement);
         }
@@ -310,8 +319,7 @@ impl Grammar<'_, '_> {
             if let Some(statement) = self.drop_routine()? {
                 return Ok(statement);
             }
-            const REFUSED: [&str; 12] = [
-                "DOMAIN",
+            const REFUSED: [&str; 11] = [
                 "RULE",
                 "OPERATOR",
                 "CAST",

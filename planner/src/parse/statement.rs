@@ -5,8 +5,8 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterDatabase, AlterStart, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs,
-    CreateView, DropDatabase, RuleDefinition, SequenceOptions,
+    AlterDatabase, AlterDomain, AlterStart, AlterTable, CreateDatabase, CreateDomain, CreateIndex, CreateSchema,
+    CreateTable, CreateTableAs, CreateView, DropDatabase, RuleDefinition, SequenceOptions,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::rights::RightsStatement;
@@ -263,6 +263,10 @@ pub enum Statement {
         /// Its labels, in order.
         labels: Vec<String>,
     },
+    /// CREATE DOMAIN
+    CreateDomain(Box<CreateDomain>),
+    /// ALTER DOMAIN
+    AlterDomain(Box<AlterDomain>),
     /// ALTER TYPE … ADD VALUE
     AddEnumValue {
         /// The type.
@@ -273,6 +277,15 @@ pub enum Statement {
         label: String,
         /// BEFORE (true) or AFTER an existing label.
         neighbour: Option<(bool, String)>,
+    },
+    /// ALTER TYPE … RENAME VALUE
+    RenameEnumValue {
+        /// The type.
+        name: ObjectName,
+        /// The label.
+        old: String,
+        /// What it is called from now on.
+        new: String,
     },
     /// TRUNCATE
     Truncate {
@@ -501,6 +514,8 @@ pub enum ObjectKind {
     Sequence,
     /// TYPE
     Type,
+    /// DOMAIN
+    Domain,
     /// SCHEMA
     Schema,
 }

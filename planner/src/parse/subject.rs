@@ -222,17 +222,18 @@ impl Grammar<'_, '_> {
         Ok(LabelledObject::Other(kind))
     }
 
-    /// TABLE, VIEW, MATERIALIZED VIEW, INDEX, SEQUENCE, TYPE or SCHEMA, if it is next.
+    /// TABLE, VIEW, MATERIALIZED VIEW, INDEX, SEQUENCE, TYPE, DOMAIN or SCHEMA, if it is next.
     pub(super) fn object_kind(&mut self) -> Option<ObjectKind> {
         if self.eat(&["MATERIALIZED", "VIEW"]) {
             return Some(ObjectKind::MaterializedView);
         }
-        match self.eat_one_of(&["TABLE", "VIEW", "INDEX", "SEQUENCE", "TYPE", "SCHEMA"])? {
+        match self.eat_one_of(&["TABLE", "VIEW", "INDEX", "SEQUENCE", "TYPE", "DOMAIN", "SCHEMA"])? {
             "TABLE" => Some(ObjectKind::Table),
             "VIEW" => Some(ObjectKind::View),
             "INDEX" => Some(ObjectKind::Index),
             "SEQUENCE" => Some(ObjectKind::Sequence),
             "TYPE" => Some(ObjectKind::Type),
+            "DOMAIN" => Some(ObjectKind::Domain),
             _ => Some(ObjectKind::Schema),
         }
     }

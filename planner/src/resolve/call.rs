@@ -182,6 +182,11 @@ impl Resolver<'_> {
     }
 
     fn scalar_call(&mut self, name: &str, args: Vec<Typed>, variadic: bool) -> Result<Typed, PlanError> {
+        if let ("pg_typeof", [Typed { column_type, .. }]) = (name, args.as_slice())
+            && column_type.domain != 0
+        {
+            return Ok(Typed::literal(Datum::Oid(column_type.domain), ScalarType::Regtype));
+        }
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
         let found = match registry::resolve_function(name, &types, variadic) {
             Ok(found) => found,
@@ -191,6 +196,7 @@ impl Resolver<'_> {
                 if let [arg] = args.as_slice()
                     && let Some(scalar) = super::types::by_name(name, self.scope())
                     && !(matches!(arg.scalar(), ScalarType::Record(_)) && scalar.is_string())
+                    && !self.scope().type_named(None, name).is_some_and(|found| found.domain().is_some())
                 {
                     let to = ColumnType::nullable(scalar);
                     return self.cast(arg.clone(), &to, crate::scalar::cast::CastContext::Explicit);

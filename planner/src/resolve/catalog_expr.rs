@@ -2,7 +2,7 @@
 
 use super::scope::Clause;
 use super::{Resolver, SessionInfo};
-use crate::catalog::{Scope, Table};
+use crate::catalog::{Catalog, Scope, Table};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::scalar::cast::CastContext;
@@ -20,8 +20,18 @@ pub(crate) fn shown_expression<'a>(
     to: Option<&ColumnType>,
 ) -> Result<HirExpr, PlanError> {
     let Scope { catalog, path } = scope.into();
-    let session = SessionInfo { path: path.clone(), ..SessionInfo::default() };
-    let mut resolver = Resolver::new(catalog, &session, "", &[]);
+    shown_by(&SessionInfo { path: path.clone(), ..SessionInfo::default() }, catalog, table, text, to)
+}
+
+/// The same, as a session reads it.
+pub(super) fn shown_by(
+    session: &SessionInfo,
+    catalog: &Catalog,
+    table: &Table,
+    text: &str,
+    to: Option<&ColumnType>,
+) -> Result<HirExpr, PlanError> {
+    let mut resolver = Resolver::new(catalog, session, "", &[]);
     (resolver.as_shown, resolver.keeps) = (true, true);
     let frame = resolver.row_frame(table, Clause::CheckConstraint);
     let typed = resolver.catalog_expression(text, frame, |resolver, typed| match to {

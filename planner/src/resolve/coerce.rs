@@ -56,6 +56,12 @@ impl Resolver<'_> {
         if let HirExpr::Param(index, ScalarType::Unknown) = &typed.expr {
             self.deduce_param(*index, &to.scalar)?;
         }
+        if self.session.relabel.is_some()
+            && let Some(expr) = self.relabelled(&typed.expr, &to.scalar)
+            && expr != typed.expr
+        {
+            return self.try_coerce(&Typed { expr, ..typed.clone() }, to, context);
+        }
         if let HirExpr::Literal(value, _) = &typed.expr
             && typed.is_unknown()
         {

@@ -13,6 +13,7 @@ mod constraint;
 mod create;
 mod database;
 mod dependents;
+mod domain;
 mod drop;
 mod enum_type;
 mod finish;
@@ -47,7 +48,9 @@ use crate::parse::rights::RightsStatement;
 use crate::resolve::{SessionInfo, check_expression, statement};
 use change::DefinitionChange;
 use repr::id::is_temporary;
-use repr::{ColumnIndex, ColumnType, Id, IndexId, RelationId, SequenceId};
+use repr::{Array, ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A definition, ready to be carried out.
 #[derive(Clone, Debug)]
@@ -138,6 +141,10 @@ pub enum DdlEffect {
         /// What `nextval` gives next; none goes on from where it stands.
         next: Option<i64>,
     },
+    /// 23502 or 23514 if a value is none of the column's domain.
+    ValidateDomain(DomainValidation),
+    /// Values of an enumeration hold other places or labels.
+    Relabel(EnumChange),
     /// Ownership, or the form of keys, changes: rows of these tables are placed anew, and every row must
     /// have an owner then (DG001 else).
     Replace(Vec<RelationId>),
@@ -158,6 +165,8 @@ impl DdlEffect {
             DdlEffect::Truncate(tables) | DdlEffect::Replace(tables) => tables.iter().all(|id| is_temporary(id.0)),
             DdlEffect::CreateSequence(id) | DdlEffect::DropSequence(id) => is_temporary(id.0),
             DdlEffect::RenewSequence { sequence, .. } => is_temporary(sequence.0),
+            DdlEffect::Relabel(change) => is_temporary(change.table.0),
+            DdlEffect::ValidateDomain(validation) => is_temporary(validation.table.0),
             DdlEffect::BuildIndex { table, .. }
             | DdlEffect::DropIndex { table, .. }
             | DdlEffect::ValidateCheck { table, .. }
@@ -191,6 +200,58 @@ pub enum RewriteValue {
     NextValue(SequenceId),
     /// A generated column's expression, over the row as it becomes.
     Generated(String),
+}
+
+/// What is asked of the values of a column that is of a domain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DomainValidation {
+    /// The table.
+    pub table: RelationId,
+    /// The column.
+    pub column: ColumnIndex,
+    /// What they must pass.
+    pub condition: DomainCondition,
+}
+
+/// What values must pass that are there already.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DomainCondition {
+    /// All of their domain.
+    Whole,
+    /// That none is NULL.
+    NotNull,
+    /// An expression over VALUE, of this domain.
+    Check(Id, String),
+}
+
+/// What the values of an enumeration become in one table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnumChange {
+    /// The table.
+    pub table: RelationId,
+    /// Its columns of the type, and of arrays of it.
+    pub columns: Vec<ColumnIndex>,
+    /// By the place that a value holds: its new place and label.
+    pub labels: Arc<BTreeMap<u32, (u32, Arc<str>)>>,
+    /// Whether places change, and with them keys.
+    pub moves: bool,
+}
+
+impl EnumChange {
+    /// What a value, or an array of them, becomes.
+    pub fn apply(&self, value: &Datum) -> Datum {
+        match value {
+            Datum::Enum { position, .. } => match self.labels.get(position) {
+                Some((position, label)) => Datum::Enum { position: *position, label: Arc::clone(label) },
+                None => value.clone(),
+            },
+            Datum::Array(array) => {
+                let elements = array.elements.iter().map(|element| self.apply(element)).collect();
+                Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements)))
+            }
+            other => other.clone(),
+        }
+    }
 }
 
 /// An expression that stands in a definition, given to the hook for validation.
@@ -315,10 +376,13 @@ impl DefinitionChange<'_> {
                 self.create_sequence(*if_not_exists, *temporary, name, options)
             }
             Statement::AlterSequence { if_exists, name, options } => self.alter_sequence(*if_exists, name, options),
+            Statement::CreateDomain(create) => self.create_domain(create),
+            Statement::AlterDomain(alter) => self.alter_domain(alter),
             Statement::CreateEnum { name, labels } => self.create_enum(name, labels),
             Statement::AddEnumValue { name, if_not_exists, label, neighbour } => {
                 self.add_enum_value(name, *if_not_exists, label, neighbour.as_ref())
             }
+            Statement::RenameEnumValue { name, old, new } => self.rename_enum_value(name, old, new),
             Statement::Truncate { tables, restart_identity, behavior } => {
                 self.truncate(tables, *restart_identity, *behavior)
             }

@@ -167,6 +167,7 @@ impl Resolver<'_> {
         inner.ctes.next = self.ctes.next;
         inner.as_shown = self.as_shown;
         inner.keeps |= self.keeps;
+        inner.domains.clone_from(&self.domains);
         let (result, frame) = inner.with_frame(frame, |resolver| {
             let typed = resolver.expr(&parsed)?;
             finish(resolver, typed)
@@ -182,6 +183,11 @@ impl Resolver<'_> {
         let to = &column.column_type;
         match &column.default {
             _ if column.dropped => Ok(null_of(to)),
+            None if column.column_type.domain != 0 => {
+                let Some(text) = self.domain_default(column.column_type.domain) else { return Ok(null_of(to)) };
+                let frame = Frame::default().clause(Clause::ColumnDefault);
+                self.kept_expression(text, frame, |resolver, typed| resolver.assign(typed, to, &column.name, None))
+            }
             None | Some(DefaultValue::Generated(_)) => Ok(null_of(to)),
             Some(DefaultValue::Expr(text)) => {
                 let frame = Frame::default().clause(Clause::ColumnDefault);
@@ -203,6 +209,11 @@ impl Resolver<'_> {
         let required = table.live_columns().filter(|(_, column)| !column.column_type.nullable);
         let not_null = required.map(|(index, _)| index).collect();
         let mut checks = RowChecksHir { not_null, ..RowChecksHir::default() };
+        for (index, column) in table.live_columns().filter(|(_, column)| column.column_type.domain != 0) {
+            let frame = self.row_frame(table, Clause::CheckConstraint);
+            let (test, _) = self.with_frame(frame, |resolver| resolver.domain_test(index, &column.column_type))?;
+            checks.domains.push((index, test));
+        }
         for (index, column, text) in table.computed_columns() {
             let frame = self.row_frame(table, Clause::ColumnGenerated);
             let value = self.kept_expression(text, frame, |resolver, typed| resolver.computed(typed, column))?;

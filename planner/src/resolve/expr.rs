@@ -34,7 +34,7 @@ impl Resolver<'_> {
             Expr::TypedString(typed) => {
                 let to = self.written_type(&typed.data_type)?;
                 let text = self.value(&typed.value)?;
-                self.cast(text, &to, CastContext::Explicit)
+                self.explicit(text, &to)
             }
             Expr::Interval(interval) => self.interval(interval),
             Expr::Cast { kind, expr, data_type, format } => self.written_cast(kind, expr, data_type, format.is_some()),
@@ -166,7 +166,7 @@ impl Resolver<'_> {
                 let of_run =
                     if is_vector { Err(run) } else { self.array_of_run(run, (to.modifier == -1).then_some(&element))? };
                 match of_run {
-                    Ok(array) => return self.cast(array, &to, CastContext::Explicit),
+                    Ok(array) => return self.explicit(array, &to),
                     Err(run) => items = self.spread(run)?,
                 }
             } else {
@@ -182,11 +182,25 @@ impl Resolver<'_> {
                     cast.push(self.cast(item, &to, CastContext::Explicit)?.expr);
                 }
                 let array = HirExpr::Array(cast, element.clone());
-                return Ok(Typed::of(if is_vector { vector(array, element, &to) } else { array }, to));
+                let array = if is_vector { vector(array, element, &to) } else { array };
+                let plain = ColumnType { domain: 0, ..to.clone() };
+                return self.explicit(Typed::of(array, plain), &to);
             }
         }
         let typed = self.expr(expr)?;
-        self.cast(typed, &to, CastContext::Explicit).map_err(|error| error.at(self.position_of(expr)))
+        self.explicit(typed, &to).map_err(|error| error.at(self.position_of(expr)))
+    }
+
+    /// A cast that is written, to a domain too.
+    fn explicit(&mut self, typed: Typed, to: &ColumnType) -> Result<Typed, PlanError> {
+        let below = ColumnType { domain: 0, ..to.clone() };
+        // A value of the same domain has passed already, but for what the type below does to it.
+        if to.domain != 0 && typed.column_type.domain == to.domain {
+            return Ok(typed);
+        }
+        let cast = self.cast(typed, &below, CastContext::Explicit)?;
+        let plain = Typed { column_type: ColumnType { domain: 0, ..cast.column_type.clone() }, ..cast };
+        if to.domain == 0 { Ok(plain) } else { self.domain_value(plain, to.domain) }
     }
 
     fn case(

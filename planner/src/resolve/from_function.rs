@@ -205,7 +205,12 @@ impl Resolver<'_> {
         let mut columns = Vec::with_capacity(alias.columns.len());
         for column in &alias.columns {
             if let Some(written) = &column.data_type {
-                columns.push((fold(&column.name), self.written_type(written)?));
+                let column_type = self.written_type(written)?;
+                if column_type.domain != 0 {
+                    return Err(PlanError::unsupported("a column of a domain in a list of a function's columns")
+                        .hint("Use the type below the domain, and cast the column."));
+                }
+                columns.push((fold(&column.name), column_type));
             }
         }
         Ok(Some(columns))

@@ -93,14 +93,17 @@ impl<'a> Respelling<'a, '_> {
             return;
         }
         let read = |scope: Scope<'a>| {
-            let plain = scope.enum_type(qualifier, name).map(|found| (found, ""));
-            plain.or_else(|| Some((scope.enum_type(qualifier, name.strip_prefix('_')?)?, "[]")))
+            let plain = scope.type_named(qualifier, name).map(|found| (found, ""));
+            plain.or_else(|| {
+                let element = scope.type_named(qualifier, name.strip_prefix('_')?)?;
+                element.enumeration().map(|_| (element, "[]"))
+            })
         };
         let Some((meant, suffix)) = read(self.from) else { return self.extension_type(at, count, qualifier, name) };
         if before.len() < 2 && read(self.to).is_some_and(|(found, _)| found.id == meant.id) {
             return;
         }
-        if let Some(there) = self.to.catalog.enums.get(&meant.id) {
+        if let Some(there) = self.to.catalog.types.get(&meant.id) {
             let spelled = format!("{}{suffix}", self.to.spelled_type(there));
             self.replace(at, 2 * count - 1, spelled);
         }
@@ -157,7 +160,9 @@ fn is_word(token: &Token, wanted: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::respelled;
-    use crate::catalog::{Catalog, DatabaseId, EnumType, Namespace, NamespaceId, Scope, SearchPath};
+    use crate::catalog::{
+        Catalog, CreatedType, DatabaseId, Enumeration, Namespace, NamespaceId, Scope, SearchPath, TypeKind,
+    };
     use std::sync::Arc;
 
     #[test]
@@ -167,8 +172,9 @@ mod tests {
             catalog.namespaces.insert(NamespaceId(id), Namespace { name: name.into(), database: DatabaseId::FIRST });
         }
         for (id, namespace) in [(20_010, NamespaceId(20_000)), (20_020, NamespaceId(20_001))] {
-            let found = EnumType { id, name: "mood".into(), namespace, labels: Vec::new() };
-            catalog.enums.insert(id, Arc::new(found));
+            let found =
+                CreatedType { id, name: "mood".into(), namespace, kind: TypeKind::Enum(Enumeration::default()) };
+            catalog.types.insert(id, Arc::new(found));
         }
         let path = SearchPath::of("a", crate::catalog::Actor::default(), ("d", DatabaseId::FIRST), &catalog);
         let (from, to) = (Scope { catalog: &catalog, path: &path }, Scope::from(&catalog));

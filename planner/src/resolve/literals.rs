@@ -212,6 +212,9 @@ impl Resolver<'_> {
     pub(super) fn cast_of(&self, cast: &WrittenCast<'_>, values: &[Datum]) -> Result<Option<ColumnType>, PlanError> {
         let Expr::Cast { data_type, .. } = parse_expression(&format!("NULL::{}", cast.to))? else { return Ok(None) };
         let to = self.written_type(&data_type)?;
+        if to.domain != 0 {
+            return Ok(None);
+        }
         let least = match to.scalar {
             _ if !cast.signed => return Ok(Some(to)),
             ScalarType::Numeric => return Ok(Some(to)),

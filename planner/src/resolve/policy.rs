@@ -135,6 +135,7 @@ impl Resolver<'_> {
             path: SearchPath::kept().as_of(self.session.path.actor().clone()).at_home(self.session.path.home()),
             views: self.session.views,
             policies: self.session.policies,
+            relabel: self.session.relabel.clone(),
         };
         let parsed = parse_expression(text)?;
         let mut inner = Resolver::new(self.catalog, &session, "", &[]);

@@ -180,6 +180,7 @@ impl Resolver<'_> {
                 modifier: if column.iter().all(|value| value.column_type.modifier == modifier) { modifier } else { -1 },
                 nullable: column.iter().any(|value| value.column_type.nullable),
                 collation: derived(&column)?.0,
+                domain: 0,
             };
             named.push(OutputColumn { name: format!("column{}", index + 1), column_type, origin: None });
             typed.push(column);

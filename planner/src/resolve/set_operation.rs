@@ -139,7 +139,7 @@ fn common_types(name: &str, left: &Hir, right: &Hir) -> Result<Vec<ColumnType>, 
         let scalar = select_common_type_for(name, &[left.scalar.clone(), right.scalar.clone()])?;
         let modifier = if left.modifier == right.modifier && left.scalar == right.scalar { left.modifier } else { -1 };
         let collation = either(left.collation, right.collation);
-        types.push(ColumnType { scalar, modifier, nullable: left.nullable || right.nullable, collation });
+        types.push(ColumnType { scalar, modifier, nullable: left.nullable || right.nullable, collation, domain: 0 });
     }
     Ok(types)
 }

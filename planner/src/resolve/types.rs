@@ -53,6 +53,10 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
                 | ArrayElemTypeDef::Qualified(inner, _) => data_type(inner, scope)?,
                 ArrayElemTypeDef::None => return Err(PlanError::new("42601", "array type without element type")),
             };
+            if element.domain != 0 {
+                return Err(PlanError::unsupported("an array of a domain")
+                    .hint("Use an array of the type below it, or a domain over that array."));
+            }
             // Dimensions are not part of a type: int[][] is int[].
             Ok(match element.scalar {
                 ScalarType::Array(_) => element,
@@ -147,6 +151,12 @@ fn named(name: &ObjectName, modifiers: &[String], scope: Scope<'_>) -> Result<Co
     {
         // Unquoted `char` never comes here; quoted "char" is the one-byte type.
         return with_modifiers(scalar, last, modifiers);
+    }
+    if let Some(found) = scope.type_named((database, schema), last).filter(|found| found.domain().is_some()) {
+        if !modifiers.is_empty() {
+            return Err(PlanError::new("42601", format!("type modifier is not allowed for type \"{last}\"")));
+        }
+        return Ok(found.column_type());
     }
     let found = scope.created_type((database, schema), last).ok_or_else(unknown)?;
     with_modifiers(found, last, modifiers)

@@ -7,10 +7,11 @@
 use super::kept_text::respelled;
 use super::outputs::Outputs;
 use super::query::locks;
+use super::relabel::Relabel;
 use super::returned::writes_in_with;
 use super::scope::FromItem;
 use super::view_names::{Meaning, Mention, Trace};
-use super::{PolicyUse, Resolver, SessionInfo, ViewUse};
+use super::{Resolver, SessionInfo, ViewUse};
 use crate::catalog::{Catalog, Qualifier, Scope, SearchPath, Table, View};
 use crate::error::PlanError;
 use crate::hir::{HirQuery, OutputColumn};
@@ -56,12 +57,21 @@ pub(super) fn opaque(text: &str, catalog: &Catalog) -> Result<HirQuery, PlanErro
 
 /// Resolves a text. `traced` also says what it names.
 fn meaning(text: &str, scope: Scope<'_>, views: ViewUse, traced: bool) -> Result<(HirQuery, Trace), PlanError> {
-    let session = SessionInfo { path: scope.path.clone(), views, policies: PolicyUse::Ignore };
+    let session = SessionInfo { path: scope.path.clone(), views, ..SessionInfo::default() };
+    meaning_by(&session, text, scope, traced)
+}
+
+fn meaning_by(
+    session: &SessionInfo,
+    text: &str,
+    scope: Scope<'_>,
+    traced: bool,
+) -> Result<(HirQuery, Trace), PlanError> {
     let query = parse_query(text)?;
     if writes_in_with(&query) {
         return Err(PlanError::new("0A000", "views must not contain data-modifying statements in WITH"));
     }
-    let mut resolver = Resolver::new(scope.catalog, &session, text, &[]);
+    let mut resolver = Resolver::new(scope.catalog, session, text, &[]);
     resolver.keeps = true;
     resolver.trace = traced.then(Trace::default);
     let resolved = resolver.query(&query, Outputs::Settled)?;
@@ -144,6 +154,19 @@ fn respelled_relation(text: &str, id: RelationId, whole: &Span, from: Scope<'_>,
         return None;
     }
     Some(Edit { span: *whole, text: to.spelled_table(to.catalog.table(id)?) })
+}
+
+/// What a kept text says where a label of an enumeration is read as another.
+///
+/// # Errors
+/// Those of the query.
+pub(super) fn relabelled_meaning(
+    text: &str,
+    catalog: &Catalog,
+    relabel: Option<&Relabel>,
+) -> Result<HirQuery, PlanError> {
+    let session = SessionInfo { views: ViewUse::Opaque, relabel: relabel.cloned(), ..SessionInfo::default() };
+    meaning_by(&session, text, catalog.into(), false).map(|(query, _)| query)
 }
 
 /// A view's text after relations have moved between schemas, or schemas have got other names.
@@ -270,9 +293,11 @@ pub(super) fn rename(
 ///
 /// # Errors
 /// 2BP01 if a view's text makes no sense any more, 0A000 if it would mean something else.
-pub(super) fn still_means(old: &Catalog, new: &Catalog) -> Result<(), PlanError> {
-    let types_changed = old.enums.len() != new.enums.len()
-        || old.enums.iter().any(|(id, found)| new.enums.get(id).is_none_or(|now| !Arc::ptr_eq(now, found)));
+///
+/// A label that is renamed is read by its new name in what was said before.
+pub(super) fn still_means(old: &Catalog, new: &Catalog, relabel: Option<&Relabel>) -> Result<(), PlanError> {
+    let types_changed = old.types.len() != new.types.len()
+        || old.types.iter().any(|(id, found)| new.types.get(id).is_none_or(|now| !Arc::ptr_eq(now, found)));
     let mut baseline = None;
     for table in new.relations.values() {
         let (Some(view), Some(before)) = (&table.view, old.table(table.id).and_then(|table| table.view.as_ref()))
@@ -284,7 +309,7 @@ pub(super) fn still_means(old: &Catalog, new: &Catalog) -> Result<(), PlanError>
             continue;
         }
         let baseline = baseline.get_or_insert_with(|| as_it_was(old, new));
-        compare(table, view, before, baseline, new)?;
+        compare(table, view, (before, relabel), baseline, new)?;
     }
     Ok(())
 }
@@ -298,7 +323,13 @@ pub(super) fn is_changed(old: &Catalog, new: &Catalog, id: RelationId) -> bool {
     }
 }
 
-fn compare(table: &Table, view: &View, before: &View, baseline: &Catalog, new: &Catalog) -> Result<(), PlanError> {
+fn compare(
+    table: &Table,
+    view: &View,
+    (before, relabel): (&View, Option<&Relabel>),
+    baseline: &Catalog,
+    new: &Catalog,
+) -> Result<(), PlanError> {
     const HINT: &str = "Drop the view, make the change, and create the view again.";
     let kind = if view.materialized { "materialized view" } else { "view" };
     let broken = |error: PlanError| {
@@ -306,7 +337,7 @@ fn compare(table: &Table, view: &View, before: &View, baseline: &Catalog, new: &
             .detail(format!("Its query would fail: {}.", error.message))
             .hint(HINT)
     };
-    let (wanted, _) = meaning(&before.query, baseline.into(), ViewUse::Opaque, false).map_err(broken)?;
+    let wanted = relabelled_meaning(&before.query, baseline, relabel).map_err(broken)?;
     let (resolved, _) = meaning(&view.query, new.into(), ViewUse::Opaque, false).map_err(broken)?;
     let types = |query: &HirQuery| -> Vec<ColumnType> {
         query.columns.iter().map(|column| ColumnType { nullable: true, ..column.column_type.clone() }).collect()
@@ -325,8 +356,8 @@ fn as_it_was(old: &Catalog, new: &Catalog) -> Catalog {
     let mut baseline = new.clone();
     baseline.databases.extend(old.databases.iter().map(|(id, then)| (*id, then.clone())));
     baseline.namespaces.extend(old.namespaces.iter().map(|(id, then)| (*id, then.clone())));
-    for (id, found) in &mut baseline.enums {
-        if let Some(then) = old.enums.get(id) {
+    for (id, found) in &mut baseline.types {
+        if let Some(then) = old.types.get(id) {
             let now = Arc::make_mut(found);
             (now.namespace, now.name) = (then.namespace, then.name.clone());
         }
@@ -384,8 +415,8 @@ impl Resolver<'_> {
         self.nested(|resolver| {
             // Its text was understood with the usual search path, whatever this session's is.
             let path = SearchPath::kept().as_of(resolver.session.path.actor().clone());
-            let SessionInfo { views, policies, .. } = *resolver.session;
-            let session = SessionInfo { path: path.at_home(resolver.session.path.home()), views, policies };
+            let path = path.at_home(resolver.session.path.home());
+            let session = SessionInfo { path, ..resolver.session.clone() };
             let mut inner = Resolver::new(resolver.catalog, &session, "", &[]);
             inner.ctes.next = resolver.ctes.next;
             inner.nesting.items = resolver.nesting.items;

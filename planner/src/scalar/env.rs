@@ -10,7 +10,7 @@ use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
 use repr::interval::IntervalStyle;
 use repr::text::{ByteaOutput, TextContext};
-use repr::{Array, ColumnType, Datum, ScalarType, SequenceId, ValueError};
+use repr::{Array, ColumnType, Datum, Encoding, ScalarType, SequenceId, ValueError};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -241,6 +241,7 @@ pub(crate) fn styles(environment: &dyn Environment) -> TextContext {
             Some("iso_8601") => IntervalStyle::Iso8601,
             Some(_) | None => IntervalStyle::Postgres,
         },
+        encoding: setting("client_encoding").and_then(|name| Encoding::named(&name)).unwrap_or_default(),
         ..TextContext::default()
     }
 }

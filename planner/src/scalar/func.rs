@@ -13,6 +13,7 @@ mod collate;
 mod compare;
 mod crypto;
 mod date;
+mod enumeration;
 mod hash;
 mod in_range;
 mod json;
@@ -188,6 +189,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         compare::TESTS,
         crypto::FUNCTIONS,
         date::FUNCTIONS,
+        enumeration::FUNCTIONS,
         hash::FUNCTIONS,
         json::FUNCTIONS,
         json::NAMED_OPERATORS,

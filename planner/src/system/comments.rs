@@ -58,7 +58,7 @@ fn class(catalog: &Catalog, object: Id) -> Id {
         PG_NAMESPACE
     } else if extension::installed(catalog).any(|(id, _)| id == object) {
         PG_EXTENSION
-    } else if catalog.enums.contains_key(&object) {
+    } else if catalog.types.contains_key(&object) {
         PG_TYPE
     } else if catalog.sequences.contains_key(&SequenceId(object)) || is_index() {
         PG_CLASS

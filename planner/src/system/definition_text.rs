@@ -11,7 +11,7 @@ use crate::hir::{HirColumn, HirExpr};
 use crate::resolve::ddl::index_key::delimited;
 use crate::resolve::shown_expression;
 use crate::scalar::Environment;
-use crate::scalar::cast::{CastContext, CastMethod, plan_cast};
+use crate::scalar::cast::{Cast, CastContext, CastMethod, plan_cast};
 use crate::scalar::env::names::CatalogNames;
 use crate::scalar::env::styles;
 use crate::scalar::func::quote_identifier;
@@ -54,9 +54,10 @@ impl DefinitionText {
         if column.hidden {
             return None;
         }
+        let below = ColumnType { domain: 0, ..column.column_type.clone() };
         match &column.default {
             Some(DefaultValue::Expr(text)) => {
-                let Ok(expr) = shown_expression(&self.catalog, table, text, Some(&column.column_type)) else {
+                let Ok(expr) = shown_expression(&self.catalog, table, text, Some(&below)) else {
                     return Some(text.clone());
                 };
                 let has_type = |null: &ColumnType| null.scalar == column.column_type.scalar;
@@ -157,6 +158,9 @@ impl DefinitionText {
     }
 
     fn written(&self, table: &Table, expr: &HirExpr, pretty: bool) -> String {
+        if table.columns.iter().any(|column| column.column_type.domain != 0) {
+            return deparsed(&with_types_below(expr, table), &Row { shown: self, table }, pretty);
+        }
         deparsed(expr, &Row { shown: self, table }, pretty)
     }
 
@@ -169,6 +173,9 @@ impl DefinitionText {
                 return "bpchar[]".to_owned();
             }
             _ => {}
+        }
+        if let Some(found) = self.names.created(column_type.domain) {
+            return found;
         }
         let found = self.names.type_name(column_type.scalar.oid(), column_type.modifier);
         found.unwrap_or_else(|| crate::scalar::registry::type_name(&column_type.scalar))
@@ -183,6 +190,34 @@ impl DefinitionText {
     pub(crate) fn read(&self, text: &str, to: &ColumnType) -> Option<Datum> {
         repr::text::parse(&to.scalar, -1, text, &self.reading).ok()
     }
+}
+
+/// An expression whose functions take the columns of domains as of the type below, which PostgreSQL says.
+fn with_types_below(expr: &HirExpr, table: &Table) -> HirExpr {
+    let below = |arg: &HirExpr| {
+        let HirExpr::Column(HirColumn::Column { index, .. }) = arg else { return None };
+        let column_type = &table.columns.get(*index).filter(|column| column.column_type.domain != 0)?.column_type;
+        let to = ColumnType { domain: 0, modifier: -1, ..column_type.clone() };
+        let cast = Cast { from: to.scalar.clone(), method: CastMethod::Relabel, explicit: true };
+        Some(HirExpr::Cast { expr: Box::new(arg.clone()), cast, to })
+    };
+    let mut expr = expr.clone();
+    expr.visit_mut(&mut |part| match part {
+        HirExpr::Call { args, .. } => {
+            for arg in args {
+                if let Some(cast) = below(arg) {
+                    *arg = cast;
+                }
+            }
+        }
+        HirExpr::Cast { expr, cast, .. } if cast.from != ScalarType::Unknown => {
+            if let Some(cast) = below(expr) {
+                **expr = cast;
+            }
+        }
+        _ => {}
+    });
+    expr
 }
 
 /// How many nodes of PostgreSQL's stand between an operator and the column that it is the default of, as far as each is
@@ -205,6 +240,8 @@ struct Row<'a> {
 impl Spelling<HirColumn> for Row<'_> {
     fn column(&self, column: &HirColumn) -> String {
         match column {
+            // Only the conditions of domains are over no table.
+            HirColumn::Column { .. } if self.table.id == RelationId(0) => "VALUE".to_owned(),
             HirColumn::Column { index, .. } => {
                 self.table.columns.get(*index).map(|column| quote_identifier(&column.name)).unwrap_or_default()
             }

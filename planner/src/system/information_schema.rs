@@ -18,6 +18,24 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "constraint_catalog name, constraint_schema name, constraint_name name, \
      check_clause varchar",
     ),
+    (
+        "column_domain_usage",
+        13280,
+        "domain_catalog name, domain_schema name, domain_name name, table_catalog name, table_schema name, \
+     table_name name, column_name name",
+    ),
+    (
+        "domain_constraints",
+        13310,
+        "constraint_catalog name, constraint_schema name, constraint_name name, domain_catalog name, \
+     domain_schema name, domain_name name, is_deferrable varchar, initially_deferred varchar",
+    ),
+    (
+        "domain_udt_usage",
+        13315,
+        "udt_catalog name, udt_schema name, udt_name name, domain_catalog name, domain_schema name, \
+     domain_name name",
+    ),
     ("collations", 13265, "collation_catalog name, collation_schema name, collation_name name, pad_attribute varchar"),
     (
         "column_privileges",

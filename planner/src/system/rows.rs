@@ -4,6 +4,7 @@
 //! as PostgreSQL would have it. Relations without rows here are those of features that we do not have.
 
 mod constraint;
+mod domain;
 mod grant;
 mod information;
 mod object;

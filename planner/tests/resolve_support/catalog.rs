@@ -1,7 +1,8 @@
 //! A small catalog: users (a data subject), stories, votes, and one table of all kinds of columns.
 
 use planner::catalog::{
-    Catalog, Check, Column, ConstraintName, DefaultValue, EnumType, Index, NamespaceId, Sequence, Table,
+    Catalog, Check, Column, ConstraintName, CreatedType, DefaultValue, EnumLabel, Enumeration, Index, NamespaceId,
+    Sequence, Table, TypeKind,
 };
 use repr::{ColumnType, IndexId, RelationId, ScalarType, SequenceId};
 use std::sync::Arc;
@@ -155,12 +156,18 @@ pub fn catalog() -> Catalog {
         let sequence = sequence(SequenceId(id), name);
         catalog.add_sequence(Arc::new(sequence));
     }
-    let mood = EnumType {
+    let label = |(name, place): (&str, u32)| EnumLabel {
+        name: name.to_owned(),
+        id: 16451 + place,
+        place,
+        sort_order: place as f32,
+    };
+    let mood = CreatedType {
         id: 16450,
         name: "mood".to_owned(),
         namespace: NamespaceId::PUBLIC,
-        labels: vec!["sad".to_owned(), "ok".to_owned()],
+        kind: TypeKind::Enum(Enumeration { labels: [("sad", 1), ("ok", 2)].map(label).into() }),
     };
-    catalog.enums.insert(16450, Arc::new(mood));
+    catalog.types.insert(16450, Arc::new(mood));
     catalog
 }

@@ -19,7 +19,9 @@ use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_time_tz,
 use crate::datetime::{self, DateStyle, Zone, round_to_precision};
 use crate::interval::IntervalStyle;
 use crate::numeric::write_decimal;
-use crate::{Datum, Id, Interval, JsonPath, Jsonb, Network, Numeric, ScalarType, TsQuery, TsVector, Value, ValueError};
+use crate::{
+    Datum, Encoding, Id, Interval, JsonPath, Jsonb, Network, Numeric, ScalarType, TsQuery, TsVector, Value, ValueError,
+};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -63,6 +65,8 @@ pub struct TextContext {
     pub interval_style: IntervalStyle,
     /// The transaction's start in microseconds from 2000-01-01 UTC, if 'now' and 'today' may be read.
     pub now: Option<i64>,
+    /// `client_encoding`: in which text goes to the client and comes from it.
+    pub encoding: Encoding,
     /// Enums and names of objects; without one, enums cannot be read and reg* values print as numbers.
     pub catalog: Option<Arc<dyn TextCatalog>>,
 }
@@ -76,6 +80,7 @@ impl Default for TextContext {
             date_style: DateStyle::default(),
             interval_style: IntervalStyle::Postgres,
             now: None,
+            encoding: Encoding::UTF8,
             catalog: None,
         }
     }

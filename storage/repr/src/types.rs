@@ -28,12 +28,21 @@ pub struct ColumnType {
     /// How its text is ordered; without meaning where the type has none.
     #[serde(default, skip_serializing_if = "Collation::is_default")]
     pub collation: Collation,
+    /// The domain whose values these are, by its OID; 0 is none. Where its values come from alone says so: what is computed is
+    /// of the type below.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub domain: Id,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_none(domain: &Id) -> bool {
+    *domain == 0
 }
 
 impl ColumnType {
     /// A nullable type without modifier, of the default collation.
     pub fn nullable(scalar: ScalarType) -> Self {
-        ColumnType { scalar, modifier: -1, nullable: true, collation: Collation::DEFAULT }
+        ColumnType { scalar, modifier: -1, nullable: true, collation: Collation::DEFAULT, domain: 0 }
     }
 
     /// The same that holds no NULL.

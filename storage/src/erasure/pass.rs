@@ -33,7 +33,7 @@ const POLL: Duration = Duration::from_millis(10);
 const ROUNDS_MAX: u32 = 3;
 
 /// How a pass goes.
-pub struct Pace<'a> {
+pub struct ErasurePace<'a> {
     /// The wall clock, in microseconds since 2000-01-01 UTC.
     pub now_us: &'a dyn Fn() -> i64,
     /// How many bytes of files may be rewritten a second, looked at after each piece; none for as many as can be.
@@ -69,7 +69,7 @@ impl Waits {
 
 /// What has come of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PassStep {
     /// Nothing is owed.
     Nothing,
     /// It is to be gone on with.
@@ -147,14 +147,14 @@ impl Store {
 
     /// Goes on with the pass that is under way, or begins one over all that is owed; as far as it comes. What waits, and whoever
     /// is in the way, is for the caller to see to.
-    pub fn erase(&self, pace: &Pace<'_>) -> Result<Step, StorageError> {
+    pub fn erase(&self, pace: &ErasurePace<'_>) -> Result<PassStep, StorageError> {
         self.check_writable()?;
         let mut slot = self.erasures().pass.lock();
         let pass = match &mut *slot {
             Some(pass) => pass,
             None => match self.begin_pass()? {
                 Some(pass) => slot.insert(pass),
-                None => return Ok(Step::Nothing),
+                None => return Ok(PassStep::Nothing),
             },
         };
         loop {
@@ -162,15 +162,15 @@ impl Store {
             match advance {
                 Advance::To(Stage::Over) => break,
                 Advance::To(stage) => pass.stage = stage,
-                Advance::Waits(waits) => return Ok(Step::Waits(waits)),
-                Advance::Stopped => return Ok(Step::Stopped),
+                Advance::Waits(waits) => return Ok(PassStep::Waits(waits)),
+                Advance::Stopped => return Ok(PassStep::Stopped),
             }
         }
         let PassRecord { first, last, bytes, .. } = pass.record;
         let took = pass.began.elapsed();
         self.end_pass(pass)?;
         *slot = None;
-        Ok(Step::Cleaned { erasures: (last + 1).saturating_sub(first), bytes, took })
+        Ok(PassStep::Cleaned { erasures: (last + 1).saturating_sub(first), bytes, took })
     }
 
     /// The oldest sequence number that a snapshot reads from.
@@ -220,7 +220,7 @@ impl Store {
         self.erasures().lock().note(pass.record.moments);
     }
 
-    fn advance(&self, pass: &mut Pass, pace: &Pace<'_>) -> Result<Advance, StorageError> {
+    fn advance(&self, pass: &mut Pass, pace: &ErasurePace<'_>) -> Result<Advance, StorageError> {
         match &mut pass.stage {
             Stage::Readers => {
                 let sequence = pass.sequence;
@@ -286,7 +286,12 @@ impl Store {
     }
 
     /// Rewrites what is owed of a family. What came in between, if it is not done.
-    fn rewrite(&self, pass: &mut Pass, family: Family, pace: &Pace<'_>) -> Result<Option<Advance>, StorageError> {
+    fn rewrite(
+        &self,
+        pass: &mut Pass,
+        family: Family,
+        pace: &ErasurePace<'_>,
+    ) -> Result<Option<Advance>, StorageError> {
         let ranges = pass.owed.ranges(family);
         let Some(newest) = files_in(self.db(), family, &ranges)?.iter().map(|file| file.number).max() else {
             return Ok(None);
@@ -309,7 +314,7 @@ impl Store {
         pass: &mut Pass,
         family: Family,
         (from, to): &KeyRange,
-        pace: &Pace<'_>,
+        pace: &ErasurePace<'_>,
     ) -> Result<Option<Advance>, StorageError> {
         let mut from = from.clone();
         loop {
@@ -345,7 +350,7 @@ impl Store {
 }
 
 /// Sleeps for as long as what was written should have taken.
-fn keep_pace(bytes: u64, began: Instant, pace: &Pace<'_>) {
+fn keep_pace(bytes: u64, began: Instant, pace: &ErasurePace<'_>) {
     while !(pace.stops)()
         && let Some(rate) = (pace.bytes_per_second)()
         && let Some(left) = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64).checked_sub(began.elapsed())

@@ -26,6 +26,11 @@ SCHEMA = [
     f"INSERT INTO notes SELECT g, g % {PEOPLE}, 'note ' || g, g % 100, (g * 7) % {PEOPLE} FROM generate_series(1, {NOTES}) g",
     f"INSERT INTO plain SELECT g, 1 + g % 50, 'row ' || g, g % {PEOPLE} FROM generate_series(1, {PLAIN}) g",
     "INSERT INTO kinds (name) SELECT 'kind ' || g FROM generate_series(1, 100) g",
+    "CREATE TYPE mood AS ENUM ('low', 'high')",
+    "CREATE DOMAIN score AS INT",
+    "CREATE TABLE moods (id INT PRIMARY KEY, person INT NOT NULL OWNED_BY people(id), mood mood DEFAULT 'low', score score, CHECK (mood <> 'low' OR id > 0))",
+    "CREATE INDEX moods_mood ON moods (mood)",
+    f"INSERT INTO moods SELECT g, g % {PEOPLE}, CASE WHEN g % 3 = 0 THEN 'low' ELSE 'high' END::mood, g % 90 FROM generate_series(1, {NOTES}) g",
     "CREATE MATERIALIZED VIEW by_version AS SELECT version, count(*) AS n FROM notes GROUP BY version",
 ]
 # Kind → what does it, what undoes it.
@@ -45,6 +50,8 @@ KINDS = {
     "names": (["ALTER TABLE plain RENAME TO plainer", "ALTER TABLE plainer RENAME s TO t"], ["ALTER TABLE plainer RENAME t TO s", "ALTER TABLE plainer RENAME TO plain"]),
     "an owner more": (["ALTER TABLE notes ALTER COLUMN other SET OWNED_BY people(id)"], ["ALTER TABLE notes ALTER COLUMN other DROP OWNED_BY"]),
     "a sequence": (["ALTER SEQUENCE kinds_id_seq RESTART WITH 5000"], ["ALTER SEQUENCE kinds_id_seq RESTART WITH 101"]),
+    "a label's name": (["ALTER TYPE mood RENAME VALUE 'low' TO 'it''s down'"], ["ALTER TYPE mood RENAME VALUE 'it''s down' TO 'low'"]),
+    "a domain's condition": (["ALTER DOMAIN score ADD CONSTRAINT made CHECK (VALUE < 100)"], ["ALTER DOMAIN score DROP CONSTRAINT made"]),
     "nothing left": (["TRUNCATE kinds RESTART IDENTITY"], ["INSERT INTO kinds SELECT g, 'kind ' || g FROM generate_series(1, 100) g"]),
     "several at once": (
         ["CREATE TABLE made (id INT PRIMARY KEY, person INT OWNED_BY people(id))", "INSERT INTO made SELECT id, person FROM notes WHERE id <= 500",

@@ -278,7 +278,7 @@ impl CopyDecoder {
                 let (null, name) = (&self.format.null, &column.name);
                 return Err(mismatch(format!("{place}: got null value (\"{null}\"), expected \"{name}\"")));
             };
-            let name = parameter_text(&self.split.text[range.clone()])?;
+            let name = parameter_text(&self.split.text[range.clone()], &TextContext::default())?;
             if name != column.name {
                 return Err(mismatch(format!("{place}: got \"{name}\", expected \"{}\"", column.name)));
             }
@@ -476,6 +476,7 @@ fn extra_data() -> SqlError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::protocol::CopyContent;
     use engine::protocol::{CopyLayout, Forced};
     use repr::{ColumnType, ScalarType};
 
@@ -501,7 +502,7 @@ mod tests {
             quote: b'"',
             escape: b'"',
             forced: Forced::default(),
-            raw: false,
+            content: CopyContent::default(),
         }
     }
 

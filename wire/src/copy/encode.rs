@@ -65,7 +65,7 @@ impl CopyEncoder {
     }
 
     fn field(&self, value: &[u8], force_quote: bool, out: &mut Vec<u8>) {
-        if self.format.raw {
+        if self.format.content.raw {
             out.put_slice(value);
             return;
         }
@@ -141,6 +141,7 @@ pub(super) fn close(start: usize, out: &mut [u8]) -> Result<(), SqlError> {
 mod tests {
     use super::*;
     use crate::copy::decode::CopyDecoder;
+    use engine::protocol::CopyContent;
     use engine::protocol::{CopyLayout, Forced};
     use repr::{ColumnType, Datum, ScalarType};
 
@@ -162,7 +163,7 @@ mod tests {
             quote: b'"',
             escape: b'"',
             forced: Forced::default(),
-            raw: false,
+            content: CopyContent::default(),
         }
     }
 
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn a_document_is_sent_as_it_is() {
         let document = "{\"a\":\n\"\\t\"}";
-        let raw = CopyFormat { raw: true, ..format(false) };
+        let raw = CopyFormat { content: CopyContent { raw: true, encoding: None }, ..format(false) };
         assert_eq!(write(&raw, &[vec![text(document)]]), format!("{document}\n"));
     }
 

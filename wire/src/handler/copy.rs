@@ -8,10 +8,11 @@ use crate::encode::command_tag;
 use crate::error::{WireError, protocol_violation};
 use crate::types::text::TextContext;
 use engine::SqlError;
-use engine::protocol::{CopyFormat, CopyIn, RowStream};
+use engine::protocol::{CopyFormat, CopyIn, CopyLayout, RowStream};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
-use repr::poll;
+use repr::encoding::Decoding;
+use repr::{Encoding, poll};
 use std::time::Duration;
 
 /// So long a client is silent before what it has sent is written.
@@ -28,16 +29,23 @@ impl Handler<'_> {
         let response = CopyInResponse::new(format as i8, columns, formats);
         self.connection.feed(PgWireBackendMessage::CopyInResponse(response))?;
         self.flush().await?;
-        let context = self.session.text_context();
+        let (context, encoding) = coded(self.session.text_context(), copy.format());
+        let mut reading = Decoding::new(encoding);
         let mut decoder = RowDecoder::new(copy.table(), copy.columns(), copy.format());
         loop {
             let frame = self.copy_frame(&mut copy)?;
             match frame.kind {
                 b'd' => {
-                    decoder.feed(frame.body()?);
+                    match reading.is_same() {
+                        true => decoder.feed(frame.body()?),
+                        false => decoder.feed(reading.read(frame.body()?, false).map_err(SqlError::from)?.as_bytes()),
+                    }
                     self.push_rows(&mut copy, &mut decoder, false, &context)?;
                 }
                 b'c' => {
+                    if !reading.is_same() {
+                        decoder.feed(reading.read(&[], true).map_err(SqlError::from)?.as_bytes());
+                    }
                     self.push_rows(&mut copy, &mut decoder, true, &context)?;
                     return Ok(self.session.finish_copy(&mut copy)?);
                 }
@@ -92,14 +100,21 @@ impl Handler<'_> {
     /// Sends the rows as lines; gives the command tag.
     pub(super) async fn copy_out(&mut self, mut stream: RowStream, format: &CopyFormat) -> Result<String, Stop> {
         self.announce_copy_out(stream.columns.len(), format)?;
-        let context = self.session.text_context();
+        let (context, encoding) = coded(self.session.text_context(), format);
         let mut encoder = RowEncoder::new(&stream.columns, format);
-        encoder.header(self.connection.outgoing())?;
+        let out = self.connection.outgoing();
+        let start = out.len();
+        encoder.header(out)?;
+        line_in(encoding, out, start)?;
         self.connection.seal();
         let mut pace = Pace::new();
         let mut rows = 0;
         loop {
-            let sent = self.send_some(&mut stream, u64::MAX, |row, out| encoder.row(row, &context, out))?;
+            let sent = self.send_some(&mut stream, u64::MAX, |row, out| {
+                let start = out.len();
+                encoder.row(row, &context, out)?;
+                line_in(encoding, out, start)
+            })?;
             rows += sent.rows;
             if sent.ended {
                 break;
@@ -119,6 +134,38 @@ impl Handler<'_> {
         let code = announced(format).code();
         let response = CopyOutResponse::new(code as i8, column_count(columns)?, vec![code; columns]);
         Ok(self.connection.feed(PgWireBackendMessage::CopyOutResponse(response))?)
+    }
+}
+
+/// How values are written and read, and in which encoding lines are as a whole.
+fn coded(context: TextContext, format: &CopyFormat) -> (TextContext, Encoding) {
+    let encoding = format.content.encoding.unwrap_or(context.encoding);
+    match format.layout {
+        CopyLayout::Binary => (TextContext { encoding, ..context }, Encoding::UTF8),
+        CopyLayout::Text | CopyLayout::Csv => (TextContext { encoding: Encoding::UTF8, ..context }, encoding),
+    }
+}
+
+/// Puts the CopyData message that begins at `start`, if there is one, into an encoding. On an error nothing of it remains.
+fn line_in(encoding: Encoding, out: &mut Vec<u8>, start: usize) -> Result<(), SqlError> {
+    const HEAD_BYTES: usize = 5;
+    if encoding.is_same() || out.len() <= start + HEAD_BYTES {
+        return Ok(());
+    }
+    let line = out.split_off(start + HEAD_BYTES);
+    let text = String::from_utf8(line).map_err(|_| SqlError::new("XX000", "text is not in UTF-8"));
+    match text.and_then(|text| Ok(encoding.encode(&text)?.into_owned())) {
+        Ok(line) => {
+            let length = u32::try_from(line.len() + 4)
+                .map_err(|_| SqlError::new("54000", "row is too large for the protocol"))?;
+            out[start + 1..start + HEAD_BYTES].copy_from_slice(&length.to_be_bytes());
+            out.extend_from_slice(&line);
+            Ok(())
+        }
+        Err(error) => {
+            out.truncate(start);
+            Err(error)
+        }
     }
 }
 

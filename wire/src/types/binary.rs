@@ -12,6 +12,7 @@ use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
 use repr::text::byte_of_char;
 use repr::{Array, ColumnType, Datum, Interval, Network, ScalarType, TimeTz, TsQuery, TsVector, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 const JSONB_VERSION: u8 = 1;
@@ -47,10 +48,10 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
         // A document that was written as text at once.
         Value::Text(value) if matches!(scalar, ScalarType::Jsonb) => {
             out.put_u8(JSONB_VERSION);
-            out.put_slice(value);
+            out.put_slice(&text::in_encoding(value, context)?);
         }
         Value::Text(value) | Value::Bpchar(value) | Value::Citext(value) | Value::Enum { label: value, .. } => {
-            out.put_slice(value);
+            out.put_slice(&text::in_encoding(value, context)?);
         }
         Value::Bytea(value) => out.put_slice(value),
         Value::Date(value) => out.put_i32(value),
@@ -76,7 +77,7 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             let mut text = String::new();
             path.write_text(&mut text);
             out.put_u8(JSONPATH_VERSION);
-            out.put_slice(text.as_bytes());
+            out.put_slice(&text::in_encoding(text.as_bytes(), context)?);
         }
         Value::Array(array) => {
             let element = scalar.element().ok_or_else(|| mismatch(scalar))?;
@@ -159,7 +160,7 @@ pub(crate) fn is_plain(scalar: &ScalarType) -> bool {
 
 /// As `encode_with_length`, for values of a type that `is_plain`.
 #[inline(always)]
-pub(crate) fn encode_plain(value: Plain<'_>, out: &mut Vec<u8>) -> Result<(), SqlError> {
+pub(crate) fn encode_plain(value: Plain<'_>, context: &TextContext, out: &mut Vec<u8>) -> Result<(), SqlError> {
     match value {
         Plain::Null => out.extend_from_slice(&(-1_i32).to_be_bytes()),
         Plain::Int2(value) => {
@@ -169,7 +170,7 @@ pub(crate) fn encode_plain(value: Plain<'_>, out: &mut Vec<u8>) -> Result<(), Sq
         // The length, four, and the number in one.
         Plain::Int4(value) => out.extend_from_slice(&(4 << 32 | u64::from(value.cast_unsigned())).to_be_bytes()),
         Plain::Int8(value) => out.extend_from_slice(&(8 << 64 | u128::from(value.cast_unsigned())).to_be_bytes()[4..]),
-        Plain::Text(text) => return append_counted(text, out),
+        Plain::Text(text) => return append_counted(&text::in_encoding(text, context)?, out),
     }
     Ok(())
 }
@@ -247,13 +248,13 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Numeric => return Ok(Datum::Numeric(numeric::decode(bytes)?)),
         ScalarType::Char => match body.byte()? {
             0 => Datum::Text("".into()),
-            byte => Datum::Text(parameter_text(&[byte])?.into()),
+            byte => Datum::Text((*parameter_text(&[byte], context)?).into()),
         },
         ScalarType::Text | ScalarType::Varchar | ScalarType::Name | ScalarType::Cstring | ScalarType::Unknown => {
-            return Ok(Datum::Text(parameter_text(bytes)?.into()));
+            return Ok(Datum::Text((*parameter_text(bytes, context)?).into()));
         }
-        ScalarType::Bpchar => return Ok(Datum::Bpchar(parameter_text(bytes)?.into())),
-        ScalarType::Citext => return Ok(Datum::Citext(parameter_text(bytes)?.into())),
+        ScalarType::Bpchar => return Ok(Datum::Bpchar((*parameter_text(bytes, context)?).into())),
+        ScalarType::Citext => return Ok(Datum::Citext((*parameter_text(bytes, context)?).into())),
         // Checked and given its place by the same door as text.
         ScalarType::Json | ScalarType::Enum(_) => return text::decode(bytes, scalar, context),
         ScalarType::Jsonb => {
@@ -385,12 +386,16 @@ fn timestamp(body: &mut Body<'_>) -> Result<i64, SqlError> {
     }
 }
 
-/// Text in a parameter: UTF-8, and no NUL.
-pub(crate) fn parameter_text(bytes: &[u8]) -> Result<&str, SqlError> {
+/// Text in a parameter, in the client's encoding and without NUL.
+pub(crate) fn parameter_text<'b>(bytes: &'b [u8], context: &TextContext) -> Result<Cow<'b, str>, SqlError> {
     if bytes.contains(&0) {
-        return Err(SqlError::new("22021", "invalid byte sequence for encoding \"UTF8\": 0x00"));
+        let name = if context.encoding.is_same() { "UTF8" } else { context.encoding.name() };
+        return Err(SqlError::new("22021", format!("invalid byte sequence for encoding \"{name}\": 0x00")));
     }
-    utf8(bytes)
+    if context.encoding.is_same() {
+        return utf8(bytes).map(Cow::Borrowed);
+    }
+    Ok(context.encoding.decode(bytes)?)
 }
 
 fn decode_array(body: &mut Body<'_>, element: &ScalarType, context: &TextContext) -> Result<Arc<Array>, SqlError> {

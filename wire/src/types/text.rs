@@ -10,6 +10,7 @@ use engine::SqlError;
 use repr::row::Plain;
 use repr::text::integer::with_digits;
 use repr::{ColumnType, Datum, ScalarType, Value};
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 /// What is kept for the next value, of a thread.
@@ -45,7 +46,7 @@ pub(crate) fn encode_with_length(
 
 /// The same for what is packed as it is printed, but for its digits.
 #[inline]
-pub(crate) fn encode_plain(value: Plain<'_>, out: &mut Vec<u8>) -> Result<(), SqlError> {
+pub(crate) fn encode_plain(value: Plain<'_>, context: &TextContext, out: &mut Vec<u8>) -> Result<(), SqlError> {
     match value {
         Plain::Null => {
             out.extend_from_slice(&(-1_i32).to_be_bytes());
@@ -54,7 +55,7 @@ pub(crate) fn encode_plain(value: Plain<'_>, out: &mut Vec<u8>) -> Result<(), Sq
         Plain::Int2(value) => with_digits(i64::from(value), |digits| append_counted(digits, out)),
         Plain::Int4(value) => with_digits(i64::from(value), |digits| append_counted(digits, out)),
         Plain::Int8(value) => with_digits(value, |digits| append_counted(digits, out)),
-        Plain::Text(text) => append_counted(text, out),
+        Plain::Text(text) => append_counted(&in_encoding(text, context)?, out),
     }
 }
 
@@ -71,24 +72,38 @@ fn written(
         Value::Int2(value) => with_digits(i64::from(value), take),
         Value::Int4(value) => with_digits(i64::from(value), take),
         Value::Int8(value) => with_digits(value, take),
-        Value::Text(text) | Value::Bpchar(text) | Value::Citext(text) | Value::Enum { label: text, .. } => take(text),
+        Value::Text(text) | Value::Bpchar(text) | Value::Citext(text) | Value::Enum { label: text, .. } => {
+            take(&in_encoding(text, context)?)
+        }
         // Of all other types the text is made.
         value => PRINTED.with_borrow_mut(|printed| {
             printed.clear();
             repr::text::write_value(printed, value, scalar, context);
-            let taken = take(printed.as_bytes());
+            let taken = in_encoding(printed.as_bytes(), context).and_then(|text| take(&text));
             printed.shrink_to(KEEP_BYTES_MAX);
             taken
         }),
     }
 }
 
+/// Text as the client reads it. 22P05 for a character that its encoding has not.
+#[inline]
+pub(super) fn in_encoding<'t>(text: &'t [u8], context: &TextContext) -> Result<Cow<'t, [u8]>, SqlError> {
+    if context.encoding.is_same() {
+        return Ok(Cow::Borrowed(text));
+    }
+    match std::str::from_utf8(text) {
+        Ok(text) => Ok(context.encoding.encode(text)?),
+        Err(_) => Err(SqlError::new("XX000", "text is not in UTF-8")),
+    }
+}
+
 /// Reads a value that a client sent as text.
 pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Result<Datum, SqlError> {
-    let text = parameter_text(bytes)?;
+    let text = parameter_text(bytes, context)?;
     match scalar {
-        ScalarType::Text | ScalarType::Varchar | ScalarType::Unknown => Ok(Datum::Text(text.into())),
-        _ => Ok(repr::text::parse(scalar, -1, text, context)?),
+        ScalarType::Text | ScalarType::Varchar | ScalarType::Unknown => Ok(Datum::Text((*text).into())),
+        _ => Ok(repr::text::parse(scalar, -1, &text, context)?),
     }
 }
 
@@ -97,5 +112,5 @@ pub(crate) fn decode_column(bytes: &[u8], column: &ColumnType, context: &TextCon
     if column.modifier < 0 {
         return decode(bytes, &column.scalar, context);
     }
-    Ok(repr::text::parse(&column.scalar, column.modifier, parameter_text(bytes)?, context)?)
+    Ok(repr::text::parse(&column.scalar, column.modifier, &parameter_text(bytes, context)?, context)?)
 }

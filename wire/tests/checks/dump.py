@@ -87,6 +87,16 @@ CREATE SEQUENCE owned OWNED BY nopk.y;
 SELECT setval('down', -3), setval('small', 7, false);
 CREATE TABLE uses (id int DEFAULT nextval('down'), label text DEFAULT 'n' || nextval('small')::text);
 INSERT INTO uses DEFAULT VALUES;
+ALTER TYPE mood ADD VALUE 'between' BEFORE 'o''k';
+ALTER TYPE mood RENAME VALUE 'sad' TO 'blue';
+CREATE DOMAIN zeta AS numeric(8,2) DEFAULT 1.5 CONSTRAINT "Not Less" CHECK (VALUE >= 0) CHECK (VALUE <> 13);
+CREATE DOMAIN alpha AS zeta NOT NULL CHECK (VALUE < 100);
+CREATE DOMAIN "Odd Domain" AS mood DEFAULT 'blue' CHECK (VALUE <> 'between');
+ALTER DOMAIN zeta ADD CONSTRAINT later CHECK (VALUE <> 14) NOT VALID;
+COMMENT ON DOMAIN zeta IS 'what it costs';
+CREATE TABLE of_domains (id int PRIMARY KEY, z zeta, a alpha DEFAULT 3, o "Odd Domain", CHECK (z > a OR o IS NOT NULL));
+INSERT INTO of_domains VALUES (1, 5, 4, DEFAULT), (2, NULL, 4, 'Great Big');
+CREATE VIEW over_domains AS SELECT id, z, 7::zeta AS seven FROM of_domains WHERE z > 1;
 """
 
 QUESTIONS = [

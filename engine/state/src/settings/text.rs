@@ -4,6 +4,7 @@ use crate::SqlError;
 use crate::settings::Settings;
 use crate::settings::table::{KnownSetting, TextKind};
 use crate::settings::value::invalid;
+use repr::Encoding;
 use repr::datetime::style::DateStyleError;
 use repr::datetime::zone::ZoneError;
 use repr::datetime::{DateStyle, Zone};
@@ -11,11 +12,6 @@ use repr::text::c_number::is_space;
 
 /// As names are cut.
 const NAME_BYTES_MAX: usize = 63;
-
-/// Encodings that PostgreSQL knows, but for UTF8 and SQL_ASCII, with nothing but letters and digits.
-const OTHER_ENCODINGS: &str = " EUCJP EUCCN EUCKR EUCTW EUCJIS2004 MULEINTERNAL LATIN1 LATIN2 LATIN3 LATIN4 LATIN5 LATIN6 \
-LATIN7 LATIN8 LATIN9 LATIN10 WIN1256 WIN1258 WIN866 WIN874 KOI8R WIN1251 WIN1252 ISO88595 ISO88596 ISO88597 ISO88598 \
-WIN1250 WIN1253 WIN1254 WIN1255 WIN1257 KOI8U SJIS BIG5 GBK UHC GB18030 JOHAB SHIFTJIS2004 ISO88591 WINDOWS1252 ";
 
 /// PostgreSQL's text search configurations.
 const SEARCH_CONFIGURATIONS: &str = " arabic armenian basque catalan danish dutch english finnish french german greek hindi \
@@ -44,15 +40,13 @@ pub fn checked(kind: TextKind, known: &KnownSetting, value: &str, settings: &Set
             ZoneError::Interval(error) => error.into(),
         }),
         TextKind::DateStyle => date_style(known, value, settings),
-        TextKind::Encoding => encoding(value).ok_or_else(|| {
-            let letters = letters(value).to_ascii_uppercase();
-            if OTHER_ENCODINGS.contains(&format!(" {letters} ")) {
-                SqlError::unsupported(format!("client encoding {letters}"))
-                    .hint("Only UTF8 is supported, and SQL_ASCII, which is sent as it is stored.")
-            } else {
-                invalid()
-            }
-        }),
+        // Old clients expect to see it as they said it.
+        TextKind::Encoding if value == "UNICODE" => kept(),
+        TextKind::Encoding => match Encoding::named(value) {
+            Some(found) if found.is_supported() => Ok(found.name().to_owned()),
+            Some(found) => Err(SqlError::unsupported(format!("client encoding {}", found.name())).hint("Use UTF8.")),
+            None => Err(invalid()),
+        },
         TextKind::SearchPath => match identifiers(value) {
             Some(_) => kept(),
             None => Err(invalid().detail("List syntax is invalid.")),
@@ -105,29 +99,6 @@ fn is_tablespace(name: &str) -> bool {
     name.is_empty() || name == "pg_default"
 }
 
-/// An encoding as it is shown, if it is one of ours.
-fn encoding(value: &str) -> Option<String> {
-    if value == "UNICODE" {
-        // Old clients expect to see it as they said it.
-        Some(value.to_string())
-    } else if is_utf8(value) {
-        Some("UTF8".to_string())
-    } else {
-        letters(value).eq_ignore_ascii_case("SQLASCII").then(|| "SQL_ASCII".to_string())
-    }
-}
-
-/// Whether an encoding's name is one of PostgreSQL's spellings of UTF8.
-pub fn is_utf8(encoding: &str) -> bool {
-    let letters = letters(encoding);
-    letters.eq_ignore_ascii_case("utf8") || letters.eq_ignore_ascii_case("unicode")
-}
-
-/// What counts of an encoding's name. asyncpg sends it with quotes.
-fn letters(encoding: &str) -> String {
-    encoding.chars().filter(char::is_ascii_alphanumeric).collect()
-}
-
 /// Identifiers between commas, quoted or not; none if it is no such list.
 pub(crate) fn identifiers(list: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
@@ -174,7 +145,7 @@ fn quoted_identifier(text: &str) -> Option<(String, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{identifiers, is_utf8};
+    use super::identifiers;
 
     #[test]
     fn lists_of_identifiers_are_read() {
@@ -191,10 +162,5 @@ mod tests {
         ] {
             assert_eq!(read(list).as_deref(), names, "{list}");
         }
-    }
-
-    #[test]
-    fn spellings_of_utf8() {
-        assert!(is_utf8("\"UTF_8\"") && is_utf8("Unicode") && is_utf8("'utf-8'") && !is_utf8("utf16"));
     }
 }

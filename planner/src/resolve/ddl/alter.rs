@@ -183,8 +183,9 @@ impl DefinitionChange<'_> {
         entry.columns.push(new.column.clone());
         entry.schema_version += 1;
         self.give_value_source(id, index, &new)?;
+        let inherited = self.catalog.types.get(&column_type.domain).and_then(|found| found.domain()?.default.clone());
         let value = match &self.get(id).columns[index].default {
-            None => None,
+            None => inherited.map(RewriteValue::Default),
             Some(DefaultValue::Expr(text)) if text.eq_ignore_ascii_case("null") => None,
             Some(DefaultValue::Expr(text)) => Some(RewriteValue::Default(text.clone())),
             Some(DefaultValue::Serial(sequence) | DefaultValue::Identity { sequence, .. }) => {
@@ -195,6 +196,9 @@ impl DefinitionChange<'_> {
         if let Some(value) = value {
             let column = RewriteColumn { column: index, value, column_type: column_type.clone() };
             self.effects.push(DdlEffect::RewriteTable { table: id, columns: vec![column] });
+        }
+        if column_type.domain != 0 {
+            self.validate_domain(id, index);
         }
         if !column_type.nullable {
             self.effects.push(DdlEffect::ValidateNotNull { table: id, column: index });
@@ -467,7 +471,11 @@ impl DefinitionChange<'_> {
                 self.require_free(namespace, &new.name).map_err(|error| error.at(Some(new.position)))?;
                 self.renaming(|change| change.catalog.move_sequence(id, namespace, &new.name));
             }
-            ObjectKind::Type => self.rename_enum(name, new)?,
+            ObjectKind::Type => self.rename_type(name, new)?,
+            ObjectKind::Domain => {
+                self.domain_named(name)?;
+                self.rename_type(name, new)?;
+            }
             ObjectKind::View | ObjectKind::MaterializedView => {
                 let id = self.view(name, kind == ObjectKind::MaterializedView)?;
                 self.rename_table(id, new)?;
@@ -491,7 +499,10 @@ impl DefinitionChange<'_> {
                 self.schema(name)?;
             }
             ObjectKind::Type => {
-                self.enum_type(name)?;
+                self.type_named(name)?;
+            }
+            ObjectKind::Domain => {
+                self.domain_named(name)?;
             }
             ObjectKind::Table
             | ObjectKind::View
@@ -549,6 +560,7 @@ pub(super) fn alter_tag(kind: ObjectKind) -> &'static str {
         ObjectKind::Index => "ALTER INDEX",
         ObjectKind::Sequence => "ALTER SEQUENCE",
         ObjectKind::Type => "ALTER TYPE",
+        ObjectKind::Domain => "ALTER DOMAIN",
         ObjectKind::Schema => "ALTER SCHEMA",
     }
 }

@@ -5,6 +5,7 @@ use crate::catalog::{Catalog, Class, NamespaceId, Scope, SearchPath, Table};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName, SqlText};
 use crate::resolve::kept_text::respelled;
+use crate::resolve::relabel::Relabel;
 use repr::id::FIRST_USER_ID;
 use repr::{ColumnIndex, Id, IndexId, RelationId, SequenceId};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub(super) struct DefinitionChange<'a> {
     pub(super) labels: Labels,
     /// Where the bare names of the definition are looked for.
     pub(super) path: SearchPath,
+    /// The label of an enumeration that it renames.
+    pub(super) relabel: Option<Relabel>,
     hook: &'a ExpressionHook<'a>,
 }
 
@@ -24,7 +27,7 @@ impl<'a> DefinitionChange<'a> {
     pub(super) fn new(scope: Scope<'_>, labels: Labels, hook: &'a ExpressionHook<'a>) -> Self {
         let (mut catalog, path) = (scope.catalog.clone(), scope.path.clone());
         catalog.next_id = catalog.next_id.max(FIRST_USER_ID);
-        DefinitionChange { catalog, effects: Vec::new(), notices: Vec::new(), labels, path, hook }
+        DefinitionChange { catalog, effects: Vec::new(), notices: Vec::new(), labels, path, relabel: None, hook }
     }
 
     pub(super) fn next_id(&mut self) -> Id {
@@ -164,7 +167,7 @@ impl<'a> DefinitionChange<'a> {
 
     /// 42710 if a type of the schema has this name: a relation is a type of its name, too.
     pub(super) fn require_no_type(&self, namespace: NamespaceId, name: &str) -> Result<(), PlanError> {
-        match self.catalog.enum_in(namespace, name) {
+        match self.catalog.type_in(namespace, name) {
             Some(_) => Err(PlanError::new("42710", format!("type \"{name}\" already exists"))
                 .hint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.")),
             None => Ok(()),

@@ -168,6 +168,9 @@ impl DefinitionChange<'_> {
     /// Indexes, checks and foreign keys on the column are built and validated against the new values.
     fn rebuild(&mut self, id: RelationId, index: usize, column: &Identifier) -> Result<(), PlanError> {
         let table = Arc::clone(self.get(id));
+        if table.columns[index].column_type.domain != 0 {
+            self.validate_domain(id, index);
+        }
         let stands_on_values = |found: &&Index| {
             found.columns.contains(&index) || found.asks_for(index) || is_of_expression_over(&table, found, index)
         };

@@ -92,7 +92,7 @@ impl DefinitionChange<'_> {
                 Object::Table(table) => self.remove_table(table),
                 Object::Sequence(sequence) => self.remove_sequence(sequence),
                 Object::Type(id) => {
-                    self.catalog.enums.remove(&id);
+                    self.catalog.types.remove(&id);
                     self.catalog.comments.remove(&id);
                 }
                 Object::Column(table, column) => {
@@ -131,19 +131,40 @@ impl DefinitionChange<'_> {
                 found.push(Dependent { object: Object::Sequence(id), line, on });
             }
             What::Type(id) => {
-                let line = format!("type {}", self.scope().spelled_type(&self.catalog.enums[&id]));
-                self.collect((Vec::new(), self.views_of_type(id)), &line, &none, seen, found);
-                for (table, column, described) in self.columns_of_type(id).into_iter().rev() {
-                    if !gone.contains(&table) {
-                        found.push(Dependent {
-                            object: Object::Column(table, column),
-                            line: described,
-                            on: line.clone(),
-                        });
-                    }
-                }
+                let line = format!("type {}", self.scope().spelled_type(&self.catalog.types[&id]));
+                self.collect_users_of_type(id, &line, gone, seen, found);
                 found.push(Dependent { object: Object::Type(id), line, on });
             }
+        }
+    }
+
+    /// Refuses, or drops what is of a type, with the domains over it, and says so.
+    pub(super) fn drop_users_of_type(&mut self, id: Id, what: &str, cascade: bool) -> Result<(), PlanError> {
+        let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+        self.collect_users_of_type(id, what, &BTreeSet::new(), &mut seen, &mut found);
+        found.reverse();
+        self.drop_all(what, found, cascade)
+    }
+
+    /// Views, columns and domains: the newest first.
+    fn collect_users_of_type(
+        &self,
+        id: Id,
+        what: &str,
+        gone: &BTreeSet<RelationId>,
+        seen: &mut BTreeSet<RelationId>,
+        found: &mut Vec<Dependent>,
+    ) {
+        self.collect((Vec::new(), self.views_of_type(id)), what, &BTreeSet::new(), seen, found);
+        for (table, column, line) in self.columns_of_type(id).into_iter().rev() {
+            if !gone.contains(&table) {
+                found.push(Dependent { object: Object::Column(table, column), line, on: what.to_owned() });
+            }
+        }
+        for domain in self.domains_over(id).into_iter().rev() {
+            let line = format!("type {}", self.shown_type(domain));
+            self.collect_users_of_type(domain, &line, gone, seen, found);
+            found.push(Dependent { object: Object::Type(domain), line, on: what.to_owned() });
         }
     }
 

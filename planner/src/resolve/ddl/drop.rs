@@ -7,7 +7,7 @@ use super::{DdlEffect, rewrite};
 use crate::catalog::{Class, DefaultValue, EdgeRef, ForeignKey, RuleAction, Table};
 use crate::error::PlanError;
 use crate::parse::statement::{DropBehavior, Identifier, ObjectKind, ObjectName};
-use repr::{ColumnIndex, Id, IndexId, RelationId, ScalarType, SequenceId};
+use repr::{ColumnIndex, ColumnType, Id, IndexId, RelationId, ScalarType, SequenceId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -34,8 +34,12 @@ impl DefinitionChange<'_> {
                 Ok("DROP SEQUENCE")
             }
             ObjectKind::Type => {
-                names.iter().try_for_each(|name| self.drop_type(name, if_exists, cascade))?;
+                names.iter().try_for_each(|name| self.drop_type(name, if_exists, cascade, false))?;
                 Ok("DROP TYPE")
+            }
+            ObjectKind::Domain => {
+                names.iter().try_for_each(|name| self.drop_type(name, if_exists, cascade, true))?;
+                Ok("DROP DOMAIN")
             }
             ObjectKind::View => {
                 self.drop_views_named(false, if_exists, names, cascade)?;
@@ -241,8 +245,9 @@ impl DefinitionChange<'_> {
         self.catalog.relations.values().flat_map(of_table).collect()
     }
 
-    fn drop_type(&mut self, name: &ObjectName, if_exists: bool, cascade: bool) -> Result<(), PlanError> {
-        let id = match self.enum_type(name) {
+    fn drop_type(&mut self, name: &ObjectName, if_exists: bool, cascade: bool, domain: bool) -> Result<(), PlanError> {
+        let found = if domain { self.domain_named(name) } else { self.type_named(name) };
+        let id = match found {
             Ok(id) => id,
             Err(error) if if_exists && matches!(error.code, "42704" | "3F000") => {
                 self.notice("00000", format!("{error}, skipping"));
@@ -250,32 +255,17 @@ impl DefinitionChange<'_> {
             }
             Err(error) => return Err(error),
         };
-        let shown = self.scope().spelled_type(&self.catalog.enums[&id]);
-        let users = self.columns_of_type(id);
-        let views = self.views_of_type(id);
-        self.drop_dependents(&format!("type {shown}"), Vec::new(), views, &BTreeSet::new(), cascade)?;
-        if !users.is_empty() && !cascade {
-            let detail: Vec<String> =
-                users.iter().map(|(_, _, line)| format!("{line} depends on type {shown}")).collect();
-            return Err(PlanError::new(
-                "2BP01",
-                format!("cannot drop type {shown} because other objects depend on it"),
-            )
-            .detail(detail.join("\n"))
-            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        for (table, column, line) in users {
-            self.notice("00000", format!("drop cascades to {line}"));
-            self.drop_column(table, false, &column, DropBehavior::Cascade)?;
-        }
-        self.catalog.enums.remove(&id);
+        let shown = self.scope().spelled_type(&self.catalog.types[&id]);
+        self.drop_users_of_type(id, &format!("type {shown}"), cascade)?;
+        self.catalog.types.remove(&id);
+        self.catalog.comments.remove(&id);
         Ok(())
     }
 
     /// The columns of tables that are of a type, and what messages call them.
     pub(super) fn columns_of_type(&self, id: Id) -> Vec<(RelationId, Identifier, String)> {
         let of_table = |table: &Arc<Table>| {
-            let columns = table.live_columns().filter(|(_, column)| is_of(&column.column_type.scalar, id));
+            let columns = table.live_columns().filter(|(_, column)| is_of(&column.column_type, id));
             let described = columns.map(|(_, column)| {
                 let line = format!("column {} of table {}", column.name, self.shown(table));
                 (table.id, Identifier { name: column.name.clone(), position: 1 }, line)
@@ -287,7 +277,7 @@ impl DefinitionChange<'_> {
 
     /// The views that have a column of a type.
     pub(super) fn views_of_type(&self, id: Id) -> Vec<RelationId> {
-        let has_it = |view: &Table| view.columns.iter().any(|column| is_of(&column.column_type.scalar, id));
+        let has_it = |view: &Table| view.columns.iter().any(|column| is_of(&column.column_type, id));
         self.catalog.views().filter(|(view, _)| has_it(view)).map(|(view, _)| view.id).collect()
     }
 
@@ -447,8 +437,12 @@ impl DefinitionChange<'_> {
     }
 }
 
-fn is_of(scalar: &ScalarType, id: Id) -> bool {
-    match scalar {
+/// Whether a column is of that type itself. One that is of a domain hangs on what that is over by the domain alone.
+fn is_of(column_type: &ColumnType, id: Id) -> bool {
+    if column_type.domain != 0 {
+        return column_type.domain == id;
+    }
+    match &column_type.scalar {
         ScalarType::Enum(found) => *found == id,
         ScalarType::Array(element) => **element == ScalarType::Enum(id),
         _ => false,

@@ -1,11 +1,17 @@
-//! Enum types: created, renamed, and given labels at their end.
+//! Enum types: created, renamed, given labels, whose names may change.
+//!
+//! Stored values hold a label and its place. So tables are written anew where a label gets another name, or finds no room
+//! between its neighbours.
 
 use super::change::DefinitionChange;
-use crate::catalog::{EnumType, NamespaceId};
+use super::{DdlEffect, EnumChange};
+use crate::catalog::{Catalog, CreatedType, DefaultValue, Enumeration, NamespaceId, Table, TypeKind};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName};
+use crate::resolve::relabel::Relabel;
 use crate::resolve::types;
-use repr::Id;
+use repr::{ColumnIndex, Id, RelationId, ScalarType};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// PostgreSQL's limit on a label.
@@ -24,8 +30,15 @@ impl DefinitionChange<'_> {
         // Two ids: the array type's OID is the next one.
         let id = self.next_id();
         self.next_id();
-        let found = EnumType { id, name: name.name.clone(), namespace, labels: labels.to_vec() };
-        self.catalog.enums.insert(id, Arc::new(found));
+        let mut made = Enumeration::default();
+        for (index, label) in labels.iter().enumerate() {
+            let id = self.next_id();
+            if !made.insert(index, label, id) {
+                made.place_anew();
+            }
+        }
+        let found = CreatedType { id, name: name.name.clone(), namespace, kind: TypeKind::Enum(made) };
+        self.catalog.types.insert(id, Arc::new(found));
         Ok("CREATE TYPE")
     }
 
@@ -36,10 +49,9 @@ impl DefinitionChange<'_> {
         label: &str,
         neighbour: Option<&(bool, String)>,
     ) -> Result<&'static str, PlanError> {
-        let id = self.enum_type(name)?;
+        let (id, found) = self.enumeration_named(name)?;
         require_label(label)?;
-        let found = self.catalog.enums.get(&id).expect("ids come from this catalog");
-        if found.labels.iter().any(|existing| existing == label) {
+        if found.label(label).is_some() {
             let message = format!("enum label \"{label}\" already exists");
             if if_not_exists {
                 self.notice("42710", format!("{message}, skipping"));
@@ -47,55 +59,176 @@ impl DefinitionChange<'_> {
             }
             return Err(PlanError::new("42710", message));
         }
-        if let Some((before, neighbour)) = neighbour {
-            let Some(position) = found.labels.iter().position(|existing| existing == neighbour) else {
-                return Err(PlanError::new("22023", format!("\"{neighbour}\" is not an existing enum label")));
-            };
-            if *before || position + 1 != found.labels.len() {
-                return Err(PlanError::unsupported("adding an enum label anywhere but at the end")
-                    .hint("a label's position is stored with the rows; add it at the end"));
+        let index = match neighbour {
+            None => found.labels.len(),
+            Some((before, neighbour)) => {
+                let position = found.labels.iter().position(|existing| existing.name == *neighbour);
+                position.ok_or_else(|| no_label(neighbour))? + usize::from(!before)
             }
+        };
+        let mut changed = found.clone();
+        let label_id = self.next_id();
+        if !changed.insert(index, label, label_id) {
+            let before: BTreeMap<Id, u32> = changed.labels.iter().map(|label| (label.id, label.place)).collect();
+            changed.place_anew();
+            let moved = changed.labels.iter().filter(|label| label.id != label_id);
+            let labels =
+                moved.map(|label| (before[&label.id], (label.place, Arc::from(label.name.as_str())))).collect();
+            self.write_values_anew(id, labels, true);
         }
-        let mut changed = EnumType::clone(found);
-        changed.labels.push(label.to_string());
-        self.catalog.enums.insert(id, Arc::new(changed));
+        self.keep_enumeration(id, changed);
         Ok("ALTER TYPE")
     }
 
-    pub(super) fn rename_enum(&mut self, name: &ObjectName, new: &Identifier) -> Result<(), PlanError> {
-        let id = self.enum_type(name)?;
-        let namespace = self.catalog.enums[&id].namespace;
+    pub(super) fn rename_enum_value(
+        &mut self,
+        name: &ObjectName,
+        old: &str,
+        new: &str,
+    ) -> Result<&'static str, PlanError> {
+        let (id, mut changed) = self.enumeration_named(name)?;
+        require_label(new)?;
+        let found = &changed;
+        let place = found.label(old).ok_or_else(|| no_label(old))?.place;
+        if found.label(new).is_some() {
+            return Err(PlanError::new("42710", format!("enum label \"{new}\" already exists")));
+        }
+        let before = self.catalog.clone();
+        for label in changed.labels.iter_mut().filter(|label| label.name == old) {
+            new.clone_into(&mut label.name);
+        }
+        self.keep_enumeration(id, changed);
+        let relabel = Relabel { of: id, old: old.to_owned(), new: new.to_owned() };
+        self.relabel_texts(&relabel, &before);
+        self.relabel = Some(relabel);
+        self.write_values_anew(id, BTreeMap::from([(place, (place, Arc::from(new)))]), false);
+        Ok("ALTER TYPE")
+    }
+
+    /// The enumeration of that name: 42809 if it is another type.
+    fn enumeration_named(&self, name: &ObjectName) -> Result<(Id, Enumeration), PlanError> {
+        let id = self.type_named(name)?;
+        match self.catalog.types[&id].enumeration() {
+            Some(found) => Ok((id, found.clone())),
+            None => Err(PlanError::new("42809", format!("{} is not an enum", name.dotted()))),
+        }
+    }
+
+    fn keep_enumeration(&mut self, id: Id, changed: Enumeration) {
+        if let Some(found) = self.catalog.types.get_mut(&id) {
+            Arc::make_mut(found).kind = TypeKind::Enum(changed);
+        }
+    }
+
+    /// Has all stored values of an enumeration hold other places or labels.
+    fn write_values_anew(&mut self, id: Id, labels: BTreeMap<u32, (u32, Arc<str>)>, moves: bool) {
+        let labels = Arc::new(labels);
+        let tables: Vec<Arc<Table>> = self.catalog.stored_tables().cloned().collect();
+        let mut placed_anew: Vec<RelationId> = Vec::new();
+        for table in tables {
+            let of_type = |column: &ScalarType| column.any_part(|part| *part == ScalarType::Enum(id));
+            let columns: Vec<ColumnIndex> =
+                (0..table.columns.len()).filter(|index| of_type(&table.columns[*index].column_type.scalar)).collect();
+            if columns.is_empty() {
+                continue;
+            }
+            let change = EnumChange { table: table.id, columns, labels: Arc::clone(&labels), moves };
+            let entry = self.edit(table.id);
+            entry.schema_version += 1;
+            for &column in &change.columns {
+                let missing = &mut entry.columns[column].missing;
+                *missing = missing.as_ref().map(|value| change.apply(value));
+            }
+            if moves {
+                placed_anew.push(table.id);
+            }
+            self.effects.push(DdlEffect::Relabel(change));
+        }
+        if !placed_anew.is_empty() {
+            self.effects.push(DdlEffect::Replace(placed_anew));
+        }
+    }
+
+    /// Kept texts by a label's new name.
+    fn relabel_texts(&mut self, relabel: &Relabel, before: &Catalog) {
+        let ids: Vec<RelationId> = self.catalog.relations.keys().copied().collect();
+        for id in ids {
+            if let Some(table) = relabelled_table(self.get(id), relabel, before) {
+                *self.edit(id) = table;
+                self.name_expressions(id);
+            }
+        }
+    }
+
+    pub(super) fn rename_type(&mut self, name: &ObjectName, new: &Identifier) -> Result<(), PlanError> {
+        let id = self.type_named(name)?;
+        let namespace = self.catalog.types[&id].namespace;
         self.require_free_type(namespace, &new.name).map_err(|error| error.at(Some(new.position)))?;
         self.renaming(|change| {
-            if let Some(found) = change.catalog.enums.get_mut(&id) {
+            if let Some(found) = change.catalog.types.get_mut(&id) {
                 Arc::make_mut(found).name.clone_from(&new.name);
             }
         });
         Ok(())
     }
 
-    pub(super) fn enum_type(&self, name: &ObjectName) -> Result<Id, PlanError> {
+    pub(super) fn type_named(&self, name: &ObjectName) -> Result<Id, PlanError> {
         let found = (|| {
             name.require_own(&self.path)?;
             if let Some(schema) = &name.schema {
                 self.scope().require_namespace(schema)?;
             }
             let missing = || PlanError::new("42704", format!("type \"{}\" does not exist", name.dotted()));
-            self.scope().enum_type(name.schema.as_deref(), &name.name).map(|found| found.id).ok_or_else(missing)
+            self.scope().type_named(name.schema.as_deref(), &name.name).map(|found| found.id).ok_or_else(missing)
         })();
         found.map_err(|error: PlanError| error.at(Some(name.position)))
     }
 
     pub(super) fn require_free_type(&self, namespace: NamespaceId, name: &str) -> Result<(), PlanError> {
         let scope = self.scope();
-        let array = name.strip_prefix('_').and_then(|element| scope.catalog.enum_in(namespace, element));
-        let is_type = types::in_catalog(name).is_some() || scope.catalog.enum_in(namespace, name).or(array).is_some();
+        let array = name.strip_prefix('_').and_then(|element| scope.catalog.type_in(namespace, element));
+        let array = array.filter(|element| element.enumeration().is_some());
+        let is_type = types::in_catalog(name).is_some() || scope.catalog.type_in(namespace, name).or(array).is_some();
         let is_extensions = scope.created_type(scope.catalog.namespace_name(namespace), name).is_some();
         if is_type || is_extensions || scope.catalog.table_in(namespace, name).is_some() {
             return Err(PlanError::new("42710", format!("type \"{name}\" already exists")));
         }
         Ok(())
     }
+}
+
+/// A table whose texts name the label; none if there is no such text.
+fn relabelled_table(table: &Arc<Table>, relabel: &Relabel, before: &Catalog) -> Option<Table> {
+    let mut new = Table::clone(table);
+    let mut changed = false;
+    let mut keep = |text: &mut String, now: String| {
+        changed |= now != *text;
+        *text = now;
+    };
+    for check in &mut new.checks {
+        let now = relabel.expression(&check.expression, before, table, None);
+        keep(&mut check.expression, now);
+    }
+    for predicate in new.indexes.iter_mut().filter_map(|index| index.declared.predicate.as_mut()) {
+        let now = relabel.expression(&predicate.expression, before, table, None);
+        keep(&mut predicate.expression, now);
+    }
+    for column in &mut new.columns {
+        if let Some(DefaultValue::Expr(text) | DefaultValue::Generated(text)) = &mut column.default {
+            let to = (!column.hidden).then_some(&column.column_type);
+            let now = relabel.expression(text, before, table, to);
+            keep(text, now);
+        }
+    }
+    if let Some(view) = &mut new.view {
+        let now = relabel.query(&view.query, before);
+        keep(&mut view.query, now);
+    }
+    changed.then_some(new)
+}
+
+fn no_label(label: &str) -> PlanError {
+    PlanError::new("22023", format!("\"{label}\" is not an existing enum label"))
 }
 
 fn require_label(label: &str) -> Result<(), PlanError> {

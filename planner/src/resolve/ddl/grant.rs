@@ -75,7 +75,7 @@ impl DefinitionChange<'_> {
             }
             GrantedObjects::Types(names) => {
                 let object = |name: &ObjectName| {
-                    let id = self.enum_type(name)?;
+                    let id = self.type_named(name)?;
                     Ok(Object { class: ObjectClass::Type, id, name: name.name.clone() })
                 };
                 names.iter().map(object).collect()

@@ -277,7 +277,8 @@ impl DefinitionChange<'_> {
             ObjectKind::Table => Ok(self.table(name)?.0),
             ObjectKind::Sequence => Ok(self.sequence(name)?.0),
             ObjectKind::Index => Ok(self.index(name)?.1.0),
-            ObjectKind::Type => self.enum_type(name),
+            ObjectKind::Type => self.type_named(name),
+            ObjectKind::Domain => self.domain_named(name),
             ObjectKind::Schema => Ok(self.schema(name)?.0),
             ObjectKind::View | ObjectKind::MaterializedView => Ok(self.relation(name)?.0),
         }

@@ -29,7 +29,7 @@ pub(super) fn has_constraint(table: &Table, name: &str) -> bool {
         || table.indexes.iter().any(|index| index.constraint.as_ref().is_some_and(|c| c.name == name))
 }
 
-fn numbered(table: &str, columns: &str, label: &str, taken: impl Fn(&str) -> bool) -> String {
+pub(super) fn numbered(table: &str, columns: &str, label: &str, taken: impl Fn(&str) -> bool) -> String {
     let mut suffix = label.to_string();
     let mut number = 0;
     loop {

@@ -2,7 +2,7 @@
 
 use super::change::{DefinitionChange, no_relation};
 use super::role::kept_from;
-use crate::catalog::{Acl, Catalog, Class, DatabaseId, NamespaceId, ObjectClass, RoleId};
+use crate::catalog::{Acl, Catalog, Class, CreatedType, DatabaseId, NamespaceId, ObjectClass, RoleId, TypeKind};
 use crate::error::PlanError;
 use crate::parse::rights::RoleName;
 use crate::parse::statement::{DropBehavior, Identifier, ObjectKind, ObjectName};
@@ -18,7 +18,7 @@ impl DefinitionChange<'_> {
         let schemas = catalog.namespaces.iter().map(|(id, found)| (id.0, "schema", found.name.clone()));
         let relations = catalog.relations.values().map(|table| (table.id.0, table.kind(), table.name.clone()));
         let sequences = catalog.sequences.values().map(|found| (found.id.0, "sequence", found.name.clone()));
-        let types = catalog.enums.values().map(|found| (found.id, "type", found.name.clone()));
+        let types = catalog.types.values().map(|found| (found.id, "type", found.name.clone()));
         let all = databases.chain(schemas).chain(relations).chain(sequences).chain(types);
         all.filter(|(id, ..)| !is_temporary(*id)).collect()
     }
@@ -109,7 +109,7 @@ impl DefinitionChange<'_> {
         let tag = super::alter::alter_tag(kind);
         let (id, noun) = match kind {
             ObjectKind::Schema => (self.schema(name)?.0, "schema"),
-            ObjectKind::Type => (self.enum_type(name)?, "type"),
+            ObjectKind::Type | ObjectKind::Domain => (self.type_named(name)?, "type"),
             ObjectKind::Table
             | ObjectKind::View
             | ObjectKind::MaterializedView
@@ -200,6 +200,7 @@ impl DefinitionChange<'_> {
             ObjectKind::MaterializedView,
             ObjectKind::Table,
             ObjectKind::Sequence,
+            ObjectKind::Domain,
             ObjectKind::Type,
             ObjectKind::Schema,
         ];
@@ -234,8 +235,10 @@ impl DefinitionChange<'_> {
                 let found = catalog.sequences.values().filter(|found| found.owned_by.is_none() && owned(found.id.0));
                 found.map(|found| qualified(found.namespace, &found.name)).collect()
             }
-            ObjectKind::Type => {
-                let found = catalog.enums.values().filter(|found| owned(found.id));
+            ObjectKind::Type | ObjectKind::Domain => {
+                let is_kind =
+                    |found: &CreatedType| matches!(found.kind, TypeKind::Domain(_)) == (kind == ObjectKind::Domain);
+                let found = catalog.types.values().filter(|found| owned(found.id) && is_kind(found));
                 found.map(|found| qualified(found.namespace, &found.name)).collect()
             }
             ObjectKind::Schema => {
@@ -253,7 +256,7 @@ fn made(old: &Catalog, new: &Catalog) -> Vec<(Id, ObjectClass)> {
         new.relations.keys().filter(|id| !old.relations.contains_key(id)).map(|id| (id.0, ObjectClass::Table));
     let sequences =
         new.sequences.keys().filter(|id| !old.sequences.contains_key(id)).map(|id| (id.0, ObjectClass::Sequence));
-    let types = new.enums.keys().filter(|id| !old.enums.contains_key(id)).map(|id| (*id, ObjectClass::Type));
+    let types = new.types.keys().filter(|id| !old.types.contains_key(id)).map(|id| (*id, ObjectClass::Type));
     let schemas =
         new.namespaces.keys().filter(|id| !old.namespaces.contains_key(id)).map(|id| (id.0, ObjectClass::Schema));
     let databases =

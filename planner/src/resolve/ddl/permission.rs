@@ -48,6 +48,8 @@ impl DefinitionChange<'_> {
             }
             Statement::CreateSequence { name, temporary, .. } => self.may_create(name, *temporary),
             Statement::CreateEnum { name, .. } => self.may_create(name, false),
+            Statement::CreateDomain(create) => self.may_create(&create.name, false),
+            Statement::AlterDomain(alter) => self.require_owner_as(ObjectKind::Domain, &alter.name),
             Statement::AlterTable(alter) => {
                 self.require_owner_of(&alter.name)?;
                 let moves = alter.actions.iter().find_map(|action| match action {
@@ -70,7 +72,9 @@ impl DefinitionChange<'_> {
             Statement::RenameViewColumn { name, .. }
             | Statement::SetMaxLag { name, .. }
             | Statement::AlterSequence { name, .. } => self.require_owner_of(name),
-            Statement::AddEnumValue { name, .. } => self.require_owner_as(ObjectKind::Type, name),
+            Statement::AddEnumValue { name, .. } | Statement::RenameEnumValue { name, .. } => {
+                self.require_owner_as(ObjectKind::Type, name)
+            }
             Statement::Drop { kind, names, .. } => names.iter().try_for_each(|name| self.permit_drop(*kind, name)),
             Statement::Truncate { tables, .. } => tables.iter().try_for_each(|name| self.permit_truncate(name)),
             Statement::Comment { object, .. } | Statement::SecurityLabel { object, .. } => self.permit_label(object),
@@ -288,7 +292,7 @@ impl DefinitionChange<'_> {
     fn owner_denial(&self, kind: ObjectKind, name: &ObjectName) -> Result<Option<(Id, PlanError)>, PlanError> {
         let (id, noun) = match kind {
             ObjectKind::Schema => (self.schema(name)?.0, "schema"),
-            ObjectKind::Type => (self.enum_type(name)?, "type"),
+            ObjectKind::Type | ObjectKind::Domain => (self.type_named(name)?, "type"),
             ObjectKind::Table
             | ObjectKind::View
             | ObjectKind::MaterializedView

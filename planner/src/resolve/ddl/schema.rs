@@ -1,7 +1,7 @@
 //! Schemas: made, renamed, dropped with what is in them; and objects that move from one to another.
 
 use super::change::DefinitionChange;
-use crate::catalog::{Catalog, DatabaseId, DefaultValue, Namespace, NamespaceId, Scope, Table};
+use crate::catalog::{Catalog, CreatedType, DatabaseId, DefaultValue, Namespace, NamespaceId, Scope, Table, TypeKind};
 use crate::error::PlanError;
 use crate::parse::Statement;
 use crate::parse::definition::CreateSchema;
@@ -109,8 +109,8 @@ impl DefinitionChange<'_> {
         schema: &Identifier,
     ) -> Result<&'static str, PlanError> {
         let tag = super::alter::alter_tag(kind);
-        if kind == ObjectKind::Type {
-            let id = self.enum_type(name)?;
+        if matches!(kind, ObjectKind::Type | ObjectKind::Domain) {
+            let id = if kind == ObjectKind::Type { self.type_named(name)? } else { self.domain_named(name)? };
             let to = self.destination(schema)?;
             self.move_type(id, to)?;
             return Ok(tag);
@@ -127,7 +127,7 @@ impl DefinitionChange<'_> {
                 let id = self.view(name, kind == ObjectKind::MaterializedView)?;
                 self.set_schema_of_relation(id, schema)?;
             }
-            ObjectKind::Table | ObjectKind::Index | ObjectKind::Schema | ObjectKind::Type => {
+            ObjectKind::Table | ObjectKind::Index | ObjectKind::Schema | ObjectKind::Type | ObjectKind::Domain => {
                 return Err(PlanError::unsupported(format!("{tag} … SET SCHEMA")));
             }
         }
@@ -179,17 +179,17 @@ impl DefinitionChange<'_> {
     }
 
     fn move_type(&mut self, id: Id, to: NamespaceId) -> Result<(), PlanError> {
-        let found = Arc::clone(&self.catalog.enums[&id]);
+        let found = Arc::clone(&self.catalog.types[&id]);
         if found.namespace == to {
             return Ok(());
         }
-        if self.catalog.enum_in(to, &found.name).is_some() || self.catalog.table_in(to, &found.name).is_some() {
+        if self.catalog.type_in(to, &found.name).is_some() || self.catalog.table_in(to, &found.name).is_some() {
             let schema = self.catalog.namespace_name(to).unwrap_or_default();
             let message = format!("type \"{}\" already exists in schema \"{schema}\"", found.name);
             return Err(PlanError::new("42710", message));
         }
         self.renaming(|change| {
-            if let Some(found) = change.catalog.enums.get_mut(&id) {
+            if let Some(found) = change.catalog.types.get_mut(&id) {
                 Arc::make_mut(found).namespace = to;
             }
         });
@@ -218,6 +218,12 @@ impl DefinitionChange<'_> {
     pub(super) fn renaming(&mut self, change: impl FnOnce(&mut Self)) {
         let before = self.catalog.clone();
         change(self);
+        let types: Vec<Id> = self.catalog.types.keys().copied().collect();
+        for id in types {
+            if let Some(found) = respelled_type(&self.catalog.types[&id], &before, &self.catalog) {
+                self.catalog.types.insert(id, Arc::new(found));
+            }
+        }
         let ids: Vec<RelationId> = self.catalog.relations.keys().copied().collect();
         for id in ids {
             if let Some(table) = respelled_table(self.get(id), &before, &self.catalog) {
@@ -271,7 +277,7 @@ impl DefinitionChange<'_> {
             let (id, what) = (sequence.id.0, What::Sequence(sequence.id));
             Some(Member { id, what, schema: goes(sequence.namespace)?.clone() })
         });
-        let types = self.catalog.enums.values().filter_map(|found| {
+        let types = self.catalog.types.values().filter_map(|found| {
             Some(Member { id: found.id, what: What::Type(found.id), schema: goes(found.namespace)?.clone() })
         });
         let mut members: Vec<Member> = relations.chain(sequences).chain(types).collect();
@@ -333,6 +339,19 @@ fn respelled_table(table: &Arc<Table>, before: &Catalog, after: &Catalog) -> Opt
         respell(&mut query);
         changed |= query != view.query;
         view.query = query;
+    }
+    changed.then_some(new)
+}
+
+/// A domain with its kept texts as the new catalog reads them; none if they stay as they are.
+fn respelled_type(found: &CreatedType, before: &Catalog, after: &Catalog) -> Option<CreatedType> {
+    let mut new = found.clone();
+    let TypeKind::Domain(domain) = &mut new.kind else { return None };
+    let mut changed = false;
+    for text in domain.checks.iter_mut().map(|check| &mut check.expression).chain(&mut domain.default) {
+        let now = respelled(text, Scope::from(before), Scope::from(after));
+        changed |= now != *text;
+        *text = now;
     }
     changed.then_some(new)
 }

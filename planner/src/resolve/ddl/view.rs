@@ -346,7 +346,7 @@ impl DefinitionChange<'_> {
 
     /// Whether all views mean what they meant.
     pub(super) fn check_views(&self, old: &Catalog) -> Result<(), PlanError> {
-        still_means(old, &self.catalog)
+        still_means(old, &self.catalog, self.relabel.as_ref())
     }
 }
 

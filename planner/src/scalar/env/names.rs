@@ -3,7 +3,7 @@
 mod routine;
 
 use super::Environment;
-use crate::catalog::{Actor, Catalog, Class, EnumType, NamespaceId, RoleId, Scope, SearchPath, Sequence, Table};
+use crate::catalog::{Actor, Catalog, Class, CreatedType, NamespaceId, RoleId, Scope, SearchPath, Sequence, Table};
 use crate::scalar::func::{parse_identifier, quote_identifier};
 use crate::system::builtin;
 use repr::text::TextCatalog;
@@ -90,17 +90,22 @@ impl CatalogNames {
         if let Some(scalar) = ScalarType::from_oid(oid) {
             return Some(self.scope().spelled_scalar(&scalar, modifier));
         }
-        if let Some(found) = self.catalog.enums.get(&oid) {
+        if let Some(found) = self.catalog.types.get(&oid) {
             return Some(self.spelled_type(found));
         }
         // An enum's array type has the next OID.
-        match self.catalog.enums.get(&oid.checked_sub(1)?) {
+        match self.catalog.types.get(&oid.checked_sub(1)?) {
             Some(element) => Some(format!("{}[]", self.spelled_type(element))),
             None => builtin::type_name(oid),
         }
     }
 
-    fn spelled_type(&self, found: &EnumType) -> String {
+    /// A created type by its OID.
+    pub(crate) fn created(&self, oid: Id) -> Option<String> {
+        self.catalog.types.get(&oid).map(|found| self.spelled_type(found))
+    }
+
+    fn spelled_type(&self, found: &CreatedType) -> String {
         self.scope().spelled_type(found)
     }
 
@@ -115,6 +120,15 @@ impl CatalogNames {
             }
             _ => unqualified.to_owned(),
         };
+        if let Ok(parts) = parse_identifier(bare, true)
+            && let [before @ .., name] = parts.as_slice()
+            && (!before.is_empty() || ScalarType::from_type_name(name).is_none())
+            && before.len() < 2
+            && let Some(found) = self.scope().type_named(before.last().map(String::as_str), name)
+            && found.domain().is_some()
+        {
+            return (!is_array).then_some(found.id);
+        }
         let scalar = ScalarType::from_name(&unmodified.to_lowercase()).or_else(|| {
             let parts = parse_identifier(bare, true).ok()?;
             match parts.as_slice() {
@@ -158,12 +172,11 @@ fn value_error(error: crate::error::PlanError) -> ValueError {
 
 impl TextCatalog for CatalogNames {
     fn enum_name(&self, id: Id) -> Option<String> {
-        self.catalog.enums.get(&id).map(|found| self.spelled_type(found))
+        self.catalog.types.get(&id).map(|found| self.spelled_type(found))
     }
 
     fn enum_position(&self, id: Id, label: &str) -> Option<u32> {
-        let labels = &self.catalog.enums.get(&id)?.labels;
-        labels.iter().position(|candidate| candidate == label).and_then(|position| u32::try_from(position).ok())
+        self.catalog.types.get(&id)?.enumeration()?.label(label).map(|found| found.place)
     }
 
     fn object_name(&self, kind: &ScalarType, oid: Id) -> Option<String> {

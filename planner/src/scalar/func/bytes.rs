@@ -5,7 +5,7 @@ use super::text::{BYTES_MAX, too_long};
 use super::{FunctionDefinition, strict};
 use crate::scalar::Answer;
 use md5::{Digest, Md5};
-use repr::{Datum, ValueError, poll};
+use repr::{Datum, Encoding, ValueError, poll};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 
 fn bytes(value: &[u8]) -> Answer {
@@ -186,12 +186,6 @@ fn byte_at(index: i64, last: i64) -> Result<usize, ValueError> {
     Ok(index as usize)
 }
 
-fn utf8(value: Vec<u8>) -> Answer {
-    String::from_utf8(value)
-        .map_err(|_| ValueError::new("22021", "invalid byte sequence for encoding \"UTF8\""))
-        .and_then(string)
-}
-
 pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("md5(text) text", |_, a, _| string(hex(&digest::<Md5>(text(&a[0])?.as_bytes())?))),
     strict("md5(bytea) text", |_, a, _| string(hex(&digest::<Md5>(bytea(&a[0])?)?))),
@@ -236,12 +230,18 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
         bytes(&value)
     }),
     strict("convert_from(bytea, name) text", |_, a, _| {
-        encoding_known(text(&a[1])?)?;
-        utf8(bytea(&a[0])?.to_vec())
+        string(encoding(text(&a[1])?, "source")?.decode(bytea(&a[0])?)?.into_owned())
     }),
     strict("convert_to(text, name) bytea", |_, a, _| {
-        encoding_known(text(&a[1])?)?;
-        bytes(text(&a[0])?.as_bytes())
+        bytes(&encoding(text(&a[1])?, "destination")?.encode(text(&a[0])?)?)
+    }),
+    strict("convert(bytea, name, name) bytea", |_, a, _| {
+        let (from, to) = (encoding(text(&a[1])?, "source")?, encoding(text(&a[2])?, "destination")?);
+        bytes(&to.encode(&from.decode(bytea(&a[0])?)?)?)
+    }),
+    strict("length(bytea, name) int4", |_, a, _| {
+        let length = encoding(text(&a[1])?, "source")?.decode(bytea(&a[0])?)?.chars().count();
+        Ok(Datum::Int4(i32::try_from(length).unwrap_or(i32::MAX)))
     }),
 ];
 
@@ -258,11 +258,10 @@ fn found_at(haystack: &[u8], needle: &[u8]) -> Result<usize, ValueError> {
     Ok(0)
 }
 
-fn encoding_known(name: &str) -> Result<(), ValueError> {
-    if matches!(name.to_ascii_lowercase().replace(['-', '_'], "").as_str(), "utf8" | "unicode" | "sqlascii") {
-        return Ok(());
-    }
-    Err(ValueError::new("0A000", format!("encoding \"{name}\" is not supported")))
+/// An encoding by its name; `of` says which argument it is.
+fn encoding(name: &str, of: &str) -> Result<Encoding, ValueError> {
+    let found = Encoding::named(name);
+    found.ok_or_else(|| ValueError::new("22023", format!("invalid {of} encoding name \"{name}\"")))
 }
 
 pub(crate) const OPERATORS: &[FunctionDefinition] =

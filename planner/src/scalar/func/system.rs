@@ -8,13 +8,13 @@ mod routine;
 mod statistics;
 mod visible;
 
-use super::arguments::{boolean, float, integer, interval, numeric, oid, string, text, truth, vector};
+use super::arguments::{boolean, float, int4, integer, interval, numeric, oid, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
 use crate::catalog::{DEFAULT_DATABASE, DatabaseId, NamespaceId, RoleId};
 use crate::scalar::{Answer, EvalContext};
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE};
 use crate::system::{self, comments::comments};
-use repr::{Datum, RelationId, ScalarType, ValueError};
+use repr::{Datum, Encoding, RelationId, ScalarType, ValueError};
 use std::time::Duration;
 
 pub(super) use access_list::ACCESS_LISTS;
@@ -189,13 +189,19 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     })
     .stable(),
     strict("pg_is_in_recovery() bool", |_, _, _| truth(false)).stable(),
-    strict("pg_encoding_to_char(int4) name", |_, a, _| string(if integer(&a[0])? == 6 { "UTF8" } else { "" })).stable(),
-    strict("pg_char_to_encoding(name) int4", |_, a, _| {
-        let name = text(&a[0])?.to_ascii_lowercase().replace(['-', '_'], "");
-        Ok(Datum::Int4(if name == "utf8" || name == "unicode" { 6 } else { -1 }))
+    strict("pg_encoding_to_char(int4) name", |_, a, _| {
+        string(Encoding::numbered(int4(&a[0])?).map_or("", Encoding::name))
     })
     .stable(),
-    strict("pg_client_encoding() name", |_, _, _| string("UTF8")).stable(),
+    strict("pg_char_to_encoding(name) int4", |_, a, _| {
+        Ok(Datum::Int4(Encoding::named(text(&a[0])?).map_or(-1, Encoding::number)))
+    })
+    .stable(),
+    strict("pg_client_encoding() name", |ctx, _, _| {
+        let name = ctx.environment.setting("client_encoding");
+        string(name.and_then(|name| Encoding::named(&name)).unwrap_or_default().name())
+    })
+    .stable(),
     strict("getdatabaseencoding() name", |_, _, _| string("UTF8")).stable(),
     strict("pg_my_temp_schema() oid", |ctx, _, _| {
         let made = ctx.environment.catalog().namespaces.contains_key(&NamespaceId::PG_TEMP);

@@ -36,7 +36,7 @@ CREATE TEMP TABLE aggregate AS
 -- What other rows name is there, whether or not SQL can call it.
 CREATE TEMP TABLE named AS SELECT DISTINCT f AS id FROM (
     SELECT unnest(ARRAY[typinput, typoutput, typreceive, typsend, typmodin, typmodout, typanalyze, typsubscript]::oid[]) FROM pg_type JOIN known ON oid = id
-    UNION ALL SELECT unnest(ARRAY['enum_in', 'enum_out', 'enum_recv', 'enum_send']::regproc[]::oid[])
+    UNION ALL SELECT unnest(ARRAY['enum_in', 'enum_out', 'enum_recv', 'enum_send', 'domain_in', 'domain_recv']::regproc[]::oid[])
     UNION ALL SELECT unnest(ARRAY[oprcode, oprrest, oprjoin]::oid[]) FROM operator
     UNION ALL SELECT castfunc FROM castable
     UNION ALL SELECT amproc FROM amproc

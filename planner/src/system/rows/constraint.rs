@@ -80,6 +80,33 @@ impl Source<'_> {
                 rows.add(&values);
             }
         }
+        self.constraints_of_domains(rows);
+    }
+
+    /// Those of domains.
+    fn constraints_of_domains(&self, rows: &mut Rows) {
+        let shown = DefinitionText::new(self.environment);
+        for found in self.catalog.types.values() {
+            let Some(domain) = found.domain() else { continue };
+            for check in &domain.checks {
+                let constraint = &check.constraint;
+                let mut values = vec![
+                    ("oid", Datum::Oid(constraint.id)),
+                    ("conname", text(&constraint.name)),
+                    ("connamespace", Datum::Oid(found.namespace.0)),
+                    ("contype", text("c")),
+                    ("condeferrable", flag(false)),
+                    ("condeferred", flag(false)),
+                    ("convalidated", flag(!constraint.not_valid)),
+                    ("contypid", Datum::Oid(found.id)),
+                    ("conislocal", flag(true)),
+                    ("connoinherit", flag(false)),
+                    ("conbin", text(&shown.domain_condition(domain, check, false))),
+                ];
+                values.extend(NO_ACTIONS.map(|name| (name, text(" "))));
+                rows.add(&values);
+            }
+        }
     }
 
     /// Labels that give the same annotations when they are run, as pg_dump does.

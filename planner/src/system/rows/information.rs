@@ -6,6 +6,7 @@ use crate::catalog::{
     Table,
 };
 use crate::ownership::blanking;
+use crate::resolve::domain::chain;
 use crate::scalar::collation;
 use crate::system::asker::Asker;
 use crate::system::definition_text::DefinitionText;
@@ -15,11 +16,11 @@ use repr::{Datum, Id, ScalarType, SequenceId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-fn yes(value: bool) -> Datum {
+pub(super) fn yes(value: bool) -> Datum {
     text(if value { "YES" } else { "NO" })
 }
 
-fn number(value: usize) -> Datum {
+pub(super) fn number(value: usize) -> Datum {
     Datum::Int4(i32::try_from(value).unwrap_or(i32::MAX))
 }
 
@@ -49,7 +50,12 @@ impl Source<'_> {
                         if !asker.sees_column(table, place) {
                             continue;
                         }
-                        let nullable = column.column_type.nullable || blanked.contains(&(table.id, place));
+                        let required = || {
+                            let mut levels = chain(self.catalog, column.column_type.domain);
+                            levels.any(|(_, domain)| domain.not_null)
+                        };
+                        let nullable =
+                            column.column_type.nullable && !required() || blanked.contains(&(table.id, place));
                         let default = shown.default(table, column);
                         self.information_column(&database, table, ordinal, (column, nullable, default), rows);
                     }
@@ -63,7 +69,12 @@ impl Source<'_> {
                 for table in self.catalog.relations.values() {
                     self.information_constraints(&database, table, rows);
                 }
+                self.domain_checks(&database, rows);
             }
+            "domains" => self.domains(&database, rows),
+            "domain_constraints" => self.domain_constraints(&database, rows),
+            "domain_udt_usage" => self.domain_types(&database, rows),
+            "column_domain_usage" => self.domain_columns(&database, rows),
             "sequences" => self.information_sequences(&database, rows),
             "views" => self.information_views(&database, rows),
             "view_table_usage" | "view_column_usage" => self.view_usage(&database, rows),
@@ -207,7 +218,6 @@ impl Source<'_> {
             Some(DefaultValue::Identity { always, .. }) => Some(if *always { "ALWAYS" } else { "BY DEFAULT" }),
             Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Generated(_)) | None => None,
         };
-        let collation = Some(column.column_type.collation).filter(|own| !own.is_default()).and_then(collation::name);
         let (interval_type, fraction) = time_parts(scalar, modifier);
         let length = match scalar {
             ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 => Datum::Int4(modifier - 4),
@@ -220,7 +230,8 @@ impl Source<'_> {
         };
         let counted =
             |value: fn(&Sequence) -> i64| sequence.map_or(Datum::Null, |sequence| text(&value(sequence).to_string()));
-        rows.add(&[
+        let mut values = self.names_of_column(database, column);
+        values.extend([
             ("table_catalog", text(database)),
             ("table_schema", self.schema(table.namespace)),
             ("table_name", text(&table.name)),
@@ -232,9 +243,6 @@ impl Source<'_> {
             ("character_maximum_length", length),
             ("datetime_precision", fraction.map_or(Datum::Null, Datum::Int4)),
             ("interval_type", optional(interval_type.as_deref())),
-            ("collation_catalog", optional(collation.map(|_| database))),
-            ("collation_schema", optional(collation.map(|_| "pg_catalog"))),
-            ("collation_name", optional(collation)),
             ("numeric_precision", precision),
             ("numeric_precision_radix", radix),
             ("numeric_scale", scale),
@@ -253,10 +261,25 @@ impl Source<'_> {
             ("generation_expression", optional(generated.as_deref())),
             ("is_updatable", yes(table.is_stored())),
         ]);
+        rows.add(&values);
+    }
+
+    /// Its collation and its domain.
+    fn names_of_column(&self, database: &str, column: &Column) -> Vec<(&'static str, Datum)> {
+        let domain = self.catalog.types.get(&column.column_type.domain);
+        let collation = Some(column.column_type.collation).filter(|own| !own.is_default()).and_then(collation::name);
+        vec![
+            ("collation_catalog", optional(collation.map(|_| database))),
+            ("collation_schema", optional(collation.map(|_| "pg_catalog"))),
+            ("collation_name", optional(collation)),
+            ("domain_catalog", optional(domain.map(|_| database))),
+            ("domain_schema", domain.map_or(Datum::Null, |found| self.schema(found.namespace))),
+            ("domain_name", optional(domain.map(|found| found.name.as_str()))),
+        ]
     }
 
     /// The name of a type, the schema that it stands in, and its name there.
-    fn information_type(&self, scalar: &ScalarType) -> (String, &str, String) {
+    pub(super) fn information_type(&self, scalar: &ScalarType) -> (String, &str, String) {
         match scalar {
             ScalarType::Array(element) => {
                 let (schema, name) = match &**element {
@@ -279,7 +302,7 @@ impl Source<'_> {
 
     /// The schema and name of an enumeration.
     fn enum_name(&self, id: Id) -> (&str, &str) {
-        let found = self.catalog.enums.get(&id);
+        let found = self.catalog.types.get(&id);
         let schema = found.and_then(|found| self.catalog.namespace_name(found.namespace));
         (schema.unwrap_or_default(), found.map_or("", |found| &found.name))
     }
@@ -430,7 +453,7 @@ fn schema_of(scalar: &ScalarType) -> &'static str {
 
 /// Which fields an interval has, where that is said, and how many digits stand behind its second, or a time's.
 /// Precision, its radix, and scale of a number's type.
-fn digits(scalar: &ScalarType, modifier: i32) -> [Datum; 3] {
+pub(super) fn digits(scalar: &ScalarType, modifier: i32) -> [Datum; 3] {
     let known = |precision: i32, radix: i32, scale: Option<i32>| {
         [Datum::Int4(precision), Datum::Int4(radix), scale.map_or(Datum::Null, Datum::Int4)]
     };
@@ -456,7 +479,7 @@ fn identity_sequences(table: &Arc<Table>) -> impl Iterator<Item = SequenceId> {
     })
 }
 
-fn time_parts(scalar: &ScalarType, modifier: i32) -> (Option<String>, Option<i32>) {
+pub(super) fn time_parts(scalar: &ScalarType, modifier: i32) -> (Option<String>, Option<i32>) {
     const MOST: i32 = 6;
     match scalar {
         ScalarType::Date => (None, Some(0)),

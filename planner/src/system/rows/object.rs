@@ -353,6 +353,7 @@ impl Source<'_> {
         }
         self.dependencies_of_extensions(rows);
         self.default_dependencies(rows);
+        self.domain_dependencies(rows);
         for sequence in self.catalog.sequences.values() {
             let Some((table, column)) = sequence.owned_by else { continue };
             let identity = self.catalog.table(table).is_some_and(|table| {
@@ -432,13 +433,14 @@ fn attribute(
     values.extend([
         ("attrelid", Datum::Oid(relation)),
         ("attname", text(name)),
-        ("atttypid", Datum::Oid(scalar.oid())),
+        ("atttypid", Datum::Oid(if column_type.domain == 0 { scalar.oid() } else { column_type.domain })),
         ("attstattarget", Datum::Int4(-1)),
         ("attlen", Datum::Int2(scalar.length())),
         ("attnum", small(place + 1)),
         ("attndims", Datum::Int4(i32::from(scalar.is_array()))),
         ("attcacheoff", Datum::Int4(-1)),
-        ("atttypmod", Datum::Int4(column_type.modifier)),
+        // Of a domain it stands with the domain.
+        ("atttypmod", Datum::Int4(if column_type.domain == 0 { column_type.modifier } else { -1 })),
         ("attbyval", flag((1..=8).contains(&scalar.length()))),
         ("attalign", text("i")),
         ("attstorage", text(storage(scalar))),

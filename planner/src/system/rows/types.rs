@@ -1,15 +1,21 @@
 //! pg_type and pg_enum.
 
+use super::super::builtin;
 use super::super::builtin::function;
+use super::super::definition_text::DefinitionText;
 use super::object::storage;
 use super::{Rows, Source, flag, text};
-use crate::catalog::NamespaceId;
+use crate::catalog::{CreatedType, Domain, NamespaceId};
 use repr::{Datum, ScalarType};
 
 impl Source<'_> {
     pub(super) fn types(&self, rows: &mut Rows) {
         self.recorded(rows);
-        for found in self.catalog.enums.values() {
+        for found in self.catalog.types.values() {
+            if let Some(domain) = found.domain() {
+                self.domain_type(rows, found, domain);
+                continue;
+            }
             let scalar = ScalarType::Enum(found.id);
             let owner = ("typowner", self.owner(found.id));
             let acl = ("typacl", self.acl(found.id));
@@ -18,16 +24,55 @@ impl Source<'_> {
         }
     }
 
+    fn domain_type(&self, rows: &mut Rows, found: &CreatedType, domain: &Domain) {
+        let scalar = &domain.base.scalar;
+        let below = if domain.base.domain == 0 { scalar.oid() } else { domain.base.domain };
+        let modifier = if domain.base.domain == 0 { domain.base.modifier } else { -1 };
+        let collation = if domain.base.collation.is_default() { scalar.collation() } else { domain.base.collation.0 };
+        let function = |name: &str| Datum::Oid(function::by_name(name).next().map_or(0, |function| function.oid));
+        let own = builtin::type_by_id(scalar.oid());
+        let of_base = |column: &str| own.as_ref().map_or(Datum::Oid(0), |row| Datum::Oid(row.id(column)));
+        let align = own.as_ref().map_or("i", |row| row.text("typalign"));
+        let default = DefinitionText::new(self.environment).domain_default(domain);
+        let mut values = vec![
+            ("oid", Datum::Oid(found.id)),
+            ("typname", text(&found.name)),
+            ("typnamespace", Datum::Oid(found.namespace.0)),
+            ("typowner", self.owner(found.id)),
+            ("typacl", self.acl(found.id)),
+            ("typlen", Datum::Int2(scalar.length())),
+            ("typbyval", flag((1..=8).contains(&scalar.length()))),
+            ("typtype", text("d")),
+            ("typcategory", text(&scalar.category().to_string())),
+            ("typispreferred", flag(false)),
+            ("typisdefined", flag(true)),
+            ("typdelim", text(",")),
+            ("typinput", function("domain_in")),
+            ("typoutput", of_base("typoutput")),
+            ("typreceive", function("domain_recv")),
+            ("typsend", of_base("typsend")),
+            ("typalign", text(align)),
+            ("typstorage", text(storage(scalar))),
+            ("typnotnull", flag(domain.not_null)),
+            ("typbasetype", Datum::Oid(below)),
+            ("typtypmod", Datum::Int4(modifier)),
+            ("typndims", Datum::Int4(i32::from(scalar.is_array()))),
+            ("typcollation", Datum::Oid(collation)),
+        ];
+        if let Some(default) = &default {
+            values.extend([("typdefault", text(default)), ("typdefaultbin", text(default))]);
+        }
+        rows.add(&values);
+    }
+
     pub(super) fn enum_labels(&self, rows: &mut Rows) {
-        for found in self.catalog.enums.values() {
-            for (place, label) in found.labels.iter().enumerate() {
-                // Labels have no OIDs of their own in the catalog.
-                let id = 0xC000_0000 | (found.id << 12) | (place as u32 & 0xfff);
+        for found in self.catalog.types.values() {
+            for label in found.enumeration().iter().flat_map(|found| &found.labels) {
                 rows.add(&[
-                    ("oid", Datum::Oid(id)),
+                    ("oid", Datum::Oid(label.id)),
                     ("enumtypid", Datum::Oid(found.id)),
-                    ("enumsortorder", Datum::Float4(place as f32 + 1.0)),
-                    ("enumlabel", text(label)),
+                    ("enumsortorder", Datum::Float4(label.sort_order)),
+                    ("enumlabel", text(&label.name)),
                 ]);
             }
         }

@@ -76,7 +76,13 @@ fn constraint(ctx: &EvalContext, id: u32, pretty: bool) -> Option<String> {
             return Some(foreign_key(ctx, table, key));
         }
     }
-    None
+    let shown = DefinitionText::new(&*ctx.environment);
+    catalog.types.values().find_map(|found| {
+        let domain = found.domain()?;
+        let check = domain.checks.iter().find(|check| check.constraint.id == id)?;
+        let expression = shown.domain_condition(domain, check, pretty);
+        Some(format!("CHECK ({expression}){}", validity(&check.constraint)))
+    })
 }
 
 fn find_index(catalog: &Catalog, id: IndexId) -> Option<(&Table, &Index)> {

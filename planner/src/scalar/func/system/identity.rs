@@ -65,7 +65,7 @@ pub(crate) fn identity(ctx: &EvalContext, args: &[Datum]) -> Result<Identity, Va
                 let name = builtin::type_by_id(id).map(|row| row.text("typname"));
                 Identity::of("type", Some("pg_catalog"), name, written)
             }
-            Some(_) => match catalog.enums.get(&id) {
+            Some(_) => match catalog.types.get(&id) {
                 Some(found) => {
                     let schema = catalog.namespace_name(found.namespace).unwrap_or_default();
                     Identity::of("type", Some(schema), Some(&found.name), qualified(schema, &found.name))

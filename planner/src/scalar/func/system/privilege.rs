@@ -195,7 +195,7 @@ fn on_type(ctx: &EvalContext, args: &[Datum]) -> Answer {
         }
     };
     // An array is as its elements are.
-    let enums = &ctx.environment.catalog().enums;
+    let enums = &ctx.environment.catalog().types;
     let element = |id: Id| id.checked_sub(1).filter(|before| !enums.contains_key(&id) && enums.contains_key(before));
     let id = id.map(|id| element(id).unwrap_or(id));
     id.map_or(Ok(Datum::Null), |id| truth(asker.on(ObjectClass::Type, id).has_any(wanted)))

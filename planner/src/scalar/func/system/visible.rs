@@ -21,7 +21,7 @@ fn data_type(ctx: &EvalContext, arg: &Datum) -> Answer {
         return Ok(Datum::Bool(names.scope().sees_extension_type(&found)));
     }
     let built_in = ScalarType::from_oid(id).is_some() || builtin::type_by_id(id).is_some();
-    let enums = &ctx.environment.catalog().enums;
+    let enums = &ctx.environment.catalog().types;
     // An enum's array type has the next OID.
     let made = enums.get(&id).or_else(|| enums.get(&id.checked_sub(1)?));
     Ok(match made {

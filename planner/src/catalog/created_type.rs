@@ -1,0 +1,149 @@
+//! Types that somebody created: enumerations and domains.
+
+use super::{Domain, EnumLabel, Enumeration, NamespaceId};
+use repr::{ColumnType, Id, ScalarType};
+use serde::{Deserialize, Serialize};
+
+/// CREATE TYPE, CREATE DOMAIN.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "StoredType", into = "StoredType")]
+pub struct CreatedType {
+    /// OID of its `pg_type` row; that of an enumeration's array is the next.
+    pub id: Id,
+    /// Its name.
+    pub name: String,
+    /// The schema that it is in.
+    pub namespace: NamespaceId,
+    /// What it is.
+    pub kind: TypeKind,
+}
+
+/// What a created type is.
+#[derive(Clone, Debug)]
+pub enum TypeKind {
+    /// CREATE TYPE … AS ENUM
+    Enum(Enumeration),
+    /// CREATE DOMAIN
+    Domain(Domain),
+}
+
+/// A type as folders have it. Old ones know of enumerations alone, and of their labels the names.
+#[derive(Clone, Serialize, Deserialize)]
+struct StoredType {
+    id: Id,
+    name: String,
+    #[serde(default = "NamespaceId::public")]
+    namespace: NamespaceId,
+    #[serde(default)]
+    labels: Vec<String>,
+    /// Of each label its OID, its place and its sort order.
+    #[serde(default)]
+    places: Vec<(Id, u32, f32)>,
+    #[serde(default)]
+    domain: Option<Domain>,
+}
+
+impl From<StoredType> for CreatedType {
+    fn from(stored: StoredType) -> Self {
+        let places = stored.places;
+        let label = |(index, name): (usize, String)| {
+            let (id, place, sort_order) = places.get(index).copied().unwrap_or_default();
+            EnumLabel { name, id, place, sort_order }
+        };
+        let kind = match stored.domain {
+            Some(domain) => TypeKind::Domain(domain),
+            None => TypeKind::Enum(Enumeration { labels: stored.labels.into_iter().enumerate().map(label).collect() }),
+        };
+        CreatedType { id: stored.id, name: stored.name, namespace: stored.namespace, kind }
+    }
+}
+
+impl From<CreatedType> for StoredType {
+    fn from(found: CreatedType) -> Self {
+        let (labels, domain) = match found.kind {
+            TypeKind::Enum(enumeration) => (enumeration.labels, None),
+            TypeKind::Domain(domain) => (Vec::new(), Some(domain)),
+        };
+        StoredType {
+            id: found.id,
+            name: found.name,
+            namespace: found.namespace,
+            places: labels.iter().map(|label| (label.id, label.place, label.sort_order)).collect(),
+            labels: labels.into_iter().map(|label| label.name).collect(),
+            domain,
+        }
+    }
+}
+
+impl CreatedType {
+    /// What it is as an enumeration, if it is one.
+    pub fn enumeration(&self) -> Option<&Enumeration> {
+        match &self.kind {
+            TypeKind::Enum(found) => Some(found),
+            TypeKind::Domain(_) => None,
+        }
+    }
+
+    /// What it is as a domain, if it is one.
+    pub fn domain(&self) -> Option<&Domain> {
+        match &self.kind {
+            TypeKind::Domain(found) => Some(found),
+            TypeKind::Enum(_) => None,
+        }
+    }
+
+    /// The type of a column that is of it: a domain's values are of the type that it is over.
+    pub fn column_type(&self) -> ColumnType {
+        match &self.kind {
+            TypeKind::Enum(_) => ColumnType::nullable(ScalarType::Enum(self.id)),
+            TypeKind::Domain(found) => ColumnType { domain: self.id, ..found.base.clone() },
+        }
+    }
+
+    /// What messages call its kind.
+    pub fn kind_name(&self) -> &'static str {
+        match &self.kind {
+            TypeKind::Enum(_) => "type",
+            TypeKind::Domain(_) => "domain",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CreatedType, TypeKind};
+    use crate::catalog::{Domain, Enumeration, NamespaceId};
+    use repr::{ColumnType, ScalarType};
+
+    fn again(found: &CreatedType) -> CreatedType {
+        serde_json::from_slice(&serde_json::to_vec(found).expect("it is written")).expect("and read")
+    }
+
+    #[test]
+    fn types_are_read_as_they_were_written() {
+        let mut labels = Enumeration::default();
+        assert!(labels.insert(0, "a", 30_001) && labels.insert(1, "b", 30_002) && labels.insert(1, "m", 30_003));
+        let namespace = NamespaceId::PUBLIC;
+        let found = CreatedType { id: 20_000, name: "t".into(), namespace, kind: TypeKind::Enum(labels.clone()) };
+        let read = again(&found);
+        let places = |found: &Enumeration| found.labels.iter().map(|label| (label.id, label.place)).collect::<Vec<_>>();
+        assert_eq!(read.enumeration().map(places), Some(places(&labels)));
+        let base = ColumnType { modifier: 8, ..ColumnType::nullable(ScalarType::Varchar) };
+        let domain = Domain { base, not_null: true, default: Some("'x'".into()), checks: Vec::new() };
+        let found = CreatedType { id: 20_002, name: "d".into(), namespace, kind: TypeKind::Domain(domain) };
+        let read = again(&found);
+        assert_eq!(read.column_type().domain, 20_002);
+        assert_eq!(read.domain().map(|domain| (domain.not_null, domain.base.modifier)), Some((true, 8)));
+    }
+
+    #[test]
+    fn labels_of_old_folders_keep_their_places() {
+        let text = r#"{"id": 20000, "name": "t", "labels": ["a", "b"]}"#;
+        let mut found: CreatedType = serde_json::from_str(text).expect("an old folder's type");
+        let TypeKind::Enum(labels) = &mut found.kind else { panic!("it is an enumeration") };
+        labels.number_labels(20_000);
+        assert_eq!(labels.labels.iter().map(|label| label.place).collect::<Vec<_>>(), [0, 1]);
+        assert!(!labels.insert(1, "m", 1), "there is no room between two that stand side by side");
+        assert_eq!(again(&found).enumeration().map(|found| found.labels.len()), Some(3));
+    }
+}
