@@ -19,7 +19,7 @@ use crate::shutdown::{self, Shutdown, ShutdownSwitch};
 use crate::startup::{Arrival, Login, arrive};
 use crate::tls::{self, Tls, TlsError};
 use engine::protocol::{Caller, Signals};
-use engine::session::ConnectOptions;
+use engine::session::{ConnectOptions, Session};
 use engine::{Engine, SqlError};
 use futures::FutureExt;
 use pgwire::messages::PgWireBackendMessage;
@@ -339,31 +339,8 @@ async fn serve(connection: &mut Connection, login: Login, shared: &Arc<Shared>) 
     }
 }
 
-async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &Arc<Shared>) -> WireError {
-    let long_secret = login.minor >= MINOR_MAX;
-    let role = login.user.clone();
-    let options = ConnectOptions {
-        user: login.user,
-        database: login.database,
-        any_database: shared.door.insecure,
-        settings: login.settings,
-        secure: !shared.door.insecure,
-    };
-    let session = match shared.engine.connect(options) {
-        Ok(session) => session,
-        Err(error) => {
-            let role = if shared.door.insecure { "" } else { &*role };
-            tracing::info!(target: "dogwood::logins", code = error.code, role, "refused a session");
-            return WireError::fatal(error.fatal());
-        }
-    };
-    let socket = Arc::clone(connection.socket());
-    let cancel = session.cancel_flag();
-    session.set_closer(Box::new(move || {
-        // It may be asleep in a statement.
-        cancel.cancel();
-        socket.end(End::Evicted);
-    }));
+/// How other sessions call, cancel and end this one.
+fn reached_by_others(session: &Session, connection: &Connection) {
     let (caller, cut) = (Arc::clone(connection.socket()), Arc::clone(connection.socket()));
     session.set_caller(Caller { call: Box::new(move || caller.call()), cut: Box::new(move || cut.end(End::Unread)) });
     let (cancelled, terminated) = (Arc::clone(connection.socket()), Arc::clone(connection.socket()));
@@ -378,6 +355,35 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
             terminate.cancel();
         }),
     });
+}
+
+async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &Arc<Shared>) -> WireError {
+    let long_secret = login.minor >= MINOR_MAX;
+    let role = login.user.clone();
+    let options = ConnectOptions {
+        user: login.user,
+        database: login.database,
+        any_database: shared.door.insecure,
+        settings: login.settings,
+        secure: !shared.door.insecure,
+    };
+    // Whom an open door lets in calls itself what it likes.
+    let role = if shared.door.insecure { "" } else { &*role };
+    let session = match shared.engine.connect(options) {
+        Ok(session) => session,
+        Err(error) => {
+            tracing::info!(target: "dogwood::logins", code = error.code, role, "refused a session");
+            return WireError::fatal(error.fatal());
+        }
+    };
+    let socket = Arc::clone(connection.socket());
+    let cancel = session.cancel_flag();
+    session.set_closer(Box::new(move || {
+        // It may be asleep in a statement.
+        cancel.cancel();
+        socket.end(End::Evicted);
+    }));
+    reached_by_others(&session, connection);
     let pid = session.backend_id();
     let (secret, key) = match secret(long_secret) {
         Ok(secret) => secret,
@@ -399,8 +405,6 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
     }
     let [begin, end] = session.logs_connections();
     let began = Instant::now();
-    // Whom an open door lets in calls itself what it likes.
-    let role = if shared.door.insecure { "" } else { &*role };
     if begin {
         tracing::info!(target: "dogwood::connections", backend = pid, role, "connected");
     }

@@ -1,11 +1,9 @@
 //! What values of domains pass: calls that give their first argument, or an error. Nobody can name them.
 
-use super::EvalContext;
 use super::func::arguments::{oid, text};
 use super::func::{Function, FunctionKind, Volatility};
+use super::{Answer, EvalContext};
 use repr::{Datum, ScalarType, ValueError};
-
-type Answer = Result<Datum, ValueError>;
 
 /// A value as one of a domain, whose OID is the second argument: it is known as such where it is shown.
 pub(crate) static VALUE: Function = function("domain_value", |_, args, _| Ok(args[0].clone()));

@@ -4,11 +4,9 @@
 
 use super::{FunctionDefinition, lenient};
 use crate::catalog::EnumLabel;
-use crate::scalar::EvalContext;
+use crate::scalar::{Answer, EvalContext};
 use repr::{Array, Datum, ScalarType, ValueError};
 use std::sync::Arc;
-
-type Answer = Result<Datum, ValueError>;
 
 /// The labels of the type, in order.
 fn labels(ctx: &EvalContext, result: &ScalarType) -> Vec<EnumLabel> {
