@@ -79,9 +79,11 @@ impl Eraser {
         {
         }
         if store.owing().is_some() {
+            let waits = last.waits_for();
             tracing::warn!(
                 target: "dogwood::erasures",
                 bytes,
+                waits,
                 "erased bytes are still in files: they leave after the next start"
             );
         }
@@ -179,6 +181,15 @@ impl<'a> Erasing<'a> {
         }
     }
 
+    /// In a word, whom it waits for.
+    fn waits_for(&self) -> &'static str {
+        match self.waits {
+            _ if self.merging.is_some() => "views",
+            Some((waits, _)) => waits.name(),
+            None => "nobody",
+        }
+    }
+
     /// Whether views have merged what they hold, or take too long for it.
     fn have_merged(&mut self, database: &Arc<Database>) -> bool {
         if self.merged {
@@ -211,11 +222,8 @@ impl<'a> Erasing<'a> {
 
     /// Somebody is in the way.
     fn see_to(&mut self, database: &Arc<Database>, waits: Waits) {
-        let (waited_for, since) = self.waits.get_or_insert_with(|| (waits, Instant::now()));
-        if *waited_for != waits {
-            (*waited_for, *since) = (waits, Instant::now());
-        }
-        let since = *since;
+        let waits_already = self.waits.filter(|(waited_for, _)| *waited_for == waits);
+        let (_, since) = *self.waits.insert(waits_already.unwrap_or_else(|| (waits, Instant::now())));
         match waits {
             Waits::Readers | Waits::Files => {
                 if self.ticked.is_none_or(|ticked| ticked.elapsed() >= TICKS_EVERY) {
@@ -234,7 +242,7 @@ impl<'a> Erasing<'a> {
             }
             Waits::Log => {}
             Waits::Room => {
-                if since.elapsed() < LOOKS_EVERY {
+                if waits_already.is_none() {
                     tracing::warn!(target: "dogwood::erasures", "there is no room on the disk to rewrite files with erased bytes");
                 }
             }

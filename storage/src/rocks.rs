@@ -130,6 +130,11 @@ pub(crate) fn file_number(name: &str) -> Option<u64> {
     name.trim_start_matches('/').strip_suffix(".sst")?.parse().ok()
 }
 
+/// A file of the write-ahead log, by its number.
+pub(crate) fn log_name(number: u64) -> String {
+    format!("{number:06}.log")
+}
+
 /// The number of a file of the write-ahead log, by its name.
 pub(crate) fn log_number(name: &str) -> Option<u64> {
     name.strip_suffix(".log")?.parse().ok()

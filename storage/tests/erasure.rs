@@ -10,7 +10,7 @@ use repr::{MicroDbId, RowKey};
 use storage::audit::{
     AuditOperation, AuditPayload, Receipt, ReceiptRequest, ReceiptTable, VerifyError, verify_capsule, verify_receipt,
 };
-use storage::{Batch, Reclaim, Snapshot, StorageError, Store};
+use storage::{Batch, ErasurePace, PassStep, Reclaim, Snapshot, StorageError, Store};
 use support::{Folder, PEOPLE, entry, put, row};
 
 fn receipt(store: &Store, subject: MicroDbId) -> Receipt {
@@ -113,6 +113,22 @@ fn after_a_reclamation_no_file_holds_a_byte_of_the_person() {
     assert!(!folder.find(bob_key.bytes()).is_empty(), "the search finds what is there");
     assert_eq!(store.snapshot().get_personal(PEOPLE, &bob_key).expect("reads"), Some(row(b"bob stays")));
     assert!(store.key_exists(bob).expect("reads"));
+}
+
+#[test]
+fn a_pass_ends_though_nothing_was_written_since_buffers_went_to_files() {
+    let folder = Folder::new("quiet");
+    let store = folder.open();
+    let (ann, key) = add_person(&store, "ann");
+    forget(&store, ann, &key);
+    store.destroy_keys(&[ann]).expect("destroys");
+    assert!(store.owing().is_some());
+    // The newest log is new, and stays as it is.
+    store.settle().expect("flushes");
+    let pace = ErasurePace { now_us: &|| 1, bytes_per_second: &|| None, stops: &|| false };
+    let step = store.erase(&pace).expect("rewrites");
+    assert!(matches!(step, PassStep::Cleaned { erasures: 1, .. }), "{step:?}");
+    assert!(store.owing().is_none());
 }
 
 #[test]

@@ -92,7 +92,8 @@ ROOT KEY is where the root key is, if not in DIR/root.key:
   --root-key-env     a variable of the environment with these digits
   --passphrase-file  a file of mode 0600 with a passphrase
   --passphrase-env   a variable of the environment with a passphrase
-NEW ROOT KEY is the same with --new- before it, as in --new-passphrase-file.
+NEW ROOT KEY is where the next one is to be: --new-root-key-file,
+--new-root-key-env, --new-passphrase-file or --new-passphrase-env.
 ";
 
 /// What to do.

@@ -25,8 +25,8 @@ GRANT USAGE ON SCHEMA app TO readers
 GRANT CREATE ON SCHEMA app TO writers WITH GRANT OPTION
 GRANT SELECT ON app.docs TO readers
 GRANT INSERT, UPDATE ON app.docs TO writers WITH GRANT OPTION
-GRANT SELECT (id, note), UPDATE (note) ON app.parts TO ben
-GRANT REFERENCES (id) ON app.parts TO "Dot.Role" WITH GRANT OPTION
+GRANT SELECT (id, note), UPDATE (id) ON app.parts TO ben
+GRANT REFERENCES (note) ON app.parts TO "Dot.Role" WITH GRANT OPTION
 GRANT SELECT ON app.titles TO PUBLIC
 GRANT ALL ON app.own TO "quo""te"
 GRANT TRUNCATE, TRIGGER ON app.own TO "Dot.Role"

@@ -9,6 +9,9 @@
 //! still reads stays on the disk until that is closed; the pass is not over before.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -31,6 +34,8 @@ const OLDEST_SNAPSHOT: &str = "rocksdb.oldest-snapshot-sequence";
 const POLL: Duration = Duration::from_millis(10);
 /// How often a range is rewritten in which files are left as they were.
 const ROUNDS_MAX: u32 = 3;
+/// Of a record in a log, which is not zeros.
+const LOG_HEADER: usize = 7;
 
 /// How a pass goes.
 pub struct ErasurePace<'a> {
@@ -184,6 +189,21 @@ impl Store {
         numbers_in(&self.rocks_folder(), rocks::log_number)
     }
 
+    /// The newest log that a record stands in. One without holds nothing of before, and stays until something is written.
+    fn last_written_log(&self) -> Result<u64, StorageError> {
+        // Room is made in logs ahead, of zeros; no record begins with them.
+        let is_written = |number: &u64| {
+            let mut begins = [0; LOG_HEADER];
+            let log = fs::File::open(self.rocks_folder().join(rocks::log_name(*number)));
+            match log.and_then(|log| log.read_at(&mut begins, 0)) {
+                Ok(read) => begins[..read].iter().any(|byte| *byte != 0),
+                // One that is gone in between is not in the way.
+                Err(error) => error.kind() != ErrorKind::NotFound,
+            }
+        };
+        Ok(self.log_numbers()?.into_iter().rev().find(is_written).unwrap_or(0))
+    }
+
     /// Files that are there and not live: who reads from them has begun before they were replaced.
     fn dead_files(&self) -> Result<BTreeSet<u64>, StorageError> {
         let mut there = numbers_in(&self.rocks_folder(), rocks::file_number)?;
@@ -237,7 +257,7 @@ impl Store {
                 self.note(pass, |moments| {
                     (moments.keys, moments.arrangements, moments.readers) = (keys, arrangements, Some(now));
                 });
-                let log = self.log_numbers()?.last().copied().unwrap_or(0);
+                let log = self.last_written_log()?;
                 self.flush_buffers()?;
                 Ok(Advance::To(Stage::Log(log)))
             }
@@ -329,8 +349,7 @@ impl Store {
             let began = Instant::now();
             let mut options = CompactOptions::default();
             options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
-            let end = piece.last.as_ref().or(to.as_ref());
-            self.db().compact_range_cf_opt(family.handle(self.db()), Some(&from), end, &options);
+            self.db().compact_range_cf_opt(family.handle(self.db()), Some(&piece.begin), Some(&piece.end), &options);
             pass.record.bytes += piece.bytes;
             tracing::debug!(
                 target: "dogwood::erasures",
@@ -377,7 +396,7 @@ fn waited(mut is_so: impl FnMut() -> bool) -> bool {
 /// The numbers of a folder's files of one kind.
 fn numbers_in(folder: &Path, number: fn(&str) -> Option<u64>) -> Result<BTreeSet<u64>, StorageError> {
     let failed = StorageError::io("list", folder);
-    let names = std::fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>).map_err(failed)?;
+    let names = fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>).map_err(failed)?;
     Ok(names.iter().filter_map(|entry| number(entry.file_name().to_str()?)).collect())
 }
 
@@ -412,6 +431,10 @@ fn files_in(db: &DB, family: Family, ranges: &[KeyRange]) -> Result<Vec<File>, S
 struct Piece {
     /// The last key of it; none where it is the whole rest.
     last: Option<Vec<u8>>,
+    /// What is handed to RocksDB, which leaves alone a file that spans a range and has no key in it: of each file that is to be
+    /// rewritten a key is within.
+    begin: Vec<u8>,
+    end: Vec<u8>,
     /// Of the files that reach into it.
     bytes: u64,
 }
@@ -430,8 +453,13 @@ impl Piece {
         // Files of the first level lie over each other: there is nothing to divide.
         let last = full.filter(|at| deepest > 0 && at + 1 < bottom.len()).map(|at| bottom[at].last.clone());
         let within = |file: &&File| last.as_ref().is_none_or(|last| file.first <= *last);
-        let bytes = files.iter().filter(within).map(|file| file.bytes).sum();
-        Some(Piece { last, bytes })
+        let within: Vec<&File> = files.iter().filter(within).collect();
+        let begin = within.iter().map(|file| &file.first).min()?.clone();
+        let end = match &last {
+            Some(last) => last.clone(),
+            None => within.iter().map(|file| &file.last).max()?.clone(),
+        };
+        Some(Piece { begin, end, bytes: within.iter().map(|file| file.bytes).sum(), last })
     }
 }
 
@@ -448,11 +476,26 @@ mod tests {
         assert_eq!(Piece::first(&[]), None);
         let half = PIECE_BYTES / 2;
         let files = [file(6, 30, 39, half), file(6, 10, 19, half), file(6, 20, 29, half), file(5, 15, 35, 7)];
-        assert_eq!(Piece::first(&files), Some(Piece { last: Some(vec![29]), bytes: 2 * half + 7 }));
-        assert_eq!(Piece::first(&files[..1]), Some(Piece { last: None, bytes: half }));
-        let two = [file(6, 10, 19, half), file(6, 20, 29, half)];
-        assert_eq!(Piece::first(&two), Some(Piece { last: None, bytes: 2 * half }), "the rest is one piece");
+        let first = Piece::first(&files).expect("there are files");
+        assert_eq!((first.last, first.bytes), (Some(vec![29]), 2 * half + 7));
+        let whole = |files: &[File]| {
+            let piece = Piece::first(files).expect("there are files");
+            assert_eq!(piece.last, None);
+            piece.bytes
+        };
+        assert_eq!(whole(&files[..1]), half);
+        assert_eq!(whole(&[file(6, 10, 19, half), file(6, 20, 29, half)]), 2 * half, "the rest is one piece");
         let new = [file(0, 0, 90, PIECE_BYTES), file(0, 10, 80, PIECE_BYTES)];
-        assert_eq!(Piece::first(&new), Some(Piece { last: None, bytes: 2 * PIECE_BYTES }));
+        assert_eq!(whole(&new), 2 * PIECE_BYTES);
+    }
+
+    #[test]
+    fn of_each_file_of_a_piece_a_key_is_handed_on() {
+        let half = PIECE_BYTES / 2;
+        let files = [file(6, 10, 19, half), file(6, 20, 29, half), file(6, 30, 39, half), file(5, 5, 35, 7)];
+        let first = Piece::first(&files).expect("there are files");
+        assert_eq!((first.begin, first.end), (vec![5], vec![29]));
+        let rest = Piece::first(&[file(6, 30, 39, half), file(0, 34, 60, 7)]).expect("there are files");
+        assert_eq!((rest.begin, rest.end), (vec![30], vec![60]));
     }
 }

@@ -127,12 +127,12 @@ class Imports:
         equal = self.tally.equal
         equal(status, 1, "rows were left out")
         for line in ("imported: 2 rows", "CREATE EXTENSION hstore: extension", "COMMENT EXTENSION hstore: hstore was left out",
-                     "CREATE DOMAIN public.small: CREATE DOMAIN is not supported", "CREATE FUNCTION public.touch: CREATE FUNCTION is not supported",
+                     "CREATE FUNCTION public.touch: CREATE FUNCTION is not supported",
                      "CREATE TABLE public.notes: type xml is not supported", "COPY public.notes: public.notes was left out",
                      "CREATE VIEW public.sizes: public.notes was left out", "CREATE TRIGGER touch: CREATE TRIGGER is not supported",
                      "large objects are not supported", "rows left out: 2"):
             self.tally.that(line in report, f"the report has {line!r}", report)
-        self.tally.that("line 12 " in report, "with lines", report)
+        self.tally.that("line 13 " in report, "with lines", report)
         with self.served("written") as connection:
             equal(rows(connection, "SELECT id, name, host(ip) FROM users ORDER BY id"), [(1, "Ada", "10.0.0.1"), (2, "Bob; \\n", None)], "rows")
             equal(rows(connection, "SELECT count(*) FROM pg_constraint WHERE conname = 'users_pkey'"), [(1,)], "its key")
@@ -141,7 +141,7 @@ class Imports:
         status, report, _ = self.imported("as_text", "--as-text", "-", text=DUMP)
         equal = self.tally.equal
         equal(status, 0, "all rows are there")
-        self.tally.that("xml has become text" in report and "public.small has become integer" in report, "the report says so", report)
+        self.tally.that("xml has become text" in report and "1  CREATE DOMAIN" in report, "the report says so", report)
         with self.served("as_text") as connection:
             equal(rows(connection, "SELECT id, body, size, pg_typeof(body)::text FROM notes ORDER BY id"), [(1, "'a' 'b'", 3, "text"), (2, None, None, "text")], "rows")
             equal(rows(connection, "SELECT size FROM sizes WHERE size IS NOT NULL"), [(3,)], "the view over it")

@@ -6,6 +6,8 @@ import hashlib
 import os
 import struct
 
+# So many bytes of a hash may stand with the neighbour before it: blocks leave out what a key has in common with that.
+SHARED = 2
 
 
 class Guesser:
@@ -22,7 +24,7 @@ class Guesser:
         self.hash_key = opened(key, header[120:144], header[144:272])[32:64]
 
     def _hash(self, domain, number, canonical):
-        return hashlib.blake2b(domain + struct.pack(">I", number) + canonical, key=self.hash_key, digest_size=16).digest()
+        return hashlib.blake2b(domain + struct.pack(">I", number) + canonical, key=self.hash_key, digest_size=16).digest()[SHARED:]
 
     def row_key(self, table, *values):
         """Under what a row of a personal table stands that has this primary key; `table` is its OID."""
