@@ -56,6 +56,7 @@ const NAMED: &[(&str, &[&str])] = &[
         &[
             "any*",
             "internal_in",
+            "domain_in",
             "void_*",
             "trigger_in",
             "unknown*",
