@@ -40,7 +40,7 @@ pub struct Eraser {
 }
 
 struct Runs {
-    _stays: Sender<()>,
+    stays: Sender<()>,
     thread: JoinHandle<()>,
 }
 
@@ -53,13 +53,13 @@ impl Eraser {
         let body = move || run(&database, &ended, &stopped);
         let thread = std::thread::Builder::new().name("eraser".into()).spawn(body);
         let thread = thread.expect("the process can start its eraser");
-        Eraser { stops, runs: Mutex::new(Some(Runs { _stays: stays, thread })) }
+        Eraser { stops, runs: Mutex::new(Some(Runs { stays, thread })) }
     }
 
     fn end(&self) {
         self.stops.store(true, Ordering::Relaxed);
-        if let Some(Runs { _stays, thread }) = self.runs.lock().take() {
-            drop(_stays);
+        if let Some(Runs { stays, thread }) = self.runs.lock().take() {
+            drop(stays);
             // One that has panicked has let go, too.
             let _ended = thread.join();
         }

@@ -54,7 +54,7 @@ impl SearchPath {
             let found = scope.namespace(name).filter(|found| !named.contains(found));
             named.extend(found.filter(|found| catalog.may_look_in(actor.role, *found, home)));
         }
-        let path = SearchPath { actor, home, ..SearchPath::through(named, Some(database.into())) };
+        let path = SearchPath { home, actor, ..SearchPath::through(named, Some(database.into())) };
         if catalog.namespaces.contains_key(&NamespaceId::PG_TEMP) { path.behind_temporary() } else { path }
     }
 

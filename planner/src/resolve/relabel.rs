@@ -53,7 +53,7 @@ impl Relabel {
             texts[place] = quoted(&renamed);
             let now = meaning(&texts.concat(), Some(self));
             if now.is_none() || now != wanted {
-                texts[place] = (*written).to_owned();
+                (*written).clone_into(&mut texts[place]);
             }
         }
         texts.concat()

@@ -71,7 +71,7 @@ impl TsQuery {
         for item in items.into_iter().rev() {
             match item {
                 SentItem::Operand(operand) => {
-                    polish.push_operand(&operand.lexeme, operand.weights, operand.is_prefix)?
+                    polish.push_operand(&operand.lexeme, operand.weights, operand.is_prefix)?;
                 }
                 SentItem::Operator(operator) => polish.push_operator(operator),
             }
