@@ -1,21 +1,23 @@
 //! The eraser: a thread that has what was erased leave every file, some erasures at a time.
 //!
 //! ```text
-//! first erasure ── WINDOW ──▶ views merge what they hold ─▶ `Store::erase`, no faster than dogwood.erasure_rate
-//!                                                              │ somebody reads from before, or from files that are replaced
-//!                                                              └─ a tick, so that nobody does out of habit; after PATIENCE they end
+//! first erasure ── WINDOW ──▶ `Store::erase`, no faster than dogwood.erasure_rate
+//!                                 │ views have not merged what they hold: not waited for longer than PATIENCE
+//!                                 │ somebody reads from before, or from files that are replaced
+//!                                 └─ a tick, so that nobody does out of habit; after PATIENCE they end
 //! ```
 //! What it does is the store's; when, and who is in the way, is decided here. Never on a thread that somebody waits for.
 
 use crate::key_rotation::RotationSchedule;
 use parking_lot::Mutex;
 use state::clock::now_micros;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use storage::{ErasurePace, PassStep, StorageError, Waits};
+use storage::{ErasurePace, PassStep, StorageError, ViewsMerged, Waits};
 use transactions::database::Database;
 use views::message::ViewRequest;
 
@@ -113,10 +115,8 @@ fn run(database: &Weak<Database>, ended: &Receiver<()>, stops: &AtomicBool) {
 /// One pass after the other.
 struct Erasing<'a> {
     stops: &'a AtomicBool,
-    /// Views that merge, and since when.
-    merging: Option<(Receiver<()>, Instant)>,
-    /// They have, for the present pass.
-    merged: bool,
+    /// Of the present pass.
+    merging: ViewsMerging,
     /// What is waited for, and since when.
     waits: Option<(Waits, Instant)>,
     ticked: Option<Instant>,
@@ -136,7 +136,7 @@ enum Gone {
 
 impl<'a> Erasing<'a> {
     fn new(stops: &'a AtomicBool) -> Self {
-        Erasing { stops, merging: None, merged: false, waits: None, ticked: None }
+        Erasing { stops, merging: ViewsMerging::default(), waits: None, ticked: None }
     }
 
     /// Goes on, and says after how long to look again.
@@ -156,12 +156,10 @@ impl<'a> Erasing<'a> {
         if database.store.owing().is_none() {
             return Gone::Nothing;
         }
-        if !self.have_merged(database) {
-            return Gone::Waits;
-        }
         let pace = ErasurePace {
             now_us: &now_micros,
             bytes_per_second: &|| rate.map(|rate| rate()),
+            views: &|| self.merging.look(database),
             // The last pass is for when the thread has ended.
             stops: &|| rate.is_some() && self.stops.load(Ordering::Relaxed),
         };
@@ -171,7 +169,7 @@ impl<'a> Erasing<'a> {
                 Gone::Waits
             }
             Ok(PassStep::Cleaned { erasures, bytes, took }) => {
-                (self.merged, self.waits) = (false, None);
+                (self.merging, self.waits) = (ViewsMerging::default(), None);
                 let took_ms = took.as_secs_f64() * 1e3;
                 tracing::info!(target: "dogwood::erasures", erasures, bytes, took_ms, "erased bytes have left all files");
                 Gone::Pass
@@ -183,41 +181,7 @@ impl<'a> Erasing<'a> {
 
     /// In a word, whom it waits for.
     fn waits_for(&self) -> &'static str {
-        match self.waits {
-            _ if self.merging.is_some() => "views",
-            Some((waits, _)) => waits.name(),
-            None => "nobody",
-        }
-    }
-
-    /// Whether views have merged what they hold, or take too long for it.
-    fn have_merged(&mut self, database: &Arc<Database>) -> bool {
-        if self.merged {
-            return true;
-        }
-        let (answers, since) = self.merging.get_or_insert_with(|| {
-            let (reply, answers) = channel();
-            database.ask_views(ViewRequest::Merge(reply));
-            (answers, Instant::now())
-        });
-        // Each worker answers by itself; when all have, nobody is left who could.
-        let is_over = loop {
-            match answers.recv_timeout(LOOKS_EVERY / 10) {
-                Ok(()) => {}
-                Err(RecvTimeoutError::Timeout) => break false,
-                Err(RecvTimeoutError::Disconnected) => break true,
-            }
-        };
-        if is_over {
-            database.store.note_arrangements(now_micros());
-        } else if since.elapsed() < PATIENCE {
-            return false;
-        } else {
-            tracing::warn!(target: "dogwood::erasures", "views take long to merge what they hold: files are rewritten meanwhile");
-        }
-        self.merging = None;
-        self.merged = true;
-        true
+        self.waits.map_or("nobody", |(waits, _)| waits.name())
     }
 
     /// Somebody is in the way.
@@ -240,12 +204,45 @@ impl<'a> Erasing<'a> {
                     }
                 }
             }
-            Waits::Log => {}
+            Waits::Views | Waits::Log => {}
             Waits::Room => {
                 if waits_already.is_none() {
                     tracing::warn!(target: "dogwood::erasures", "there is no room on the disk to rewrite files with erased bytes");
                 }
             }
         }
+    }
+}
+
+/// Views that merge what they hold, once for each pass.
+#[derive(Default)]
+struct ViewsMerging {
+    asked: RefCell<Option<(Receiver<()>, Instant)>>,
+    are_late: Cell<bool>,
+}
+
+impl ViewsMerging {
+    /// Asks them if they are not asked yet, and says how far they are.
+    fn look(&self, database: &Arc<Database>) -> ViewsMerged {
+        let mut asked = self.asked.borrow_mut();
+        let (answers, since) = asked.get_or_insert_with(|| {
+            let (reply, answers) = channel();
+            database.ask_views(ViewRequest::Merge(reply));
+            (answers, Instant::now())
+        });
+        let waits = if self.are_late.get() { Duration::ZERO } else { LOOKS_EVERY / 10 };
+        // Each worker answers by itself; when all have, nobody is left who could.
+        loop {
+            match answers.recv_timeout(waits) {
+                Ok(()) => {}
+                Err(RecvTimeoutError::Disconnected) => return ViewsMerged::Yes,
+                Err(RecvTimeoutError::Timeout) if since.elapsed() < PATIENCE => return ViewsMerged::NotYet,
+                Err(RecvTimeoutError::Timeout) => break,
+            }
+        }
+        if !self.are_late.replace(true) {
+            tracing::info!(target: "dogwood::erasures", "views take long to merge what they hold: files are rewritten meanwhile");
+        }
+        ViewsMerged::Late
     }
 }

@@ -25,7 +25,7 @@ use std::time::Instant;
 use parking_lot::{Mutex, MutexGuard};
 
 pub use history::{ErasureRecord, Moments};
-pub use pass::{ErasurePace, PassStep, Waits};
+pub use pass::{ErasurePace, PassStep, ViewsMerged, Waits};
 
 pub(crate) use history::Entry;
 pub(crate) use owed::Owed;
@@ -53,8 +53,6 @@ pub(crate) struct ErasureState {
     passing: Option<Passing>,
     /// When the last keys were destroyed.
     pub(crate) keys_at: Option<Instant>,
-    /// When what views hold was last free of what was erased before: microseconds since 2000-01-01 UTC.
-    pub(crate) arrangements_at: Option<i64>,
 }
 
 /// What the present pass has taken on, and how far it is.

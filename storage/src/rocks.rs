@@ -3,6 +3,8 @@
 //! Plain `DB` and `WriteBatch`: the transaction API has no compaction and no range deletes, so it cannot
 //! erase. No compression (ciphertext), no recycled or archived log files (they would keep erased rows).
 
+mod stand_in_logs;
+
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -13,6 +15,7 @@ use rocksdb::{
 
 use crate::error::{RocksFailure, StorageError};
 use crate::keyspace::FILTER_PREFIX_BYTES;
+use stand_in_logs::StandInLogs;
 
 /// A column family: one for each kind of data, never one for a table or a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +160,7 @@ pub(crate) enum Access {
     Read,
     /// The same for the families that say how far the whole leads: the log is read whole, and of the others kept nothing.
     Judge,
-    /// The same for the files of all families, and no log.
+    /// The same for the files of all families, and no log: only where the manifest names none.
     Files,
     /// Nothing is written, and what is damaged is passed over.
     Salvage,
@@ -190,6 +193,47 @@ pub(crate) fn check_files(path: &Path) -> Result<(), StorageError> {
 
 /// Opens the database with its families.
 pub(crate) fn open(path: &Path, cache: &Cache, access: Access) -> Result<DB, StorageError> {
+    let opened = match access {
+        Access::Create | Access::Write => DB::open_cf_descriptors(&options(access)?, path, families(cache, access)?),
+        Access::Read | Access::Judge => open_to_read(path, None, cache, access)?,
+        // There are none of its logs.
+        Access::Files => open_to_read(path, path.parent(), cache, access)?,
+        Access::Salvage => match open_to_read(path, None, cache, access)? {
+            Err(error) => salvage(path, cache, error)?,
+            opened => opened,
+        },
+    };
+    opened.map_err(failed("open the storage engine"))
+}
+
+type Opened = Result<DB, rocksdb::Error>;
+
+fn open_to_read(path: &Path, logs: Option<&Path>, cache: &Cache, access: Access) -> Result<Opened, StorageError> {
+    let mut options = options(access)?;
+    logs.into_iter().for_each(|logs| options.set_wal_dir(logs));
+    Ok(DB::open_cf_descriptors_read_only(&options, path, families(cache, access)?, false))
+}
+
+/// Opens what an error stands against, if it is of its logs: as if they were whole.
+fn salvage(path: &Path, cache: &Cache, mut error: rocksdb::Error) -> Result<Opened, StorageError> {
+    let folder = std::env::temp_dir();
+    let logs = StandInLogs::of(path).map_err(StorageError::io("make a folder in", &folder))?;
+    while logs.replace(&error).map_err(StorageError::io("write", logs.folder()))? {
+        match open_to_read(path, Some(logs.folder()), cache, Access::Salvage)? {
+            Err(next) => error = next,
+            opened => return Ok(opened),
+        }
+    }
+    Ok(Err(error))
+}
+
+fn families(cache: &Cache, access: Access) -> Result<Vec<ColumnFamilyDescriptor>, StorageError> {
+    let is_judged = |family: &Family| access != Access::Judge || matches!(family, Family::Meta | Family::Audit);
+    let opened = |family: Family| Ok(ColumnFamilyDescriptor::new(family.name(), family.options(cache)?));
+    FAMILIES.into_iter().filter(is_judged).map(opened).collect()
+}
+
+fn options(access: Access) -> Result<Options, StorageError> {
     // A manifest quotes the first and last key of every file there ever was: written anew with each change of files,
     // it names no row that is gone.
     let mut options = from_text("max_manifest_file_size=1;max_manifest_space_amp_pct=0")?;
@@ -200,11 +244,8 @@ pub(crate) fn open(path: &Path, cache: &Cache, access: Access) -> Result<DB, Sto
         Access::Create | Access::Write | Access::Read | Access::Judge | Access::Files => DBRecoveryMode::PointInTime,
         Access::Salvage => DBRecoveryMode::SkipAnyCorruptedRecord,
     });
-    options.set_track_and_verify_wals_in_manifest(!matches!(access, Access::Salvage | Access::Files));
-    if let (Access::Files, Some(elsewhere)) = (access, path.parent()) {
-        // Where none of its logs are.
-        options.set_wal_dir(elsewhere);
-    }
+    // Never off: a manifest that names logs is then written to, and RocksDB 11.8 ends the process where it may only read.
+    options.set_track_and_verify_wals_in_manifest(true);
     options.set_recycle_log_file_num(0);
     options.set_wal_ttl_seconds(0);
     options.set_wal_size_limit_mb(0);
@@ -220,20 +261,7 @@ pub(crate) fn open(path: &Path, cache: &Cache, access: Access) -> Result<DB, Sto
     options.set_stats_persist_period_sec(0);
     // Begun for each family, whatever files it has: more take longer to begin than what they open.
     options.set_max_file_opening_threads(if matches!(access, Access::Judge | Access::Files) { 1 } else { 4 });
-    let mut families = Vec::with_capacity(FAMILIES.len());
-    for family in FAMILIES {
-        if access == Access::Judge && !matches!(family, Family::Meta | Family::Audit) {
-            continue;
-        }
-        families.push(ColumnFamilyDescriptor::new(family.name(), family.options(cache)?));
-    }
-    let opened = match access {
-        Access::Create | Access::Write => DB::open_cf_descriptors(&options, path, families),
-        Access::Read | Access::Judge | Access::Files | Access::Salvage => {
-            DB::open_cf_descriptors_read_only(&options, path, families, false)
-        }
-    };
-    opened.map_err(failed("open the storage engine"))
+    Ok(options)
 }
 
 /// Whether a log was not even tried, since something failed at it before.
@@ -270,7 +298,91 @@ fn file_named(message: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FAMILIES, file_named};
+    use std::fs;
+    use std::path::PathBuf;
+
+    use rocksdb::{Cache, DB, FlushOptions};
+
+    use super::{Access, FAMILIES, Family, file_named, open};
+
+    /// A folder of the system's for temporary ones. Dropped, it is gone.
+    struct Folder(PathBuf);
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).expect("the test's folder can be removed");
+        }
+    }
+
+    /// A store that was killed when its manifest named a log that was still needed; that log's name.
+    fn killed_with_a_named_log(name: &str) -> (Folder, PathBuf) {
+        let folder = Folder(std::env::temp_dir().join(format!("dogwood-rocks-{name}-{}", std::process::id())));
+        let (lived, killed) = (folder.0.join("lived"), folder.0.join("killed"));
+        fs::create_dir_all(&lived).and_then(|()| fs::create_dir(&killed)).expect("the test has a folder");
+        let db = open(&lived, &Cache::new_lru_cache(1 << 20), Access::Create).expect("an empty database is made");
+        let put = |family: Family, key| db.put_cf(family.handle(&db), key, [7; 100]).expect("is written");
+        let flush = |family: Family| db.flush_cf_opt(family.handle(&db), &FlushOptions::default()).expect("is flushed");
+        put(Family::Rows, "first");
+        put(Family::Meta, "first");
+        flush(Family::Meta);
+        put(Family::Rows, "second");
+        put(Family::Meta, "second");
+        db.flush_wal(true).expect("the log is brought to the disk");
+        let mut logs = Vec::new();
+        for entry in fs::read_dir(&lived).expect("the folder is listed") {
+            let name = entry.expect("the folder is listed").file_name();
+            fs::copy(lived.join(&name), killed.join(&name)).expect("is copied");
+            logs.extend(name.to_str().filter(|name| name.ends_with(".log")).map(|name| killed.join(name)));
+        }
+        logs.sort();
+        assert_eq!(logs.len(), 2, "a log that was ended, and one that was not");
+        (folder, logs.swap_remove(0))
+    }
+
+    fn rows(db: &DB) -> Vec<&'static str> {
+        let is_there = |key: &&str| db.get_cf(Family::Rows.handle(db), key).expect("is read").is_some();
+        ["first", "second"].into_iter().filter(is_there).collect()
+    }
+
+    #[test]
+    fn logs_that_a_manifest_names() {
+        let cache = Cache::new_lru_cache(1 << 20);
+        let (folder, _) = killed_with_a_named_log("whole");
+        let killed = folder.0.join("killed");
+        // Its logs are not where it looks: refused, and the process goes on.
+        assert!(open(&killed, &cache, Access::Files).is_err());
+        for access in [Access::Judge, Access::Read, Access::Salvage, Access::Write] {
+            let db = open(&killed, &cache, access).expect("is opened");
+            assert_eq!(
+                db.get_cf(Family::Meta.handle(&db), "second").expect("is read"),
+                Some(vec![7; 100]),
+                "{access:?}"
+            );
+            if access != Access::Judge {
+                assert_eq!(rows(&db), ["first", "second"], "{access:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn logs_that_do_not_fit_are_salvaged() {
+        let cache = Cache::new_lru_cache(1 << 20);
+        for (name, left) in [("missing", None), ("short", Some(8))] {
+            let (folder, named) = killed_with_a_named_log(name);
+            let killed = folder.0.join("killed");
+            match left {
+                None => fs::remove_file(&named).expect("is removed"),
+                Some(bytes) => {
+                    let log = fs::File::options().write(true).open(&named).expect("is there");
+                    log.set_len(bytes).expect("is cut off");
+                }
+            }
+            assert!(open(&killed, &cache, Access::Read).is_err(), "{name}");
+            let db = open(&killed, &cache, Access::Salvage).expect("is salvaged");
+            // What the other log holds is there.
+            assert_eq!(rows(&db), ["second"], "{name}");
+        }
+    }
 
     #[test]
     fn errors_keep_the_file_and_nothing_else() {

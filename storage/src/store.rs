@@ -552,11 +552,6 @@ impl Store {
         self.inner.space.holds(bytes)
     }
 
-    /// What views held is merged: what was erased before this moment (microseconds since 2000-01-01 UTC) is not among it.
-    pub fn note_arrangements(&self, time_us: i64) {
-        self.inner.erasures.lock().arrangements_at = Some(time_us);
-    }
-
     pub(crate) fn erasures(&self) -> &Erasures {
         &self.inner.erasures
     }

@@ -10,7 +10,7 @@ use repr::{MicroDbId, RowKey};
 use storage::audit::{
     AuditOperation, AuditPayload, Receipt, ReceiptRequest, ReceiptTable, VerifyError, verify_capsule, verify_receipt,
 };
-use storage::{Batch, ErasurePace, PassStep, Reclaim, Snapshot, StorageError, Store};
+use storage::{Batch, ErasurePace, PassStep, Reclaim, Snapshot, StorageError, Store, ViewsMerged};
 use support::{Folder, PEOPLE, entry, put, row};
 
 fn receipt(store: &Store, subject: MicroDbId) -> Receipt {
@@ -125,7 +125,7 @@ fn a_pass_ends_though_nothing_was_written_since_buffers_went_to_files() {
     assert!(store.owing().is_some());
     // The newest log is new, and stays as it is.
     store.settle().expect("flushes");
-    let pace = ErasurePace { now_us: &|| 1, bytes_per_second: &|| None, stops: &|| false };
+    let pace = ErasurePace { now_us: &|| 1, bytes_per_second: &|| None, views: &|| ViewsMerged::Yes, stops: &|| false };
     let step = store.erase(&pace).expect("rewrites");
     assert!(matches!(step, PassStep::Cleaned { erasures: 1, .. }), "{step:?}");
     assert!(store.owing().is_none());

@@ -1,9 +1,9 @@
 //! A pass: what erasures owe is taken out of every file, the newest first, no faster than it may.
 //!
 //! ```text
-//! readers ─▶ log ─▶ index entries ─▶ their old files ─▶ rows, owners, subjects, metadata ─▶ their old files ─▶ noted
+//! views ─▶ readers ─▶ log ─▶ index entries ─▶ their old files ─▶ rows, owners, subjects, metadata ─▶ their old files ─▶ noted
 //! ```
-//! While somebody reads from before the erasure RocksDB keeps what is erased, so that comes first. Then all write buffers go to
+//! What views hold merges meanwhile, and a pass does not wait for it long. While somebody reads from before the erasure RocksDB keeps what is erased, so that comes first. Then all write buffers go to
 //! files, and with them the logs that hold the erased. A family is rewritten by ranges of its last level: a piece of it and what
 //! lies over it are merged down to there, where deletions and what they delete meet, and both go. A file that an open cursor
 //! still reads stays on the disk until that is closed; the pass is not over before.
@@ -43,13 +43,28 @@ pub struct ErasurePace<'a> {
     pub now_us: &'a dyn Fn() -> i64,
     /// How many bytes of files may be rewritten a second, looked at after each piece; none for as many as can be.
     pub bytes_per_second: &'a dyn Fn() -> Option<u64>,
+    /// Whether views have merged what they hold since the pass began. Asked until they have, at each stage.
+    pub views: &'a dyn Fn() -> ViewsMerged,
     /// Whether to leave off, to be gone on with later.
     pub stops: &'a dyn Fn() -> bool,
+}
+
+/// How far views are with merging what they hold, so that no retracted row stands beside its retraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewsMerged {
+    /// All have.
+    Yes,
+    /// They are waited for.
+    NotYet,
+    /// They take too long to be waited for.
+    Late,
 }
 
 /// What a pass waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
+    /// Views have not merged what they hold.
+    Views,
     /// Somebody holds a snapshot from before the erasure.
     Readers,
     /// An old log is still needed.
@@ -64,6 +79,7 @@ impl Waits {
     /// In a word.
     pub fn name(self) -> &'static str {
         match self {
+            Waits::Views => "views",
             Waits::Readers => "readers",
             Waits::Log => "log",
             Waits::Files => "files",
@@ -104,6 +120,7 @@ pub(crate) struct Pass {
 
 /// Where a pass is.
 enum Stage {
+    Views,
     Readers,
     /// Of the logs up to this number none is to be left.
     Log(u64),
@@ -166,7 +183,10 @@ impl Store {
             let advance = if (pace.stops)() { Advance::Stopped } else { self.advance(pass, pace)? };
             match advance {
                 Advance::To(Stage::Over) => break,
-                Advance::To(stage) => pass.stage = stage,
+                Advance::To(stage) => {
+                    pass.stage = stage;
+                    self.note_views(pass, pace);
+                }
                 Advance::Waits(waits) => return Ok(PassStep::Waits(waits)),
                 Advance::Stopped => return Ok(PassStep::Stopped),
             }
@@ -220,7 +240,7 @@ impl Store {
         let Some(owed) = state.take_on() else { return Ok(None) };
         let record = PassRecord { first: before + 1, last: state.last, bytes: 0, moments: Moments::default() };
         let sequence = state.sequence;
-        Ok(Some(Pass { stage: Stage::Readers, owed, record, sequence, began: Instant::now() }))
+        Ok(Some(Pass { stage: Stage::Views, owed, record, sequence, began: Instant::now() }))
     }
 
     fn end_pass(&self, pass: &Pass) -> Result<(), StorageError> {
@@ -240,8 +260,24 @@ impl Store {
         self.erasures().lock().note(pass.record.moments);
     }
 
+    /// Asks how far views are, and notes when they have merged.
+    fn note_views(&self, pass: &mut Pass, pace: &ErasurePace<'_>) -> ViewsMerged {
+        if pass.record.moments.arrangements.is_some() {
+            return ViewsMerged::Yes;
+        }
+        let merged = (pace.views)();
+        if merged == ViewsMerged::Yes {
+            self.note(pass, |moments| moments.arrangements = Some((pace.now_us)()));
+        }
+        merged
+    }
+
     fn advance(&self, pass: &mut Pass, pace: &ErasurePace<'_>) -> Result<Advance, StorageError> {
         match &mut pass.stage {
+            Stage::Views => Ok(match self.note_views(pass, pace) {
+                ViewsMerged::NotYet => Advance::Waits(Waits::Views),
+                ViewsMerged::Yes | ViewsMerged::Late => Advance::To(Stage::Readers),
+            }),
             Stage::Readers => {
                 let sequence = pass.sequence;
                 if !waited(|| self.oldest_snapshot().is_none_or(|oldest| oldest >= sequence)) {
@@ -249,14 +285,9 @@ impl Store {
                 }
                 let now = (pace.now_us)();
                 // What is published comes after the keys are gone, so those of all these erasures are.
-                let (keys_at, arrangements) = {
-                    let state = self.erasures().lock();
-                    (state.keys_at, state.arrangements_at)
-                };
+                let keys_at = self.erasures().lock().keys_at;
                 let keys = keys_at.map(|at| now - i64::try_from(at.elapsed().as_micros()).unwrap_or(0));
-                self.note(pass, |moments| {
-                    (moments.keys, moments.arrangements, moments.readers) = (keys, arrangements, Some(now));
-                });
+                self.note(pass, |moments| (moments.keys, moments.readers) = (keys, Some(now)));
                 let log = self.last_written_log()?;
                 self.flush_buffers()?;
                 Ok(Advance::To(Stage::Log(log)))
