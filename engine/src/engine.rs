@@ -43,7 +43,7 @@ impl Engine {
         let catalog = published.catalog();
         let role = catalog.role_by_name(login)?;
         let terms = catalog.login_terms(role)?;
-        if terms.valid_until.is_some_and(|until| until <= clock::now_micros()) {
+        if terms.has_ended(clock::now_micros()) {
             return None;
         }
         PasswordVerifier::parse(terms.verifier.as_deref()?)
@@ -52,9 +52,8 @@ impl Engine {
     /// Whether first start's password counts for the first role no more: it has another, or its time is over.
     pub fn first_password_ended(&self) -> bool {
         let published = self.database.published.load();
-        published.catalog().first_login.as_ref().is_some_and(|terms| {
-            terms.verifier.is_some() || terms.valid_until.is_some_and(|until| until <= clock::now_micros())
-        })
+        let terms = published.catalog().first_login.as_ref();
+        terms.is_some_and(|terms| terms.verifier.is_some() || terms.has_ended(clock::now_micros()))
     }
 
     /// Whether a write has failed for good, and would not if the folder was opened anew now: whoever serves it should.
@@ -62,8 +61,8 @@ impl Engine {
         self.database.store.would_write_again()
     }
 
-    /// Has what erasures still owe rewritten if that is little. Makes everything written durable and leaves the next start no log to replay; sessions that are still open hear
-    /// 57P01 from `wire`.
+    /// Has what erasures still owe rewritten if that is little. Makes everything written durable and leaves the next start no
+    /// log to replay; sessions that are still open hear 57P01 from `wire`.
     pub fn shutdown(&self) -> Result<(), SqlError> {
         self.eraser.finish(&self.database);
         tell_operator(&self.database.store);

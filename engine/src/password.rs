@@ -9,9 +9,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac};
-use planner::resolve::ddl::SCRAM;
+use planner::resolve::ddl::{SCRAM, other_hash};
 use sha2::{Digest, Sha256};
 use state::SqlError;
+use std::borrow::Cow;
+use std::fmt;
 
 const ITERATIONS: u32 = 4096;
 const SALT_BYTES: usize = 16;
@@ -31,6 +33,24 @@ pub struct PasswordVerifier {
 }
 
 impl PasswordVerifier {
+    /// Of a password in clear, with a salt of its own.
+    pub fn of(password: &str) -> PasswordVerifier {
+        let prepared = stringprep::saslprep(password).map_or_else(|_| password.to_owned(), Cow::into_owned);
+        let mut salt = [0; SALT_BYTES];
+        storage::random_bytes(&mut salt);
+        let salted = pbkdf2::pbkdf2_hmac_array::<Sha256, KEY_BYTES>(prepared.as_bytes(), &salt, ITERATIONS);
+        let keyed = |what: &[u8]| {
+            let mac = Hmac::<Sha256>::new_from_slice(&salted).expect("a key of any length is one");
+            mac.chain_update(what).finalize().into_bytes()
+        };
+        PasswordVerifier {
+            iterations: ITERATIONS as usize,
+            salt: salt.to_vec(),
+            stored_key: Sha256::digest(keyed(b"Client Key")).to_vec(),
+            server_key: keyed(b"Server Key").to_vec(),
+        }
+    }
+
     /// Of a text that is one.
     pub fn parse(text: &str) -> Option<PasswordVerifier> {
         let (derivation, keys) = text.strip_prefix(SCRAM)?.split_once('$')?;
@@ -47,6 +67,14 @@ impl PasswordVerifier {
     }
 }
 
+impl fmt::Display for PasswordVerifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [salt, stored_key, server_key] =
+            [&self.salt, &self.stored_key, &self.server_key].map(|bytes| STANDARD.encode(bytes));
+        write!(f, "{SCRAM}{}:{salt}${stored_key}:{server_key}", self.iterations)
+    }
+}
+
 /// What the catalog keeps of a password; of what is a verifier already, itself.
 ///
 /// # Errors
@@ -59,21 +87,9 @@ pub(crate) fn kept(password: &str) -> Result<String, SqlError> {
         .strip_prefix("md5")
         .is_some_and(|hash| hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
     if is_md5 || password.starts_with(SCRAM) {
-        return Err(SqlError::unsupported("a password that is no SCRAM-SHA-256 verifier")
-            .hint("give it in clear, or as SCRAM-SHA-256$iterations:salt$stored key:server key"));
+        return Err(other_hash().into());
     }
-    let prepared = stringprep::saslprep(password).map_or_else(|_| password.to_owned(), std::borrow::Cow::into_owned);
-    let mut salt = [0; SALT_BYTES];
-    storage::random_bytes(&mut salt);
-    let salted = pbkdf2::pbkdf2_hmac_array::<Sha256, KEY_BYTES>(prepared.as_bytes(), &salt, ITERATIONS);
-    let keyed = |what: &[u8]| {
-        let mac = Hmac::<Sha256>::new_from_slice(&salted).expect("a key of any length is one");
-        mac.chain_update(what).finalize().into_bytes()
-    };
-    let stored_key = Sha256::digest(keyed(b"Client Key"));
-    let [salt, stored_key, server_key] =
-        [&salt[..], &stored_key[..], &keyed(b"Server Key")[..]].map(|bytes| STANDARD.encode(bytes));
-    Ok(format!("{SCRAM}{ITERATIONS}:{salt}${stored_key}:{server_key}"))
+    Ok(PasswordVerifier::of(password).to_string())
 }
 
 #[cfg(test)]

@@ -491,7 +491,44 @@ impl View {
     }
 }
 
+impl Column {
+    /// One without a value of its own.
+    pub fn new(name: impl Into<String>, column_type: ColumnType) -> Column {
+        Column {
+            name: name.into(),
+            column_type,
+            default: None,
+            missing: None,
+            dropped: false,
+            hidden: false,
+            comment: None,
+        }
+    }
+}
+
 impl Table {
+    /// One with nothing in it.
+    pub fn new(id: RelationId, namespace: NamespaceId, name: impl Into<String>) -> Table {
+        Table {
+            id,
+            name: name.into(),
+            namespace,
+            columns: Vec::new(),
+            primary_key: None,
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            data_subject: false,
+            rules: Vec::new(),
+            comment: None,
+            schema_version: 1,
+            pending: None,
+            view: None,
+            max_lag_ms: 0,
+            on_commit: OnCommit::default(),
+        }
+    }
+
     /// The index of that id.
     pub fn index(&self, id: IndexId) -> Option<&Index> {
         self.indexes.iter().find(|index| index.id == id)

@@ -27,6 +27,10 @@ impl PlanError {
     pub fn unsupported(what: impl fmt::Display) -> Self {
         PlanError::new("0A000", format!("{what} is not supported"))
     }
+    /// 42501: the role has not the privilege that this takes.
+    pub fn denied(kind: &str, name: impl fmt::Display) -> Self {
+        PlanError::new("42501", format!("permission denied for {kind} {name}"))
+    }
     /// Adds a DETAIL.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {

@@ -16,6 +16,7 @@
 //! Whoever writes alone begins to bring what was written to the disk before it waits for that: `begin`.
 
 use crate::error::StorageError;
+use crate::rocks;
 use parking_lot::Mutex;
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use std::fs::File;
@@ -151,8 +152,8 @@ impl LogRoom {
         let mut newest = None;
         for entry in std::fs::read_dir(&self.folder)? {
             let name = entry?.file_name();
-            let number = name.to_str().and_then(|name| name.strip_suffix(".log")).and_then(|stem| stem.parse().ok());
-            newest = newest.max(number.map(|number: u64| (number, name)));
+            let number = name.to_str().and_then(rocks::log_number);
+            newest = newest.max(number.map(|number| (number, name)));
         }
         Ok(newest.map(|(number, name)| (number, self.folder.join(name))))
     }

@@ -37,22 +37,7 @@ const SECRET_BYTES: usize = 24;
 /// What is known of the logins.
 pub struct Logins {
     mock: [u8; 32],
-    verifiers: BTreeMap<String, Verifier>,
-}
-
-#[derive(Clone)]
-struct Verifier {
-    iterations: usize,
-    salt: Vec<u8>,
-    stored_key: Vec<u8>,
-    server_key: Vec<u8>,
-}
-
-impl From<PasswordVerifier> for Verifier {
-    fn from(found: PasswordVerifier) -> Self {
-        let PasswordVerifier { iterations, salt, stored_key, server_key } = found;
-        Verifier { iterations, salt, stored_key, server_key }
-    }
+    verifiers: BTreeMap<String, PasswordVerifier>,
 }
 
 impl Logins {
@@ -83,22 +68,10 @@ impl Logins {
         if secret.len() != 2 * SECRET_BYTES || unhex(&secret).is_none() {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("\"{}\" is damaged", path.display())));
         }
-        let mut logins = Logins { mock: random::<32>()?, verifiers: BTreeMap::new() };
-        logins.set(CONTROLLER, &secret)?;
+        let verifiers = BTreeMap::from([(CONTROLLER.to_owned(), PasswordVerifier::of(&secret))]);
+        let logins = Logins { mock: random::<32>()?, verifiers };
         write_new(&data.join("logins"), logins.print().as_bytes(), 0o600)?;
         Ok(logins)
-    }
-
-    fn set(&mut self, user: &str, password: &str) -> io::Result<()> {
-        let salt = random::<SALT_BYTES>()?.to_vec();
-        let salted = gen_salted_password(password, &salt, ITERATIONS);
-        match ScramSecret::verifier_from_salted_password(salt, salted, ITERATIONS) {
-            ScramSecret::Verifier { salt, iterations, stored_key, server_key } => {
-                self.verifiers.insert(user.to_string(), Verifier { iterations, salt, stored_key, server_key });
-                Ok(())
-            }
-            ScramSecret::SaltedPassword { .. } => Err(io::Error::other("the SCRAM library gave no verifier")),
-        }
     }
 
     fn parse(text: &str) -> Option<Logins> {
@@ -109,7 +82,7 @@ impl Logins {
             match words.as_slice() {
                 ["mock", key] => mock = Some(unhex(key)?.try_into().ok()?),
                 ["login", name, iterations, salt, stored_key, server_key] => {
-                    let verifier = Verifier {
+                    let verifier = PasswordVerifier {
                         iterations: iterations.parse().ok().filter(|&iterations| iterations > 0)?,
                         salt: unhex(salt)?,
                         stored_key: unhex(stored_key).filter(|key| key.len() == 32)?,
@@ -141,18 +114,23 @@ impl Logins {
 
     /// The user's verifier, or one that looks the same from outside and that no password meets.
     fn verifier(&self, user: &str, engine: &Engine) -> io::Result<(ScramSecret, bool)> {
-        self.verifier_or(user, engine.password_of(user).map(Verifier::from), engine.first_password_ended())
+        self.verifier_or(user, engine.password_of(user), engine.first_password_ended())
     }
 
     /// `of_role`: what the catalog has. `first_ended`: first start's password counts no more.
-    fn verifier_or(&self, user: &str, of_role: Option<Verifier>, first_ended: bool) -> io::Result<(ScramSecret, bool)> {
+    fn verifier_or(
+        &self,
+        user: &str,
+        of_role: Option<PasswordVerifier>,
+        first_ended: bool,
+    ) -> io::Result<(ScramSecret, bool)> {
         let first = self.verifiers.get(user).filter(|_| !first_ended).cloned();
         let (verifier, known) = match of_role.or(first) {
             Some(verifier) => (verifier, true),
             None => {
                 let mut salt = gen_salted_password(&format!("user {user}"), &self.mock, 1);
                 salt.truncate(SALT_BYTES);
-                let mock = Verifier {
+                let mock = PasswordVerifier {
                     iterations: ITERATIONS,
                     salt,
                     stored_key: random::<32>()?.to_vec(),
@@ -161,7 +139,7 @@ impl Logins {
                 (mock, false)
             }
         };
-        let Verifier { iterations, salt, stored_key, server_key } = verifier;
+        let PasswordVerifier { iterations, salt, stored_key, server_key } = verifier;
         Ok((ScramSecret::Verifier { salt, iterations, stored_key, server_key }, known))
     }
 }

@@ -255,19 +255,8 @@ impl<'a> Body<'a> {
 }
 
 /// Text from a client, or 22021 naming the first bytes that are not UTF-8.
-pub fn utf8(bytes: &[u8]) -> Result<&str, SqlError> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let start = error.valid_up_to();
-        // As PostgreSQL: as many bytes as the first of them announces.
-        let announced = match bytes[start] {
-            0xC0..=0xDF => 2,
-            0xE0..=0xEF => 3,
-            0xF0..=0xF7 => 4,
-            _ => 1,
-        };
-        let shown: Vec<String> = bytes[start..].iter().take(announced).map(|byte| format!("0x{byte:02x}")).collect();
-        SqlError::new("22021", format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" ")))
-    })
+fn utf8(bytes: &[u8]) -> Result<&str, SqlError> {
+    Ok(Encoding::checked(bytes)?)
 }
 
 fn insufficient() -> SqlError {

@@ -71,6 +71,10 @@ impl Login {
         Ok(())
     }
 
+    fn not_permitted(&self) -> SqlError {
+        SqlError::new("28000", format!("role \"{}\" is not permitted to log in", self.name))
+    }
+
     /// 28000 for the login of a person who is not there any more.
     pub(super) fn check_person(&self, database: &Database) -> Result<(), SqlError> {
         let latest = database.latest();
@@ -78,7 +82,7 @@ impl Login {
         let snapshot = LayeredSnapshot::new(database.store.clone(), latest);
         match own::living(&snapshot, &person)? {
             Some(_) => Ok(()),
-            None => Err(SqlError::new("28000", format!("role \"{}\" is not permitted to log in", self.name))),
+            None => Err(self.not_permitted()),
         }
     }
 
@@ -87,7 +91,7 @@ impl Login {
         let published = database.published.load();
         let catalog = published.catalog();
         if catalog.roles.get(&self.role).is_some_and(|role| !role.attributes.can_login) {
-            return Err(SqlError::new("28000", format!("role \"{}\" is not permitted to log in", self.name)));
+            return Err(self.not_permitted());
         }
         if let Some(terms) = catalog.login_terms(self.role) {
             let sessions = database.sessions.holders.living();

@@ -111,25 +111,14 @@ pub(super) fn with_kept_password(statement: &Statement) -> Result<Option<Stateme
         RightsStatement::AlterRole(alter) => &mut alter.options,
         _ => return Ok(None),
     };
-    let mut found = false;
+    let mut changed = false;
     for option in options {
         if let RoleOptionKind::Password(password) = &mut option.kind
-            && let Some(clear) = password.take().filter(|clear| !clear.is_empty())
+            && let Some(clear) = password.take()
         {
-            *password = Some(password::kept(&clear)?);
-            found = true;
+            changed = true;
+            *password = if clear.is_empty() { None } else { Some(password::kept(&clear)?) };
         }
     }
-    Ok(Some(Statement::Rights(rights)).filter(|_| found || is_cleared(statement)))
-}
-
-/// Whether it sets the empty password.
-fn is_cleared(statement: &Statement) -> bool {
-    let Statement::Rights(rights) = statement else { return false };
-    let options = match &**rights {
-        RightsStatement::CreateRole(create) => &create.options,
-        RightsStatement::AlterRole(alter) => &alter.options,
-        _ => return false,
-    };
-    options.iter().any(|option| matches!(&option.kind, RoleOptionKind::Password(Some(text)) if text.is_empty()))
+    Ok(changed.then_some(Statement::Rights(rights)))
 }

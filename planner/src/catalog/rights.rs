@@ -3,7 +3,7 @@
 //! By PostgreSQL's rules. What has no entry here is the first role's, with the privileges that its class begins with. What a
 //! role may in the end, `Catalog::privileges` alone says, whatever the path by which it is asked.
 
-use super::{Catalog, DatabaseId, DefaultValue, NamespaceId, RoleId, RowSecurity};
+use super::{Catalog, DatabaseId, DefaultValue, NamespaceId, RoleId, RowSecurity, Table};
 use repr::id::is_temporary;
 use repr::{ColumnIndex, Id, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
@@ -293,12 +293,18 @@ impl Acl {
             return;
         }
         let grantable = if with_option { privileges } else { Privileges::NONE };
-        match self.items.iter_mut().find(|item| item.grantee == grantee && item.grantor == grantor) {
-            Some(item) => {
-                item.privileges = item.privileges.and(privileges);
-                item.grantable = item.grantable.and(grantable);
+        self.add(AclItem { grantee, grantor, privileges, grantable });
+    }
+
+    /// Adds to what stands between the same two.
+    pub(crate) fn add(&mut self, item: AclItem) {
+        let same = |other: &&mut AclItem| other.grantee == item.grantee && other.grantor == item.grantor;
+        match self.items.iter_mut().find(same) {
+            Some(other) => {
+                other.privileges = other.privileges.and(item.privileges);
+                other.grantable = other.grantable.and(item.grantable);
             }
-            None => self.items.push(AclItem { grantee, grantor, privileges, grantable }),
+            None => self.items.push(item),
         }
     }
 
@@ -359,14 +365,7 @@ impl Acl {
             if item.grantor == from {
                 item.grantor = to;
             }
-            let same = |other: &&mut AclItem| other.grantee == item.grantee && other.grantor == item.grantor;
-            match self.items.iter_mut().find(same) {
-                Some(other) => {
-                    other.privileges = other.privileges.and(item.privileges);
-                    other.grantable = other.grantable.and(item.grantable);
-                }
-                None => self.items.push(item),
-            }
+            self.add(item);
         }
     }
 }
@@ -433,6 +432,14 @@ impl Rights {
         for acl in self.acls.get_mut(&object).into_iter().chain(columns.into_iter().flat_map(BTreeMap::values_mut)) {
             acl.change_role(from, to);
         }
+    }
+}
+
+impl Table {
+    /// What there is to grant on it: subject requests are made of people.
+    pub fn privileges(&self) -> Privileges {
+        let all = ObjectClass::Table.privileges();
+        if self.data_subject { all } else { all.without(REQUESTS) }
     }
 }
 
@@ -578,6 +585,15 @@ impl Catalog {
         let table = self.relations.get(&RelationId(object)).map(|table| table.namespace);
         let sequence = || self.sequences.get(&SequenceId(object)).map(|sequence| sequence.namespace);
         table.or_else(sequence).or_else(|| self.types.get(&object).map(|found| found.namespace))
+    }
+
+    /// Whether there is something of that OID that has an owner.
+    pub(crate) fn has_object(&self, object: Id) -> bool {
+        self.relations.contains_key(&RelationId(object))
+            || self.sequences.contains_key(&SequenceId(object))
+            || self.types.contains_key(&object)
+            || self.namespaces.contains_key(&NamespaceId(object))
+            || self.databases.contains_key(&DatabaseId(object))
     }
 
     /// Whether an object is in a database, or is that database.

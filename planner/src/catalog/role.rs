@@ -170,6 +170,13 @@ pub struct LoginTerms {
     pub verifier: Option<String>,
 }
 
+impl LoginTerms {
+    /// Whether its time is over, in microseconds since 2000-01-01 UTC.
+    pub fn has_ended(&self, now: i64) -> bool {
+        self.valid_until.is_some_and(|until| until <= now)
+    }
+}
+
 /// Without password, end and limit.
 impl Default for LoginTerms {
     fn default() -> Self {

@@ -38,7 +38,7 @@ mod view;
 pub use finish::pending_tables;
 pub use label::{SecurityLabelRow, security_labels};
 pub(crate) use rewrite::columns_named;
-pub use role::SCRAM;
+pub use role::{SCRAM, other_hash};
 pub use sequence::check_sequence_position;
 
 use crate::catalog::{Catalog, Column, DatabaseId, Scope, SearchPath, Table};

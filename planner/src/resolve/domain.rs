@@ -7,7 +7,7 @@ use super::build::{named, once};
 use super::levels::{Step, rewrite_expr};
 use super::scope::Clause;
 use super::{Resolver, Typed};
-use crate::catalog::{Catalog, Column, CreatedType, Domain, NamespaceId, OnCommit, Table};
+use crate::catalog::{Catalog, Column, CreatedType, Domain, NamespaceId, Table};
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use crate::scalar::domain::{CHECK, NOT_NULL, VALUE};
@@ -24,33 +24,8 @@ pub(crate) fn chain(catalog: &Catalog, domain: Id) -> impl Iterator<Item = (&Cre
 
 /// What conditions of a domain are over: a row of one column, which is called VALUE.
 pub(crate) fn value_table(base: &ColumnType) -> Table {
-    let column = Column {
-        name: VALUE_COLUMN.to_owned(),
-        column_type: ColumnType { nullable: true, ..base.clone() },
-        default: None,
-        missing: None,
-        dropped: false,
-        hidden: false,
-        comment: None,
-    };
-    Table {
-        id: RelationId(0),
-        name: String::new(),
-        namespace: NamespaceId::PUBLIC,
-        columns: vec![column],
-        primary_key: None,
-        indexes: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        data_subject: false,
-        rules: Vec::new(),
-        comment: None,
-        schema_version: 1,
-        pending: None,
-        view: None,
-        max_lag_ms: 0,
-        on_commit: OnCommit::default(),
-    }
+    let column = Column::new(VALUE_COLUMN, ColumnType { nullable: true, ..base.clone() });
+    Table { columns: vec![column], ..Table::new(RelationId(0), NamespaceId::PUBLIC, "") }
 }
 
 /// As the word is folded.

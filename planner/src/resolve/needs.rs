@@ -119,9 +119,7 @@ impl Needs {
             need.check(catalog, role, *object, home)?;
         }
         match self.secrets.first() {
-            Some(secret) if !catalog.is_controller(role) => {
-                Err(PlanError::new("42501", format!("permission denied for table {secret}")))
-            }
+            Some(secret) if !catalog.is_controller(role) => Err(PlanError::denied("table", secret)),
             Some(_) | None => Ok(()),
         }
     }
@@ -165,7 +163,7 @@ impl Need {
             (None, Some(sequence)) => ("sequence", &sequence.name),
             (None, None) => return Ok(()),
         };
-        Err(PlanError::new("42501", format!("permission denied for {kind} {name}")))
+        Err(PlanError::denied(kind, name))
     }
 }
 

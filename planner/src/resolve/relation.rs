@@ -96,7 +96,7 @@ impl Resolver<'_> {
         let (actor, home) = (self.session.path.actor(), self.session.path.home());
         match schema.and_then(|schema| Some((schema, self.scope().namespace(schema)?))) {
             Some((schema, namespace)) if !self.catalog.may_look_in(actor.role, namespace, home) => {
-                Err(PlanError::new("42501", format!("permission denied for schema {schema}")))
+                Err(PlanError::denied("schema", schema))
             }
             Some(_) | None => Ok(()),
         }

@@ -47,7 +47,7 @@ impl Resolver<'_> {
     pub(super) fn refuse_for_subject(&mut self, schema: Option<&str>, name: &str) -> Result<(), PlanError> {
         let is_own = crate::system::schemas::SYSTEM.iter().any(|(own, id)| *id == DOGWOOD && Some(*own) == schema);
         match is_own && self.is_subject() {
-            true => Err(PlanError::new("42501", format!("permission denied for view {name}"))),
+            true => Err(PlanError::denied("view", name)),
             false => Ok(()),
         }
     }
@@ -55,7 +55,7 @@ impl Resolver<'_> {
 
 /// 42501: a person's login adds and deletes nothing.
 pub(super) fn may_not_write(table: &str) -> PlanError {
-    PlanError::new("42501", format!("permission denied for table {table}"))
+    PlanError::denied("table", table)
         .hint("A person's own login reads, corrects with UPDATE what it was granted, and forgets with GDPR FORGET.")
 }
 

@@ -95,7 +95,7 @@ impl<'a> Asker<'a> {
             Class::Sequence(sequence) => self.on_sequence(sequence),
             Class::System(relation) => self.on_system(relation),
             // Nothing is granted on one: it is its table's owner's, and of those that read or write everything.
-            Class::Index(table, _) if self.owns(table.id.0) => Held::both(of_tables(table)),
+            Class::Index(table, _) if self.owns(table.id.0) => Held::both(table.privileges()),
             Class::Index(_, index) => Held {
                 privileges: self.catalog.privileges(self.role, ObjectClass::Table, index.id.0, self.home),
                 grantable: Privileges::NONE,
@@ -105,7 +105,7 @@ impl<'a> Asker<'a> {
 
     /// What it may do with a table or a view.
     pub(crate) fn on_table(&self, table: &Table) -> Held {
-        let held = self.on(ObjectClass::Table, table.id.0).within(of_tables(table));
+        let held = self.on(ObjectClass::Table, table.id.0).within(table.privileges());
         if self.has_no_rows && !is_temporary(table.id.0) { Held::default() } else { held }
     }
 
@@ -169,10 +169,4 @@ impl<'a> Asker<'a> {
     pub(crate) fn sees_sequence(&self, sequence: &Sequence) -> bool {
         self.owns(sequence.id.0) || !self.on_sequence(sequence).privileges.is_empty()
     }
-}
-
-/// What there is to do with a table: subject requests are made of people.
-fn of_tables(table: &Table) -> Privileges {
-    let all = ObjectClass::Table.privileges();
-    if table.data_subject { all } else { all.without(REQUESTS) }
 }

@@ -8,15 +8,7 @@ use repr::{ColumnType, IndexId, RelationId, ScalarType, SequenceId};
 use std::sync::Arc;
 
 fn column(name: &str, scalar: ScalarType, nullable: bool) -> Column {
-    Column {
-        name: name.to_owned(),
-        column_type: ColumnType { nullable, ..ColumnType::nullable(scalar) },
-        default: None,
-        missing: None,
-        dropped: false,
-        hidden: false,
-        comment: None,
-    }
+    Column::new(name, ColumnType { nullable, ..ColumnType::nullable(scalar) })
 }
 
 fn key(id: u32, table: &str, columns: Vec<usize>, primary: bool) -> Index {
@@ -41,22 +33,11 @@ fn key(id: u32, table: &str, columns: Vec<usize>, primary: bool) -> Index {
 
 fn table(id: u32, name: &str, columns: Vec<Column>, indexes: Vec<Index>) -> Table {
     Table {
-        id: RelationId(id),
-        name: name.to_owned(),
-        namespace: NamespaceId::PUBLIC,
         columns,
         primary_key: indexes.first().map(|index| index.id),
         indexes,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
         data_subject: name == "users",
-        rules: Vec::new(),
-        comment: None,
-        schema_version: 1,
-        pending: None,
-        view: None,
-        max_lag_ms: 0,
-        on_commit: planner::catalog::OnCommit::default(),
+        ..Table::new(RelationId(id), NamespaceId::PUBLIC, name)
     }
 }
 

@@ -87,14 +87,8 @@ pub fn catalog() -> Catalog {
     let mut catalog = Catalog::empty(1, 20_000);
     for (at, (name, columns, key, indexes)) in TABLES.iter().enumerate() {
         let id = table_id(at);
-        let column = |index: usize, (name, scalar): &(&str, ScalarType)| Column {
-            name: (*name).to_owned(),
-            column_type: ColumnType { nullable: !key.contains(&index), ..ColumnType::nullable(scalar.clone()) },
-            default: None,
-            missing: None,
-            dropped: false,
-            hidden: false,
-            comment: None,
+        let column = |index: usize, (name, scalar): &(&str, ScalarType)| {
+            Column::new(*name, ColumnType { nullable: !key.contains(&index), ..ColumnType::nullable(scalar.clone()) })
         };
         let constraint = |name: String, id: Id| ConstraintName {
             name,
@@ -130,22 +124,10 @@ pub fn catalog() -> Catalog {
             });
         }
         let table = Table {
-            id,
-            name: (*name).to_owned(),
-            namespace: planner::catalog::NamespaceId::PUBLIC,
             columns: columns.iter().enumerate().map(|(index, definition)| column(index, definition)).collect(),
             primary_key: (!key.is_empty()).then_some(IndexId(id.0 + 1)),
             indexes: all,
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-            data_subject: false,
-            rules: Vec::new(),
-            comment: None,
-            schema_version: 1,
-            pending: None,
-            view: None,
-            max_lag_ms: 0,
-            on_commit: planner::catalog::OnCommit::default(),
+            ..Table::new(id, planner::catalog::NamespaceId::PUBLIC, *name)
         };
         catalog.add_relation(Arc::new(table));
     }

@@ -136,10 +136,10 @@ impl Encoding {
     /// 22021 for bytes that are none of its characters, 22P05 for a character that has no equal, 0A000 if there are no tables.
     pub fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, ValueError> {
         if bytes.is_ascii() && self.is_supported() {
-            return self.checked(bytes).map(Cow::Borrowed);
+            return Encoding::checked(bytes).map(Cow::Borrowed);
         }
         match self.0.tables {
-            Tables::Same => self.checked(bytes).map(Cow::Borrowed),
+            Tables::Same => Encoding::checked(bytes).map(Cow::Borrowed),
             Tables::Latin1 => Ok(Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect())),
             Tables::Iso(tables) => {
                 let mut text = String::with_capacity(bytes.len() * 2);
@@ -231,8 +231,8 @@ impl Encoding {
         self.0.name.starts_with("WIN12") || self.0.name == "WIN874"
     }
 
-    /// Text that was sent as it stands inside.
-    fn checked(self, bytes: &[u8]) -> Result<&str, ValueError> {
+    /// Text that was sent as it stands inside, or 22021 naming the first bytes that are not UTF-8.
+    pub fn checked(bytes: &[u8]) -> Result<&str, ValueError> {
         std::str::from_utf8(bytes).map_err(|error| {
             let start = error.valid_up_to();
             // As PostgreSQL: as many bytes as the first of them announces.

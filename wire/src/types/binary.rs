@@ -4,7 +4,7 @@
 //! nothing: every length is checked, every text must be UTF-8 without NUL, every date in range.
 
 use super::numeric;
-use crate::decode::{Body, utf8};
+use crate::decode::Body;
 use crate::types::text::{self, TextContext};
 use bytes::BufMut;
 use engine::SqlError;
@@ -391,9 +391,6 @@ pub(crate) fn parameter_text<'b>(bytes: &'b [u8], context: &TextContext) -> Resu
     if bytes.contains(&0) {
         let name = if context.encoding.is_same() { "UTF8" } else { context.encoding.name() };
         return Err(SqlError::new("22021", format!("invalid byte sequence for encoding \"{name}\": 0x00")));
-    }
-    if context.encoding.is_same() {
-        return utf8(bytes).map(Cow::Borrowed);
     }
     Ok(context.encoding.decode(bytes)?)
 }

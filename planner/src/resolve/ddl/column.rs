@@ -52,15 +52,7 @@ impl DefinitionChange<'_> {
             None => self.column_type(&definition.type_name)?,
         };
         let mut new = NewColumn {
-            column: Column {
-                name: name.name.clone(),
-                column_type,
-                default: None,
-                missing: None,
-                dropped: false,
-                hidden: false,
-                comment: None,
-            },
+            column: Column::new(&name.name, column_type),
             constraints: Vec::new(),
             default: None,
             generated: None,

@@ -3,7 +3,7 @@
 use super::change::DefinitionChange;
 use super::column::NewColumn;
 use super::{DdlEffect, ExpressionPurpose};
-use crate::catalog::{Column, DefaultValue, NamespaceId, OnCommit, Table};
+use crate::catalog::{Column, DefaultValue, NamespaceId, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateTable, TableConstraint, TableConstraintKind};
 use repr::{ColumnIndex, RelationId};
@@ -46,8 +46,11 @@ impl DefinitionChange<'_> {
         }
 
         let id = RelationId(self.next_id());
-        let table = empty_table(id, namespace, name, create.data_subject);
-        self.catalog.add_relation(Arc::new(Table { on_commit: create.on_commit.unwrap_or_default(), ..table }));
+        self.catalog.add_relation(Arc::new(Table {
+            data_subject: create.data_subject,
+            on_commit: create.on_commit.unwrap_or_default(),
+            ..Table::new(id, namespace, name)
+        }));
         self.effects.push(DdlEffect::CreateTable(id));
 
         let mut constraints: Vec<TableConstraint> = Vec::new();
@@ -114,26 +117,5 @@ impl DefinitionChange<'_> {
         let column: &mut Column = &mut self.edit(id).columns[index];
         column.default = value;
         Ok(())
-    }
-}
-
-fn empty_table(id: RelationId, namespace: NamespaceId, name: &str, data_subject: bool) -> Table {
-    Table {
-        id,
-        name: name.to_string(),
-        namespace,
-        columns: Vec::new(),
-        primary_key: None,
-        indexes: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        data_subject,
-        rules: Vec::new(),
-        comment: None,
-        schema_version: 1,
-        pending: None,
-        view: None,
-        max_lag_ms: 0,
-        on_commit: OnCommit::default(),
     }
 }

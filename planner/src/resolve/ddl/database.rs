@@ -37,12 +37,9 @@ impl DefinitionChange<'_> {
 
     /// Whom something is made for: 42501 for who is no member.
     pub(super) fn new_owner(&self, name: &str) -> Result<RoleId, PlanError> {
-        let actor = self.path.actor();
-        let role = actor.find(&self.catalog, name).ok_or_else(|| super::role::no_role(name))?;
-        match self.catalog.is_member(actor.role, role) {
-            true => Ok(role),
-            false => Err(PlanError::new("42501", format!("must be member of role \"{name}\""))),
-        }
+        let role = self.path.actor().find(&self.catalog, name).ok_or_else(|| super::role::no_role(name))?;
+        self.require_member(role)?;
+        Ok(role)
     }
 
     /// What would change an answer is refused; the rest says what holds anyway.

@@ -1,10 +1,7 @@
 //! GRANT and REVOKE of privileges, and those that later objects begin with.
 
 use super::change::{DefinitionChange, no_relation};
-use super::role::kept_from;
-use crate::catalog::{
-    Acl, Catalog, Class, DefaultAcl, NamespaceId, ObjectClass, Privilege, Privileges, Revoked, RoleId,
-};
+use crate::catalog::{Acl, Class, DefaultAcl, NamespaceId, ObjectClass, Privileges, Revoked, RoleId};
 use crate::error::PlanError;
 use crate::parse::rights::{AlterDefaultPrivileges, Grant, GrantedObjects, RoleName};
 use crate::parse::statement::{DropBehavior, Identifier, ObjectName};
@@ -68,7 +65,7 @@ impl DefinitionChange<'_> {
             }
             GrantedObjects::Schemas(names) => {
                 let object = |name: &Identifier| {
-                    let id = self.scope().require_namespace(&name.name).map_err(|e| e.at(Some(name.position)))?;
+                    let id = self.namespace_named(name)?;
                     Ok(Object { class: ObjectClass::Schema, id: id.0, name: name.name.clone() })
                 };
                 names.iter().map(object).collect()
@@ -83,13 +80,15 @@ impl DefinitionChange<'_> {
             GrantedObjects::AllInSchemas(class, schemas) => {
                 let mut objects = Vec::new();
                 for schema in schemas {
-                    let found = self.scope().require_namespace(&schema.name);
-                    let namespace = found.map_err(|error| error.at(Some(schema.position)))?;
-                    objects.extend(self.all_in(*class, namespace));
+                    objects.extend(self.all_in(*class, self.namespace_named(schema)?));
                 }
                 Ok(objects)
             }
         }
+    }
+
+    fn namespace_named(&self, name: &Identifier) -> Result<NamespaceId, PlanError> {
+        self.scope().require_namespace(&name.name).map_err(|error| error.at(Some(name.position)))
     }
 
     fn object_of_relation(&self, name: &ObjectName) -> Result<Object, PlanError> {
@@ -124,8 +123,7 @@ impl DefinitionChange<'_> {
             && object.class == ObjectClass::Schema
             && !self.catalog.namespaces.contains_key(&NamespaceId(object.id))
         {
-            let message = format!("permission denied for schema {}", object.name);
-            return Err(PlanError::new("42501", message));
+            return Err(denied(object));
         }
         let (whole, columns) = self.wanted(object, grant)?;
         if !whole.is_empty() {
@@ -192,11 +190,9 @@ impl DefinitionChange<'_> {
         Ok((whole, columns))
     }
 
-    /// What there is to grant on an object: subject requests only of people.
+    /// What there is to grant on an object.
     fn applicable(&self, object: &Object) -> Privileges {
-        let is_of_people = self.catalog.table(RelationId(object.id)).is_some_and(|table| table.data_subject);
-        let all = object.class.privileges();
-        if is_of_people { all } else { all.without(crate::catalog::REQUESTS) }
+        self.catalog.table(RelationId(object.id)).map_or(object.class.privileges(), |table| table.privileges())
     }
 
     fn granted_column(&self, object: &Object, column: &Identifier) -> Result<ColumnIndex, PlanError> {
@@ -273,10 +269,8 @@ impl DefinitionChange<'_> {
         if what.is_empty() {
             return Ok(());
         }
-        if let Some(role) = grantee.filter(|_| grant.grants && object.class == ObjectClass::Table)
-            && let Some(kind) = self.catalog.kind_without_rows(role)
-        {
-            return Err(kept_from(&self.role_called(role), kind));
+        if let Some(role) = grantee.filter(|_| grant.grants && object.class == ObjectClass::Table) {
+            self.require_role_with_rows(role)?;
         }
         let relation = RelationId(object.id);
         let mut acl = match column {
@@ -326,16 +320,13 @@ impl DefinitionChange<'_> {
             [] => vec![actor],
             names => names.iter().map(|name| self.role(name)).collect::<Result<_, _>>()?,
         };
-        if let Some(role) = roles.iter().find(|role| !self.catalog.is_member(actor, **role)) {
-            return Err(PlanError::new("42501", format!("must be member of role \"{}\"", self.role_called(*role))));
-        }
+        roles.iter().try_for_each(|role| self.require_member(*role))?;
         if alter.class == ObjectClass::Schema && !alter.schemas.is_empty() {
             return Err(PlanError::new("0LP01", "cannot use IN SCHEMA clause when using GRANT/REVOKE ON SCHEMAS"));
         }
         let mut namespaces = Vec::new();
         for schema in &alter.schemas {
-            let found = self.scope().require_namespace(&schema.name);
-            namespaces.push(Some(found.map_err(|error| error.at(Some(schema.position)))?));
+            namespaces.push(Some(self.namespace_named(schema)?));
         }
         if namespaces.is_empty() {
             namespaces.push(None);
@@ -377,11 +368,8 @@ impl DefinitionChange<'_> {
             None => (self.next_id(), at_first.clone()),
         };
         for grantee in grantees {
-            if let Some(kind) = grantee
-                .filter(|_| alter.grants && alter.class == ObjectClass::Table)
-                .and_then(|role| self.catalog.kind_without_rows(role))
-            {
-                return Err(kept_from(&self.role_called(grantee.unwrap_or_default()), kind));
+            if let Some(role) = grantee.filter(|_| alter.grants && alter.class == ObjectClass::Table) {
+                self.require_role_with_rows(role)?;
             }
             match alter.grants {
                 true => acl.grant(*grantee, role, what, alter.option),
@@ -400,16 +388,5 @@ impl DefinitionChange<'_> {
 }
 
 fn denied(object: &Object) -> PlanError {
-    PlanError::new("42501", format!("permission denied for {} {}", object.class.noun(), object.name))
-}
-
-/// Whether a role may do this with an object.
-pub(super) fn has(
-    catalog: &Catalog,
-    role: RoleId,
-    (class, id): (ObjectClass, Id),
-    privilege: Privilege,
-    home: crate::catalog::DatabaseId,
-) -> bool {
-    catalog.privileges(role, class, id, home).has(privilege)
+    PlanError::denied(object.class.noun(), &object.name)
 }

@@ -87,13 +87,9 @@ impl DefinitionChange<'_> {
         let entry = self.edit(id);
         entry.schema_version += 1;
         entry.columns.push(Column {
-            name: text.to_owned(),
-            column_type: column_type.clone(),
             default: Some(DefaultValue::Generated(text.to_owned())),
-            missing: None,
-            dropped: false,
             hidden: true,
-            comment: None,
+            ..Column::new(text, column_type.clone())
         });
         self.name_expressions(id);
         if !fresh {

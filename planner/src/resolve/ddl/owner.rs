@@ -1,8 +1,9 @@
 //! Whose objects are: what is made gets its owner, what is given away another.
 
 use super::change::{DefinitionChange, no_relation};
+use super::permission::INDEX;
 use super::role::kept_from;
-use crate::catalog::{Acl, Catalog, Class, CreatedType, DatabaseId, NamespaceId, ObjectClass, RoleId, TypeKind};
+use crate::catalog::{Acl, Catalog, CreatedType, DatabaseId, NamespaceId, ObjectClass, RoleId, TypeKind};
 use crate::error::PlanError;
 use crate::parse::rights::RoleName;
 use crate::parse::statement::{DropBehavior, Identifier, ObjectKind, ObjectName};
@@ -63,8 +64,7 @@ impl DefinitionChange<'_> {
         }
         let mut acl = in_all.unwrap_or_else(|| Acl::at_first(class, owner));
         for item in in_schema.into_iter().flat_map(|acl| acl.items) {
-            acl.grant(item.grantee, item.grantor, item.privileges, false);
-            acl.grant(item.grantee, item.grantor, item.grantable, true);
+            acl.add(item);
         }
         if acl != Acl::at_first(class, owner) {
             self.catalog.rights_mut().acls.insert(id, acl);
@@ -72,9 +72,16 @@ impl DefinitionChange<'_> {
     }
 
     fn forget_gone(&mut self) {
-        let there: BTreeSet<Id> = self.named_objects().into_iter().map(|(id, ..)| id).collect();
         let always = [DatabaseId::FIRST.0, NamespaceId::PUBLIC.0];
-        let gone = |id: &Id| !there.contains(id) && !always.contains(id);
+        let kept: BTreeSet<Id> = {
+            let rights = &self.catalog.rights;
+            let known = rights.owners.keys().chain(rights.acls.keys());
+            known
+                .copied()
+                .filter(|id| always.contains(id) || !is_temporary(*id) && self.catalog.has_object(*id))
+                .collect()
+        };
+        let gone = |id: &Id| !kept.contains(id);
         let dropped = |relation: RelationId, column: usize| {
             self.catalog.table(relation).is_none_or(|table| table.columns[column].dropped)
         };
@@ -107,29 +114,15 @@ impl DefinitionChange<'_> {
         owner: &RoleName,
     ) -> Result<&'static str, PlanError> {
         let tag = super::alter::alter_tag(kind);
-        let (id, noun) = match kind {
-            ObjectKind::Schema => (self.schema(name)?.0, "schema"),
-            ObjectKind::Type | ObjectKind::Domain => (self.type_named(name)?, "type"),
-            ObjectKind::Table
-            | ObjectKind::View
-            | ObjectKind::MaterializedView
-            | ObjectKind::Index
-            | ObjectKind::Sequence => {
-                if if_exists && self.is_missing(name)? {
-                    return Ok(tag);
-                }
-                match self.find(name)?.ok_or_else(|| no_relation(name))? {
-                    Class::Relation(table) => (table.id.0, table.kind()),
-                    Class::Sequence(sequence) => (sequence.id.0, "sequence"),
-                    Class::Index(..) => {
-                        let name = name.name.clone();
-                        self.notice("01000", format!("cannot change owner of index \"{name}\""));
-                        return Ok(tag);
-                    }
-                    Class::System(_) => return Err(no_relation(name)),
-                }
-            }
-        };
+        let is_relation = !matches!(kind, ObjectKind::Schema | ObjectKind::Type | ObjectKind::Domain);
+        if if_exists && is_relation && self.is_missing(name)? {
+            return Ok(tag);
+        }
+        let (id, noun) = self.owned_object(kind, name)?.ok_or_else(|| no_relation(name))?;
+        if noun == INDEX {
+            self.notice("01000", format!("cannot change owner of index \"{}\"", name.name));
+            return Ok(tag);
+        }
         if kind == ObjectKind::Sequence
             && let Some((table, _)) = self.catalog.sequences.get(&repr::SequenceId(id)).and_then(|found| found.owned_by)
         {
@@ -170,12 +163,9 @@ impl DefinitionChange<'_> {
         if before == owner || is_temporary(id) {
             return Ok(());
         }
-        if !self.catalog.is_member(self.path.actor().role, owner) {
-            let called = self.role_called(owner);
-            return Err(PlanError::new("42501", format!("must be member of role \"{called}\"")));
-        }
+        self.require_member(owner)?;
         if self.catalog.table(RelationId(id)).is_some() {
-            self.require_owner_with_rows(owner)?;
+            self.require_role_with_rows(owner)?;
         }
         let owned = self.catalog.sequences.values().filter(|found| found.owned_by.is_some_and(|(of, _)| of.0 == id));
         let with: Vec<Id> = owned.map(|found| found.id.0).chain([id]).collect();
@@ -185,9 +175,9 @@ impl DefinitionChange<'_> {
     }
 
     /// 0LP01 if rows are kept from it.
-    pub(super) fn require_owner_with_rows(&self, owner: RoleId) -> Result<(), PlanError> {
-        match self.catalog.kind_without_rows(owner) {
-            Some(kind) => Err(kept_from(&self.role_called(owner), kind)),
+    pub(super) fn require_role_with_rows(&self, role: RoleId) -> Result<(), PlanError> {
+        match self.catalog.kind_without_rows(role) {
+            Some(kind) => Err(kept_from(&self.role_called(role), kind)),
             None => Ok(()),
         }
     }

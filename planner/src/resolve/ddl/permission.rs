@@ -9,8 +9,10 @@ use crate::parse::Statement;
 use crate::parse::definition::{AlterStart, AlterTableAction, CreateSchema, CreateTable, CreateView, StartRole};
 use crate::parse::statement::{LabelledObject, ObjectKind, ObjectName};
 use crate::resolve::Needs;
-use repr::id::is_temporary;
 use repr::{Id, RelationId};
+
+/// What messages call an index.
+pub(super) const INDEX: &str = "index";
 
 impl DefinitionChange<'_> {
     fn is_controller(&self) -> bool {
@@ -104,7 +106,7 @@ impl DefinitionChange<'_> {
                 };
                 if !key.target_columns.iter().all(may) {
                     let name = &self.get(key.target).name;
-                    return Err(PlanError::new("42501", format!("permission denied for table {name}")));
+                    return Err(PlanError::denied("table", name));
                 }
             }
         }
@@ -114,11 +116,7 @@ impl DefinitionChange<'_> {
     fn permit_schema(&self, create: &CreateSchema) -> Result<(), PlanError> {
         self.may_in_database(Privilege::Create)?;
         let Some(owner) = &create.owner else { return Ok(()) };
-        let owner = self.role_named(owner)?;
-        match self.catalog.is_member(self.path.actor().role, owner) {
-            true => Ok(()),
-            false => Err(PlanError::new("42501", format!("must be member of role \"{}\"", self.role_called(owner)))),
-        }
+        self.require_member(self.role_named(owner)?)
     }
 
     fn permit_databases(&self) -> Result<(), PlanError> {
@@ -179,10 +177,9 @@ impl DefinitionChange<'_> {
 
     /// Of a table that TRUNCATE reaches by CASCADE, too.
     pub(super) fn permit_emptying(&self, id: RelationId) -> Result<(), PlanError> {
-        let (role, home) = (self.path.actor().role, self.path.home());
-        match self.catalog.privileges(role, ObjectClass::Table, id.0, home).has(Privilege::Truncate) {
+        match self.holds(ObjectClass::Table, id.0, Privilege::Truncate) {
             true => Ok(()),
-            false => Err(PlanError::new("42501", format!("permission denied for table {}", self.get(id).name))),
+            false => Err(PlanError::denied("table", &self.get(id).name)),
         }
     }
 
@@ -228,14 +225,25 @@ impl DefinitionChange<'_> {
         Ok(())
     }
 
+    fn holds(&self, class: ObjectClass, object: Id, privilege: Privilege) -> bool {
+        self.catalog.privileges(self.path.actor().role, class, object, self.path.home()).has(privilege)
+    }
+
+    /// 42501 for whoever is no member.
+    pub(super) fn require_member(&self, of: RoleId) -> Result<(), PlanError> {
+        match self.catalog.is_member(self.path.actor().role, of) {
+            true => Ok(()),
+            false => Err(PlanError::new("42501", format!("must be member of role \"{}\"", self.role_called(of)))),
+        }
+    }
+
     fn may_in_database(&self, privilege: Privilege) -> Result<(), PlanError> {
         let home = self.path.home();
-        match super::grant::has(&self.catalog, self.path.actor().role, (ObjectClass::Database, home.0), privilege, home)
-        {
+        match self.holds(ObjectClass::Database, home.0, privilege) {
             true => Ok(()),
             false => {
                 let name = self.path.database().unwrap_or_default();
-                Err(PlanError::new("42501", format!("permission denied for database {name}")))
+                Err(PlanError::denied("database", name))
             }
         }
     }
@@ -243,10 +251,7 @@ impl DefinitionChange<'_> {
     fn may_create(&self, name: &ObjectName, temporary: bool) -> Result<(), PlanError> {
         let place = self.place_for(name, temporary)?;
         if place == NamespaceId::PG_TEMP {
-            let home = self.path.home();
-            let role = self.path.actor().role;
-            let may =
-                super::grant::has(&self.catalog, role, (ObjectClass::Database, home.0), Privilege::Temporary, home);
+            let may = self.holds(ObjectClass::Database, self.path.home().0, Privilege::Temporary);
             let name = self.path.database().unwrap_or_default();
             let message = format!("permission denied to create temporary tables in database \"{name}\"");
             return if may { Ok(()) } else { Err(PlanError::new("42501", message)) };
@@ -255,22 +260,18 @@ impl DefinitionChange<'_> {
     }
 
     fn may_create_in(&self, namespace: NamespaceId) -> Result<(), PlanError> {
-        let (role, home) = (self.path.actor().role, self.path.home());
         // What it makes it would own, and see.
-        self.require_owner_with_rows(role)?;
-        if namespace == NamespaceId::PG_TEMP
-            || super::grant::has(&self.catalog, role, (ObjectClass::Schema, namespace.0), Privilege::Create, home)
-        {
+        self.require_role_with_rows(self.path.actor().role)?;
+        if namespace == NamespaceId::PG_TEMP || self.holds(ObjectClass::Schema, namespace.0, Privilege::Create) {
             return Ok(());
         }
         let name = self.catalog.namespace_name(namespace).unwrap_or_default();
-        Err(PlanError::new("42501", format!("permission denied for schema {name}")))
+        Err(PlanError::denied("schema", name))
     }
 
     /// 42501 for whoever does not own it.
     pub(super) fn require_owner(&self, id: Id, noun: &str, name: &str) -> Result<(), PlanError> {
-        let role: RoleId = self.path.actor().role;
-        if is_temporary(id) || self.catalog.owns(role, id, self.path.home()) {
+        if self.catalog.owns(self.path.actor().role, id, self.path.home()) {
             return Ok(());
         }
         Err(PlanError::new("42501", format!("must be owner of {noun} {name}")))
@@ -290,20 +291,29 @@ impl DefinitionChange<'_> {
 
     /// The object, and what is said to who does not own it.
     fn owner_denial(&self, kind: ObjectKind, name: &ObjectName) -> Result<Option<(Id, PlanError)>, PlanError> {
-        let (id, noun) = match kind {
-            ObjectKind::Schema => (self.schema(name)?.0, "schema"),
-            ObjectKind::Type | ObjectKind::Domain => (self.type_named(name)?, "type"),
+        let Some((id, noun)) = self.owned_object(kind, name)? else { return Ok(None) };
+        Ok(self.require_owner(id, noun, &name.name).err().map(|denied| (id, denied)))
+    }
+
+    /// What has an owner by this name, and what kind of thing it is. An index is its table's.
+    pub(super) fn owned_object(
+        &self,
+        kind: ObjectKind,
+        name: &ObjectName,
+    ) -> Result<Option<(Id, &'static str)>, PlanError> {
+        Ok(match kind {
+            ObjectKind::Schema => Some((self.schema(name)?.0, "schema")),
+            ObjectKind::Type | ObjectKind::Domain => Some((self.type_named(name)?, "type")),
             ObjectKind::Table
             | ObjectKind::View
             | ObjectKind::MaterializedView
             | ObjectKind::Index
             | ObjectKind::Sequence => match self.find(name)? {
-                Some(Class::Relation(table)) => (table.id.0, table.kind()),
-                Some(Class::Sequence(sequence)) => (sequence.id.0, "sequence"),
-                Some(Class::Index(table, _)) => (table.id.0, "index"),
-                Some(Class::System(_)) | None => return Ok(None),
+                Some(Class::Relation(table)) => Some((table.id.0, table.kind())),
+                Some(Class::Sequence(sequence)) => Some((sequence.id.0, "sequence")),
+                Some(Class::Index(table, _)) => Some((table.id.0, INDEX)),
+                Some(Class::System(_)) | None => None,
             },
-        };
-        Ok(self.require_owner(id, noun, &name.name).err().map(|denied| (id, denied)))
+        })
     }
 }

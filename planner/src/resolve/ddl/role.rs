@@ -13,6 +13,12 @@ use std::sync::Arc;
 /// How a verifier begins.
 pub const SCRAM: &str = "SCRAM-SHA-256$";
 
+/// 0A000 for a password that was hashed in another way.
+pub fn other_hash() -> PlanError {
+    PlanError::unsupported("a password that is no SCRAM-SHA-256 verifier")
+        .hint("give it in clear, or as SCRAM-SHA-256$iterations:salt$stored key:server key")
+}
+
 impl DefinitionChange<'_> {
     /// The role that is meant: 42704 if there is none.
     pub(super) fn role(&self, name: &RoleName) -> Result<RoleId, PlanError> {
@@ -417,20 +423,12 @@ impl DefinitionChange<'_> {
             }
         }
         let home = self.path.home();
-        let objects: Vec<_> = self.named_objects().into_iter().map(|(id, ..)| id).collect();
-        let owned = |catalog: &crate::catalog::Catalog, id: repr::Id| {
-            catalog
-                .rights
-                .owners
-                .get(&id)
-                .copied()
-                .filter(|owner| from.contains(owner) && catalog.is_of_database(id, home))
-        };
-        for id in objects {
-            if let Some(owner) = owned(&self.catalog, id) {
-                self.require_owner_with_rows(to)?;
-                self.catalog.rights_mut().change_owner(id, owner, to);
-            }
+        let owners = self.catalog.rights.owners.iter().map(|(id, owner)| (*id, *owner));
+        let owned: Vec<_> =
+            owners.filter(|(id, owner)| from.contains(owner) && self.catalog.is_of_database(*id, home)).collect();
+        for (id, owner) in owned {
+            self.require_role_with_rows(to)?;
+            self.catalog.rights_mut().change_owner(id, owner, to);
         }
         Ok("REASSIGN OWNED")
     }
@@ -473,8 +471,7 @@ fn set_terms(terms: &mut LoginTerms, option: &RoleOptionKind) -> Result<(), Plan
         }
         RoleOptionKind::Password(password) => {
             if password.as_ref().is_some_and(|verifier| !verifier.starts_with(SCRAM)) {
-                return Err(PlanError::unsupported("a password that is no SCRAM-SHA-256 verifier")
-                    .hint("give it in clear, or as SCRAM-SHA-256$iterations:salt$stored key:server key"));
+                return Err(other_hash());
             }
             terms.verifier.clone_from(password);
         }

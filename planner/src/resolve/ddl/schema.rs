@@ -90,7 +90,7 @@ impl DefinitionChange<'_> {
         }
         refuse_reserved(&new.name)?;
         if !self.catalog.namespaces.contains_key(&id) {
-            return Err(PlanError::new("42501", format!("permission denied for schema {}", name.name)));
+            return Err(PlanError::denied("schema", &name.name));
         }
         self.renaming(|change| {
             if let Some(found) = change.catalog.namespaces.get_mut(&id) {
@@ -204,8 +204,7 @@ impl DefinitionChange<'_> {
         if self.catalog.namespaces.contains_key(&id) {
             return Ok(id);
         }
-        Err(PlanError::new("42501", format!("permission denied for schema {}", schema.name))
-            .detail("System catalog modifications are currently disallowed."))
+        Err(PlanError::denied("schema", &schema.name).detail("System catalog modifications are currently disallowed."))
     }
 
     fn require_free_there(&self, to: NamespaceId, name: &str) -> Result<(), PlanError> {

@@ -2,7 +2,7 @@
 
 use super::change::{DefinitionChange, no_relation};
 use super::drop::wrong_kind;
-use crate::catalog::{Catalog, Class, Column, Index, IndexDeclaration, NamespaceId, OnCommit, Table, View};
+use crate::catalog::{Catalog, Class, Column, Index, IndexDeclaration, NamespaceId, Table, View};
 use crate::error::PlanError;
 use crate::hir::OutputColumn;
 use crate::parse::definition::CreateView;
@@ -85,19 +85,7 @@ impl DefinitionChange<'_> {
         self.require_no_type(namespace, name)?;
         let id = RelationId(self.next_id());
         let table = Table {
-            id,
-            name: name.clone(),
-            namespace,
             columns: definition.columns.iter().map(column).collect(),
-            primary_key: None,
-            indexes: Vec::new(),
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-            data_subject: false,
-            rules: Vec::new(),
-            comment: None,
-            schema_version: 1,
-            pending: None,
             view: Some(View {
                 query: definition.query,
                 materialized: create.materialized,
@@ -105,7 +93,7 @@ impl DefinitionChange<'_> {
                 primary_keys: definition.primary_keys,
             }),
             max_lag_ms: create.upkeep.max_lag_ms,
-            on_commit: OnCommit::default(),
+            ..Table::new(id, namespace, name)
         };
         let view = table.view.as_ref().map_or("", |view| &view.query);
         check_expansion(view, &self.catalog)?;
@@ -351,15 +339,7 @@ impl DefinitionChange<'_> {
 }
 
 fn column(output: &OutputColumn) -> Column {
-    Column {
-        name: output.name.clone(),
-        column_type: ColumnType { nullable: true, ..output.column_type.clone() },
-        default: None,
-        missing: None,
-        dropped: false,
-        hidden: false,
-        comment: None,
-    }
+    Column::new(&output.name, ColumnType { nullable: true, ..output.column_type.clone() })
 }
 
 fn check_columns(create: &CreateView, columns: &[OutputColumn]) -> Result<(), PlanError> {

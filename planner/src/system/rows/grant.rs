@@ -4,7 +4,7 @@
 
 use super::object::PG_CLASS;
 use super::{Datum, PG_CATALOG, Rows, Source, text};
-use crate::catalog::{Acl, ObjectClass, Privilege, Privileges, REQUESTS, RoleId, Table};
+use crate::catalog::{Acl, ObjectClass, Privilege, Privileges, RoleId, Table};
 use crate::scalar::collation;
 use crate::system::asker::Asker;
 use crate::system::schemas::{DOGWOOD, INFORMATION_SCHEMA};
@@ -137,10 +137,8 @@ impl<'a> Source<'a> {
             }
         }
         for table in self.tables_with_privileges() {
-            let all = ObjectClass::Table.privileges();
-            let of = if table.data_subject { all } else { all.without(REQUESTS) };
             let acl = self.catalog.acl(ObjectClass::Table, table.id.0);
-            for given in given(&acl, of) {
+            for given in given(&acl, table.privileges()) {
                 if self.is_shown(&asker, given, rows) {
                     self.grant(given, &self.place(table), &[], rows);
                 }
