@@ -5,7 +5,9 @@ use crate::housekeeping::Housekeeping;
 use crate::password::PasswordVerifier;
 use crate::session::{ConnectOptions, Session};
 use crate::templates::Templates;
+use planner::catalog::CONTROLLER;
 use state::config::Config;
+use state::login_rules::AskedOfServer;
 use state::{SqlError, clock};
 use std::sync::Arc;
 use transactions::database::{Database, tell_operator};
@@ -54,6 +56,30 @@ impl Engine {
         let published = self.database.published.load();
         let terms = published.catalog().first_login.as_ref();
         terms.is_some_and(|terms| terms.verifier.is_some() || terms.has_ended(clock::now_micros()))
+    }
+
+    /// Whether there is a login of that name.
+    pub fn has_login(&self, name: &str) -> bool {
+        let published = self.database.published.load();
+        name == CONTROLLER || published.catalog().roles.values().any(|role| role.name == name)
+    }
+
+    /// Whether a login's role is a member of another, or that itself.
+    pub fn is_member(&self, login: &str, role: &str) -> bool {
+        let published = self.database.published.load();
+        let catalog = published.catalog();
+        let found = catalog.role_by_name(role).filter(|_| self.has_login(login));
+        found.is_some_and(|role| catalog.memberships(catalog.role_of_login(login)).contains(&role))
+    }
+
+    /// Sessions ask so whom the server lets in.
+    pub fn serve_login_rules(&self, asked: AskedOfServer) {
+        self.database.sessions.login_rules.serve(asked);
+    }
+
+    /// Has the server read again whom it lets in. Whether it was understood.
+    pub fn reload_login_rules(&self) -> bool {
+        self.database.sessions.login_rules.reload()
     }
 
     /// Whether a write has failed for good, and would not if the folder was opened anew now: whoever serves it should.

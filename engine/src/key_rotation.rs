@@ -51,6 +51,27 @@ impl RotationSchedule {
     }
 }
 
+/// Rotates now. How many keys there are.
+pub(crate) fn rotate_now(database: &Database) -> Result<u64, StorageError> {
+    let began = Instant::now();
+    database.store.rotate_keyring(Rotation::Rotate)?;
+    let statistics = database.store.statistics();
+    let (keys, took_ms) =
+        (statistics.keyring_slots - statistics.keyring_slots_free, began.elapsed().as_secs_f64() * 1e3);
+    tracing::info!(target: "dogwood::storage", keys, took_ms, "the key-encryption key is replaced");
+    note_rotation(database)?;
+    Ok(keys)
+}
+
+/// From now on the time to the next counts.
+fn note_rotation(database: &Database) -> Result<(), StorageError> {
+    let mut batch = Batch::default();
+    batch.put_meta(&database.store, ROTATED, &now_micros().to_be_bytes());
+    database.store.check_room(&batch)?;
+    database.store.write(batch)?;
+    database.store.flush()
+}
+
 fn rotate_if_due(database: &Database) -> Result<(), StorageError> {
     let minutes = database.sessions.settings.key_rotation.kept();
     if minutes == 0 || database.store.is_read_only() {
@@ -60,18 +81,8 @@ fn rotate_if_due(database: &Database) -> Result<(), StorageError> {
     let now = now_micros();
     match rotated.map(i64::from_be_bytes) {
         Some(rotated) if now.saturating_sub(rotated) / 60_000_000 < minutes as i64 => return Ok(()),
-        Some(_) => {
-            let began = Instant::now();
-            database.store.rotate_keyring(Rotation::Rotate)?;
-            let took_ms = began.elapsed().as_secs_f64() * 1e3;
-            tracing::info!(target: "dogwood::storage", took_ms, "the key-encryption key is replaced");
-        }
+        Some(_) => rotate_now(database).map(|_keys| ()),
         // Of a new folder, and one of before there were rotations, the time begins now.
-        None => {}
+        None => note_rotation(database),
     }
-    let mut batch = Batch::default();
-    batch.put_meta(&database.store, ROTATED, &now.to_be_bytes());
-    database.store.check_room(&batch)?;
-    database.store.write(batch)?;
-    database.store.flush()
 }

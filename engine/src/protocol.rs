@@ -18,6 +18,7 @@ pub use planner::hir::OutputColumn;
 pub use planner::parse::utility::{CopyFormat as CopyLayout, CopyHeader};
 pub use state::answer::{AnswerRow, QueryRows};
 pub use state::cancel::CancelFlag;
+pub use state::login_rules::{AskedOfServer, ListedIdentity, ListedRule, ShownRule};
 pub use state::notice::Notice;
 pub use state::notifications::{Caller, Notification};
 pub use state::snapshot_holders::Signals;

@@ -2,12 +2,14 @@
 
 mod erasures;
 pub mod inspection;
+mod login_rules;
 
 use operators::once::{FoundRows, NumberRange, SystemRows};
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use planner::system::{
-    ARRANGEMENTS, AUDIT, DATAFLOW, ERASURES, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, SUBSCRIPTIONS, VIEWS,
+    ARRANGEMENTS, AUDIT, DATAFLOW, ERASURES, HBA_RULES, IDENTITIES, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS,
+    SUBSCRIPTIONS, VIEWS,
 };
 use repr::{Array, Datum, RelationId, Row};
 use state::SqlError;
@@ -192,6 +194,8 @@ impl SystemRows for Catalogs {
             SNAPSHOTS => Ok(self.snapshots()),
             LATENCY => Ok(self.latency()),
             MEMORY => Ok(self.memory()),
+            HBA_RULES => self.login_rules(),
+            IDENTITIES => self.identities(),
             // Those of `dogwood` are the whole server's, and PostgreSQL's the session's database's.
             _ => {
                 let environment = self.context.environment.as_ref();

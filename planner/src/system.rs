@@ -158,9 +158,22 @@ static SYSTEM: LazyLock<System> = LazyLock::new(|| {
     system
 });
 
+/// `pg_hba_file_rules`: whom the server lets in.
+pub const HBA_RULES: RelationId = RelationId(12_114);
+/// `pg_ident_file_mappings`: what roles the names in certificates are.
+pub const IDENTITIES: RelationId = RelationId(12_118);
+
 /// Relations of the system that are not for everybody: controllers alone read them.
-const SECRETS: [&str; 6] =
-    ["pg_authid", "pg_shadow", "pg_statistic", "pg_statistic_ext_data", "pg_user_mapping", "pg_largeobject"];
+const SECRETS: [&str; 8] = [
+    "pg_authid",
+    "pg_shadow",
+    "pg_statistic",
+    "pg_statistic_ext_data",
+    "pg_user_mapping",
+    "pg_largeobject",
+    "pg_hba_file_rules",
+    "pg_ident_file_mappings",
+];
 
 impl SystemRelation {
     /// Whether controllers alone read it.

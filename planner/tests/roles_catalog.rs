@@ -122,6 +122,12 @@ impl SessionActs for Sessions {
     fn transaction_number(&self, _: bool) -> Result<Option<u64>, ValueError> {
         Ok(None)
     }
+    fn reload_configuration(&self) -> Result<bool, ValueError> {
+        Ok(false)
+    }
+    fn rotate_keys(&self) -> Result<i64, ValueError> {
+        Ok(0)
+    }
     fn blocking(&self, _: i32) -> Vec<i32> {
         Vec::new()
     }

@@ -11,6 +11,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
+use wire::admission::WayIn;
 use wire::import::Import;
 
 /// How long a client that asks again at once is waited for awake, if nothing is said: about as long as one on the same machine
@@ -23,7 +24,8 @@ Dogwood: a database that people own their rows in, spoken to as PostgreSQL.
 
 Usage:
   dogwood serve --data DIR [--listen ADDRESS:PORT] [--insecure]
-                [--tls-cert FILE --tls-key FILE] [--block-cache-mb N]
+                [--tls-cert FILE --tls-key FILE] [--client-ca FILE]
+                [--rules FILE] [--identities FILE] [--block-cache-mb N]
                 [--connections N] [--awake-us N] [--keep-free-mb N]
                 [--view-workers N] [--log-format text|json]
                 [--log-level LEVELS] [-c NAME=VALUE]… [--salvage]
@@ -43,6 +45,12 @@ serve    Opens the data folder (made at first start) and listens, on
   --insecure   no TLS and no password: any user connects with full rights; on a loopback address only
   --tls-cert, --tls-key
                your own certificate chain and private key, in PEM
+  --client-ca  authorities, in PEM, whose certificates for clients hold
+  --rules      who may come in from where, and how they show who they are, in
+               the form of pg_hba.conf; DIR/pg_hba.conf if that is there. Else
+               everybody by password. SIGHUP has it read again
+  --identities what roles the names in certificates are, in the form of
+               pg_ident.conf; DIR/pg_ident.conf if that is there
   --block-cache-mb
                memory for blocks of the data files; 256 by default. Opened
                rows that are read again take up to a quarter of it beside
@@ -143,8 +151,8 @@ pub struct Serve {
     pub view_workers: Option<usize>,
     /// Only read, whatever can be.
     pub salvage: bool,
-    /// The operator's certificate and key.
-    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// Files that say who may come in.
+    pub way_in: WayIn,
     /// How the log is written.
     pub log_format: Format,
     /// What of it.
@@ -216,6 +224,8 @@ pub enum ArgumentError {
     Variable(String),
     /// A new root key without being asked to use it.
     NewWithoutRoot,
+    /// Rules for who may come in where everybody may.
+    InsecureRules,
     /// One of the certificate's options without the other.
     HalfCertificate,
 }
@@ -251,6 +261,9 @@ impl fmt::Display for ArgumentError {
             ArgumentError::Head(text) => write!(f, "\"{text}\" is not a record's number and hash"),
             ArgumentError::Variable(text) => write!(f, "\"{text}\" is not the name of a variable"),
             ArgumentError::NewWithoutRoot => f.write_str("a new root key goes together with --root"),
+            ArgumentError::InsecureRules => f.write_str(
+                "with --insecure everybody may come in: --rules, --identities and --client-ca say otherwise",
+            ),
             ArgumentError::HalfCertificate => f.write_str("--tls-cert and --tls-key go together"),
         }
     }
@@ -305,6 +318,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
     let (mut block_cache_bytes, mut connections_max, mut awake) = (None, None, None);
     let (mut keep_free_bytes, mut view_workers, mut salvage) = (None, None, None);
     let (mut log_format, mut log_levels, mut settings, mut root_key) = (None, None, Vec::new(), None);
+    let mut way_in = WayIn::default();
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
@@ -316,6 +330,9 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
             Some("--insecure") => set("--insecure", &mut insecure, true)?,
             Some("--tls-cert") => options.path("--tls-cert", &mut certificate)?,
             Some("--tls-key") => options.path("--tls-key", &mut key)?,
+            Some("--client-ca") => options.path("--client-ca", &mut way_in.authorities)?,
+            Some("--rules") => options.path("--rules", &mut way_in.rules)?,
+            Some("--identities") => options.path("--identities", &mut way_in.identities)?,
             Some("--connections") => {
                 let value = options.value("--connections")?;
                 set("--connections", &mut connections_max, connections(&value.to_string_lossy())?)?;
@@ -350,7 +367,10 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
             _ => return Err(unknown(&word)),
         }
     }
-    let certificate = pair(certificate, key)?;
+    if insecure.is_some() && way_in != WayIn::default() {
+        return Err(ArgumentError::InsecureRules);
+    }
+    way_in.certificate = pair(certificate, key)?;
     Ok(Command::Serve(Serve {
         data: data.ok_or(ArgumentError::MissingOption("--data"))?,
         listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5432))),
@@ -361,7 +381,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         salvage: salvage.is_some(),
         connections_max,
         awake: awake.unwrap_or(AWAKE),
-        certificate,
+        way_in,
         log_format: log_format.unwrap_or(Format::Text),
         log_levels: log_levels.unwrap_or_default(),
         settings,
@@ -581,7 +601,7 @@ mod tests {
         };
         assert_eq!((logs.log_format, Ok(logs.log_levels)), (Format::Json, "info,views=debug".parse()));
         assert_eq!(logs.settings, [("a", "1"), ("b_c", "d=e")].map(|(name, value)| (name.into(), value.into())));
-        assert!(serve.insecure && serve.certificate.is_none() && serve.awake == AWAKE);
+        assert!(serve.insecure && serve.way_in == WayIn::default() && serve.awake == AWAKE);
     }
 
     #[test]
@@ -605,6 +625,10 @@ mod tests {
             ),
             ("serve --data a -c log_connections", "\"log_connections\" is not the name of a setting and its value"),
             ("serve --data a --tls-cert c", "--tls-cert and --tls-key go together"),
+            (
+                "serve --data a --insecure --rules r",
+                "with --insecure everybody may come in: --rules, --identities and --client-ca say otherwise",
+            ),
             ("verify receipt", "--key is needed"),
             ("verify --key k", "FILE is needed"),
             ("verify --key k a b", "FILE is given twice"),

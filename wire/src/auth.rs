@@ -144,19 +144,19 @@ impl Logins {
     }
 }
 
-/// Runs the exchange to its end, until the deadline at the latest. `certificate_pem` is the server's certificate if the connection is encrypted.
+/// Runs the exchange to its end, until the deadline at the latest. `binding` is what binds it to the connection's encryption, if
+/// anything does.
 pub async fn authenticate(
     connection: &mut Connection,
     (logins, engine): (&Logins, &Engine),
     failed_logins: &FailedLogins,
     attempt: &Attempt,
-    certificate_pem: Option<&[u8]>,
+    binding: Option<&ScramServerAuth>,
     deadline: Instant,
 ) -> Result<(), WireError> {
     let user = attempt.role();
-    let mut scram = ScramServerAuth::new();
-    // A certificate whose signature has no channel binding of its own simply offers none.
-    let binding = certificate_pem.is_some_and(|pem| scram.configure_certificate(pem).is_ok());
+    let scram = binding.cloned().unwrap_or_default();
+    let binding = binding.is_some();
     let mut mechanisms = vec![MECHANISM.to_string()];
     if binding {
         mechanisms.insert(0, MECHANISM_BINDING.to_string());
@@ -204,7 +204,7 @@ pub async fn authenticate(
 }
 
 /// Writes to the log what there is to say of a failure. `waited`: before it was looked at.
-fn tell(told: Option<Told>, waited: Duration) {
+pub(crate) fn tell(told: Option<Told>, waited: Duration) {
     if let Some(Told { line, left_out }) = told {
         let waited_ms = waited.as_secs_f64() * 1e3;
         tracing::warn!(target: "dogwood::logins", waited_ms, left_out, "{line}");

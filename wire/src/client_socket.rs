@@ -9,7 +9,7 @@ use crate::parking::Place;
 use engine::SqlError;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
 use std::io::{self, Read};
-use std::net::{Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -84,6 +84,11 @@ impl ClientSocket {
             place: Place::default(),
             busy_wait,
         })
+    }
+
+    /// The server's address that the client has come to.
+    pub(crate) fn local_address(&self) -> io::Result<IpAddr> {
+        Ok(self.socket.local_addr()?.ip())
     }
 
     /// Ends the conversation, whatever it waits for, and does not wait. The first reason stays. What a client that is evicted has

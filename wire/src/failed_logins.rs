@@ -140,6 +140,11 @@ impl FailedLogins {
         self.lock().told("too many failed logins: turned away a login", attempt, is_known, now)
     }
 
+    /// One was refused before a password was asked for: `why`, in a word or two. What is to be written to the log, if anything.
+    pub(crate) fn refused(&self, why: &str, attempt: &Attempt, is_known: bool, now: Instant) -> Option<Told> {
+        self.lock().told(&format!("{why}: refused a login"), attempt, is_known, now)
+    }
+
     /// One has succeeded: what failed before it is forgiven to that role from there.
     pub(crate) fn succeeded(&self, attempt: &Attempt) {
         let mut known = self.lock();

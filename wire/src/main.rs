@@ -6,6 +6,7 @@
 mod arguments;
 mod log;
 mod verify;
+mod wiping_allocator;
 
 use arguments::{Rotate, Serve};
 use engine::config::Allocated;
@@ -20,6 +21,7 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use wiping_allocator::WipingAllocator;
 use wire::import::Import;
 use wire::server::{Server, ServerConfig};
 use wire::{limits, shutdown};
@@ -28,7 +30,7 @@ use wire::{limits, shutdown};
 const REOPENS_EVERY: Duration = Duration::from_secs(5);
 
 #[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+static ALLOCATOR: WipingAllocator = WipingAllocator;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(log_panic));
@@ -110,7 +112,7 @@ fn run_server(serve: Serve) -> Result<(), String> {
         data: serve.data,
         listen: serve.listen,
         insecure: serve.insecure,
-        certificate: serve.certificate,
+        way_in: serve.way_in,
         connections_max: serve.connections_max,
         awake: serve.awake,
     };
@@ -226,13 +228,15 @@ fn stop_to_reopen(server: &Server, engine: Weak<Engine>) -> std::io::Result<Arc<
 
 /// Listens for signals on a thread of its own, from before the server says that it is ready.
 fn stop_when_signalled(server: &Server) -> std::io::Result<()> {
-    let switch = server.switch();
+    let (switch, reload) = (server.switch(), server.reload());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let guard = runtime.enter();
     let mut signals = shutdown::Signals::listen()?;
     drop(guard);
     std::thread::Builder::new().name("signals".to_string()).spawn(move || {
-        runtime.block_on(signals.arrive());
+        runtime.block_on(signals.arrive(|| {
+            reload();
+        }));
         tracing::info!(target: "dogwood::server", "stopping, as a signal says");
         switch.stop();
     })?;

@@ -4,9 +4,11 @@
 //! that have not by what is left of it and a number on top; they have ten seconds each, and give way to others (`connections`). Whoever
 //! says nothing has no thread.
 
+use crate::admission::{Admission, AdmissionError, Denied, Required, WayIn};
 use crate::auth::{self, Logins};
 use crate::busy_wait::BusyWait;
 use crate::cancel::CancelRegistry;
+use crate::client_certificate::Shown;
 use crate::client_socket::{ClientSocket, End};
 use crate::connection::Connection;
 use crate::connections::{Connected, Connections};
@@ -15,10 +17,12 @@ use crate::failed_logins::{Attempt, FailedLogins};
 use crate::handler::Handler;
 use crate::limits::{self, LimitsError};
 use crate::parking::{Conversation, Lot, until_readable};
+use crate::reload::{Reload, reload};
+use crate::rules::{Asked, Method};
 use crate::shutdown::{self, Shutdown, ShutdownSwitch};
 use crate::startup::{Arrival, Login, arrive};
-use crate::tls::{self, Tls, TlsError};
-use engine::protocol::{Caller, Signals};
+use arc_swap::ArcSwap;
+use engine::protocol::{AskedOfServer, Caller, Signals};
 use engine::session::{ConnectOptions, Session};
 use engine::{Engine, SqlError};
 use futures::FutureExt;
@@ -59,8 +63,8 @@ pub struct ServerConfig {
     pub listen: SocketAddr,
     /// Plain text, on loopback only.
     pub insecure: bool,
-    /// The operator's own certificate and key.
-    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// Files that say who may come in, where they are not the data folder's.
+    pub way_in: WayIn,
     /// Sessions at once; as many as there are file descriptors for if nothing is said, but not more than `limits` says.
     pub connections_max: Option<usize>,
     /// How long a thread looks for its client's next message before it sleeps, where that takes nothing from others.
@@ -76,8 +80,8 @@ pub enum ServerError {
     Listen(SocketAddr, io::Error),
     /// More connections are to be taken than there can be.
     Limits(LimitsError),
-    /// No certificate.
-    Tls(TlsError),
+    /// What says who may come in is not there, or not understood.
+    Admission(AdmissionError),
     /// No logins.
     Logins(io::Error),
 }
@@ -90,7 +94,7 @@ impl fmt::Display for ServerError {
             }
             ServerError::Listen(address, error) => write!(f, "could not listen on {address}: {error}"),
             ServerError::Limits(error) => write!(f, "{error}"),
-            ServerError::Tls(error) => write!(f, "{error}"),
+            ServerError::Admission(error) => write!(f, "{error}"),
             ServerError::Logins(error) => write!(f, "could not read or make the logins: {error}"),
         }
     }
@@ -117,7 +121,8 @@ struct Shared {
 
 // Who may come in.
 struct Door {
-    tls: Option<Tls>,
+    /// None where everybody may.
+    admission: Option<Arc<ArcSwap<Admission>>>,
     logins: Logins,
     failed_logins: FailedLogins,
     insecure: bool,
@@ -141,11 +146,9 @@ impl Server {
         }
         let connections_max = limits::connections_max(config.connections_max).map_err(ServerError::Limits)?;
         let logins = Logins::open(&config.data).map_err(ServerError::Logins)?;
-        let tls = if config.insecure {
-            None
-        } else {
-            let own = config.certificate.as_ref().map(|(certificate, key)| (certificate.as_path(), key.as_path()));
-            Some(tls::load(&config.data, own).map_err(ServerError::Tls)?)
+        let admission = match config.insecure {
+            true => None,
+            false => Some(admission(config, &engine)?),
         };
         let listen = |error| ServerError::Listen(config.listen, error);
         let listener = TcpListener::bind(config.listen).map_err(listen)?;
@@ -155,7 +158,7 @@ impl Server {
         let (switch, shutdown) = shutdown::channel();
         let (runtime, lot) = Lot::open().map_err(listen)?;
         let (failed_logins, insecure) = (FailedLogins::default(), config.insecure);
-        let door = Door { tls, logins, failed_logins, insecure, connections_max };
+        let door = Door { admission, logins, failed_logins, insecure, connections_max };
         let clients = Clients {
             registry: Arc::default(),
             connections: Arc::new(Connections::new(connections_max + ARRIVING_MAX)),
@@ -170,6 +173,12 @@ impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Reads again who may come in, from another thread.
+    pub fn reload(&self) -> Reload {
+        let engine = Arc::downgrade(&self.shared.engine);
+        Box::new(move || engine.upgrade().is_some_and(|engine| engine.reload_login_rules()))
     }
 
     /// Stops it from another thread.
@@ -196,6 +205,21 @@ impl Server {
         runtime.shutdown_background();
         Ok(())
     }
+}
+
+/// Reads who may come in, now and whenever that is asked for.
+fn admission(config: &ServerConfig, engine: &Engine) -> Result<Arc<ArcSwap<Admission>>, ServerError> {
+    let read = Admission::load(&config.data, &config.way_in, None).map_err(ServerError::Admission)?;
+    let admission = Arc::new(ArcSwap::from_pointee(read));
+    let of_config = || (config.data.clone(), config.way_in.clone());
+    let ((data, files), (of_maps, maps), (again, all)) = (of_config(), of_config(), of_config());
+    let current = Arc::clone(&admission);
+    engine.serve_login_rules(AskedOfServer {
+        rules: Box::new(move || files.listed_rules(&data)),
+        identities: Box::new(move || maps.listed_identities(&of_maps)),
+        reload: Box::new(move || reload(&current, &again, &all)),
+    });
+    Ok(admission)
 }
 
 async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>, shutdown: &mut Shutdown) {
@@ -262,19 +286,23 @@ impl Drop for SessionSlot {
 /// One connection's whole life.
 async fn converse(socket: Arc<ClientSocket>, from: IpAddr, connected: Connected, shared: Arc<Shared>) {
     let deadline = Instant::now() + AUTHENTICATION_TIMEOUT;
+    // What holds when it comes holds until it is in.
+    let admission = shared.door.admission.as_ref().map(|admission| admission.load_full());
     if !socket.speaks_within(FIRST_WORD) && until_readable(&socket, deadline).await.is_err() {
         return;
     }
     // Who does not get as far as a startup packet is told nothing, as PostgreSQL does.
-    match arrive(&socket, shared.door.tls.as_ref(), deadline) {
+    match arrive(&socket, admission.as_ref().map(|admission| &admission.tls), deadline) {
         Err(_) => {}
         Ok(Arrival::Cancel { pid, secret }) => shared.clients.registry.cancel(pid, &secret),
         Ok(Arrival::Refused(transport, error)) => finish(Connection::new(transport), WireError::fatal(error)).await,
         Ok(Arrival::Login(transport, login)) => {
+            let shown = admission.as_ref().map(|admission| admission.judge(transport.client_certificates()));
+            let asked = admission.as_deref().zip(shown.as_ref());
             let mut connection = Connection::new(transport);
-            let end = match admit(&mut connection, &login, from, &shared, deadline).await {
-                Ok(()) if !connected.logged_in() => WireError::fatal(crowded_out()),
-                Ok(()) => Box::pin(serve(&mut connection, login, &shared)).await,
+            let end = match admit(&mut connection, (&login, from), asked, &shared, deadline).await {
+                Ok(_) if !connected.logged_in() => WireError::fatal(crowded_out()),
+                Ok(by) => Box::pin(serve(&mut connection, login, (from, by), &shared)).await,
                 Err(error) => error,
             };
             finish(connection, end).await;
@@ -298,37 +326,80 @@ async fn finish(mut connection: Connection, end: WireError) {
     }
 }
 
-/// Agrees on the protocol and finds out who it is.
+/// Agrees on the protocol and finds out who it is. `asked`: what is asked of whoever comes, and the certificate that was shown;
+/// none where nothing is. By what method, for the log.
 async fn admit(
     connection: &mut Connection,
-    login: &Login,
-    from: IpAddr,
+    (login, from): (&Login, IpAddr),
+    asked: Option<(&Admission, &Shown)>,
     shared: &Shared,
     deadline: Instant,
-) -> Result<(), WireError> {
+) -> Result<&'static str, WireError> {
     if login.minor > MINOR_MAX || !login.unknown_options.is_empty() {
         connection.feed(PgWireBackendMessage::NegotiateProtocolVersion(NegotiateProtocolVersion::new(
             PROTOCOL_MAX.min(3 << 16 | i32::from(login.minor)),
             login.unknown_options.clone(),
         )))?;
     }
-    if shared.door.insecure {
+    let Some((admission, shown)) = asked else {
         // Loopback without TLS: any user and database name connects, with full rights.
-        return connection.feed(PgWireBackendMessage::Authentication(Authentication::Ok));
-    }
-    let certificate = shared.door.tls.as_ref().map(|tls| &*tls.certificate_pem);
+        connection.feed(PgWireBackendMessage::Authentication(Authentication::Ok))?;
+        return Ok("none");
+    };
     let attempt = Attempt::new(from, &login.user);
-    let logins = (&shared.door.logins, &*shared.engine);
-    auth::authenticate(connection, logins, &shared.door.failed_logins, &attempt, certificate, deadline).await
+    let to = connection.socket().local_address().unwrap_or(from);
+    let (required, method) = decided(login, (from, to), (admission, shown), shared).map_err(|denied| {
+        let known = shared.engine.has_login(&login.user);
+        auth::tell(shared.door.failed_logins.refused(&denied.why, &attempt, known, Instant::now()), Duration::ZERO);
+        WireError::fatal(denied.error.fatal())
+    })?;
+    match required {
+        Required::Password => {
+            let (logins, binding) = ((&shared.door.logins, &*shared.engine), admission.tls.binding.as_ref());
+            auth::authenticate(connection, logins, &shared.door.failed_logins, &attempt, binding, deadline).await?;
+        }
+        Required::Nothing => connection.feed(PgWireBackendMessage::Authentication(Authentication::Ok))?,
+    }
+    Ok(method.name())
+}
+
+/// What a login has still to show, and by what method.
+fn decided(
+    login: &Login,
+    (from, to): (IpAddr, IpAddr),
+    (admission, shown): (&Admission, &Shown),
+    shared: &Shared,
+) -> Result<(Required, Method), Denied> {
+    let asked = Asked {
+        from,
+        to,
+        // Nobody else gets as far as a login here.
+        encrypted: true,
+        role: &login.user,
+        database: &login.database,
+        is_member: &|role| shared.engine.is_member(&login.user, role),
+    };
+    let (required, rule) = admission.decide(&asked, shown)?;
+    if required == Required::Nothing && !shared.engine.has_login(&login.user) {
+        // A certificate makes nobody a role: who is none would be the first here.
+        let error = SqlError::new("28000", format!("role \"{}\" does not exist", login.user));
+        return Err(Denied { why: "a client certificate of no role".to_string(), error });
+    }
+    Ok((required, rule.method))
 }
 
 /// Opens the session and serves it. A panic ends this connection and no other.
-async fn serve(connection: &mut Connection, login: Login, shared: &Arc<Shared>) -> WireError {
+async fn serve(
+    connection: &mut Connection,
+    login: Login,
+    came: (IpAddr, &'static str),
+    shared: &Arc<Shared>,
+) -> WireError {
     let slot = match shared.session_starts() {
         Ok(slot) => slot,
         Err(error) => return WireError::fatal(error),
     };
-    let served = AssertUnwindSafe(converse_logged_in(connection, login, shared)).catch_unwind().await;
+    let served = AssertUnwindSafe(converse_logged_in(connection, login, came, shared)).catch_unwind().await;
     drop(slot);
     match served {
         Ok(end) => end,
@@ -357,7 +428,12 @@ fn reached_by_others(session: &Session, connection: &Connection) {
     });
 }
 
-async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &Arc<Shared>) -> WireError {
+async fn converse_logged_in(
+    connection: &mut Connection,
+    login: Login,
+    (from, method): (IpAddr, &'static str),
+    shared: &Arc<Shared>,
+) -> WireError {
     let long_secret = login.minor >= MINOR_MAX;
     let role = login.user.clone();
     let options = ConnectOptions {
@@ -406,7 +482,7 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
     let [begin, end] = session.logs_connections();
     let began = Instant::now();
     if begin {
-        tracing::info!(target: "dogwood::connections", backend = pid, role, "connected");
+        tracing::info!(target: "dogwood::connections", backend = pid, role, address = %from, method, "connected");
     }
     let served = Handler::new(connection, session, registration).serve().await;
     if end {

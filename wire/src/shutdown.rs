@@ -36,23 +36,29 @@ impl Shutdown {
     }
 }
 
-/// SIGTERM and SIGINT, caught from when this is made.
+/// SIGTERM, SIGINT and SIGHUP, caught from when this is made.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    reload: Signal,
 }
 
 impl Signals {
     /// Catches them; needs a runtime.
     pub fn listen() -> std::io::Result<Signals> {
-        Ok(Signals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        let [terminate, interrupt, reload] =
+            [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+        Ok(Signals { terminate: terminate?, interrupt: interrupt?, reload: reload? })
     }
 
-    /// Returns at the next one.
-    pub async fn arrive(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+    /// Returns at the next one that says stop. At each SIGHUP before it, `reload` is called.
+    pub async fn arrive(&mut self, reload: impl Fn()) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                _ = self.reload.recv() => reload(),
+            }
         }
     }
 }

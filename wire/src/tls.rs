@@ -3,6 +3,8 @@
 //! Stands between `server` (which loads it) and `transport` (which runs the handshake). Private keys
 //! are written with mode 0600 and never leave this file.
 
+use crate::client_certificate::Authorities;
+use pgwire::api::auth::sasl::scram::ScramServerAuth;
 use rustls::{ServerConfig, ServerConnection};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -20,8 +22,8 @@ pub(crate) const ALPN: &[u8] = b"postgresql";
 #[derive(Clone)]
 pub struct Tls {
     config: Arc<ServerConfig>,
-    /// The certificate chain, for SCRAM's channel binding.
-    pub certificate_pem: Arc<[u8]>,
+    /// SCRAM bound to the certificate; none where its signature has no channel binding of its own.
+    pub(crate) binding: Option<ScramServerAuth>,
 }
 
 /// Why there is no TLS.
@@ -58,8 +60,12 @@ impl fmt::Display for TlsError {
 impl std::error::Error for TlsError {}
 
 /// Loads the operator's certificate, or the self-signed one of the data folder, which is made if absent. A certificate whose key
-/// is missing is refused: clients trust it.
-pub fn load(data: &Path, own: Option<(&Path, &Path)>) -> Result<Tls, TlsError> {
+/// is missing is refused: clients trust it. With authorities, clients are asked for certificates.
+pub(crate) fn load(
+    data: &Path,
+    own: Option<(&Path, &Path)>,
+    authorities: Option<&Authorities>,
+) -> Result<Tls, TlsError> {
     let (certificate, key) = match own {
         Some((certificate, key)) => (certificate.to_path_buf(), key.to_path_buf()),
         None => {
@@ -81,14 +87,18 @@ pub fn load(data: &Path, own: Option<(&Path, &Path)>) -> Result<Tls, TlsError> {
         .map_err(|error| TlsError::Pem(certificate, error))?;
     let key_pem = fs::read(&key).map_err(|error| TlsError::File(key.clone(), error))?;
     let key = PrivateKeyDer::from_pem_slice(&key_pem).map_err(|error| TlsError::Pem(key, error))?;
-    let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(TlsError::Config)?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
         .map_err(TlsError::Config)?;
+    let config = match authorities {
+        Some(authorities) => config.with_client_cert_verifier(authorities.in_handshake()),
+        None => config.with_no_client_auth(),
+    };
+    let mut config = config.with_single_cert(chain, key).map_err(TlsError::Config)?;
     config.alpn_protocols = vec![ALPN.to_vec()];
-    Ok(Tls { config: Arc::new(config), certificate_pem: certificate_pem.into() })
+    let mut binding = ScramServerAuth::new();
+    let binding = binding.configure_certificate(&certificate_pem).is_ok().then_some(binding);
+    Ok(Tls { config: Arc::new(config), binding })
 }
 
 /// Makes a key, then its certificate.
@@ -140,19 +150,20 @@ mod tests {
         let data = std::env::temp_dir().join(format!("dogwood-tls-{}", std::process::id()));
         let _gone = fs::remove_dir_all(&data);
         fs::create_dir_all(&data).expect("folder");
-        let first = load(&data, None).expect("made");
-        let second = load(&data, None).expect("loaded");
-        assert_eq!(first.certificate_pem, second.certificate_pem);
+        load(&data, None, None).expect("made");
+        let first = fs::read(data.join("server.crt")).expect("read");
+        assert!(load(&data, None, None).expect("loaded").binding.is_some());
+        assert_eq!(fs::read(data.join("server.crt")).expect("read"), first);
         for file in ["server.key", "server.crt"] {
             let mode = fs::metadata(data.join(file)).expect("there").permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
         let key = fs::read(data.join("server.key")).expect("read");
         fs::remove_file(data.join("server.crt")).expect("removed");
-        load(&data, None).expect("certified again");
+        load(&data, None, None).expect("certified again");
         assert_eq!(fs::read(data.join("server.key")).expect("read"), key, "under the same key");
         fs::remove_file(data.join("server.key")).expect("removed");
-        let Err(error) = load(&data, None) else { panic!("the certificate's key is missing") };
+        let Err(error) = load(&data, None, None) else { panic!("the certificate's key is missing") };
         assert!(error.to_string().contains("server.key"));
         assert!(!data.join("server.key").exists());
         fs::remove_dir_all(&data).expect("removed");
@@ -161,7 +172,9 @@ mod tests {
     #[test]
     fn a_missing_own_certificate_is_named() {
         let missing = Path::new("/nonexistent/own.crt");
-        let Err(error) = load(Path::new("/tmp"), Some((missing, missing))) else { panic!("there is no such file") };
+        let Err(error) = load(Path::new("/tmp"), Some((missing, missing)), None) else {
+            panic!("there is no such file")
+        };
         assert!(error.to_string().contains("/nonexistent/own.crt"));
     }
 }

@@ -6,6 +6,7 @@ use crate::busy_wait::Watcher;
 use crate::client_socket::ClientSocket;
 use bytes::BytesMut;
 use rustls::ServerConnection;
+use rustls_pki_types::CertificateDer;
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -91,6 +92,11 @@ impl Transport {
     /// The protocol that the client has chosen while it began to encrypt.
     pub(crate) fn alpn_protocol(&self) -> Option<&[u8]> {
         self.tls.as_ref().and_then(|tls| tls.alpn_protocol())
+    }
+
+    /// The certificates that the client has shown, its own first. Whose key it is was proved, and nothing else.
+    pub(crate) fn client_certificates(&self) -> Option<&[CertificateDer<'static>]> {
+        self.tls.as_ref().and_then(|tls| tls.peer_certificates())
     }
 
     /// Begins to encrypt. `patience` says how long each wait may still last.

@@ -1,9 +1,10 @@
 //! What functions do in their session and on others: advisory locks, notifications, signals, transaction numbers; and what there is
 //! to see of other sessions.
 
+use crate::key_rotation;
 use crate::session::env::{StatementEnvironment, value_error};
 use crate::session::path::Shape;
-use planner::catalog::RoleId;
+use planner::catalog::{RoleId, RoleKind};
 use planner::scalar::{
     AdvisoryKey, AdvisoryLock, AdvisoryScope, Environment, ListedCursor, ListedLock, ListedLockKey, ListedSession,
     SessionActs,
@@ -66,6 +67,16 @@ impl StatementEnvironment {
         let message =
             format!("must be a member of the role whose process is being {done} or member of pg_signal_backend");
         Err(ValueError::new("42501", message))
+    }
+
+    /// 42501 for who neither operates the server nor controls it.
+    fn require_operator(&self, function: &str) -> Result<(), ValueError> {
+        let published = self.database.published.load();
+        let (catalog, actor) = (published.catalog(), self.client.actor.role);
+        if catalog.is_controller(actor) || catalog.inherited(actor).contains(&RoleKind::Operator.role()) {
+            return Ok(());
+        }
+        Err(ValueError::new("42501", format!("permission denied for function {function}")))
     }
 
     /// A session's own statement, and of others the shape: their literals may be of anyone.
@@ -163,6 +174,17 @@ impl SessionActs for StatementEnvironment {
         let number = self.database.sequences.next_row_id().map_err(value_error)?;
         self.state.lock().transaction_number = Some(number);
         Ok(Some(number))
+    }
+
+    fn reload_configuration(&self) -> Result<bool, ValueError> {
+        self.require_operator("pg_reload_conf")?;
+        Ok(self.database.sessions.login_rules.reload())
+    }
+
+    fn rotate_keys(&self) -> Result<i64, ValueError> {
+        self.require_operator("rotate_keys")?;
+        let keys = key_rotation::rotate_now(&self.database).map_err(|error| value_error(error.into()))?;
+        Ok(i64::try_from(keys).unwrap_or(i64::MAX))
     }
 
     fn blocking(&self, backend: i32) -> Vec<i32> {

@@ -78,6 +78,8 @@ pub(super) struct Everyday {
     pub modes: Modes,
     /// Whether its queries may be views, and read ordered indexes in memory.
     pub auto_views: bool,
+    /// Whether policies may have a say, or what they would bind is refused.
+    pub row_security: bool,
     /// From how long on a statement is logged.
     pub log_min_duration: Option<Duration>,
 }
@@ -150,6 +152,7 @@ impl Everyday {
                 deferrable: settings.is_on("default_transaction_deferrable"),
             },
             auto_views: settings.is_on("dogwood.auto_views"),
+            row_security: settings.is_on("row_security"),
             log_min_duration: settings.log_min_duration(),
         }
     }

@@ -9,6 +9,7 @@
 //! account interrupt cancel time_budget        what ends a statement
 //! parallel                                    a second thread's help
 //! settings config sequence clock              what is set, counted and told
+//! login_rules                                 whom the server lets in
 //! answer error notice                         what goes back to the client
 //! ```
 //! Runs no operator, and writes nothing.
@@ -23,6 +24,7 @@ pub mod error;
 pub mod interrupt;
 pub mod layered_snapshot;
 pub mod locks;
+pub mod login_rules;
 pub mod notice;
 pub mod notifications;
 pub mod order_entries;

@@ -11,6 +11,7 @@ use state::SqlError;
 use state::account::{Accounts, Gauges};
 use state::config::Config;
 use state::locks::{Locks, TransactionId};
+use state::login_rules::LoginRules;
 use state::notifications::Notifications;
 use state::published::Published;
 use state::sequence::Sequences;
@@ -60,8 +61,16 @@ pub struct Sessions {
     pub notifications: Arc<Notifications>,
     /// What their statements hold.
     pub accounts: Arc<Accounts>,
-    /// The next id of what a session has for itself: no two sessions have the same.
-    pub(crate) temporary_ids: Mutex<Id>,
+    /// Whom the server lets in.
+    pub login_rules: LoginRules,
+    /// What is given to one alone.
+    pub(crate) numbers: Numbers,
+}
+
+/// Numbers of which no two sessions have the same.
+pub(crate) struct Numbers {
+    /// The next id of what a session has for itself.
+    pub temporary_ids: Mutex<Id>,
     /// The number of the next transaction.
     transactions: AtomicU64,
     /// The number of the next connection.
@@ -200,9 +209,12 @@ impl Database {
                 notifications: Arc::default(),
                 accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
                 settings,
-                temporary_ids: Mutex::new(FIRST_TEMPORARY_ID),
-                transactions: AtomicU64::new(1),
-                backends: AtomicI32::new(1),
+                login_rules: LoginRules::default(),
+                numbers: Numbers {
+                    temporary_ids: Mutex::new(FIRST_TEMPORARY_ID),
+                    transactions: AtomicU64::new(1),
+                    backends: AtomicI32::new(1),
+                },
             },
             views: MaintainedViews { statistics, automatic, subscriptions },
             config,
@@ -219,12 +231,12 @@ impl Database {
 
     /// A number for a new transaction, or a new session.
     pub fn next_transaction(&self) -> TransactionId {
-        TransactionId(self.sessions.transactions.fetch_add(1, Ordering::Relaxed))
+        TransactionId(self.sessions.numbers.transactions.fetch_add(1, Ordering::Relaxed))
     }
 
     /// A number for a new connection: PostgreSQL's backend pid.
     pub fn next_backend(&self) -> i32 {
-        self.sessions.backends.fetch_add(1, Ordering::Relaxed)
+        self.sessions.numbers.backends.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The published state. While keys are being destroyed it is waited for: the state before has ended.

@@ -78,7 +78,7 @@ fn define_temporary(
     let old = old_schema.catalog();
     let path = context.search_path(old);
     let planned = {
-        let mut next = transaction.database().sessions.temporary_ids.lock();
+        let mut next = transaction.database().sessions.numbers.temporary_ids.lock();
         let mut numbered = Catalog::clone(old);
         numbered.next_id = *next;
         let planned =

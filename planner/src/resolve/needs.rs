@@ -26,6 +26,8 @@ pub struct Needs {
     objects: BTreeMap<(Option<RelationId>, Id), Need>,
     /// Relations of the system that controllers alone read.
     secrets: BTreeSet<&'static str>,
+    /// A table whose policies bind whoever runs it: not for one who will not have that.
+    bound_by: Option<String>,
 }
 
 impl Needs {
@@ -69,12 +71,28 @@ impl Needs {
         self.secrets.extend(found.map(|found| found.name));
     }
 
+    /// Policies of a table have a say.
+    pub(super) fn bind(&mut self, table: &str) {
+        self.bound_by.get_or_insert_with(|| table.to_owned());
+    }
+
+    /// 42501 where policies have a say and `row_security` is off.
+    ///
+    /// # Errors
+    /// See above.
+    pub fn check_unbound(&self) -> Result<(), PlanError> {
+        let Some(table) = &self.bound_by else { return Ok(()) };
+        let message = format!("query would be affected by row-level security policy for table \"{table}\"");
+        Err(PlanError::new("42501", message))
+    }
+
     /// Those of another text, by the same who.
     pub(super) fn add_all(&mut self, needs: Needs) {
         for (key, need) in needs.objects {
             self.objects.entry(key).or_default().add(need);
         }
         self.secrets.extend(needs.secrets);
+        self.bound_by = self.bound_by.take().or(needs.bound_by);
     }
 
     /// What stands below a view: its owner must have it. What is temporary is its session's.
@@ -84,6 +102,7 @@ impl Needs {
             self.objects.entry((of.or(as_owner), object)).or_default().add(need);
         }
         self.secrets.extend(needs.secrets);
+        self.bound_by = self.bound_by.take().or(needs.bound_by);
     }
 
     /// What the rows of a maintained view are made of.

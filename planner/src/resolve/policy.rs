@@ -53,7 +53,11 @@ impl Resolver<'_> {
         }
         // What holds for the owner alone is no plan for others either.
         self.of_role = true;
-        self.catalog.binding_policies(path.actor().role, table.id, path.home()).cloned()
+        let binding = self.catalog.binding_policies(path.actor().role, table.id, path.home()).cloned();
+        if binding.is_some() {
+            self.needs.bind(&table.name);
+        }
+        binding
     }
 
     /// Whether policies bind the role below a relation.

@@ -136,6 +136,17 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
     ("pg_foreign_table", 3118, "ftrelid oid, ftserver oid, ftoptions _text"),
     ("pg_group", 12010, "groname name, grosysid oid, grolist _oid"),
     (
+        "pg_hba_file_rules",
+        super::HBA_RULES.0,
+        "line_number int4, type text, database _text, user_name _text, address text, netmask text, \
+     auth_method text, options _text, error text",
+    ),
+    (
+        "pg_ident_file_mappings",
+        super::IDENTITIES.0,
+        "line_number int4, map_name text, sys_name text, pg_username text, error text",
+    ),
+    (
         "pg_index",
         2610,
         "indexrelid oid, indrelid oid, indnatts int2, indnkeyatts int2, indisunique bool, \

@@ -6,6 +6,7 @@ use engine::Engine;
 use engine::config::Config;
 use std::net::SocketAddr;
 use std::time::Duration;
+use wire::admission::WayIn;
 use wire::server::{Server, ServerConfig, ServerError};
 
 #[test]
@@ -103,7 +104,7 @@ fn plain_text_is_refused_without_insecure_and_insecure_off_loopback() {
         data: data.clone(),
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
         insecure: true,
-        certificate: None,
+        way_in: WayIn::default(),
         connections_max: Some(1),
         awake: Duration::ZERO,
     };

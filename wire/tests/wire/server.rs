@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use wire::admission::WayIn;
 use wire::server::{Server, ServerConfig};
 use wire::shutdown::ShutdownSwitch;
 
@@ -44,7 +45,7 @@ pub fn start(insecure: bool) -> Running {
         data: data.clone(),
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         insecure,
-        certificate: None,
+        way_in: WayIn::default(),
         connections_max: Some(40),
         awake: Duration::from_micros(50),
     };
