@@ -177,6 +177,14 @@ impl Entries {
 }
 
 impl TreeNode {
+    /// Its first entry, if it has any.
+    fn least(&self) -> Option<&[u8]> {
+        match self {
+            TreeNode::Leaf(leaf) => (!leaf.ends.is_empty()).then(|| leaf.entry(0)),
+            TreeNode::Inner(children) => children.iter().find_map(|child| child.node.least()),
+        }
+    }
+
     fn rows(&self) -> usize {
         match self {
             TreeNode::Leaf(leaf) => leaf.rows_before(leaf.ends.len()),
@@ -269,6 +277,9 @@ impl TreeLeaf {
         let (start, end) = (self.start(at.start), self.start(at.end));
         let entry_bytes = entry.map_or(0, <[u8]>::len);
         self.bytes.splice(start..end, entry.into_iter().flatten().copied());
+        // What has moved down stands behind the end, too, where it was.
+        let behind = self.bytes.spare_capacity_mut().iter_mut();
+        behind.take(end - start).for_each(|byte| _ = byte.write(0));
         let length =
             |bytes: usize| u32::try_from(bytes).expect("an index entry is bounded far below 4 GiB by the protocol");
         for later in &mut self.ends[at.end..] {
@@ -343,7 +354,15 @@ fn change(node: &mut Arc<TreeNode>, entry: &[u8], to: &impl Fn(i64) -> i64) -> C
                 children[at].rows -= right.rows;
                 children.insert(at + 1, right);
             } else if before != 0 && after == 0 {
-                tidy(children, at);
+                match children[at].node.least() {
+                    None if children.len() > 1 => remove(children, at),
+                    // An entry that is gone is not to stand here either.
+                    Some(least) if *children[at].least == *entry => {
+                        children[at].least = least.into();
+                        tidy(children, at);
+                    }
+                    Some(_) | None => tidy(children, at),
+                }
             }
             let split = (children.len() > CHILDREN_MAX).then(|| {
                 let moved = children.split_off(CHILDREN_MAX / 2);
@@ -365,6 +384,14 @@ fn each_from(node: &TreeNode, from: &[u8], show: &mut impl FnMut(&[u8], i64) -> 
             let from = |at: usize| if at == first { from } else { &[] };
             (first..children.len()).all(|at| each_from(&children[at].node, from(at), show))
         }
+    }
+}
+
+/// Takes away a child without entries. What is less than all belongs to the first one, still.
+fn remove(children: &mut Vec<Child>, at: usize) {
+    let gone = children.remove(at);
+    if gone.least.is_empty() {
+        children[0].least = gone.least;
     }
 }
 
@@ -441,7 +468,7 @@ impl EntryIterator {
 
 #[cfg(test)]
 mod tests {
-    use super::Entries;
+    use super::{Entries, TreeNode};
     use std::collections::{BTreeMap, BTreeSet};
     use std::ops::Bound;
 
@@ -481,6 +508,39 @@ mod tests {
                 let back: Vec<Vec<u8>> = entries.iter(ranks, true).map(Vec::from).collect();
                 assert!(back.iter().rev().eq(found.iter()));
             }
+        }
+    }
+
+    fn separators(node: &TreeNode, found: &mut Vec<Vec<u8>>) {
+        if let TreeNode::Inner(children) = node {
+            found.extend(children.iter().map(|child| child.least.to_vec()));
+            children.iter().for_each(|child| separators(&child.node, found));
+        }
+    }
+
+    #[test]
+    fn what_is_gone_separates_nothing() {
+        let mut dice = Dice(7);
+        let (mut entries, mut expected) = (Entries::default(), BTreeSet::new());
+        for number in 0..60_000_u32 {
+            let entry = number.wrapping_mul(2_654_435_761).to_be_bytes();
+            assert!(entries.insert(&entry) && expected.insert(entry.to_vec()));
+        }
+        while !expected.is_empty() {
+            for _ in 0..2_000 {
+                let from = (dice.below(1 << 32) as u32).to_be_bytes().to_vec();
+                let Some(entry) = expected.range(from..).next().or_else(|| expected.first()).cloned() else { break };
+                assert!(entries.remove(&entry) && expected.remove(&entry));
+                if dice.below(5) == 0 {
+                    let entry = (dice.below(1 << 32) as u32).to_be_bytes();
+                    assert_eq!(entries.insert(&entry), expected.insert(entry.to_vec()));
+                }
+            }
+            let mut least = Vec::new();
+            separators(&entries.root, &mut least);
+            let strays = least.iter().filter(|least| !least.is_empty() && !expected.contains(*least)).count();
+            assert_eq!(strays, 0, "of {}", least.len());
+            assert!(entries.iter(0..entries.len(), false).map(Vec::from).eq(expected.iter().cloned()));
         }
     }
 

@@ -212,7 +212,10 @@ pub fn threshold<'s, T: RenderTime>(context: &Context<'s, T>, input: Bundle<'s, 
     let mut datums = Vec::new();
     let keyed = input.oks.map(move |row| {
         row.unpack_into(&mut datums);
-        metered(&meter, key::encode_all(&datums), row)
+        let key = key::encode_all(&datums);
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
+        metered(&meter, key, row)
     });
     let mut bundle = reduce(arrange(&context.meter, keyed, "ArrangeThreshold"), "Threshold", |_key, rows, output| {
         let mut total: isize = rows.iter().map(|(_, diff)| diff).sum();

@@ -217,6 +217,8 @@ fn keyed<'s, T: RenderTime>(
                 Err(error) => errs.push((error, time, diff)),
             }
         }
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
     });
     let errs = if fallible { both(Some(split.errs), side.rows.errs) } else { side.rows.errs };
     (split.oks, errs)
@@ -266,7 +268,10 @@ fn inner<'s, T: RenderTime>(
         datums.clear();
         datums.extend(RowIter::over(left.0));
         datums.extend(RowIter::over(right.0));
-        Ok(mfp.evaluate(&mut datums, &eval)?.then(|| Row::pack(&datums)))
+        let paired = mfp.evaluate(&mut datums, &eval).map(|holds| holds.then(|| Row::pack(&datums)));
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
+        paired
     };
     if fallible {
         split(pairs(context, left, right, move |left, right| pair(left, right).transpose()))

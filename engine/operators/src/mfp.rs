@@ -153,6 +153,8 @@ pub fn render<'s, T: RenderTime>(context: &Context<'s, T>, input: Bundle<'s, T>,
                 Err(error) => errs.push((error, time, diff)),
             }
         }
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
     });
     if fallible { split.with_errs(input.errs) } else { Bundle { oks: split.oks, errs: input.errs } }
 }

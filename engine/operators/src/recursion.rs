@@ -174,7 +174,10 @@ fn settle<'s>(context: &Context<'s, RoundTime>, rows: Rows<'s, RoundTime>, disti
     let mut datums = Vec::new();
     let keyed = rows.map(move |row| {
         row.unpack_into(&mut datums);
-        metered(&meter, key::encode_all(&datums), row)
+        let key = key::encode_all(&datums);
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
+        metered(&meter, key, row)
     });
     let arranged = arrange(&context.meter, keyed, "ArrangeRecursion");
     if distinct {

@@ -144,6 +144,8 @@ pub fn render<'s, T: RenderTime>(
                 errs.push((error, time, diff));
             }
         }
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
     })
     .with_errs(input.errs)
 }

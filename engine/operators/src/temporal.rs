@@ -245,6 +245,14 @@ impl Lives {
     /// The first moment, and the first that is too late; none if there is no moment between them.
     fn of(&mut self, row: &Row) -> Result<Option<(i64, i64)>, ValueError> {
         row.unpack_into(&mut self.row);
+        let span = self.span();
+        // Nobody's row is kept until the next one comes.
+        self.row.clear();
+        span
+    }
+
+    /// The same of the row at hand.
+    fn span(&self) -> Result<Option<(i64, i64)>, ValueError> {
         let (mut from, mut until) = (i64::MIN, i64::MAX);
         for condition in &self.conditions {
             match (self.turns(condition)?, condition.turn) {

@@ -348,6 +348,8 @@ pub fn render<'s, T: RenderTime>(
             let ordered = OrderedRow::make(&order, &datums, &tells.value(&datums, row));
             updates.push((metered(&meter, group_key(&keys, &datums), ordered), time, diff));
         }
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
     };
     let watch = context.watch.clone();
     let mut ticker = Ticker::default();
@@ -413,6 +415,8 @@ pub(crate) fn render_at_most_one<'s, T: RenderTime>(
             row.unpack_into(&mut datums);
             updates.push((metered(&meter, group_key(&keys, &datums), row), time, diff));
         }
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
     };
     let grouping = OrderedGrouping { name: "AtMostOne", keyed, phantom: None };
     reduce_in_order(context, input.oks, grouping, |_key, rows, output| match (rows.next(), rows.next()) {

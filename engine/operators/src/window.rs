@@ -131,7 +131,10 @@ pub fn render<'s, T: RenderTime>(
         let order = order.to_vec();
         input.oks.map(move |row| {
             row.unpack_into(&mut datums);
-            metered(&meter, group_key(&partition, &datums), OrderedRow::make(&order, &datums, &row))
+            let keyed = metered(&meter, group_key(&partition, &datums), OrderedRow::make(&order, &datums, &row));
+            // Nobody's row is kept until the next one comes.
+            datums.clear();
+            keyed
         })
     };
     let (order, calls) = (order.to_vec(), calls.to_vec());
@@ -170,6 +173,8 @@ fn render_held<'s, T: RenderTime>(
             meter.count(key.len() + entry.bytes().len());
             updates.push((HeldRow { key, columns: Row::default(), entry: Some(entry) }, time, diff));
         }
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
     };
     let grouping = HeldGrouping { name: "Window", keyed, scalar: false };
     let (eval, watch) = (context.eval.clone(), context.watch.clone());

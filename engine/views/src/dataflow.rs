@@ -469,6 +469,8 @@ fn arrange<'s>(
                         updates.push((metered(&meter, key, bytes), time, diff));
                     }
                 }
+                // Nobody's row is kept until the next one comes.
+                datums.clear();
                 inner.push(capability.time(), &mut updates);
                 updates.clear();
             });

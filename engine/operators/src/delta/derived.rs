@@ -67,9 +67,11 @@ pub fn render<'s, T: RenderTime>(
     let tells = told.clone();
     let keyed = input.oks.clone().flat_map(move |row| {
         row.unpack_into(&mut datums);
-        let values = evaluate(&keys, &datums, &eval).ok()?;
-        let meets = !values.iter().any(Datum::is_null);
-        meets.then(|| metered(&meter, key::encode_all(&values), tells.value(&datums, row)))
+        let values = evaluate(&keys, &datums, &eval).ok().filter(|values| !values.iter().any(Datum::is_null));
+        let keyed = values.map(|values| metered(&meter, key::encode_all(&values), tells.value(&datums, row)));
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
+        keyed
     });
     let arranged = arrange(&context.meter, keyed, "ArrangeDerived");
     let mut builder = OperatorBuilder::new("DerivedJoin".to_owned(), context.scope);

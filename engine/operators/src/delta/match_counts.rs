@@ -82,8 +82,14 @@ impl MatchCounts {
         changed: &mut ChangedRows,
     ) -> Result<(), SqlError> {
         for (key, rows) in &changed.rows {
-            for (left, count) in self.counts.get_mut(key).into_iter().flatten() {
+            let Some(counts) = self.counts.get_mut(key) else { continue };
+            for (left, count) in counts.iter_mut() {
                 *count += change(join, &left.unpack(), rows, run.eval()).0;
+            }
+            // What matches nothing any more may have been somebody's who is to leave nothing behind. It is soon counted.
+            counts.retain(|_, count| *count != Count::default());
+            if counts.is_empty() {
+                self.counts.remove(key);
             }
         }
         let is_lone = matches!(join.kind, MatchKind::Semi | MatchKind::Anti);
@@ -125,6 +131,9 @@ impl MatchCounts {
             return Ok(Some((*after - change, *after)));
         }
         let after = count(run, join, left, values)?;
+        if after == Count::default() {
+            return Ok(Some((after - change, after)));
+        }
         self.bytes += code.len() + named.bytes().len() + COUNT_BYTES;
         if self.bytes > BYTES_MAX {
             self.counts.clear();

@@ -69,6 +69,13 @@ impl Accumulator {
         Ok(())
     }
 
+    /// Nobody's row is kept until the next one comes.
+    fn forget(&mut self) {
+        self.datums.clear();
+        self.args.clear();
+        self.group_row = Vec::new();
+    }
+
     /// Adds the row that was read, `diff` times.
     fn add(&mut self, diff: isize, totals: &mut Totals, eval: &EvalContext) -> Result<(), ValueError> {
         for (position, call) in self.calls.iter().enumerate() {
@@ -164,6 +171,7 @@ pub fn render<'s, T: RenderTime>(
                 errs.push((error, time, diff));
             }
         }
+        accumulator.forget();
         for (_, ((key, row), totals)) in groups.drain() {
             for (time, totals) in totals {
                 meter.count(key.0.len() + row.bytes().len() + totals.bytes());

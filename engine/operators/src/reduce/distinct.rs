@@ -102,7 +102,10 @@ fn each_once<'s, T: RenderTime>(
             for key in &keys {
                 value.push(key.eval(&datums, &eval)?);
             }
-            distinct.push_args(&datums, value, &eval)
+            let pushed = distinct.push_args(&datums, value, &eval);
+            // Nobody's row is kept until the next one comes.
+            datums.clear();
+            pushed
         };
         for (row, time, diff) in rows.drain(..) {
             if ticker.stops(&watch) {
@@ -116,6 +119,7 @@ fn each_once<'s, T: RenderTime>(
                 Err(error) => errs.push((error, time, diff)),
             }
         }
+        value.clear();
     };
     let grouping = OrderedGrouping { name: "ReduceDistinct", keyed, phantom: None };
     let bundle = reduce_in_order(context, input.oks, grouping, move |key, rows, output| {

@@ -160,6 +160,8 @@ fn render_held<'s, T: RenderTime>(
                 Err(error) => errs.push((error, time, diff)),
             }
         }
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
     };
     let grouping = HeldGrouping { name: "ReduceLists", keyed, scalar };
     let (eval, watch) = (context.eval.clone(), context.watch.clone());
@@ -208,6 +210,9 @@ pub fn render<'s, T: RenderTime>(
                 Err(error) => errs.push((error, time, diff)),
             }
         }
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
+        value.clear();
     });
     let mut keyed = split.oks;
     if scalar {

@@ -54,6 +54,9 @@ pub fn render<'s, T: RenderTime>(
                 Err(error) => errs.push((error, time, diff)),
             }
         }
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
+        value.clear();
     };
     let grouping = OrderedGrouping { name: "ReduceExtreme", keyed, phantom };
     let bundle = reduce_in_order(context, input.oks, grouping, |_key, rows, output| {

@@ -41,6 +41,8 @@ pub fn render<'s, T: RenderTime>(
             row.unpack_into(&mut datums);
             updates.push((metered(&meter, key::encode_all(&datums[..width]), placed(&datums)), time, diff));
         }
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
     };
     let grouping = OrderedGrouping { name: "ReduceMostFrequent", keyed, phantom };
     let bundle = reduce_in_order(context, counted.oks, grouping, |_key, rows, output| {
