@@ -145,6 +145,8 @@ impl<B: FlatBytes> BatchContainer for Flat<B> {
     }
     fn clear(&mut self) {
         self.ends.clear();
+        // What is kept for the next rows is room, not the last ones.
+        self.bytes.fill(0);
         self.bytes.clear();
     }
     fn with_capacity(size: usize) -> Self {

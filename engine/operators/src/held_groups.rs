@@ -250,6 +250,8 @@ impl<T: RenderTime> HeldTree<T> {
                 }
             }
         }
+        // Nobody's row is kept until the next one comes.
+        self.entry.fill(0);
         self.log(entries);
     }
 
