@@ -7,9 +7,9 @@
 //! ```
 //! All of it is read before any of it holds: where a part is not understood, what held before holds on.
 
-use crate::client_certificate::{Authorities, AuthoritiesError, Refusal, Shown};
+use crate::client_certificate::{Authorities, AuthoritiesError, Refusal, ShownCertificate};
 use crate::identities::Identities;
-use crate::rules::{Asked, BadLine, CertificateCheck, FILE_BYTES_MAX, Method, Rule, Rules};
+use crate::rules::{Asked, BadLine, CertificateCheck, FILE_BYTES_MAX, LoginRule, Method, Rules};
 use crate::tls::{self, Tls, TlsError};
 use engine::SqlError;
 use engine::protocol::{ListedIdentity, ListedRule, ShownRule};
@@ -138,7 +138,7 @@ fn unreadable(error: AdmissionError) -> SqlError {
     SqlError::new("58030", error.to_string())
 }
 
-fn listed(rule: &Rule) -> ListedRule {
+fn listed(rule: &LoginRule) -> ListedRule {
     let ([databases, roles], (address, netmask)) = (rule.names(), rule.address());
     let (kind, method, options) = (rule.kind(), rule.method.name(), rule.options.written());
     let shown = ShownRule { kind, databases, roles, address, netmask, method, options };
@@ -194,17 +194,17 @@ impl Admission {
     }
 
     /// What a client's certificates say.
-    pub(crate) fn judge(&self, shown: Option<&[rustls_pki_types::CertificateDer<'_>]>) -> Shown {
+    pub(crate) fn judge(&self, shown: Option<&[rustls_pki_types::CertificateDer<'_>]>) -> ShownCertificate {
         match (&self.authorities, shown) {
             (Some(authorities), shown) => authorities.judge(shown),
-            (None, None) => Shown::Nothing,
-            (None, Some(_)) => Shown::Refused(Refusal::Unasked),
+            (None, None) => ShownCertificate::Nothing,
+            (None, Some(_)) => ShownCertificate::Refused(Refusal::Unasked),
         }
     }
 
     /// What a login has still to show, and the method of its rule.
-    pub(crate) fn decide(&self, asked: &Asked<'_>, shown: &Shown) -> Result<(Required, &Rule), Denied> {
-        if let Shown::Refused(refusal) = shown {
+    pub(crate) fn decide(&self, asked: &Asked<'_>, shown: &ShownCertificate) -> Result<(Required, &LoginRule), Denied> {
+        if let ShownCertificate::Refused(refusal) = shown {
             let error = no_certificate().detail(refusal.sentence());
             return Err(Denied { why: refusal.sentence().trim_end_matches('.').to_string(), error });
         }
@@ -221,11 +221,11 @@ impl Admission {
             return Err(Denied { why: format!("rejected by rule{line}"), error });
         }
         match (rule.options.certificate, shown) {
-            (None, _) | (Some(CertificateCheck::Authority), Shown::Holds(_)) => {}
-            (Some(_), Shown::Nothing | Shown::Refused(_)) => {
+            (None, _) | (Some(CertificateCheck::Authority), ShownCertificate::Holds(_)) => {}
+            (Some(_), ShownCertificate::Nothing | ShownCertificate::Refused(_)) => {
                 return Err(Denied { why: format!("no client certificate{line}"), error: no_certificate() });
             }
-            (Some(CertificateCheck::Full), Shown::Holds(name)) => {
+            (Some(CertificateCheck::Full), ShownCertificate::Holds(name)) => {
                 let allows = |name: &String| self.identities.allow(rule.options.map.as_deref(), name, role);
                 if !name.as_ref().is_some_and(allows) {
                     let message = format!("certificate authentication failed for user \"{role}\"");

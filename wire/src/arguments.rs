@@ -328,11 +328,6 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
                 set("--listen", &mut listen, address(&value.to_string_lossy())?)?;
             }
             Some("--insecure") => set("--insecure", &mut insecure, true)?,
-            Some("--tls-cert") => options.path("--tls-cert", &mut certificate)?,
-            Some("--tls-key") => options.path("--tls-key", &mut key)?,
-            Some("--client-ca") => options.path("--client-ca", &mut way_in.authorities)?,
-            Some("--rules") => options.path("--rules", &mut way_in.rules)?,
-            Some("--identities") => options.path("--identities", &mut way_in.identities)?,
             Some("--connections") => {
                 let value = options.value("--connections")?;
                 set("--connections", &mut connections_max, connections(&value.to_string_lossy())?)?;
@@ -364,6 +359,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
                 set("--block-cache-mb", &mut block_cache_bytes, megabytes(&value.to_string_lossy())?)?;
             }
             _ if Which::Present.read(&word, options, &mut root_key)? => {}
+            _ if read_way_in(&word, options, &mut way_in, (&mut certificate, &mut key))? => {}
             _ => return Err(unknown(&word)),
         }
     }
@@ -387,6 +383,25 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         settings,
         root_key: root_key.unwrap_or(RootKeySource::DataFolder),
     }))
+}
+
+/// Reads the option if it is of who may come in, and says whether it is.
+fn read_way_in<I: Iterator<Item = OsString>>(
+    word: &std::ffi::OsStr,
+    options: &mut Options<I>,
+    way_in: &mut WayIn,
+    (certificate, key): (&mut Option<PathBuf>, &mut Option<PathBuf>),
+) -> Result<bool, ArgumentError> {
+    let (name, into) = match word.to_str() {
+        Some("--tls-cert") => ("--tls-cert", certificate),
+        Some("--tls-key") => ("--tls-key", key),
+        Some("--client-ca") => ("--client-ca", &mut way_in.authorities),
+        Some("--rules") => ("--rules", &mut way_in.rules),
+        Some("--identities") => ("--identities", &mut way_in.identities),
+        Some(_) | None => return Ok(false),
+    };
+    options.path(name, into)?;
+    Ok(true)
 }
 
 /// A certificate with its key.

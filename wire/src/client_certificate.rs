@@ -33,7 +33,7 @@ pub enum AuthoritiesError {
 
 /// What a client has shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ShownCertificate {
     /// Nothing.
     Nothing,
     /// One that holds, and whom it names, if anybody.
@@ -81,12 +81,12 @@ impl Authorities {
     }
 
     /// Judges what a client has shown in its handshake, by the clock as it is now.
-    pub(crate) fn judge(&self, shown: Option<&[CertificateDer<'_>]>) -> Shown {
-        let Some([certificate, others @ ..]) = shown else { return Shown::Nothing };
+    pub(crate) fn judge(&self, shown: Option<&[CertificateDer<'_>]>) -> ShownCertificate {
+        let Some([certificate, others @ ..]) = shown else { return ShownCertificate::Nothing };
         match self.verifier.verify_client_cert(certificate, others, UnixTime::now()) {
-            Ok(_) => Shown::Holds(common_name(certificate)),
-            Err(rustls::Error::InvalidCertificate(error)) => Shown::Refused(Refusal::of(&error)),
-            Err(_) => Shown::Refused(Refusal::Malformed),
+            Ok(_) => ShownCertificate::Holds(common_name(certificate)),
+            Err(rustls::Error::InvalidCertificate(error)) => ShownCertificate::Refused(Refusal::of(&error)),
+            Err(_) => ShownCertificate::Refused(Refusal::Malformed),
         }
     }
 }

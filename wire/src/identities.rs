@@ -5,7 +5,7 @@
 //! staff    ada.lovelace               ada
 //! ```
 
-use crate::rules::{BadLine, Token, lines};
+use crate::rules::{BadLine, Word, lines};
 
 /// The maps of a file, in its order.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl Identities {
     }
 }
 
-fn mapping(line: usize, fields: &[Vec<Token>]) -> Result<Mapping, BadLine> {
+fn mapping(line: usize, fields: &[Vec<Word>]) -> Result<Mapping, BadLine> {
     let [map, name, role] = fields else {
         let why = if fields.len() < 3 { "missing entry at end of line" } else { "there are more than three entries" };
         return Err(BadLine::new(line, why));

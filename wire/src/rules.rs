@@ -14,7 +14,7 @@ mod address;
 mod line;
 mod tokens;
 
-pub(crate) use tokens::{BadLine, FILE_BYTES_MAX, Token, lines};
+pub(crate) use tokens::{BadLine, FILE_BYTES_MAX, Word, lines};
 
 use address::Addresses;
 use std::net::IpAddr;
@@ -22,22 +22,22 @@ use std::net::IpAddr;
 /// The rules of a file, in its order.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    rules: Vec<Rule>,
+    rules: Vec<LoginRule>,
 }
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rule {
+pub(crate) struct LoginRule {
     /// Where it stands; none for the one that holds where there is no file.
     pub(crate) line: Option<usize>,
     kind: Kind,
-    databases: Vec<Token>,
-    roles: Vec<Token>,
+    databases: Vec<Word>,
+    roles: Vec<Word>,
     addresses: Option<Addresses>,
     /// What is asked.
     pub(crate) method: Method,
     /// How.
-    pub(crate) options: Options,
+    pub(crate) options: RuleOptions,
 }
 
 /// What connections a rule is for.
@@ -79,7 +79,7 @@ pub(crate) enum CertificateCheck {
 
 /// What stands behind the method.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Options {
+pub(crate) struct RuleOptions {
     /// The map by which a certificate's name becomes a role.
     pub(crate) map: Option<String>,
     /// Whether a certificate is asked for, too.
@@ -105,15 +105,15 @@ pub(crate) struct Asked<'a> {
 impl Rules {
     /// What holds where there is no file: everybody by password, over TLS.
     pub(crate) fn built_in() -> Rules {
-        let all = || vec![Token { text: "all".into(), is_quoted: false }];
-        let rule = Rule {
+        let all = || vec![Word { text: "all".into(), is_quoted: false }];
+        let rule = LoginRule {
             line: None,
             kind: Kind::Encrypted,
             databases: all(),
             roles: all(),
             addresses: Some(Addresses::All),
             method: Method::Scram,
-            options: Options::default(),
+            options: RuleOptions::default(),
         };
         Rules { rules: vec![rule] }
     }
@@ -134,22 +134,22 @@ impl Rules {
     }
 
     /// Each line that says something, as a rule or as why it is none.
-    pub(crate) fn each(text: &str) -> Vec<Result<Rule, BadLine>> {
+    pub(crate) fn each(text: &str) -> Vec<Result<LoginRule, BadLine>> {
         lines(text).into_iter().map(|read| read.and_then(|(number, fields)| line::read(number, &fields))).collect()
     }
 
     /// All of them.
-    pub(crate) fn all(&self) -> &[Rule] {
+    pub(crate) fn all(&self) -> &[LoginRule] {
         &self.rules
     }
 
     /// The first that fits.
-    pub(crate) fn find(&self, asked: &Asked<'_>) -> Option<&Rule> {
+    pub(crate) fn find(&self, asked: &Asked<'_>) -> Option<&LoginRule> {
         self.rules.iter().find(|rule| rule.fits(asked))
     }
 }
 
-impl Rule {
+impl LoginRule {
     fn fits(&self, asked: &Asked<'_>) -> bool {
         let by_kind = match self.kind {
             Kind::Local | Kind::Gss => false,
@@ -212,7 +212,7 @@ impl Method {
     }
 }
 
-impl Options {
+impl RuleOptions {
     /// As they are written.
     pub(crate) fn written(&self) -> Vec<String> {
         let map = self.map.iter().map(|map| format!("map={map}"));
@@ -228,7 +228,7 @@ impl Options {
 }
 
 impl Asked<'_> {
-    fn is_of_database(&self, token: &Token) -> bool {
+    fn is_of_database(&self, token: &Word) -> bool {
         match (token.is_quoted, &*token.text) {
             (false, "all") => true,
             (false, "sameuser") => self.database == self.role,
@@ -239,7 +239,7 @@ impl Asked<'_> {
         }
     }
 
-    fn is_of_role(&self, token: &Token) -> bool {
+    fn is_of_role(&self, token: &Word) -> bool {
         match (token.is_quoted, &*token.text) {
             (false, "all") => true,
             (false, name) if name.starts_with('+') => (self.is_member)(&name[1..]),

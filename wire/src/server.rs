@@ -8,7 +8,7 @@ use crate::admission::{Admission, AdmissionError, Denied, Required, WayIn};
 use crate::auth::{self, Logins};
 use crate::busy_wait::BusyWait;
 use crate::cancel::CancelRegistry;
-use crate::client_certificate::Shown;
+use crate::client_certificate::ShownCertificate;
 use crate::client_socket::{ClientSocket, End};
 use crate::connection::Connection;
 use crate::connections::{Connected, Connections};
@@ -331,7 +331,7 @@ async fn finish(mut connection: Connection, end: WireError) {
 async fn admit(
     connection: &mut Connection,
     (login, from): (&Login, IpAddr),
-    asked: Option<(&Admission, &Shown)>,
+    asked: Option<(&Admission, &ShownCertificate)>,
     shared: &Shared,
     deadline: Instant,
 ) -> Result<&'static str, WireError> {
@@ -367,7 +367,7 @@ async fn admit(
 fn decided(
     login: &Login,
     (from, to): (IpAddr, IpAddr),
-    (admission, shown): (&Admission, &Shown),
+    (admission, shown): (&Admission, &ShownCertificate),
     shared: &Shared,
 ) -> Result<(Required, Method), Denied> {
     let asked = Asked {

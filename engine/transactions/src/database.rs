@@ -77,6 +77,16 @@ pub(crate) struct Numbers {
     backends: AtomicI32,
 }
 
+impl Default for Numbers {
+    fn default() -> Self {
+        Numbers {
+            temporary_ids: Mutex::new(FIRST_TEMPORARY_ID),
+            transactions: AtomicU64::new(1),
+            backends: AtomicI32::new(1),
+        }
+    }
+}
+
 /// What is maintained of a database, and who watches it.
 pub struct MaintainedViews {
     /// What the view workers count.
@@ -210,11 +220,7 @@ impl Database {
                 accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
                 settings,
                 login_rules: LoginRules::default(),
-                numbers: Numbers {
-                    temporary_ids: Mutex::new(FIRST_TEMPORARY_ID),
-                    transactions: AtomicU64::new(1),
-                    backends: AtomicI32::new(1),
-                },
+                numbers: Numbers::default(),
             },
             views: MaintainedViews { statistics, automatic, subscriptions },
             config,

@@ -1,20 +1,20 @@
 //! One line as a rule, with PostgreSQL's words for what is wrong with it.
 
 use super::address::Addresses;
-use super::tokens::{BadLine, Token};
-use super::{CertificateCheck, Kind, Method, Options, Rule};
+use super::tokens::{BadLine, Word};
+use super::{CertificateCheck, Kind, LoginRule, Method, RuleOptions};
 use std::net::IpAddr;
 
 /// Methods that PostgreSQL knows, and this server does not.
 const OTHERS: [&str; 10] = ["trust", "md5", "password", "gss", "sspi", "ident", "peer", "pam", "ldap", "radius"];
 
 /// Reads it.
-pub(super) fn read(number: usize, fields: &[Vec<Token>]) -> Result<Rule, BadLine> {
+pub(super) fn read(number: usize, fields: &[Vec<Word>]) -> Result<LoginRule, BadLine> {
     let mut fields = fields.iter();
     rule(number, &mut fields).map_err(|why| BadLine::new(number, why))
 }
 
-fn rule<'a>(number: usize, fields: &mut impl Iterator<Item = &'a Vec<Token>>) -> Result<Rule, String> {
+fn rule<'a>(number: usize, fields: &mut impl Iterator<Item = &'a Vec<Word>>) -> Result<LoginRule, String> {
     let kind = kind(single(fields.next(), "connection type")?)?;
     let databases = names(fields.next(), "database")?;
     let roles = names(fields.next(), "role")?;
@@ -23,7 +23,7 @@ fn rule<'a>(number: usize, fields: &mut impl Iterator<Item = &'a Vec<Token>>) ->
         Kind::Host | Kind::Encrypted | Kind::Plain | Kind::Gss | Kind::NoGss => Some(addresses(fields)?),
     };
     let method = method(single(fields.next(), "authentication method")?, kind)?;
-    let mut options = Options::default();
+    let mut options = RuleOptions::default();
     for option in fields.flatten() {
         set(&mut options, option, method, kind)?;
     }
@@ -31,10 +31,10 @@ fn rule<'a>(number: usize, fields: &mut impl Iterator<Item = &'a Vec<Token>>) ->
         // What `cert` looks at is the whole.
         options.certificate = Some(CertificateCheck::Full);
     }
-    Ok(Rule { line: Some(number), kind, databases, roles, addresses, method, options })
+    Ok(LoginRule { line: Some(number), kind, databases, roles, addresses, method, options })
 }
 
-fn single<'a>(field: Option<&'a Vec<Token>>, what: &str) -> Result<&'a str, String> {
+fn single<'a>(field: Option<&'a Vec<Word>>, what: &str) -> Result<&'a str, String> {
     match field.map(Vec::as_slice) {
         Some([token]) => Ok(&token.text),
         Some(_) => Err(format!("multiple values specified for {what}")),
@@ -42,7 +42,7 @@ fn single<'a>(field: Option<&'a Vec<Token>>, what: &str) -> Result<&'a str, Stri
     }
 }
 
-fn names(field: Option<&Vec<Token>>, what: &str) -> Result<Vec<Token>, String> {
+fn names(field: Option<&Vec<Word>>, what: &str) -> Result<Vec<Word>, String> {
     let names = field.ok_or_else(|| format!("end-of-line before {what} specification"))?;
     match names.iter().find(|name| !name.is_quoted && name.text.starts_with('/')) {
         Some(name) => Err(format!("regular expressions are not supported: \"{}\"", name.text)),
@@ -62,7 +62,7 @@ fn kind(word: &str) -> Result<Kind, String> {
     }
 }
 
-fn addresses<'a>(fields: &mut impl Iterator<Item = &'a Vec<Token>>) -> Result<Addresses, String> {
+fn addresses<'a>(fields: &mut impl Iterator<Item = &'a Vec<Word>>) -> Result<Addresses, String> {
     let field = fields.next();
     let word = match single(field, "host address") {
         Err(_) if field.is_none() => return Err("end-of-line before IP address specification".to_string()),
@@ -108,7 +108,7 @@ fn method(word: &str, kind: Kind) -> Result<Method, String> {
     }
 }
 
-fn set(options: &mut Options, token: &Token, method: Method, kind: Kind) -> Result<(), String> {
+fn set(options: &mut RuleOptions, token: &Word, method: Method, kind: Kind) -> Result<(), String> {
     let text = &token.text;
     let (name, value) =
         text.split_once('=').ok_or_else(|| format!("authentication option not in name=value format: {text}"))?;

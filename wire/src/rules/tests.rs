@@ -1,3 +1,5 @@
+//! Rules that are read, and lines that are refused.
+
 use super::*;
 
 fn asked<'a>(from: &str, role: &'a str, database: &'a str, is_member: &'a dyn Fn(&str) -> bool) -> Asked<'a> {

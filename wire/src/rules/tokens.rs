@@ -10,7 +10,7 @@ pub(crate) const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// A word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
+pub(crate) struct Word {
     /// Without its quotes.
     pub(crate) text: String,
     /// It began with one.
@@ -39,7 +39,7 @@ impl fmt::Display for BadLine {
 }
 
 /// A line's number and its fields.
-pub(crate) type Line = (usize, Vec<Vec<Token>>);
+pub(crate) type Line = (usize, Vec<Vec<Word>>);
 
 /// The lines that say something, by the number of their first.
 pub(crate) fn lines(text: &str) -> Vec<Result<Line, BadLine>> {
@@ -65,8 +65,8 @@ pub(crate) fn lines(text: &str) -> Vec<Result<Line, BadLine>> {
     read
 }
 
-fn fields(line: &str) -> Result<Vec<Vec<Token>>, String> {
-    let mut fields: Vec<Vec<Token>> = Vec::new();
+fn fields(line: &str) -> Result<Vec<Vec<Word>>, String> {
+    let mut fields: Vec<Vec<Word>> = Vec::new();
     let mut characters = line.chars().peekable();
     // Whether the next word belongs to the field before it.
     let mut goes_on = false;
@@ -87,8 +87,8 @@ fn fields(line: &str) -> Result<Vec<Vec<Token>>, String> {
     }
 }
 
-fn word(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Token, String> {
-    let mut token = Token { text: String::new(), is_quoted: characters.peek() == Some(&'"') };
+fn word(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Word, String> {
+    let mut token = Word { text: String::new(), is_quoted: characters.peek() == Some(&'"') };
     let mut within = false;
     while let Some(&c) = characters.peek() {
         if !within && (c.is_ascii_whitespace() || c == ',' || c == '#') {

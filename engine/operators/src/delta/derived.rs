@@ -18,7 +18,7 @@ use crate::delta::match_counts::MatchCounts;
 use crate::delta::slices::Slices;
 use crate::delta::{Changes, Feed, Follower, Group, Joined};
 use crate::lookup_join::evaluate;
-use arrangements::arrangement::{Bytes, RowBatch, RowSpine, arrange, metered};
+use arrangements::arrangement::{Bytes, Key, RowBatch, RowSpine, arrange, metered};
 use arrangements::key_columns::KeyColumns;
 use differential_dataflow::AsCollection;
 use differential_dataflow::consolidation::consolidate;
@@ -53,6 +53,24 @@ fn first_complete<T: RenderTime>(
     (!is_open).then(|| first.remove_entry())
 }
 
+/// A row by its key; none if that has a NULL or cannot be had.
+fn keys_of<T: RenderTime>(
+    context: &Context<'_, T>,
+    join: &JoinStep,
+    told: Rc<KeyColumns>,
+) -> impl FnMut(Row) -> Option<(Key, Row)> + use<T> {
+    let (keys, eval, meter) = (join.key.clone(), context.eval.clone(), context.meter.clone());
+    let mut datums = Vec::new();
+    move |row| {
+        row.unpack_into(&mut datums);
+        let values = evaluate(&keys, &datums, &eval).ok().filter(|values| !values.iter().any(Datum::is_null));
+        let keyed = values.map(|values| metered(&meter, key::encode_all(&values), told.value(&datums, row)));
+        // Nobody's row is kept until the next one comes.
+        datums.clear();
+        keyed
+    }
+}
+
 /// Renders the join. Needs times in total order.
 pub fn render<'s, T: RenderTime>(
     context: &Context<'s, T>,
@@ -61,18 +79,8 @@ pub fn render<'s, T: RenderTime>(
     join: JoinStep,
 ) -> Bundle<'s, T> {
     let follower = Follower { eval: context.eval.clone(), watch: context.watch.clone() };
-    let (keys, eval, meter) = (join.key.clone(), context.eval.clone(), context.meter.clone());
-    let mut datums = Vec::new();
-    let told = Rc::new(KeyColumns::new(columns(&keys).unwrap_or_default()));
-    let tells = told.clone();
-    let keyed = input.oks.clone().flat_map(move |row| {
-        row.unpack_into(&mut datums);
-        let values = evaluate(&keys, &datums, &eval).ok().filter(|values| !values.iter().any(Datum::is_null));
-        let keyed = values.map(|values| metered(&meter, key::encode_all(&values), tells.value(&datums, row)));
-        // Nobody's row is kept until the next one comes.
-        datums.clear();
-        keyed
-    });
+    let told = Rc::new(KeyColumns::new(columns(&join.key).unwrap_or_default()));
+    let keyed = input.oks.clone().flat_map(keys_of(context, &join, told.clone()));
     let arranged = arrange(&context.meter, keyed, "ArrangeDerived");
     let mut builder = OperatorBuilder::new("DerivedJoin".to_owned(), context.scope);
     let activator = context.scope.activator_for(builder.operator_info().address);
