@@ -379,6 +379,8 @@ pub struct CreateView {
     pub temporary: bool,
     /// What is said of its rows, if it is materialized.
     pub upkeep: ViewUpkeep,
+    /// WITH (…) and WITH CHECK OPTION, if it is not.
+    pub options: Vec<(String, String)>,
 }
 
 /// What CREATE MATERIALIZED VIEW says of how it is kept.

@@ -229,6 +229,11 @@ impl Grammar<'_, '_> {
                 if materialized && let Some(max_lag_ms) = self.alter_max_lag()? {
                     return Ok(Some(Statement::SetMaxLag { if_exists, name, max_lag_ms }));
                 }
+                if kind == ObjectKind::View
+                    && let Some((set, reset)) = self.alter_view_options()?
+                {
+                    return Ok(Some(Statement::SetViewOptions { if_exists, name, set, reset }));
+                }
                 return match self.rename_or_nothing(kind, if_exists, &name)? {
                     Some(statement) => Ok(Some(statement)),
                     None => Ok(Some(self.unsupported(&format!("this form of {}", words.join(" "))))),

@@ -214,6 +214,17 @@ pub enum Statement {
         /// In milliseconds.
         max_lag_ms: u64,
     },
+    /// ALTER VIEW … SET (…), RESET (…)
+    SetViewOptions {
+        /// IF EXISTS
+        if_exists: bool,
+        /// The view.
+        name: ObjectName,
+        /// Names and values.
+        set: Vec<(String, String)>,
+        /// Names.
+        reset: Vec<String>,
+    },
     /// ALTER … SET (…) and the like, on an object that must exist.
     AlterNothing {
         /// What kind of object the statement names.
@@ -569,6 +580,8 @@ pub enum LabelledObject {
     Column(ObjectName, Identifier),
     /// CONSTRAINT name ON table
     Constraint(Identifier, ObjectName),
+    /// CONSTRAINT name ON DOMAIN domain
+    DomainConstraint(Identifier, ObjectName),
     /// DATABASE name
     Database(String),
     /// EXTENSION name

@@ -34,7 +34,13 @@ impl Grammar<'_, '_> {
             self.take(1);
             self.identifier()?;
         }
-        let max_lag_ms = if self.eat(&["WITH"]) { self.view_options(materialized)? } else { None };
+        let (mut max_lag_ms, mut options) = (None, Vec::new());
+        if self.eat(&["WITH"]) {
+            match materialized {
+                true => max_lag_ms = self.maintained_options()?,
+                false => options = self.view_options()?,
+            }
+        }
         if materialized && self.eat(&["TABLESPACE"]) {
             self.identifier()?;
         }
@@ -50,9 +56,20 @@ impl Grammar<'_, '_> {
                 self.eat(&["WITH", "DATA"]);
             }
         } else if self.eat(&["WITH"]) {
-            self.eat_one_of(&["LOCAL", "CASCADED"]);
+            let position = self.position();
+            let local = self.eat(&["LOCAL"]);
+            if !local {
+                self.eat(&["CASCADED"]);
+            }
             self.expect(&["CHECK", "OPTION"])?;
-            return Err(check_option());
+            if recursive {
+                let message = "WITH CHECK OPTION not supported on recursive views";
+                return Err(PlanError::new("0A000", message).at(Some(position)));
+            }
+            if options.iter().any(|(name, _)| name == "check_option") {
+                return Err(PlanError::new("42601", "parameter \"check_option\" specified more than once"));
+            }
+            options.push(("check_option".to_owned(), if local { "local" } else { "cascaded" }.to_owned()));
         }
         let upkeep = ViewUpkeep { with_data, max_lag_ms: max_lag_ms.unwrap_or(0) };
         Ok(Some(Statement::CreateView(Box::new(CreateView {
@@ -64,6 +81,7 @@ impl Grammar<'_, '_> {
             if_not_exists,
             temporary,
             upkeep,
+            options,
         }))))
     }
 
@@ -77,27 +95,29 @@ impl Grammar<'_, '_> {
         Ok(format!("SELECT * FROM {schema}{}", quote_identifier(&name.name)))
     }
 
-    /// `(name [= value], …)`: who may look through a view is a question of roles, which there are not.
-    fn view_options(&mut self, materialized: bool) -> Result<Option<u64>, PlanError> {
-        if materialized {
-            return self.maintained_options();
-        }
-        let options = self.parenthesized(|grammar| {
-            let position = grammar.position();
-            Ok((grammar.any_word()?, grammar.option_value()?, position))
-        })?;
-        for (name, _, position) in options {
-            match name.as_str() {
-                "security_barrier" | "security_invoker" => {}
-                "check_option" => return Err(check_option().at(Some(position))),
-                _ => {
-                    return Err(
-                        PlanError::new("22023", format!("unrecognized parameter \"{name}\"")).at(Some(position))
-                    );
-                }
+    /// `(name [= value], …)`
+    fn view_options(&mut self) -> Result<Vec<(String, String)>, PlanError> {
+        let written = self.parenthesized(|grammar| Ok((grammar.any_word()?, grammar.option_value()?)))?;
+        let mut options: Vec<(String, String)> = Vec::with_capacity(written.len());
+        for (name, value) in written {
+            let value = view_option(&name, value)?;
+            if options.iter().any(|(other, _)| *other == name) {
+                return Err(PlanError::new("22023", format!("parameter \"{name}\" specified more than once")));
             }
+            options.push((name, value));
         }
-        Ok(None)
+        Ok(options)
+    }
+
+    /// ALTER VIEW … SET (…), RESET (…): what is set, and what is taken away; none, and no token taken, if it is something else.
+    pub(super) fn alter_view_options(&mut self) -> Result<Option<ViewOptions>, PlanError> {
+        if self.parser.peek_nth_token_ref(1).token != Token::LParen {
+            return Ok(None);
+        }
+        if self.eat(&["RESET"]) {
+            return Ok(Some((Vec::new(), self.parenthesized(Grammar::any_word)?)));
+        }
+        Ok(if self.eat(&["SET"]) { Some((self.view_options()?, Vec::new())) } else { None })
     }
 
     /// Of a materialized view: `max_lag`, and PostgreSQL's storage parameters, which have no effect.
@@ -168,6 +188,22 @@ fn recursion(name: &str, columns: &[Identifier], text: &str) -> String {
     format!("WITH RECURSIVE {name} ({columns}) AS ({text}) SELECT {columns} FROM {name}")
 }
 
-fn check_option() -> PlanError {
-    PlanError::unsupported("WITH CHECK OPTION").hint("views cannot be written: put a CHECK constraint on the table")
+/// What is set, and what is taken away.
+type ViewOptions = (Vec<(String, String)>, Vec<String>);
+
+/// An option's value, if it is one.
+fn view_option(name: &str, value: Option<String>) -> Result<String, PlanError> {
+    let value = value.unwrap_or_else(|| "true".to_owned());
+    let invalid = |kind: &str| PlanError::new("22023", format!("invalid value for {kind} option \"{name}\": {value}"));
+    match name {
+        "security_barrier" | "security_invoker" => match value.to_ascii_lowercase().as_str() {
+            "true" | "false" | "on" | "off" | "yes" | "no" | "1" | "0" | "t" | "f" => Ok(value),
+            _ => Err(invalid("boolean")),
+        },
+        "check_option" => match value.as_str() {
+            "local" | "cascaded" => Ok(value),
+            _ => Err(invalid("enum").detail("Valid values are \"local\" and \"cascaded\".")),
+        },
+        _ => Err(PlanError::new("22023", format!("unrecognized parameter \"{name}\""))),
+    }
 }
