@@ -15,6 +15,7 @@ use crate::resolve::updatable::why_not_updatable;
 use crate::resolve::view::{
     ViewDefinition, check_expansion, define, refuse_pseudo_types, rename, rename_columns, still_means, view_query,
 };
+use crate::scalar::collation;
 use repr::id::is_temporary;
 use repr::{ColumnIndex, ColumnType, IndexId, RelationId};
 use std::collections::BTreeSet;
@@ -158,6 +159,15 @@ impl DefinitionChange<'_> {
                         is.scalar.format_type(is.modifier)
                     ),
                 ));
+            }
+        }
+        for (old, new) in table.columns.iter().zip(&definition.columns) {
+            let (was, is) = (old.column_type.collation, new.column_type.collation);
+            if was != is {
+                let name = |collation| collation::name(collation).unwrap_or("default");
+                let (name, was, is) = (&old.name, name(was), name(is));
+                let message = format!("cannot change collation of view column \"{name}\" from \"{was}\" to \"{is}\"");
+                return Err(PlanError::new("42P16", message));
             }
         }
         let above = self.views_over(BTreeSet::from([id]));
