@@ -6,6 +6,7 @@
 mod acts;
 pub mod async_commit;
 pub mod client;
+mod conforming;
 pub mod copy;
 mod copy_in;
 mod create_as;
@@ -51,7 +52,6 @@ use parking_lot::Mutex;
 use path::StatementPath;
 use plan::Prepared;
 use planner::catalog::{Catalog, DatabaseId};
-use planner::parse::backslashes::{self, BackslashRules};
 use planner::parse::statement::CtxCommand;
 use planner::parse::{ParsedStatement, Statement};
 use repr::poll::{self, Overseen, Overseer};
@@ -345,33 +345,6 @@ impl Session {
             Some(sql) => self.read_conforming(&sql),
             None => self.read_conforming(sql),
         }
-    }
-
-    /// The text as it would be with `standard_conforming_strings` on, if it is off and the text is another then.
-    fn conforming(&mut self, sql: &str) -> Result<Option<String>, SqlError> {
-        if self.conforms(sql) {
-            return Ok(None);
-        }
-        let setting = |name: &str| self.state.lock().settings.show(name).map(|(_, value)| value);
-        const OF_CLIENTS_ONLY: [&str; 7] = ["BIG5", "GBK", "GB18030", "JOHAB", "SHIFT_JIS_2004", "SJIS", "UHC"];
-        let quotes = match setting("backslash_quote")?.as_str() {
-            "off" => false,
-            "on" => true,
-            _ => !OF_CLIENTS_ONLY.contains(&setting("client_encoding")?.as_str()),
-        };
-        let rules = BackslashRules { warn: setting("escape_string_warning")? == "on", quotes };
-        let (sql, warnings) = poll::unwinds_to(|| Ok::<_, SqlError>(backslashes::conforming(sql, rules)?))?;
-        for (message, hint) in warnings {
-            let (message, hint) = (message.to_owned(), Some(hint.to_owned()));
-            self.client.notices.push(Notice { severity: "WARNING", code: "22P06", message, detail: None, hint });
-        }
-        Ok(Some(sql))
-    }
-
-    /// Whether a text is the same with `standard_conforming_strings` on.
-    fn conforms(&self, sql: &str) -> bool {
-        !backslashes::may_escape(sql)
-            || self.state.lock().settings.show("standard_conforming_strings").is_ok_and(|(_, value)| value == "on")
     }
 
     fn read_conforming(&mut self, sql: &str) -> Result<Vec<ParsedStatement>, SqlError> {

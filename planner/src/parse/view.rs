@@ -1,8 +1,8 @@
 //! Reads CREATE VIEW, CREATE MATERIALIZED VIEW and REFRESH. The query is kept as text; sqlparser has read it once.
 
-use super::definition::{CreateView, ViewUpkeep};
+use super::definition::{CreateView, ViewOptionsChange, ViewUpkeep};
 use super::grammar::Grammar;
-use super::statement::{Identifier, SqlText, Statement};
+use super::statement::{Identifier, ObjectName, SqlText, Statement};
 use crate::error::PlanError;
 use crate::ownership::quote_identifier;
 use sqlparser::tokenizer::Token;
@@ -56,22 +56,9 @@ impl Grammar<'_, '_> {
                 self.eat(&["WITH", "DATA"]);
             }
         } else if self.eat(&["WITH"]) {
-            let position = self.position();
-            let local = self.eat(&["LOCAL"]);
-            if !local {
-                self.eat(&["CASCADED"]);
-            }
-            self.expect(&["CHECK", "OPTION"])?;
-            if recursive {
-                let message = "WITH CHECK OPTION not supported on recursive views";
-                return Err(PlanError::new("0A000", message).at(Some(position)));
-            }
-            if options.iter().any(|(name, _)| name == "check_option") {
-                return Err(PlanError::new("42601", "parameter \"check_option\" specified more than once"));
-            }
-            options.push(("check_option".to_owned(), if local { "local" } else { "cascaded" }.to_owned()));
+            options.push(self.check_option(recursive, &options)?);
         }
-        let upkeep = ViewUpkeep { with_data, max_lag_ms: max_lag_ms.unwrap_or(0) };
+        let upkeep = ViewUpkeep { with_data, max_lag_ms: max_lag_ms.unwrap_or(0), options };
         Ok(Some(Statement::CreateView(Box::new(CreateView {
             name,
             columns,
@@ -81,8 +68,25 @@ impl Grammar<'_, '_> {
             if_not_exists,
             temporary,
             upkeep,
-            options,
         }))))
+    }
+
+    /// [LOCAL | CASCADED] CHECK OPTION
+    fn check_option(&mut self, recursive: bool, others: &[(String, String)]) -> Result<(String, String), PlanError> {
+        let position = self.position();
+        let local = self.eat(&["LOCAL"]);
+        if !local {
+            self.eat(&["CASCADED"]);
+        }
+        self.expect(&["CHECK", "OPTION"])?;
+        if recursive {
+            let message = "WITH CHECK OPTION not supported on recursive views";
+            return Err(PlanError::new("0A000", message).at(Some(position)));
+        }
+        if others.iter().any(|(name, _)| name == "check_option") {
+            return Err(PlanError::new("42601", "parameter \"check_option\" specified more than once"));
+        }
+        Ok(("check_option".to_owned(), if local { "local" } else { "cascaded" }.to_owned()))
     }
 
     /// A view's query; `TABLE t` as the SELECT that it stands for, whose columns can be written out.
@@ -109,15 +113,43 @@ impl Grammar<'_, '_> {
         Ok(options)
     }
 
-    /// ALTER VIEW … SET (…), RESET (…): what is set, and what is taken away; none, and no token taken, if it is something else.
-    pub(super) fn alter_view_options(&mut self) -> Result<Option<ViewOptions>, PlanError> {
+    /// ALTER VIEW … SET (…), RESET (…); none, and no token taken, if it is something else.
+    fn alter_view_options(&mut self) -> Result<Option<ViewOptionsChange>, PlanError> {
         if self.parser.peek_nth_token_ref(1).token != Token::LParen {
             return Ok(None);
         }
+        let mut change = ViewOptionsChange { set: Vec::new(), reset: Vec::new() };
         if self.eat(&["RESET"]) {
-            return Ok(Some((Vec::new(), self.parenthesized(Grammar::any_word)?)));
+            change.reset = self.parenthesized(Grammar::any_word)?;
+        } else if self.eat(&["SET"]) {
+            change.set = self.view_options()?;
+        } else {
+            return Ok(None);
         }
-        Ok(if self.eat(&["SET"]) { Some((self.view_options()?, Vec::new())) } else { None })
+        Ok(Some(change))
+    }
+
+    /// What ALTER [MATERIALIZED] VIEW alone does; none, and no token taken, if it is something else.
+    pub(super) fn alter_view(
+        &mut self,
+        materialized: bool,
+        if_exists: bool,
+        name: &ObjectName,
+    ) -> Result<Option<Statement>, PlanError> {
+        let name = name.clone();
+        if self.word_is(0, "RENAME") && !self.word_is(1, "TO") {
+            self.take(1);
+            self.eat(&["COLUMN"]);
+            let column = self.identifier()?;
+            self.expect(&["TO"])?;
+            let new_name = self.identifier()?;
+            return Ok(Some(Statement::RenameViewColumn { materialized, if_exists, name, column, new_name }));
+        }
+        if materialized {
+            let max_lag_ms = self.alter_max_lag()?;
+            return Ok(max_lag_ms.map(|max_lag_ms| Statement::SetMaxLag { if_exists, name, max_lag_ms }));
+        }
+        Ok(self.alter_view_options()?.map(|change| Statement::SetViewOptions { if_exists, name, change }))
     }
 
     /// Of a materialized view: `max_lag`, and PostgreSQL's storage parameters, which have no effect.
@@ -132,7 +164,7 @@ impl Grammar<'_, '_> {
     }
 
     /// ALTER MATERIALIZED VIEW … SET (max_lag = …), RESET (max_lag); none, and no token taken, if it is something else.
-    pub(super) fn alter_max_lag(&mut self) -> Result<Option<u64>, PlanError> {
+    fn alter_max_lag(&mut self) -> Result<Option<u64>, PlanError> {
         let is_lag = self.parser.peek_nth_token_ref(1).token == Token::LParen && self.word_is(2, "max_lag");
         if is_lag && self.eat(&["RESET"]) {
             self.parenthesized(Grammar::any_word)?;
@@ -187,9 +219,6 @@ fn recursion(name: &str, columns: &[Identifier], text: &str) -> String {
     let columns = columns.join(", ");
     format!("WITH RECURSIVE {name} ({columns}) AS ({text}) SELECT {columns} FROM {name}")
 }
-
-/// What is set, and what is taken away.
-type ViewOptions = (Vec<(String, String)>, Vec<String>);
 
 /// An option's value, if it is one.
 fn view_option(name: &str, value: Option<String>) -> Result<String, PlanError> {

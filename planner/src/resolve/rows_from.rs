@@ -16,13 +16,13 @@ use crate::scalar::table_func::ONE_ROW;
 use repr::{ColumnType, ScalarType};
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, TableAlias};
 
-/// Columns by their names.
-type Columns = Vec<(String, ColumnType)>;
+/// FunctionColumns by their names.
+type FunctionColumns = Vec<(String, ColumnType)>;
 
 /// A function, and the columns that it gives: those of its rows, or the fields of its one.
-struct Step {
+struct FunctionInStep {
     call: HirFunctionCall,
-    columns: Columns,
+    columns: FunctionColumns,
     is_record: bool,
 }
 
@@ -72,7 +72,7 @@ impl Resolver<'_> {
         name: &str,
         function: &RowsFunction<'_>,
         declared: Option<&TableAlias>,
-    ) -> Result<Vec<Step>, PlanError> {
+    ) -> Result<Vec<FunctionInStep>, PlanError> {
         let exprs = arguments(function)?;
         if name == "unnest" && exprs.len() > 1 {
             return exprs.into_iter().map(|array| self.step(name, &[array], declared)).collect();
@@ -80,7 +80,12 @@ impl Resolver<'_> {
         Ok(vec![self.step(name, &exprs, declared)?])
     }
 
-    fn step(&mut self, name: &str, exprs: &[&Expr], declared: Option<&TableAlias>) -> Result<Step, PlanError> {
+    fn step(
+        &mut self,
+        name: &str,
+        exprs: &[&Expr],
+        declared: Option<&TableAlias>,
+    ) -> Result<FunctionInStep, PlanError> {
         let declared = self.column_definitions(declared)?;
         if makes_records(name) {
             let (columns, args) = self.record_columns(name, exprs, declared)?;
@@ -89,7 +94,7 @@ impl Resolver<'_> {
                 true => self.record_set_call(name, args, &record)?,
                 false => one_row(self.record_call(name, args, &record)?),
             };
-            return Ok(Step { call, columns, is_record: true });
+            return Ok(FunctionInStep { call, columns, is_record: true });
         }
         let args = exprs.iter().map(|expr| self.expr(expr)).collect::<Result<Vec<_>, _>>()?;
         if registry::is_table_function(name) {
@@ -100,10 +105,10 @@ impl Resolver<'_> {
             if declared.is_some() {
                 return Err(only_records());
             }
-            let columns: Columns =
+            let columns: FunctionColumns =
                 found.columns.iter().map(|(name, own)| (name.clone(), ColumnType::nullable(own.clone()))).collect();
             let types = columns.iter().map(|(_, own)| own.clone()).collect();
-            return Ok(Step { call: (found.function, args, types), columns, is_record: false });
+            return Ok(FunctionInStep { call: (found.function, args, types), columns, is_record: false });
         }
         let call = self.call_named(name, args, None)?;
         let (columns, is_record) = match call.scalar() {
@@ -115,14 +120,15 @@ impl Resolver<'_> {
         if declared.is_some() {
             return Err(only_records());
         }
-        Ok(Step { call: one_row(call), columns, is_record })
+        Ok(FunctionInStep { call: one_row(call), columns, is_record })
     }
 
     /// The functions beside one another, records as their fields.
-    fn in_step(&mut self, steps: Vec<Step>, ordinality: bool) -> Result<(Hir, Columns), PlanError> {
+    fn in_step(&mut self, steps: Vec<FunctionInStep>, ordinality: bool) -> Result<(Hir, FunctionColumns), PlanError> {
         let mut types: Vec<ColumnType> = Vec::new();
-        let (mut values, mut columns, mut calls) = (Vec::new(), Columns::new(), Vec::with_capacity(steps.len()));
-        for Step { call, columns: own, is_record } in steps {
+        let (mut values, mut columns, mut calls) =
+            (Vec::new(), FunctionColumns::new(), Vec::with_capacity(steps.len()));
+        for FunctionInStep { call, columns: own, is_record } in steps {
             let place = types.len();
             for (index, (_, column_type)) in own.iter().enumerate() {
                 values.push(match is_record {

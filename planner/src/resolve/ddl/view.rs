@@ -5,7 +5,7 @@ use super::drop::wrong_kind;
 use crate::catalog::{Catalog, Class, Column, Index, IndexDeclaration, NamespaceId, Table, View};
 use crate::error::PlanError;
 use crate::hir::OutputColumn;
-use crate::parse::definition::CreateView;
+use crate::parse::definition::{CreateView, ViewOptionsChange};
 use crate::parse::parse_query;
 use crate::parse::statement::{Identifier, ObjectKind, ObjectName};
 use crate::resolve::arrange::arrangement_columns;
@@ -55,7 +55,7 @@ impl DefinitionChange<'_> {
         }
         let replaced = if create.or_replace { self.replaced_view(namespace, create)? } else { None };
         match replaced {
-            Some(id) if !create.materialized => self.redefine(id, definition, &create.options)?,
+            Some(id) if !create.materialized => self.redefine(id, definition, &create.upkeep.options)?,
             Some(id) => {
                 self.drop_views(BTreeSet::from([id]), false)?;
                 self.add_view(namespace, create, definition)?;
@@ -93,7 +93,7 @@ impl DefinitionChange<'_> {
                 materialized: create.materialized,
                 reads: definition.reads,
                 primary_keys: definition.primary_keys,
-                options: create.options.clone(),
+                options: create.upkeep.options.clone(),
             }),
             max_lag_ms: create.upkeep.max_lag_ms,
             ..Table::new(id, namespace, name)
@@ -348,9 +348,9 @@ impl DefinitionChange<'_> {
         &mut self,
         if_exists: bool,
         name: &ObjectName,
-        set: &[(String, String)],
-        reset: &[String],
+        change: &ViewOptionsChange,
     ) -> Result<&'static str, PlanError> {
+        let ViewOptionsChange { set, reset } = change;
         let tag = self.alter_nothing(ObjectKind::View, if_exists, name)?;
         if self.find(name).is_ok_and(|found| found.is_some()) {
             let id = self.view(name, false)?;

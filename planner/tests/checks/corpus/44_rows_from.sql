@@ -49,3 +49,29 @@ SELECT 'a' -- one
   'c' AS x;
 SELECT concat('a'
  'b', 'c') AS y;
+-- What maintenance names must be there.
+VACUUM rf;
+VACUUM nowhere;
+ANALYZE nowhere.rf;
+REINDEX TABLE rf;
+REINDEX TABLE nowhere;
+REINDEX INDEX rf_pkey;
+REINDEX (VERBOSE) INDEX rf_pkey;
+CREATE INDEX IF NOT EXISTS ON rf (id);
+WITH RECURSIVE t(n) AS (SELECT 1::numeric(3,0) UNION ALL SELECT (n + 1)::numeric(10,0) FROM t WHERE n < 3) SELECT * FROM t;
+WITH RECURSIVE t(n) AS (SELECT 1::numeric(3,0) UNION ALL SELECT (n + 1)::numeric(3,0) FROM t WHERE n < 3) SELECT * FROM t;
+CREATE VIEW rf_col AS SELECT 'x'::text AS x;
+CREATE OR REPLACE VIEW rf_col AS SELECT 'x'::text COLLATE "C" AS x;
+-- Arrays without ORDER BY hold a table's rows in the order of its keys.
+CREATE TABLE rf_order (id int PRIMARY KEY, name text, g int);
+INSERT INTO rf_order VALUES (1, 'z', 1), (2, 'a', 1), (3, 'm', 2);
+SELECT array_agg(name), string_agg(name, ','), json_agg(name), jsonb_object_agg(name, g), json_object_agg(name, id) FROM rf_order;
+SELECT g, array_agg(name) FROM rf_order GROUP BY g ORDER BY g;
+SELECT array_agg(name) FILTER (WHERE id <> 2), array_agg(DISTINCT name), array_agg(name ORDER BY name) FROM rf_order;
+SELECT ARRAY(SELECT name FROM rf_order), ARRAY(SELECT upper(name) FROM rf_order WHERE id < 3);
+SELECT b.id, ARRAY(SELECT a.name FROM rf_order a WHERE a.g = b.g) FROM rf_order b ORDER BY id;
+SELECT array_agg(x) FROM (SELECT name AS x FROM rf_order WHERE g = 1) s;
+SELECT array_agg(x) FROM (SELECT name AS x FROM rf_order ORDER BY id DESC) s;
+SELECT o.id, array_agg(i.name) FROM rf_order o JOIN rf_order i ON i.g >= o.g GROUP BY o.id ORDER BY o.id;
+SELECT o.id, array_agg(i.name) FROM rf_order o LEFT JOIN rf_order i ON i.g > o.g GROUP BY o.id ORDER BY o.id;
+SELECT json_agg(rf_order) FROM rf_order;
