@@ -6,6 +6,7 @@
 mod acts;
 pub mod async_commit;
 pub mod client;
+mod conforming;
 pub mod copy;
 mod copy_in;
 mod create_as;
@@ -340,6 +341,13 @@ impl Session {
 
     /// Splits a client's query string, and tells which of its names are cut.
     pub fn read(&mut self, sql: &str) -> Result<Vec<ParsedStatement>, SqlError> {
+        match self.conforming(sql)? {
+            Some(sql) => self.read_conforming(&sql),
+            None => self.read_conforming(sql),
+        }
+    }
+
+    fn read_conforming(&mut self, sql: &str) -> Result<Vec<ParsedStatement>, SqlError> {
         for cut in planner::parse::cut_names(sql) {
             self.notice("NOTICE", "42622", cut);
         }

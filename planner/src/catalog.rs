@@ -167,6 +167,18 @@ pub struct View {
     /// Tables by whose primary key the query groups, so that their other columns need not be grouped.
     #[serde(default)]
     pub primary_keys: BTreeSet<RelationId>,
+    /// WITH (…) and WITH CHECK OPTION of a plain view: names and values as `pg_class.reloptions` has them.
+    #[serde(default)]
+    pub options: Vec<(String, String)>,
+}
+
+/// WITH CHECK OPTION: a row that is written by the view must be there in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckOption {
+    /// By its own condition.
+    Local,
+    /// By those of the views below, too.
+    Cascaded,
 }
 
 /// A column.
@@ -485,6 +497,24 @@ impl Index {
 }
 
 impl View {
+    /// WITH CHECK OPTION.
+    pub fn check_option(&self) -> Option<CheckOption> {
+        match self.option("check_option")? {
+            "local" => Some(CheckOption::Local),
+            _ => Some(CheckOption::Cascaded),
+        }
+    }
+
+    /// `security_invoker`: what it reads is read by the rights of whoever asks.
+    pub fn is_of_invoker(&self) -> bool {
+        self.option("security_invoker")
+            .is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "true" | "t" | "on" | "1" | "yes"))
+    }
+
+    fn option(&self, name: &str) -> Option<&str> {
+        self.options.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
     /// The query as `pg_get_viewdef` shows it.
     pub fn definition(&self) -> String {
         format!("{};", self.query)

@@ -376,7 +376,18 @@ impl WriteHir {
             WriteHir::Update(_) | WriteHir::Delete(_) | WriteHir::Merge(_) => None,
         };
         let conflict = conflict.into_iter().flat_map(|update| update.beside.iter().chain(&update.beside_condition));
-        self.returning().and_then(|returning| returning.beside.as_ref()).into_iter().chain(conflict)
+        let checked = self.checks().and_then(|checks| checks.views.as_ref()).and_then(|views| views.beside.as_ref());
+        self.returning().and_then(|returning| returning.beside.as_ref()).into_iter().chain(conflict).chain(checked)
+    }
+
+    /// What its rows must pass.
+    fn checks(&self) -> Option<&RowChecksHir> {
+        match self {
+            WriteHir::Insert(insert) => Some(&insert.checks),
+            WriteHir::Update(update) => Some(&update.checks),
+            WriteHir::Merge(merge) => Some(&merge.checks),
+            WriteHir::Delete(_) => None,
+        }
     }
 
     /// What gives its rows, to be changed.
@@ -434,6 +445,17 @@ pub struct RowChecksHir {
     pub index_predicates: Vec<HirExpr>,
     /// Conditions of policies.
     pub policies: Vec<PolicyCheckHir>,
+    /// WITH CHECK OPTION of the views by which the table is written.
+    pub views: Option<ViewChecksHir>,
+}
+
+/// What views ask of rows that are written by them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewChecksHir {
+    /// What the conditions read of other tables.
+    pub beside: Option<BesideHir>,
+    /// What must be true of the stored row, and that; and the view whose condition it is.
+    pub conditions: Vec<(String, HirExpr)>,
 }
 
 /// What a policy asks of a row that is made.

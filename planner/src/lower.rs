@@ -22,6 +22,7 @@ mod redundant_order;
 mod relation;
 mod scalar;
 mod set;
+mod stored_order;
 mod subquery;
 mod where_pushdown;
 mod write;

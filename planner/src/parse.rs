@@ -6,6 +6,7 @@
 
 pub mod annotation;
 pub(crate) mod arbiter;
+pub mod backslashes;
 mod call_forms;
 pub mod copy;
 pub(crate) mod current_of;
@@ -38,6 +39,7 @@ mod role;
 mod routine;
 mod row_limit;
 pub(crate) mod row_lock;
+pub(crate) mod rows_from;
 mod select_into;
 mod sequence;
 mod session;
@@ -159,6 +161,7 @@ fn read_tokens<T>(
         whole_row::in_parentheses(star::rewritten(frame_exclusion::rewritten(frame_offset::rewritten(tokens))));
     let tokens =
         join_alias::rewritten(table_sample::rewritten(call_forms::rewritten(grouping_sets::rewritten(tokens))));
+    let tokens = rows_from::rewritten(tokens);
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));

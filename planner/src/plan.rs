@@ -507,6 +507,13 @@ impl WritePlan {
         {
             besides.extend(beside_condition.iter().chain(beside));
         }
+        let checks = match self {
+            WritePlan::Insert(insert) => Some(&insert.checks),
+            WritePlan::Update(update) => Some(&update.checks),
+            WritePlan::Merge(merge) => Some(&merge.checks),
+            WritePlan::Delete(_) => None,
+        };
+        besides.extend(checks.and_then(|checks| checks.views.as_ref()).and_then(|views| views.beside.as_ref()));
         besides
     }
 }
@@ -526,6 +533,17 @@ pub struct RowChecks {
     pub index_predicates: Vec<ScalarExpr>,
     /// Conditions of policies: (the policy, if it is a restrictive one; expression); all but true refuses.
     pub policies: Vec<(Option<String>, ScalarExpr)>,
+    /// WITH CHECK OPTION of the views by which the table is written.
+    pub views: Option<ViewChecks>,
+}
+
+/// What views ask of rows that are written by them, once these are stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewChecks {
+    /// What the conditions read of other tables: columns behind the row's.
+    pub beside: Option<Beside>,
+    /// The view, and its condition: all but true refuses.
+    pub conditions: Vec<(String, ScalarExpr)>,
 }
 
 /// INSERT.

@@ -1,8 +1,9 @@
 //! What names mean to a session: its search path, and what it finds by it.
 
 use super::Session;
+use crate::response::Response;
 use planner::catalog::{Catalog, Class, DatabaseId, NamespaceId, Scope, SearchPath, Table};
-use planner::parse::statement::ObjectName;
+use planner::parse::statement::{Identifier, ObjectName};
 use state::SqlError;
 use std::sync::Arc;
 
@@ -79,6 +80,26 @@ impl Session {
             Some(_) | None => return Ok(None),
         };
         Ok(catalog.table(found))
+    }
+
+    /// What maintains a relation has nothing to do, but for saying that there is none: 42P01, or 3F000 for a schema.
+    pub(super) fn maintained(
+        &self,
+        names: &[ObjectName],
+        schema: Option<&Identifier>,
+        tag: &str,
+    ) -> Result<Response, SqlError> {
+        let seen = self.seen();
+        if let Some(schema) = schema {
+            seen.scope().require_namespace(&schema.name)?;
+        }
+        for name in names {
+            self.table_named(&seen.catalog, name)?;
+            if seen.scope().class(name.schema.as_deref(), &name.name).is_none() {
+                return Err(SqlError::new("42P01", format!("relation \"{}\" does not exist", name.dotted())));
+            }
+        }
+        Ok(Response::Complete(tag.into()))
     }
 
     /// The table or view that a definition of that name makes, or would find in its place.

@@ -56,7 +56,8 @@ impl Session {
     pub fn known(&self, text: &str, sent: Sent<'_>) -> KnownText {
         let own_schema =
             self.transaction.active.as_ref().is_some_and(|active| active.transaction.overlay().changes_schema());
-        if own_schema || self.temporary().in_use() || self.status() == TransactionStatus::Failed {
+        if own_schema || !self.conforms(text) || self.temporary().in_use() || self.status() == TransactionStatus::Failed
+        {
             return KnownText::Nothing;
         }
         let kept = matches!(sent, Sent::ToKeep(_));

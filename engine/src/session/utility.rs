@@ -77,10 +77,12 @@ impl Session {
             Statement::ExplainCompliance { format } => self.explain_compliance(*format),
             Statement::ExplainDataflow { format } => self.explain_dataflow(*format),
             Statement::LockTable(lock) => self.lock_tables(lock),
-            Statement::Vacuum(_) => complete("VACUUM"),
-            Statement::Analyze(_) => complete("ANALYZE"),
+            Statement::Vacuum(vacuum) => self.maintained(&vacuum.tables, None, "VACUUM"),
+            Statement::Analyze(analyze) => self.maintained(&analyze.tables, None, "ANALYZE"),
             Statement::Checkpoint => self.checkpoint(),
-            Statement::Reindex { .. } => complete("REINDEX"),
+            Statement::Reindex { names, .. } => {
+                self.maintained(names.relation.as_slice(), names.schema.as_ref(), "REINDEX")
+            }
             Statement::RefreshView { name, with_data } => self.refresh(name, *with_data),
             Statement::Cluster { .. } => complete("CLUSTER"),
             Statement::Listen(channel) => self.listen(Listening::To(channel.as_str().into()), "LISTEN"),

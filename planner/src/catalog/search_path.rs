@@ -336,11 +336,11 @@ impl<'a> Scope<'a> {
         self.catalog.namespace_by_name(home, name)
     }
 
-    /// 3F000 if there is no such schema.
+    /// The schema of that name.
     ///
     /// # Errors
-    /// See above.
-    pub(crate) fn require_namespace(self, name: &str) -> Result<NamespaceId, PlanError> {
+    /// 3F000 if there is none.
+    pub fn require_namespace(self, name: &str) -> Result<NamespaceId, PlanError> {
         let missing = || PlanError::new("3F000", format!("schema \"{name}\" does not exist"));
         self.namespace(name).ok_or_else(missing)
     }

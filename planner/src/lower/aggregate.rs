@@ -41,7 +41,7 @@ impl Lowering<'_> {
     ) -> Result<Mir, PlanError> {
         let arity = outer.arity();
         let alone = outer.is_unit();
-        let (input, aggregates) = ordered::with_input_order(input, aggregates, &|id| self.cte_order(id));
+        let (input, aggregates) = ordered::with_input_order(input, aggregates, &|id| self.cte_order(id), self.catalog);
         let mut rel: Rel = self.input(&input, outer, true, env)?;
         let mut all_keys: Vec<ScalarExpr> = (0..arity).map(ScalarExpr::Column).collect();
         all_keys.extend(self.scalars(keys, &mut rel)?);

@@ -6,6 +6,8 @@
 //! and DISTINCT promise none.
 
 use super::env::has_subquery;
+use super::stored_order::stored_order;
+use crate::catalog::Catalog;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirFunctionCall, HirNode, JoinKind};
 use crate::mir::expr;
 use crate::names::Names;
@@ -242,7 +244,7 @@ fn place(at: usize) -> Datum {
 
 /// An operator that appends columns of types `added` to `input`, which itself has `plain` columns, then those that order it:
 /// what it appends stands before those.
-fn extended(
+pub(super) fn extended(
     input: Hir,
     plain: usize,
     added: &[ColumnType],
@@ -353,7 +355,7 @@ fn in_order(calls: &[WindowCall<HirColumn>]) -> Option<Vec<WindowCall<HirColumn>
     calls.iter().map(rows).collect()
 }
 
-fn project(input: Hir, columns: Vec<usize>) -> Hir {
+pub(super) fn project(input: Hir, columns: Vec<usize>) -> Hir {
     let types = columns.iter().map(|column| input.types[*column].clone()).collect();
     Hir { node: HirNode::Project(Box::new(input), columns), types }
 }
@@ -369,13 +371,14 @@ pub(super) fn with_input_order<'a>(
     input: &'a Hir,
     aggregates: &'a [AggregateCall<HirColumn>],
     ctes: &CteOrders<'_>,
+    catalog: &Catalog,
 ) -> (Cow<'a, Hir>, Cow<'a, [AggregateCall<HirColumn>]>) {
     let wants =
         |call: &AggregateCall<HirColumn>| call.function.is_ordered() && call.order_by.is_empty() && !call.distinct;
     if !aggregates.iter().any(wants) {
         return (Cow::Borrowed(input), Cow::Borrowed(aggregates));
     }
-    let Some((input, order)) = carry(input, By::Coming, ctes) else {
+    let Some((input, order)) = carry(input, By::Coming, ctes).or_else(|| stored_order(input, catalog)) else {
         return (Cow::Borrowed(input), Cow::Borrowed(aggregates));
     };
     let mut aggregates = aggregates.to_vec();

@@ -7,6 +7,7 @@ use super::env::{Env, free_in_expr, has_subquery};
 use super::ordered::{self, By};
 use super::peel::{peel, without_order};
 use super::scalar::Rel;
+use super::stored_order::stored_order;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode};
 use crate::mir::{Mir, expr};
@@ -131,8 +132,9 @@ impl Lowering<'_> {
         rel: &mut Rel,
         guard: &[ScalarExpr],
     ) -> Result<ScalarExpr, PlanError> {
-        let (input, order) =
-            ordered::carry(sub, By::Coming, &|id| self.cte_order(id)).unwrap_or_else(|| (sub.clone(), Vec::new()));
+        let (input, order) = ordered::carry(sub, By::Coming, &|id| self.cte_order(id))
+            .or_else(|| stored_order(sub, self.catalog))
+            .unwrap_or_else(|| (sub.clone(), Vec::new()));
         let element = sub.types.first().map_or(ScalarType::Unknown, |column| column.scalar.clone());
         let call = AggregateCall {
             function: shape::array_agg(&element)?,

@@ -10,7 +10,7 @@ use crate::mir::row_expr::plan_expr;
 use crate::physical::KeyForms;
 use crate::plan::{
     Beside, ConflictAction, DeletePlan, InsertPlan, MergeAction, MergePlan, MergeWhen, OnConflict, Returning,
-    RowChecks, UpdatePlan, WithPart, WithPlan, WritePlan,
+    RowChecks, UpdatePlan, ViewChecks, WithPart, WithPlan, WritePlan,
 };
 use crate::resolve::{returned_to, returned_to_write};
 use crate::scalar::ScalarExpr;
@@ -23,7 +23,7 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
         WriteHir::Insert(insert) => WritePlan::Insert(InsertPlan {
             table: insert.table,
             source: Arc::new(super::plan_query(&insert.source, catalog, forms)?),
-            checks: plan_checks(&insert.checks)?,
+            checks: checks(&insert.checks, catalog, forms)?,
             on_conflict: match &insert.on_conflict {
                 None => None,
                 Some(conflict) => Some(OnConflict {
@@ -45,7 +45,7 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
             table: update.table,
             source: Arc::new(super::plan_query(&update.source, catalog, forms)?),
             assignments: assignments(&update.assignments)?,
-            checks: plan_checks(&update.checks)?,
+            checks: checks(&update.checks, catalog, forms)?,
             returning: returning(update.returning.as_ref(), catalog, forms)?,
             current_of: update.current_of.clone(),
         }),
@@ -59,7 +59,7 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
             table: merge.table,
             source: Arc::new(super::plan_query(&merge.source, catalog, forms)?),
             whens: merge.whens.iter().map(merge_when).collect::<Result<_, _>>()?,
-            checks: plan_checks(&merge.checks)?,
+            checks: checks(&merge.checks, catalog, forms)?,
         }),
     })
 }
@@ -121,7 +121,23 @@ fn assignments(assignments: &[(ColumnIndex, HirExpr)]) -> Result<Vec<(ColumnInde
     assignments.iter().map(|(column, expr)| Ok((*column, plan_expr(expr)?))).collect()
 }
 
-/// What rows must pass, ready to be evaluated.
+/// The same, with what views ask.
+fn checks(checks: &RowChecksHir, catalog: &Catalog, forms: &dyn KeyForms) -> Result<RowChecks, PlanError> {
+    let views = match &checks.views {
+        None => None,
+        Some(views) => Some(ViewChecks {
+            beside: beside(views.beside.as_ref(), catalog, forms)?,
+            conditions: views
+                .conditions
+                .iter()
+                .map(|(view, expr)| Ok((view.clone(), plan_expr(expr)?)))
+                .collect::<Result<_, PlanError>>()?,
+        }),
+    };
+    Ok(RowChecks { views, ..plan_checks(checks)? })
+}
+
+/// What rows of a table must pass, ready to be evaluated.
 pub(crate) fn plan_checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError> {
     Ok(RowChecks {
         generated: assignments(&checks.generated)?,
@@ -138,6 +154,7 @@ pub(crate) fn plan_checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError>
             .iter()
             .map(|check| Ok((check.policy.clone(), plan_expr(&check.expr)?)))
             .collect::<Result<_, PlanError>>()?,
+        views: None,
     })
 }
 

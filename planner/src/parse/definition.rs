@@ -377,17 +377,28 @@ pub struct CreateView {
     pub if_not_exists: bool,
     /// TEMPORARY
     pub temporary: bool,
-    /// What is said of its rows, if it is materialized.
+    /// What is said of its rows.
     pub upkeep: ViewUpkeep,
 }
 
-/// What CREATE MATERIALIZED VIEW says of how it is kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What CREATE VIEW says of how its rows are kept, or looked at.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ViewUpkeep {
     /// Not WITH NO DATA: whoever makes it waits until it is filled.
     pub with_data: bool,
     /// WITH (max_lag = …), in milliseconds.
     pub max_lag_ms: u64,
+    /// WITH (…) and WITH CHECK OPTION of a plain view.
+    pub options: Vec<(String, String)>,
+}
+
+/// ALTER VIEW … SET (…), RESET (…)
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewOptionsChange {
+    /// Names and values.
+    pub set: Vec<(String, String)>,
+    /// Names.
+    pub reset: Vec<String>,
 }
 
 /// CREATE INDEX

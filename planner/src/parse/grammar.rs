@@ -146,10 +146,7 @@ impl Grammar<'_, '_> {
     /// A syntax error at the next token.
     pub(super) fn unexpected(&self) -> PlanError {
         let token = self.parser.peek_token_ref();
-        match self.token_at(token.span.start) {
-            Some((before, token)) => self.not_taken(before, token),
-            None => syntax_error(self.lines, token),
-        }
+        syntax_error(self.lines, self.token_at(token.span.start).unwrap_or(token))
     }
 
     /// sqlparser's error in PostgreSQL's words.
@@ -158,7 +155,7 @@ impl Grammar<'_, '_> {
             ParserError::RecursionLimitExceeded => too_deep(),
             ParserError::ParserError(message) | ParserError::TokenizerError(message) => match location_in(message) {
                 Some(location) => match self.token_at(location) {
-                    Some((before, token)) => self.not_taken(before, token),
+                    Some(token) => syntax_error(self.lines, token),
                     None => self.unexpected(),
                 },
                 None if message.contains("found: EOF") => syntax_error(self.lines, &end_of_input()),
@@ -167,34 +164,19 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// The token at a place, and the one before it.
-    fn token_at(&self, location: Location) -> Option<(Option<&TokenWithSpan>, &TokenWithSpan)> {
-        let (mut index, mut before) = (0, None);
+    /// The token at a place.
+    fn token_at(&self, location: Location) -> Option<&TokenWithSpan> {
+        let mut index = 0;
         loop {
             let token = self.parser.token_at(index);
             if token.token == Token::EOF {
                 return None;
             }
             if token.span.start == location {
-                return Some((before, token));
-            }
-            if !matches!(token.token, Token::Whitespace(_)) {
-                before = Some(token);
+                return Some(token);
             }
             index += 1;
         }
-    }
-
-    /// PostgreSQL's SQL that sqlparser does not read is refused as such; all else is a syntax error.
-    fn not_taken(&self, before: Option<&TokenWithSpan>, token: &TokenWithSpan) -> PlanError {
-        let is = is_word;
-        let after = |text: &str| before.is_some_and(|before| is(before, text));
-        let refusal = if after("ROWS") && is(token, "FROM") {
-            PlanError::unsupported("ROWS FROM")
-        } else {
-            return syntax_error(self.lines, token);
-        };
-        refusal.at(Some(self.position_of(&token.span)))
     }
 
     /// Runs one of sqlparser's own methods.

@@ -12,7 +12,7 @@ impl Grammar<'_, '_> {
     pub(super) fn create_index(&mut self, unique: bool) -> Result<Statement, PlanError> {
         let concurrently = self.eat(&["CONCURRENTLY"]);
         let if_not_exists = self.eat(&["IF", "NOT", "EXISTS"]);
-        let name = if self.word_is(0, "ON") { None } else { Some(self.identifier()?) };
+        let name = if self.word_is(0, "ON") && !if_not_exists { None } else { Some(self.identifier()?) };
         self.expect(&["ON"])?;
         self.eat(&["ONLY"]);
         let table = self.object_name()?;

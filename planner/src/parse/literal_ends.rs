@@ -30,18 +30,28 @@ pub(super) fn refuse_junk(tokens: &[TokenWithSpan], lines: &Lines<'_>) -> Result
 
 /// The tokens with the strings that are one as one.
 pub(super) fn joined(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let strings = tokens.iter().filter(|token| matches!(token.token, Token::SingleQuotedString(_)));
+    let is_string = |token: &Token| matches!(token, Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_));
+    let strings = tokens.iter().filter(|token| is_string(&token.token));
     if strings.count() < 2 {
         return tokens;
     }
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     for token in tokens {
         poll::step_or_unwind();
-        if let Token::SingleQuotedString(text) = &token.token
-            && let Some(place) = line_before(&written)
-            && let Token::SingleQuotedString(before) = &written[place].token
-        {
-            let token_of_both = Token::SingleQuotedString(format!("{before}{text}"));
+        let joined = match (&token.token, line_before(&written)) {
+            (Token::SingleQuotedString(text), Some(place)) => match &written[place].token {
+                Token::SingleQuotedString(before) => {
+                    Some((place, Token::SingleQuotedString(format!("{before}{text}"))))
+                }
+                // What begins with E goes on with escapes.
+                Token::EscapedStringLiteral(before) if !text.contains('\\') => {
+                    Some((place, Token::EscapedStringLiteral(format!("{before}{text}"))))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some((place, token_of_both)) = joined {
             let span = Span::new(written[place].span.start, token.span.end);
             written.truncate(place);
             written.push(TokenWithSpan { token: token_of_both, span });
@@ -59,7 +69,7 @@ fn line_before(written: &[TokenWithSpan]) -> Option<usize> {
         match &token.token {
             Token::Whitespace(Whitespace::Space | Whitespace::Tab) => {}
             Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }) => is_another_line = true,
-            Token::SingleQuotedString(_) => return is_another_line.then_some(place),
+            Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) => return is_another_line.then_some(place),
             _ => return None,
         }
     }
@@ -80,6 +90,7 @@ mod tests {
         assert_eq!(parse_query("SELECT 1a").unwrap().to_string(), "SELECT 1 AS a");
         let read = parse_query("SELECT 'first' -- one\n  'second' -- two\n  'third'").unwrap().to_string();
         assert_eq!(read, "SELECT 'firstsecondthird'");
+        assert_eq!(parse_query("SELECT E'a\\t'\n'b'").unwrap().to_string(), "SELECT E'a\\tb'");
         assert_eq!(parse_query("SELECT 'a' \n\n 'b', 'c' AS d").unwrap().to_string(), "SELECT 'ab', 'c' AS d");
     }
 }

@@ -3,7 +3,7 @@
 use super::grammar::Grammar;
 use super::statement::Statement;
 use super::subject::{boolean, unknown_option};
-use super::utility::{LockTable, TableLockMode, Vacuum};
+use super::utility::{LockTable, ReindexNames, TableLockMode, Vacuum};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
@@ -50,12 +50,17 @@ impl Grammar<'_, '_> {
         let of = self.eat_one_of(&["SCHEMA", "DATABASE", "SYSTEM", "TABLE", "INDEX"]);
         let Some(of) = of else { return Err(self.unexpected()) };
         concurrently |= self.eat(&["CONCURRENTLY"]);
-        self.skip_rest();
+        let mut names = ReindexNames::default();
+        match of {
+            "TABLE" | "INDEX" => names.relation = Some(self.object_name()?),
+            "SCHEMA" => names.schema = Some(self.identifier()?),
+            _ => self.skip_rest(),
+        }
         let alone = match of {
             "TABLE" | "INDEX" => concurrently.then_some("CONCURRENTLY"),
             whole => Some(whole),
         };
-        Ok(Statement::Reindex { alone })
+        Ok(Statement::Reindex { alone, names })
     }
 
     fn skip_rest(&mut self) {

@@ -218,16 +218,10 @@ impl Grammar<'_, '_> {
                 let if_exists = self.eat(&["IF", "EXISTS"]);
                 let name = self.object_name()?;
                 let materialized = kind == ObjectKind::MaterializedView;
-                if (materialized || kind == ObjectKind::View) && self.word_is(0, "RENAME") && !self.word_is(1, "TO") {
-                    self.take(1);
-                    self.eat(&["COLUMN"]);
-                    let column = self.identifier()?;
-                    self.expect(&["TO"])?;
-                    let new_name = self.identifier()?;
-                    return Ok(Some(Statement::RenameViewColumn { materialized, if_exists, name, column, new_name }));
-                }
-                if materialized && let Some(max_lag_ms) = self.alter_max_lag()? {
-                    return Ok(Some(Statement::SetMaxLag { if_exists, name, max_lag_ms }));
+                if (materialized || kind == ObjectKind::View)
+                    && let Some(statement) = self.alter_view(materialized, if_exists, &name)?
+                {
+                    return Ok(Some(statement));
                 }
                 return match self.rename_or_nothing(kind, if_exists, &name)? {
                     Some(statement) => Ok(Some(statement)),

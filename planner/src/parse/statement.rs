@@ -6,11 +6,11 @@
 
 use super::definition::{
     AlterDatabase, AlterDomain, AlterStart, AlterTable, CreateDatabase, CreateDomain, CreateIndex, CreateSchema,
-    CreateTable, CreateTableAs, CreateView, DropDatabase, RuleDefinition, SequenceOptions,
+    CreateTable, CreateTableAs, CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::rights::RightsStatement;
-use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
+use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, ReindexNames, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
 use repr::CommitTime;
@@ -213,6 +213,15 @@ pub enum Statement {
         name: ObjectName,
         /// In milliseconds.
         max_lag_ms: u64,
+    },
+    /// ALTER VIEW … SET (…), RESET (…)
+    SetViewOptions {
+        /// IF EXISTS
+        if_exists: bool,
+        /// The view.
+        name: ObjectName,
+        /// What becomes of its options.
+        change: ViewOptionsChange,
     },
     /// ALTER … SET (…) and the like, on an object that must exist.
     AlterNothing {
@@ -432,6 +441,8 @@ pub enum Statement {
     Reindex {
         /// Why it runs in no transaction block: of what it is (`SCHEMA`, `DATABASE`, `SYSTEM`), or how (`CONCURRENTLY`).
         alone: Option<&'static str>,
+        /// What must be there.
+        names: ReindexNames,
     },
     /// CLUSTER: nothing to do.
     Cluster {
@@ -472,10 +483,10 @@ impl Statement {
             Statement::Vacuum(_) => Some("VACUUM"),
             Statement::CreateDatabase(_) => Some("CREATE DATABASE"),
             Statement::DropDatabase(_) => Some("DROP DATABASE"),
-            Statement::Reindex { alone: Some("CONCURRENTLY") } => Some("REINDEX CONCURRENTLY"),
-            Statement::Reindex { alone: Some("SCHEMA") } => Some("REINDEX SCHEMA"),
-            Statement::Reindex { alone: Some("DATABASE") } => Some("REINDEX DATABASE"),
-            Statement::Reindex { alone: Some(_) } => Some("REINDEX SYSTEM"),
+            Statement::Reindex { alone: Some("CONCURRENTLY"), .. } => Some("REINDEX CONCURRENTLY"),
+            Statement::Reindex { alone: Some("SCHEMA"), .. } => Some("REINDEX SCHEMA"),
+            Statement::Reindex { alone: Some("DATABASE"), .. } => Some("REINDEX DATABASE"),
+            Statement::Reindex { alone: Some(_), .. } => Some("REINDEX SYSTEM"),
             Statement::Cluster { all: true } => Some("CLUSTER"),
             Statement::Discard(DiscardTarget::All) => Some("DISCARD ALL"),
             Statement::CreateIndex(create) if create.concurrently => Some("CREATE INDEX CONCURRENTLY"),
@@ -569,6 +580,8 @@ pub enum LabelledObject {
     Column(ObjectName, Identifier),
     /// CONSTRAINT name ON table
     Constraint(Identifier, ObjectName),
+    /// CONSTRAINT name ON DOMAIN domain
+    DomainConstraint(Identifier, ObjectName),
     /// DATABASE name
     Database(String),
     /// EXTENSION name

@@ -197,8 +197,7 @@ impl Grammar<'_, '_> {
             let name = self.identifier()?;
             self.expect(&["ON"])?;
             if self.eat(&["DOMAIN"]) {
-                self.object_name()?;
-                return Ok(LabelledObject::Other("constraint on a domain".to_string()));
+                return Ok(LabelledObject::DomainConstraint(name, self.object_name()?));
             }
             return Ok(LabelledObject::Constraint(name, self.object_name()?));
         }

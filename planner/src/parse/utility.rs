@@ -245,3 +245,12 @@ pub struct Vacuum {
     /// VACUUM ANALYZE
     pub analyze: bool,
 }
+
+/// What REINDEX names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReindexNames {
+    /// The table or index.
+    pub relation: Option<ObjectName>,
+    /// The schema.
+    pub schema: Option<Identifier>,
+}

@@ -1,8 +1,8 @@
 //! Reads CREATE VIEW, CREATE MATERIALIZED VIEW and REFRESH. The query is kept as text; sqlparser has read it once.
 
-use super::definition::{CreateView, ViewUpkeep};
+use super::definition::{CreateView, ViewOptionsChange, ViewUpkeep};
 use super::grammar::Grammar;
-use super::statement::{Identifier, SqlText, Statement};
+use super::statement::{Identifier, ObjectName, SqlText, Statement};
 use crate::error::PlanError;
 use crate::ownership::quote_identifier;
 use sqlparser::tokenizer::Token;
@@ -34,7 +34,13 @@ impl Grammar<'_, '_> {
             self.take(1);
             self.identifier()?;
         }
-        let max_lag_ms = if self.eat(&["WITH"]) { self.view_options(materialized)? } else { None };
+        let (mut max_lag_ms, mut options) = (None, Vec::new());
+        if self.eat(&["WITH"]) {
+            match materialized {
+                true => max_lag_ms = self.maintained_options()?,
+                false => options = self.view_options()?,
+            }
+        }
         if materialized && self.eat(&["TABLESPACE"]) {
             self.identifier()?;
         }
@@ -50,11 +56,9 @@ impl Grammar<'_, '_> {
                 self.eat(&["WITH", "DATA"]);
             }
         } else if self.eat(&["WITH"]) {
-            self.eat_one_of(&["LOCAL", "CASCADED"]);
-            self.expect(&["CHECK", "OPTION"])?;
-            return Err(check_option());
+            options.push(self.check_option(recursive, &options)?);
         }
-        let upkeep = ViewUpkeep { with_data, max_lag_ms: max_lag_ms.unwrap_or(0) };
+        let upkeep = ViewUpkeep { with_data, max_lag_ms: max_lag_ms.unwrap_or(0), options };
         Ok(Some(Statement::CreateView(Box::new(CreateView {
             name,
             columns,
@@ -67,6 +71,24 @@ impl Grammar<'_, '_> {
         }))))
     }
 
+    /// [LOCAL | CASCADED] CHECK OPTION
+    fn check_option(&mut self, recursive: bool, others: &[(String, String)]) -> Result<(String, String), PlanError> {
+        let position = self.position();
+        let local = self.eat(&["LOCAL"]);
+        if !local {
+            self.eat(&["CASCADED"]);
+        }
+        self.expect(&["CHECK", "OPTION"])?;
+        if recursive {
+            let message = "WITH CHECK OPTION not supported on recursive views";
+            return Err(PlanError::new("0A000", message).at(Some(position)));
+        }
+        if others.iter().any(|(name, _)| name == "check_option") {
+            return Err(PlanError::new("42601", "parameter \"check_option\" specified more than once"));
+        }
+        Ok(("check_option".to_owned(), if local { "local" } else { "cascaded" }.to_owned()))
+    }
+
     /// A view's query; `TABLE t` as the SELECT that it stands for, whose columns can be written out.
     fn view_query(&mut self) -> Result<String, PlanError> {
         if !self.eat(&["TABLE"]) {
@@ -77,27 +99,57 @@ impl Grammar<'_, '_> {
         Ok(format!("SELECT * FROM {schema}{}", quote_identifier(&name.name)))
     }
 
-    /// `(name [= value], …)`: who may look through a view is a question of roles, which there are not.
-    fn view_options(&mut self, materialized: bool) -> Result<Option<u64>, PlanError> {
-        if materialized {
-            return self.maintained_options();
-        }
-        let options = self.parenthesized(|grammar| {
-            let position = grammar.position();
-            Ok((grammar.any_word()?, grammar.option_value()?, position))
-        })?;
-        for (name, _, position) in options {
-            match name.as_str() {
-                "security_barrier" | "security_invoker" => {}
-                "check_option" => return Err(check_option().at(Some(position))),
-                _ => {
-                    return Err(
-                        PlanError::new("22023", format!("unrecognized parameter \"{name}\"")).at(Some(position))
-                    );
-                }
+    /// `(name [= value], …)`
+    fn view_options(&mut self) -> Result<Vec<(String, String)>, PlanError> {
+        let written = self.parenthesized(|grammar| Ok((grammar.any_word()?, grammar.option_value()?)))?;
+        let mut options: Vec<(String, String)> = Vec::with_capacity(written.len());
+        for (name, value) in written {
+            let value = view_option(&name, value)?;
+            if options.iter().any(|(other, _)| *other == name) {
+                return Err(PlanError::new("22023", format!("parameter \"{name}\" specified more than once")));
             }
+            options.push((name, value));
         }
-        Ok(None)
+        Ok(options)
+    }
+
+    /// ALTER VIEW … SET (…), RESET (…); none, and no token taken, if it is something else.
+    fn alter_view_options(&mut self) -> Result<Option<ViewOptionsChange>, PlanError> {
+        if self.parser.peek_nth_token_ref(1).token != Token::LParen {
+            return Ok(None);
+        }
+        let mut change = ViewOptionsChange { set: Vec::new(), reset: Vec::new() };
+        if self.eat(&["RESET"]) {
+            change.reset = self.parenthesized(Grammar::any_word)?;
+        } else if self.eat(&["SET"]) {
+            change.set = self.view_options()?;
+        } else {
+            return Ok(None);
+        }
+        Ok(Some(change))
+    }
+
+    /// What ALTER [MATERIALIZED] VIEW alone does; none, and no token taken, if it is something else.
+    pub(super) fn alter_view(
+        &mut self,
+        materialized: bool,
+        if_exists: bool,
+        name: &ObjectName,
+    ) -> Result<Option<Statement>, PlanError> {
+        let name = name.clone();
+        if self.word_is(0, "RENAME") && !self.word_is(1, "TO") {
+            self.take(1);
+            self.eat(&["COLUMN"]);
+            let column = self.identifier()?;
+            self.expect(&["TO"])?;
+            let new_name = self.identifier()?;
+            return Ok(Some(Statement::RenameViewColumn { materialized, if_exists, name, column, new_name }));
+        }
+        if materialized {
+            let max_lag_ms = self.alter_max_lag()?;
+            return Ok(max_lag_ms.map(|max_lag_ms| Statement::SetMaxLag { if_exists, name, max_lag_ms }));
+        }
+        Ok(self.alter_view_options()?.map(|change| Statement::SetViewOptions { if_exists, name, change }))
     }
 
     /// Of a materialized view: `max_lag`, and PostgreSQL's storage parameters, which have no effect.
@@ -112,7 +164,7 @@ impl Grammar<'_, '_> {
     }
 
     /// ALTER MATERIALIZED VIEW … SET (max_lag = …), RESET (max_lag); none, and no token taken, if it is something else.
-    pub(super) fn alter_max_lag(&mut self) -> Result<Option<u64>, PlanError> {
+    fn alter_max_lag(&mut self) -> Result<Option<u64>, PlanError> {
         let is_lag = self.parser.peek_nth_token_ref(1).token == Token::LParen && self.word_is(2, "max_lag");
         if is_lag && self.eat(&["RESET"]) {
             self.parenthesized(Grammar::any_word)?;
@@ -168,6 +220,19 @@ fn recursion(name: &str, columns: &[Identifier], text: &str) -> String {
     format!("WITH RECURSIVE {name} ({columns}) AS ({text}) SELECT {columns} FROM {name}")
 }
 
-fn check_option() -> PlanError {
-    PlanError::unsupported("WITH CHECK OPTION").hint("views cannot be written: put a CHECK constraint on the table")
+/// An option's value, if it is one.
+fn view_option(name: &str, value: Option<String>) -> Result<String, PlanError> {
+    let value = value.unwrap_or_else(|| "true".to_owned());
+    let invalid = |kind: &str| PlanError::new("22023", format!("invalid value for {kind} option \"{name}\": {value}"));
+    match name {
+        "security_barrier" | "security_invoker" => match value.to_ascii_lowercase().as_str() {
+            "true" | "false" | "on" | "off" | "yes" | "no" | "1" | "0" | "t" | "f" => Ok(value),
+            _ => Err(invalid("boolean")),
+        },
+        "check_option" => match value.as_str() {
+            "local" | "cascaded" => Ok(value),
+            _ => Err(invalid("enum").detail("Valid values are \"local\" and \"cascaded\".")),
+        },
+        _ => Err(PlanError::new("22023", format!("unrecognized parameter \"{name}\""))),
+    }
 }

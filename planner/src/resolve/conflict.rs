@@ -2,7 +2,9 @@
 
 use super::dml::{Assignments, row_types};
 use super::scope::{Clause, Frame, fold};
+use super::updatable::ViewWrite;
 use super::write_subquery::computed_beside;
+use super::written::Written;
 use super::{Resolver, Typed};
 use crate::catalog::{Index, Table};
 use crate::error::PlanError;
@@ -16,7 +18,7 @@ impl Resolver<'_> {
     /// What becomes of a new row that another is in the way of.
     pub(super) fn on_conflict(
         &mut self,
-        table: &Table,
+        table: &Written,
         alias: &str,
         conflict: &OnConflict,
     ) -> Result<OnConflictHir, PlanError> {
@@ -31,8 +33,10 @@ impl Resolver<'_> {
                 .hint("For example, ON CONFLICT (column_name)."));
             }
             OnConflictAction::DoUpdate(update) => {
-                let existing = self.table_binding(table, alias, 0);
-                let mut excluded = self.table_binding(table, "excluded", table.columns.len());
+                let (columns, seen) = (table.columns.len(), table.computed(0));
+                let existing = self.written_binding(table, alias, 0, 2 * columns);
+                let mut excluded = self.written_binding(table, "excluded", columns, 2 * columns + seen.len());
+                let seen: Vec<Typed> = seen.into_iter().chain(table.computed(columns)).collect();
                 excluded.hidden_name = None;
                 excluded.relation = None;
                 for column in &mut excluded.columns {
@@ -43,11 +47,11 @@ impl Resolver<'_> {
                 let columns = existing.columns.iter().chain(&excluded.columns).cloned().collect();
                 let types: Vec<ColumnType> =
                     row_types(table).into_iter().chain(super::build::nulled(&row_types(table), true)).collect();
-                let width = types.len();
+                let width = types.len() + seen.len();
                 let frame =
                     Frame { tables: vec![existing, excluded], columns, clause: Clause::UpdateSet, ..Frame::default() };
                 let (resolved, _) = self.with_frame(frame, |resolver| {
-                    let assignments = resolver.assignments(table, &update.assignments, width)?;
+                    let assignments = resolver.assignments(table, &update.assignments, (width, ViewWrite::Insert))?;
                     let condition = match &update.selection {
                         None => None,
                         Some(condition) => {
@@ -64,8 +68,8 @@ impl Resolver<'_> {
                 let mut tested = Vec::new();
                 let condition =
                     condition.map(|condition| computed_beside(Typed::boolean(condition), width, &mut tested));
-                let beside_condition = self.beside(types.clone(), tested);
-                let beside = self.beside(types, computed);
+                let beside_condition = self.beside(types.clone(), seen.clone(), tested);
+                let beside = self.beside(types, seen, computed);
                 Some(ConflictUpdateHir { beside, assignments, beside_condition, condition })
             }
         };
@@ -84,17 +88,20 @@ impl Resolver<'_> {
     }
 
     /// A condition over a table's rows, as one of an index.
-    pub(super) fn index_condition(&mut self, table: &Table, text: &str) -> Result<HirExpr, PlanError> {
-        let frame = self.row_frame(table, Clause::IndexPredicate);
+    pub(super) fn index_condition(&mut self, frame: Frame, text: &str) -> Result<HirExpr, PlanError> {
         self.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "WHERE", None))
     }
 
     /// The column that holds a key: one of that name, or an expression's.
-    fn conflict_key(&mut self, table: &Table, name: &Ident) -> Result<ColumnIndex, PlanError> {
+    fn conflict_key(&mut self, table: &Written, name: &Ident) -> Result<ColumnIndex, PlanError> {
         let (position, folded) = (self.at(name.span), fold(name));
-        if let Some((index, _)) = table.column_by_name(&folded) {
-            self.needs_column(Some((table.id, index)));
-            return Ok(index);
+        if let Some((place, _)) = table.named().column_by_name(&folded) {
+            self.needs_column(Some((table.named().id, place)));
+            return table.columns()[..]
+                .iter()
+                .find(|(named, _)| *named == place)
+                .and_then(|(_, index)| *index)
+                .ok_or_else(no_arbiter);
         }
         if name.quote_style.is_none() || self.positions.text(name.span).starts_with('"') {
             return Err(PlanError::new("42703", format!("column \"{folded}\" does not exist")).at(position));
@@ -118,13 +125,13 @@ impl Resolver<'_> {
         Err(no_arbiter())
     }
 
-    fn index_key(&mut self, table: &Table, text: &str) -> Result<HirExpr, PlanError> {
-        let frame = self.row_frame(table, Clause::IndexExpression);
+    fn index_key(&mut self, table: &Written, text: &str) -> Result<HirExpr, PlanError> {
+        let frame = self.written_frame(table, Clause::IndexExpression);
         Ok(self.catalog_expression(text, frame, |resolver, typed| resolver.settle(typed))?.expr)
     }
 
     /// The unique indexes that are named; none if any counts.
-    fn arbiters(&mut self, table: &Table, conflict: &OnConflict) -> Result<Vec<IndexId>, PlanError> {
+    fn arbiters(&mut self, table: &Written, conflict: &OnConflict) -> Result<Vec<IndexId>, PlanError> {
         Ok(match &conflict.conflict_target {
             None => Vec::new(),
             Some(ConflictTarget::Columns(names)) => {
@@ -137,7 +144,10 @@ impl Resolver<'_> {
                 }
                 let condition = match names.last().and_then(|last| arbiter::predicate(self.positions.behind(last.span)))
                 {
-                    Some(text) => Some(self.index_condition(table, &text)?),
+                    Some(text) => {
+                        let frame = self.written_frame(table, Clause::IndexPredicate);
+                        Some(self.index_condition(frame, &text)?)
+                    }
                     None => None,
                 };
                 let mut found: Vec<IndexId> = Vec::new();
@@ -161,10 +171,11 @@ impl Resolver<'_> {
                     .indexes
                     .iter()
                     .find(|index| index.constraint.as_ref().is_some_and(|constraint| constraint.name == wanted))
+                    .filter(|_| table.through.is_none())
                     .ok_or_else(|| {
                         PlanError::new(
                             "42704",
-                            format!("constraint \"{wanted}\" for table \"{}\" does not exist", table.name),
+                            format!("constraint \"{wanted}\" for table \"{}\" does not exist", table.named().name),
                         )
                     })?;
                 if found.constraint.as_ref().is_some_and(|constraint| constraint.deferrable) {

@@ -6,6 +6,8 @@ use super::relation::{NamedRelation, Stored};
 use super::scope::Visible;
 use super::statement::Resolved;
 use super::subject;
+use super::updatable::ViewWrite;
+use super::written::Written;
 use crate::catalog::{Privilege, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirQuery, OutputColumn, WriteHir};
@@ -65,12 +67,13 @@ impl Resolver<'_> {
             }
             return Ok(Resolved::CopyTo { what: Box::new(Resolved::Query(Box::new(query))), options });
         }
-        let table = self.table_named(name)?;
+        let table = Written::from(self.table_named(name)?);
         refuse_copied_view(&table, "to", "To enable copying to a view, provide an INSTEAD OF INSERT trigger.")?;
         check_in_table(&options, &table)?;
         let mut columns = Vec::new();
         for column in written {
-            let index = self.written_column(&table, &column.name, Some(column.position))?;
+            let found = table.column(&column.name, ViewWrite::Insert);
+            let (index, _) = found.map_err(|error| error.at(Some(column.position)))?;
             if columns.contains(&index) {
                 return Err(PlanError::new("42701", format!("column \"{}\" specified more than once", column.name))
                     .at(Some(column.position)));

@@ -9,7 +9,7 @@ use super::{CteBinding, Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirNode, OutputColumn};
 use crate::names::Names;
-use repr::ColumnType;
+use repr::{ColumnType, ScalarType};
 use sqlparser::ast::{Cte, LimitClause, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, With};
 use std::sync::Arc;
 
@@ -265,14 +265,20 @@ impl Resolver<'_> {
             let given = &step.types[index];
             let overall =
                 crate::scalar::cast::select_common_type_for("UNION", &[wanted.scalar.clone(), given.scalar.clone()])?;
-            if overall != wanted.scalar {
+            let is_alike = given.scalar == wanted.scalar && given.modifier == wanted.modifier;
+            let modifier = if is_alike { wanted.modifier } else { -1 };
+            if overall != wanted.scalar || modifier != wanted.modifier {
+                let label = |scalar: &ScalarType, modifier| match modifier {
+                    -1 => self.type_label(scalar),
+                    _ => scalar.format_type(modifier),
+                };
                 return Err(PlanError::new(
                     "42804",
                     format!(
                         "recursive query \"{name}\" column {} has type {} in non-recursive term but type {} overall",
                         index + 1,
-                        self.type_label(&wanted.scalar),
-                        self.type_label(&overall)
+                        label(&wanted.scalar, wanted.modifier),
+                        label(&overall, modifier)
                     ),
                 )
                 .hint("Cast the output of the non-recursive term to the correct type.")

@@ -368,6 +368,7 @@ impl DefinitionChange<'_> {
                 self.alter_view_column(*materialized, *if_exists, name, column, new_name)
             }
             Statement::SetMaxLag { if_exists, name, max_lag_ms } => self.set_max_lag(*if_exists, name, *max_lag_ms),
+            Statement::SetViewOptions { if_exists, name, change } => self.set_view_options(*if_exists, name, change),
             Statement::AlterNothing { kind, if_exists, name } => self.alter_nothing(*kind, *if_exists, name),
             Statement::Drop { kind, if_exists, names, behavior, .. } => {
                 self.drop_objects(*kind, *if_exists, names, *behavior)

@@ -5,8 +5,9 @@ use super::outputs::{Limits, Outputs};
 use super::part::Assignee;
 use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible};
 use super::select::Target;
-use super::updatable::ViewWrite;
+use super::updatable::{ViewWrite, unmergeable};
 use super::write_subquery::computed_beside;
+use super::written::Written;
 use super::{Resolver, SessionInfo, Typed};
 use crate::catalog::{Catalog, Column, DefaultValue, Privilege, Table};
 use crate::error::PlanError;
@@ -58,7 +59,7 @@ pub(super) struct Assignments {
 
 impl Resolver<'_> {
     /// The table that a statement writes; catalog relations are refused.
-    pub(super) fn written_table(&mut self, name: &ObjectName, write: ViewWrite) -> Result<Arc<Table>, PlanError> {
+    pub(super) fn written_table(&mut self, name: &ObjectName, write: ViewWrite) -> Result<Written, PlanError> {
         use super::relation::{NamedRelation, Stored};
         // CTEs cannot be written, and do not hide tables here.
         let ctes = std::mem::take(&mut self.ctes.in_scope);
@@ -73,10 +74,12 @@ impl Resolver<'_> {
             return Err(super::subject::may_not_write(name));
         }
         match found {
-            NamedRelation::View(view) => Err(self.unwritable(&view, write)),
+            NamedRelation::View(view) if write == ViewWrite::Merge => Err(unmergeable(&view)),
+            NamedRelation::View(view) => self.written_through(&view, write),
             NamedRelation::Stored(Stored { id, is_system: false, name, .. }) => match self.catalog.table(id) {
-                Some(table) if !table.is_stored() => Err(self.unwritable(table, write)),
-                Some(table) => Ok(Arc::clone(table)),
+                Some(table) if !table.is_stored() && write == ViewWrite::Merge => Err(unmergeable(table)),
+                Some(table) if !table.is_stored() => self.written_through(table, write),
+                Some(table) => Ok(Written::from(Arc::clone(table))),
                 None => Err(PlanError::new("42P01", format!("relation \"{name}\" does not exist"))),
             },
             NamedRelation::Stored(Stored { name, .. }) => {
@@ -87,19 +90,6 @@ impl Resolver<'_> {
             }
             NamedRelation::Cte(_) => Err(PlanError::new("42P01", "a WITH query cannot be written")),
         }
-    }
-
-    /// A live column of the target by name.
-    pub(super) fn written_column(
-        &self,
-        table: &Table,
-        name: &str,
-        position: Option<u32>,
-    ) -> Result<ColumnIndex, PlanError> {
-        table.column_by_name(name).map(|(index, _)| index).ok_or_else(|| {
-            PlanError::new("42703", format!("column \"{name}\" of relation \"{}\" does not exist", table.name))
-                .at(position)
-        })
     }
 
     /// The table's columns by name, at those places in a row.
@@ -245,23 +235,23 @@ impl Resolver<'_> {
     /// SET: values by column, over the innermost frame of that width, and over columns behind it.
     pub(super) fn assignments(
         &mut self,
-        table: &Table,
+        table: &Written,
         written: &[Assignment],
-        width: usize,
+        (width, write): (usize, ViewWrite),
     ) -> Result<Assignments, PlanError> {
         let mut assigned: Vec<(Assignee, Typed)> = Vec::new();
         let mut rows: Vec<Typed> = Vec::new();
         for assignment in written {
             match &assignment.target {
                 AssignmentTarget::ColumnName(name) => {
-                    let target = self.assignee(table, name)?;
+                    let target = self.assignee(table, name, write)?;
                     let value = self.assigned_value(table, &target, &assignment.value)?;
                     assigned.push((target, value));
                 }
                 AssignmentTarget::Tuple(names) => {
                     let mut targets = Vec::with_capacity(names.len());
                     for name in names {
-                        targets.push(self.assignee(table, name)?);
+                        targets.push(self.assignee(table, name, write)?);
                     }
                     let Expr::Subquery(query) = super::expr::unnested(&assignment.value) else {
                         let values = self.assigned_row(table, &targets, &assignment.value)?;
@@ -277,8 +267,9 @@ impl Resolver<'_> {
                 }
             }
         }
+        let named: Vec<ColumnIndex> = assigned.iter().map(|(target, _)| target.named).collect();
+        self.needs_written(table, Privilege::Update, &named);
         let columns = self.whole_columns(table, assigned)?;
-        columns.iter().for_each(|(column, _)| self.needs.add_on(table.id, *column, Privilege::Update));
         Ok(Assignments { rows, columns })
     }
 
@@ -304,7 +295,7 @@ impl Resolver<'_> {
     }
 
     /// The same from a row that is written as such.
-    fn assigned_row(&mut self, table: &Table, targets: &[Assignee], written: &Expr) -> Result<Vec<Typed>, PlanError> {
+    fn assigned_row(&mut self, table: &Written, targets: &[Assignee], written: &Expr) -> Result<Vec<Typed>, PlanError> {
         let position = self.position_of(written);
         let items = row_items(written).ok_or_else(|| {
             PlanError::new("0A000", "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")
@@ -342,9 +333,13 @@ impl Resolver<'_> {
         Ok(Typed::new(HirExpr::Column(crate::hir::HirColumn::Scalar(Box::new(relation))), scalar))
     }
 
-    fn assigned_value(&mut self, table: &Table, target: &Assignee, written: &Expr) -> Result<Typed, PlanError> {
+    fn assigned_value(&mut self, table: &Written, target: &Assignee, written: &Expr) -> Result<Typed, PlanError> {
         if is_default(written) {
             target.check_default()?;
+            if table.through.is_some() {
+                // A view's column has no default of its own, and the table's is not asked for.
+                return Ok(null_of(&table.columns[target.index].column_type));
+            }
             return self.default_value(table, target.index);
         }
         self.check_assigned(&table.columns[target.index])?;
@@ -371,12 +366,12 @@ impl Resolver<'_> {
         }
     }
 
-    /// RETURNING over the row of `frame`, of these types.
+    /// RETURNING over the row of `frame`, of these types, and over what a view computes of it.
     pub(super) fn returning(
         &mut self,
         items: Option<&[SelectItem]>,
         frame: Frame,
-        types: Vec<ColumnType>,
+        (types, seen): (Vec<ColumnType>, Vec<Typed>),
     ) -> Result<Option<ReturningHir>, PlanError> {
         let Some(items) = items else { return Ok(None) };
         let (targets, _) =
@@ -385,9 +380,9 @@ impl Resolver<'_> {
         let mut computed = Vec::new();
         for Target { typed, name, origin } in targets {
             columns.push(OutputColumn { name, column_type: typed.column_type.clone(), origin });
-            exprs.push(computed_beside(typed, types.len(), &mut computed));
+            exprs.push(computed_beside(typed, types.len() + seen.len(), &mut computed));
         }
-        Ok(Some(ReturningHir { beside: self.beside(types, computed), exprs, columns }))
+        Ok(Some(ReturningHir { beside: self.beside(types, seen, computed), exprs, columns }))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::catalog::Sequence;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode};
 use crate::names::Names;
+use crate::parse::rows_from;
 use crate::scalar::registry;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, ObjectName, TableAlias};
@@ -26,6 +27,9 @@ impl Resolver<'_> {
         ordinality: bool,
         alias: Option<&TableAlias>,
     ) -> Result<FromItem, PlanError> {
+        if let Some(functions) = rows_from::functions(name, written) {
+            return self.rows_from(&functions?, ordinality, alias);
+        }
         let (function, ident) = function_name(name, self.scope())?;
         let position = self.at(ident.span);
         let mut exprs: Vec<&Expr> = Vec::with_capacity(written.len());
@@ -197,7 +201,10 @@ impl Resolver<'_> {
     }
 
     /// `AS t(a int, b text)`: the columns of a function that returns records.
-    fn column_definitions(&self, alias: Option<&TableAlias>) -> Result<Option<Vec<(String, ColumnType)>>, PlanError> {
+    pub(super) fn column_definitions(
+        &self,
+        alias: Option<&TableAlias>,
+    ) -> Result<Option<Vec<(String, ColumnType)>>, PlanError> {
         let Some(alias) = alias else { return Ok(None) };
         if alias.columns.is_empty() || alias.columns.iter().any(|column| column.data_type.is_none()) {
             return Ok(None);

@@ -9,8 +9,9 @@ use super::part::Assignee;
 use super::query::{locks, rows_relation};
 use super::scope::{Clause, Frame, fold};
 use super::updatable::ViewWrite;
+use super::written::Written;
 use super::{Resolver, Typed};
-use crate::catalog::{DefaultValue, PolicyCommand, Privilege, Table};
+use crate::catalog::{DefaultValue, PolicyCommand, Privilege};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery, InsertHir, OutputColumn};
 use crate::parse::literals::{self, LiteralRun};
@@ -41,13 +42,16 @@ impl Resolver<'_> {
             return Err(PlanError::new("42601", "syntax error in INSERT"));
         }
         let table = self.written_table(name, ViewWrite::Insert)?;
-        let alias = insert.table_alias.as_ref().map_or_else(|| table.name.clone(), |alias| fold(&alias.alias));
+        let alias = insert.table_alias.as_ref().map_or_else(|| table.named().name.clone(), |alias| fold(&alias.alias));
         let frame = Frame::default().clause(Clause::Values);
         let ((targets, named), _) =
             self.with_frame(frame, |resolver| resolver.inserted_columns(&table, &insert.columns))?;
         match &insert.source {
-            Some(_) => self.needs_inserting(&table, targets.iter().map(|target| target.index)),
+            Some(_) => self.needs_inserting(&table, targets.iter().map(|target| target.named)),
             None => self.needs_inserting(&table, std::iter::empty()),
+        }
+        if insert.returning.is_some() || insert.on.is_some() {
+            self.needs_rows(&table);
         }
         let overriding = overriding::of(insert);
         let source = match &insert.source {
@@ -68,6 +72,7 @@ impl Resolver<'_> {
             },
         };
         let mut checks = self.row_checks(&table)?;
+        checks.views = self.view_checks(&table);
         let mut source = source;
         let positions = source.project.clone();
         let reads = insert.returning.is_some();
@@ -82,16 +87,16 @@ impl Resolver<'_> {
             }
             Some(_) => return Err(PlanError::new("42601", "syntax error at or near \"ON\"")),
         };
-        let binding = self.table_binding(&table, &alias, 0);
+        let binding = self.written_binding(&table, &alias, 0, table.columns.len());
         let frame = Frame { columns: binding.columns.clone(), tables: vec![binding], ..Frame::default() };
-        let returning = self.returning(insert.returning.as_deref(), frame, row_types(&table))?;
+        let returning = self.returning(insert.returning.as_deref(), frame, (row_types(&table), table.computed(0)))?;
         Ok(InsertHir { table: table.id, source, checks, on_conflict, returning })
     }
 
     /// Refuses a value for a column that makes its own.
     pub(super) fn check_given(
         &self,
-        table: &Table,
+        table: &Written,
         index: ColumnIndex,
         overriding: Overriding,
     ) -> Result<(), PlanError> {
@@ -112,7 +117,7 @@ impl Resolver<'_> {
     /// INSERT … VALUES of one row: a SELECT of it, where that makes a difference.
     fn insert_row(
         &mut self,
-        table: &Table,
+        table: &Written,
         targets: &[Assignee],
         row: &[&Expr],
         named: bool,
@@ -128,7 +133,7 @@ impl Resolver<'_> {
         let defaults = row.iter().filter(|expr| is_default(expr)).count();
         if defaults > 0 {
             // What is left to its default need not be selected.
-            self.check_width(targets, row.len(), named, None)?;
+            self.check_width((table, targets), row.len(), named, None)?;
         }
         let mut chosen = targets.to_vec();
         if defaults > 0 {
@@ -149,19 +154,22 @@ impl Resolver<'_> {
     /// What an INSERT gives values for, and whether it names that: all of the table's columns, if not.
     pub(super) fn inserted_columns(
         &mut self,
-        table: &Table,
+        table: &Written,
         names: &[ObjectName],
     ) -> Result<(Vec<Assignee>, bool), PlanError> {
         if names.is_empty() {
-            return Ok((table.live_columns().map(|(index, _)| Assignee::whole(index)).collect(), false));
+            // The first that the view computes ends what values can be given for.
+            let columns = table.columns();
+            let given = columns.iter().map_while(|(named, index)| Some((*named, (*index)?)));
+            return Ok((given.map(|(named, index)| Assignee { named, ..Assignee::whole(index) }).collect(), false));
         }
         let mut targets: Vec<Assignee> = Vec::with_capacity(names.len());
         for name in names {
-            let target = self.assignee(table, name)?;
+            let target = self.assignee(table, name, ViewWrite::Insert)?;
             let twice =
-                |other: &Assignee| other.index == target.index && (other.part.is_none() || target.part.is_none());
+                |other: &Assignee| other.named == target.named && (other.part.is_none() || target.part.is_none());
             if targets.iter().any(twice) {
-                let column = &table.columns[target.index].name;
+                let column = &table.named().columns[target.named].name;
                 let position = name.0.first().and_then(|part| part.as_ident()).and_then(|ident| self.at(ident.span));
                 return Err(
                     PlanError::new("42701", format!("column \"{column}\" specified more than once")).at(position)
@@ -175,7 +183,7 @@ impl Resolver<'_> {
     /// INSERT … VALUES.
     fn insert_rows(
         &mut self,
-        table: &Table,
+        table: &Written,
         targets: &[Assignee],
         rows: &[Vec<&Expr>],
         named: bool,
@@ -183,7 +191,7 @@ impl Resolver<'_> {
     ) -> Result<HirQuery, PlanError> {
         let width = rows.first().map_or(0, Vec::len);
         let extra = rows.first().and_then(|row| row.get(targets.len()).copied());
-        self.check_width(targets, width, named, extra.and_then(|expr| self.position_of(expr)))?;
+        self.check_width((table, targets), width, named, extra.and_then(|expr| self.position_of(expr)))?;
         let targets = &targets[..width];
         let frame = Frame::default().clause(Clause::Values);
         let (values, _) = self.with_frame(frame, |resolver| {
@@ -218,7 +226,7 @@ impl Resolver<'_> {
     /// INSERT … VALUES of many rows of plain literals; the text stands behind that position.
     fn insert_run(
         &mut self,
-        table: &Table,
+        table: &Written,
         targets: &[Assignee],
         (text, position): (&str, Option<u32>),
         (named, overriding): (bool, Overriding),
@@ -235,7 +243,7 @@ impl Resolver<'_> {
         let width = places.len();
         // The expression begins behind the parenthesis that the text begins with.
         let positions: Vec<Option<u32>> = places.iter().map(|place| Some(position? + place - 1)).collect();
-        self.check_width(targets, width, named, positions.get(targets.len()).copied().flatten())?;
+        self.check_width((table, targets), width, named, positions.get(targets.len()).copied().flatten())?;
         let targets = &targets[..width];
         for target in targets {
             self.check_given(table, target.index, overriding)?;
@@ -274,7 +282,7 @@ impl Resolver<'_> {
     /// Constants as a relation, each column cast once for all rows: as it is written, then to its own type.
     fn given_constants(
         &mut self,
-        table: &Table,
+        table: &Written,
         targets: &[Assignee],
         constants: Hir,
         written: &[Option<ColumnCast>],
@@ -295,7 +303,7 @@ impl Resolver<'_> {
     /// The given values as a relation, cast to their columns' types.
     fn given_rows(
         &mut self,
-        table: &Table,
+        table: &Written,
         targets: &[Assignee],
         mut values: Vec<Vec<Given>>,
     ) -> Result<Hir, PlanError> {
@@ -334,7 +342,7 @@ impl Resolver<'_> {
     /// INSERT … SELECT.
     fn insert_query(
         &mut self,
-        table: &Table,
+        table: &Written,
         targets: &[Assignee],
         query: &Query,
         named: bool,
@@ -348,7 +356,7 @@ impl Resolver<'_> {
         } else {
             self.query(query, Outputs::Hinted(&hints))?
         };
-        self.check_width(targets, resolved.project.len(), named, None)?;
+        self.check_width((table, targets), resolved.project.len(), named, None)?;
         let targets = &targets[..resolved.project.len()];
         for target in targets {
             self.check_given(table, target.index, overriding)?;
@@ -372,12 +380,15 @@ impl Resolver<'_> {
 
     pub(super) fn check_width(
         &self,
-        targets: &[Assignee],
+        (table, targets): (&Written, &[Assignee]),
         given: usize,
         named: bool,
         extra: Option<u32>,
     ) -> Result<(), PlanError> {
         if given > targets.len() {
+            if let Some(error) = table.computed_column(targets.len(), ViewWrite::Insert).filter(|_| !named) {
+                return Err(error);
+            }
             return Err(PlanError::new("42601", "INSERT has more expressions than target columns").at(extra));
         }
         if named && given < targets.len() {
@@ -389,7 +400,7 @@ impl Resolver<'_> {
     /// One value per physical column: given ones, and defaults of the others.
     fn complete_rows(
         &mut self,
-        table: &Table,
+        table: &Written,
         targets: &[Assignee],
         relation: Hir,
         places: Vec<usize>,
@@ -400,6 +411,10 @@ impl Resolver<'_> {
             let given = targets.iter().zip(&places).filter(|(target, _)| target.index == index);
             let given: Vec<(&Assignee, Typed)> =
                 given.map(|(target, &place)| (target, Typed::column(place, relation.types[place].clone()))).collect();
+            let first = given.first().map(|(target, _)| target.named);
+            if given.iter().any(|(target, _)| Some(target.named) != first) {
+                return Err(super::part::assigned_twice(&column.name));
+            }
             row.push(match given.is_empty() {
                 false => self.inserted_value(table, index, given)?,
                 true if column.dropped => null_of(&column.column_type),
@@ -424,15 +439,14 @@ impl Resolver<'_> {
     }
 
     /// What is given values of a table that is inserted into.
-    pub(super) fn needs_inserting(&mut self, table: &Table, columns: impl Iterator<Item = ColumnIndex>) {
-        self.needs.add(table.id.0, Privilege::Insert);
-        columns.for_each(|column| self.needs.add_on(table.id, column, Privilege::Insert));
+    pub(super) fn needs_inserting(&mut self, table: &Written, columns: impl Iterator<Item = ColumnIndex>) {
+        self.needs_written(table, Privilege::Insert, &columns.collect::<Vec<_>>());
     }
 
     /// COPY table (columns) FROM: each value is a parameter of its column's type.
     pub(super) fn copy_from(
         &mut self,
-        table: &Table,
+        table: &Written,
         columns: &[ColumnIndex],
     ) -> Result<(InsertHir, Vec<OutputColumn>), PlanError> {
         self.needs_inserting(table, columns.iter().copied());
@@ -463,7 +477,7 @@ impl Resolver<'_> {
 }
 
 /// Whether a given value gives way to the column's own sequence.
-fn is_overridden(table: &Table, index: ColumnIndex, overriding: Overriding) -> bool {
+fn is_overridden(table: &Written, index: ColumnIndex, overriding: Overriding) -> bool {
     overriding == Overriding::User && matches!(table.columns[index].default, Some(DefaultValue::Identity { .. }))
 }
 

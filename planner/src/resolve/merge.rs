@@ -9,8 +9,9 @@ use super::dml::{is_default, null_of, source_query};
 use super::levels::has_subquery;
 use super::scope::{Clause, Frame, fold};
 use super::updatable::ViewWrite;
+use super::written::Written;
 use super::{Resolver, Typed};
-use crate::catalog::{Privilege, Table};
+use crate::catalog::Privilege;
 use crate::error::PlanError;
 use crate::hir::{HirExpr, JoinKind, MergeActionHir, MergeHir, MergeWhenHir};
 use crate::parse::literals::{self, LiteralRun};
@@ -82,7 +83,7 @@ impl Resolver<'_> {
 
     fn merge_when(
         &mut self,
-        table: &Table,
+        table: &Written,
         clause: &MergeClause,
         matched: bool,
         frame: Frame,
@@ -112,8 +113,9 @@ impl Resolver<'_> {
                         return Err(PlanError::new("42601", "syntax error at or near \"WHERE\""));
                     }
                     let width = computed.width + computed.columns.len();
-                    let assigned = resolver
-                        .in_clause(Clause::UpdateSet, |resolver| resolver.assignments(table, written, width))?;
+                    let assigned = resolver.in_clause(Clause::UpdateSet, |resolver| {
+                        resolver.assignments(table, written, (width, ViewWrite::Merge))
+                    })?;
                     computed.columns.extend(assigned.rows);
                     let mut columns = assigned.columns;
                     columns.sort_by_key(|(index, _)| *index);
@@ -134,7 +136,7 @@ impl Resolver<'_> {
     }
 
     /// One value per physical column: given ones, and defaults of the others.
-    fn merge_insert(&mut self, table: &Table, insert: &MergeInsertExpr) -> Result<Vec<Typed>, PlanError> {
+    fn merge_insert(&mut self, table: &Written, insert: &MergeInsertExpr) -> Result<Vec<Typed>, PlanError> {
         let MergeInsertKind::Values(values) = &insert.kind else {
             return Err(PlanError::new("42601", "syntax error in MERGE"));
         };
@@ -155,7 +157,7 @@ impl Resolver<'_> {
         };
         let (targets, named) = self.inserted_columns(table, &insert.columns)?;
         let extra = given.get(targets.len()).and_then(|expr| self.position_of(expr));
-        self.check_width(&targets, given.len(), named, extra)?;
+        self.check_width((table, &targets), given.len(), named, extra)?;
         self.needs_inserting(table, targets.iter().map(|target| target.index));
         let mut row = Vec::with_capacity(table.columns.len());
         for (index, column) in table.columns.iter().enumerate() {
@@ -183,7 +185,7 @@ impl Resolver<'_> {
 }
 
 /// What is said of the target where no row of it has matched.
-fn out_of_sight(error: PlanError, table: &Table, alias: &str) -> PlanError {
+fn out_of_sight(error: PlanError, table: &Written, alias: &str) -> PlanError {
     const HINT: &str = "it cannot be referenced from this part of the query.";
     if error.message == format!("missing FROM-clause entry for table \"{alias}\"") {
         let message = format!("invalid reference to FROM-clause entry for table \"{alias}\"");

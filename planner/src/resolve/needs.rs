@@ -4,7 +4,7 @@
 //! the catalog. What stands below a view is asked of the view's owner.
 
 use super::Resolver;
-use crate::catalog::{Catalog, DatabaseId, ObjectClass, Privilege, Privileges, RoleId};
+use crate::catalog::{Catalog, DatabaseId, ObjectClass, Privilege, Privileges, RoleId, Table};
 use crate::error::PlanError;
 use crate::system;
 use repr::id::is_temporary;
@@ -28,6 +28,8 @@ pub struct Needs {
     secrets: BTreeSet<&'static str>,
     /// A table whose policies bind whoever runs it: not for one who will not have that.
     bound_by: Option<String>,
+    /// Of tables that are written by a view: what the role must have, once it has the rest.
+    through: BTreeMap<Id, Need>,
 }
 
 impl Needs {
@@ -91,11 +93,29 @@ impl Needs {
         for (key, need) in needs.objects {
             self.objects.entry(key).or_default().add(need);
         }
+        for (object, need) in needs.through {
+            self.through.entry(object).or_default().add(need);
+        }
         self.secrets.extend(needs.secrets);
         self.bound_by = self.bound_by.take().or(needs.bound_by);
     }
 
-    /// What stands below a view: its owner must have it. What is temporary is its session's.
+    /// What stands below a view: its owner must have it, or whoever asks if the view says so.
+    pub(super) fn below_view(&mut self, view: &Table, needs: Needs) {
+        match &view.view {
+            Some(definition) if definition.is_of_invoker() => self.add_all(needs),
+            Some(_) | None => self.below(view.id, needs),
+        }
+    }
+
+    /// What a write does to the table below a view: the role must have it itself, as it must on the view.
+    pub(super) fn through_view(&mut self, needs: Needs) {
+        for ((_, object), need) in needs.objects {
+            self.through.entry(object).or_default().add(need);
+        }
+    }
+
+    /// The same. What is temporary is its session's.
     pub(super) fn below(&mut self, view: RelationId, needs: Needs) {
         let as_owner = (!is_temporary(view.0)).then_some(view);
         for ((of, object), need) in needs.objects {
@@ -135,6 +155,9 @@ impl Needs {
         }
         for ((view, object), need) in &self.objects {
             let role = view.map_or(role, |view| catalog.owner(view.0));
+            need.check(catalog, role, *object, home)?;
+        }
+        for (object, need) in &self.through {
             need.check(catalog, role, *object, home)?;
         }
         match self.secrets.first() {

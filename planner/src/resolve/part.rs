@@ -7,6 +7,8 @@
 
 use super::scope::fold;
 use super::special_syntax::ArrayBounds;
+use super::updatable::ViewWrite;
+use super::written::Written;
 use super::{Resolver, Typed};
 use crate::catalog::{Column, Table};
 use crate::error::PlanError;
@@ -21,6 +23,8 @@ use sqlparser::ast::{AccessExpr, Expr, ObjectName, ObjectNamePart, Subscript};
 pub(super) struct Assignee {
     /// The column.
     pub(super) index: ColumnIndex,
+    /// Its place in what the statement names: in a view another.
+    pub(super) named: ColumnIndex,
     /// The part of it; the whole, if none.
     pub(super) part: Option<Part>,
 }
@@ -40,7 +44,7 @@ pub(super) struct Part {
 impl Assignee {
     /// A whole column.
     pub(super) fn whole(index: ColumnIndex) -> Self {
-        Assignee { index, part: None }
+        Assignee { index, named: index, part: None }
     }
 
     /// The type of what is assigned.
@@ -60,13 +64,24 @@ impl Assignee {
     }
 }
 
+/// 42601 for a column that is given two values.
+pub(super) fn assigned_twice(column: &str) -> PlanError {
+    PlanError::new("42601", format!("multiple assignments to same column \"{column}\""))
+}
+
 impl Resolver<'_> {
     /// What a name in SET, or in the list of an INSERT's columns, means.
-    pub(super) fn assignee(&mut self, table: &Table, written: &ObjectName) -> Result<Assignee, PlanError> {
+    pub(super) fn assignee(
+        &mut self,
+        table: &Written,
+        written: &ObjectName,
+        write: ViewWrite,
+    ) -> Result<Assignee, PlanError> {
         let Some((name, access)) = part::written(written) else {
-            return Ok(Assignee::whole(self.assigned_column(table, &written.0)?));
+            let (named, index) = self.assigned_column(table, &written.0, write)?;
+            return Ok(Assignee { named, ..Assignee::whole(index) });
         };
-        let index = self.assigned_column(table, name)?;
+        let (named, index) = self.assigned_column(table, name, write)?;
         let position = name.first().and_then(ObjectNamePart::as_ident).and_then(|ident| self.at(ident.span));
         let column = &table.columns[index];
         let mut subscripts = Vec::with_capacity(access.len());
@@ -83,19 +98,24 @@ impl Resolver<'_> {
             }
         }
         let part = self.part(column, &subscripts, position)?;
-        Ok(Assignee { index, part: Some(part) })
+        Ok(Assignee { index, named, part: Some(part) })
     }
 
-    fn assigned_column(&self, table: &Table, name: &[ObjectNamePart]) -> Result<ColumnIndex, PlanError> {
+    fn assigned_column(
+        &self,
+        table: &Written,
+        name: &[ObjectNamePart],
+        write: ViewWrite,
+    ) -> Result<(ColumnIndex, ColumnIndex), PlanError> {
         let [first, behind @ ..] = name else { return Err(PlanError::new("42601", "syntax error")) };
         let Some(ident) = first.as_ident() else {
             return Err(PlanError::new("42601", format!("syntax error at or near \"{first}\"")));
         };
         let position = self.at(ident.span);
-        let found = self.written_column(table, &fold(ident), position);
+        let found = table.column(&fold(ident), write).map_err(|error| error.at(position));
         match (found, behind) {
             (found, []) => found,
-            (Ok(index), [field, ..]) => {
+            (Ok((_, index)), [field, ..]) => {
                 let column = &table.columns[index];
                 let field = field.as_ident().cloned().map_or_else(|| Expr::Identifier(ident.clone()), Expr::Identifier);
                 Err(self.no_composite(&column.column_type.scalar, &column.name, &field).at(position))
@@ -203,11 +223,14 @@ impl Resolver<'_> {
     /// The values of columns whose parts are set one after another. The old row begins at column 0.
     pub(super) fn whole_columns(
         &mut self,
-        table: &Table,
+        table: &Written,
         assigned: Vec<(Assignee, Typed)>,
     ) -> Result<Vec<(ColumnIndex, Typed)>, PlanError> {
         let mut whole: Vec<(ColumnIndex, Typed, bool)> = Vec::with_capacity(assigned.len());
-        for (Assignee { index, part }, value) in assigned {
+        let mut names: Vec<ColumnIndex> = Vec::with_capacity(assigned.len());
+        for (Assignee { index, named, part }, value) in assigned {
+            let is_twice = names.contains(&named);
+            names.push(named);
             let column = &table.columns[index];
             let own = ColumnType { nullable: true, ..column.column_type.clone() };
             let earlier = whole.iter().position(|(other, ..)| *other == index);
@@ -222,8 +245,9 @@ impl Resolver<'_> {
                     whole[place].1 = self.with_part(&own, base, &part, value)?;
                 }
                 (Some(_), _) => {
-                    let name = &column.name;
-                    return Err(PlanError::new("42601", format!("multiple assignments to same column \"{name}\"")));
+                    // By two names of a view it is the table's column that is assigned twice.
+                    let name = if is_twice { &table.named().columns[named].name } else { &column.name };
+                    return Err(assigned_twice(name));
                 }
             }
         }

@@ -6,7 +6,7 @@ use super::from_function::FunctionRows;
 use super::relation::{NamedRelation, Stored};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
-use crate::hir::{Hir, HirExpr, HirNode};
+use crate::hir::{Hir, HirExpr, HirFunctionCall, HirNode};
 use crate::names::Names;
 use crate::scalar::cast::CastContext;
 use crate::scalar::registry;
@@ -31,7 +31,7 @@ pub(super) fn makes_records(function: &str) -> bool {
 }
 
 /// The type of a record of these columns.
-fn record_of(columns: &RecordColumns) -> ScalarType {
+pub(super) fn record_of(columns: &RecordColumns) -> ScalarType {
     let fields: Vec<(String, ScalarType)> =
         columns.iter().map(|(name, column_type)| (name.clone(), column_type.scalar.clone())).collect();
     ScalarType::Record(fields.into())
@@ -138,14 +138,13 @@ impl Resolver<'_> {
         Ok(Typed::new(super::build::once(operand, made), record))
     }
 
-    /// Such a function in FROM, and the columns of its rows, `ordinality` among them.
-    pub(super) fn record_rows(
+    /// The columns of such a function's record, and its arguments.
+    pub(super) fn record_columns(
         &mut self,
         function: &str,
         exprs: &[&Expr],
-        ordinality: bool,
         declared: Option<RecordColumns>,
-    ) -> Result<FunctionRows, PlanError> {
+    ) -> Result<(RecordColumns, Vec<Typed>), PlanError> {
         let (args, mut columns) = self.record_arguments(function, exprs)?;
         let types = |columns: &RecordColumns| columns.iter().map(|(_, own)| own.scalar.clone()).collect::<Vec<_>>();
         match declared {
@@ -167,6 +166,18 @@ impl Resolver<'_> {
             }
             None => {}
         }
+        Ok((columns, args))
+    }
+
+    /// Such a function in FROM, and the columns of its rows, `ordinality` among them.
+    pub(super) fn record_rows(
+        &mut self,
+        function: &str,
+        exprs: &[&Expr],
+        ordinality: bool,
+        declared: Option<RecordColumns>,
+    ) -> Result<FunctionRows, PlanError> {
+        let (mut columns, args) = self.record_columns(function, exprs, declared)?;
         let record = record_of(&columns);
         let (mut hir, place) = if registry::is_table_function(function) {
             (self.record_set(function, args, &record, ordinality)?, 0)
@@ -201,12 +212,8 @@ impl Resolver<'_> {
         record: &ScalarType,
         ordinality: bool,
     ) -> Result<Hir, PlanError> {
-        let given: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
-        let found = registry::resolve_table_function(function, &given)
-            .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
-        let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
-        let mut types = vec![ColumnType::nullable(record.clone())];
-        let functions = vec![(found.function, args, types.clone())];
+        let functions = vec![self.record_set_call(function, args, record)?];
+        let mut types = functions[0].2.clone();
         if ordinality {
             types.push(ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) });
         }
@@ -214,7 +221,25 @@ impl Resolver<'_> {
         Ok(Hir { node: HirNode::TableFunction { input, functions, ordinality, names: Names::default() }, types })
     }
 
-    fn record_call(&mut self, function: &str, args: Vec<Typed>, record: &ScalarType) -> Result<Typed, PlanError> {
+    pub(super) fn record_set_call(
+        &mut self,
+        function: &str,
+        args: Vec<Typed>,
+        record: &ScalarType,
+    ) -> Result<HirFunctionCall, PlanError> {
+        let given: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
+        let found = registry::resolve_table_function(function, &given)
+            .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
+        let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+        Ok((found.function, args, vec![ColumnType::nullable(record.clone())]))
+    }
+
+    pub(super) fn record_call(
+        &mut self,
+        function: &str,
+        args: Vec<Typed>,
+        record: &ScalarType,
+    ) -> Result<Typed, PlanError> {
         let mut call = self.call_named(function, args, None)?;
         if let HirExpr::Call { result, .. } = &mut call.expr {
             *result = record.clone();

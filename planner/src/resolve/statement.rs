@@ -288,7 +288,8 @@ pub(crate) fn check_expression(
             )
         }
         ExpressionUse::IndexPredicate => {
-            let expr = resolver.index_condition(table, text)?;
+            let frame = resolver.row_frame(table, Clause::IndexPredicate);
+            let expr = resolver.index_condition(frame, text)?;
             if volatility(&expr) != Volatility::Immutable {
                 return Err(PlanError::new("42P17", "functions in index predicate must be marked IMMUTABLE"));
             }

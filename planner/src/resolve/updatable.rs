@@ -1,11 +1,15 @@
-//! Writes to views: all are refused; here is which refusal PostgreSQL gives, and ours for views that it would write through.
+//! Which views can be written: those that select from one relation, row for row; and what PostgreSQL says of the others.
 
-use super::Resolver;
-use crate::catalog::{Table, View};
+use super::written::Written;
+use super::{Resolver, SessionInfo};
+use crate::catalog::{Catalog, Table, View};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirNode};
-use crate::parse::parse_query;
-use sqlparser::ast::{Distinct, GroupByExpr, Query, Select, SetExpr, TableFactor};
+use repr::ColumnIndex;
+use sqlparser::ast::{
+    Distinct, Expr, GroupByExpr, ObjectName, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor,
+};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What a statement would do to a view.
@@ -40,58 +44,92 @@ impl ViewWrite {
     }
 }
 
-impl Resolver<'_> {
-    /// Why a view cannot be written.
-    pub(super) fn unwritable(&self, table: &Arc<Table>, write: ViewWrite) -> PlanError {
-        if let ViewWrite::Merge = write {
-            let materialized = table.view.as_ref().is_some_and(|view| view.materialized);
-            let what = if materialized { "materialized views" } else { "views" };
-            return PlanError::new("0A000", format!("cannot execute MERGE on relation \"{}\"", table.name))
-                .detail(format!("This operation is not supported for {what}."));
-        }
-        let mut table = Arc::clone(table);
-        loop {
-            let Some(view) = &table.view else {
-                return PlanError::unsupported("writing through a view").hint("write to the table that the view reads");
-            };
-            if view.materialized {
-                return PlanError::new("42809", format!("cannot change materialized view \"{}\"", table.name));
-            }
-            match self.single_base(view) {
-                Ok(base) => table = base,
-                Err(detail) => {
-                    return PlanError::new("55000", write.refused(&table.name)).detail(detail).hint(write.hint());
-                }
-            }
-        }
-    }
+/// Why MERGE does not write a view.
+pub(super) fn unmergeable(table: &Table) -> PlanError {
+    let materialized = table.view.as_ref().is_some_and(|view| view.materialized);
+    let what = if materialized { "materialized views" } else { "views" };
+    PlanError::new("0A000", format!("cannot execute MERGE on relation \"{}\"", table.name))
+        .detail(format!("This operation is not supported for {what}."))
+}
 
-    /// The one relation that an updatable view selects from, or why it is none.
-    fn single_base(&self, view: &View) -> Result<Arc<Table>, &'static str> {
-        const SINGLE: &str = "Views that do not select from a single table or view are not automatically updatable.";
-        let Ok(query) = parse_query(&view.query) else { return Err(SINGLE) };
-        let select = plain_select(&query)?;
-        let calls =
-            super::view::opaque(&view.query, self.catalog).map(|query| calls(&query.relation)).unwrap_or_default();
-        if calls.aggregates {
-            return Err("Views that return aggregate functions are not automatically updatable.");
+/// 55000 for a view by which its table cannot be written.
+pub(super) fn refused(write: ViewWrite, view: &str, why: &'static str) -> PlanError {
+    PlanError::new("55000", write.refused(view)).detail(why).hint(write.hint())
+}
+
+/// Why nothing can be inserted or updated by a view, if so.
+pub(super) fn why_not_updatable(catalog: &Catalog, view: &Arc<Table>) -> Option<String> {
+    match written_by(catalog, view, ViewWrite::Insert) {
+        Ok(_) => None,
+        Err(error) => Some(error.detail.unwrap_or(error.message)),
+    }
+}
+
+/// What is written by a view, if anything can be.
+fn written_by(catalog: &Catalog, view: &Arc<Table>, write: ViewWrite) -> Result<Written, PlanError> {
+    Resolver::new(catalog, &SessionInfo::default(), "", &[]).written_through(view, write)
+}
+
+/// What can be done by the name of a relation, as `pg_relation_is_updatable` counts it.
+pub(crate) fn writes_of(catalog: &Catalog, table: &Arc<Table>) -> i32 {
+    const UPDATE: i32 = 1 << 2;
+    const INSERT: i32 = 1 << 3;
+    const DELETE: i32 = 1 << 4;
+    match &table.view {
+        None => INSERT | UPDATE | DELETE,
+        Some(view) if view.materialized => 0,
+        Some(_) if written_by(catalog, table, ViewWrite::Insert).is_ok() => INSERT | UPDATE | DELETE,
+        Some(_) if written_by(catalog, table, ViewWrite::Delete).is_ok() => DELETE,
+        Some(_) => 0,
+    }
+}
+
+/// The columns of a relation to which values can be given.
+pub(crate) fn updatable_columns(catalog: &Catalog, table: &Arc<Table>) -> BTreeSet<ColumnIndex> {
+    let written = match &table.view {
+        None => Ok(Written::from(Arc::clone(table))),
+        Some(_) => written_by(catalog, table, ViewWrite::Insert),
+    };
+    let columns = written.map(|written| written.columns()).unwrap_or_default();
+    columns.into_iter().filter(|(_, index)| index.is_some()).map(|(place, _)| place).collect()
+}
+
+/// The one relation that a view selects from, and what it selects.
+pub(super) struct Base<'q> {
+    /// What stands in FROM.
+    pub(super) relation: &'q ObjectName,
+    /// What it is called there, and its first columns.
+    pub(super) alias: Option<&'q TableAlias>,
+    pub(super) items: &'q [SelectItem],
+    pub(super) condition: Option<&'q Expr>,
+}
+
+/// What an updatable view selects, or why it is none.
+pub(super) fn single_base<'q>(query: &'q Query, view: &View, catalog: &Catalog) -> Result<Base<'q>, &'static str> {
+    const SINGLE: &str = "Views that do not select from a single table or view are not automatically updatable.";
+    let select = plain_select(query)?;
+    let calls = super::view::opaque(&view.query, catalog).map(|query| calls(&query.relation)).unwrap_or_default();
+    if calls.aggregates {
+        return Err("Views that return aggregate functions are not automatically updatable.");
+    }
+    if calls.windows {
+        return Err("Views that return window functions are not automatically updatable.");
+    }
+    if calls.sets {
+        return Err("Views that return set-returning functions are not automatically updatable.");
+    }
+    let [only] = select.from.as_slice() else { return Err(SINGLE) };
+    match &only.relation {
+        TableFactor::Table { name, alias, args: None, sample: None, .. } if only.joins.is_empty() => Ok(Base {
+            relation: name,
+            alias: alias.as_ref(),
+            items: &select.projection,
+            condition: select.selection.as_ref(),
+        }),
+        TableFactor::Table { args: None, sample: Some(_), .. } if only.joins.is_empty() => {
+            Err("Views containing TABLESAMPLE are not automatically updatable.")
         }
-        if calls.windows {
-            return Err("Views that return window functions are not automatically updatable.");
-        }
-        if calls.sets {
-            return Err("Views that return set-returning functions are not automatically updatable.");
-        }
-        match (select.from.as_slice(), view.reads.keys().next()) {
-            ([only], Some(id))
-                if only.joins.is_empty()
-                    && matches!(only.relation, TableFactor::Table { args: None, .. })
-                    && view.reads.len() == 1 =>
-            {
-                self.catalog.table(*id).map(Arc::clone).ok_or(SINGLE)
-            }
-            _ => Err(SINGLE),
-        }
+        _ => Err(SINGLE),
     }
 }
 

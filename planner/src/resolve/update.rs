@@ -3,8 +3,9 @@
 use super::build::is_stable;
 use super::dml::{Assignments, source_query};
 use super::levels::has_subquery;
-use super::scope::{Clause, FromItem, fold};
+use super::scope::{Clause, Frame, FromItem, fold};
 use super::updatable::ViewWrite;
+use super::written::Written;
 use super::{Resolver, Typed};
 use crate::catalog::{PolicyCommand, Privilege, Table};
 use crate::error::PlanError;
@@ -12,7 +13,6 @@ use crate::hir::{CurrentOfHir, DeleteHir, Hir, HirExpr, HirQuery, RowChecksHir, 
 use repr::ColumnIndex;
 use repr::id::is_temporary;
 use sqlparser::ast::{Delete, Expr, FromTable, TableFactor, TableWithJoins, Update, UpdateTableFromKind};
-use std::sync::Arc;
 
 impl Resolver<'_> {
     pub(super) fn update(&mut self, update: &Update) -> Result<UpdateHir, PlanError> {
@@ -29,12 +29,14 @@ impl Resolver<'_> {
         };
         let (item, current_of) =
             self.write_source((&table, &alias, PolicyCommand::Update), others, update.selection.as_ref())?;
+        self.needs_rows(&table);
         let condition = update.selection.as_ref().filter(|_| current_of.is_none());
         let frame = item.frame();
         let width = item.hir.arity();
         let (resolved, _) = self.with_frame(item.frame(), |resolver| {
-            let assignments = resolver
-                .in_clause(Clause::UpdateSet, |resolver| resolver.assignments(&table, &update.assignments, width))?;
+            let assignments = resolver.in_clause(Clause::UpdateSet, |resolver| {
+                resolver.assignments(&table, &update.assignments, (width, ViewWrite::Update))
+            })?;
             let condition = resolver.where_clause(condition)?;
             Ok((assignments, condition))
         })?;
@@ -44,7 +46,10 @@ impl Resolver<'_> {
             super::subject::refuse_keys(self.catalog, &table, assignments.iter().map(|(column, _)| *column))?;
         }
         let mut checks = self.row_checks(&table)?;
-        let returning = self.returning(update.returning.as_deref(), frame, relation.types.clone())?;
+        checks.views = self.view_checks(&table);
+        let seen = table.computed(0);
+        let frame = after_update(frame, table.columns.len() + 1, seen.len(), relation.arity());
+        let returning = self.returning(update.returning.as_deref(), frame, (relation.types.clone(), seen))?;
         let project: Vec<usize> = (0..relation.arity()).collect();
         let mut source = source_query(relation, project);
         self.check_changed(&table, &assignments, (&mut checks, &mut source))?;
@@ -89,7 +94,8 @@ impl Resolver<'_> {
             FromTable::WithoutKeyword(_) => return Err(PlanError::new("42601", "syntax error in DELETE")),
         };
         let (table, alias) = self.write_target(target, ViewWrite::Delete)?;
-        self.needs.add(table.id.0, Privilege::Delete);
+        self.needs_written(&table, Privilege::Delete, &[]);
+        self.needs_rows(&table);
         let others = delete.using.as_deref().unwrap_or_default();
         let (item, current_of) =
             self.write_source((&table, &alias, PolicyCommand::Delete), others, delete.selection.as_ref())?;
@@ -97,12 +103,12 @@ impl Resolver<'_> {
         let frame = item.frame();
         let (condition, _) = self.with_frame(item.frame(), |resolver| resolver.where_clause(written))?;
         let relation = item.hir.filter(condition);
-        let returning = self.returning(delete.returning.as_deref(), frame, relation.types.clone())?;
+        let returning = self.returning(delete.returning.as_deref(), frame, (relation.types.clone(), Vec::new()))?;
         let project = (0..relation.arity()).collect();
         Ok(DeleteHir { table: table.id, source: source_query(relation, project), returning, current_of })
     }
 
-    fn write_target(&mut self, written: &TableWithJoins, write: ViewWrite) -> Result<(Arc<Table>, String), PlanError> {
+    fn write_target(&mut self, written: &TableWithJoins, write: ViewWrite) -> Result<(Written, String), PlanError> {
         let TableFactor::Table { name, alias, args: None, .. } = &written.relation else {
             return Err(PlanError::new("42601", "a write needs a table"));
         };
@@ -110,13 +116,13 @@ impl Resolver<'_> {
             return Err(PlanError::new("42601", "syntax error at or near \"JOIN\""));
         }
         let table = self.written_table(name, write)?;
-        let alias = alias.as_ref().map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
+        let alias = alias.as_ref().map_or_else(|| table.named().name.clone(), |alias| fold(&alias.name));
         Ok((table, alias))
     }
 
     fn write_source(
         &mut self,
-        (table, alias, command): (&Table, &str, PolicyCommand),
+        (table, alias, command): (&Written, &str, PolicyCommand),
         others: &[TableWithJoins],
         condition: Option<&Expr>,
     ) -> Result<(FromItem, Option<CurrentOfHir>), PlanError> {
@@ -125,13 +131,14 @@ impl Resolver<'_> {
             Some((target, current_of)) => (target, Some(current_of)),
             None => (self.target_item(table, alias), None),
         };
-        let width = target.hir.arity();
         // What is changed is read: it must be there for SELECT, too.
         let hir = match !is_temporary(table.id.0) && self.is_subject() {
             true => self.subject_rows(table, true, true)?,
             false => self.under_policies(target.hir, table, &[command, PolicyCommand::Select])?,
         };
-        let mut item = Ok(FromItem { hir, ..target });
+        let target = self.seen_through(table, alias, FromItem { hir, ..target })?;
+        let width = target.hir.arity();
+        let mut item = Ok(target);
         for other in others {
             item = item.and_then(|left| self.cross(left, other, width));
         }
@@ -146,6 +153,15 @@ impl Resolver<'_> {
         let condition = self.condition(typed, "WHERE", position)?;
         self.behind_policies(super::build::conjuncts(condition))
     }
+}
+
+/// The frame of RETURNING: what a view computes of the row is computed anew of the changed one.
+fn after_update(mut frame: Frame, first: usize, count: usize, anew: usize) -> Frame {
+    let columns = frame.columns.iter_mut().chain(frame.tables.iter_mut().flat_map(|table| &mut table.columns));
+    for column in columns.filter(|column| (first..first + count).contains(&column.index)) {
+        column.index = column.index - first + anew;
+    }
+    frame
 }
 
 /// Assignments that look into other tables, or give another value each time, become columns of the source: computed once for each

@@ -11,7 +11,7 @@ use super::relabel::Relabel;
 use super::returned::writes_in_with;
 use super::scope::FromItem;
 use super::view_names::{Meaning, Mention, Trace};
-use super::{Resolver, SessionInfo, ViewUse};
+use super::{Needs, Resolver, SessionInfo, ViewUse};
 use crate::catalog::{Catalog, Qualifier, Scope, SearchPath, Table, View};
 use crate::error::PlanError;
 use crate::hir::{HirQuery, OutputColumn};
@@ -412,27 +412,33 @@ impl Resolver<'_> {
                 "Views stand over views at most {VIEW_DEPTH_MAX} deep, and a statement expands at most {VIEWS_MAX} of them."
             )));
         }
-        self.nested(|resolver| {
-            // Its text was understood with the usual search path, whatever this session's is.
-            let path = SearchPath::kept().as_of(resolver.session.path.actor().clone());
-            let path = path.at_home(resolver.session.path.home());
-            let session = SessionInfo { path, ..resolver.session.clone() };
-            let mut inner = Resolver::new(resolver.catalog, &session, "", &[]);
-            inner.ctes.next = resolver.ctes.next;
-            inner.nesting.items = resolver.nesting.items;
-            inner.nesting.depth = resolver.nesting.depth;
-            inner.under_policies_of.clone_from(&resolver.under_policies_of);
-            inner.views.depth = resolver.views.depth + 1;
-            inner.views.expanded = resolver.views.expanded;
-            let item = inner.covered(&query, locks)?;
-            resolver.ctes.next = inner.ctes.next;
-            resolver.nesting.items = inner.nesting.items;
-            resolver.views.expanded = inner.views.expanded;
-            resolver.views.maintained.append(&mut inner.views.maintained);
-            resolver.needs.below(table.id, inner.needs);
-            resolver.of_role |= inner.of_role;
-            resolver.bound |= inner.bound;
-            Ok(item)
-        })
+        let (item, needs) = self.nested(|resolver| resolver.in_view(|inner| inner.covered(&query, locks)))?;
+        self.needs.below_view(table, needs);
+        Ok(item)
+    }
+
+    /// Reads what stands in a view's text, and says what that takes.
+    pub(super) fn in_view<T>(
+        &mut self,
+        body: impl FnOnce(&mut Resolver<'_>) -> Result<T, PlanError>,
+    ) -> Result<(T, Needs), PlanError> {
+        // Its text was understood with the usual search path, whatever this session's is.
+        let path = SearchPath::kept().as_of(self.session.path.actor().clone()).at_home(self.session.path.home());
+        let session = SessionInfo { path, ..self.session.clone() };
+        let mut inner = Resolver::new(self.catalog, &session, "", &[]);
+        inner.ctes.next = self.ctes.next;
+        inner.nesting.items = self.nesting.items;
+        inner.nesting.depth = self.nesting.depth;
+        inner.under_policies_of.clone_from(&self.under_policies_of);
+        inner.views.depth = self.views.depth + 1;
+        inner.views.expanded = self.views.expanded;
+        let found = body(&mut inner)?;
+        self.ctes.next = inner.ctes.next;
+        self.nesting.items = inner.nesting.items;
+        self.views.expanded = inner.views.expanded;
+        self.views.maintained.append(&mut inner.views.maintained);
+        self.of_role |= inner.of_role;
+        self.bound |= inner.bound;
+        Ok((found, inner.needs))
     }
 }

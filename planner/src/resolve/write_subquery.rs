@@ -17,18 +17,31 @@ use crate::scalar::table_func::{ROWS_AT_HAND, TableFunction};
 use repr::{ColumnType, Datum, ScalarType};
 
 impl Resolver<'_> {
-    /// The query that computes columns for rows of these types; none if there is nothing to compute.
-    pub(super) fn beside(&mut self, types: Vec<ColumnType>, computed: Vec<Typed>) -> Option<BesideHir> {
-        if computed.is_empty() {
+    /// The query that computes columns for rows of these types; none if there is nothing to compute. Those of `first` stand over
+    /// the rows alone, the others over them and those.
+    pub(super) fn beside(
+        &mut self,
+        types: Vec<ColumnType>,
+        first: Vec<Typed>,
+        computed: Vec<Typed>,
+    ) -> Option<BesideHir> {
+        if first.is_empty() && computed.is_empty() {
             return None;
         }
         let number = self.row_locks.subqueries.len();
         self.row_locks.subqueries.push(None);
-        let (width, count) = (types.len(), computed.len());
-        let mut relation = given_rows(&ROWS_AT_HAND, number, types, Names::default(), true).map(computed);
+        let (width, firsts, count) = (types.len(), first.len(), computed.len());
+        let mut relation = given_rows(&ROWS_AT_HAND, number, types, Names::default(), true);
+        let turn = width + firsts;
+        if firsts > 0 {
+            // What is computed first stands before the row's number, where the other expressions look for it.
+            relation = relation.map(first).project((0..width).chain(width + 1..=turn).chain([width]).collect());
+        }
+        let mut relation = relation.map(computed);
         self.under_definitions(&mut relation);
-        let mut query = source_query(relation, (width + 1..width + 1 + count).collect());
-        query.order_by = vec![Order::ascending(width)];
+        let places = (width..turn).chain(turn + 1..turn + 1 + count).collect();
+        let mut query = source_query(relation, places);
+        query.order_by = vec![Order::ascending(turn)];
         Some(BesideHir { number, query })
     }
 

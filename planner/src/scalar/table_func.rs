@@ -8,7 +8,7 @@ mod series;
 mod sets;
 
 pub use context_rows::GivenRows;
-pub(crate) use context_rows::{LOCKED_ROWS, RETURNED_ROWS, ROWS_AT_HAND, SUBJECT_ROWS};
+pub(crate) use context_rows::{LOCKED_ROWS, ONE_ROW, RETURNED_ROWS, ROWS_AT_HAND, SUBJECT_ROWS};
 
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError};

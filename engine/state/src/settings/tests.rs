@@ -76,7 +76,6 @@ fn what_is_wrong_is_refused() {
         ("statement_timeout", "-1", "22023"),
         ("extra_float_digits", "4", "22023"),
         ("enable_sort", "o", "22023"),
-        ("standard_conforming_strings", "off", "0A000"),
         ("standard_conforming_strings", "x", "22023"),
         ("bytea_output", "base64", "22023"),
         ("search_path", "a,,b", "22023"),

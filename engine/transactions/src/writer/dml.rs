@@ -11,8 +11,8 @@ use operators::profile::Profile;
 use operators::query;
 use planner::catalog::Catalog;
 use planner::plan::{
-    Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WithPart, WithPlan,
-    WritePlan,
+    Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, RowChecks, UpdatePlan, ViewChecks,
+    WithPart, WithPlan, WritePlan,
 };
 use planner::scalar::{EvalContext, ScalarExpr};
 use repr::hash::HashSet;
@@ -95,7 +95,7 @@ fn execute_part(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluati
             let rows = run(&insert.source, snapshot, writer, &writer.context, evaluation)?;
             insert_looking(writer, insert, Many::new(rows), look.as_ref())?
         }
-        WritePlan::Update(update) => execute_update(writer, update, evaluation)?,
+        WritePlan::Update(update) => execute_update(writer, update, evaluation, look.as_ref())?,
         WritePlan::Delete(delete) => execute_delete(writer, delete, evaluation)?,
         WritePlan::Merge(merge) => execute_merge(writer, merge, evaluation)?,
     };
@@ -133,6 +133,25 @@ fn appended(
     }
     rows.iter_mut().zip(columns).for_each(|(row, columns)| row.extend(columns));
     Ok(rows)
+}
+
+/// 44000 for a row, stored by now, that is not there in a view by which it was written.
+fn require_seen_in_views(
+    writer: &Writer<'_>,
+    checks: &RowChecks,
+    rows: &[Vec<Datum>],
+    look: Option<&Look<'_>>,
+) -> Result<(), SqlError> {
+    let Some(ViewChecks { beside, conditions }) = &checks.views else { return Ok(()) };
+    for row in appended(writer, beside.as_ref(), look, rows.to_vec())? {
+        poll::step()?;
+        for (view, condition) in conditions {
+            if !condition.holds(&row, &writer.context)? {
+                return Err(SqlError::new("44000", format!("new row violates check option for view \"{view}\"")));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The same for one row.
@@ -201,6 +220,7 @@ fn insert_looking(
         }
         // What is wrong with the rows before is said first.
         writer.insert_rows(&shape, &chunk)?;
+        require_seen_in_views(writer, &plan.checks, &chunk, look)?;
         written.rows += chunk.len();
         for row in &chunk {
             returning(writer, plan.returning.as_ref(), row, &mut written.returned)?;
@@ -237,6 +257,7 @@ fn insert_or_update(
             continue;
         }
         touched.extend(writer.insert_rows(shape, std::slice::from_ref(&row))?);
+        require_seen_in_views(writer, &plan.checks, std::slice::from_ref(&row), look)?;
         written.rows += 1;
         returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
     }
@@ -380,6 +401,7 @@ fn on_conflict_update(
     writer.complete(shape, &plan.checks, &mut after, Some(&before))?;
     let update = RowUpdate { row_key: (*row_key).clone(), before, after };
     writer.update_rows(shape, std::slice::from_ref(&update))?;
+    require_seen_in_views(writer, &plan.checks, std::slice::from_ref(&update.after), look)?;
     Ok(Some(update.after))
 }
 
@@ -387,6 +409,7 @@ fn execute_update(
     writer: &mut Writer<'_>,
     plan: &UpdatePlan,
     evaluation: &Evaluation<'_>,
+    look: Option<&Look<'_>>,
 ) -> Result<Written, SqlError> {
     let shape = writer.shape(plan.table)?;
     let width = shape.table().columns.len();
@@ -422,6 +445,10 @@ fn execute_update(
         updates.push(RowUpdate { row_key, before: source, after });
     }
     writer.update_rows(&shape, &updates)?;
+    if plan.checks.views.is_some() {
+        let rows: Vec<Vec<Datum>> = updates.iter().map(|update| update.after.clone()).collect();
+        require_seen_in_views(writer, &plan.checks, &rows, look)?;
+    }
     let mut written = Written { rows: updates.len(), returned: Vec::new() };
     for (update, rest) in updates.into_iter().zip(rests) {
         let mut row = update.after;

@@ -80,7 +80,7 @@ impl DefinitionChange<'_> {
                     table.kind(),
                     table.name
                 ))
-                .hint("views cannot be written: give the table's column a default"));
+                .hint("give the column of the table below it a default"));
             }
             AlterTableAction::DropExpression { .. }
             | AlterTableAction::AddIdentity { .. }

@@ -82,6 +82,9 @@ impl DefinitionChange<'_> {
             DomainAction::Drop { constraint, if_exists } => {
                 let missing = no_constraint(&constraint.name, &found.name);
                 let before = domain.checks.len();
+                for check in domain.checks.iter().filter(|check| check.constraint.name == constraint.name) {
+                    self.catalog.comments.remove(&check.constraint.id);
+                }
                 domain.checks.retain(|check| check.constraint.name != constraint.name);
                 if before == domain.checks.len() {
                     if !if_exists {

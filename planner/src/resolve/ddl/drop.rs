@@ -257,7 +257,10 @@ impl DefinitionChange<'_> {
         };
         let shown = self.scope().spelled_type(&self.catalog.types[&id]);
         self.drop_users_of_type(id, &format!("type {shown}"), cascade)?;
-        self.catalog.types.remove(&id);
+        let dropped = self.catalog.types.remove(&id);
+        for check in dropped.iter().filter_map(|found| found.domain()).flat_map(|domain| &domain.checks) {
+            self.catalog.comments.remove(&check.constraint.id);
+        }
         self.catalog.comments.remove(&id);
         Ok(())
     }

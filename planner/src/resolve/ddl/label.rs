@@ -131,6 +131,7 @@ impl DefinitionChange<'_> {
             }
             LabelledObject::Object(..)
             | LabelledObject::Constraint(..)
+            | LabelledObject::DomainConstraint(..)
             | LabelledObject::Database(_)
             | LabelledObject::Extension(_)
             | LabelledObject::Other(_) => {
@@ -250,6 +251,16 @@ impl DefinitionChange<'_> {
                     .at(Some(name.position)));
                 };
                 self.set_comment(oid, text_owned);
+            }
+            LabelledObject::DomainConstraint(name, domain) => {
+                let found = &self.catalog.types[&self.domain_named(domain)?];
+                let mut checks = found.domain().into_iter().flat_map(|domain| &domain.checks);
+                let oid = checks.find(|check| check.constraint.name == name.name).map(|check| check.constraint.id);
+                let missing = || {
+                    let message = format!("constraint \"{}\" for domain {} does not exist", name.name, found.name);
+                    PlanError::new("42704", message)
+                };
+                self.set_comment(oid.ok_or_else(missing)?, text_owned);
             }
             LabelledObject::Database(_) => {}
             LabelledObject::Extension(name) => {

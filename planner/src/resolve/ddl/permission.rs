@@ -73,6 +73,7 @@ impl DefinitionChange<'_> {
             }
             Statement::RenameViewColumn { name, .. }
             | Statement::SetMaxLag { name, .. }
+            | Statement::SetViewOptions { name, .. }
             | Statement::AlterSequence { name, .. } => self.require_owner_of(name),
             Statement::AddEnumValue { name, .. } | Statement::RenameEnumValue { name, .. } => {
                 self.require_owner_as(ObjectKind::Type, name)
@@ -188,6 +189,7 @@ impl DefinitionChange<'_> {
             LabelledObject::Column(name, _) => self.require_owner_of(name),
             LabelledObject::Object(kind, name) => self.require_owner_as(*kind, name),
             LabelledObject::Constraint(_, table) => self.require_owner_of(table),
+            LabelledObject::DomainConstraint(_, name) => self.require_owner_as(ObjectKind::Domain, name),
             LabelledObject::Database(name) => {
                 let id = self.start_database(name)?;
                 self.require_owner(id.0, "database", name)

@@ -5,15 +5,17 @@ use super::drop::wrong_kind;
 use crate::catalog::{Catalog, Class, Column, Index, IndexDeclaration, NamespaceId, Table, View};
 use crate::error::PlanError;
 use crate::hir::OutputColumn;
-use crate::parse::definition::CreateView;
+use crate::parse::definition::{CreateView, ViewOptionsChange};
 use crate::parse::parse_query;
 use crate::parse::statement::{Identifier, ObjectKind, ObjectName};
 use crate::resolve::arrange::arrangement_columns;
 use crate::resolve::maintainable::check_maintainable;
 use crate::resolve::returned::writes_in_with;
+use crate::resolve::updatable::why_not_updatable;
 use crate::resolve::view::{
     ViewDefinition, check_expansion, define, refuse_pseudo_types, rename, rename_columns, still_means, view_query,
 };
+use crate::scalar::collation;
 use repr::id::is_temporary;
 use repr::{ColumnIndex, ColumnType, IndexId, RelationId};
 use std::collections::BTreeSet;
@@ -53,7 +55,7 @@ impl DefinitionChange<'_> {
         }
         let replaced = if create.or_replace { self.replaced_view(namespace, create)? } else { None };
         match replaced {
-            Some(id) if !create.materialized => self.redefine(id, definition)?,
+            Some(id) if !create.materialized => self.redefine(id, definition, &create.upkeep.options)?,
             Some(id) => {
                 self.drop_views(BTreeSet::from([id]), false)?;
                 self.add_view(namespace, create, definition)?;
@@ -91,6 +93,7 @@ impl DefinitionChange<'_> {
                 materialized: create.materialized,
                 reads: definition.reads,
                 primary_keys: definition.primary_keys,
+                options: create.upkeep.options.clone(),
             }),
             max_lag_ms: create.upkeep.max_lag_ms,
             ..Table::new(id, namespace, name)
@@ -98,6 +101,7 @@ impl DefinitionChange<'_> {
         let view = table.view.as_ref().map_or("", |view| &view.query);
         check_expansion(view, &self.catalog)?;
         self.catalog.add_relation(Arc::new(table));
+        require_updatable(&self.catalog, id)?;
         if create.materialized {
             check_maintainable(&view_query(&self.catalog, id)?)?;
             self.guess_arrangement(id)?;
@@ -126,7 +130,12 @@ impl DefinitionChange<'_> {
     }
 
     /// OR REPLACE of a plain view: columns stay as they are, and others may follow.
-    fn redefine(&mut self, id: RelationId, definition: ViewDefinition) -> Result<(), PlanError> {
+    fn redefine(
+        &mut self,
+        id: RelationId,
+        definition: ViewDefinition,
+        options: &[(String, String)],
+    ) -> Result<(), PlanError> {
         let table = Arc::clone(self.get(id));
         if definition.columns.len() < table.columns.len() {
             return Err(PlanError::new("42P16", "cannot drop columns from view"));
@@ -152,6 +161,15 @@ impl DefinitionChange<'_> {
                 ));
             }
         }
+        for (old, new) in table.columns.iter().zip(&definition.columns) {
+            let (was, is) = (old.column_type.collation, new.column_type.collation);
+            if was != is {
+                let name = |collation| collation::name(collation).unwrap_or("default");
+                let (name, was, is) = (&old.name, name(was), name(is));
+                let message = format!("cannot change collation of view column \"{name}\" from \"{was}\" to \"{is}\"");
+                return Err(PlanError::new("42P16", message));
+            }
+        }
         let above = self.views_over(BTreeSet::from([id]));
         if definition.reads.keys().any(|read| *read == id || above.contains(read)) {
             return Err(PlanError::new(
@@ -170,8 +188,9 @@ impl DefinitionChange<'_> {
         table.columns.extend(definition.columns[table.columns.len()..].iter().map(column));
         if let Some(view) = &mut table.view {
             (view.query, view.reads, view.primary_keys) = (definition.query, definition.reads, definition.primary_keys);
+            view.options = options.to_vec();
         }
-        Ok(())
+        require_updatable(&self.catalog, id)
     }
 
     /// DROP VIEW and DROP MATERIALIZED VIEW.
@@ -324,6 +343,26 @@ impl DefinitionChange<'_> {
         Ok(tag)
     }
 
+    /// ALTER VIEW … SET (…), RESET (…)
+    pub(super) fn set_view_options(
+        &mut self,
+        if_exists: bool,
+        name: &ObjectName,
+        change: &ViewOptionsChange,
+    ) -> Result<&'static str, PlanError> {
+        let ViewOptionsChange { set, reset } = change;
+        let tag = self.alter_nothing(ObjectKind::View, if_exists, name)?;
+        if self.find(name).is_ok_and(|found| found.is_some()) {
+            let id = self.view(name, false)?;
+            if let Some(view) = &mut self.edit(id).view {
+                view.options.retain(|(known, _)| !reset.contains(known) && !set.iter().any(|(own, _)| own == known));
+                view.options.extend(set.iter().cloned());
+            }
+            require_updatable(&self.catalog, id)?;
+        }
+        Ok(tag)
+    }
+
     pub(super) fn set_texts(&mut self, texts: Vec<(RelationId, String)>) {
         for (id, text) in texts {
             if let Some(view) = &mut self.edit(id).view {
@@ -335,6 +374,21 @@ impl DefinitionChange<'_> {
     /// Whether all views mean what they meant.
     pub(super) fn check_views(&self, old: &Catalog) -> Result<(), PlanError> {
         still_means(old, &self.catalog, self.relabel.as_ref())
+    }
+}
+
+/// 0A000 for WITH CHECK OPTION of a view by which nothing can be written.
+fn require_updatable(catalog: &Catalog, id: RelationId) -> Result<(), PlanError> {
+    let Some(table) = catalog.table(id) else { return Ok(()) };
+    if table.view.as_ref().is_none_or(|view| view.check_option().is_none()) {
+        return Ok(());
+    }
+    match why_not_updatable(catalog, table) {
+        None => Ok(()),
+        Some(why) => {
+            let message = "WITH CHECK OPTION is supported only on automatically updatable views";
+            Err(PlanError::new("0A000", message).hint(why))
+        }
     }
 }
 

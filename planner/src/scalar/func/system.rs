@@ -11,6 +11,7 @@ mod visible;
 use super::arguments::{boolean, float, int4, integer, interval, numeric, oid, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
 use crate::catalog::{DEFAULT_DATABASE, DatabaseId, NamespaceId, RoleId};
+use crate::resolve::updatable::{updatable_columns, writes_of};
 use crate::scalar::{Answer, EvalContext};
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE};
 use crate::system::{self, comments::comments};
@@ -239,6 +240,19 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
         sleep(ctx, until.saturating_sub(ctx.environment.clock_timestamp()) as f64 / 1e6)
     })
     .volatile(),
+    strict("pg_relation_is_updatable(regclass, bool) int4", |ctx, a, _| {
+        let catalog = ctx.environment.catalog();
+        let writes = catalog.table(RelationId(oid(&a[0])?)).map(|table| writes_of(catalog, table));
+        Ok(Datum::Int4(writes.unwrap_or(0)))
+    })
+    .stable(),
+    strict("pg_column_is_updatable(regclass, int2, bool) bool", |ctx, a, _| {
+        let catalog = ctx.environment.catalog();
+        let place = usize::try_from(integer(&a[1])? - 1).ok();
+        let table = catalog.table(RelationId(oid(&a[0])?));
+        truth(table.zip(place).is_some_and(|(table, place)| updatable_columns(catalog, table).contains(&place)))
+    })
+    .stable(),
     strict("pg_relation_is_publishable(regclass) bool", |ctx, a, _| {
         truth(ctx.environment.catalog().table(RelationId(oid(&a[0])?)).is_some())
     })

@@ -47,6 +47,10 @@ pub(crate) static SUBJECT_ROWS: TableFunction = TableFunction {
     },
 };
 
+/// Its arguments: one value as a function of rows.
+pub(crate) static ONE_ROW: TableFunction =
+    TableFunction { name: "one_row", evaluate: |_context, args, _types| known(vec![args.to_vec()]) };
+
 const EVALUATE: EvaluateRows = |context, args, _types| {
     let number = match args {
         [Datum::Int4(number)] => usize::try_from(*number).ok(),

@@ -2,15 +2,16 @@
 
 use super::{Rows, Source, optional, text};
 use crate::catalog::{
-    Catalog, Column, ConstraintName, DefaultValue, ForeignKey, NamespaceId, ObjectClass, ReferentialAction, Sequence,
-    Table,
+    Catalog, CheckOption, Column, ConstraintName, DefaultValue, ForeignKey, NamespaceId, ObjectClass,
+    ReferentialAction, Sequence, Table,
 };
 use crate::ownership::blanking;
 use crate::resolve::domain::chain;
+use crate::resolve::updatable::{updatable_columns, writes_of};
 use crate::scalar::collation;
 use crate::system::asker::Asker;
 use crate::system::definition_text::DefinitionText;
-use crate::system::schemas::{INFORMATION_SCHEMA, PG_CATALOG, SYSTEM};
+use crate::system::schemas::{INFORMATION_SCHEMA, PG_CATALOG};
 use repr::id::is_temporary;
 use repr::{Datum, Id, ScalarType, SequenceId};
 use std::collections::BTreeSet;
@@ -46,6 +47,7 @@ impl Source<'_> {
                 let shown = DefinitionText::new(self.environment);
                 let asker = self.asker();
                 for table in self.catalog.relations.values().filter(|table| !table.is_maintained()) {
+                    let updatable = updatable_columns(self.catalog, table);
                     for (ordinal, (place, column)) in table.live_columns().enumerate() {
                         if !asker.sees_column(table, place) {
                             continue;
@@ -57,7 +59,13 @@ impl Source<'_> {
                         let nullable =
                             column.column_type.nullable && !required() || blanked.contains(&(table.id, place));
                         let default = shown.default(table, column);
-                        self.information_column(&database, table, ordinal, (column, nullable, default), rows);
+                        self.information_column(
+                            &database,
+                            table,
+                            ordinal,
+                            (column, nullable, default, updatable.contains(&place)),
+                            rows,
+                        );
                     }
                 }
             }
@@ -128,14 +136,20 @@ impl Source<'_> {
         for (table, view) in views.filter(|(table, _)| asker.sees(table)) {
             // What it is made of is its owner's to know.
             let definition = if asker.owns(table.id.0) { self.view_definition(view) } else { Datum::Null };
+            let check_option = match view.check_option() {
+                None => "NONE",
+                Some(CheckOption::Local) => "LOCAL",
+                Some(CheckOption::Cascaded) => "CASCADED",
+            };
+            let writes = writes_of(self.catalog, table);
             rows.add(&[
                 ("table_catalog", text(database)),
                 ("table_schema", self.schema(table.namespace)),
                 ("table_name", text(&table.name)),
                 ("view_definition", definition),
-                ("check_option", text("NONE")),
-                ("is_updatable", yes(false)),
-                ("is_insertable_into", yes(false)),
+                ("check_option", text(check_option)),
+                ("is_updatable", yes(writes & 20 == 20)),
+                ("is_insertable_into", yes(writes & 8 == 8)),
                 ("is_trigger_updatable", yes(false)),
                 ("is_trigger_deletable", yes(false)),
                 ("is_trigger_insertable_into", yes(false)),
@@ -172,8 +186,9 @@ impl Source<'_> {
     fn information_tables(&self, database: &str, rows: &mut Rows) {
         let asker = self.asker();
         let system = crate::system::relations().iter().filter(|relation| asker.sees_system(relation));
-        let system = system
-            .map(|relation| (relation.schema, relation.name, if relation.is_view { "VIEW" } else { "BASE TABLE" }));
+        let system = system.map(|relation| {
+            (relation.schema, relation.name, if relation.is_view { "VIEW" } else { "BASE TABLE" }, false)
+        });
         // Materialized views are no part of the standard, and stay out.
         let ours = self.catalog.relations.values().filter(|table| !table.is_maintained());
         let ours = ours.filter(|table| asker.sees(table)).map(|table| {
@@ -183,15 +198,15 @@ impl Source<'_> {
                 true => "BASE TABLE",
                 false => "VIEW",
             };
-            (schema, table.name.as_str(), kind)
+            (schema, table.name.as_str(), kind, writes_of(self.catalog, table) & 8 == 8)
         });
-        for (schema, name, kind) in system.chain(ours) {
+        for (schema, name, kind, insertable) in system.chain(ours) {
             rows.add(&[
                 ("table_catalog", text(database)),
                 ("table_schema", text(schema)),
                 ("table_name", text(name)),
                 ("table_type", text(kind)),
-                ("is_insertable_into", yes(kind != "VIEW" && !SYSTEM.iter().any(|(known, _)| *known == schema))),
+                ("is_insertable_into", yes(insertable)),
                 ("is_typed", yes(false)),
             ]);
         }
@@ -202,7 +217,7 @@ impl Source<'_> {
         database: &str,
         table: &Table,
         ordinal: usize,
-        (column, nullable, default): (&Column, bool, Option<String>),
+        (column, nullable, default, updatable): (&Column, bool, Option<String>, bool),
         rows: &mut Rows,
     ) {
         let scalar = &column.column_type.scalar;
@@ -259,7 +274,7 @@ impl Source<'_> {
             ("identity_cycle", yes(sequence.is_some_and(|sequence| sequence.cycle))),
             ("is_generated", text(if generated.is_some() { "ALWAYS" } else { "NEVER" })),
             ("generation_expression", optional(generated.as_deref())),
-            ("is_updatable", yes(table.is_stored())),
+            ("is_updatable", yes(updatable)),
         ]);
         rows.add(&values);
     }

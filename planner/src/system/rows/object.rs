@@ -63,11 +63,11 @@ pub(super) fn storage(scalar: &ScalarType) -> &'static str {
     }
 }
 
-fn max_lag(table: &Table) -> Datum {
-    match table.max_lag_ms {
-        0 => Datum::Null,
-        ms => array(vec![text(&format!("max_lag={ms}"))]),
-    }
+fn options(table: &Table) -> Datum {
+    let view = table.view.iter().flat_map(|view| &view.options).map(|(name, value)| format!("{name}={value}"));
+    let lag = (table.max_lag_ms > 0).then(|| format!("max_lag={}", table.max_lag_ms));
+    let all: Vec<Datum> = view.chain(lag).map(|option| text(&option)).collect();
+    if all.is_empty() { Datum::Null } else { array(all) }
 }
 
 impl Source<'_> {
@@ -116,7 +116,7 @@ impl Source<'_> {
                 ("relhastriggers", flag(keys)),
                 ("relrowsecurity", flag(self.security(table.id).is_some_and(|found| found.enabled))),
                 ("relforcerowsecurity", flag(self.security(table.id).is_some_and(|found| found.forced))),
-                ("reloptions", max_lag(table)),
+                ("reloptions", options(table)),
                 ("relowner", self.owner(table.id.0)),
                 ("relacl", self.acl(table.id.0)),
             ];

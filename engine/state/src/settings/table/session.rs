@@ -90,7 +90,7 @@ pub(super) static KNOWN: &[KnownSetting] = &[
     text("session_authorization", "", TextKind::SessionUser, UNGROUPED, "Sets the session user name.").hidden(),
     one_of("session_replication_role", "origin", &REPLICATION_ROLES, STATEMENT, "Sets the session's behavior for triggers and rewrite rules.").only_default(),
     fixed("ssl", "off", SettingKind::Bool, ENCRYPTION, "Enables SSL connections."),
-    boolean("standard_conforming_strings", "on", PREVIOUS, "Causes '...' strings to treat backslashes literally.").only_default(),
+    boolean("standard_conforming_strings", "on", PREVIOUS, "Causes '...' strings to treat backslashes literally."),
     integer("statement_memory", "1048576", Unit::Kilobytes, (64, i32::MAX), MEMORY, "Sets what one statement may hold."),
     integer("statement_timeout", "30000", Unit::Milliseconds, (0, i32::MAX), STATEMENT, "Sets the maximum allowed duration of any statement.").further("A value of 0 turns off the timeout."),
     boolean("synchronize_seqscans", "on", PREVIOUS, "Enable synchronized sequential scans."),

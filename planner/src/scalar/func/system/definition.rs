@@ -5,6 +5,7 @@ use super::super::text::quote_identifier;
 use super::super::{FunctionDefinition, strict};
 use super::{Answer, EvalContext};
 use crate::catalog::{Catalog, Class, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
+use crate::parse::backslashes::with_backslashes_doubled;
 use crate::resolve::shown_definition;
 use crate::system::{self, definition_text::DefinitionText};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, SequenceId, ValueError};
@@ -162,22 +163,35 @@ fn view_by_name(ctx: &EvalContext, name: &str) -> Answer {
     view(ctx, ctx.names().class(name)?.map(Class::oid).ok_or_else(missing)?)
 }
 
+/// A definition as whoever reads it would write it.
+fn written(ctx: &EvalContext, answer: Answer) -> Answer {
+    match answer {
+        Ok(Datum::Text(text))
+            if text.contains('\\')
+                && ctx.environment.setting("standard_conforming_strings").as_deref() == Some("off") =>
+        {
+            string(with_backslashes_doubled(&text))
+        }
+        other => other,
+    }
+}
+
 fn nothing(_: &EvalContext, _: &[Datum], _: &repr::ScalarType) -> Answer {
     Ok(Datum::Null)
 }
 
 pub(in super::super) const DEFINITIONS: &[FunctionDefinition] = &[
-    strict("pg_get_expr(text, oid, bool?) text", |ctx, a, _| expression(ctx, a)).stable(),
+    strict("pg_get_expr(text, oid, bool?) text", |ctx, a, _| written(ctx, expression(ctx, a))).stable(),
     strict("pg_get_constraintdef(oid, bool?) text", |ctx, a, _| {
-        constraint(ctx, oid(&a[0])?, is_pretty(a.get(1))).map_or(Ok(Datum::Null), string)
+        written(ctx, constraint(ctx, oid(&a[0])?, is_pretty(a.get(1))).map_or(Ok(Datum::Null), string))
     })
     .stable(),
-    strict("pg_get_indexdef(oid) text", |ctx, a, _| index(ctx, a)).stable(),
-    strict("pg_get_indexdef(oid, int4, bool) text", |ctx, a, _| index(ctx, a)).stable(),
+    strict("pg_get_indexdef(oid) text", |ctx, a, _| written(ctx, index(ctx, a))).stable(),
+    strict("pg_get_indexdef(oid, int4, bool) text", |ctx, a, _| written(ctx, index(ctx, a))).stable(),
     strict("pg_get_serial_sequence(text, text) text", |ctx, a, _| serial_sequence(ctx, a)).stable(),
-    strict("pg_get_viewdef(oid, bool?) text", |ctx, a, _| view(ctx, oid(&a[0])?)).stable(),
-    strict("pg_get_viewdef(oid, int4) text", |ctx, a, _| view(ctx, oid(&a[0])?)).stable(),
-    strict("pg_get_viewdef(text, bool?) text", |ctx, a, _| view_by_name(ctx, text(&a[0])?)).stable(),
+    strict("pg_get_viewdef(oid, bool?) text", |ctx, a, _| written(ctx, view(ctx, oid(&a[0])?))).stable(),
+    strict("pg_get_viewdef(oid, int4) text", |ctx, a, _| written(ctx, view(ctx, oid(&a[0])?))).stable(),
+    strict("pg_get_viewdef(text, bool?) text", |ctx, a, _| written(ctx, view_by_name(ctx, text(&a[0])?))).stable(),
     strict("pg_get_function_arg_default(oid, int4) text", nothing).stable(),
     // There are no triggers, rules of users, partitions or extended statistics whose OID could be given.
     strict("pg_get_triggerdef(oid, bool?) text", nothing).stable(),
