@@ -27,6 +27,7 @@ pub mod plan;
 mod positioned;
 mod prepared;
 pub mod result_columns;
+mod restored;
 mod roles;
 mod statement;
 pub mod statement_shapes;

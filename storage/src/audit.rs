@@ -15,6 +15,7 @@ pub mod receipt;
 pub mod record;
 pub mod verify;
 
+pub(crate) use reader::parse as parse_receipt;
 pub use reader::StoredReceipt;
 pub use receipt::{Receipt, ReceiptRequest, ReceiptTable};
 pub use record::{AuditEntry, AuditOperation, AuditPayload, AuditRecord};

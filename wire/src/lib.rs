@@ -14,6 +14,7 @@ pub mod cancel;
 pub mod client_socket;
 pub mod connection;
 pub mod connections;
+pub mod control;
 pub mod copy;
 pub mod decode;
 pub mod encode;
