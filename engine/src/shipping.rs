@@ -5,9 +5,8 @@
 
 use crate::backup::{BackupOrder, Variables, shipper};
 use state::SqlError;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use storage::backup::{Shipped, Shipper};
@@ -20,25 +19,27 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 /// The thread. Dropped, it has shipped what it could, and has let go of the database.
 pub struct Shipping {
-    stops: Arc<AtomicBool>,
     stays: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Shipping {
     /// Starts it.
-    pub fn start(database: &Arc<Database>, order: &BackupOrder, variables: Variables<'_>) -> Result<Shipping, SqlError> {
+    pub fn start(
+        database: &Arc<Database>,
+        order: &BackupOrder,
+        variables: Variables<'_>,
+    ) -> Result<Shipping, SqlError> {
         let mut shipper = shipper(order, variables)?;
         let (stays, ended) = channel::<()>();
-        let stops = Arc::<AtomicBool>::default();
-        let (database, stopped) = (Arc::downgrade(database), stops.clone());
+        let database = Arc::downgrade(database);
         let body = move || {
             let mut failing = false;
             let mut pause = Duration::ZERO;
             loop {
                 let ends = ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout);
                 let Some(database) = database.upgrade() else { return };
-                pause = ship(&mut shipper, &database, &stopped, &mut failing);
+                pause = ship(&mut shipper, &database, &mut failing);
                 if ends {
                     return shipper.end(&database.store);
                 }
@@ -46,13 +47,12 @@ impl Shipping {
         };
         let thread = std::thread::Builder::new().name("shipping".into()).spawn(body);
         let thread = thread.map_err(|error| SqlError::new("58000", format!("could not start a thread: {error}")))?;
-        Ok(Shipping { stops, stays: Some(stays), thread: Some(thread) })
+        Ok(Shipping { stays: Some(stays), thread: Some(thread) })
     }
 }
 
 impl Drop for Shipping {
     fn drop(&mut self) {
-        self.stops.store(true, Ordering::Relaxed);
         drop(self.stays.take());
         // One that has panicked has let go, too.
         let _ended = self.thread.take().map(JoinHandle::join);
@@ -60,18 +60,16 @@ impl Drop for Shipping {
 }
 
 /// Ships all that waits, and says after how long to look again.
-fn ship(shipper: &mut Shipper, database: &Arc<Database>, stopped: &AtomicBool, failing: &mut bool) -> Duration {
-    let weak: Weak<Database> = Arc::downgrade(database);
+fn ship(shipper: &mut Shipper, database: &Database, failing: &mut bool) -> Duration {
     loop {
-        let stops = || stopped.load(Ordering::Relaxed) || weak.strong_count() == 0;
-        match shipper.step(&database.store, &stops) {
+        match shipper.step(&database.store) {
             Ok(Shipped::Nothing) => break,
             Ok(Shipped::Piece { last, bytes }) => {
                 tracing::debug!(target: "dogwood::storage", last, bytes, "a piece of the log is shipped");
             }
             Ok(Shipped::Backup(report)) => {
                 let (backup, new_bytes) = (&report.id, report.new_bytes);
-                tracing::info!(target: "dogwood::storage", backup, new_bytes, "the log is shipped behind a backup");
+                tracing::info!(target: "dogwood::storage", backup, new_bytes, "a backup is taken that the shipped log follows on");
             }
             Err(error) => {
                 if !std::mem::replace(failing, true) {

@@ -40,7 +40,7 @@ Usage:
                  [--keep-backups DAYS] [--keep-keys DAYS] [ROOT KEY]
   dogwood verify-backup --key public.key --from TARGET
   dogwood restore --from TARGET --keys TARGET [--to MOMENT] [--ledger FILE]
-                  --data DIR [--overwrite] [ROOT KEY]
+                  --data DIR [--overwrite] [--unchecked] [ROOT KEY]
   dogwood import --data DIR [--database NAME] [--as-text] [--keep-going] FILE
   dogwood rotate --data DIR [--root [NEW ROOT KEY]] [ROOT KEY]
   dogwood shred --data DIR [ROOT KEY]
@@ -103,6 +103,7 @@ restore  Makes a data folder from a backup and the log behind it, without those
                log; all there is by default
   --ledger     the ledger of erasures, if it is not beside the backups
   --overwrite  what DIR holds goes, but for its root key
+  --unchecked  without \"dogwood check\" of what comes out, which reads every row
 import   Reads a dump of PostgreSQL (pg_dump: text, archive or folder; \"-\" is
          standard input) into a stopped server's data folder, and prints what
          was left out and why; exit status 1 if rows were, or it stopped

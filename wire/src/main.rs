@@ -8,8 +8,8 @@ mod log;
 mod verify;
 
 use arguments::{Backup, Rotate, Serve};
-use engine::config::Allocated;
 use engine::backup::{RestoreOrder, RestoreReport};
+use engine::config::Allocated;
 use engine::config::Config;
 use engine::{Engine, RootKeySource, SqlError};
 use std::ffi::OsString;
@@ -178,7 +178,7 @@ fn restore(order: &RestoreOrder) -> Result<(), String> {
     println!("commit      {}", state.commit);
     println!("log record  {}", state.records);
     println!("erasures    {erasures} since, of {forgotten} people that it had; {settled} of others' rows changed");
-    println!("no findings");
+    println!("{}", if order.unchecked { "not checked" } else { "no findings" });
     Ok(())
 }
 

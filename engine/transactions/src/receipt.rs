@@ -5,8 +5,8 @@ use repr::{MicroDbId, RelationId, RowKey};
 use state::reader::Reader;
 use state::{SqlError, clock};
 use std::collections::{BTreeMap, BTreeSet};
-use storage::audit::{AuditEntry, AuditOperation, Receipt, ReceiptRequest, ReceiptTable};
 use storage::Batch;
+use storage::audit::{AuditEntry, AuditOperation, Receipt, ReceiptRequest, ReceiptTable};
 use storage::backup::BlankedRow;
 
 /// What an erasure does to one table.
@@ -75,7 +75,6 @@ pub(crate) fn issue(
     }
     Ok(receipts)
 }
-
 
 /// Rows that stay and whose columns changed: a restore of an older backup does the same again.
 fn blanked(between: &Between<'_>) -> Vec<BlankedRow> {

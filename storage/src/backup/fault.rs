@@ -62,8 +62,8 @@ pub enum BackupFault {
     },
     /// The log has a gap.
     LogGap {
-        /// The backup that it follows.
-        backup: String,
+        /// Which.
+        log: String,
         /// The last write before it.
         after: u64,
     },
@@ -154,18 +154,22 @@ impl fmt::Display for BackupFault {
             }
             BackupFault::FileDamaged { backup, object } => write!(f, "\"{object}\" of backup {backup} is damaged"),
             BackupFault::NoBackup { target } => write!(f, "\"{target}\" holds no backup from before that moment"),
-            BackupFault::LogGap { backup, after } => {
-                write!(f, "the log behind backup {backup} has a gap after write {after}")
-            }
+            BackupFault::LogGap { log, after } => write!(f, "log {log} has a gap after write {after}"),
             BackupFault::BeyondLog { reached } => {
                 write!(f, "the backups and their log do not lead to that moment: they end at {reached}")
             }
             BackupFault::NoLedger { target } => write!(f, "the ledger of erasures is missing in \"{target}\""),
             BackupFault::LedgerShort { last, known, by } => {
-                write!(f, "the ledger of erasures is from before: it ends with erasure {last}, and {by} knows of {known}")
+                write!(
+                    f,
+                    "the ledger of erasures is from before: it ends with erasure {last}, and {by} knows of {known}"
+                )
             }
             BackupFault::LedgerLate { first, wanted } => {
-                write!(f, "the ledger of erasures begins with erasure {first}, and the backup needs it from {wanted} on")
+                write!(
+                    f,
+                    "the ledger of erasures begins with erasure {first}, and the backup needs it from {wanted} on"
+                )
             }
             BackupFault::NoKeys { target } => write!(f, "\"{target}\" holds no key backup"),
             BackupFault::KeysOlder { object } => write!(f, "key backup \"{object}\" is from before the backup"),

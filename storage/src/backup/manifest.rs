@@ -1,7 +1,7 @@
 //! A backup's manifest: which files it has, what state they are, and whose; JSON, signed.
 //!
 //! ```text
-//! {"kind":"dogwood backup 1","database":…,"id":…,"base":…,"time_us":…,"sequence":…,"commit":…,"records":…,"head":…,
+//! {"kind":"dogwood backup 1","database":…,"id":…,"base":…,"lineage":…,"log":…,"time_us":…,"sequence":…,"commit":…,"records":…,"head":…,
 //!  "receipts":…,"slots":…,"files":[{"name":…,"object":…,"bytes":…,"hash":…},…],"signature":…}
 //! ```
 //! The signature covers the text before it, as a receipt's does.
@@ -59,6 +59,10 @@ pub(super) struct Manifest {
     pub(super) id: [u8; 8],
     /// The backup that an incremental one added to.
     pub(super) base: Option<[u8; 8]>,
+    /// Of the folder: within one a file's number and size tell it. A restored one has another.
+    pub(super) lineage: [u8; 16],
+    /// The log that follows on it, if one was shipped.
+    pub(super) log: Option<[u8; 8]>,
     pub(super) state: BackedState,
     pub(super) files: Vec<BackedFile>,
 }
@@ -76,15 +80,15 @@ impl Manifest {
 
     /// The signed text.
     pub(super) fn signed(&self, key: &SigningKey) -> Vec<u8> {
-        let file = |file: &BackedFile| {
-            json!({"name": file.name, "object": file.object, "bytes": file.bytes, "hash": hex::encode(&file.hash)})
-        };
+        let file = |file: &BackedFile| json!({"name": file.name, "object": file.object, "bytes": file.bytes, "hash": hex::encode(&file.hash)});
         let state = &self.state;
         let content = json!({
             "kind": KIND,
             "database": hex::encode(&self.database),
             "id": self.name(),
             "base": self.base.map(|base| hex::encode(&base)),
+            "lineage": hex::encode(&self.lineage),
+            "log": self.log.map(|log| hex::encode(&log)),
             "time_us": state.time_us,
             "sequence": state.sequence,
             "commit": state.commit,
@@ -133,13 +137,16 @@ impl Manifest {
                 hash: bytes_of(file.get("hash")?)?,
             })
         };
+        let perhaps = |member: &str| match value.get(member)? {
+            Value::Null => Some(None),
+            id => bytes_of(id).map(Some),
+        };
         Some(Manifest {
             database: bytes_of(value.get("database")?)?,
             id: bytes_of(value.get("id")?)?,
-            base: match value.get("base")? {
-                Value::Null => None,
-                base => Some(bytes_of(base)?),
-            },
+            base: perhaps("base")?,
+            lineage: bytes_of(value.get("lineage")?)?,
+            log: perhaps("log")?,
             state: BackedState {
                 time_us: value.get("time_us")?.as_i64()?,
                 sequence: number("sequence")?,
@@ -177,7 +184,15 @@ mod tests {
         let key = SigningKey::from_seed(&[7; 32]);
         let file = BackedFile { name: "rocks/000012.sst".into(), object: "files/x".into(), bytes: 9, hash: [3; 32] };
         let state = BackedState { time_us: 5, sequence: 7, commit: 3, ..BackedState::default() };
-        let manifest = Manifest { database: [1; 16], id: [2; 8], base: Some([4; 8]), state, files: vec![file] };
+        let manifest = Manifest {
+            database: [1; 16],
+            id: [2; 8],
+            base: Some([4; 8]),
+            lineage: [5; 16],
+            log: None,
+            state,
+            files: vec![file],
+        };
         let bytes = manifest.signed(&key);
         assert_eq!(Manifest::verified(&bytes, &key.public(), "x").ok(), Some(manifest));
         for at in 0..bytes.len() {
@@ -187,10 +202,7 @@ mod tests {
             assert!(Manifest::verified(&bytes[..at], &key.public(), "x").is_err(), "cut at {at}");
         }
         let other = SigningKey::from_seed(&[8; 32]);
-        assert!(matches!(
-            Manifest::verified(&bytes, &other.public(), "x"),
-            Err(BackupFault::Signature { .. })
-        ));
+        assert!(matches!(Manifest::verified(&bytes, &other.public(), "x"), Err(BackupFault::Signature { .. })));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use rocksdb::{Cache, WriteBatch};
 use crate::backup::fault::BackupFault;
 use crate::backup::forget_again::Forgotten;
 use crate::backup::ledger::{Ledger, LedgerEntry};
-use crate::backup::log::{self, ChainEnd, Enough};
+use crate::backup::log::{self, Enough};
 use crate::backup::manifest::{BackedState, Manifest};
 use crate::backup::survey::{self, Survey};
 use crate::backup::take::{SEALED_FILES, place_of};
@@ -128,8 +128,7 @@ pub fn restore(request: &RestoreRequest<'_>) -> Result<Staged, StorageError> {
         source => source.clone(),
     };
     let newest = survey::newest_keys(request.keys)?;
-    let (keys_name, keys) =
-        newest.ok_or_else(|| BackupFault::NoKeys { target: request.keys.name().to_owned() })?;
+    let (keys_name, keys) = newest.ok_or_else(|| BackupFault::NoKeys { target: request.keys.name().to_owned() })?;
     let path = beside(&folder, "restoring");
     clear(&path)?;
     fs::DirBuilder::new().mode(0o700).create(&path).map_err(StorageError::io("make", &path))?;
@@ -187,29 +186,26 @@ fn beside(folder: &Path, what: &str) -> PathBuf {
     folder.with_file_name(name)
 }
 
-/// The backup that leads furthest on the way to the moment.
+/// The backup that leads furthest on the way to the moment; of those that lead equally far the last, as least is to be carried out
+/// again behind it.
 fn plan<'a>(request: &RestoreRequest<'_>, survey: &'a Survey, public: &[u8; 32]) -> Result<Plan<'a>, BackupFault> {
     let until = request.until;
     let mut best: Option<(i64, &Manifest)> = None;
     let mut reached: Option<BackedState> = None;
-    for manifest in survey.manifests.iter().filter(|manifest| !until.is_before_backup(&manifest.state)) {
-        let state = &manifest.state;
+    for manifest in survey.manifests.iter().rev().filter(|manifest| !until.is_before_backup(&manifest.state)) {
         let leads_to = match until {
-            Until::End => log::last_time(request.data, &manifest.id)?.unwrap_or(state.time_us).max(state.time_us),
-            Until::Time(until_us) => {
-                log::last_time(request.data, &manifest.id)?.unwrap_or(state.time_us).max(state.time_us).min(until_us)
-            }
+            Until::End => log_end(request.data, manifest)?,
+            Until::Time(until_us) => log_end(request.data, manifest)?.min(until_us),
             Until::Commit(_) | Until::Record(_) => {
-                let end = end_of(request.data, manifest, public, until)?;
-                reached = Some(end.0);
-                if !end.1 {
-                    continue;
+                let (state, is_there) = end_of(request.data, manifest, public, until)?;
+                if is_there {
+                    return Ok(Plan { manifest, until });
                 }
-                state.time_us
+                reached = reached.or(Some(state));
+                continue;
             }
         };
-        // Of those that lead equally far the last has least to be carried out again.
-        if best.is_none_or(|(before, _)| before <= leads_to) {
+        if best.is_none_or(|(before, _)| before < leads_to) {
             best = Some((leads_to, manifest));
         }
     }
@@ -226,6 +222,15 @@ fn plan<'a>(request: &RestoreRequest<'_>, survey: &'a Survey, public: &[u8; 32])
     }
 }
 
+/// When the last of a backup and the log behind it was written.
+fn log_end(target: &dyn Target, manifest: &Manifest) -> Result<i64, BackupFault> {
+    let end = match manifest.log {
+        Some(log) => log::last_time(target, &log)?,
+        None => None,
+    };
+    Ok(end.unwrap_or(i64::MIN).max(manifest.state.time_us))
+}
+
 /// Where a backup and its log lead, no further than wanted, and whether that is as far.
 fn end_of(
     target: &dyn Target,
@@ -235,8 +240,7 @@ fn end_of(
 ) -> Result<(BackedState, bool), BackupFault> {
     let mut state = manifest.state;
     let mut goes_on = false;
-    let behind = ChainEnd::behind(manifest.database, manifest.id, state.sequence);
-    log::follow::<BackupFault>(target, behind, public, |teed| {
+    log::follow::<BackupFault>(target, manifest, public, |teed| {
         goes_on = until.is_before_batch(teed);
         if goes_on {
             return Ok(Enough::Yes);
@@ -267,9 +271,7 @@ fn check_complete(ledger: &Ledger, survey: &Survey, keys: (&str, u64)) -> Result
     let of_backups = of_backups.map(|manifest| (format!("backup {}", manifest.name()), manifest.state.receipts));
     let of_keys = std::iter::once((format!("key backup \"{}\"", keys.0), keys.1));
     match of_backups.chain(of_keys).max_by_key(|(_, known)| *known) {
-        Some((by, known)) if known > ledger.last() => {
-            Err(BackupFault::LedgerShort { last: ledger.last(), known, by })
-        }
+        Some((by, known)) if known > ledger.last() => Err(BackupFault::LedgerShort { last: ledger.last(), known, by }),
         Some(_) | None => Ok(()),
     }
 }
@@ -296,12 +298,12 @@ fn follow_log(
     let folder = files::rocks(options);
     rocks::check_files(&folder)?;
     let db = rocks::open(&folder, &Cache::new_lru_cache(options.block_cache_bytes), Access::Write)?;
-    let gap = |after| BackupFault::LogGap { backup: manifest.name(), after };
+    let log = manifest.log.map_or_else(String::new, |log| crate::crypto::hex::encode(&log));
+    let gap = |after| BackupFault::LogGap { log: log.clone(), after };
     if db.latest_sequence_number() != state.sequence {
         return Err(gap(db.latest_sequence_number()).into());
     }
-    let behind = ChainEnd::behind(manifest.database, manifest.id, state.sequence);
-    log::follow::<StorageError>(target, behind, public, |teed| {
+    log::follow::<StorageError>(target, manifest, public, |teed| {
         if plan.until.is_before_batch(teed) {
             return Ok(Enough::Yes);
         }
@@ -333,6 +335,7 @@ fn settle(
         write_secret(&options.file(&file.name), &content)?;
         sodium::wipe(&mut content);
     }
+    store.begin_lineage()?;
     let wanted = store.log_receipts() + 1;
     if ledger.last() >= wanted && ledger.first > wanted {
         return Err(BackupFault::LedgerLate { first: ledger.first, wanted }.into());

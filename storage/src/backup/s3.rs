@@ -61,7 +61,8 @@ impl Bucket {
     ) -> Result<Bucket, BackupFault> {
         let refuse = |what| BackupFault::NoTarget { given: given.to_owned(), what };
         let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
-        let is_plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || matches!(letter, '-' | '.');
+        let is_plain =
+            |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || matches!(letter, '-' | '.');
         if bucket.is_empty() || !bucket.chars().all(is_plain) {
             return Err(refuse("it names no bucket"));
         }
@@ -104,13 +105,7 @@ impl Bucket {
     }
 
     /// Makes a request; what fails on the way, or at the store, is tried again.
-    fn ask(
-        &self,
-        method: &str,
-        path: &str,
-        query: &[(&str, &str)],
-        body: &[u8],
-    ) -> Result<StoreAnswer, String> {
+    fn ask(&self, method: &str, path: &str, query: &[(&str, &str)], body: &[u8]) -> Result<StoreAnswer, String> {
         let mut attempt = 1;
         loop {
             let answer = self.ask_once(method, path, query, body);
@@ -127,13 +122,7 @@ impl Bucket {
         }
     }
 
-    fn ask_once(
-        &self,
-        method: &str,
-        path: &str,
-        query: &[(&str, &str)],
-        body: &[u8],
-    ) -> Result<StoreAnswer, String> {
+    fn ask_once(&self, method: &str, path: &str, query: &[(&str, &str)], body: &[u8]) -> Result<StoreAnswer, String> {
         let path = encoded(&format!("{}{path}", self.path), true);
         let mut pairs: Vec<String> =
             query.iter().map(|(name, value)| format!("{}={}", encoded(name, false), encoded(value, false))).collect();

@@ -26,16 +26,20 @@ use crate::batch::Batch;
 use crate::crypto::hex;
 use crate::crypto::seal::{Header, SealKind, SealPlace};
 use crate::crypto::sodium;
-use crate::error::StorageError;
+use crate::error::{StorageError, StoredEntry};
 use crate::rocks::{self, Access, Family};
+use crate::snapshot::cursor::Cursor;
 use crate::store::{COMMIT_TIME, Store};
 
 /// How often a backup begins anew before it leaves off.
 const ATTEMPTS_MAX: u32 = 8;
 /// Files of the data folder beside RocksDB's that a restore brings back: sealed, as they hold secrets.
 pub(super) const SEALED_FILES: [&str; 4] = ["logins", "controller.secret", "server.crt", "server.key"];
-/// That there are backups of this database, so that erasures keep what a restore needs.
-const TAKEN: &[u8] = b"backup/taken";
+/// Where backups of this database are, so that erasures keep what a restore of the oldest needs: the target's hash leads to the
+/// number of erasures that all backups there have.
+const TARGETS: &[u8] = b"backup/target/";
+/// See `Manifest`.
+const LINEAGE: &[u8] = b"backup/lineage";
 
 /// Whether files are brought that the target has already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,13 +91,15 @@ pub struct BackupReport {
 pub(crate) struct Backups {
     pub(crate) pins: Pins,
     pub(crate) tee: Tee,
+    /// The log that is being shipped.
+    pub(super) log: Mutex<Option<[u8; 8]>>,
     /// Held while one is taken: hashes of RocksDB's files, which never change.
     under_way: Mutex<BTreeMap<String, [u8; 32]>>,
 }
 
 impl Backups {
     pub(crate) fn new(folder: PathBuf) -> Backups {
-        Backups { pins: Pins::new(folder), tee: Tee::default(), under_way: Mutex::default() }
+        Backups { pins: Pins::new(folder), tee: Tee::default(), log: Mutex::default(), under_way: Mutex::default() }
     }
 }
 
@@ -118,10 +124,6 @@ enum Attempt {
 impl Store {
     /// Takes a backup. Others write and erase meanwhile; where it fails nothing of it stays.
     pub fn back_up(&self, request: &BackupRequest<'_>) -> Result<BackupReport, StorageError> {
-        self.back_up_as(request).map(|(report, _)| report)
-    }
-
-    pub(super) fn back_up_as(&self, request: &BackupRequest<'_>) -> Result<(BackupReport, [u8; 8]), StorageError> {
         self.check_writable()?;
         let Some(mut known) = self.backups().under_way.try_lock() else { return Err(BackupFault::Busy.into()) };
         let (database, public) = (self.database_id(), self.public_key());
@@ -135,7 +137,15 @@ impl Store {
         if request.form == Form::Incremental && survey.manifests.is_empty() {
             return Err(BackupFault::NoBase { target: request.data.name().to_owned() }.into());
         }
-        self.note_taken()?;
+        self.note_target(request.data, survey.first_erasure().unwrap_or(1) - 1)?;
+        let lineage = self.lineage()?;
+        // Within one lineage a number is given once, and data files never change.
+        let before = survey.newest().filter(|before| before.lineage == lineage);
+        for file in before.iter().flat_map(|before| &before.files) {
+            if let Some(name) = file.name.strip_prefix("rocks/").filter(|name| rocks::file_number(name).is_some()) {
+                known.entry(name.to_owned()).or_insert(file.hash);
+            }
+        }
         let mut brought = Brought::default();
         let taken = self.attempts(request, &survey, &mut known, &mut brought);
         let (manifest, attempts) = match taken {
@@ -155,14 +165,15 @@ impl Store {
             new_bytes: brought.bytes,
             attempts,
         };
-        let id = manifest.id;
         survey.files.extend(manifest.files.iter().map(|file| (file.object.clone(), file.bytes)));
         survey.files.extend(brought.added.into_iter().map(|object| (object, 0)));
         survey.manifests.push(manifest);
         let before_us = request.keep_us.map(|keep_us| (request.now_us)() - keep_us);
-        survey.prune(request.data, before_us)?;
-        self.forget_blanked(survey.first_erasure().unwrap_or(1) - 1)?;
-        Ok((report, id))
+        let log = *self.backups().log.lock();
+        survey.prune(request.data, before_us, log)?;
+        self.note_target(request.data, survey.first_erasure().unwrap_or(1) - 1)?;
+        self.forget_blanked(self.targets()?.into_iter().min().unwrap_or(0))?;
+        Ok(report)
     }
 
     fn attempts(
@@ -194,6 +205,8 @@ impl Store {
         known: &mut BTreeMap<String, [u8; 32]>,
         brought: &mut Brought,
     ) -> Result<Attempt, StorageError> {
+        // It began before what is pinned now was written to its end.
+        let log = *self.backups().log.lock();
         let Some(pin) = self.backups().pins.pin(self.db())? else { return Ok(Attempt::TakenAway) };
         let copied = self.copy(request, survey, &pin, known, brought);
         let (files, state) = match copied {
@@ -213,6 +226,8 @@ impl Store {
                 Form::Full => None,
                 Form::Incremental => survey.newest().map(|base| base.id),
             },
+            lineage: self.lineage()?,
+            log,
             state,
             files,
         };
@@ -344,11 +359,12 @@ impl Store {
         Ok(object)
     }
 
-    /// Erasures keep what a restore needs from now on.
-    fn note_taken(&self) -> Result<(), StorageError> {
-        if self.snapshot().meta(TAKEN)?.is_none() {
+    /// From now on erasures keep what a restore from this target needs, whose backups all have so many erasures.
+    fn note_target(&self, target: &dyn Target, erasures: u64) -> Result<(), StorageError> {
+        let key = [TARGETS, &sodium::hash::<16>(target.name().as_bytes())].concat();
+        if self.snapshot().meta(&key)?.as_deref() != Some(&erasures.to_be_bytes()) {
             let mut batch = Batch::default();
-            batch.put_meta(self, TAKEN, &[1]);
+            batch.put_meta(self, &key, &erasures.to_be_bytes());
             self.check_room(&batch)?;
             self.write(batch)?;
             self.flush()?;
@@ -356,9 +372,39 @@ impl Store {
         Ok(())
     }
 
+    /// The folder's lineage, which begins with its first backup.
+    fn lineage(&self) -> Result<[u8; 16], StorageError> {
+        if let Some(lineage) = self.snapshot().meta(LINEAGE)?.and_then(|lineage| lineage.try_into().ok()) {
+            return Ok(lineage);
+        }
+        self.begin_lineage()
+    }
+
+    /// From now on the folder's files are not those that it had.
+    pub(super) fn begin_lineage(&self) -> Result<[u8; 16], StorageError> {
+        let lineage: [u8; 16] = sodium::random_array();
+        let mut batch = Batch::default();
+        batch.put_meta(self, LINEAGE, &lineage);
+        self.write(batch)?;
+        self.flush()?;
+        Ok(lineage)
+    }
+
+    /// Of each target, how many erasures all backups there have.
+    fn targets(&self) -> Result<Vec<u64>, StorageError> {
+        let snapshot = self.snapshot();
+        let of = snapshot.clone();
+        let cursor = Cursor::all(&snapshot, Family::Meta, TARGETS);
+        let erasures = cursor.entries("read where backups are", move |key, sealed| {
+            let erasures = of.open_meta(key, sealed)?.try_into();
+            erasures.map(u64::from_be_bytes).map_err(|_| StorageError::Malformed { entry: StoredEntry::Erasure })
+        });
+        erasures.collect()
+    }
+
     /// Whether there may be backups of this database.
     pub fn is_backed_up(&self) -> Result<bool, StorageError> {
-        Ok(self.snapshot().meta(TAKEN)?.is_some())
+        Ok(!self.targets()?.is_empty())
     }
 }
 

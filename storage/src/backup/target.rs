@@ -76,7 +76,6 @@ pub struct Folder {
 impl Folder {
     /// Opens a folder, making it if it alone is missing.
     pub fn open(path: &Path, make: bool) -> Result<Folder, BackupFault> {
-        let name = path.display().to_string();
         let made = match (path.is_dir(), make) {
             (true, _) => Ok(()),
             (false, true) => fs::DirBuilder::new().mode(0o700).create(path),
@@ -85,9 +84,10 @@ impl Folder {
         // A relative path means the same to whoever reads the answer.
         let root = made.and_then(|()| fs::canonicalize(path));
         match root {
-            Ok(root) => Ok(Folder { name, root }),
+            // By that name it is known again, from wherever it is named.
+            Ok(root) => Ok(Folder { name: root.display().to_string(), root }),
             Err(error) => Err(BackupFault::Target(TargetError {
-                target: name,
+                target: path.display().to_string(),
                 tried: if make { "make" } else { "open" },
                 object: ".".to_owned(),
                 reason: error.to_string(),

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::write_form::COUNT_AT;
+
 /// What may wait.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
@@ -32,6 +34,15 @@ pub(crate) struct WrittenAt {
     pub(crate) commit: u64,
     /// The audit log's last record.
     pub(crate) records: u64,
+}
+
+impl Teed {
+    /// The number of its first operation.
+    pub(super) fn first(&self) -> u64 {
+        let count =
+            self.batch.get(COUNT_AT..).and_then(|rest| rest.first_chunk().copied()).map_or(0, u32::from_le_bytes);
+        (self.at.last + 1).saturating_sub(u64::from(count))
+    }
 }
 
 /// See the module.

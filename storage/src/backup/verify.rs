@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::backup::fault::BackupFault;
-use crate::backup::log::{self, ChainEnd, Enough};
+use crate::backup::log::{self, Enough};
 use crate::backup::manifest::{BackedState, Manifest};
 use crate::backup::survey::{self, Survey};
 use crate::backup::target::Target;
@@ -48,7 +48,6 @@ pub fn verify_backups(target: &dyn Target, public: &[u8; 32]) -> Result<Verified
     let mut read = BTreeMap::new();
     let mut backups = Vec::new();
     for manifest in &survey.manifests {
-        let behind = ChainEnd::behind(database, manifest.id, manifest.state.sequence);
         for file in &manifest.files {
             // Files that backups have in common are read once.
             if read.get(&file.object) != Some(&file.hash) {
@@ -56,14 +55,14 @@ pub fn verify_backups(target: &dyn Target, public: &[u8; 32]) -> Result<Verified
                 read.insert(&file.object, file.hash);
             }
         }
-        let end = log::follow::<BackupFault>(target, behind, public, |_| Ok(Enough::No))?;
+        let end = log::follow::<BackupFault>(target, manifest, public, |_| Ok(Enough::No))?;
         backups.push(VerifiedBackup {
             id: manifest.name(),
             base: manifest.base.map(|base| hex::encode(&base)),
             state: manifest.state,
             files: manifest.files.len() as u64,
             bytes: manifest.files.iter().map(|file| file.bytes).sum(),
-            log_end: end.last,
+            log_end: end,
         });
     }
     let ledger = survey::newest_ledger(target, public)?;

@@ -173,9 +173,22 @@ class History:
             commit = next(line.split()[1] for line in said.splitlines() if line.startswith("commit"))
             self.remember(f"commit:{commit}")
 
-    def run(self, steps):
+    def backups(self):
+        """How many stand at the target."""
+        said = run("verify-backup", "--key", os.path.join(self.server.data, "public.key"), "--from", self.data)[1]
+        return sum(line.startswith("backup ") for line in said.splitlines())
+
+    def start(self):
+        """The server; one that ships has taken the backup that its log follows on."""
+        before = self.backups() if self.ships else 0
         self.server.start(self.arguments())
-        connection = self.server.connect()
+        until = time.monotonic() + 30
+        while self.ships and self.backups() <= before and time.monotonic() < until:
+            time.sleep(0.1)
+        return self.server.connect()
+
+    def run(self, steps):
+        connection = self.start()
         for statement in SCHEMA:
             connection.execute(statement)
         for number in range(steps):
@@ -193,8 +206,7 @@ class History:
                     self.moments = [moment for moment in self.moments if moment[0] < time.time() - SHIPPED_WITHIN]
                 elif self.dice.random() < 0.3:
                     self.back_up(incremental=False)
-                self.server.start(self.arguments())
-                connection = self.server.connect()
+                connection = self.start()
             if self.ships and number % 20 == 10:
                 time.sleep(1.5)
         if not self.ships:
@@ -426,12 +438,14 @@ def gone(check, at):
     status, said = run("backup", "--data", check.server.data, "--to", at("no/such"), "--keys-to", at("k"))
     check.tally.that(status == 1 and "could not make" in said, "a target that is not there", said)
     target, moved = at("going"), at("gone")
-    for delay in (0.0, 0.002, 0.005, 0.01, 0.02, 0.05):
+    for brought in range(6):
         for folder in (target, moved):
             shutil.rmtree(folder, ignore_errors=True)
         os.mkdir(target)
         process = subprocess.Popen([BINARY, "backup", "--data", check.server.data, "--to", target, "--keys-to", at("k")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        time.sleep(delay)
+        files = os.path.join(target, "files")
+        while process.poll() is None and not (os.path.isdir(files) and len(os.listdir(files)) >= brought):
+            time.sleep(0.0005)
         os.rename(target, moved)
         said = process.communicate()[0].decode()
         check.tally.that(process.returncode == 0 or "the folder is gone" in said or "could not" in said, "a target that goes", said)

@@ -119,7 +119,7 @@ pub(super) fn verify_backup<I: Iterator<Item = OsString>>(options: &mut Options<
 
 pub(super) fn restore<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
     let (mut folder, mut data, mut keys, mut ledger) = (None, None, None, None);
-    let (mut until, mut overwrites, mut root_key) = (None, None, None);
+    let (mut until, mut overwrites, mut unchecked, mut root_key) = (None, None, None, None);
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
@@ -129,6 +129,7 @@ pub(super) fn restore<I: Iterator<Item = OsString>>(options: &mut Options<I>) ->
             Some("--ledger") => options.path("--ledger", &mut ledger)?,
             Some("--to") => options.parsed("--to", &mut until, moment)?,
             Some("--overwrite") => set("--overwrite", &mut overwrites, true)?,
+            Some("--unchecked") => set("--unchecked", &mut unchecked, true)?,
             _ if Which::Present.read(&word, options, &mut root_key)? => {}
             _ => return Err(unknown(&word)),
         }
@@ -141,6 +142,7 @@ pub(super) fn restore<I: Iterator<Item = OsString>>(options: &mut Options<I>) ->
         folder: folder.ok_or(ArgumentError::MissingOption("--data"))?,
         root_key: root_key.unwrap_or(RootKeySource::DataFolder),
         overwrites: overwrites.is_some(),
+        unchecked: unchecked.is_some(),
     }))
 }
 
