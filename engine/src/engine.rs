@@ -1,15 +1,19 @@
 //! The engine's door: open a data folder, connect sessions, stop.
 
+use crate::backup::{BackupOrder, Variables};
 use crate::eraser::Eraser;
 use crate::housekeeping::Housekeeping;
 use crate::password::PasswordVerifier;
 use crate::session::{ConnectOptions, Session};
+use crate::shipping::Shipping;
 use crate::templates::Templates;
+use parking_lot::Mutex;
 use planner::catalog::CONTROLLER;
 use state::config::Config;
 use state::login_rules::AskedOfServer;
 use state::{SqlError, clock};
 use std::sync::Arc;
+use storage::Store;
 use transactions::database::{Database, tell_operator};
 
 /// A running engine.
@@ -17,6 +21,8 @@ pub struct Engine {
     // First, so that the folder is free once the engine and its sessions are gone.
     _keeper: Housekeeping,
     eraser: Eraser,
+    /// While there is a target for the log.
+    shipping: Mutex<Option<Shipping>>,
     database: Arc<Database>,
     templates: Arc<Templates>,
 }
@@ -28,9 +34,20 @@ impl Engine {
         Ok(Arc::new(Engine {
             _keeper: Housekeeping::start(&database),
             eraser: Eraser::start(&database),
+            shipping: Mutex::default(),
             database,
             templates: Arc::default(),
         }))
+    }
+
+    /// Ships what is written to these targets from now on.
+    pub fn ship(&self, order: &BackupOrder, variables: Variables<'_>) -> Result<(), SqlError> {
+        *self.shipping.lock() = Some(Shipping::start(&self.database, order, variables)?);
+        Ok(())
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.database.store
     }
 
     /// Opens a session for an authenticated login.
@@ -91,6 +108,8 @@ impl Engine {
     /// log to replay; sessions that are still open hear 57P01 from `wire`.
     pub fn shutdown(&self) -> Result<(), SqlError> {
         self.eraser.finish(&self.database);
+        // The last that was written is shipped, too.
+        drop(self.shipping.lock().take());
         tell_operator(&self.database.store);
         Ok(self.database.store.settle()?)
     }

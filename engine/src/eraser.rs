@@ -4,6 +4,7 @@
 //! first erasure ── WINDOW ──▶ `Store::erase`, no faster than dogwood.erasure_rate
 //!                                 │ views have not merged what they hold: not waited for longer than PATIENCE
 //!                                 │ somebody reads from before, or from files that are replaced
+//!                                 │ a backup copies files from before: after PATIENCE it begins anew
 //!                                 └─ a tick, so that nobody does out of habit; after PATIENCE they end
 //! ```
 //! What it does is the store's; when, and who is in the way, is decided here. Never on a thread that somebody waits for.
@@ -202,6 +203,14 @@ impl<'a> Erasing<'a> {
                     if closed > 0 {
                         tracing::warn!(target: "dogwood::connections", closed, "sessions are closed that kept erased bytes in files");
                     }
+                }
+            }
+            // It begins anew with what is left: not waited for long, as its target may be slow.
+            Waits::Backup => {
+                if since.elapsed() >= PATIENCE
+                    && let Err(error) = database.store.take_from_backup()
+                {
+                    tracing::warn!(target: "dogwood::erasures", "files that a backup copies could not be removed: {error}");
                 }
             }
             Waits::Views | Waits::Log => {}

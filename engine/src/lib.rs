@@ -3,6 +3,7 @@
 //! It never sees a socket (that is `wire`) and never SQL text beyond handing it to the planner. Everything is
 //! synchronous: a connection's thread evaluates its own statements; one commit thread orders all writes.
 
+pub mod backup;
 pub mod check;
 mod engine;
 mod eraser;
@@ -13,6 +14,7 @@ mod password;
 pub mod protocol;
 mod response;
 pub mod session;
+mod shipping;
 mod system;
 mod templates;
 
@@ -21,4 +23,5 @@ pub use key_rotation::rotate;
 pub use password::PasswordVerifier;
 pub use state::{SqlError, answer, config};
 pub use storage::audit::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
+pub use storage::backup::{BackupReport, Until, VerifiedBackups};
 pub use storage::{Mode, RootKeySource, Rotation};

@@ -27,6 +27,7 @@ pub mod permit;
 pub mod plan;
 mod positioned;
 mod prepared;
+mod restored;
 pub mod result_columns;
 mod roles;
 mod statement;

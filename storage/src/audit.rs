@@ -16,6 +16,7 @@ pub mod record;
 pub mod verify;
 
 pub use reader::StoredReceipt;
+pub(crate) use reader::parse as parse_receipt;
 pub use receipt::{Receipt, ReceiptRequest, ReceiptTable};
 pub use record::{AuditEntry, AuditOperation, AuditPayload, AuditRecord};
 pub use verify::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use repr::{IndexId, RelationId};
 
+use crate::backup::BackupFault;
 use crate::loss_report::Loss;
 
 /// Which kind of stored thing failed its authentication.
@@ -197,6 +198,14 @@ pub enum StorageError {
     },
     /// The audit log does not continue from its signed head.
     AuditHeadBroken,
+    /// A backup is not taken, not whole, or not restored.
+    Backup(Box<BackupFault>),
+}
+
+impl From<BackupFault> for StorageError {
+    fn from(fault: BackupFault) -> StorageError {
+        StorageError::Backup(Box::new(fault))
+    }
 }
 
 impl StorageError {
@@ -317,6 +326,7 @@ impl fmt::Display for StorageError {
                 write!(f, "a row of relation {relation} has an owner but no stored copy")
             }
             StorageError::AuditHeadBroken => f.write_str("the audit log's head fails its signature"),
+            StorageError::Backup(fault) => fault.fmt(f),
         }
     }
 }

@@ -268,6 +268,34 @@ impl Keyring {
         }
     }
 
+    /// The key-encryption key's number.
+    pub(crate) fn epoch(&self) -> u32 {
+        self.wrapping.read().header.epoch
+    }
+
+    /// The header and one good copy of every slot, page by page, as they are; with the number of slots and the epoch.
+    pub(crate) fn export(&self) -> Result<(u64, u32, Vec<u8>), StorageError> {
+        let wrapping = self.wrapping.read();
+        let slots = self.made();
+        let mut pages = wrapping.header.page();
+        pages.reserve((slots / SLOTS_IN_PAGE * PAGE_BYTES) as usize);
+        for slot in 0..slots {
+            let mut bytes = [0; SLOT_BYTES];
+            for copy in [0, 1] {
+                let read = wrapping.file.read_exact_at(&mut bytes, offset(slot, copy));
+                read.map_err(StorageError::io("read keyring", &self.path))?;
+                match slot::parse(wrapping.key(), &self.database, slot, &bytes) {
+                    Content::Live(mut key) => sodium::wipe(&mut key),
+                    Content::Destroyed => {}
+                    Content::Damaged => continue,
+                }
+                break;
+            }
+            pages.extend_from_slice(&bytes);
+        }
+        Ok((slots, wrapping.header.epoch, pages))
+    }
+
     /// How many slots were made.
     pub(crate) fn made(&self) -> u64 {
         self.made.load(Ordering::Acquire)

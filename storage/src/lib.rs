@@ -12,6 +12,7 @@
 
 pub mod audit;
 mod background_merge;
+pub mod backup;
 pub mod batch;
 pub mod check;
 pub mod config;

@@ -14,9 +14,10 @@
 //! reads go on. An erasure's order is:
 //! write its batch with the receipt, flush, `destroy_keys`. A crash in between is rolled forward by `open`.
 
-mod files;
+pub(crate) mod files;
 mod opening;
 mod repair;
+mod seals;
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -30,12 +31,12 @@ use rocksdb::{BottommostLevelCompaction, Cache, CompactOptions, DB, FlushOptions
 use crate::audit::PendingAudit;
 use crate::audit::log::Log;
 use crate::background_merge::BackgroundMerge;
+use crate::backup::{Backups, WrittenAt};
 use crate::batch::Batch;
 use crate::config::{Cipher, Mode, RootKeySource, StoreOptions};
-use crate::crypto::seal::{self, Header, SealPlace};
-use crate::crypto::sodium::{self, KEY_BYTES};
+use crate::crypto::sodium;
 use crate::erasure::{Entry, Erasures, Owed};
-use crate::error::{RocksFailure, Sealed, StorageError};
+use crate::error::{RocksFailure, StorageError};
 use crate::free_space::{self, FreeSpace};
 use crate::hash_memory::HashMemory;
 use crate::keyring::rotation::Rotation;
@@ -79,6 +80,7 @@ struct Inner {
     hashes: HashMemory,
     settling: Mutex<BackgroundMerge>,
     erasures: Erasures,
+    backups: Backups,
     writable: bool,
     /// None where nothing is written.
     witness: Mutex<Option<Witness>>,
@@ -161,6 +163,11 @@ impl Store {
     /// Under what a person who was forgotten is found again: no row key stands there.
     pub fn hash_forgotten(&self, relation: RelationId, key: &RowKey) -> [u8; 16] {
         self.keyed_hash(b'f', &[&relation.0.to_be_bytes(), key.bytes()])
+    }
+
+    /// Where the last receipt of a key stands in `meta`: by a keyed hash of the row key, which is itself no longer anywhere.
+    pub fn forgotten_key(&self, relation: RelationId, key: &RowKey) -> Vec<u8> {
+        [b"forgotten/".as_slice(), &self.hash_forgotten(relation, key)].concat()
     }
 
     /// The keyed hash of a canonical index value.
@@ -257,14 +264,16 @@ impl Store {
         writes.add(added);
         let _subjects = self.inner.subjects.writing(batch, || db.latest_sequence_number());
         let _reads = self.inner.reads.writing(batch, || db.latest_sequence_number());
+        let commit = batch.commit_time.unwrap_or(0).max(self.inner.time.load(Ordering::Acquire));
         if batch.audit.is_empty() {
-            self.put(writes)?;
+            let records = if self.inner.backups.tee.is_on() { self.inner.log.lock().sequence } else { 0 };
+            self.put(writes, commit, records)?;
         } else {
             let mut log = self.inner.log.lock();
             let mut linked = Batch::default();
             let next = log.link(&batch.audit, self.inner.keyring.signing(), &mut linked);
             writes.add(&linked);
-            self.put(writes)?;
+            self.put(writes, commit, next.sequence)?;
             self.inner.receipts.fetch_max(next.receipts, Ordering::Release);
             *log = next;
         }
@@ -293,9 +302,19 @@ impl Store {
         if self.inner.writable { Ok(()) } else { Err(StorageError::ReadOnly) }
     }
 
-    fn put(&self, writes: Writes<'_>) -> Result<(), StorageError> {
-        let Inner { db, room, append_failed, .. } = &*self.inner;
-        let written = room.write(writes.bytes(), || db.write(writes.finish()));
+    /// Writes to RocksDB, with which the store stands at this commit and this record of the log.
+    fn put(&self, writes: Writes<'_>, commit: u64, records: u64) -> Result<(), StorageError> {
+        let Inner { db, room, append_failed, backups, .. } = &*self.inner;
+        let written = room.write(writes.bytes(), || {
+            let batch = writes.finish();
+            let teed = backups.tee.is_on().then(|| batch.data().to_vec());
+            db.write(batch)?;
+            // One after the other: the last number is this batch's.
+            teed.into_iter().for_each(|teed| {
+                backups.tee.push(teed, WrittenAt { last: db.latest_sequence_number(), commit, records });
+            });
+            Ok(())
+        });
         if let Err(error) = &written {
             append_failed.store(rocks::is_of_appending(error), Ordering::Release);
         }
@@ -552,6 +571,24 @@ impl Store {
         self.inner.space.holds(bytes)
     }
 
+    pub(crate) fn backups(&self) -> &Backups {
+        &self.inner.backups
+    }
+
+    /// A backup has to do without the files that it copies, which hold erased bytes: it begins anew.
+    pub fn take_from_backup(&self) -> Result<(), StorageError> {
+        self.inner.backups.pins.take_away()
+    }
+
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.inner.cache
+    }
+
+    /// A file of the data folder.
+    pub(crate) fn data_file(&self, name: &str) -> PathBuf {
+        self.inner.options.file(name)
+    }
+
     pub(crate) fn erasures(&self) -> &Erasures {
         &self.inner.erasures
     }
@@ -582,91 +619,8 @@ impl Store {
         (log.sequence, log.hash)
     }
 
-    /// Appends a seal under a person's key.
-    pub(crate) fn seal_personal(
-        &self,
-        owner: MicroDbId,
-        place: SealPlace<'_>,
-        header: Header,
-        plain: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<(), StorageError> {
-        let keyring = &self.inner.keyring;
-        keyring.with_key(owner, |key| seal::seal(key, keyring.database(), place, header, plain, out))
-    }
-
-    /// Opens a seal under a person's key.
-    pub(crate) fn open_personal(
-        &self,
-        owner: MicroDbId,
-        place: SealPlace<'_>,
-        sealed: &[u8],
-    ) -> Result<(Header, Vec<u8>), StorageError> {
-        let keyring = &self.inner.keyring;
-        let opened = keyring.with_key(owner, |key| seal::open(key, keyring.database(), place, sealed))?;
-        opened.ok_or(StorageError::SealBroken { sealed: sealed_at(place) })
-    }
-
-    /// Appends a seal under the database's key.
-    pub(crate) fn seal_impersonal(&self, place: SealPlace<'_>, header: Header, plain: &[u8], out: &mut Vec<u8>) {
-        let keyring = &self.inner.keyring;
-        match header.cipher {
-            Cipher::Aegis256 => {
-                seal::seal(keyring.database_key(), keyring.database(), place, header, plain, out);
-            }
-            Cipher::Aes256Gcm => {
-                let mut key = self.gcm_key(place);
-                seal::seal(&key, keyring.database(), place, header, plain, out);
-                sodium::wipe(&mut key);
-            }
-        }
-    }
-
-    /// Opens a seal under the database's key.
-    pub(crate) fn open_impersonal(
-        &self,
-        place: SealPlace<'_>,
-        sealed: &[u8],
-    ) -> Result<(Header, Vec<u8>), StorageError> {
-        let keyring = &self.inner.keyring;
-        let broken = StorageError::SealBroken { sealed: sealed_at(place) };
-        let opened = match Header::parse(sealed) {
-            Some((Header { cipher: Cipher::Aegis256, .. }, _)) => {
-                seal::open(keyring.database_key(), keyring.database(), place, sealed)
-            }
-            Some((Header { cipher: Cipher::Aes256Gcm, .. }, _)) => {
-                let mut key = self.gcm_key(place);
-                let opened = seal::open(&key, keyring.database(), place, sealed);
-                sodium::wipe(&mut key);
-                opened
-            }
-            None => None,
-        };
-        opened.ok_or(broken)
-    }
-
-    // Random 96-bit nonces allow 2^32 messages a key, which one key for the whole database could reach.
-    fn gcm_key(&self, place: SealPlace<'_>) -> [u8; KEY_BYTES] {
-        let scope: [u8; 5] = match place {
-            SealPlace::Personal(relation, ..) | SealPlace::Impersonal(relation, _) => scope(b'r', relation.0),
-            SealPlace::Meta(_) => scope(b'm', 0),
-            SealPlace::AuditPayload(..) => scope(b'a', 0),
-            SealPlace::Receipt(_) => scope(b'e', 0),
-        };
-        sodium::keyed_hash(self.inner.keyring.database_key(), &scope)
-    }
-}
-
-fn scope(kind: u8, relation: u32) -> [u8; 5] {
-    let [a, b, c, d] = relation.to_be_bytes();
-    [kind, a, b, c, d]
-}
-
-fn sealed_at(place: SealPlace<'_>) -> Sealed {
-    match place {
-        SealPlace::Personal(relation, ..) | SealPlace::Impersonal(relation, _) => Sealed::Row(relation),
-        SealPlace::Meta(_) => Sealed::Meta,
-        SealPlace::AuditPayload(..) => Sealed::AuditPayload,
-        SealPlace::Receipt(_) => Sealed::Receipt,
+    /// How many receipts of erasures there are.
+    pub(crate) fn log_receipts(&self) -> u64 {
+        self.inner.log.lock().receipts
     }
 }

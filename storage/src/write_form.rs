@@ -15,7 +15,8 @@ use crate::rocks::{FAMILIES, Family};
 
 /// Before the operations.
 pub(crate) const HEADER_BYTES: usize = 12;
-const COUNT_AT: usize = 8;
+/// Where their number stands.
+pub(crate) const COUNT_AT: usize = 8;
 
 /// Deletes a key.
 pub(crate) const DELETE: u8 = 0x04;

@@ -1,8 +1,13 @@
 //! The command line, read by hand: few options, exact complaints.
 
+mod backups;
 mod root_key;
 
 use crate::log::{Format, Levels};
+use crate::verify::VerifyBackup;
+pub use backups::Backup;
+use backups::{OF_SERVE, Targets};
+use engine::backup::{BackupOrder, RestoreOrder};
 use engine::{RootKeySource, Rotation};
 use root_key::Which;
 use std::ffi::OsString;
@@ -29,8 +34,15 @@ Usage:
                 [--connections N] [--awake-us N] [--keep-free-mb N]
                 [--view-workers N] [--log-format text|json]
                 [--log-level LEVELS] [-c NAME=VALUE]… [--salvage]
+                [--ship-to TARGET --ship-keys-to TARGET
+                 [--keep-backups DAYS] [--keep-keys DAYS]]
                 [ROOT KEY]
   dogwood check --data DIR [--repair] [ROOT KEY]
+  dogwood backup --data DIR --to TARGET --keys-to TARGET [--incremental]
+                 [--keep-backups DAYS] [--keep-keys DAYS] [ROOT KEY]
+  dogwood verify-backup --key public.key --from TARGET
+  dogwood restore --from TARGET --keys TARGET [--to MOMENT] [--ledger FILE]
+                  --data DIR [--overwrite] [--unchecked] [ROOT KEY]
   dogwood import --data DIR [--database NAME] [--as-text] [--keep-going] FILE
   dogwood rotate --data DIR [--root [NEW ROOT KEY]] [ROOT KEY]
   dogwood shred --data DIR [ROOT KEY]
@@ -74,10 +86,32 @@ serve    Opens the data folder (made at first start) and listens, on
   -c           a setting, as sessions begin with it: -c log_connections=on
   --salvage    read a damaged folder as far as it can be, to dump what is
                left; no data is written
+  --ship-to, --ship-keys-to
+               what is written goes to these targets within seconds, behind a
+               backup that the server takes by itself
 check    Reads a stopped server's data folder and prints what is wrong with
          it; exit status 1 if anything is. Writes nothing.
   --repair     first writes anew what stands twice or can be derived: a copy
                of a key, \"public.key\", \"CURRENT\", the witness
+backup   Takes a backup, of a running server's folder or a stopped one's: the
+         data, sealed as they are, and apart from them the keys. TARGET is a
+         folder, or s3://BUCKET/PREFIX with AWS_ACCESS_KEY_ID,
+         AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL in the environment.
+  --incremental
+               brings only files that the target does not have yet
+  --keep-backups
+               older backups there are removed, and what only they need
+  --keep-keys  older key backups there are removed; 7 days by default
+verify-backup
+         Reads every block of the backups there, and of the log behind them,
+         against the public key; needs no server and no other key.
+restore  Makes a data folder from a backup and the log behind it, without those
+         who were forgotten since, whatever the backup holds of them.
+  --to         up to where: a time, commit:NUMBER, or record:NUMBER of the audit
+               log; all there is by default
+  --ledger     the ledger of erasures, if it is not beside the backups
+  --overwrite  what DIR holds goes, but for its root key
+  --unchecked  without \"dogwood check\" of what comes out, which reads every row
 import   Reads a dump of PostgreSQL (pg_dump: text, archive or folder; \"-\" is
          standard input) into a stopped server's data folder, and prints what
          was left out and why; exit status 1 if rows were, or it stopped
@@ -122,6 +156,12 @@ pub enum Command {
         /// Where the root key is.
         root_key: RootKeySource,
     },
+    /// Take a backup.
+    Backup(Backup),
+    /// Check backups.
+    VerifyBackup(VerifyBackup),
+    /// Make a folder from a backup.
+    Restore(RestoreOrder),
     /// Replace the key-encryption key.
     Rotate(Rotate),
     /// Read a dump.
@@ -161,6 +201,8 @@ pub struct Serve {
     pub settings: Vec<(String, String)>,
     /// Where the root key is.
     pub root_key: RootKeySource,
+    /// Where the log goes, if anywhere.
+    pub ship: Option<BackupOrder>,
 }
 
 /// `rotate`'s and `shred`'s options.
@@ -222,6 +264,12 @@ pub enum ArgumentError {
     Head(String),
     /// Not the name of a variable.
     Variable(String),
+    /// Not a target's name.
+    Target(String),
+    /// Not a number of days.
+    Days(String),
+    /// Not a moment to restore to.
+    Moment(String),
     /// A new root key without being asked to use it.
     NewWithoutRoot,
     /// Rules for who may come in where everybody may.
@@ -260,6 +308,11 @@ impl fmt::Display for ArgumentError {
             ArgumentError::Workers(text) => write!(f, "\"{text}\" is not a number of threads from 1 to 64"),
             ArgumentError::Head(text) => write!(f, "\"{text}\" is not a record's number and hash"),
             ArgumentError::Variable(text) => write!(f, "\"{text}\" is not the name of a variable"),
+            ArgumentError::Target(text) => write!(f, "\"{text}\" is not the name of a target"),
+            ArgumentError::Days(text) => write!(f, "\"{text}\" is not a number of days from 0 to 36500"),
+            ArgumentError::Moment(text) => {
+                write!(f, "\"{text}\" is neither a time nor commit:NUMBER nor record:NUMBER")
+            }
             ArgumentError::NewWithoutRoot => f.write_str("a new root key goes together with --root"),
             ArgumentError::InsecureRules => f.write_str(
                 "with --insecure everybody may come in: --rules, --identities and --client-ca say otherwise",
@@ -279,6 +332,9 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, Argum
         Some("--version" | "-V") => Ok(Command::Version),
         Some("serve") => serve(&mut options),
         Some("check") => check(&mut options),
+        Some("backup") => backups::backup(&mut options),
+        Some("verify-backup") => backups::verify_backup(&mut options),
+        Some("restore") => backups::restore(&mut options),
         Some("import") => import(&mut options),
         Some("rotate") => rotate(&mut options, Rotation::Rotate),
         Some("shred") => rotate(&mut options, Rotation::Shred),
@@ -294,6 +350,16 @@ struct Options<I> {
 impl<I: Iterator<Item = OsString>> Options<I> {
     fn value(&mut self, option: &'static str) -> Result<OsString, ArgumentError> {
         self.arguments.next().ok_or(ArgumentError::MissingValue(option))
+    }
+
+    fn parsed<T>(
+        &mut self,
+        option: &'static str,
+        into: &mut Option<T>,
+        parse: fn(&str) -> Result<T, ArgumentError>,
+    ) -> Result<(), ArgumentError> {
+        let value = self.value(option)?;
+        set(option, into, parse(&value.to_string_lossy())?)
     }
 
     fn path(&mut self, option: &'static str, into: &mut Option<PathBuf>) -> Result<(), ArgumentError> {
@@ -319,45 +385,23 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
     let (mut keep_free_bytes, mut view_workers, mut salvage) = (None, None, None);
     let (mut log_format, mut log_levels, mut settings, mut root_key) = (None, None, Vec::new(), None);
     let mut way_in = WayIn::default();
+    let mut targets = Targets::default();
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
             Some("--data") => options.path("--data", &mut data)?,
-            Some("--listen") => {
-                let value = options.value("--listen")?;
-                set("--listen", &mut listen, address(&value.to_string_lossy())?)?;
-            }
+            Some("--listen") => options.parsed("--listen", &mut listen, address)?,
             Some("--insecure") => set("--insecure", &mut insecure, true)?,
-            Some("--connections") => {
-                let value = options.value("--connections")?;
-                set("--connections", &mut connections_max, connections(&value.to_string_lossy())?)?;
-            }
-            Some("--awake-us") => {
-                let value = options.value("--awake-us")?;
-                set("--awake-us", &mut awake, microseconds(&value.to_string_lossy())?)?;
-            }
-            Some("--log-format") => {
-                let value = options.value("--log-format")?;
-                set("--log-format", &mut log_format, format(&value.to_string_lossy())?)?;
-            }
-            Some("--log-level") => {
-                let value = options.value("--log-level")?;
-                set("--log-level", &mut log_levels, levels(&value.to_string_lossy())?)?;
-            }
+            Some("--connections") => options.parsed("--connections", &mut connections_max, connections)?,
+            Some("--awake-us") => options.parsed("--awake-us", &mut awake, microseconds)?,
+            Some("--log-format") => options.parsed("--log-format", &mut log_format, format)?,
+            Some("--log-level") => options.parsed("--log-level", &mut log_levels, levels)?,
             Some("-c") => settings.push(setting(&options.value("-c")?.to_string_lossy())?),
             Some("--salvage") => set("--salvage", &mut salvage, true)?,
-            Some("--keep-free-mb") => {
-                let value = options.value("--keep-free-mb")?;
-                set("--keep-free-mb", &mut keep_free_bytes, kept(&value.to_string_lossy())?)?;
-            }
-            Some("--view-workers") => {
-                let value = options.value("--view-workers")?;
-                set("--view-workers", &mut view_workers, workers(&value.to_string_lossy())?)?;
-            }
-            Some("--block-cache-mb") => {
-                let value = options.value("--block-cache-mb")?;
-                set("--block-cache-mb", &mut block_cache_bytes, megabytes(&value.to_string_lossy())?)?;
-            }
+            Some("--keep-free-mb") => options.parsed("--keep-free-mb", &mut keep_free_bytes, kept)?,
+            Some("--view-workers") => options.parsed("--view-workers", &mut view_workers, workers)?,
+            Some("--block-cache-mb") => options.parsed("--block-cache-mb", &mut block_cache_bytes, megabytes)?,
+            _ if targets.read(&OF_SERVE, &word, options)? => {}
             _ if Which::Present.read(&word, options, &mut root_key)? => {}
             _ if read_way_in(&word, options, &mut way_in, (&mut certificate, &mut key))? => {}
             _ => return Err(unknown(&word)),
@@ -382,6 +426,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         log_levels: log_levels.unwrap_or_default(),
         settings,
         root_key: root_key.unwrap_or(RootKeySource::DataFolder),
+        ship: targets.order(&OF_SERVE, false)?,
     }))
 }
 
@@ -541,10 +586,7 @@ fn verify<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comm
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
             Some("--key") => options.path("--key", &mut key)?,
-            Some("--head") => {
-                let value = options.value("--head")?;
-                set("--head", &mut published, head(&value.to_string_lossy())?)?;
-            }
+            Some("--head") => options.parsed("--head", &mut published, head)?,
             Some(option) if option.starts_with('-') => return Err(unknown(&word)),
             _ => set("FILE", &mut file, word.into())?,
         }
@@ -650,6 +692,15 @@ mod tests {
             ("verify --key k --head 7 a", "\"7\" is not a record's number and hash"),
             ("rotate --data a --new-passphrase-env P", "a new root key goes together with --root"),
             ("serve --data a --passphrase-env P --root-key-env K", "--root-key-env is given twice"),
+            ("backup --data d --to t", "--keys-to is needed"),
+            ("backup --data d --keys-to k", "--to is needed"),
+            ("backup --data d --to t --keys-to k --keep-keys x", "\"x\" is not a number of days from 0 to 36500"),
+            ("serve --data d --ship-to t", "--ship-keys-to is needed"),
+            ("serve --data d --keep-keys 1", "--ship-to is needed"),
+            ("verify-backup --from t", "--key is needed"),
+            ("restore --from t --keys k", "--data is needed"),
+            ("restore --to now-ish", "\"now-ish\" is neither a time nor commit:NUMBER nor record:NUMBER"),
+            ("restore --to commit:x", "\"commit:x\" is neither a time nor commit:NUMBER nor record:NUMBER"),
             ("check --insecure", "unknown option \"--insecure\""),
         ] {
             assert_eq!(read(line).expect_err("refused").to_string(), complaint);

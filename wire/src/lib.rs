@@ -16,6 +16,7 @@ pub mod client_certificate;
 pub mod client_socket;
 pub mod connection;
 pub mod connections;
+pub mod control;
 pub mod copy;
 pub mod decode;
 pub mod encode;

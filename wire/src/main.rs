@@ -1,4 +1,4 @@
-//! The program: `dogwood serve`, `check`, `import`, `rotate`, `shred` and `verify`.
+//! The program: `dogwood serve`, `check`, `backup`, `verify-backup`, `restore`, `import`, `rotate`, `shred` and `verify`.
 //!
 //! Reads its arguments, starts what they ask for, and turns the outcome into an exit status: 0 done, 1 failed or
 //! something was found, 2 not understood. Never prints data.
@@ -8,7 +8,8 @@ mod log;
 mod verify;
 mod wiping_allocator;
 
-use arguments::{Rotate, Serve};
+use arguments::{Backup, Rotate, Serve};
+use engine::backup::{RestoreOrder, RestoreReport};
 use engine::config::Allocated;
 use engine::config::Config;
 use engine::{Engine, RootKeySource, SqlError};
@@ -22,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use wiping_allocator::WipingAllocator;
+use wire::control::{self, OperatorDoor};
 use wire::import::Import;
 use wire::server::{Server, ServerConfig};
 use wire::{limits, shutdown};
@@ -48,6 +50,11 @@ fn main() -> ExitCode {
             outcome(run_server(serve))
         }
         Ok(arguments::Command::Check { data, repair, root_key }) => check(&data, &root_key, repair),
+        Ok(arguments::Command::Backup(backup)) => outcome(take_backup(&backup).map(|report| println!("{report}"))),
+        Ok(arguments::Command::VerifyBackup(verify)) => {
+            outcome(verify::run_backups(&verify).map(|report| println!("{report}")))
+        }
+        Ok(arguments::Command::Restore(order)) => outcome(restore(&order)),
         Ok(arguments::Command::Rotate(rotate)) => outcome(run_rotation(rotate)),
         Ok(arguments::Command::Import(import)) => read_dump(&import),
         Ok(arguments::Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| println!("{report}"))),
@@ -108,6 +115,14 @@ fn run_server(serve: Serve) -> Result<(), String> {
     let version = env!("CARGO_PKG_VERSION");
     tracing::info!(target: "dogwood::server", version, folder = %serve.data.display(), salvage = serve.salvage, "starting");
     let engine = Engine::open(config).map_err(|error| described(&error))?;
+    if let Some(order) = &serve.ship {
+        engine.ship(order, &variable).map_err(|error| described(&error))?;
+    }
+    let door = match serve.salvage {
+        false => Some(OperatorDoor::open(&serve.data, &engine)),
+        true => None,
+    };
+    let door = door.transpose().map_err(|error| format!("could not make the operator's socket: {error}"))?;
     let config = ServerConfig {
         data: serve.data,
         listen: serve.listen,
@@ -117,6 +132,7 @@ fn run_server(serve: Serve) -> Result<(), String> {
         awake: serve.awake,
     };
     let served = serve_until_signalled(&config, &engine);
+    drop(door);
     let stopped = engine.shutdown().map_err(|error| error.to_string());
     // Its threads end with it, and have nothing to say any more.
     drop(engine);
@@ -127,6 +143,45 @@ fn run_server(serve: Serve) -> Result<(), String> {
         Ended::Signalled => stopped,
         Ended::ToReopen(address) => Err(begin_again(address)),
     }
+}
+
+/// A variable of this program's environment.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Has the server of a folder take a backup, or takes one where none is running.
+fn take_backup(backup: &Backup) -> Result<String, String> {
+    limits::raise_descriptors();
+    // A relative path means the same to the server.
+    let mut order = backup.order.clone();
+    for target in [&mut order.data, &mut order.keys] {
+        if !target.contains("://")
+            && let Ok(path) = std::path::absolute(&*target)
+            && let Ok(path) = path.into_os_string().into_string()
+        {
+            *target = path;
+        }
+    }
+    match control::ask(&backup.data, &order, &variable) {
+        Some(answered) => answered,
+        None => engine::backup::back_up_stopped(&backup.data, backup.root_key.clone(), &order, &variable)
+            .map(|report| control::described(&report))
+            .map_err(|error| described(&error)),
+    }
+}
+
+fn restore(order: &RestoreOrder) -> Result<(), String> {
+    limits::raise_descriptors();
+    let restored = engine::backup::restore(order, &variable, Some(allocated)).map_err(|error| described(&error))?;
+    let RestoreReport { backup, state, erasures, forgotten, settled } = restored;
+    println!("restored    {}", order.folder.display());
+    println!("backup      {backup}");
+    println!("commit      {}", state.commit);
+    println!("log record  {}", state.records);
+    println!("erasures    {erasures} since, of {forgotten} people that it had; {settled} of others' rows changed");
+    println!("{}", if order.unchecked { "not checked" } else { "no findings" });
+    Ok(())
 }
 
 /// Keys and logins are in it: for its owner only.

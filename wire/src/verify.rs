@@ -3,10 +3,10 @@
 //! Needs no server and no secret. The key is never taken from what is verified.
 
 use crate::arguments::Verify;
-use engine::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
+use engine::{CapsuleSummary, ReceiptSummary, VerifiedBackups, VerifyError, verify_capsule, verify_receipt};
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Checks the file; the report if it is genuine.
 pub fn run(verify: &Verify) -> Result<String, String> {
@@ -22,6 +22,43 @@ pub fn run(verify: &Verify) -> Result<String, String> {
         Ok(capsule) => Ok(describe_capsule(&capsule, verify.head.is_some())),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// `verify-backup`'s options.
+#[derive(Debug, PartialEq, Eq)]
+pub struct VerifyBackup {
+    /// The published public key.
+    pub key: PathBuf,
+    /// Where the backups are.
+    pub from: String,
+}
+
+/// Checks what stands at a target of backups; the report if all of it is whole.
+pub fn run_backups(verify: &VerifyBackup) -> Result<String, String> {
+    let key = read_key(&verify.key)?;
+    let verified = engine::backup::verify_backups(&verify.from, &key, &|name| std::env::var(name).ok());
+    Ok(describe_backups(&verified.map_err(|error| crate::described(&error))?))
+}
+
+fn describe_backups(verified: &VerifiedBackups) -> String {
+    let mut text = format!("database {}\nledger of {} erasures", verified.database, verified.erasures);
+    for backup in &verified.backups {
+        let base = backup.base.as_ref().map_or_else(String::new, |base| format!(", adds to {base}"));
+        let state = &backup.state;
+        let log = backup.log_end - state.sequence;
+        write!(
+            text,
+            "\nbackup {} of {}{base}: commit {}, record {}, {} files, {} bytes, {log} writes behind it",
+            backup.id,
+            repr::datetime::format_timestamptz(state.time_us, &repr::datetime::Zone::utc()),
+            state.commit,
+            state.records,
+            backup.files,
+            backup.bytes,
+        )
+        .expect("writing to a string does not fail");
+    }
+    text
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

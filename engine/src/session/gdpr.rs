@@ -140,7 +140,7 @@ impl Session {
     }
 
     /// Whoever was forgotten has no login any more, and no session.
-    fn end_logins(&mut self, microdb: MicroDbId) -> Result<(), SqlError> {
+    pub(super) fn end_logins(&mut self, microdb: MicroDbId) -> Result<(), SqlError> {
         let catalog = self.database.published.load().catalog().clone();
         let is = |role: &Role| role.person.as_ref().is_some_and(|person| person.microdb == microdb.0);
         let gone: Vec<Arc<str>> =

@@ -4,6 +4,7 @@ use planner::error::PlanError;
 use repr::ValueError;
 use std::{fmt, io};
 use storage::StorageError;
+use storage::backup::BackupFault;
 use storage::error::RocksFailure;
 
 /// An error in PostgreSQL's form. Carries no stored row's value, key or subject id.
@@ -140,9 +141,37 @@ impl From<StorageError> for SqlError {
             StorageError::DiskFull { .. } => disk_full(&error),
             StorageError::Rocks { failure: RocksFailure::NoSpace, .. } => disk_full(&error),
             StorageError::Io { ref source, .. } if is_of_room(source.kind()) => disk_full(&error),
+            StorageError::Backup(fault) => of_backup(&fault),
             error => SqlError::new("58030", error.to_string()),
         }
     }
+}
+
+/// With what is to be done about it.
+fn of_backup(fault: &BackupFault) -> SqlError {
+    let (code, hint) = match fault {
+        BackupFault::Target(_) => ("58030", "what was brought so far is removed when the target is there again"),
+        BackupFault::NoTarget { .. } => ("22023", "a target is a folder, or s3://BUCKET/PREFIX"),
+        BackupFault::OtherDatabase { .. } => ("55000", "each database has a target of its own"),
+        BackupFault::Malformed { .. } | BackupFault::FileDamaged { .. } => {
+            ("XX001", "take another backup; verify-backup says which are whole")
+        }
+        BackupFault::Signature { .. } => ("55000", "it was changed, or it is another database's"),
+        BackupFault::NoBase { .. } => ("55000", "take a full backup first"),
+        BackupFault::FileMissing { .. } => ("58P01", "an incremental backup needs the files of those before it"),
+        BackupFault::NoBackup { .. } => ("55000", "verify-backup lists what there is"),
+        BackupFault::LogGap { .. } => ("58P01", "restore to a moment before it, or to a backup behind it"),
+        BackupFault::BeyondLog { .. } => ("55000", "restore to a moment before that, or without --to"),
+        BackupFault::NoLedger { .. } | BackupFault::LedgerShort { .. } | BackupFault::LedgerLate { .. } => {
+            ("55000", "without it those who were forgotten since would come back; --ledger names one that is elsewhere")
+        }
+        BackupFault::NoKeys { .. } | BackupFault::KeysOlder { .. } => ("55000", "--keys names where key backups are"),
+        BackupFault::FolderFilled { .. } => ("55000", "--overwrite lets go of what it holds, but for its root key"),
+        BackupFault::Busy => ("55006", "wait until it is over"),
+        BackupFault::ErasuresInTheWay { .. } => ("55000", "a nearer target, or fewer erasures meanwhile"),
+        BackupFault::Stopped => ("57014", "nothing of it is left"),
+    };
+    SqlError::new(code, fault.to_string()).hint(hint)
 }
 
 fn is_of_room(kind: io::ErrorKind) -> bool {

@@ -12,7 +12,7 @@ use operators::witness::Place;
 use planner::catalog::{EdgeRef, ReferentialAction};
 use planner::ownership::Edge;
 use repr::hash::HashMap;
-use repr::{ColumnIndex, CommitTime, Datum, MicroDbId, RelationId, Row, key};
+use repr::{ColumnIndex, CommitTime, Datum, MicroDbId, RelationId, Row, RowKey, key};
 use state::SqlError;
 use state::layered_snapshot::{Ahead, Asks, LayeredSnapshot};
 use state::locks::{LockKey, LockMode};
@@ -64,28 +64,44 @@ fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Req
         open: Vec::new(),
         profile,
     };
-    let mut ahead = Some(ahead);
     eraser.remove(&subject.shape, (subject.shape.id(), subject.row_key.clone()))?;
-    loop {
-        let started = eraser.profile.start();
-        while !eraser.open.is_empty() {
-            let open = eraser.take_open()?;
-            for Open { shape, row, .. } in &open {
-                eraser.fire(shape, row)?;
-            }
-            // What hangs on the person's own row was dealt with meanwhile.
-            ahead.take().map_or(Ok(()), Ahead::finish)?;
-            eraser.profile.round(Counted::Rounds);
-            eraser.profile.stop_rounds(Counted::Rounds, None, open.len());
-        }
-        eraser.profile.stop_rounds(Counted::Rounds, started, 0);
-        let started = eraser.profile.start();
-        let orphans = eraser.remove_orphans()?;
-        eraser.profile.stop(Counted::Owners, started, orphans);
-        if orphans == 0 {
-            return Ok(());
+    eraser.fire_all(Some(ahead))
+}
+
+/// A row that is tied to one which has gone without its rules being fired, and what becomes of it.
+pub struct Loose {
+    /// Its table.
+    pub shape: Arc<TableShape>,
+    /// Its key.
+    pub row_key: RowKey,
+    /// What becomes of it.
+    pub falls: Disposition,
+    /// The foreign key that leads nowhere, for its defaults.
+    pub referrer: Option<Referrer>,
+}
+
+/// Does with loose rows what the erasure of what they are tied to would have done, to the fixpoint; in the transaction's overlay.
+pub fn settle(writer: &mut Writer<'_>, loose: &[Loose]) -> Result<(), SqlError> {
+    let since = writer.transaction.committed_snapshot().time();
+    let mut eraser = Eraser {
+        writer,
+        by_owner: None,
+        since,
+        tables: BTreeSet::new(),
+        held: HashMap::default(),
+        open: Vec::new(),
+        profile: &mut RequestProfile::default(),
+    };
+    for Loose { shape, row_key, falls, referrer } in loose {
+        let place = (shape.id(), row_key.clone());
+        match (falls, referrer) {
+            (Disposition::Erase, _) => eraser.remove(shape, place)?,
+            (Disposition::Blank(columns), _) => eraser.blank(shape, place, columns)?,
+            (Disposition::Default(_), Some(referrer)) => eraser.set_default(shape, place, referrer)?,
+            (Disposition::Default(columns), None) => eraser.blank(shape, place, columns)?,
         }
     }
+    eraser.fire_all(None)
 }
 
 struct Eraser<'a, 'b> {
@@ -130,6 +146,31 @@ struct Newest {
 }
 
 impl Eraser<'_, '_> {
+    /// Fires the rules of all rows that have gone, and of those that go by that.
+    fn fire_all(&mut self, ahead: Option<Ahead>) -> Result<(), SqlError> {
+        let mut ahead = ahead;
+        loop {
+            let started = self.profile.start();
+            while !self.open.is_empty() {
+                let open = self.take_open()?;
+                for Open { shape, row, .. } in &open {
+                    self.fire(shape, row)?;
+                }
+                // What hangs on the person's own row was dealt with meanwhile.
+                ahead.take().map_or(Ok(()), Ahead::finish)?;
+                self.profile.round(Counted::Rounds);
+                self.profile.stop_rounds(Counted::Rounds, None, open.len());
+            }
+            self.profile.stop_rounds(Counted::Rounds, started, 0);
+            let started = self.profile.start();
+            let orphans = self.remove_orphans()?;
+            self.profile.stop(Counted::Owners, started, orphans);
+            if orphans == 0 {
+                return Ok(());
+            }
+        }
+    }
+
     fn remove(&mut self, shape: &Arc<TableShape>, place: Place) -> Result<(), SqlError> {
         self.take_out(shape, place, false)
     }

@@ -4,6 +4,7 @@
 //! through the one write path.
 
 pub mod access;
+pub mod again;
 pub mod disposition;
 pub mod erase;
 pub mod explain;
@@ -41,7 +42,7 @@ pub fn absent(shape: &TableShape) -> SqlError {
 fn no_such_subject(snapshot: &LayeredSnapshot, shape: &TableShape, row_key: &RowKey) -> Result<SqlError, SqlError> {
     let error = absent(shape);
     let store = snapshot.store();
-    let earlier = store.snapshot().meta(&transactions::receipt::forgotten_key(store, shape.id(), row_key))?;
+    let earlier = store.snapshot().meta(&store.forgotten_key(shape.id(), row_key))?;
     Ok(match earlier {
         Some(id) => error.detail(format!("Forgotten already: receipt {}.", String::from_utf8_lossy(&id))),
         None => error,

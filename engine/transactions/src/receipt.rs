@@ -5,8 +5,9 @@ use repr::{MicroDbId, RelationId, RowKey};
 use state::reader::Reader;
 use state::{SqlError, clock};
 use std::collections::{BTreeMap, BTreeSet};
+use storage::Batch;
 use storage::audit::{AuditEntry, AuditOperation, Receipt, ReceiptRequest, ReceiptTable};
-use storage::{Batch, Store};
+use storage::backup::BlankedRow;
 
 /// What an erasure does to one table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,15 +67,31 @@ pub(crate) fn issue(
             payload: None,
         };
         batch.append_receipt(store, &receipt, &entry)?;
-        batch.put_meta(store, &forgotten_key(store, relation, row_key), receipt.id_text().as_bytes());
+        if store.is_backed_up()? {
+            batch.put_blanked(store, &receipt.id(), &blanked(between));
+        }
+        batch.put_meta(store, &store.forgotten_key(relation, row_key), receipt.id_text().as_bytes());
         receipts.push(Erasure { microdb, receipt, counts });
     }
     Ok(receipts)
 }
 
-/// Where the last receipt of a key stands: by a keyed hash of the row key, which is itself no longer anywhere.
-pub fn forgotten_key(store: &Store, relation: RelationId, row_key: &RowKey) -> Vec<u8> {
-    [b"forgotten/".as_slice(), &store.hash_forgotten(relation, row_key)].concat()
+/// Rows that stay and whose columns changed: a restore of an older backup does the same again.
+fn blanked(between: &Between<'_>) -> Vec<BlankedRow> {
+    let mut rows = Vec::new();
+    for (relation, changes) in between.overlay.tables() {
+        let Some(shape) = between.new.schema().shape(relation) else { continue };
+        for (row_key, change) in &changes.rows {
+            let (Some(before), Some(after)) = (&change.before, &change.after) else { continue };
+            let (before, after) = (shape.unpack(before), shape.unpack(after));
+            let changed = |column: &usize| before[*column] != after[*column];
+            let columns: Vec<u32> = (0..after.len()).filter(changed).map(|column| column as u32).collect();
+            if !columns.is_empty() {
+                rows.push(BlankedRow { relation, key: row_key.clone(), columns });
+            }
+        }
+    }
+    rows
 }
 
 /// The id that `forgotten_key` leads to.

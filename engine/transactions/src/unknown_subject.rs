@@ -13,7 +13,7 @@ use storage::audit::{AuditEntry, AuditOperation};
 /// What is recorded.
 pub fn audited(snapshot: &LayeredSnapshot, table: RelationId, row_key: &RowKey) -> Result<AuditEntry, SqlError> {
     let leaves = snapshot.store().snapshot();
-    let forgotten = match leaves.meta(&receipt::forgotten_key(snapshot.store(), table, row_key))? {
+    let forgotten = match leaves.meta(&snapshot.store().forgotten_key(table, row_key))? {
         Some(id) => receipt::id_of_text(&id).map(|id| leaves.receipt(&id)).transpose()?.flatten(),
         None => None,
     };

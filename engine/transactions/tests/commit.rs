@@ -264,7 +264,7 @@ fn a_receipt_stands_with_the_erasure() {
     assert!(summary.id == erasure.receipt.id() && summary.plan == house.snapshot().schema().content_hash());
     assert_eq!(summary.tables.len(), erasure.counts.len());
     let found = snapshot
-        .meta(&receipt::forgotten_key(house.snapshot().store(), users.id(), &old_key))
+        .meta(&house.snapshot().store().forgotten_key(users.id(), &old_key))
         .expect("reads")
         .expect("is found by its key");
     assert_eq!(receipt::id_of_text(&found), Some(erasure.receipt.id()));

@@ -76,7 +76,7 @@ impl Snapshot {
     }
 }
 
-fn parse(store: &Store, number: u64, value: &[u8]) -> Result<StoredReceipt, StorageError> {
+pub(crate) fn parse(store: &Store, number: u64, value: &[u8]) -> Result<StoredReceipt, StorageError> {
     let (id, sealed) = value.split_first_chunk::<16>().ok_or(MALFORMED)?;
     let (_, mut plain) = store.open_impersonal(SealPlace::Receipt(id), sealed)?;
     if plain.len() < MICRODB_BYTES {

@@ -73,6 +73,8 @@ pub enum Waits {
     Files,
     /// There is no room on the disk to rewrite, or it failed.
     Room,
+    /// A backup copies files from before.
+    Backup,
 }
 
 impl Waits {
@@ -84,6 +86,7 @@ impl Waits {
             Waits::Log => "log",
             Waits::Files => "files",
             Waits::Room => "room",
+            Waits::Backup => "backup",
         }
     }
 }
@@ -122,11 +125,11 @@ pub(crate) struct Pass {
 enum Stage {
     Views,
     Readers,
-    /// Of the logs up to this number none is to be left.
-    Log(u64),
+    /// Of the logs up to this number none is to be left, and no backup's files from before this one's.
+    Log(u64, u64),
     Rewrite(Part),
-    /// Files that are not live any more, and there.
-    Files(Part, BTreeSet<u64>),
+    /// Files that are not live any more, and there; and the first backup from after that.
+    Files(Part, BTreeSet<u64>, u64),
     Over,
 }
 
@@ -290,13 +293,16 @@ impl Store {
                 self.note(pass, |moments| (moments.keys, moments.readers) = (keys, Some(now)));
                 let log = self.last_written_log()?;
                 self.flush_buffers()?;
-                Ok(Advance::To(Stage::Log(log)))
+                Ok(Advance::To(Stage::Log(log, self.backups().pins.next())))
             }
-            Stage::Log(last) => {
-                let last = *last;
+            Stage::Log(last, pin) => {
+                let (last, pin) = (*last, *pin);
                 if !waited(|| self.log_numbers().is_ok_and(|logs| logs.first().is_none_or(|first| *first > last))) {
                     self.flush_buffers()?;
                     return Ok(Advance::Waits(Waits::Log));
+                }
+                if !waited(|| !self.backups().pins.holds_before(pin)) {
+                    return Ok(Advance::Waits(Waits::Backup));
                 }
                 self.note(pass, |moments| moments.log = Some((pace.now_us)()));
                 Ok(Advance::To(Stage::Rewrite(Part::Indexes)))
@@ -308,10 +314,10 @@ impl Store {
                         return Ok(instead);
                     }
                 }
-                Ok(Advance::To(Stage::Files(part, self.dead_files()?)))
+                Ok(Advance::To(Stage::Files(part, self.dead_files()?, self.backups().pins.next())))
             }
-            Stage::Files(part, dead) => {
-                let part = *part;
+            Stage::Files(part, dead, pin) => {
+                let (part, pin) = (*part, *pin);
                 let are_gone = || {
                     let still = self.dead_files().unwrap_or_else(|_| dead.clone());
                     dead.retain(|file| still.contains(file));
@@ -319,6 +325,9 @@ impl Store {
                 };
                 if !waited(are_gone) {
                     return Ok(Advance::Waits(Waits::Files));
+                }
+                if !waited(|| !self.backups().pins.holds_before(pin)) {
+                    return Ok(Advance::Waits(Waits::Backup));
                 }
                 let now = Some((pace.now_us)());
                 Ok(match part {

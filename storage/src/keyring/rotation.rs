@@ -79,6 +79,15 @@ pub(crate) fn clear(path: &Path) -> Result<u64, StorageError> {
     Ok(cleared)
 }
 
+/// Overwrites a keyring that is to be removed, if it is there.
+pub(crate) fn shred(path: &Path) -> Result<(), StorageError> {
+    match OpenOptions::new().write(true).open(path) {
+        Ok(file) => overwrite(&file, Rotation::Shred, path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(StorageError::io("open", path)(error)),
+    }
+}
+
 fn overwrite(file: &File, rotation: Rotation, path: &Path) -> Result<(), StorageError> {
     let failed = || StorageError::io("overwrite", path);
     let length = match rotation {

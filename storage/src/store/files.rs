@@ -26,7 +26,7 @@ const FORMAT_FORMER: u32 = 1;
 
 /// What a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FolderState {
+pub(crate) enum FolderState {
     /// New, or half made.
     New,
     /// A database without a witness, by its format or, when it is salvaged, because it is lost.
@@ -35,24 +35,24 @@ pub(super) enum FolderState {
     Witnessed { testimony: Testimony, damaged: bool, former: bool },
 }
 
-pub(super) fn keyring(options: &StoreOptions) -> PathBuf {
+pub(crate) fn keyring(options: &StoreOptions) -> PathBuf {
     options.file("keyring")
 }
 
-pub(super) fn public_key(options: &StoreOptions) -> PathBuf {
+pub(crate) fn public_key(options: &StoreOptions) -> PathBuf {
     options.file("public.key")
 }
 
-pub(super) fn rocks(options: &StoreOptions) -> PathBuf {
+pub(crate) fn rocks(options: &StoreOptions) -> PathBuf {
     options.file("rocks")
 }
 
-pub(super) fn witness(options: &StoreOptions) -> PathBuf {
+pub(crate) fn witness(options: &StoreOptions) -> PathBuf {
     options.file("witness")
 }
 
 /// Locks the folder and says what it is. A new one gets what must be there before the keyring is opened.
-pub(super) fn prepare(options: &StoreOptions) -> Result<(Option<File>, FolderState), StorageError> {
+pub(crate) fn prepare(options: &StoreOptions) -> Result<(Option<File>, FolderState), StorageError> {
     let folder = &options.path;
     if options.mode == Mode::Serve {
         // Before the lock, whose file would be the first of ours in somebody else's folder.
@@ -156,8 +156,13 @@ fn create(options: &StoreOptions) -> Result<(), StorageError> {
 }
 
 /// Notes that the folder has the present format.
-pub(super) fn write_format(options: &StoreOptions) -> Result<(), StorageError> {
+pub(crate) fn write_format(options: &StoreOptions) -> Result<(), StorageError> {
     write_whole(&options.file("FORMAT"), &format!("{FORMAT}{FORMAT_VERSION}\n"))
+}
+
+/// Locks a folder that may hold a database, for whoever is about to replace it.
+pub(crate) fn lock_if_there(folder: &Path) -> Result<Option<File>, StorageError> {
+    lock(&folder.join("dogwood.lock"), Mode::Check)
 }
 
 /// Locks the folder. Who writes nothing makes no lock file either: where there is none, no server is.
@@ -181,7 +186,7 @@ fn lock(path: &Path, mode: Mode) -> Result<Option<File>, StorageError> {
 
 /// Refuses a public key that stands beside the data and is not the database's: receipts would not verify against it.
 /// Whether there is one.
-pub(super) fn check_public_key(options: &StoreOptions, key: &[u8; 32]) -> Result<bool, StorageError> {
+pub(crate) fn check_public_key(options: &StoreOptions, key: &[u8; 32]) -> Result<bool, StorageError> {
     let path = public_key(options);
     let text = match fs::read(&path) {
         Ok(text) => text,
@@ -196,7 +201,7 @@ pub(super) fn check_public_key(options: &StoreOptions, key: &[u8; 32]) -> Result
 }
 
 /// Writes the public key beside the data.
-pub(super) fn publish_key(options: &StoreOptions, key: &[u8; 32]) -> Result<(), StorageError> {
+pub(crate) fn publish_key(options: &StoreOptions, key: &[u8; 32]) -> Result<(), StorageError> {
     write_whole(&public_key(options), &format!("{}\n", hex::encode(key)))
 }
 
@@ -205,7 +210,7 @@ fn exists(path: &Path) -> Result<bool, StorageError> {
 }
 
 /// Writes a small file that appears whole or not at all.
-pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), StorageError> {
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), StorageError> {
     let staged = path.with_extension("new");
     let write = || {
         let mut file = File::create(&staged)?;

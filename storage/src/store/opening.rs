@@ -17,6 +17,7 @@ use rocksdb::Cache;
 use super::{COMMIT_TIME, Inner, OPENING, Store, files};
 use crate::audit::log::Log;
 use crate::background_merge::BackgroundMerge;
+use crate::backup::Backups;
 use crate::batch::Batch;
 use crate::config::{Cipher, Mode, StoreOptions};
 use crate::crypto::sodium;
@@ -79,11 +80,33 @@ impl Store {
         };
         let started = std::time::Instant::now();
         let store = Store::assemble(options, lock, state, Access::Write)?;
+        store.inner.backups.pins.clear()?;
         store.announce(state, found.opening)?;
         store.roll_forward()?;
         store.read_owed()?;
         store.tell_opened(state, started.elapsed());
         Ok(store)
+    }
+
+    /// Opens what a restore has put together. Nothing vouches for it yet.
+    pub(crate) fn restoring(options: &StoreOptions) -> Result<Store, StorageError> {
+        let store = Store::assemble(options, None, FolderState::Unwitnessed, Access::Write)?;
+        store.read_owed()?;
+        Ok(store)
+    }
+
+    /// Vouches for what was restored: all that there is.
+    pub(crate) fn witness_restored(&self) -> Result<(), StorageError> {
+        self.flush()?;
+        let opening = self.snapshot().meta(OPENING)?.and_then(|opening| opening.try_into().ok()).unwrap_or_default();
+        let testimony = Testimony {
+            live: true,
+            database: self.database_id(),
+            opening,
+            opening_before: opening,
+            acknowledged: self.position(),
+        };
+        witness::create(&files::witness(&self.inner.options), &testimony)
     }
 
     /// What a store that is whole says of itself, by as little of it as tells. None where something speaks against it, or may: what
@@ -168,6 +191,7 @@ impl Store {
             hashes: HashMemory::new(),
             settling: Mutex::new(BackgroundMerge::new()),
             erasures: Erasures::default(),
+            backups: Backups::new(options.file("pinned")),
             writable,
             witness: Mutex::new(witness),
             space: FreeSpace::new(&folder, options.keep_free_bytes),

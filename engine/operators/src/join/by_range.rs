@@ -85,7 +85,8 @@ impl<'p> RangeJoinRows<'p> {
                 return Ok(true);
             }
             key::encode(&mut bound, &value);
-            let below = |held: &CodedRow| if *inclusive { held.value() <= &bound } else { held.value() < &bound[..] };
+            let below =
+                |held: &CodedRow| if *inclusive { held.value() <= &bound[..] } else { held.value() < &bound[..] };
             end = rows.partition_point(below);
         }
         let mut start = 0;
@@ -96,7 +97,8 @@ impl<'p> RangeJoinRows<'p> {
             }
             bound.clear();
             key::encode(&mut bound, &value);
-            let below = |held: &CodedRow| if *inclusive { held.value() < &bound[..] } else { held.value() <= &bound };
+            let below =
+                |held: &CodedRow| if *inclusive { held.value() < &bound[..] } else { held.value() <= &bound[..] };
             start = rows.partition_point(below);
         }
         self.within = start..end.max(start);

@@ -1,0 +1,99 @@
+//! Seals of a store: under a person's key, or under the database's.
+
+use repr::MicroDbId;
+
+use super::Store;
+use crate::config::Cipher;
+use crate::crypto::seal::{self, Header, SealPlace};
+use crate::crypto::sodium::{self, KEY_BYTES};
+use crate::error::{Sealed, StorageError};
+
+impl Store {
+    /// Appends a seal under a person's key.
+    pub(crate) fn seal_personal(
+        &self,
+        owner: MicroDbId,
+        place: SealPlace<'_>,
+        header: Header,
+        plain: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), StorageError> {
+        let keyring = &self.inner.keyring;
+        keyring.with_key(owner, |key| seal::seal(key, keyring.database(), place, header, plain, out))
+    }
+
+    /// Opens a seal under a person's key.
+    pub(crate) fn open_personal(
+        &self,
+        owner: MicroDbId,
+        place: SealPlace<'_>,
+        sealed: &[u8],
+    ) -> Result<(Header, Vec<u8>), StorageError> {
+        let keyring = &self.inner.keyring;
+        let opened = keyring.with_key(owner, |key| seal::open(key, keyring.database(), place, sealed))?;
+        opened.ok_or(StorageError::SealBroken { sealed: sealed_at(place) })
+    }
+
+    /// Appends a seal under the database's key.
+    pub(crate) fn seal_impersonal(&self, place: SealPlace<'_>, header: Header, plain: &[u8], out: &mut Vec<u8>) {
+        let keyring = &self.inner.keyring;
+        match header.cipher {
+            Cipher::Aegis256 => {
+                seal::seal(keyring.database_key(), keyring.database(), place, header, plain, out);
+            }
+            Cipher::Aes256Gcm => {
+                let mut key = self.gcm_key(place);
+                seal::seal(&key, keyring.database(), place, header, plain, out);
+                sodium::wipe(&mut key);
+            }
+        }
+    }
+
+    /// Opens a seal under the database's key.
+    pub(crate) fn open_impersonal(
+        &self,
+        place: SealPlace<'_>,
+        sealed: &[u8],
+    ) -> Result<(Header, Vec<u8>), StorageError> {
+        let keyring = &self.inner.keyring;
+        let broken = StorageError::SealBroken { sealed: sealed_at(place) };
+        let opened = match Header::parse(sealed) {
+            Some((Header { cipher: Cipher::Aegis256, .. }, _)) => {
+                seal::open(keyring.database_key(), keyring.database(), place, sealed)
+            }
+            Some((Header { cipher: Cipher::Aes256Gcm, .. }, _)) => {
+                let mut key = self.gcm_key(place);
+                let opened = seal::open(&key, keyring.database(), place, sealed);
+                sodium::wipe(&mut key);
+                opened
+            }
+            None => None,
+        };
+        opened.ok_or(broken)
+    }
+
+    // Random 96-bit nonces allow 2^32 messages a key, which one key for the whole database could reach.
+    fn gcm_key(&self, place: SealPlace<'_>) -> [u8; KEY_BYTES] {
+        let scope: [u8; 5] = match place {
+            SealPlace::Personal(relation, ..) | SealPlace::Impersonal(relation, _) => scope(b'r', relation.0),
+            SealPlace::Meta(_) => scope(b'm', 0),
+            SealPlace::AuditPayload(..) => scope(b'a', 0),
+            SealPlace::Receipt(_) => scope(b'e', 0),
+        };
+        sodium::keyed_hash(self.inner.keyring.database_key(), &scope)
+    }
+}
+
+fn scope(kind: u8, relation: u32) -> [u8; 5] {
+    let [a, b, c, d] = relation.to_be_bytes();
+    [kind, a, b, c, d]
+}
+
+fn sealed_at(place: SealPlace<'_>) -> Sealed {
+    match place {
+        SealPlace::Personal(relation, ..) | SealPlace::Impersonal(relation, _) => Sealed::Row(relation),
+        SealPlace::Meta(_) => Sealed::Meta,
+        SealPlace::AuditPayload(..) => Sealed::AuditPayload,
+        SealPlace::Receipt(_) => Sealed::Receipt,
+    }
+}

@@ -1,0 +1,475 @@
+"""Backup and restore: random histories of writes, FORGET, definitions, kill -9, backups and restores to random ones of them, against a
+model. Nobody who was forgotten comes back, everything else is as it was; what is not whole is refused by name, and leaves nothing.
+
+    backup.py [--seed S] [--histories H] [--steps N]      H histories (4) of N steps each (60)
+"""
+import copy
+import datetime
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+from harness import BINARY, Check, options, rows, run, run_check, state_of
+from harness.server import Server
+
+SCHEMA = (
+    "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
+    "CREATE TABLE notes (id INT PRIMARY KEY, author INT NOT NULL OWNED_BY people(id), body TEXT)",
+    "CREATE TABLE messages (id INT PRIMARY KEY, sender INT OWNED_BY people(id), receiver INT OWNED_BY people(id), body TEXT, subject TEXT,"
+    " ON DEL sender ANON (sender, body))",
+    "CREATE INDEX by_subject ON messages (subject)",
+    "CREATE TABLE places (id INT PRIMARY KEY, label TEXT, opener INT REFERENCES people(id) ON DELETE SET NULL)",
+    "CREATE TABLE shelves (id INT PRIMARY KEY, label TEXT)",
+    "CREATE TABLE keeps (id INT PRIMARY KEY, keeper INT NOT NULL OWNED_BY people(id), shelf INT NOT NULL OWNS shelves(id))",
+    "ALTER TABLE shelves ADD ON DEL keeps(shelf) ANON (label)",
+    "CREATE MATERIALIZED VIEW busy AS SELECT author, count(*) AS notes FROM notes GROUP BY author",
+)
+TABLES = ("people", "notes", "messages", "places", "shelves", "keeps")
+# What may be lost of the log in a crash: it was not shipped yet.
+SHIPPED_WITHIN = 5
+
+
+class Model:
+    """What the tables hold. Each person is somebody: a number may be given again, and then is somebody else's."""
+
+    def __init__(self):
+        self.tables = {name: {} for name in TABLES}
+        self.somebody = {}
+        self.born = 0
+
+    def forget(self, number):
+        tables = self.tables
+        del tables["people"][number]
+        del self.somebody[number]
+        drop = lambda name, goes: [tables[name].pop(key) for key in [key for key, row in tables[name].items() if goes(row)]]
+        drop("notes", lambda row: row[0] == number)
+        for row in tables["messages"].values():
+            if row[0] == number:
+                row[0], row[2] = None, None
+            if row[1] == number:
+                row[1] = None
+        drop("messages", lambda row: row[0] is None and row[1] is None)
+        for row in tables["places"].values():
+            if row[1] == number:
+                row[1] = None
+        shelves = {row[1] for row in drop("keeps", lambda row: row[0] == number)}
+        kept = {row[1] for row in tables["keeps"].values()}
+        for shelf in shelves:
+            if shelf in kept:
+                tables["shelves"][shelf][0] = None
+            else:
+                del tables["shelves"][shelf]
+
+    def found(self):
+        return {name: sorted((key, *row) for key, row in table.items()) for name, table in self.tables.items()}
+
+
+def held(connection, names):
+    return {name: sorted(rows(connection, f"SELECT * FROM {name}"), key=lambda row: row[0]) for name in names}
+
+
+class History:
+    """One database, its targets, and what was true when."""
+
+    def __init__(self, check, ships):
+        self.check, self.dice, self.tally, self.ships = check, check.dice, check.tally, ships
+        self.server = Server()
+        self.data, self.keys = (os.path.join(self.server.root, name) for name in ("backups", "keys"))
+        self.model, self.forgotten = Model(), []
+        # (what to ask for, the model then, how many were forgotten by then)
+        self.moments = []
+        self.extra = 0
+
+    def arguments(self):
+        return ["--ship-to", self.data, "--ship-keys-to", self.keys] if self.ships else []
+
+    def free(self, table, reuse=0.0):
+        numbers = self.model.tables[table]
+        if table == "people" and self.forgotten and self.dice.random() < reuse:
+            number = self.dice.choice(self.forgotten)[0]
+            if number not in numbers:
+                return number
+        return self.dice.choice([number for number in range(1, 400) if number not in numbers])
+
+    def step(self, connection):
+        dice, tables = self.dice, self.model.tables
+        people = list(tables["people"])
+        anybody = lambda: dice.choice(people)
+        word = "".join(dice.choices("abcdefghij", k=12))
+        kinds = ["person"] if len(people) < 3 else ["person", "note", "note", "message", "message", "place", "keep", "keep", "forget", "rename", "move", "unsay", "define"]
+        kind = dice.choice(kinds)
+        say = connection.execute
+        if kind == "person":
+            number = self.free("people", reuse=0.5)
+            say("INSERT INTO people VALUES (%s, %s)", (number, word))
+            tables["people"][number] = [word]
+            self.model.born += 1
+            self.model.somebody[number] = self.model.born
+        elif kind == "note":
+            number, author = self.free("notes"), anybody()
+            say("INSERT INTO notes VALUES (%s, %s, %s)", (number, author, word))
+            tables["notes"][number] = [author, word]
+        elif kind == "message":
+            number, sender, receiver = self.free("messages"), anybody(), dice.choice([anybody(), anybody(), None])
+            say("INSERT INTO messages VALUES (%s, %s, %s, %s, %s)", (number, sender, receiver, word, word[:1]))
+            tables["messages"][number] = [sender, receiver, word, word[:1]]
+        elif kind == "place":
+            number, opener = self.free("places"), anybody()
+            say("INSERT INTO places VALUES (%s, %s, %s)", (number, word, opener))
+            tables["places"][number] = [word, opener]
+        elif kind == "keep":
+            self.keep(connection, anybody(), word)
+        elif kind == "forget":
+            number = anybody()
+            say(f"GDPR FORGET people {number}")
+            self.forgotten.append((number, self.model.somebody[number]))
+            self.model.forget(number)
+        elif kind == "rename":
+            number = anybody()
+            say("UPDATE people SET name = %s WHERE id = %s", (word, number))
+            tables["people"][number] = [word]
+        elif kind == "move" and tables["notes"]:
+            # What was one person's is another's: an erasure of the first has nothing to do with it any more.
+            number, author = dice.choice(list(tables["notes"])), anybody()
+            say("UPDATE notes SET author = %s WHERE id = %s", (author, number))
+            tables["notes"][number][0] = author
+        elif kind == "unsay" and tables["messages"]:
+            number = dice.choice(list(tables["messages"]))
+            say("DELETE FROM messages WHERE id = %s", (number,))
+            del tables["messages"][number]
+        elif kind == "define":
+            self.extra += 1
+            say(f"CREATE TABLE extra_{self.extra} (id INT PRIMARY KEY, word TEXT)")
+            say(f"INSERT INTO extra_{self.extra} VALUES (1, %s)", (word,))
+            tables[f"extra_{self.extra}"] = {1: [word]}
+            old = dice.choice([name for name in tables if name.startswith("extra")])
+            if dice.random() < 0.3:
+                say(f"DROP TABLE {old}")
+                del tables[old]
+
+    def keep(self, connection, keeper, word):
+        """A shelf with its first keeper, or one more keeper of a shelf."""
+        tables, number = self.model.tables, self.free("keeps")
+        theirs = {row[1] for row in tables["keeps"].values() if row[0] == keeper}
+        others = [shelf for shelf in tables["shelves"] if shelf not in theirs]
+        shelf = self.dice.choice(others) if others and self.dice.random() < 0.5 else None
+        with connection.transaction():
+            if shelf is None:
+                shelf = self.free("shelves")
+                connection.execute("INSERT INTO shelves VALUES (%s, %s)", (shelf, word))
+                tables["shelves"][shelf] = [word]
+            connection.execute("INSERT INTO keeps VALUES (%s, %s, %s)", (number, keeper, shelf))
+        tables["keeps"][number] = [keeper, shelf]
+
+    def remember(self, ask):
+        self.moments.append((time.time(), ask, copy.deepcopy(self.model), len(self.forgotten)))
+
+    def back_up(self, incremental):
+        status, said = run("backup", "--data", self.server.data, "--to", self.data, "--keys-to", self.keys, *(["--incremental"] if incremental else []))
+        if self.tally.equal(status, 0, f"backup: {said}"):
+            commit = next(line.split()[1] for line in said.splitlines() if line.startswith("commit"))
+            self.remember(f"commit:{commit}")
+
+    def backups(self):
+        """How many stand at the target."""
+        said = run("verify-backup", "--key", os.path.join(self.server.data, "public.key"), "--from", self.data)[1]
+        return sum(line.startswith("backup ") for line in said.splitlines())
+
+    def start(self):
+        """The server; one that ships has taken the backup that its log follows on."""
+        before = self.backups() if self.ships else 0
+        self.server.start(self.arguments())
+        until = time.monotonic() + 30
+        while self.ships and self.backups() <= before and time.monotonic() < until:
+            time.sleep(0.1)
+        return self.server.connect()
+
+    def run(self, steps):
+        connection = self.start()
+        for statement in SCHEMA:
+            connection.execute(statement)
+        for number in range(steps):
+            self.step(connection)
+            if self.ships:
+                self.remember(datetime.datetime.now(datetime.timezone.utc).isoformat())
+                time.sleep(0.01)
+            chance = self.dice.random()
+            if chance < 0.08 and not self.ships:
+                self.back_up(incremental=bool(self.moments) and self.dice.random() < 0.7)
+            elif chance < 0.11 or number == steps // 2:
+                connection.close()
+                self.server.kill() if self.dice.random() < 0.7 else self.server.stop()
+                if self.ships:
+                    self.moments = [moment for moment in self.moments if moment[0] < time.time() - SHIPPED_WITHIN]
+                elif self.dice.random() < 0.3:
+                    self.back_up(incremental=False)
+                connection = self.start()
+            if self.ships and number % 20 == 10:
+                time.sleep(1.5)
+        if not self.ships:
+            self.back_up(incremental=bool(self.moments))
+        self.tally.equal(held(connection, self.model.tables), self.model.found(), "the model is right")
+        connection.close()
+        if self.ships:
+            time.sleep(SHIPPED_WITHIN)
+            self.remember(datetime.datetime.now(datetime.timezone.utc).isoformat())
+        status, said = run("verify-backup", "--key", os.path.join(self.server.data, "public.key"), "--from", self.data)
+        self.tally.equal(status, 0, f"verify-backup: {said}")
+        self.dice.random() < 0.5 and self.server.kill()
+
+    def expected(self, model, forgotten):
+        model = copy.deepcopy(model)
+        for number, somebody in self.forgotten[forgotten:]:
+            if model.somebody.get(number) == somebody:
+                model.forget(number)
+        return model
+
+    def restore(self, moment):
+        _, ask, model, forgotten = moment
+        folder = os.path.join(self.server.root, "restored")
+        shutil.rmtree(folder, ignore_errors=True)
+        key = os.path.join(self.server.data, "root.key")
+        to = [] if ask is None else ["--to", ask]
+        status, said = run("restore", "--from", self.data, "--keys", self.keys, "--data", folder, *to, "--root-key-file", key)
+        if not self.tally.equal(status, 0, f"restore to {ask}: {said}"):
+            return
+        expected = self.expected(model, forgotten)
+        restored = Server(data=folder)
+        try:
+            restored.start(["--root-key-file", key])
+            with restored.connect() as connection:
+                self.tally.equal(held(connection, expected.tables), expected.found(), f"restored to {ask}")
+                authors = [row[0] for row in expected.tables["notes"].values()]
+                self.tally.equal(sorted(rows(connection, "SELECT author, notes FROM busy")), sorted((author, authors.count(author)) for author in set(authors)), "its view")
+                for number, _ in self.forgotten:
+                    if number not in expected.somebody:
+                        self.tally.equal(state_of(connection.execute, f"GDPR GET people {number}"), "DG003", "the forgotten are not found")
+                self.tally.equal(rows(connection, "SELECT count(*) FROM dogwood.receipts")[0][0], len(self.forgotten), "every receipt is there")
+                # It goes on: somebody new, and an erasure.
+                connection.execute("INSERT INTO people VALUES (1000, 'new')")
+                connection.execute("INSERT INTO notes VALUES (1000, 1000, 'new')")
+                connection.execute("GDPR FORGET people 1000")
+            self.tally.equal(restored.stop(), 0, "SIGTERM")
+            self.tally.equal(run("check", "--data", folder, "--root-key-file", key), (0, "no findings\n"), "check")
+        finally:
+            restored.kill()
+
+
+class Backups(Check):
+    def run(self):
+        for number in range(self.options.histories):
+            history = History(self, ships=number % 2 == 1)
+            try:
+                self.tally.case(history.run, self.options.steps)
+                chosen = history.moments[-1:] + self.dice.sample(history.moments, min(3, len(history.moments)))
+                for moment in chosen:
+                    self.tally.case(history.restore, moment)
+            finally:
+                history.server.remove()
+        self.tally.case(buckets, self)
+        self.tally.case(refusals, self)
+        self.tally.case(beside_erasures, self)
+
+
+BUCKET = """
+import boto3, json, sys
+options = dict(endpoint_url=sys.argv[1], region_name="us-east-1", aws_access_key_id="first", aws_secret_access_key="first")
+people = boto3.client("iam", **options)
+people.create_user(UserName="operator")
+key = people.create_access_key(UserName="operator")["AccessKey"]
+policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}
+people.put_user_policy(UserName="operator", PolicyName="all", PolicyDocument=json.dumps(policy))
+boto3.client("s3", **options).create_bucket(Bucket="dogwood")
+print(key["AccessKeyId"], key["SecretAccessKey"])
+"""
+
+
+def buckets(check):
+    """To a bucket and back: a server of moto's, which checks signatures."""
+    python = os.environ.get("MOTO_PYTHON", sys.executable)
+    if subprocess.run([python, "-c", "import moto.server, boto3"], capture_output=True).returncode:
+        print("left out: buckets (moto is not there: pip install 'moto[s3,server]')", flush=True)
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # Whoever makes the bucket needs no signature; after that everybody does.
+    environment = dict(os.environ, INITIAL_NO_AUTH_ACTION_COUNT="4")
+    moto = subprocess.Popen([python, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL")
+    try:
+        endpoint = f"http://127.0.0.1:{port}"
+        until = time.monotonic() + 60
+        while socket.socket().connect_ex(("127.0.0.1", port)) and time.monotonic() < until:
+            time.sleep(0.1)
+        made = subprocess.run([python, "-c", BUCKET, endpoint], capture_output=True, text=True, check=True)
+        os.environ.update(zip(names, (*made.stdout.split(), endpoint)))
+        for ships in (False, True):
+            history = History(check, ships)
+            history.data, history.keys = f"s3://dogwood/data-{ships}", f"s3://dogwood/keys of {ships}"
+            try:
+                check.tally.case(history.run, 20)
+                for moment in history.moments[-1:] + check.dice.sample(history.moments, 1):
+                    check.tally.case(history.restore, moment)
+            finally:
+                history.server.remove()
+        backup = lambda target: run("backup", "--data", check.server.data, "--to", target, "--keys-to", target)
+        check.tally.that("NoSuchBucket" in backup("s3://another/x")[1], "a bucket that is not there")
+        os.environ["AWS_SECRET_ACCESS_KEY"] = "wrong"
+        status, said = backup("s3://dogwood/y")
+        check.tally.that(status == 1 and "403" in said, "a wrong secret", said)
+        moto.kill()
+        moto.wait()
+        status, said = backup("s3://dogwood/x")
+        check.tally.that(status == 1 and "could not" in said, "a store that is not there", said)
+        del os.environ["AWS_ACCESS_KEY_ID"]
+        check.tally.that("AWS_ACCESS_KEY_ID is not set" in backup("s3://dogwood/x")[1], "no key")
+    finally:
+        moto.kill()
+        moto.wait()
+        [os.environ.pop(name, None) for name in names]
+
+
+def refusals(check):
+    """What is not whole, or another's, is refused by its name, and nothing is left."""
+    tally, server = check.tally, check.server
+    check.set_up(SCHEMA[:2])
+    root = os.path.dirname(server.data)
+    at = lambda name: os.path.join(root, name)
+    key, public = at("data/root.key"), at("data/public.key")
+    backup = lambda *words, data="b", keys="k": run("backup", "--data", server.data, "--to", at(data), "--keys-to", at(keys), *words)
+    restore = lambda *words, data="b", keys="k", to="r": run("restore", "--from", at(data), "--keys", at(keys), "--data", at(to), "--root-key-file", key, *words)
+
+    def refused(answer, words, name):
+        tally.that(answer[0] == 1 and words in answer[1], name, answer)
+        tally.equal([found for found in os.listdir(root) if found.startswith("r")], [], f"{name}: nothing is left")
+
+    with server.connect() as connection:
+        connection.execute("INSERT INTO people SELECT i, 'n' FROM generate_series(1, 20) AS i")
+        refused(backup("--incremental"), "holds no backup that an incremental one could add to", "no base")
+        tally.equal(backup()[0], 0, "a full backup")
+        connection.execute("GDPR FORGET people 1")
+        shutil.copytree(at("b"), at("before"))
+        connection.execute("INSERT INTO notes SELECT i, 2, 'x' FROM generate_series(1, 100) AS i")
+        status, said = backup("--incremental")
+        tally.that(status == 0 and "adds" not in said, "an incremental one", said)
+        verified = run("verify-backup", "--key", public, "--from", at("b"))
+        tally.that(verified[0] == 0 and ", adds to " in verified[1], "both are verified", verified)
+    # A ledger from before, and none.
+    refused(restore(data="before"), "the ledger of erasures is from before: it ends with erasure 0", "a ledger from before")
+    shutil.copytree(at("b"), at("b2"))
+    shutil.rmtree(at("b2/ledger"))
+    refused(restore(data="b2"), "the ledger of erasures is missing", "no ledger")
+    ledger = os.path.join(at("b/ledger"), os.listdir(at("b/ledger"))[0])
+    tally.equal(restore("--ledger", ledger, data="b2")[0], 0, "a ledger that is kept elsewhere")
+    # A filled folder, and the word that says so.
+    shutil.copy(key, at("r/root.key"))
+    status, said = restore()
+    tally.that(status == 1 and "is not empty" in said, "a filled folder", said)
+    tally.equal(restore("--overwrite")[0], 0, "with the word")
+    tally.that(os.path.exists(at("r/root.key")) and not os.path.exists(at("r.replaced")), "the root key stays, nothing else")
+    shutil.rmtree(at("r"))
+    refused(restore(keys="b"), "holds no key backup", "no keys")
+    status, said = run("restore", "--from", at("b"), "--keys", at("k"), "--data", server.data, "--overwrite")
+    tally.that(status == 1 and "another server has the data folder open" in said, "an open folder", said)
+    # What is missing, changed, or by another key.
+    files = sorted(os.listdir(at("b/files")), key=lambda name: -os.path.getsize(at("b/files/" + name)))
+    for name, words, how in (("missing", "is missing", os.remove), ("changed", "is damaged", flip)):
+        shutil.rmtree(at("b2"))
+        shutil.copytree(at("b"), at("b2"))
+        shutil.copy(ledger, at("l"))
+        how(at("b2/files/" + next(file for file in files if ".sst" in file)))
+        refused(run("verify-backup", "--key", public, "--from", at("b2")), words, f"a file that is {name}")
+        answers = [restore("--to", f"commit:{commit}", data="b2", to=f"r{commit}") for commit in commits(verified[1])]
+        tally.that(any(status == 1 and words in said for status, said in answers), f"restoring with a file that is {name}", answers)
+        for commit in commits(verified[1]):
+            shutil.rmtree(at(f"r{commit}"), ignore_errors=True)
+    manifest = sorted(os.listdir(at("b/backups")))[-1]
+    flip(at("b2/backups/" + manifest), b'"receipts":1', b'"receipts":0')
+    refused(restore(data="b2"), "is not signed by this database's key", "a changed manifest")
+    other = Server()
+    try:
+        other.start()
+        refused(run("backup", "--data", other.data, "--to", at("b"), "--keys-to", at("k2")), "holds backups of another database", "another database's")
+        refused(run("backup", "--data", other.data, "--to", at("b3"), "--keys-to", at("k")), "holds backups of another database", "another database's keys")
+        refused(run("restore", "--from", at("b"), "--keys", at("k"), "--data", at("r"), "--root-key-file", os.path.join(other.data, "root.key")), "does not open this database's keyring", "another root key")
+        tally.equal(other.stop(), 0, "SIGTERM")
+        refused(run("verify-backup", "--key", os.path.join(other.data, "public.key"), "--from", at("b")), "is not signed by this database's key", "another public key")
+    finally:
+        other.remove()
+    full_disk(check, at)
+    gone(check, at)
+
+
+def commits(verified):
+    return [line.split("commit ")[1].split(",")[0] for line in verified.splitlines() if line.startswith("backup")]
+
+
+def flip(path, before=None, after=None):
+    with open(path, "rb") as file:
+        content = file.read()
+    middle = len(content) // 2
+    changed = content.replace(before, after) if before else content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1:]
+    with open(path, "wb") as file:
+        file.write(changed)
+
+
+def full_disk(check, at):
+    """A target that fills up: refused by name, and what was brought is gone."""
+    small = at("small")
+    os.mkdir(small)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", small], capture_output=True).returncode:
+        print("left out: a target that fills up (no right to mount)", flush=True)
+        return
+    try:
+        status, said = run("backup", "--data", check.server.data, "--to", small, "--keys-to", at("k"))
+        check.tally.that(status == 1 and "No space left on device" in said, "a target that fills up", said)
+        left = [os.path.join(folder, name) for folder, _, names in os.walk(small) for name in names]
+        check.tally.equal([name for name in left if "/ledger/" not in name], [], "nothing half-done is left")
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def gone(check, at):
+    """A target that is not there, and one that goes while it is written to."""
+    status, said = run("backup", "--data", check.server.data, "--to", at("no/such"), "--keys-to", at("k"))
+    check.tally.that(status == 1 and "could not make" in said, "a target that is not there", said)
+    target, moved = at("going"), at("gone")
+    for brought in range(6):
+        for folder in (target, moved):
+            shutil.rmtree(folder, ignore_errors=True)
+        os.mkdir(target)
+        process = subprocess.Popen([BINARY, "backup", "--data", check.server.data, "--to", target, "--keys-to", at("k")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        files = os.path.join(target, "files")
+        while process.poll() is None and not (os.path.isdir(files) and len(os.listdir(files)) >= brought):
+            time.sleep(0.0005)
+        os.rename(target, moved)
+        said = process.communicate()[0].decode()
+        check.tally.that(process.returncode == 0 or "the folder is gone" in said or "could not" in said, "a target that goes", said)
+        check.tally.that(not os.path.exists(target), "it is not made anew")
+
+
+def beside_erasures(check):
+    """A backup to a target that stands still holds up no erasure for long."""
+    root = os.path.dirname(check.server.data)
+    data, keys = os.path.join(root, "slow"), os.path.join(root, "slow-keys")
+    with check.server.connect() as connection:
+        connection.execute("INSERT INTO people SELECT i, repeat('n', 500) FROM generate_series(1000, 21000) AS i")
+        backups = []
+        for number in range(3):
+            backups.append(subprocess.Popen([BINARY, "backup", "--data", check.server.data, "--to", data, "--keys-to", keys], stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+            connection.execute(f"GDPR FORGET people {1000 + number}")
+            said = backups[-1].communicate()[0].decode()
+            check.tally.equal(backups[-1].returncode, 0, f"beside an erasure: {said}")
+        until = time.monotonic() + 60
+        while rows(connection, "SELECT count(*) FROM dogwood.erasures WHERE rows_at IS NULL")[0][0] and time.monotonic() < until:
+            time.sleep(0.2)
+        check.tally.equal(rows(connection, "SELECT count(*) FROM dogwood.erasures WHERE rows_at IS NULL")[0][0], 0, "every erasure has left all files")
+    check.tally.that(not os.path.exists(os.path.join(check.server.data, "pinned")), "nothing is pinned any more")
+
+
+if __name__ == "__main__":
+    run_check(Backups(options(20261127, histories=4, steps=60)))

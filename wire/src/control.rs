@@ -1,0 +1,224 @@
+//! The operator's door: a socket in the data folder, by which `dogwood backup` reaches a running server.
+//!
+//! ```text
+//! dogwood backup ──▶ DIR/dogwood.sock ──▶ one order at a time ──▶ engine
+//!       ▲                                       │
+//!       └────────── done, or why not ◀──────────┘            who asks leaves: the order ends
+//! ```
+//! Whoever may open it may read the folder: it has mode 0600, in a folder of mode 0700. So it needs no login, and no login, however
+//! mighty, has a statement by which the server writes files or connects elsewhere. What a target asks for to let one in comes from
+//! the environment of who asks.
+//!
+//! ```text
+//! order  = line*  empty line     name ␣ value, the value without line breaks
+//! answer = "done" or "failed", and text up to the end
+//! ```
+
+use engine::backup::{BackupOrder, Variables};
+use engine::{BackupReport, Engine, SqlError};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const SOCKET: &str = "dogwood.sock";
+/// An order is short.
+const ORDER_BYTES_MAX: u64 = 64 << 10;
+/// Whoever opens the socket says soon what is wanted.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Variables that targets look at.
+pub const VARIABLES: [&str; 6] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+];
+
+/// The door of a server. Dropped, it is closed.
+pub struct OperatorDoor {
+    data: PathBuf,
+    stops: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A path to the socket that is short enough for the system, however long the folder's is; good while the folder is open.
+fn reach(data: &Path) -> io::Result<(File, PathBuf)> {
+    let folder = File::open(data)?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd()));
+    Ok((folder, path))
+}
+
+impl OperatorDoor {
+    /// Opens it, in a folder that this process has locked.
+    pub fn open(data: &Path, engine: &Arc<Engine>) -> io::Result<OperatorDoor> {
+        let path = data.join(SOCKET);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            // One of a server that was killed.
+            Err(_) | Ok(()) => {}
+        }
+        let (_folder, short) = reach(data)?;
+        let listener = UnixListener::bind(short)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        let engine = Arc::downgrade(engine);
+        let stops = Arc::<AtomicBool>::default();
+        let stopped = stops.clone();
+        let thread = std::thread::Builder::new().name("operator".into()).spawn(move || {
+            for stream in listener.incoming() {
+                let engine = engine.upgrade().filter(|_| !stopped.load(Ordering::Relaxed));
+                let Some(engine) = engine else { return };
+                // Whoever leaves before the answer does without it.
+                if let Ok(stream) = stream {
+                    let _gone = serve(&stream, &engine, &stopped);
+                }
+            }
+        })?;
+        Ok(OperatorDoor { data: data.to_owned(), stops, thread: Some(thread) })
+    }
+}
+
+impl Drop for OperatorDoor {
+    fn drop(&mut self) {
+        self.stops.store(true, Ordering::Relaxed);
+        // It waits for who knocks.
+        let knocked = reach(&self.data).and_then(|(_folder, path)| UnixStream::connect(path));
+        if knocked.is_ok() {
+            let _ended = self.thread.take().map(JoinHandle::join);
+        }
+        let _left = fs::remove_file(self.data.join(SOCKET));
+    }
+}
+
+fn serve(stream: &UnixStream, engine: &Engine, stopped: &AtomicBool) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let answer = match read_order(stream)? {
+        Some((order, variables)) => {
+            stream.set_nonblocking(true)?;
+            let stops = || stopped.load(Ordering::Relaxed) || has_left(stream);
+            let taken = engine.back_up(&order, &|name| variables.get(name).cloned(), &stops);
+            stream.set_nonblocking(false)?;
+            match taken {
+                Ok(report) => format!("done\n{}", described(&report)),
+                Err(error) => format!("failed\n{}", with_hint(&error)),
+            }
+        }
+        None => "failed\nthis is no order that the server knows".to_owned(),
+    };
+    let mut stream = stream;
+    stream.write_all(answer.as_bytes())
+}
+
+/// Who asks says nothing more, but may go.
+fn has_left(stream: &UnixStream) -> bool {
+    let mut stream = stream;
+    match stream.read(&mut [0]) {
+        Ok(0) => true,
+        Ok(_) => false,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    }
+}
+
+fn with_hint(error: &SqlError) -> String {
+    match &error.hint {
+        Some(hint) => format!("{error}\nhint: {hint}"),
+        None => error.to_string(),
+    }
+}
+
+type Order = (BackupOrder, BTreeMap<String, String>);
+
+fn read_order(stream: &UnixStream) -> io::Result<Option<Order>> {
+    let mut lines = BufReader::new(stream.take(ORDER_BYTES_MAX)).lines();
+    let mut said = BTreeMap::new();
+    loop {
+        match lines.next().transpose()? {
+            Some(line) if line.is_empty() => break,
+            Some(line) => {
+                let (name, value) = line.split_once(' ').unwrap_or((&line, ""));
+                said.insert(name.to_owned(), value.to_owned());
+            }
+            None => return Ok(None),
+        }
+    }
+    let mut read = || {
+        let days = |text: String| text.parse().ok();
+        let order = BackupOrder {
+            data: said.remove("backup")?,
+            keys: said.remove("keys")?,
+            incremental: said.remove("incremental").is_some(),
+            keep_days: said.remove("keep").map(days).map_or(Some(None), |days| days.map(Some))?,
+            keep_keys_days: days(said.remove("keep-keys")?)?,
+        };
+        Some((order, std::mem::take(&mut said)))
+    };
+    Ok(read())
+}
+
+fn written(order: &BackupOrder, variables: Variables<'_>) -> Result<String, String> {
+    let mut text = String::new();
+    let mut say = |name: &str, value: &str| {
+        if value.contains('\n') {
+            return Err(format!("a line break stands in {name}"));
+        }
+        writeln!(text, "{name} {value}").expect("writing to a string does not fail");
+        Ok(())
+    };
+    say("backup", &order.data)?;
+    say("keys", &order.keys)?;
+    if order.incremental {
+        say("incremental", "")?;
+    }
+    if let Some(days) = order.keep_days {
+        say("keep", &days.to_string())?;
+    }
+    say("keep-keys", &order.keep_keys_days.to_string())?;
+    for name in VARIABLES {
+        if let Some(value) = variables(name) {
+            say(name, &value)?;
+        }
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+/// Has the server of a folder take a backup. None where none is running.
+pub fn ask(data: &Path, order: &BackupOrder, variables: Variables<'_>) -> Option<Result<String, String>> {
+    let connected = reach(data).and_then(|(folder, path)| Ok((folder, UnixStream::connect(path)?)));
+    let mut stream = match connected {
+        Ok((_, stream)) => stream,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return None,
+        Err(error) => return Some(Err(format!("could not reach the server of \"{}\": {error}", data.display()))),
+    };
+    let asked = written(order, variables).and_then(|text| {
+        let failed = |error: io::Error| format!("could not ask the server of \"{}\": {error}", data.display());
+        let mut answer = String::new();
+        stream.write_all(text.as_bytes()).map_err(failed)?;
+        stream.read_to_string(&mut answer).map_err(failed)?;
+        Ok(answer)
+    });
+    Some(asked.and_then(|answer| match answer.split_once('\n') {
+        Some(("done", text)) => Ok(text.to_owned()),
+        Some(("failed", text)) => Err(text.to_owned()),
+        Some(_) | None => Err(format!("the server of \"{}\" has stopped", data.display())),
+    }))
+}
+
+/// A backup, for whoever asked for it.
+pub fn described(report: &BackupReport) -> String {
+    let BackupReport { id, state, files, bytes, new_files, new_bytes, attempts } = report;
+    let again = if *attempts > 1 { format!("\nbegun       {attempts} times, for erasures") } else { String::new() };
+    format!(
+        "backup      {id}\ncommit      {}\nlog record  {}\nerasures    {}\nfiles       {files}, {bytes} bytes\nbrought     {new_files}, {new_bytes} bytes{again}",
+        state.commit, state.records, state.receipts,
+    )
+}
