@@ -3,10 +3,11 @@
 use crate::eraser::Eraser;
 use crate::housekeeping::Housekeeping;
 use crate::password::PasswordVerifier;
-use crate::session::{ConnectOptions, Session};
+use crate::session::{ConnectOptions, Session, auditing};
 use crate::templates::Templates;
 use state::config::Config;
 use state::{SqlError, clock};
+use std::net::IpAddr;
 use std::sync::Arc;
 use transactions::database::{Database, tell_operator};
 
@@ -34,6 +35,11 @@ impl Engine {
     /// Opens a session for an authenticated login.
     pub fn connect(&self, options: ConnectOptions) -> Result<Session, SqlError> {
         Session::connect(&self.database, &self.templates, options)
+    }
+
+    /// A login that was refused is in the audit log soon.
+    pub fn reject(&self, login: &str, address: IpAddr) {
+        auditing::rejected(&self.database, login, Some(address));
     }
 
     /// What a login's password is checked against, by its name; none if it has none, or no more. The first role's is in the
@@ -64,6 +70,9 @@ impl Engine {
     /// Has what erasures still owe rewritten if that is little. Makes everything written durable and leaves the next start no
     /// log to replay; sessions that are still open hear 57P01 from `wire`.
     pub fn shutdown(&self) -> Result<(), SqlError> {
+        if self.database.audit.waiting() > 0 {
+            self.database.pipeline.record_waiting(&self.database.published.load().schema)?;
+        }
         self.eraser.finish(&self.database);
         tell_operator(&self.database.store);
         Ok(self.database.store.settle()?)

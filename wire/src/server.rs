@@ -274,8 +274,15 @@ async fn converse(socket: Arc<ClientSocket>, from: IpAddr, connected: Connected,
             let mut connection = Connection::new(transport);
             let end = match admit(&mut connection, &login, from, &shared, deadline).await {
                 Ok(()) if !connected.logged_in() => WireError::fatal(crowded_out()),
-                Ok(()) => Box::pin(serve(&mut connection, login, &shared)).await,
-                Err(error) => error,
+                Ok(()) => Box::pin(serve(&mut connection, login, from, &shared)).await,
+                Err(error) => {
+                    if let WireError::Fatal(refusal) = &error
+                        && refusal.code.starts_with("28")
+                    {
+                        shared.engine.reject(&login.user, from);
+                    }
+                    error
+                }
             };
             finish(connection, end).await;
         }
@@ -323,12 +330,12 @@ async fn admit(
 }
 
 /// Opens the session and serves it. A panic ends this connection and no other.
-async fn serve(connection: &mut Connection, login: Login, shared: &Arc<Shared>) -> WireError {
+async fn serve(connection: &mut Connection, login: Login, from: IpAddr, shared: &Arc<Shared>) -> WireError {
     let slot = match shared.session_starts() {
         Ok(slot) => slot,
         Err(error) => return WireError::fatal(error),
     };
-    let served = AssertUnwindSafe(converse_logged_in(connection, login, shared)).catch_unwind().await;
+    let served = AssertUnwindSafe(converse_logged_in(connection, login, from, shared)).catch_unwind().await;
     drop(slot);
     match served {
         Ok(end) => end,
@@ -357,7 +364,12 @@ fn reached_by_others(session: &Session, connection: &Connection) {
     });
 }
 
-async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &Arc<Shared>) -> WireError {
+async fn converse_logged_in(
+    connection: &mut Connection,
+    login: Login,
+    from: IpAddr,
+    shared: &Arc<Shared>,
+) -> WireError {
     let long_secret = login.minor >= MINOR_MAX;
     let role = login.user.clone();
     let options = ConnectOptions {
@@ -366,6 +378,7 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
         any_database: shared.door.insecure,
         settings: login.settings,
         secure: !shared.door.insecure,
+        address: Some(from),
     };
     // Whom an open door lets in calls itself what it likes.
     let role = if shared.door.insecure { "" } else { &*role };
