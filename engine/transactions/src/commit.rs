@@ -515,7 +515,11 @@ impl Committer {
         let Some(group) = self.decide_all(group, time) else { return };
         let DecidedGroup { layer, mut batch, replies, destroyed, only, audit } = group;
         let schema = layer.schema().clone();
-        batch.put_commit_time(&self.store, time.0);
+        // What is only recorded changes nothing that anybody reads, and has no time in the order.
+        let only_records = layer.is_empty() && only.as_ref().is_none_or(|only| only.is_empty());
+        if !only_records {
+            batch.put_commit_time(&self.store, time.0);
+        }
         let read = self.audit.take();
         for (name, text) in self.audit.new_statements() {
             batch.put_meta(&self.store, &statement_key(&name), text.as_bytes());
@@ -534,6 +538,18 @@ impl Committer {
             self.store.begin_flush();
         }
         self.statistics.write.record(started.elapsed());
+        if only_records {
+            let state = self.current.clone();
+            let (waits, ticks) = (Waits::new(), Vec::new());
+            return self.written.put(Work::Group(WrittenGroup {
+                state,
+                changes: None,
+                destroyed,
+                replies,
+                waits,
+                ticks,
+            }));
+        }
         let changes_schema = layer.changes_schema();
         let before = self.go_on(time, schema, now_micros());
         if changes_schema {
