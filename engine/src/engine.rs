@@ -4,7 +4,7 @@ use crate::backup::{BackupOrder, Variables};
 use crate::eraser::Eraser;
 use crate::housekeeping::Housekeeping;
 use crate::password::PasswordVerifier;
-use crate::session::{ConnectOptions, Session};
+use crate::session::{ConnectOptions, Session, auditing};
 use crate::shipping::Shipping;
 use crate::templates::Templates;
 use parking_lot::Mutex;
@@ -12,6 +12,7 @@ use planner::catalog::CONTROLLER;
 use state::config::Config;
 use state::login_rules::AskedOfServer;
 use state::{SqlError, clock};
+use std::net::IpAddr;
 use std::sync::Arc;
 use storage::Store;
 use transactions::database::{Database, tell_operator};
@@ -53,6 +54,11 @@ impl Engine {
     /// Opens a session for an authenticated login.
     pub fn connect(&self, options: ConnectOptions) -> Result<Session, SqlError> {
         Session::connect(&self.database, &self.templates, options)
+    }
+
+    /// A login that was refused is in the audit log soon.
+    pub fn reject(&self, login: &str, address: IpAddr) {
+        auditing::rejected(&self.database, login, Some(address));
     }
 
     /// What a login's password is checked against, by its name; none if it has none, or no more. The first role's is in the
@@ -107,6 +113,9 @@ impl Engine {
     /// Has what erasures still owe rewritten if that is little. Makes everything written durable and leaves the next start no
     /// log to replay; sessions that are still open hear 57P01 from `wire`.
     pub fn shutdown(&self) -> Result<(), SqlError> {
+        if self.database.audit.waiting() > 0 {
+            self.database.pipeline.record_waiting(&self.database.published.load().schema)?;
+        }
         self.eraser.finish(&self.database);
         // The last that was written is shipped, too.
         drop(self.shipping.lock().take());

@@ -1,5 +1,5 @@
-//! A small thread for what nobody waits for: it drops automatic views that are idle or over the budget, and has files of the
-//! store merged. It ends before the engine does: what it looks at is open no longer than that.
+//! A small thread for what nobody waits for: it drops automatic views that are idle or over the budget, has files of the
+//! store merged, and what waits for the audit log written. It ends before the engine does: what it looks at is open no longer than that.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
@@ -49,6 +49,9 @@ fn look(database: &Database) {
     database.views.automatic.allow_again(budget);
     database.views.automatic.evict(&views, budget, &|request| database.ask_views(request));
     database.views.subscriptions.trim();
+    if database.audit.waiting() > 0 {
+        database.pipeline.record_waiting_soon(&database.published.load().schema);
+    }
     tell_operator(&database.store);
     // A store that cannot note it now (no room on the disk) is as right as before; the next look tries again.
     let _tried_again = database.store.look_after_files();

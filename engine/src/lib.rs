@@ -4,6 +4,7 @@
 //! synchronous: a connection's thread evaluates its own statements; one commit thread orders all writes.
 
 pub mod backup;
+pub mod capsule;
 pub mod check;
 mod engine;
 mod eraser;

@@ -5,6 +5,8 @@
 
 mod acts;
 pub mod async_commit;
+mod audited_rows;
+pub mod auditing;
 pub mod client;
 mod conforming;
 pub mod copy;
@@ -44,6 +46,7 @@ mod with_writes;
 
 use crate::response::{Response, TransactionStatus};
 use crate::templates::Templates;
+use auditing::SessionAudit;
 use cursor::Cursor;
 pub use databases::ConnectOptions;
 use env::{Everyday, SessionState};
@@ -88,6 +91,7 @@ pub struct Session {
     statement: CurrentStatement,
     transaction: CurrentTransaction,
     cursors: Cursors,
+    audit: SessionAudit,
 }
 
 /// Who is served, and what it was told and will be.
@@ -253,7 +257,8 @@ impl Session {
         // It may have been dropped meanwhile: who drops it looks at those that are there by now.
         databases::check_there(database, &client.database, database_id)?;
         control.holder.activity.is_called(state.settings.get("application_name").unwrap_or_default());
-        Ok(Session {
+        let audit = SessionAudit::of(options.address);
+        let mut session = Session {
             database: database.clone(),
             templates: templates.clone(),
             state: Arc::new(Mutex::new(state)),
@@ -262,7 +267,10 @@ impl Session {
             statement,
             transaction: CurrentTransaction::default(),
             cursors: Cursors::default(),
-        })
+            audit,
+        };
+        session.audit_connected()?;
+        Ok(session)
     }
 
     /// What the client is told at connection.
@@ -497,7 +505,9 @@ impl Session {
         if !ends_failed_block(&prepared.statement) {
             self.check_not_ended()?;
         }
-        let response = poll::unwinds_to(|| self.run(prepared, params, in_script))?;
+        self.audit_begins();
+        let response = poll::unwinds_to(|| self.run(prepared, params, in_script));
+        let response = self.audit_ends(response)?;
         if in_script {
             self.transaction.company = Some(Company::Script);
         } else if !prepared.statement.ends_or_begins_transaction() {
@@ -630,12 +640,13 @@ impl Session {
     /// The transaction, begun for this statement if there is none.
     pub(super) fn transaction(&mut self) -> &mut Transaction {
         let (modes, started) = (self.default_modes(), self.statement.started);
-        let begin = || {
+        if self.transaction.active.is_none() {
             let mut transaction = Transaction::begin(&self.database, &self.control.holder, modes, started);
             transaction.pin(self.transaction.pinned.clone());
-            Active { transaction, block: false, failed: false }
-        };
-        &mut self.transaction.active.get_or_insert_with(begin).transaction
+            self.transaction.active = Some(Active { transaction, block: false, failed: false });
+            self.audit_transaction();
+        }
+        &mut self.transaction.active.as_mut().expect("it was begun").transaction
     }
 
     fn default_modes(&self) -> Modes {

@@ -63,7 +63,8 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
         "audit",
         AUDIT.0,
         "number int8, recorded_at timestamptz, operation text, tables _text, subjects _text, subject_count int8, \
-         row_count int8",
+         row_count int8, login text, role text, address text, dogwood_time int8, statement text, view_key text, \
+         may_be_more bool, undone bool",
     ),
     (
         "views",
@@ -176,9 +177,14 @@ const SECRETS: [&str; 8] = [
 ];
 
 impl SystemRelation {
-    /// Whether controllers alone read it.
+    /// Whether controllers alone read it, or regulators too.
     pub fn is_secret(&self) -> bool {
-        self.schema == "pg_catalog" && SECRETS.contains(&self.name)
+        self.schema == "pg_catalog" && SECRETS.contains(&self.name) || self.is_for_auditors()
+    }
+
+    /// Whether regulators read it, and people's own logins what is about them.
+    pub fn is_for_auditors(&self) -> bool {
+        self.id == AUDIT
     }
 
     /// The schema that it is in.

@@ -1,36 +1,38 @@
 //! The audit log: who did what to whose data, in a chain that shows every changed, removed or swapped record.
 //!
 //! An append-only log after CapsuleDB's DataCapsule. Its first hash is made of the database id and the public key and is
-//! the log's name; each record's hash covers the one before; the head is signed once a group commit, together with the data. Records
-//! hold pseudonyms, counts and sealed payloads, never personal data, so that erasure and retention never break the chain.
+//! the log's name; each record's hash covers the one before, and those 2, 4, 8 … before where its number is a multiple of them.
+//! The head is signed once a group commit, together with the data. Records hold pseudonyms, counts and sealed payloads,
+//! never personal data, so that erasure and retention never break the chain.
 //!
 //! ```text
+//! entries of a group ─▶ one record
 //! record 1 ─▶ 2 ─▶ … ─▶ 256 (signed checkpoint) ─▶ … ─▶ head (signed with every group)
 //! ```
 
 pub mod capsule;
+pub mod entry;
+pub(crate) mod group;
 pub(crate) mod log;
+pub mod logged;
 mod reader;
 pub mod receipt;
-pub mod record;
 pub mod verify;
 
-pub use reader::StoredReceipt;
+pub use entry::{AuditActor, AuditEntry, AuditOperation, AuditPayload, AuditScope, SUBJECTS_LISTED_MAX};
+pub use logged::LoggedEntry;
+pub use reader::{EntryRange, LoggedEntries, StoredReceipt};
 pub(crate) use reader::parse as parse_receipt;
 pub use receipt::{Receipt, ReceiptRequest, ReceiptTable};
-pub use record::{AuditEntry, AuditOperation, AuditPayload, AuditRecord};
 pub use verify::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
 
 /// A person in the log: a keyed hash of the µDB id, the same in all records of one database.
 pub type Pseudonym = [u8; 16];
 
-/// A record or receipt in a batch, before it has a place in the log.
+/// An entry or receipt in a batch, before it has a place in the log.
 pub(crate) enum PendingAudit {
-    /// A record.
-    Record {
-        /// Encoded.
-        body: Vec<u8>,
-    },
+    /// An entry.
+    Entry(Box<LoggedEntry>),
     /// A receipt: its id and its seal.
     Receipt {
         /// When it was issued, in microseconds since 2000-01-01 UTC.
@@ -43,9 +45,13 @@ pub(crate) enum PendingAudit {
 }
 
 impl PendingAudit {
+    /// About, and not less: an entry may share nothing with others.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            PendingAudit::Record { body } => body.len(),
+            PendingAudit::Entry(entry) => {
+                let payload = entry.payload.as_ref().map_or(0, |payload| payload.sealed.len() + 32);
+                180 + 5 * entry.tables.len() + 18 * entry.subjects.len() + payload
+            }
             PendingAudit::Receipt { sealed, .. } => sealed.len() + 40,
         }
     }

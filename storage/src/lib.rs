@@ -30,6 +30,7 @@ mod log_room;
 mod loss_report;
 pub mod microdb;
 mod owners;
+pub mod people_read;
 mod read_cache;
 mod rocks;
 mod sealing;

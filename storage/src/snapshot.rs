@@ -16,6 +16,7 @@ use self_cell::self_cell;
 use crate::crypto::seal::{Header, SealKind, SealPlace};
 use crate::error::{Sealed, StorageError, StoredEntry};
 use crate::keyspace::{self, ROW_PREFIX_BYTES};
+use crate::people_read::PeopleRead;
 use crate::rocks::{self, Family};
 use crate::snapshot::cursor::{Cursor, Direction};
 use crate::store::Store;
@@ -36,6 +37,8 @@ pub struct Snapshot {
     owned: Arc<OwnedSnapshot>,
     /// What is read stays in memory for the next.
     keeps: bool,
+    /// Where it is noted whose rows are read.
+    observer: Option<Arc<PeopleRead>>,
 }
 
 /// One cursor for a person's rows of many relations: it costs more to make than to move.
@@ -82,14 +85,27 @@ pub struct StoredCopy {
 
 impl Snapshot {
     pub(crate) fn new(store: Store) -> Snapshot {
-        Snapshot { owned: Arc::new(OwnedSnapshot::new(store, |store| store.db().snapshot())), keeps: false }
+        let owned = Arc::new(OwnedSnapshot::new(store, |store| store.db().snapshot()));
+        Snapshot { owned, keeps: false, observer: None }
     }
 
     /// The same for those whose reads are worth keeping in memory for the next, such as statements of clients. Any other finds
     /// what is held there, and leaves it as it is.
     #[must_use]
     pub fn keeping(&self) -> Snapshot {
-        Snapshot { owned: Arc::clone(&self.owned), keeps: true }
+        Snapshot { owned: Arc::clone(&self.owned), keeps: true, observer: None }
+    }
+
+    /// The same for those of whom it is noted whose rows they read.
+    #[must_use]
+    pub fn observed(&self, observer: Option<Arc<PeopleRead>>) -> Snapshot {
+        Snapshot { observer, ..self.clone() }
+    }
+
+    fn note(&self, relation: RelationId, owner: MicroDbId, key: &RowKey) {
+        if let Some(observer) = &self.observer {
+            observer.note(relation, owner, key);
+        }
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -150,11 +166,14 @@ impl Snapshot {
     pub fn get_copy(&self, relation: RelationId, key: &RowKey, owner: MicroDbId) -> Result<Option<Row>, StorageError> {
         let (reads, sequence) = (self.store().reads(), self.sequence());
         if let Some(row) = reads.personal(relation, owner, key, sequence) {
+            self.note(relation, owner, key);
             return Ok(Some(row));
         }
         let at = keyspace::personal_row(relation, owner, key);
         let Some(sealed) = self.get(Family::Rows, &at, "read a row")? else { return Ok(None) };
-        self.open_personal(relation, key, owner, &sealed).map(Some)
+        let row = self.open_personal(relation, key, owner, &sealed)?;
+        self.note(relation, owner, key);
+        Ok(Some(row))
     }
 
     fn open_personal(
@@ -221,12 +240,16 @@ impl Snapshot {
         let absent = held.iter().zip(copies).filter(|(row, _)| row.is_none());
         let at: Vec<_> = absent.map(|(_, (key, owner))| keyspace::personal_row(relation, *owner, key)).collect();
         let mut found = self.get_many(Family::Rows, &at, "read rows").into_iter();
-        let rows = held.into_iter().zip(copies).map(|(row, (key, owner))| match row {
-            Some(row) => Ok(Some(row)),
-            None => match found.next().transpose()?.flatten() {
-                Some(sealed) => self.open_personal(relation, key, *owner, &sealed).map(Some),
-                None => Ok(None),
-            },
+        let rows = held.into_iter().zip(copies).map(|(row, (key, owner))| {
+            let row = match row {
+                Some(row) => row,
+                None => match found.next().transpose()?.flatten() {
+                    Some(sealed) => self.open_personal(relation, key, *owner, &sealed)?,
+                    None => return Ok(None),
+                },
+            };
+            self.note(relation, *owner, key);
+            Ok(Some(row))
         });
         rows.collect()
     }
@@ -300,7 +323,7 @@ impl Snapshot {
         relation: RelationId,
         personal: bool,
     ) -> Box<dyn Iterator<Item = Result<(RowKey, Row), StorageError>> + Send> {
-        let store = self.store().clone();
+        let (store, observer) = (self.store().clone(), self.observer.clone());
         if store.salvages() {
             Box::new(salvage::scan(store, cursor, relation, personal))
         } else if personal {
@@ -309,6 +332,7 @@ impl Snapshot {
                 match header.kind {
                     SealKind::Personal { canonical: true } => {
                         let copy = open_copy(&store, relation, key, sealed)?;
+                        observer.iter().for_each(|observer| observer.note(relation, copy.owner, &copy.key));
                         Ok(Some((copy.key, copy.row)))
                     }
                     SealKind::Personal { canonical: false } => Ok(None),

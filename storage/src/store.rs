@@ -243,7 +243,7 @@ impl Store {
         let before = self.inner.log.lock().receipts;
         let of_receipt = |pending: &PendingAudit| match pending {
             PendingAudit::Receipt { time_us, id, .. } => Some((*time_us, *id)),
-            PendingAudit::Record { .. } => None,
+            PendingAudit::Entry(_) => None,
         };
         let receipts = batch.audit.iter().filter_map(of_receipt);
         let mut entries: Vec<Entry> = receipts

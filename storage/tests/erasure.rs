@@ -8,7 +8,8 @@ use std::ops::RangeInclusive;
 
 use repr::{MicroDbId, RowKey};
 use storage::audit::{
-    AuditOperation, AuditPayload, Receipt, ReceiptRequest, ReceiptTable, VerifyError, verify_capsule, verify_receipt,
+    AuditOperation, AuditPayload, EntryRange, LoggedEntry, Receipt, ReceiptRequest, ReceiptTable, VerifyError,
+    verify_capsule, verify_receipt,
 };
 use storage::{Batch, ErasurePace, PassStep, Reclaim, Snapshot, StorageError, Store, ViewsMerged};
 use support::{Folder, PEOPLE, entry, put, row};
@@ -170,44 +171,87 @@ fn head_of(snapshot: &Snapshot, public: &[u8; 32]) -> Option<(u64, [u8; 32])> {
     verify_capsule(public, &capsule, None).map(|capsule| (capsule.last, capsule.hash)).ok()
 }
 
+/// The numbers of the entries of a range.
+fn numbers(snapshot: &Snapshot, range: &EntryRange) -> Vec<u64> {
+    snapshot.audit(range).expect("reads").map(|entry| entry.expect("reads").number).collect()
+}
+
+fn by_number(numbers: RangeInclusive<u64>, reverse: bool) -> EntryRange {
+    EntryRange { numbers, reverse, ..EntryRange::ALL }
+}
+
+fn one(snapshot: &Snapshot, number: u64) -> LoggedEntry {
+    let mut entries = snapshot.audit(&by_number(number..=number, false)).expect("reads");
+    entries.next().expect("is there").expect("reads")
+}
+
+/// Groups of 1, 2, 3 … entries, one each second; the last group's number.
+fn write_groups(store: &Store, groups: u64) {
+    for group in 1..=groups {
+        let mut batch = Batch::default();
+        for _ in 0..group % 5 + 1 {
+            let mut transaction = Batch::default();
+            let mut entry = entry(AuditOperation::Select, &[]);
+            entry.time_us = 10_000_000 + i64::try_from(group).expect("few") * 1_000_000;
+            transaction.append_audit(store, &entry).expect("records");
+            batch.append(transaction);
+        }
+        store.write(batch).expect("writes");
+    }
+}
+
 #[test]
-fn the_log_is_chained_and_sealed() {
-    let folder = Folder::new("log");
+fn entries_are_found_by_number_and_time() {
+    let folder = Folder::new("entries");
     let store = folder.open();
-    let (ann, key) = add_person(&store, "ann");
+    let (ann, _) = add_person(&store, "ann");
     let mut with_payload = entry(AuditOperation::Get, &[ann]);
     with_payload.payload = Some(AuditPayload { owner: ann, bytes: b"what she asked for".to_vec() });
     let mut batch = Batch::default();
     batch.append_audit(&store, &with_payload).expect("records");
     store.write(batch).expect("writes");
-    for _ in 0..3 {
-        // A group of 200: checkpoints fall inside groups.
-        let mut group = Batch::default();
-        for _ in 0..200 {
-            let mut one = Batch::default();
-            one.append_audit(&store, &entry(AuditOperation::Select, &[])).expect("records");
-            group.append(one);
-        }
-        store.write(group).expect("writes");
-    }
+    write_groups(&store, 600);
     let snapshot = store.snapshot();
-    let records: Vec<_> = snapshot.audit(1..=u64::MAX, false).map(|record| record.expect("reads")).collect();
-    let numbers: Vec<u64> = records.iter().map(|record| record.sequence).collect();
-    assert_eq!(numbers, (1..=602).collect::<Vec<_>>());
-    assert_eq!(snapshot.audit(600..=u64::MAX, false).count(), 3);
-    let last = snapshot.audit(0..=601, true).take(2).map(|record| record.expect("reads").sequence);
-    assert_eq!(last.collect::<Vec<_>>(), [601, 600]);
-    assert_eq!(snapshot.audit(RangeInclusive::new(601, 600), false).count(), 0);
-    let get = snapshot.audit(2..=2, false).next().expect("is there").expect("reads");
+    let last = 2 + 600 * 3;
+    assert_eq!(numbers(&snapshot, &EntryRange::ALL), (1..=last).collect::<Vec<_>>());
+    for first in [1, 2, 3, 7, 900, last - 1, last, last + 1] {
+        for end in [0, 2, 5, 6, 901, last, u64::MAX] {
+            let wanted: Vec<u64> = (first..=end.min(last)).collect();
+            assert_eq!(numbers(&snapshot, &by_number(first..=end, false)), wanted, "{first} to {end}");
+            let backwards: Vec<u64> = wanted.into_iter().rev().collect();
+            assert_eq!(numbers(&snapshot, &by_number(first..=end, true)), backwards, "{end} back to {first}");
+        }
+    }
+    let all: Vec<LoggedEntry> =
+        snapshot.audit(&EntryRange::ALL).expect("reads").map(|entry| entry.expect("reads")).collect();
+    for first in [i64::MIN, 0, 10_000_000, 11_000_000, 311_000_000, 610_000_000, 611_000_000] {
+        for end in [first, first.saturating_add(2_000_000), i64::MAX] {
+            let range = EntryRange { times: first..=end, ..EntryRange::ALL };
+            let wanted: Vec<u64> =
+                all.iter().filter(|entry| range.times.contains(&entry.time_us)).map(|entry| entry.number).collect();
+            assert_eq!(numbers(&snapshot, &range), wanted, "{first} to {end}");
+        }
+    }
+    let get = one(&snapshot, 2);
     assert_eq!((get.operation, get.subjects.as_slice()), (AuditOperation::Get, [store.pseudonym(ann)].as_slice()));
     assert_eq!(snapshot.audit_payload(&get).expect("opens"), Some(b"what she asked for".to_vec()));
+}
+
+#[test]
+fn the_log_is_chained_and_sealed() {
+    let folder = Folder::new("log");
+    let store = folder.open();
+    let (ann, key) = add_person(&store, "ann");
+    write_groups(&store, 600);
+    let snapshot = store.snapshot();
     let public = store.public_key();
     let head = head_of(&snapshot, &public);
+    // Each group is one record.
     for (from, first) in [(1, 1), (256, 1), (257, 257), (600, 513)] {
         let mut capsule = Vec::new();
         assert!(snapshot.export_capsule(from, &mut capsule).expect("exports"));
         let summary = verify_capsule(&public, &capsule, head).expect("genuine");
-        assert_eq!((summary.first, summary.last, Some((summary.last, summary.hash))), (first, 602, head));
+        assert_eq!((summary.first, summary.last, Some((summary.last, summary.hash))), (first, 601, head));
         assert!(verify_capsule(&[7; 32], &capsule, None).is_err());
         for position in (0..capsule.len()).step_by(if first == 513 { 1 } else { 101 }) {
             let mut changed = capsule.clone();
@@ -227,17 +271,38 @@ fn the_log_is_chained_and_sealed() {
     now.export_capsule(1, &mut capsule).expect("exports");
     verify_capsule(&public, &capsule, published).expect("an erasure does not break the chain");
     verify_capsule(&public, &capsule, head).expect("it still holds the head published before");
-    assert!(matches!(now.audit_payload(&get), Err(StorageError::KeyDestroyed)));
-    let last = now.audit(603..=603, false).next().expect("the erasure").expect("reads");
+    let last = one(&now, 1 + 600 * 3 + 1);
     assert_eq!(last.operation, AuditOperation::Forget);
     assert!(last.commitment.is_some(), "the log vouches for the receipt");
-    // The chain goes on after reopening.
+    // The chain goes on after reopening, and so do numbers and times.
     drop((snapshot, now, store));
     let store = folder.open();
     add_person(&store, "bob");
+    write_groups(&store, 7);
     let mut capsule = Vec::new();
     store.snapshot().export_capsule(1, &mut capsule).expect("exports");
-    assert_eq!(verify_capsule(&public, &capsule, published).expect("genuine").last, 604);
+    assert_eq!(verify_capsule(&public, &capsule, published).expect("genuine").last, 610);
+    let snapshot = store.snapshot();
+    let last = numbers(&snapshot, &EntryRange::ALL).len() as u64;
+    assert_eq!(one(&snapshot, last).number, last);
+    let latest = one(&snapshot, last).time_us;
+    assert!(latest >= 610_000_000, "a clock that was set back does not change the order: {latest}");
+}
+
+#[test]
+fn a_payload_dies_with_its_person() {
+    let folder = Folder::new("payload");
+    let store = folder.open();
+    let (ann, key) = add_person(&store, "ann");
+    let mut with_payload = entry(AuditOperation::Get, &[ann]);
+    with_payload.payload = Some(AuditPayload { owner: ann, bytes: b"what she asked for".to_vec() });
+    let mut batch = Batch::default();
+    batch.append_audit(&store, &with_payload).expect("records");
+    store.write(batch).expect("writes");
+    forget(&store, ann, &key);
+    store.destroy_keys(&[ann]).expect("destroys");
+    let now = store.snapshot();
+    assert!(matches!(now.audit_payload(&one(&now, 2)), Err(StorageError::KeyDestroyed)));
 }
 
 #[test]
@@ -248,7 +313,7 @@ fn of_many_people_only_the_number_is_kept() {
     let mut batch = Batch::default();
     batch.append_audit(&store, &entry(AuditOperation::Select, &people)).expect("records");
     store.write(batch).expect("writes");
-    let record = store.snapshot().audit(1..=1, false).next().expect("is there").expect("reads");
-    assert_eq!((record.subjects_total, record.subjects.len()), (1500, 0));
-    assert!(record.commitment.is_some());
+    let entry = one(&store.snapshot(), 1);
+    assert_eq!((entry.subjects_total, entry.subjects.len(), entry.scope.may_be_more), (1500, 0, true));
+    assert!(entry.commitment.is_some());
 }

@@ -46,6 +46,7 @@ Usage:
   dogwood import --data DIR [--database NAME] [--as-text] [--keep-going] FILE
   dogwood rotate --data DIR [--root [NEW ROOT KEY]] [ROOT KEY]
   dogwood shred --data DIR [ROOT KEY]
+  dogwood export-capsule --data DIR [--from NUMBER] [ROOT KEY] FILE
   dogwood verify --key public.key [--head NUMBER:HASH] FILE
   dogwood --help | --version
 
@@ -125,6 +126,11 @@ rotate   Rewrites a stopped server's data keys under a fresh key-encryption key,
   --root       the root key becomes another, too: a new one in the present
                one's file, or NEW ROOT KEY
 shred    The same, and overwrites all of the old keyring's file
+export-capsule
+         Writes a stopped server's audit log to FILE (\"-\" is standard output),
+         for \"verify\". It holds no personal data
+  --from       no record before this one is needed: the log begins at the signed
+               checkpoint before it
 verify   Checks an exported audit log or a receipt against the public key
          that the operator published; needs no server.
   --head       the audit log's published head: finds records cut off at the end
@@ -166,8 +172,23 @@ pub enum Command {
     Rotate(Rotate),
     /// Read a dump.
     Import(Import),
+    /// Write the audit log to a file.
+    ExportCapsule(ExportCapsule),
     /// Check a receipt or an audit log.
     Verify(Verify),
+}
+
+/// `export-capsule`'s options.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ExportCapsule {
+    /// The data folder.
+    pub data: PathBuf,
+    /// The first record that is needed.
+    pub from: u64,
+    /// Where the root key is.
+    pub root_key: RootKeySource,
+    /// Where to.
+    pub file: PathBuf,
 }
 
 /// `serve`'s options.
@@ -248,6 +269,8 @@ pub enum ArgumentError {
     Repeated(&'static str),
     /// Not a number of connections.
     Connections(String),
+    /// Not the number of a record.
+    Record(String),
     /// Not a number of microseconds.
     Microseconds(String),
     /// Not a number of megabytes.
@@ -287,6 +310,7 @@ impl fmt::Display for ArgumentError {
             ArgumentError::MissingValue(option) => write!(f, "{option} needs a value"),
             ArgumentError::MissingOption(option) => write!(f, "{option} is needed"),
             ArgumentError::Repeated(option) => write!(f, "{option} is given twice"),
+            ArgumentError::Record(text) => write!(f, "\"{text}\" is not the number of a record"),
             ArgumentError::Connections(text) => {
                 write!(f, "\"{text}\" is not a number of connections from 1 to 100000")
             }
@@ -338,6 +362,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, Argum
         Some("import") => import(&mut options),
         Some("rotate") => rotate(&mut options, Rotation::Rotate),
         Some("shred") => rotate(&mut options, Rotation::Shred),
+        Some("export-capsule") => export_capsule(&mut options),
         Some("verify") => verify(&mut options),
         _ => Err(ArgumentError::UnknownCommand(command.to_string_lossy().into_owned())),
     }
@@ -576,6 +601,29 @@ fn import<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comm
         database,
         as_text: as_text.is_some(),
         keep_going: keep_going.is_some(),
+        file: file.ok_or(ArgumentError::MissingOption("FILE"))?,
+    }))
+}
+
+fn export_capsule<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
+    let (mut data, mut from, mut file, mut root_key) = (None, None, None, None);
+    while let Some(word) = options.arguments.next() {
+        match word.to_str() {
+            Some("--help" | "-h") => return Ok(Command::Help),
+            Some("--data") => options.path("--data", &mut data)?,
+            Some("--from") => {
+                let value = options.value("--from")?.to_string_lossy().into_owned();
+                set("--from", &mut from, value.parse().map_err(|_| ArgumentError::Record(value))?)?;
+            }
+            _ if Which::Present.read(&word, options, &mut root_key)? => {}
+            Some(option) if option.starts_with('-') && option != "-" => return Err(unknown(&word)),
+            _ => set("FILE", &mut file, word.into())?,
+        }
+    }
+    Ok(Command::ExportCapsule(ExportCapsule {
+        data: data.ok_or(ArgumentError::MissingOption("--data"))?,
+        from: from.unwrap_or(1),
+        root_key: root_key.unwrap_or(RootKeySource::DataFolder),
         file: file.ok_or(ArgumentError::MissingOption("FILE"))?,
     }))
 }

@@ -111,6 +111,7 @@ fn connect(engine: &Engine, database: &str) -> Result<Session, SqlError> {
         any_database: false,
         settings: settings.map(|name| (name.to_owned(), "0".to_owned())).to_vec(),
         secure: true,
+        address: None,
     })
 }
 

@@ -8,7 +8,7 @@ mod log;
 mod verify;
 mod wiping_allocator;
 
-use arguments::{Backup, Rotate, Serve};
+use arguments::{Backup, ExportCapsule, Rotate, Serve};
 use engine::backup::{RestoreOrder, RestoreReport};
 use engine::config::Allocated;
 use engine::config::Config;
@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         Ok(arguments::Command::Restore(order)) => outcome(restore(&order)),
         Ok(arguments::Command::Rotate(rotate)) => outcome(run_rotation(rotate)),
         Ok(arguments::Command::Import(import)) => read_dump(&import),
+        Ok(arguments::Command::ExportCapsule(export)) => outcome(export_capsule(&export)),
         Ok(arguments::Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| println!("{report}"))),
         Err(error) => {
             eprintln!("dogwood: {error}\nTry \"dogwood --help\".");
@@ -325,6 +326,28 @@ fn check(data: &Path, root_key: &RootKeySource, repair: bool) -> ExitCode {
             ExitCode::FAILURE
         }
         Err(error) => outcome(Err(described(&error))),
+    }
+}
+
+fn export_capsule(export: &ExportCapsule) -> Result<(), String> {
+    let ExportCapsule { data, from, root_key, file } = export;
+    let written = match file.as_os_str() == "-" {
+        true => engine::capsule::export(data, root_key, *from, std::io::stdout().lock()),
+        false => {
+            let failed = |error| format!("could not write \"{}\": {error}", file.display());
+            let out = std::fs::File::create_new(file).map_err(failed)?;
+            let written = engine::capsule::export(data, root_key, *from, &out);
+            if !matches!(written, Ok(true)) {
+                // Half a log proves nothing.
+                std::fs::remove_file(file).map_err(failed)?;
+            }
+            written
+        }
+    };
+    match written {
+        Ok(true) => Ok(()),
+        Ok(false) => Err("the audit log is empty".to_owned()),
+        Err(error) => Err(described(&error)),
     }
 }
 

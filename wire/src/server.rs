@@ -303,7 +303,14 @@ async fn converse(socket: Arc<ClientSocket>, from: IpAddr, connected: Connected,
             let end = match admit(&mut connection, (&login, from), asked, &shared, deadline).await {
                 Ok(_) if !connected.logged_in() => WireError::fatal(crowded_out()),
                 Ok(by) => Box::pin(serve(&mut connection, login, (from, by), &shared)).await,
-                Err(error) => error,
+                Err(error) => {
+                    if let WireError::Fatal(refusal) = &error
+                        && refusal.code.starts_with("28")
+                    {
+                        shared.engine.reject(&login.user, from);
+                    }
+                    error
+                }
             };
             finish(connection, end).await;
         }
@@ -442,6 +449,7 @@ async fn converse_logged_in(
         any_database: shared.door.insecure,
         settings: login.settings,
         secure: !shared.door.insecure,
+        address: Some(from),
     };
     // Whom an open door lets in calls itself what it likes.
     let role = if shared.door.insecure { "" } else { &*role };

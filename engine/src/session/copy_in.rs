@@ -44,6 +44,7 @@ impl Session {
     /// All rows are in: writes what is left and gives the tag ("COPY 100").
     pub fn finish_copy(&mut self, copy: &mut CopyIn) -> Result<String, SqlError> {
         self.write_so_far(copy)?;
+        self.audit_copied(copy.plan.insert.table, copy.copied as u64)?;
         Ok(format!("COPY {}", copy.copied))
     }
 

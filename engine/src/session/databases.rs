@@ -7,8 +7,9 @@ use planner::parse::definition::{AlterStart, StartChange};
 use planner::parse::utility::SetValue;
 use state::SqlError;
 use state::notice::Notice;
-use state::settings::{Settings, StartSource, spelled};
+use state::settings::{Settings, StartSource, is_of_definers, spelled};
 use state::snapshot_holders::Holder;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use transactions::database::Database;
@@ -26,6 +27,8 @@ pub struct ConnectOptions {
     pub settings: Vec<(String, String)>,
     /// Whether the connection is encrypted.
     pub secure: bool,
+    /// From where it comes, if not by a socket of the machine's own.
+    pub address: Option<IpAddr>,
 }
 
 /// So long others have for leaving, as in PostgreSQL.
@@ -111,6 +114,7 @@ impl Session {
     /// ALTER DATABASE and ALTER ROLE with a setting's name and value as they are kept.
     pub(super) fn checked_start(&self, statement: &Statement) -> Result<Option<Statement>, SqlError> {
         let Statement::AlterStart(alter) = statement else { return Ok(None) };
+        self.may_define_start(&alter.change)?;
         let settings = &self.state.lock().settings;
         let set = |name: &str, values: &[SetValue]| {
             let (name, value) = settings.for_later_sessions(name, values)?;
@@ -130,6 +134,22 @@ impl Session {
             StartChange::ResetAll => StartChange::ResetAll,
         };
         Ok(Some(Statement::AlterStart(Box::new(AlterStart { change, ..AlterStart::clone(alter) }))))
+    }
+
+    /// 42501 for what no role may decide of itself.
+    fn may_define_start(&self, change: &StartChange) -> Result<(), SqlError> {
+        let catalog = self.catalog();
+        if catalog.is_controller(self.actor(&catalog).role) {
+            return Ok(());
+        }
+        let name = match change {
+            StartChange::Set(name, _) | StartChange::FromCurrent(name) | StartChange::Reset(name) => name.as_str(),
+            StartChange::ResetAll => "dogwood.audit",
+        };
+        match is_of_definers(name) {
+            true => Err(SqlError::new("42501", format!("permission denied to set parameter \"{name}\""))),
+            false => Ok(()),
+        }
     }
 
     /// What a table is called in this session's database, by its name in the whole server.

@@ -10,6 +10,7 @@ use repr::poll::Overseer;
 use repr::text::TextContext;
 use repr::{Datum, RelationId, SequenceId, ValueError};
 use state::account::Account;
+use state::audit::AuditMode;
 use state::cancel::CancelFlag;
 use state::locks::TransactionId;
 use state::notice::Notice;
@@ -82,6 +83,8 @@ pub(super) struct Everyday {
     pub row_security: bool,
     /// From how long on a statement is logged.
     pub log_min_duration: Option<Duration>,
+    /// How sure the audit log is of what it does.
+    pub audit: AuditMode,
 }
 
 impl SessionState {
@@ -154,6 +157,7 @@ impl Everyday {
             auto_views: settings.is_on("dogwood.auto_views"),
             row_security: settings.is_on("row_security"),
             log_min_duration: settings.log_min_duration(),
+            audit: settings.get("dogwood.audit").map_or_else(AuditMode::default, AuditMode::named),
         }
     }
 }

@@ -172,6 +172,7 @@ impl Session {
     ) -> Result<AccessRows, SqlError> {
         let snapshot = self.snapshot()?;
         let subject = self.subject(&snapshot, table, key, params.clone())?;
+        self.audit.statement.subject = Some(subject.microdb);
         let limits = self.limits(snapshot.time());
         let watch = Watch::new(limits.clone());
         let found = traversal::find(&snapshot, &subject, &watch, &mut RequestProfile::default())?;
@@ -216,7 +217,8 @@ impl Session {
         let context = self.eval_context(params, snapshot.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
         let row_key = snapshot.shape(table)?.key_of(snapshot.store(), &key);
-        let entry = transactions::unknown_subject::audited(&snapshot, table, &row_key)?;
+        let actor = self.audit_actor();
+        let entry = transactions::unknown_subject::audited(&snapshot, &actor, table, &row_key)?;
         self.database.pipeline.record(&self.database.store, snapshot.schema(), &entry)
     }
 

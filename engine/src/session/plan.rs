@@ -10,9 +10,11 @@ use planner::lift::{Lifted, RANKS_HELD};
 use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Access, Plan};
 use planner::resolve::{GdprRequest, Needs};
+use planner::statement_shape::shape;
 use planner::{MaintainedViews, Planned, PlannedStatement};
 use repr::{RelationId, ScalarType};
-use state::{SqlError, parallel};
+use state::audit::AuditQueue;
+use state::{SqlError, parallel, settings};
 use std::sync::{Arc, OnceLock, Weak};
 use views::automatic::{Entry, PlannedShape};
 
@@ -36,9 +38,16 @@ pub struct Prepared {
     pub(super) source: Option<Arc<str>>,
     /// The plan and the catalog version that it was made against.
     pub(super) plan: arc_swap::ArcSwap<CachedPlan>,
+    /// What the audit log calls it.
+    pub(super) audited_as: OnceLock<[u8; 8]>,
 }
 
 impl Prepared {
+    /// What the audit log calls it: a hash of its text without literals.
+    pub(super) fn audited_as(&self, queue: &AuditQueue, catalog: &Catalog) -> [u8; 8] {
+        *self.audited_as.get_or_init(|| queue.statement(&shape(&self.text, catalog, settings::is_known)))
+    }
+
     /// What the client sent to have it prepared.
     pub fn source(&self) -> &str {
         self.source.as_deref().unwrap_or(&self.text)
@@ -213,6 +222,7 @@ pub fn prepare(parsed: ParsedStatement, seen: &Seen, param_types: &[Option<Scala
         columns,
         fixed_result: false,
         source: None,
+        audited_as: OnceLock::new(),
     })
 }
 

@@ -80,6 +80,7 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
+        self.audit_plan(prepared, cached);
         match &cached.planned {
             Planned::Query(query) => {
                 // A lone read needs no transaction: one snapshot, no locks.
@@ -197,6 +198,7 @@ impl Session {
                 };
                 let shared = base.schema.clone();
                 let snapshot = LayeredSnapshot::new(self.database.store.clone(), base).held(hold).keeping();
+                let snapshot = snapshot.observed(self.audit.statement.observer.clone());
                 Ok(match self.temporary().in_use() {
                     true => self.temporary().under(snapshot, &self.temporary().schema(&shared, None)),
                     false => snapshot,
@@ -351,6 +353,7 @@ impl Session {
             binary: declare.binary,
             at: self.statement.started,
         };
+        let rows = self.audited(rows);
         let cursor = Cursor::new(columns, rows, declared, opened_at).of_tables(rows_of);
         self.transaction().pending.cursors.push(declare.name.clone());
         self.cursors.open.insert(declare.name.clone(), cursor);

@@ -91,6 +91,7 @@ impl Session {
             if plan.terms.progress || plan.terms.up_to.is_some() {
                 subscription.follow();
             }
+            let deliveries = self.audit_subscription(view, &lifted.reads, &keys)?;
             let begun = Begun { backend: self.client.backend, since };
             subscription.begin(begun, &self.control.holder, plan.terms.as_of.is_none().then_some(opening));
             return Ok(Subscribed {
@@ -101,6 +102,7 @@ impl Session {
                 markers: Markers::since(since, &plan.terms),
                 cancel: self.control.cancel.clone(),
                 permit,
+                deliveries,
                 _held: held,
             });
         }

@@ -1,5 +1,6 @@
 //! A subscription under way: what it tells, when it has something to tell, and what it checks.
 
+use crate::session::auditing::Deliveries;
 use crate::session::permit::Permit;
 use operators::query;
 use planner::catalog::with_tables_below;
@@ -46,6 +47,8 @@ pub struct Subscribed {
     pub(super) cancel: Arc<CancelFlag>,
     /// Whether its role may read what it is told, still.
     pub(super) permit: Permit,
+    /// What the audit log is told of what it gives.
+    pub(super) deliveries: Option<Deliveries>,
     // Dropped last: the view goes when nobody holds it.
     pub(super) _held: KeptView,
 }
@@ -215,7 +218,15 @@ impl Subscribed {
     pub fn tell(&mut self) -> Result<Option<Told>, SqlError> {
         let is_there = self.collect()?;
         self.permit.check()?;
-        if is_there { Ok(self.giving.ready.pop_front()) } else { Ok(None) }
+        let told = self.giving.ready.pop_front().filter(|_| is_there);
+        if let (Some(deliveries), Some(told)) = (&mut self.deliveries, &told) {
+            deliveries.given(match told {
+                Told::Row(_) => 1,
+                Told::Changed(changed) => changed.count(),
+                Told::End => 0,
+            })?;
+        }
+        Ok(told)
     }
 
     /// Held until what was given is on the client's line.

@@ -274,6 +274,7 @@ impl Session {
         }
         match outcome {
             Ok(done) => {
+                self.audit_defined(statement);
                 self.client.notices.extend(done.notices);
                 self.transaction.dropped = emptied.or(self.transaction.dropped);
                 if let Statement::CreateView(create) = statement

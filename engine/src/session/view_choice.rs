@@ -145,6 +145,7 @@ impl Session {
             let rows_min = own.state.rows_min().unwrap_or(0);
             return Ok(Err(NoView::TooFewRows { rows_min, shown: rows_shown(&own.lifted, &context) }));
         }
+        self.audit_view(own.id, &own.lifted.reads, &keys);
         let rows = read::rows(&own.lifted, keys, (&own.state, &own.snapshot), &context, watch)?;
         match (&own.lifted.absent, rows) {
             (_, Some(rows)) => Ok(Ok(rows)),

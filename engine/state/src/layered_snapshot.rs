@@ -11,6 +11,7 @@ mod read_ahead;
 mod stored;
 
 use crate::SqlError;
+use crate::audit::ReadObserver;
 use crate::overlay::{Overlay, Owners};
 use crate::ownership_hints::{ObservedOwners, OwnershipHints};
 use crate::published::Published;
@@ -62,6 +63,8 @@ pub struct LayeredSnapshot {
     reads: Option<Arc<ReadSet>>,
     /// Where a session with temporary tables notes whether it reads what is personal.
     personal: Option<Arc<PersonalReads>>,
+    /// Where it is noted for the audit log what is read, and the leaves that note it.
+    observed: Option<(Arc<ReadObserver>, Snapshot)>,
 }
 
 impl LayeredSnapshot {
@@ -82,6 +85,7 @@ impl LayeredSnapshot {
             amid_errors: false,
             reads: None,
             personal: None,
+            observed: None,
         }
     }
 
@@ -134,7 +138,11 @@ impl LayeredSnapshot {
 
     /// The leaves below all layers.
     fn snapshot(&self) -> &Snapshot {
-        if self.keeps { &self.base.kept } else { &self.base.snapshot }
+        match &self.observed {
+            Some((_, leaves)) => leaves,
+            None if self.keeps => &self.base.kept,
+            None => &self.base.snapshot,
+        }
     }
 
     /// With one more layer on top.
@@ -532,8 +540,9 @@ impl Reader for LayeredSnapshot {
         self.note_value(table, index, values);
         if !table.is_stored() {
             let arrangement = self.arrangement(table, Some(index.id))?;
-            let mut rows = Vec::new();
-            arrangement.for_key(&key::encode_all(values), |bytes| {
+            let (mut rows, key) = (Vec::new(), key::encode_all(values));
+            self.note_view_key(table, Some(&key));
+            arrangement.for_key(&key, |bytes| {
                 rows.push((view_row_key(), Row::from_bytes(bytes.into())));
                 true
             });
@@ -551,6 +560,7 @@ impl Reader for LayeredSnapshot {
     fn arranged(&self, table: &Table, index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
         if !table.is_stored() {
             self.note_table(table);
+            self.note_view_key(table, None);
         }
         match index.filter(|_| !table.is_stored()) {
             Some(index) => self.arrangement(table, Some(index.id)).cloned().map(Some),
@@ -628,11 +638,12 @@ impl Reader for LayeredSnapshot {
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError> {
         self.note_table(table);
         if !table.is_stored() {
+            self.note_view_key(table, None);
             let rows = self.arrangement(table, None)?.rows();
             return Ok(Box::new(rows.map(|row| Ok((view_row_key(), row)))));
         }
         let shape = self.shape(table.id)?;
-        let stored = self.base.snapshot.scan(table.id, shape.personal).map(|item| {
+        let stored = self.snapshot().scan(table.id, shape.personal).map(|item| {
             poll::step()?;
             item.map_err(SqlError::from)
         });
@@ -661,7 +672,7 @@ impl Reader for LayeredSnapshot {
         }
         self.note_table(table);
         let shape = self.shape(table.id)?;
-        Ok(Box::new(self.base.snapshot.scan_once(table.id, shape.personal).map(|item| {
+        Ok(Box::new(self.snapshot().scan_once(table.id, shape.personal).map(|item| {
             poll::step()?;
             item.map_err(SqlError::from)
         })))

@@ -6,6 +6,7 @@
 //! locks validation ownership_hints            who may write what; what a derivation stands on
 //! temporary                                   what a session has for itself
 //! snapshot_holders transaction_fate           who reads which snapshot, and what an erasure may end
+//! audit                                       what it read and wrote, for the log
 //! account interrupt cancel time_budget        what ends a statement
 //! parallel                                    a second thread's help
 //! settings config sequence clock              what is set, counted and told
@@ -17,6 +18,7 @@
 pub mod account;
 pub mod activity;
 pub mod answer;
+pub mod audit;
 pub mod cancel;
 pub mod clock;
 pub mod config;

@@ -15,6 +15,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
+use storage::audit::AuditActor;
 
 /// The owners of one row: µDBs with their number of derivations, sorted by µDB.
 pub type Owners = Vec<(MicroDbId, u32)>;
@@ -97,6 +98,8 @@ pub struct Overlay {
     owners: HashMap<(RelationId, RowKey), Owners>,
     dropped: Dropped,
     undo: Vec<Undo>,
+    /// Who changes it, for the audit log.
+    actor: Arc<AuditActor>,
 }
 
 impl Overlay {
@@ -111,7 +114,18 @@ impl Overlay {
             owners: HashMap::default(),
             dropped: Dropped::default(),
             undo: Vec::new(),
+            actor: Arc::default(),
         }
+    }
+
+    /// Who changes it, for the audit log.
+    pub fn actor(&self) -> &Arc<AuditActor> {
+        &self.actor
+    }
+
+    /// From here on it is changed by them.
+    pub fn act_as(&mut self, actor: Arc<AuditActor>) {
+        self.actor = actor;
     }
 
     /// The compiled catalog.
@@ -298,6 +312,7 @@ impl Overlay {
     fn kept_until(&self, mark: Mark) -> Overlay {
         let (before, since) = self.undo.split_at(mark.0);
         let mut kept = Overlay {
+            actor: self.actor.clone(),
             schema: self.schema.clone(),
             schema_changed: before.iter().any(|undo| matches!(undo, Undo::Schema { .. })),
             session: self.session.clone(),

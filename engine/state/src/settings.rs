@@ -23,7 +23,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use table::{KnownSetting, ListKind, SettingKind, Supported};
+use table::{Context, KnownSetting, ListKind, SettingKind, Supported};
 
 /// What PostgreSQL tells a client at its start and at every change.
 const REPORTED: &[&str] = &[
@@ -110,6 +110,19 @@ struct Saved {
 struct AtSavepoint {
     current: BTreeMap<String, String>,
     saved: BTreeMap<String, Saved>,
+}
+
+/// Whether it is for whoever defines what roles and databases start with, and not for their sessions.
+pub fn is_of_definers(name: &str) -> bool {
+    table::find(&lower(name)).is_some_and(|known| known.context == Context::Definer)
+}
+
+fn refuse_of_definers(name: &str) -> Result<(), SqlError> {
+    match is_of_definers(name) {
+        true => Err(SqlError::new("42501", format!("permission denied to set parameter \"{name}\""))
+            .hint("The controller sets it for a role or a database, by ALTER ROLE or ALTER DATABASE; the server's start for all.")),
+        false => Ok(()),
+    }
 }
 
 impl Settings {
@@ -252,6 +265,9 @@ impl Settings {
 
     /// What the session starts with: what RESET goes back to.
     pub fn start(&mut self, name: &str, value: &str, given: StartSource) -> Result<(), SqlError> {
+        if given == StartSource::Client {
+            refuse_of_definers(name)?;
+        }
         let value = self.checked_for_start(name, value)?;
         let name = lower(name);
         self.version += 1;
@@ -320,6 +336,7 @@ impl Settings {
             shared.set(kept);
             return Ok(());
         }
+        refuse_of_definers(name)?;
         if table::find(&lower(name)).is_some_and(|known| known.context.is_of_start()) {
             return Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be set after connection start")));
         }

@@ -3,13 +3,14 @@
 //! Made once per catalog version. It holds no state of rows; an edge is a description that `ownership` evaluates over readers.
 
 use crate::locks::LockMode;
-use planner::catalog::{Catalog, EdgeKind, ForeignKey, Index, Table};
+use parking_lot::RwLock;
+use planner::catalog::{Catalog, EdgeKind, ForeignKey, Index, Table, with_tables_below};
 use planner::ownership::traversal::TraversalPlan;
 use planner::ownership::{Dog, Edge, KeyForm};
 use planner::scalar::{EvalContext, ScalarExpr, inverted};
 use repr::id::is_temporary;
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use storage::Store;
 
@@ -125,6 +126,16 @@ pub struct Schema {
     /// How all that hangs on a data subject is found, by its table.
     traversals: Arc<BTreeMap<RelationId, OnceLock<TraversalPlan>>>,
     content_hash: OnceLock<[u8; 32]>,
+    audited: Audited,
+}
+
+/// What the audit log asks of a schema, found once.
+#[derive(Debug, Default)]
+struct Audited {
+    /// Personal tables whose rows may have several owners.
+    joint: OnceLock<Arc<HashSet<RelationId>>>,
+    /// The personal tables of which relations are made.
+    below: RwLock<HashMap<RelationId, Arc<[RelationId]>>>,
 }
 
 impl Schema {
@@ -141,7 +152,8 @@ impl Schema {
         let shapes = shapes.into_iter().map(|(id, shape)| (id, Arc::new(shape))).collect();
         let subjects = catalog.stored_tables().filter(|table| table.data_subject);
         let traversals = Arc::new(subjects.map(|table| (table.id, OnceLock::new())).collect());
-        Schema { catalog, dog, shapes, order, traversals, content_hash: OnceLock::new() }
+        let (content_hash, audited) = (OnceLock::new(), Audited::default());
+        Schema { catalog, dog, shapes, order, traversals, content_hash, audited }
     }
 
     /// The same with a session's temporary objects on top, whose rows are nobody's: all else stays as it is compiled.
@@ -153,7 +165,8 @@ impl Schema {
         all.extend(own.into_iter().map(|(id, shape)| (id, Arc::new(shape))));
         let (dog, order) = (self.dog.clone(), self.order.clone());
         let traversals = self.traversals.clone();
-        Schema { catalog, dog, shapes: all, order, traversals, content_hash: OnceLock::new() }
+        let (content_hash, audited) = (OnceLock::new(), Audited::default());
+        Schema { catalog, dog, shapes: all, order, traversals, content_hash, audited }
     }
 
     /// The catalog.
@@ -168,6 +181,25 @@ impl Schema {
     /// The hash of the whole annotated schema, as it stands in the catalog.
     pub fn content_hash(&self) -> [u8; 32] {
         *self.content_hash.get_or_init(|| storage::content_hash(&self.catalog.encode()))
+    }
+    /// Personal tables whose rows may have several owners.
+    pub fn joint_tables(&self) -> &Arc<HashSet<RelationId>> {
+        let is_joint = |shape: &TableShape| {
+            shape.personal && !shape.one_owner && !(shape.table.data_subject && shape.owner_edges.is_empty())
+        };
+        let joint = || self.shapes.values().filter(|shape| is_joint(shape)).map(|shape| shape.id()).collect();
+        self.audited.joint.get_or_init(|| Arc::new(joint()))
+    }
+    /// The personal tables that a relation is, or is made of.
+    pub fn personal_below(&self, relation: RelationId) -> Arc<[RelationId]> {
+        if let Some(below) = self.audited.below.read().get(&relation) {
+            return below.clone();
+        }
+        let below = with_tables_below(&self.catalog, [relation]);
+        let is_personal = |id: &RelationId| self.shape(*id).is_some_and(|shape| shape.personal);
+        let below: Arc<[RelationId]> = below.into_iter().filter(is_personal).collect();
+        self.audited.below.write().insert(relation, below.clone());
+        below
     }
     /// One table, compiled.
     pub fn shape(&self, relation: RelationId) -> Option<&Arc<TableShape>> {

@@ -12,6 +12,7 @@
 //! written, clients read what is published. After the WriteBatch nothing can refuse a transaction. A failed flush
 //! stops the server: what was acknowledged must be on disk, and a second fsync would lie.
 
+mod audit;
 mod clock;
 mod flush;
 mod stage;
@@ -25,6 +26,7 @@ use flush::{Flusher, GroupChanges, Work, WrittenGroup};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use stage::{Stage, Worker};
 use state::SqlError;
+use state::audit::AuditQueue;
 use state::clock::now_micros;
 use state::layered_snapshot::LayeredSnapshot;
 use state::notifications::Announcement;
@@ -56,6 +58,11 @@ use views::worker::{Surroundings, ViewWorker};
 pub const META_TIME: &[u8] = storage::COMMIT_TIME;
 /// The key in storage's `meta` under which the catalog stands.
 pub(crate) const META_CATALOG: &[u8] = b"catalog";
+
+/// The key in storage's `meta` under which the text of a statement of the audit log stands, without literals.
+pub fn statement_key(name: &[u8; 8]) -> Vec<u8> {
+    [b"audit/statement/".as_slice(), name].concat()
+}
 
 /// How much view workers give way to others: see nice(2).
 const VIEW_WORKER_NICENESS: i32 = 5;
@@ -110,6 +117,22 @@ pub struct PreparedCommit {
     pub erasures: Vec<Erasure>,
     /// What a SERIALIZABLE transaction has read, and as of when: nobody may have written it since.
     pub seen: Option<(Marks, CommitTime)>,
+    /// What the audit log says of its statements.
+    pub audit: Vec<AuditEntry>,
+}
+
+impl PreparedCommit {
+    /// Nothing was read: no commit that comes first can make it another.
+    fn of_nothing() -> PreparedCommit {
+        PreparedCommit {
+            based_on: CommitTime(u64::MAX),
+            derivation: Derivation::default(),
+            batch: Batch::default(),
+            erasures: Vec::new(),
+            seen: None,
+            audit: Vec::new(),
+        }
+    }
 }
 
 /// What became of a transaction.
@@ -168,7 +191,7 @@ pub fn seal(
     }
     let erasures = receipt::issue(&between, &derivation, &mut batch)?;
     let derivation = Arc::into_inner(derivation).expect("whoever helped to place its rows has let go of it");
-    Ok(PreparedCommit { based_on, derivation, batch, erasures, seen: None })
+    Ok(PreparedCommit { based_on, derivation, batch, erasures, seen: None, audit: Vec::new() })
 }
 
 /// The running pipeline.
@@ -203,7 +226,7 @@ fn spawn(name: &str, body: Box<dyn FnOnce() + Send>) -> JoinHandle<()> {
 impl CommitPipeline {
     /// Starts the threads over what is published. `forgotten_at` learns the time of each erasure.
     pub fn start(
-        (store, sequences): (Store, Arc<Sequences>),
+        (store, sequences, audit): (Store, Arc<Sequences>, Arc<AuditQueue>),
         published: Arc<ArcSwap<Published>>,
         forgotten_at: Arc<AtomicU64>,
         views: ViewWorkers,
@@ -230,6 +253,7 @@ impl CommitPipeline {
             written: flush.clone(),
             statistics: statistics.clone(),
             under_way: under_way.clone(),
+            audit,
         };
         let commit = Arc::new(Stage::new(committer, GROUP_TRANSACTIONS_MAX));
         let (stage, next) = (commit.clone(), flush.clone());
@@ -301,12 +325,28 @@ impl CommitPipeline {
         // Nothing was read: no commit that comes first can make it another.
         let based_on = CommitTime(u64::MAX);
         let (derivation, erasures) = (Derivation::default(), Vec::new());
-        let prepared = PreparedCommit { based_on, derivation, batch, erasures, seen: None };
+        let prepared = PreparedCommit { based_on, derivation, batch, erasures, seen: None, audit: Vec::new() };
         match self.commit(Arc::new(Overlay::new(schema.clone())), prepared)? {
             Outcome::Committed(..) => Ok(()),
             Outcome::Refused(error) => Err(error),
             Outcome::Again => Err(SqlError::new("XX000", "an audit record was to be derived again")),
         }
+    }
+
+    /// Has what waits for the audit log written by a commit of its own, and waits until it is durable.
+    pub fn record_waiting(&self, schema: &Arc<Schema>) -> Result<(), SqlError> {
+        let overlay = Arc::new(Overlay::new(schema.clone()));
+        match self.commit(overlay, PreparedCommit::of_nothing())? {
+            Outcome::Committed(..) => Ok(()),
+            Outcome::Refused(error) => Err(error),
+            Outcome::Again => Err(SqlError::new("XX000", "an audit record was to be derived again")),
+        }
+    }
+
+    /// The same, and does not wait.
+    pub fn record_waiting_soon(&self, schema: &Arc<Schema>) {
+        let overlay = Arc::new(Overlay::new(schema.clone()));
+        self.hand_over(overlay, PreparedCommit::of_nothing(), Box::new(|_outcome| ()));
     }
 }
 
@@ -403,6 +443,8 @@ struct Committer {
     /// See `CommitPipeline`.
     under_way: Arc<AtomicUsize>,
     views: ViewsToFollow,
+    /// What statements that wrote nothing did.
+    audit: Arc<AuditQueue>,
 }
 
 /// What transactions that are prepared already have to reckon with.
@@ -453,6 +495,8 @@ struct DecidedGroup {
     destroyed: Vec<MicroDbId>,
     /// The change of the only one.
     only: Option<Arc<Overlay>>,
+    /// What the audit log says of them.
+    audit: Vec<AuditEntry>,
 }
 
 impl Committer {
@@ -469,10 +513,24 @@ impl Committer {
         let started = Instant::now();
         let time = CommitTime(self.current.time.0 + 1);
         let Some(group) = self.decide_all(group, time) else { return };
-        let DecidedGroup { layer, mut batch, replies, destroyed, only } = group;
+        let DecidedGroup { layer, mut batch, replies, destroyed, only, audit } = group;
         let schema = layer.schema().clone();
-        batch.put_commit_time(&self.store, time.0);
-        if let Err(error) = self.write(batch, &schema, layer.changes_schema()) {
+        // What is only recorded changes nothing that anybody reads, and has no time in the order.
+        let only_records = layer.is_empty() && only.as_ref().is_none_or(|only| only.is_empty());
+        if !only_records {
+            batch.put_commit_time(&self.store, time.0);
+        }
+        let read = self.audit.take();
+        for (name, text) in self.audit.new_statements() {
+            batch.put_meta(&self.store, &statement_key(&name), text.as_bytes());
+        }
+        let written = self.audit_all(&mut batch, audit.iter(), time).and_then(|()| {
+            self.audit_all(&mut batch, read.iter(), self.current.time)?;
+            self.write(batch, &schema, layer.changes_schema())
+        });
+        if let Err(error) = written {
+            // What was read stays so.
+            self.audit.put_back(read);
             return self.refuse_all(replies, &destroyed, error);
         }
         // Nobody else writes to the same page meanwhile: what is done until the flush takes nothing of it.
@@ -480,6 +538,18 @@ impl Committer {
             self.store.begin_flush();
         }
         self.statistics.write.record(started.elapsed());
+        if only_records {
+            let state = self.current.clone();
+            let (waits, ticks) = (Waits::new(), Vec::new());
+            return self.written.put(Work::Group(WrittenGroup {
+                state,
+                changes: None,
+                destroyed,
+                replies,
+                waits,
+                ticks,
+            }));
+        }
         let changes_schema = layer.changes_schema();
         let before = self.go_on(time, schema, now_micros());
         if changes_schema {
@@ -519,6 +589,23 @@ impl Committer {
         }));
     }
 
+    /// Entries of what was done at a time at the latest.
+    fn audit_all<'e>(
+        &self,
+        batch: &mut Batch,
+        entries: impl Iterator<Item = &'e AuditEntry>,
+        time: CommitTime,
+    ) -> Result<(), SqlError> {
+        for entry in entries {
+            let commit = entry.commit.min(time);
+            match entry.commit == commit {
+                true => batch.append_audit(&self.store, entry)?,
+                false => batch.append_audit(&self.store, &AuditEntry { commit, ..entry.clone() })?,
+            }
+        }
+        Ok(())
+    }
+
     fn is_followed(&self) -> bool {
         self.views.maintained || self.views.automatic
     }
@@ -547,11 +634,14 @@ impl Committer {
     fn decide_all(&mut self, group: Vec<CommitRequest>, time: CommitTime) -> Option<DecidedGroup> {
         let mut layer = Overlay::new(self.current.schema.clone());
         let (mut batch, mut replies, mut destroyed) = (Batch::default(), Vec::new(), Vec::new());
+        let mut audit = Vec::new();
         let several = group.len() > 1;
         let mut only = None;
         for CommitRequest { overlay, prepared, reply } in group {
             match self.decide(prepared, &overlay, &layer) {
-                Ok(Some(prepared)) => {
+                Ok(Some(mut prepared)) => {
+                    audit::name_subjects(&mut prepared.audit, &overlay, &prepared.derivation);
+                    audit.append(&mut prepared.audit);
                     self.decided.recent.record(&prepared.derivation.writes, time);
                     let rows = overlay.len();
                     batch.append(prepared.batch);
@@ -570,7 +660,7 @@ impl Committer {
                 Err(error) => reply.answer(Outcome::Refused(error)),
             }
         }
-        (!replies.is_empty()).then_some(DecidedGroup { layer, batch, replies, destroyed, only })
+        (!replies.is_empty()).then_some(DecidedGroup { layer, batch, replies, destroyed, only, audit })
     }
 
     /// Nothing of the group stands; the next one is tried anew.
@@ -614,7 +704,8 @@ impl Committer {
             return Ok(None);
         }
         let old = LayeredSnapshot::new(self.store.clone(), self.current.clone()).under(Arc::new(layer.clone()));
-        prepare(&old, overlay, self.current.time).map(Some)
+        let derived = prepare(&old, overlay, self.current.time)?;
+        Ok(Some(PreparedCommit { audit: prepared.audit, ..derived }))
     }
 }
 

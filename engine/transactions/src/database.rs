@@ -9,6 +9,7 @@ use repr::id::FIRST_TEMPORARY_ID;
 use repr::{CommitTime, Id, RelationId};
 use state::SqlError;
 use state::account::{Accounts, Gauges};
+use state::audit::AuditQueue;
 use state::config::Config;
 use state::locks::{Locks, TransactionId};
 use state::login_rules::LoginRules;
@@ -42,6 +43,8 @@ pub struct Database {
     pub sequences: Arc<Sequences>,
     /// The way to durability.
     pub pipeline: CommitPipeline,
+    /// What waits for the audit log.
+    pub audit: Arc<AuditQueue>,
     /// What sessions have in common.
     pub sessions: Sessions,
     /// What is maintained, and who watches it.
@@ -205,14 +208,16 @@ impl Database {
             automatic: automatic.clone(),
         };
         let sequences = Arc::new(Sequences::open(store.clone())?);
+        let audit = Arc::<AuditQueue>::default();
         Ok(Arc::new_cyclic(|database: &Weak<Database>| Database {
             pipeline: CommitPipeline::start(
-                (store.clone(), sequences.clone()),
+                (store.clone(), sequences.clone(), audit.clone()),
                 published.clone(),
                 forgotten_at.clone(),
                 views,
             ),
             sequences,
+            audit,
             sessions: Sessions {
                 locks: Locks::default(),
                 holders: Holders::default(),

@@ -6,7 +6,7 @@ use state::reader::Reader;
 use state::{SqlError, clock};
 use std::collections::{BTreeMap, BTreeSet};
 use storage::Batch;
-use storage::audit::{AuditEntry, AuditOperation, Receipt, ReceiptRequest, ReceiptTable};
+use storage::audit::{AuditEntry, AuditOperation, AuditScope, Receipt, ReceiptRequest, ReceiptTable};
 use storage::backup::BlankedRow;
 
 /// What an erasure does to one table.
@@ -56,13 +56,13 @@ pub(crate) fn issue(
         let entry = AuditEntry {
             time_us,
             commit: between.new.time(),
-            actor: 0,
-            role: 0,
-            purpose: None,
+            actor: between.overlay.actor().clone(),
             operation: AuditOperation::Forget,
             statement: [0; 8],
             tables: derivation.tables.keys().copied().collect(),
+            key: None,
             subjects: vec![microdb],
+            scope: AuditScope::default(),
             rows: counts.values().map(|table| table.deleted + table.anonymized).sum(),
             payload: None,
         };

@@ -16,6 +16,7 @@ use crate::writer::foreign_key::{self, DeferredCheck};
 use planner::catalog::{Catalog, ConstraintName, DatabaseId};
 use repr::{CommitTime, RelationId, poll};
 use state::SqlError;
+use state::audit::ReadObserver;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Asker, Granted, LockKey, LockMark, LockMode, Patience, TransactionId};
 use state::notifications::Announcement;
@@ -31,6 +32,7 @@ use state::validation::ReadSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use storage::audit::{AuditActor, AuditEntry};
 
 struct Savepoint {
     name: String,
@@ -41,6 +43,7 @@ struct Savepoint {
     constraint_modes: usize,
     cursors: usize,
     moved: usize,
+    audit: usize,
 }
 
 /// REPEATABLE READ's snapshot.
@@ -114,6 +117,8 @@ struct StatementReads {
     recalling: Option<MemoOfReads>,
     /// Whether it has read what is personal, where that matters.
     personal: Option<Arc<PersonalReads>>,
+    /// What it reads, for the audit log.
+    observer: Option<Arc<ReadObserver>>,
 }
 
 /// What a transaction has read.
@@ -144,6 +149,8 @@ pub struct Pending {
     pub deferred: Vec<DeferredCheck>,
     /// Rows that have other keys since, or are gone, in order, while there are cursors that may stand on them.
     pub moved: Vec<Moved>,
+    /// What its statements did, for the audit log.
+    audit: Vec<AuditEntry>,
     /// What SET CONSTRAINTS said, in order: names (`None` is ALL), deferred or not.
     pub constraint_modes: Vec<(Option<Vec<String>>, bool)>,
 }
@@ -279,7 +286,34 @@ impl Transaction {
         };
         let reads = (self.modes.isolation == Isolation::Serializable).then(|| self.reads.set.clone());
         let personal = self.reads.statement.personal.clone();
-        Ok(self.over(base).held(hold).noting_reads(reads).noting_personal(personal))
+        let observer = self.reads.statement.observer.clone();
+        Ok(self.over(base).held(hold).noting_reads(reads).noting_personal(personal).observed(observer))
+    }
+
+    /// What the statement under way reads is noted there.
+    pub fn observe(&mut self, observer: Option<Arc<ReadObserver>>) {
+        self.reads.statement.observer = observer;
+    }
+
+    /// What is written from here on is written by them, for the audit log.
+    pub fn act_as(&mut self, actor: &Arc<AuditActor>) {
+        if !Arc::ptr_eq(self.overlay.actor(), actor) && self.overlay.actor() != actor {
+            self.overlay_mut().act_as(actor.clone());
+        }
+    }
+
+    /// Has the audit log say this of a statement, with the commit or, of one that is taken back, as that.
+    pub fn audit(&mut self, entry: AuditEntry) {
+        self.pending.audit.push(entry);
+    }
+
+    /// What the statements did stands in the log: with the commit, or without one as they changed nothing.
+    fn audited(&mut self, committed: bool) {
+        for entry in std::mem::take(&mut self.pending.audit) {
+            if !committed {
+                self.database.audit.put(self.holder.session.0, entry);
+            }
+        }
     }
 
     /// From here on all parts of the statement under way read the same, whatever they change; until `end_shared_snapshot`.
@@ -315,7 +349,7 @@ impl Transaction {
             (OneSnapshot::Taken(base, _), Isolation::Serializable) => Some((self.reads.set.marks(), base.time)),
             _ => None,
         };
-        PreparedCommit { seen, ..prepared }
+        PreparedCommit { seen, audit: self.pending.audit.clone(), ..prepared }
     }
 
     /// Whether all its statements read one snapshot, which is taken.
@@ -495,6 +529,7 @@ impl Transaction {
             constraint_modes: self.pending.constraint_modes.len(),
             cursors: self.pending.cursors.len(),
             moved: self.pending.moved.len(),
+            audit: self.pending.audit.len(),
         });
     }
     /// RELEASE SAVEPOINT. The savepoint's place among those that there were. READ ONLY was for what stood under it.
@@ -520,7 +555,7 @@ impl Transaction {
     /// ROLLBACK TO SAVEPOINT. Its place among the savepoints, and the cursors declared since, which go with it.
     pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<(usize, Vec<String>), SqlError> {
         let position = self.find_savepoint(name)?;
-        let Savepoint { mark, locks, modes, deferred, constraint_modes, cursors, moved, .. } =
+        let Savepoint { mark, locks, modes, deferred, constraint_modes, cursors, moved, audit, .. } =
             self.pending.savepoints[position];
         self.roll_back_to(mark);
         self.release_since(locks);
@@ -528,6 +563,7 @@ impl Transaction {
         self.pending.deferred.truncate(deferred);
         self.pending.moved.truncate(moved);
         self.pending.constraint_modes.truncate(constraint_modes);
+        self.pending.audit.iter_mut().skip(audit).for_each(|entry| entry.scope.undone = true);
         self.pending.savepoints.truncate(position + 1);
         Ok((position, self.pending.cursors.split_off(cursors)))
     }
@@ -561,6 +597,7 @@ impl Transaction {
         let mut prepared = self.at_commit.prepared.take();
         let announcement = self.at_commit.announcement.take();
         if prepared.is_none() && !self.is_to_be_committed(patience)? {
+            self.audited(false);
             self.keep_temporary();
             if let Some(announcement) = announcement {
                 announcement.deliver();
@@ -583,6 +620,7 @@ impl Transaction {
             let _alone = poll::alone();
             match self.database.pipeline.commit_announcing(self.overlay.clone(), prepared, announcement.clone())? {
                 Outcome::Committed(committed) => {
+                    self.audited(true);
                     self.keep_temporary();
                     return Ok(committed);
                 }
@@ -622,6 +660,7 @@ impl Transaction {
             // Not before the client is told: nobody waits for this memory.
             let _changes = self.overlay.clone();
             if matches!(outcome, Outcome::Committed(_)) {
+                self.audited(true);
                 self.keep_temporary();
             }
             drop(self);
@@ -692,6 +731,11 @@ fn kept_changing() -> SqlError {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
+        // What was not committed was done all the same, and taken back.
+        for mut entry in std::mem::take(&mut self.pending.audit) {
+            entry.scope.undone = true;
+            self.database.audit.put(self.holder.session.0, entry);
+        }
         self.holder.fate.leave(self.begun.id);
         self.database.sessions.locks.release(self.begun.id);
         parallel::discard_many(self.overlay.len(), || self.overlay.clone());

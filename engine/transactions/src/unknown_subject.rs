@@ -8,10 +8,16 @@ use repr::{RelationId, RowKey};
 use state::layered_snapshot::LayeredSnapshot;
 use state::reader::Reader;
 use state::{SqlError, clock};
-use storage::audit::{AuditEntry, AuditOperation};
+use std::sync::Arc;
+use storage::audit::{AuditActor, AuditEntry, AuditOperation, AuditScope};
 
 /// What is recorded.
-pub fn audited(snapshot: &LayeredSnapshot, table: RelationId, row_key: &RowKey) -> Result<AuditEntry, SqlError> {
+pub fn audited(
+    snapshot: &LayeredSnapshot,
+    actor: &Arc<AuditActor>,
+    table: RelationId,
+    row_key: &RowKey,
+) -> Result<AuditEntry, SqlError> {
     let leaves = snapshot.store().snapshot();
     let forgotten = match leaves.meta(&snapshot.store().forgotten_key(table, row_key))? {
         Some(id) => receipt::id_of_text(&id).map(|id| leaves.receipt(&id)).transpose()?.flatten(),
@@ -20,13 +26,13 @@ pub fn audited(snapshot: &LayeredSnapshot, table: RelationId, row_key: &RowKey) 
     Ok(AuditEntry {
         time_us: clock::now_micros(),
         commit: snapshot.time(),
-        actor: 0,
-        role: 0,
-        purpose: None,
+        actor: actor.clone(),
         operation: AuditOperation::Forget,
         statement: [0; 8],
         tables: vec![table],
+        key: None,
         subjects: forgotten.map(|receipt| receipt.microdb).into_iter().collect(),
+        scope: AuditScope::default(),
         rows: 0,
         payload: None,
     })

@@ -16,6 +16,7 @@ use crate::hir::{Hir, HirNode};
 use crate::names::Names;
 use crate::scalar::table_func::SUBJECT_ROWS;
 use crate::system::schemas::DOGWOOD;
+use crate::system::{self, SystemRelation};
 use repr::{ColumnIndex, ColumnType, Datum, ScalarType};
 
 impl Resolver<'_> {
@@ -43,10 +44,12 @@ impl Resolver<'_> {
         Ok(if with_key { hir } else { hir.project((0..width).collect()) })
     }
 
-    /// 42501 for what the server tells of itself and of others.
+    /// 42501 for what the server tells of itself and of others. Of the audit log it tells a person what is about them.
     pub(super) fn refuse_for_subject(&mut self, schema: Option<&str>, name: &str) -> Result<(), PlanError> {
         let is_own = crate::system::schemas::SYSTEM.iter().any(|(own, id)| *id == DOGWOOD && Some(*own) == schema);
-        match is_own && self.is_subject() {
+        let found = schema.and_then(|schema| system::find(schema, name));
+        let is_told = found.is_some_and(SystemRelation::is_for_auditors);
+        match is_own && !is_told && self.is_subject() {
             true => Err(PlanError::denied("view", name)),
             false => Ok(()),
         }

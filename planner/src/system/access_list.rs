@@ -3,7 +3,7 @@
 //! Subject requests have no letter: PostgreSQL's tools could not read one. They stand in information_schema alone.
 
 use super::SystemRelation;
-use crate::catalog::{Acl, AclItem, ObjectClass, Privilege, Privileges, REQUESTS, RoleId};
+use crate::catalog::{Acl, AclItem, ObjectClass, Privilege, Privileges, REQUESTS, RoleId, RoleKind};
 use repr::{Datum, ValueError};
 use std::iter::Peekable;
 use std::str::Chars;
@@ -49,6 +49,9 @@ pub(crate) fn of_system(relation: &SystemRelation) -> Acl {
     acl.grant(Some(RoleId::FIRST), RoleId::FIRST, ObjectClass::Table.privileges().without(REQUESTS), false);
     if !relation.is_secret() {
         acl.grant(None, RoleId::FIRST, Privilege::Select.into(), false);
+    }
+    if relation.is_for_auditors() {
+        acl.grant(Some(RoleKind::Regulator.role()), RoleId::FIRST, Privilege::Select.into(), false);
     }
     acl
 }

@@ -1,7 +1,7 @@
 //! The log's chain: how records get their places, and what stands where in the `audit` family.
 //!
 //! ```text
-//! 1 ‖ sequence(8)                 → record body
+//! 1 ‖ sequence(8)                 → record: of one entry (see `logged`) in folders of before, else of a group's (see `group`)
 //! 2                               → head: sequence(8) ‖ receipts(8) ‖ hash(32) ‖ signature(64)
 //! 3 ‖ sequence(8)                 → checkpoint, as the head, at every 256th record
 //! 4 ‖ pseudonym(16) ‖ sequence(8) → nothing: the records of a person, in folders of before; nothing reads them
@@ -13,10 +13,14 @@
 use rocksdb::DB;
 
 use crate::audit::PendingAudit;
+use crate::audit::group::{self, Beginning, Links};
+use crate::audit::logged::{self, FORM_OF_ONE, LoggedEntry};
 use crate::batch::Batch;
 use crate::crypto::sodium::{self, SigningKey};
 use crate::error::{StorageError, StoredEntry};
 use crate::rocks::{self, Family};
+
+const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Audit };
 
 /// Records between two checkpoints.
 pub(crate) const CHECKPOINT_RECORDS: u64 = 256;
@@ -34,61 +38,136 @@ pub(crate) struct Log {
     pub(crate) receipts: u64,
     /// The hash of the last record.
     pub(crate) hash: [u8; 32],
+    /// Entries so far; the number of the last one.
+    pub(crate) entries: u64,
+    /// No entry of a later record is before that.
+    pub(crate) latest_us: i64,
+    /// At place k, from 1: the last record whose number is a multiple of 2^k, and its hash; none of those of one entry.
+    peaks: Vec<Option<(u64, [u8; 32])>>,
+}
+
+/// Where a chain ends, as it is signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// As in `Log`.
+    pub(crate) name: [u8; 32],
+    /// As in `Log`.
+    pub(crate) sequence: u64,
+    /// As in `Log`.
+    pub(crate) receipts: u64,
+    /// As in `Log`.
+    pub(crate) hash: [u8; 32],
 }
 
 impl Log {
     /// The log before its first record.
     pub(crate) fn empty(database: &[u8; 16], signing: &SigningKey) -> Log {
         let name = log_name(database, &signing.public());
-        Log { name, sequence: 0, receipts: 0, hash: name }
+        Log { name, sequence: 0, receipts: 0, hash: name, entries: 0, latest_us: i64::MIN, peaks: Vec::new() }
     }
 
-    /// Reads the head and checks its signature.
+    /// Reads the head, checks its signature, and reads what goes on from the last records.
     pub(crate) fn open(db: &DB, database: &[u8; 16], signing: &SigningKey) -> Result<Log, StorageError> {
-        let empty = Log::empty(database, signing);
-        let name = empty.name;
-        let found = db.get_cf(Family::Audit.handle(db), HEAD).map_err(rocks::failed("read the audit log's head"))?;
+        let mut log = Log::empty(database, signing);
+        let family = Family::Audit.handle(db);
+        let found = db.get_cf(family, HEAD).map_err(rocks::failed("read the audit log's head"))?;
         let Some(bytes) = found else {
-            return Ok(empty);
+            return Ok(log);
         };
-        let head: &[u8; HEAD_BYTES] =
-            bytes.as_slice().try_into().map_err(|_| StorageError::Malformed { entry: StoredEntry::Audit })?;
-        Log::verified(name, head, &signing.public()).ok_or(StorageError::AuditHeadBroken)
+        let head: &[u8; HEAD_BYTES] = bytes.as_slice().try_into().map_err(|_| MALFORMED)?;
+        let head = Head::verified(log.name, head, &signing.public()).ok_or(StorageError::AuditHeadBroken)?;
+        (log.sequence, log.receipts, log.hash) = (head.sequence, head.receipts, head.hash);
+        let record = |sequence: u64| {
+            let record = db.get_cf(family, record_key(sequence)).map_err(rocks::failed("read the audit log"))?;
+            Ok::<_, StorageError>(record.unwrap_or_default())
+        };
+        if log.sequence > 0 {
+            let last = entries(log.sequence, &record(log.sequence)?)?;
+            log.entries = last.last().map_or(0, |entry| entry.number);
+            log.latest_us = last.iter().map(|entry| entry.time_us).max().unwrap_or(i64::MIN);
+        }
+        for place in 1..u64::BITS {
+            let sequence = log.sequence >> place << place;
+            if sequence == 0 {
+                break;
+            }
+            // Who is not a group's has no hash that one can make without all before it.
+            let peak = Links::of(&record(sequence)?).map(|(links, body)| links.hash(sequence, &group::body_hash(body)));
+            log.peaks.resize(place as usize + 1, None);
+            log.peaks[place as usize] = peak.map(|hash| (sequence, hash));
+        }
+        Ok(log)
     }
 
+    /// Gives places to a group's entries and receipts, adds what is to be written to a batch, and says where the chain then ends.
+    pub(crate) fn link(&self, pending: &[PendingAudit], signing: &SigningKey, batch: &mut Batch) -> Log {
+        let mut log = self.clone();
+        let entry = |pending: &'_ PendingAudit| match pending {
+            PendingAudit::Entry(_) => true,
+            PendingAudit::Receipt { .. } => false,
+        };
+        for some in pending.iter().filter(|pending| entry(pending)).collect::<Vec<_>>().chunks(group::ENTRIES_MAX) {
+            log.append(some, batch);
+            if log.sequence.is_multiple_of(CHECKPOINT_RECORDS) {
+                batch.put(Family::Audit, &checkpoint_key(log.sequence), &log.head().signed(signing));
+            }
+        }
+        for pending in pending {
+            if let PendingAudit::Receipt { id, sealed, .. } = pending {
+                log.receipts += 1;
+                batch.put(Family::Audit, &receipt_key(log.receipts), &[id.as_slice(), sealed].concat());
+                batch.put(Family::Audit, &receipt_id_key(id), &log.receipts.to_be_bytes());
+            }
+        }
+        batch.put(Family::Audit, HEAD, &log.head().signed(signing));
+        log
+    }
+
+    /// One more record.
+    fn append(&mut self, some: &[&PendingAudit], batch: &mut Batch) {
+        let mut entries: Vec<&LoggedEntry> = some
+            .iter()
+            .filter_map(|pending| match pending {
+                PendingAudit::Entry(entry) => Some(&**entry),
+                PendingAudit::Receipt { .. } => None,
+            })
+            .collect();
+        // A transaction's statements came before those that were read beside its commit.
+        entries.sort_by_key(|entry| entry.time_us);
+        let body = group::encode(self.entries + 1, self.latest_us, &entries);
+        let sequence = self.sequence + 1;
+        let pointer = |place: u32| match self.peaks.get(place as usize) {
+            Some(Some((peak, hash))) if sequence - *peak == 1 << place => Some(*hash),
+            Some(_) | None => None,
+        };
+        let pointers = (1..=sequence.trailing_zeros()).map_while(pointer).collect();
+        let links = Links { previous: self.hash, pointers };
+        self.hash = links.hash(sequence, &group::body_hash(&body));
+        self.sequence = sequence;
+        self.entries += entries.len() as u64;
+        self.latest_us = entries.iter().map(|entry| entry.time_us).fold(self.latest_us, i64::max);
+        for place in 1..=sequence.trailing_zeros() as usize {
+            self.peaks.resize(self.peaks.len().max(place + 1), None);
+            self.peaks[place] = Some((sequence, self.hash));
+        }
+        batch.put(Family::Audit, &record_key(sequence), &links.record(&body));
+    }
+
+    fn head(&self) -> Head {
+        Head { name: self.name, sequence: self.sequence, receipts: self.receipts, hash: self.hash }
+    }
+}
+
+impl Head {
     /// A head or checkpoint whose signature holds.
-    pub(crate) fn verified(name: [u8; 32], head: &[u8; HEAD_BYTES], public: &[u8; 32]) -> Option<Log> {
+    pub(crate) fn verified(name: [u8; 32], head: &[u8; HEAD_BYTES], public: &[u8; 32]) -> Option<Head> {
         let (sequence, rest) = head.split_first_chunk()?;
         let (receipts, rest) = rest.split_first_chunk()?;
         let (hash, rest) = rest.split_first_chunk()?;
         let signature = rest.first_chunk()?;
-        let log =
-            Log { name, sequence: u64::from_be_bytes(*sequence), receipts: u64::from_be_bytes(*receipts), hash: *hash };
-        sodium::verify(public, &log.message(), signature).then_some(log)
-    }
-
-    /// Gives places to a group's records and receipts, adds their entries to a batch, and says where the chain then ends.
-    pub(crate) fn link(&self, pending: &[PendingAudit], signing: &SigningKey, batch: &mut Batch) -> Log {
-        let mut log = self.clone();
-        for pending in pending {
-            match pending {
-                PendingAudit::Record { body } => {
-                    log.sequence += 1;
-                    log.hash = record_hash(&log.hash, log.sequence, body);
-                    batch.put(Family::Audit, &record_key(log.sequence), body);
-                    if log.sequence.is_multiple_of(CHECKPOINT_RECORDS) {
-                        batch.put(Family::Audit, &checkpoint_key(log.sequence), &log.signed(signing));
-                    }
-                }
-                PendingAudit::Receipt { id, sealed, .. } => {
-                    log.receipts += 1;
-                    batch.put(Family::Audit, &receipt_key(log.receipts), &[id.as_slice(), sealed].concat());
-                    batch.put(Family::Audit, &receipt_id_key(id), &log.receipts.to_be_bytes());
-                }
-            }
-        }
-        batch.put(Family::Audit, HEAD, &log.signed(signing));
-        log
+        let (sequence, receipts) = (u64::from_be_bytes(*sequence), u64::from_be_bytes(*receipts));
+        let head = Head { name, sequence, receipts, hash: *hash };
+        sodium::verify(public, &head.message(), signature).then_some(head)
     }
 
     fn signed(&self, signing: &SigningKey) -> [u8; HEAD_BYTES] {
@@ -111,13 +190,43 @@ impl Log {
     }
 }
 
+/// The entries of the record of a number.
+pub(crate) fn entries(sequence: u64, record: &[u8]) -> Result<Vec<LoggedEntry>, StorageError> {
+    let entries = match record.first() {
+        // Each record had one.
+        Some(&FORM_OF_ONE) => logged::decode_one(sequence, record).map(|entry| vec![entry]),
+        Some(_) | None => Links::of(record).and_then(|(_, body)| group::decode(body)),
+    };
+    entries.ok_or(MALFORMED)
+}
+
+/// Where the entries of the record of a number begin, and when.
+pub(crate) fn beginning(sequence: u64, record: &[u8]) -> Result<Beginning, StorageError> {
+    let beginning = match record.first() {
+        Some(&FORM_OF_ONE) => {
+            logged::decode_one(sequence, record).map(|entry| Beginning { first: sequence, time_us: entry.time_us })
+        }
+        Some(_) | None => Links::of(record).and_then(|(_, body)| group::beginning(body)),
+    };
+    beginning.ok_or(MALFORMED)
+}
+
+/// The hash of a record behind the one before it; none if it says itself that another is before it.
+pub(crate) fn hash_after(previous: &[u8; 32], sequence: u64, record: &[u8]) -> Option<[u8; 32]> {
+    if record.first() == Some(&FORM_OF_ONE) {
+        return Some(record_hash(previous, sequence, record));
+    }
+    let (links, body) = Links::of(record)?;
+    (links.previous == *previous).then(|| links.hash(sequence, &group::body_hash(body)))
+}
+
 /// The hash before the first record.
 pub(crate) fn log_name(database: &[u8; 16], public: &[u8; 32]) -> [u8; 32] {
     sodium::hash(&[b"dogwood log 1\0".as_slice(), database, public].concat())
 }
 
-/// The hash of a record behind the one before it.
-pub(crate) fn record_hash(previous: &[u8; 32], sequence: u64, body: &[u8]) -> [u8; 32] {
+/// The hash of a record of one entry behind the one before it.
+fn record_hash(previous: &[u8; 32], sequence: u64, body: &[u8]) -> [u8; 32] {
     sodium::hash(&[b"dogwood record 1\0".as_slice(), previous, &sequence.to_be_bytes(), body].concat())
 }
 

@@ -4,8 +4,9 @@ use std::ops::{Bound, RangeInclusive};
 
 use repr::MicroDbId;
 
+use crate::audit::group::Beginning;
 use crate::audit::log;
-use crate::audit::record::AuditRecord;
+use crate::audit::logged::LoggedEntry;
 use crate::crypto::seal::SealPlace;
 use crate::error::{StorageError, StoredEntry};
 use crate::microdb::{self, MICRODB_BYTES};
@@ -29,15 +30,90 @@ pub struct StoredReceipt {
 
 const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Audit };
 
+/// Which entries are wanted, and in which order.
+#[derive(Clone, Debug)]
+pub struct EntryRange {
+    /// Of these numbers.
+    pub numbers: RangeInclusive<u64>,
+    /// Of these times, in microseconds since 2000-01-01 UTC.
+    pub times: RangeInclusive<i64>,
+    /// From the last to the first.
+    pub reverse: bool,
+}
+
+impl EntryRange {
+    /// All.
+    pub const ALL: EntryRange = EntryRange { numbers: 0..=u64::MAX, times: i64::MIN..=i64::MAX, reverse: false };
+
+    fn has(&self, entry: &LoggedEntry) -> bool {
+        self.numbers.contains(&entry.number) && self.times.contains(&entry.time_us)
+    }
+}
+
+/// Entries, read as they are asked for.
+pub type LoggedEntries = Box<dyn Iterator<Item = Result<LoggedEntry, StorageError>> + Send>;
+
 impl Snapshot {
-    /// The records of these numbers, in order or from the last to the first.
-    pub fn audit(
-        &self,
-        numbers: RangeInclusive<u64>,
-        reverse: bool,
-    ) -> impl Iterator<Item = Result<AuditRecord, StorageError>> + Send + use<> {
-        self.numbered(log::RECORDS, numbers, reverse)
-            .entries("read the audit log", |key, body| AuditRecord::decode(log::number_of(key).ok_or(MALFORMED)?, body))
+    /// The entries of a range.
+    pub fn audit(&self, range: &EntryRange) -> Result<LoggedEntries, StorageError> {
+        let last = self.last_record()?;
+        let starts_after = |wanted: &dyn Fn(Beginning) -> bool| self.records_before(last, wanted);
+        // Records go on in numbers and times: the first that may hold what is wanted is before the first that is past it.
+        let by_number = match range.numbers.start() {
+            0 | 1 => 0,
+            first => starts_after(&|beginning| beginning.first <= *first)?,
+        };
+        let by_time = match *range.times.start() {
+            i64::MIN => 0,
+            first => starts_after(&|beginning| beginning.time_us < first)?,
+        };
+        let to_number = match *range.numbers.end() {
+            u64::MAX => last,
+            end => starts_after(&|beginning| beginning.first <= end)?,
+        };
+        let to_time = match *range.times.end() {
+            i64::MAX => last,
+            end => starts_after(&|beginning| beginning.time_us <= end)?,
+        };
+        let records = by_number.max(by_time).max(1)..=to_number.min(to_time);
+        Ok(self.entries_of(&records, range.clone()))
+    }
+
+    /// The entries of some records that are in a range.
+    pub(crate) fn entries_of(&self, records: &RangeInclusive<u64>, range: EntryRange) -> LoggedEntries {
+        let cursor = self.numbered(log::RECORDS, records.clone(), range.reverse);
+        let records = cursor.entries("read the audit log", move |key, record| {
+            let mut entries = log::entries(log::number_of(key).ok_or(MALFORMED)?, record)?;
+            entries.retain(|entry| range.has(entry));
+            if range.reverse {
+                entries.reverse();
+            }
+            Ok(entries)
+        });
+        Box::new(records.flat_map(|entries| match entries {
+            Ok(entries) => Either::Entries(entries.into_iter()),
+            Err(error) => Either::Failed(Some(error)),
+        }))
+    }
+
+    /// How many records there are.
+    pub(crate) fn last_record(&self) -> Result<u64, StorageError> {
+        let head = self.get(Family::Audit, log::HEAD, "read the audit log's head")?;
+        Ok(head.and_then(|head| head.first_chunk().map(|sequence| u64::from_be_bytes(*sequence))).unwrap_or(0))
+    }
+
+    /// The number of the last record, of so many, of which something is true that is true of none behind the first of which it is not.
+    fn records_before(&self, last: u64, is_before: &dyn Fn(Beginning) -> bool) -> Result<u64, StorageError> {
+        let (mut before, mut behind) = (0, last + 1);
+        while before + 1 < behind {
+            let middle = before + (behind - before) / 2;
+            let record = self.get(Family::Audit, &log::record_key(middle), "read the audit log")?.ok_or(MALFORMED)?;
+            match is_before(log::beginning(middle, &record)?) {
+                true => before = middle,
+                false => behind = middle,
+            }
+        }
+        Ok(before)
     }
 
     fn numbered(&self, prefix: &[u8], numbers: RangeInclusive<u64>, reverse: bool) -> Cursor {
@@ -46,9 +122,9 @@ impl Snapshot {
         Cursor::range(self, Family::Audit, prefix, lower, upper, Direction::of(reverse))
     }
 
-    /// The sealed details of a record; `KeyDestroyed` when the person was forgotten.
-    pub fn audit_payload(&self, record: &AuditRecord) -> Result<Option<Vec<u8>>, StorageError> {
-        let Some(payload) = &record.payload else { return Ok(None) };
+    /// The sealed details of an entry; `KeyDestroyed` when the person was forgotten.
+    pub fn audit_payload(&self, entry: &LoggedEntry) -> Result<Option<Vec<u8>>, StorageError> {
+        let Some(payload) = &entry.payload else { return Ok(None) };
         let place = SealPlace::AuditPayload(payload.owner, &payload.id);
         let (_, bytes) = self.store().open_personal(payload.owner, place, &payload.sealed)?;
         Ok(Some(bytes))
@@ -73,6 +149,23 @@ impl Snapshot {
         let number = log::number_of(&number).ok_or(MALFORMED)?;
         let stored = self.get(Family::Audit, &log::receipt_key(number), "read a receipt")?;
         stored.map(|value| parse(self.store(), number, &value)).transpose()
+    }
+}
+
+/// What a record gives.
+enum Either {
+    Entries(std::vec::IntoIter<LoggedEntry>),
+    Failed(Option<StorageError>),
+}
+
+impl Iterator for Either {
+    type Item = Result<LoggedEntry, StorageError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Either::Entries(entries) => entries.next().map(Ok),
+            Either::Failed(error) => error.take().map(Err),
+        }
     }
 }
 

@@ -7,7 +7,8 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::audit::capsule::CapsuleReader;
-use crate::audit::log::{Log, log_name, record_hash};
+use crate::audit::group::Links;
+use crate::audit::log::{Head, hash_after, log_name};
 use crate::audit::receipt::{ReceiptTable, SIGNATURE_END, SIGNATURE_START, message};
 use crate::crypto::{hex, sodium};
 
@@ -141,7 +142,7 @@ pub fn verify_capsule(
     }
     let name = log_name(&reader.database, public_key);
     let checked = |head: &[u8; crate::audit::log::HEAD_BYTES]| {
-        Log::verified(name, head, public_key).ok_or(VerifyError::Signature)
+        Head::verified(name, head, public_key).ok_or(VerifyError::Signature)
     };
     let head = checked(&reader.head)?;
     let (mut sequence, mut hash) = match &reader.start {
@@ -150,9 +151,14 @@ pub fn verify_capsule(
     };
     let first = sequence + 1;
     let mut published_met = published.is_none() || published == Some((sequence, hash));
+    let mut peaks = Peaks::default();
     while let Some(body) = reader.next_record().ok_or(VerifyError::Malformed)? {
         sequence += 1;
-        hash = record_hash(&hash, sequence, body);
+        if !peaks.fit(sequence, body) {
+            return Err(VerifyError::Chain { after: sequence - 1 });
+        }
+        hash = hash_after(&hash, sequence, body).ok_or(VerifyError::Chain { after: sequence - 1 })?;
+        peaks.note(sequence, hash);
         published_met |= published == Some((sequence, hash));
     }
     if (sequence, hash) != (head.sequence, head.hash) {
@@ -164,4 +170,30 @@ pub fn verify_capsule(
         return Err(if inside { VerifyError::OtherLog } else { VerifyError::Truncated });
     }
     Ok(CapsuleSummary { database: reader.database, first, last: sequence, hash })
+}
+
+/// At place k the last record whose number is a multiple of 2^k, and its hash.
+#[derive(Default)]
+struct Peaks(Vec<(u64, [u8; 32])>);
+
+impl Peaks {
+    fn note(&mut self, sequence: u64, hash: [u8; 32]) {
+        let places = sequence.trailing_zeros() as usize + 1;
+        if self.0.len() < places {
+            self.0.resize(places, (0, [0; 32]));
+        }
+        self.0[..places].fill((sequence, hash));
+    }
+
+    /// Whether a record points to what it says it points to, as far as that was seen.
+    fn fit(&self, sequence: u64, record: &[u8]) -> bool {
+        let Some((links, _)) = Links::of(record) else { return true };
+        let fits = |(place, pointer): (u32, &[u8; 32])| match self.0.get(place as usize) {
+            Some((peak, hash)) if *peak != 0 && 1_u64.checked_shl(place).is_some_and(|far| peak + far == sequence) => {
+                hash == pointer
+            }
+            Some(_) | None => true,
+        };
+        (1..).zip(&links.pointers).all(fits)
+    }
 }

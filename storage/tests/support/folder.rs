@@ -3,9 +3,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use repr::{CommitTime, MicroDbId, RelationId, Row, RowKey};
-use storage::audit::{AuditEntry, AuditOperation};
+use storage::audit::{AuditActor, AuditEntry, AuditOperation, AuditScope};
 use storage::{Batch, OwnerSet, Store, StoreOptions};
 
 /// A table of people.
@@ -16,13 +17,13 @@ pub fn entry(operation: AuditOperation, subjects: &[MicroDbId]) -> AuditEntry {
     AuditEntry {
         time_us: 1_000_000,
         commit: CommitTime(3),
-        actor: 10,
-        role: 11,
-        purpose: None,
+        actor: Arc::new(AuditActor { login: 10, role: 11, purpose: None, address: None }),
         operation,
         statement: [1; 8],
         tables: vec![PEOPLE],
+        key: None,
         subjects: subjects.to_vec(),
+        scope: AuditScope::default(),
         rows: 1,
         payload: None,
     }

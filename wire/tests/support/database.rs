@@ -37,6 +37,8 @@ impl TestDatabase {
         std::fs::create_dir_all(&data).expect("data folder");
         let mut config = Config::new(data.clone());
         config.block_cache_bytes = 4 << 20;
+        // What is recorded of statements is the subject of engine/tests/checks/audit.py.
+        config.settings = vec![("dogwood.audit".into(), "off".into())];
         TestDatabase { engine: Engine::open(config).expect("engine opens"), data }
     }
 

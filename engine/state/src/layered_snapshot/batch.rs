@@ -63,7 +63,7 @@ impl LayeredSnapshot {
             };
             return located.into_iter().map(read).collect();
         }
-        let (located, snapshot, shape) = (Arc::new(located), self.base.snapshot.clone(), shape.clone());
+        let (located, snapshot, shape) = (Arc::new(located), self.leaves(), shape.clone());
         let rows = in_parts(&located, move |some| read(&snapshot, &shape, some))?;
         Ok(Arc::unwrap_or_clone(located).into_iter().zip(rows).collect())
     }

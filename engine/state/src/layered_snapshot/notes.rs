@@ -1,12 +1,14 @@
 //! What is noted of a snapshot's reads: for SERIALIZABLE, for owners, for temporary tables.
 
 use super::LayeredSnapshot;
+use crate::audit::ReadObserver;
 use crate::ownership_hints::ObservedOwners;
 use crate::temporary::PersonalReads;
 use crate::validation::ReadSet;
 use planner::catalog::{Index, Table};
 use repr::{Datum, key};
 use std::sync::Arc;
+use storage::Snapshot;
 
 impl LayeredSnapshot {
     /// For a statement that changes what it looks up: whose copies it reads is noted, where rows have one owner.
@@ -56,7 +58,39 @@ impl LayeredSnapshot {
         self
     }
 
+    /// For a statement of a client: which tables it reads, and whose rows, is noted for the audit log.
+    #[must_use]
+    pub fn observed(mut self, observer: Option<Arc<ReadObserver>>) -> Self {
+        self.observed = observer.map(|observer| {
+            observer.reads(&self.base);
+            let leaves = if self.keeps { &self.base.kept } else { &self.base.snapshot };
+            let leaves = leaves.observed(Some(observer.people().clone()));
+            (observer, leaves)
+        });
+        self
+    }
+
+    /// The leaves below all layers, for reads that are not worth keeping.
+    pub(super) fn leaves(&self) -> Snapshot {
+        let observer = self.observed.as_ref().map(|(observer, _)| observer.people().clone());
+        self.base.snapshot.observed(observer)
+    }
+
+    /// For the audit log: a maintained view is read.
+    pub(super) fn note_view_key(&self, view: &Table, key: Option<&[u8]>) {
+        let Some((observer, _)) = &self.observed else { return };
+        let below = self.base.schema.personal_below(view.id);
+        if !below.is_empty() {
+            observer.note_view(view.id, &below, key.map(|key| self.store.audit_key(view.id, key)));
+        }
+    }
+
     pub(super) fn note_personal(&self, table: &Table) {
+        if let Some((observer, _)) = &self.observed
+            && self.schema.shape(table.id).is_some_and(|shape| shape.personal)
+        {
+            observer.note_table(table.id);
+        }
         let Some(personal) = &self.personal else { return };
         match &table.view {
             None => {

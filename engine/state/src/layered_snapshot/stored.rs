@@ -1,6 +1,7 @@
 //! What is stored below all layers: read from the snapshot, or recalled where the reader recalls.
 
 use crate::SqlError;
+use crate::audit::ReadObserver;
 use crate::layered_snapshot::{LayeredSnapshot, Located};
 use crate::overlay::Owners;
 use crate::read_memo::ReadMemo;
@@ -13,12 +14,21 @@ use storage::{MicroDbProbe, StorageError};
 pub struct MicroDb {
     probe: MicroDbProbe,
     id: MicroDbId,
+    observer: Option<Arc<ReadObserver>>,
 }
 
 impl MicroDb {
     /// The rows of a table, in the order of their keys.
-    pub fn rows(&mut self, relation: RelationId, give: impl FnMut(RowKey, Row)) -> Result<(), SqlError> {
-        Ok(self.probe.rows(relation, self.id, give)?)
+    pub fn rows(&mut self, relation: RelationId, mut give: impl FnMut(RowKey, Row)) -> Result<(), SqlError> {
+        let mut gives = false;
+        self.probe.rows(relation, self.id, |row_key, row| {
+            gives = true;
+            give(row_key, row);
+        })?;
+        if let Some(observer) = self.observer.as_ref().filter(|_| gives) {
+            observer.note_table(relation);
+        }
+        Ok(())
     }
 }
 
@@ -56,7 +66,8 @@ impl LayeredSnapshot {
         if let Some(reads) = &self.reads {
             self.schema.order().iter().for_each(|relation| reads.table(*relation));
         }
-        MicroDb { probe: self.base.snapshot.microdb_probe(), id }
+        let observer = self.observed.as_ref().map(|(observer, _)| observer.clone());
+        MicroDb { probe: self.base.snapshot.microdb_probe(), id, observer }
     }
 
     /// A row, by what its table is in the stored catalog: one that an overlay makes, or makes another of, has all its rows

@@ -49,6 +49,8 @@ pub enum Context {
     SuperuserBackend,
     /// At any time, by a superuser: whoever is logged in may.
     Superuser,
+    /// By whoever defines what roles and databases start with, and never by the session that it is about.
+    Definer,
     /// At any time.
     User,
 }
@@ -62,7 +64,7 @@ impl Context {
             Context::Sighup => "sighup",
             Context::Backend => "backend",
             Context::SuperuserBackend => "superuser-backend",
-            Context::Superuser => "superuser",
+            Context::Superuser | Context::Definer => "superuser",
             Context::User => "user",
         }
     }
@@ -85,7 +87,9 @@ impl Context {
             Context::Internal => Some("cannot be changed"),
             Context::Postmaster => Some("cannot be changed without restarting the server"),
             Context::Sighup => Some("cannot be changed now"),
-            Context::Backend | Context::SuperuserBackend | Context::Superuser | Context::User => None,
+            Context::Backend | Context::SuperuserBackend | Context::Superuser | Context::Definer | Context::User => {
+                None
+            }
         }
     }
 
@@ -221,6 +225,11 @@ impl KnownSetting {
 
     const fn of_start(mut self) -> KnownSetting {
         self.context = Context::Backend;
+        self
+    }
+
+    const fn of_definers(mut self) -> KnownSetting {
+        self.context = Context::Definer;
         self
     }
 

@@ -140,7 +140,14 @@ impl House {
         let based_on = repr::CommitTime(0);
         (
             Arc::new(overlay),
-            PreparedCommit { based_on, derivation, batch: storage::Batch::default(), erasures: Vec::new(), seen: None },
+            PreparedCommit {
+                based_on,
+                derivation,
+                batch: storage::Batch::default(),
+                erasures: Vec::new(),
+                seen: None,
+                audit: Vec::new(),
+            },
         )
     }
 }

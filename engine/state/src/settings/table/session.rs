@@ -29,6 +29,7 @@ const MESSAGE_LEVELS: Words = Words {
     others: &[("debug", "debug2"), ("info", "info")],
 };
 const REPLICATION_ROLES: Words = words(&["origin", "replica", "local"]);
+const AUDIT_MODES: Words = words(&["off", "batched", "strict"]);
 const SYNCHRONOUS_COMMITS: Words = words_with_switch(&["local", "remote_write", "remote_apply", "on", "off"]);
 const XML_BINARIES: Words = words(&["base64", "hex"]);
 const XML_OPTIONS: Words = words(&["content", "document"]);
@@ -51,6 +52,7 @@ pub(super) static KNOWN: &[KnownSetting] = &[
     boolean("default_transaction_deferrable", "off", STATEMENT, "Sets the default deferrable status of new transactions."),
     one_of("default_transaction_isolation", "read committed", &ISOLATION_LEVELS, STATEMENT, "Sets the transaction isolation level of each new transaction."),
     boolean("default_transaction_read_only", "off", STATEMENT, "Sets the default read-only status of new transactions."),
+    one_of("dogwood.audit", "batched", &AUDIT_MODES, DOGWOOD, "Sets how sure the audit log is of what sessions do.").further("With strict a statement is answered once what it did is on the disk; with off only erasures are recorded.").of_definers(),
     boolean("dogwood.auto_views", "on", DOGWOOD, "Lets queries that come again be answered by views that are kept for them."),
     integer(ERASURE_RATE, "65536", Unit::Kilobytes, (64, i32::MAX), DOGWOOD, "Sets how many bytes of files erasures may have rewritten in a second."),
     integer("dogwood.forget_wait", "1000", Unit::Milliseconds, (0, i32::MAX), DOGWOOD, "Sets how long an erasure waits for others to end by themselves."),

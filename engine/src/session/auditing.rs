@@ -1,0 +1,442 @@
+//! What a session's statements leave in the audit log.
+//!
+//! ```text
+//! begin ─▶ ReadObserver ─▶ statement ─┬─ wrote      ─▶ its entry goes with the transaction
+//!                                     ├─ gives rows ─▶ AuditedRows: its entry when they are given, or each second
+//!                                     └─ the rest   ─▶ its entry now
+//! ```
+//! A statement that touches nothing personal, defines nothing and was not refused leaves nothing.
+
+use crate::response::{Response, RowStream, RowTag};
+use crate::session::Session;
+use crate::session::audited_rows::AuditedRows;
+use crate::session::plan::{CachedPlan, Prepared};
+use planner::Planned;
+use planner::parse::Statement;
+use planner::plan::{WithPart, WritePlan};
+use planner::resolve::GdprRequest;
+use repr::{CommitTime, MicroDbId, RelationId};
+use state::answer::QueryRows;
+use state::audit::{AuditMode, ReadBy, ReadObserver};
+use state::{SqlError, clock};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use storage::audit::{AuditActor, AuditEntry, AuditOperation, AuditScope};
+use transactions::database::Database;
+
+/// More that wait are written at once, by whoever adds to them.
+const WAITING_MAX: usize = 20_000;
+
+/// What is recorded of a session, and of the statement that it runs.
+#[derive(Default)]
+pub(super) struct SessionAudit {
+    /// From where the client comes, if not by a socket of the machine's own.
+    pub address: Option<IpAddr>,
+    /// Who acts.
+    actor: Arc<AuditActor>,
+    /// Of the statement under way.
+    pub statement: StatementAudit,
+}
+
+/// What is recorded of a statement.
+#[derive(Default)]
+pub(super) struct StatementAudit {
+    /// What it reads; none while nothing is recorded.
+    pub observer: Option<Arc<ReadObserver>>,
+    mode: AuditMode,
+    /// What it does, and by which text: of EXECUTE, what that executes.
+    what: Option<(AuditOperation, Arc<Prepared>)>,
+    /// The personal tables that it writes.
+    writes: Vec<RelationId>,
+    /// Whose data it is about.
+    pub subject: Option<MicroDbId>,
+}
+
+/// Where entries of a session go.
+pub(super) struct AuditSink {
+    pub database: Arc<Database>,
+    pub session: u64,
+    pub mode: AuditMode,
+}
+
+impl SessionAudit {
+    /// Of a session whose client comes from there.
+    pub(super) fn of(address: Option<IpAddr>) -> SessionAudit {
+        SessionAudit { address, ..SessionAudit::default() }
+    }
+}
+
+impl AuditSink {
+    /// The entry is in the log soon, or in the strict mode now.
+    pub(super) fn put(&self, entry: AuditEntry) -> Result<(), SqlError> {
+        let waiting = self.database.audit.put(self.session, entry);
+        if self.mode == AuditMode::Strict || waiting > WAITING_MAX {
+            let schema = self.database.published.load().schema.clone();
+            return self.database.pipeline.record_waiting(&schema);
+        }
+        Ok(())
+    }
+}
+
+/// What an entry says beside what was read.
+#[derive(Clone)]
+pub(super) struct EntryHead {
+    pub actor: Arc<AuditActor>,
+    pub operation: AuditOperation,
+    pub statement: [u8; 8],
+}
+
+impl EntryHead {
+    /// The entry of now.
+    pub(super) fn entry(&self, read: ReadBy, rows: u64, commit: CommitTime) -> AuditEntry {
+        let ReadBy { tables, key, subjects, scope } = read;
+        AuditEntry {
+            time_us: clock::now_micros(),
+            commit,
+            actor: self.actor.clone(),
+            operation: self.operation,
+            statement: self.statement,
+            tables,
+            key,
+            subjects,
+            scope,
+            rows,
+            payload: None,
+        }
+    }
+}
+
+impl Session {
+    /// Before a statement.
+    pub(super) fn audit_begins(&mut self) {
+        let mode = self.state.lock().everyday().audit;
+        let mut statement = StatementAudit { mode, ..StatementAudit::default() };
+        if mode != AuditMode::Off {
+            let joint = self.database.published.load().schema.joint_tables().clone();
+            statement.observer = Some(Arc::new(ReadObserver::new(joint)));
+        }
+        self.audit.statement = statement;
+        self.audit_actor();
+        if self.transaction.active.is_some() {
+            self.audit_transaction();
+        }
+    }
+
+    /// The transaction's statements are observed from here on.
+    pub(super) fn audit_transaction(&mut self) {
+        let (observer, actor) = (self.audit.statement.observer.clone(), self.audit.actor.clone());
+        if let Some(active) = &mut self.transaction.active {
+            active.transaction.observe(observer);
+            active.transaction.act_as(&actor);
+        }
+    }
+
+    /// Who acts.
+    pub(super) fn audit_actor(&mut self) -> Arc<AuditActor> {
+        let catalog = self.catalog();
+        let role = self.search_path(&catalog).actor().role.0;
+        let (login, address) = (self.client.login.role.0, self.audit.address);
+        let known = &self.audit.actor;
+        if known.role != role || known.login != login || known.address != address {
+            self.audit.actor = Arc::new(AuditActor { login, role, purpose: None, address });
+        }
+        self.audit.actor.clone()
+    }
+
+    /// What the statement does is known.
+    pub(super) fn audit_plan(&mut self, prepared: &Arc<Prepared>, cached: &CachedPlan) {
+        if self.audit.statement.observer.is_none() {
+            return;
+        }
+        let operation = operation(&cached.planned);
+        self.audit.statement.what = Some((operation, prepared.clone()));
+        let written: Vec<RelationId> = match &cached.planned {
+            Planned::Write(plan) => vec![plan.table()],
+            Planned::With(plan) => plan.tables(),
+            Planned::CopyIn(plan, _) => vec![plan.insert.table],
+            _ => return,
+        };
+        let published = self.database.published.load();
+        let is_personal = |id: &RelationId| published.schema.shape(*id).is_some_and(|shape| shape.personal);
+        self.audit.statement.writes = written.into_iter().filter(is_personal).collect();
+    }
+
+    /// A definition was carried out.
+    pub(super) fn audit_defined(&mut self, statement: &Statement) {
+        let operation = match statement {
+            Statement::Rights(_) => AuditOperation::Grant,
+            Statement::Truncate { .. } => AuditOperation::Truncate,
+            _ => AuditOperation::Define,
+        };
+        if let Some((what, _)) = &mut self.audit.statement.what {
+            *what = operation;
+        }
+    }
+
+    /// Rows that are read later, as a cursor's are.
+    pub(super) fn audited(&mut self, rows: QueryRows) -> QueryRows {
+        match self.audit.statement.observer.take() {
+            Some(observer) => AuditedRows::over(rows, observer, self.audit_head(), self.audit_sink(), self.about()),
+            None => rows,
+        }
+    }
+
+    fn audit_sink(&self) -> AuditSink {
+        let (database, mode) = (self.database.clone(), self.audit.statement.mode);
+        AuditSink { database, session: self.control.holder.session.0, mode }
+    }
+
+    fn audit_head(&self) -> EntryHead {
+        let actor = self.audit.actor.clone();
+        match &self.audit.statement.what {
+            Some((operation, prepared)) => {
+                let statement = prepared.audited_as(&self.database.audit, &self.catalog());
+                EntryHead { actor, operation: *operation, statement }
+            }
+            None => EntryHead { actor, operation: AuditOperation::Select, statement: [0; 8] },
+        }
+    }
+
+    /// What a statement gave, once what it did is recorded or will be.
+    pub(super) fn audit_ends(&mut self, response: Result<Response, SqlError>) -> Result<Response, SqlError> {
+        let Some(observer) = self.audit.statement.observer.take() else { return response };
+        match response {
+            Err(error) => {
+                self.audit_failed(&observer, &error)?;
+                Err(error)
+            }
+            Ok(Response::Rows(RowStream { columns, rows, tag })) if !self.has_written() => {
+                self.audit.statement.observer = Some(observer);
+                let rows = self.audited(rows);
+                Ok(Response::Rows(RowStream { columns, rows, tag }))
+            }
+            Ok(Response::CopyOut(RowStream { columns, rows, tag }, format)) if !self.has_written() => {
+                self.audit.statement.observer = Some(observer);
+                let rows = self.audited(rows);
+                Ok(Response::CopyOut(RowStream { columns, rows, tag }, format))
+            }
+            Ok(response) => {
+                self.audit_done(&observer, &response)?;
+                Ok(response)
+            }
+        }
+    }
+
+    fn has_written(&self) -> bool {
+        let operation = self.audit.statement.what.as_ref().map(|(operation, _)| *operation);
+        !self.audit.statement.writes.is_empty() || operation.is_some_and(defines)
+    }
+
+    /// Whose data the statement is about, if it is a subject request.
+    fn about(&self) -> Option<MicroDbId> {
+        self.audit.statement.subject
+    }
+
+    /// A statement that gives no rows that are still to be read.
+    fn audit_done(&mut self, observer: &ReadObserver, response: &Response) -> Result<(), SqlError> {
+        let read = observer.take()?;
+        let head = self.audit_head();
+        // An erasure's entry vouches for its receipt, and stands in its commit.
+        if head.operation == AuditOperation::Forget || matches!(response, Response::CopyIn(_)) {
+            return Ok(());
+        }
+        let writes = std::mem::take(&mut self.audit.statement.writes);
+        if read.is_none() && writes.is_empty() && !defines(head.operation) {
+            return Ok(());
+        }
+        let rows = match response {
+            Response::Complete(tag) => tag.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0),
+            Response::Rows(RowStream { tag: RowTag::Fixed(tag), .. }) => {
+                tag.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0)
+            }
+            _ => 0,
+        };
+        self.audit_written(&head, read.unwrap_or_default(), writes, rows)
+    }
+
+    /// COPY FROM has taken all its rows.
+    pub(super) fn audit_copied(&mut self, table: RelationId, rows: u64) -> Result<(), SqlError> {
+        let is_personal = self.database.published.load().schema.shape(table).is_some_and(|shape| shape.personal);
+        if self.audit.statement.mode == AuditMode::Off || !is_personal {
+            return Ok(());
+        }
+        let head = self.audit_head();
+        self.audit_written(&head, ReadBy::default(), vec![table], rows)
+    }
+
+    fn audit_written(
+        &mut self,
+        head: &EntryHead,
+        mut read: ReadBy,
+        writes: Vec<RelationId>,
+        rows: u64,
+    ) -> Result<(), SqlError> {
+        for table in writes {
+            if !read.tables.contains(&table) {
+                read.tables.push(table);
+            }
+        }
+        match &mut self.transaction.active {
+            Some(active) => {
+                // It is of the commit that it will make.
+                active.transaction.audit(head.entry(read, rows, CommitTime(u64::MAX)));
+                Ok(())
+            }
+            None => {
+                let commit = self.database.published.load().time;
+                self.audit_sink().put(head.entry(read, rows, commit))
+            }
+        }
+    }
+
+    /// A statement that failed: what it read all the same, or that it was refused.
+    fn audit_failed(&mut self, observer: &ReadObserver, error: &SqlError) -> Result<(), SqlError> {
+        let mut head = self.audit_head();
+        let commit = self.database.published.load().time;
+        let read = observer.take()?;
+        let refused = error.code == "42501" || error.code.starts_with("0L");
+        if refused {
+            head.operation = AuditOperation::Refuse;
+        }
+        match read {
+            None if !refused => Ok(()),
+            read => self.audit_sink().put(head.entry(read.unwrap_or_default(), 0, commit)),
+        }
+    }
+
+    /// The session begins.
+    pub(super) fn audit_connected(&mut self) -> Result<(), SqlError> {
+        let mode = self.state.lock().everyday().audit;
+        self.audit_actor();
+        if mode == AuditMode::Off {
+            return Ok(());
+        }
+        let head = EntryHead { actor: self.audit.actor.clone(), operation: AuditOperation::Connect, statement: [0; 8] };
+        self.audit.statement.mode = mode;
+        let commit = self.database.published.load().time;
+        self.audit_sink().put(head.entry(ReadBy::default(), 0, commit))
+    }
+
+    /// A view that a query has earned is read, by a key or by several; `reads` is what it is made of.
+    pub(super) fn audit_view(&self, view: RelationId, reads: &BTreeSet<RelationId>, keys: &[Vec<u8>]) {
+        let Some(observer) = &self.audit.statement.observer else { return };
+        let schema = self.database.published.load().schema.clone();
+        let below: Vec<RelationId> = reads.iter().flat_map(|id| schema.personal_below(*id).to_vec()).collect();
+        if below.is_empty() {
+            return;
+        }
+        let key = match keys {
+            [key] => Some(self.database.store.audit_key(view, key)),
+            _ => None,
+        };
+        observer.note_view(view, &below, key);
+    }
+
+    /// For what a subscription to a view will be given; none if nothing of it is personal.
+    pub(super) fn audit_subscription(
+        &self,
+        view: RelationId,
+        reads: &BTreeSet<RelationId>,
+        keys: &[Vec<u8>],
+    ) -> Result<Option<Deliveries>, SqlError> {
+        self.audit_view(view, reads, keys);
+        let Some(read) = self.audit.statement.observer.as_ref().map(|observer| observer.take()).transpose()?.flatten()
+        else {
+            return Ok(None);
+        };
+        let (head, sink) = (self.audit_head(), self.audit_sink());
+        let commit = self.database.published.load().time;
+        sink.put(head.entry(read.clone(), 0, commit))?;
+        let head = EntryHead { operation: AuditOperation::Deliver, ..head };
+        Ok(Some(Deliveries { head, sink, read, rows: 0, last: Instant::now() }))
+    }
+}
+
+/// What a subscription is given, told once a second.
+pub(super) struct Deliveries {
+    head: EntryHead,
+    sink: AuditSink,
+    read: ReadBy,
+    rows: u64,
+    last: Instant,
+}
+
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+impl Deliveries {
+    /// So many rows were given.
+    pub(super) fn given(&mut self, rows: u64) -> Result<(), SqlError> {
+        self.rows += rows;
+        if self.last.elapsed() >= TOLD_EVERY { self.tell() } else { Ok(()) }
+    }
+
+    fn tell(&mut self) -> Result<(), SqlError> {
+        self.last = Instant::now();
+        let rows = std::mem::take(&mut self.rows);
+        if rows == 0 {
+            return Ok(());
+        }
+        let commit = self.sink.database.published.load().time;
+        self.sink.put(self.head.entry(self.read.clone(), rows, commit))
+    }
+}
+
+impl Drop for Deliveries {
+    fn drop(&mut self) {
+        if let Err(error) = self.tell() {
+            tracing::error!(target: "dogwood::audit", "what was given could not be recorded: {error}");
+        }
+    }
+}
+
+/// A login that was refused, for the log.
+pub fn rejected(database: &Database, login: &str, address: Option<IpAddr>) {
+    let published = database.published.load();
+    let role = published.catalog().role_by_name(login).map_or(0, |role| role.0);
+    let actor = Arc::new(AuditActor { login: role, role, purpose: None, address });
+    let head = EntryHead { actor, operation: AuditOperation::Reject, statement: [0; 8] };
+    let entry = head.entry(ReadBy { scope: AuditScope::default(), ..ReadBy::default() }, 0, published.time);
+    let waiting = database.audit.put(0, entry);
+    if waiting > WAITING_MAX {
+        database.pipeline.record_waiting_soon(&published.schema);
+    }
+}
+
+fn defines(operation: AuditOperation) -> bool {
+    matches!(operation, AuditOperation::Define | AuditOperation::Grant | AuditOperation::Truncate)
+}
+
+fn operation(planned: &Planned) -> AuditOperation {
+    match planned {
+        Planned::Write(plan) => verb(plan),
+        Planned::With(plan) => plan.parts.iter().rev().find_map(writes).map_or(AuditOperation::Select, verb),
+        Planned::CopyIn(..) => AuditOperation::Copy,
+        Planned::CopyOut(what, _) => operation(what),
+        Planned::Query(_) | Planned::Cursor(..) | Planned::CreateTableAs(..) | Planned::Explain(_) => {
+            AuditOperation::Select
+        }
+        Planned::Subscribe(_) | Planned::SubscribeCursor(..) => AuditOperation::Subscribe,
+        Planned::Gdpr(GdprRequest::Get | GdprRequest::ExplainForget, ..) => AuditOperation::Get,
+        Planned::Gdpr(GdprRequest::Export(_), ..) => AuditOperation::Export,
+        Planned::Gdpr(GdprRequest::Forget, ..) => AuditOperation::Forget,
+        Planned::Other => AuditOperation::Select,
+    }
+}
+
+fn writes(part: &WithPart) -> Option<&WritePlan> {
+    match part {
+        WithPart::Write { plan, .. } | WithPart::Main(plan) => Some(plan),
+        WithPart::Query(_) => None,
+    }
+}
+
+fn verb(plan: &WritePlan) -> AuditOperation {
+    match plan {
+        WritePlan::Insert(_) => AuditOperation::Insert,
+        WritePlan::Update(_) => AuditOperation::Update,
+        WritePlan::Delete(_) => AuditOperation::Delete,
+        WritePlan::Merge(_) => AuditOperation::Merge,
+    }
+}

@@ -1,0 +1,210 @@
+//! What statements did, on its way to the audit log.
+//!
+//! ```text
+//! statement ─▶ ReadObserver (which tables, whose rows) ─▶ entry ─┬─ it wrote: with its transaction, into that one's commit
+//!                                                               └─ it read:  AuditQueue ─▶ the next commit, or one of its own
+//! ```
+//! Never holds a row, a key or a literal.
+
+use crate::SqlError;
+use crate::published::Published;
+use parking_lot::Mutex;
+use repr::{MicroDbId, RelationId};
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use storage::audit::{AuditEntry, AuditScope, SUBJECTS_LISTED_MAX};
+use storage::people_read::{PeopleRead, Seen};
+
+/// How sure what is recorded is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AuditMode {
+    /// Erasures and refused requests alone.
+    Off,
+    /// What was read in the last moment before a crash may be lost.
+    #[default]
+    Batched,
+    /// Before a statement is answered it is on the disk.
+    Strict,
+}
+
+impl AuditMode {
+    /// By its name in settings.
+    pub fn named(name: &str) -> AuditMode {
+        match name {
+            "off" => AuditMode::Off,
+            "strict" => AuditMode::Strict,
+            _ => AuditMode::Batched,
+        }
+    }
+}
+
+const SHARDS: usize = 8;
+
+/// Entries that wait for the next commit.
+#[derive(Default)]
+pub struct AuditQueue {
+    shards: [Mutex<Vec<AuditEntry>>; SHARDS],
+    waiting: AtomicUsize,
+    statements: Mutex<Statements>,
+}
+
+/// The texts of statements, without literals.
+#[derive(Default)]
+struct Statements {
+    /// Stored, or about to be.
+    known: HashSet<[u8; 8]>,
+    /// About to be.
+    new: Vec<([u8; 8], String)>,
+}
+
+/// More are stored again.
+const STATEMENTS_MAX: usize = 1 << 16;
+
+impl AuditQueue {
+    /// What a statement's text, without literals, is called. It is stored with the next commit.
+    pub fn statement(&self, text: &str) -> [u8; 8] {
+        let hash = storage::content_hash(text.as_bytes());
+        let mut name = [0; 8];
+        name.copy_from_slice(&hash[..8]);
+        let mut statements = self.statements.lock();
+        if statements.known.len() >= STATEMENTS_MAX {
+            statements.known.clear();
+        }
+        if statements.known.insert(name) {
+            statements.new.push((name, text.to_owned()));
+        }
+        name
+    }
+
+    /// Texts that are not stored yet.
+    pub fn new_statements(&self) -> Vec<([u8; 8], String)> {
+        std::mem::take(&mut self.statements.lock().new)
+    }
+
+    /// Adds one, of this session. How many wait by now.
+    pub fn put(&self, session: u64, entry: AuditEntry) -> usize {
+        let shard = (session % SHARDS as u64) as usize;
+        self.shards[shard].lock().push(entry);
+        self.waiting.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// How many wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// All that wait, in the order of their times.
+    pub fn take(&self) -> Vec<AuditEntry> {
+        if self.waiting() == 0 {
+            return Vec::new();
+        }
+        let mut all: Vec<AuditEntry> = Vec::new();
+        for shard in &self.shards {
+            all.append(&mut shard.lock());
+        }
+        self.waiting.fetch_sub(all.len(), Ordering::Relaxed);
+        all.sort_by_key(|entry| entry.time_us);
+        all
+    }
+
+    /// What could not be written waits again.
+    pub fn put_back(&self, entries: Vec<AuditEntry>) {
+        self.waiting.fetch_add(entries.len(), Ordering::Relaxed);
+        self.shards[0].lock().extend(entries);
+    }
+}
+
+/// What a statement reads.
+pub struct ReadObserver {
+    people: Arc<PeopleRead>,
+    tables: Mutex<TablesRead>,
+    /// What it first read.
+    base: Mutex<Option<Arc<Published>>>,
+}
+
+/// Which personal tables a statement has read, by themselves or within views.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TablesRead {
+    /// The tables and views.
+    pub relations: BTreeSet<RelationId>,
+    /// The key by which a view was read; none if there were several.
+    pub key: Option<[u8; 8]>,
+    /// A view was read, of whose rows it is not known whose they are.
+    pub through_view: bool,
+}
+
+/// What was read, for an entry.
+#[derive(Clone, Debug, Default)]
+pub struct ReadBy {
+    /// Which tables and views.
+    pub tables: Vec<RelationId>,
+    /// See `TablesRead`.
+    pub key: Option<[u8; 8]>,
+    /// Whose rows.
+    pub subjects: Vec<MicroDbId>,
+    /// Whether there may be more.
+    pub scope: AuditScope,
+}
+
+impl ReadObserver {
+    /// Of a statement that has read nothing yet.
+    pub fn new(joint: Arc<HashSet<RelationId>>) -> ReadObserver {
+        ReadObserver { people: Arc::new(PeopleRead::new(joint)), tables: Mutex::default(), base: Mutex::default() }
+    }
+
+    /// What storage tells of whose rows are read.
+    pub fn people(&self) -> &Arc<PeopleRead> {
+        &self.people
+    }
+
+    /// This state is read.
+    pub(crate) fn reads(&self, base: &Arc<Published>) {
+        self.base.lock().get_or_insert_with(|| base.clone());
+    }
+
+    /// A personal table is read.
+    pub(crate) fn note_table(&self, relation: RelationId) {
+        let mut tables = self.tables.lock();
+        if tables.relations.last() != Some(&relation) {
+            tables.relations.insert(relation);
+        }
+    }
+
+    /// A maintained view over personal tables is read, by a key or as a whole.
+    pub fn note_view(&self, view: RelationId, below: &[RelationId], key: Option<[u8; 8]>) {
+        let mut tables = self.tables.lock();
+        let again = tables.through_view;
+        tables.key = key.filter(|_| !again || tables.key == key);
+        tables.through_view = true;
+        tables.relations.insert(view);
+        tables.relations.extend(below);
+    }
+
+    /// Whether anything personal was read since `take`.
+    pub fn has_read(&self) -> bool {
+        !self.tables.lock().relations.is_empty()
+    }
+
+    /// What was read until now: none if nothing was that is personal. From here on it is noted anew.
+    pub fn take(&self) -> Result<Option<ReadBy>, SqlError> {
+        let TablesRead { relations, key, through_view } = std::mem::take(&mut *self.tables.lock());
+        let base = self.base.lock().take();
+        if relations.is_empty() {
+            return Ok(None);
+        }
+        let Seen { mut people, joint, mut many } = self.people.take();
+        for (relation, row_key) in joint {
+            let owners = base.as_ref().map(|base| base.owners(relation, &row_key)).transpose()?;
+            people.extend(owners.into_iter().flatten().map(|(owner, _)| owner));
+        }
+        people.sort_unstable();
+        people.dedup();
+        many |= people.len() > SUBJECTS_LISTED_MAX;
+        if many {
+            people.clear();
+        }
+        let scope = AuditScope { may_be_more: many || through_view, undone: false };
+        Ok(Some(ReadBy { tables: relations.into_iter().collect(), key, subjects: people, scope }))
+    }
+}

@@ -1,0 +1,330 @@
+//! A record of a commit group: its entries, with what several of them share written once.
+//!
+//! ```text
+//! record = 2 ‖ hash of the record before(32) ‖ pointers ‖ hash(32) each ‖ body
+//! body   = first entry's number ‖ earliest time ‖ first commit
+//!        ‖ actors, each: login ‖ role ‖ purpose or 0 ‖ length of address ‖ address
+//!        ‖ statements, each(8) ‖ lists of tables, each: tables ‖ id each ‖ people, each(16)
+//!        ‖ entries, each: operation(1) ‖ flags(1) ‖ time ‖ commit ‖ actor ‖ statement ‖ list of tables ‖ rows
+//!          ‖ [key(8)] ‖ [people in all] ‖ listed ‖ person each ‖ [commitment(32)] ‖ [payload]
+//! ```
+//! Numbers are varints; actors, statements, lists and people of an entry are places in what the record shares. The pointer of
+//! place k is the hash of the record 2^k before, for who proves one record without all.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use repr::{CommitTime, RelationId};
+
+use crate::audit::Pseudonym;
+use crate::audit::entry::{AuditActor, AuditOperation, AuditScope};
+use crate::audit::logged::{BodyReader, LoggedEntry, SealedPayload, write_signed};
+use crate::crypto::sodium;
+use crate::keyspace::varint;
+
+pub(crate) const FORM_OF_GROUP: u8 = 2;
+/// More are records of their own.
+pub(crate) const ENTRIES_MAX: usize = 4096;
+
+const HAS_KEY: u8 = 1;
+const HAS_COMMITMENT: u8 = 2;
+const HAS_PAYLOAD: u8 = 4;
+const HAS_TOTAL: u8 = 8;
+const MAY_BE_MORE: u8 = 16;
+const UNDONE: u8 = 32;
+const FLAGS: u8 = HAS_KEY | HAS_COMMITMENT | HAS_PAYLOAD | HAS_TOTAL | MAY_BE_MORE | UNDONE;
+const POINTERS_MAX: u64 = 64;
+
+/// What a record of a group is chained by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Links {
+    /// The hash of the record before.
+    pub(crate) previous: [u8; 32],
+    /// Of those 2, 4, 8 … before.
+    pub(crate) pointers: Vec<[u8; 32]>,
+}
+
+impl Links {
+    /// The hash of the record of this number with a body of this hash.
+    pub(crate) fn hash(&self, sequence: u64, body: &[u8; 32]) -> [u8; 32] {
+        let mut hashed = Vec::with_capacity(96 + 32 * self.pointers.len());
+        hashed.extend_from_slice(b"dogwood record 2\0");
+        hashed.extend_from_slice(&sequence.to_be_bytes());
+        hashed.extend_from_slice(body);
+        hashed.extend_from_slice(&self.previous);
+        self.pointers.iter().for_each(|pointer| hashed.extend_from_slice(pointer));
+        sodium::hash(&hashed)
+    }
+
+    /// A record.
+    pub(crate) fn record(&self, body: &[u8]) -> Vec<u8> {
+        let mut record = Vec::with_capacity(40 + 32 * self.pointers.len() + body.len());
+        record.push(FORM_OF_GROUP);
+        record.extend_from_slice(&self.previous);
+        varint::write(self.pointers.len() as u64, &mut record);
+        self.pointers.iter().for_each(|pointer| record.extend_from_slice(pointer));
+        record.extend_from_slice(body);
+        record
+    }
+
+    /// The links of a record of a group, and its body.
+    pub(crate) fn of(record: &[u8]) -> Option<(Links, &[u8])> {
+        let mut reader = BodyReader(record);
+        if reader.byte()? != FORM_OF_GROUP {
+            return None;
+        }
+        let previous = reader.array()?;
+        let count = reader.number().filter(|count| *count <= POINTERS_MAX)?;
+        let pointers = (0..count).map(|_| reader.array()).collect::<Option<_>>()?;
+        Some((Links { previous, pointers }, reader.0))
+    }
+}
+
+/// The hash of a body.
+pub(crate) fn body_hash(body: &[u8]) -> [u8; 32] {
+    sodium::hash(&[b"dogwood body 1\0".as_slice(), body].concat())
+}
+
+/// Things, each once, with their places.
+struct Shared<T> {
+    all: Vec<T>,
+    places: HashMap<T, u64>,
+}
+
+impl<T: Clone + Eq + Hash> Shared<T> {
+    fn new() -> Self {
+        Shared { all: Vec::new(), places: HashMap::new() }
+    }
+
+    fn place(&mut self, one: &T) -> u64 {
+        // Most are what the one before was.
+        if let Some(last) = self.all.last().filter(|last| *last == one) {
+            return self.places[last];
+        }
+        if let Some(place) = self.places.get(one) {
+            return *place;
+        }
+        let place = self.all.len() as u64;
+        self.all.push(one.clone());
+        self.places.insert(one.clone(), place);
+        place
+    }
+}
+
+/// The body of a group's record. No entry's time is before `earliest_us`.
+pub(crate) fn encode(first: u64, earliest_us: i64, entries: &[&LoggedEntry]) -> Vec<u8> {
+    let time = |entry: &LoggedEntry| entry.time_us.max(earliest_us);
+    let began = entries.iter().map(|entry| time(entry)).min().unwrap_or(earliest_us);
+    let commit = entries.first().map_or(0, |entry| entry.commit.0);
+    let (mut actors, mut statements, mut lists, mut people) =
+        (Shared::<AuditActor>::new(), Shared::<[u8; 8]>::new(), Shared::<Vec<RelationId>>::new(), Shared::new());
+    let mut written = Vec::new();
+    for entry in entries {
+        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        let lists_all = entry.subjects_total == entry.subjects.len() as u64;
+        written.push(entry.operation as u8);
+        written.push(
+            flag(entry.key.is_some(), HAS_KEY)
+                | flag(entry.commitment.is_some(), HAS_COMMITMENT)
+                | flag(entry.payload.is_some(), HAS_PAYLOAD)
+                | flag(!lists_all, HAS_TOTAL)
+                | flag(entry.scope.may_be_more, MAY_BE_MORE)
+                | flag(entry.scope.undone, UNDONE),
+        );
+        varint::write(time(entry).abs_diff(began), &mut written);
+        write_signed(entry.commit.0.wrapping_sub(commit) as i64, &mut written);
+        varint::write(actors.place(&entry.actor), &mut written);
+        varint::write(statements.place(&entry.statement), &mut written);
+        varint::write(lists.place(&entry.tables), &mut written);
+        varint::write(entry.rows, &mut written);
+        entry.key.iter().for_each(|key| written.extend_from_slice(key));
+        if !lists_all {
+            varint::write(entry.subjects_total, &mut written);
+        }
+        varint::write(entry.subjects.len() as u64, &mut written);
+        entry.subjects.iter().for_each(|person| varint::write(people.place(person), &mut written));
+        entry.commitment.iter().for_each(|commitment| written.extend_from_slice(commitment));
+        entry.payload.iter().for_each(|payload| payload.encode(&mut written));
+    }
+    let mut body = Vec::with_capacity(written.len() + 64 + 16 * people.all.len());
+    varint::write(first, &mut body);
+    write_signed(began, &mut body);
+    varint::write(commit, &mut body);
+    varint::write(actors.all.len() as u64, &mut body);
+    actors.all.iter().for_each(|actor| write_actor(actor, &mut body));
+    varint::write(statements.all.len() as u64, &mut body);
+    statements.all.iter().for_each(|statement| body.extend_from_slice(statement));
+    varint::write(lists.all.len() as u64, &mut body);
+    for list in &lists.all {
+        varint::write(list.len() as u64, &mut body);
+        list.iter().for_each(|table| varint::write(u64::from(table.0), &mut body));
+    }
+    varint::write(people.all.len() as u64, &mut body);
+    people.all.iter().for_each(|person: &Pseudonym| body.extend_from_slice(person));
+    varint::write(entries.len() as u64, &mut body);
+    body.extend_from_slice(&written);
+    body
+}
+
+fn write_actor(actor: &AuditActor, body: &mut Vec<u8>) {
+    varint::write(u64::from(actor.login), body);
+    varint::write(u64::from(actor.role), body);
+    varint::write(actor.purpose.map_or(0, u64::from), body);
+    match actor.address {
+        None => body.push(0),
+        Some(IpAddr::V4(address)) => {
+            body.push(4);
+            body.extend_from_slice(&address.octets());
+        }
+        Some(IpAddr::V6(address)) => {
+            body.push(16);
+            body.extend_from_slice(&address.octets());
+        }
+    }
+}
+
+fn read_actor(reader: &mut BodyReader<'_>) -> Option<Arc<AuditActor>> {
+    let (login, role, purpose) = (reader.id()?, reader.id()?, reader.id()?);
+    let address = match reader.byte()? {
+        0 => None,
+        4 => Some(IpAddr::from(reader.array::<4>()?)),
+        16 => Some(IpAddr::from(reader.array::<16>()?)),
+        _ => return None,
+    };
+    Some(Arc::new(AuditActor { login, role, purpose: (purpose != 0).then_some(purpose), address }))
+}
+
+/// Where a record's entries begin, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Beginning {
+    /// The first entry's number.
+    pub(crate) first: u64,
+    /// No entry of it or of a later record is before that.
+    pub(crate) time_us: i64,
+}
+
+/// Reads no further than where a body says where it begins.
+pub(crate) fn beginning(body: &[u8]) -> Option<Beginning> {
+    let mut reader = BodyReader(body);
+    Some(Beginning { first: reader.number()?, time_us: reader.signed()? })
+}
+
+/// The entries of a body.
+pub(crate) fn decode(body: &[u8]) -> Option<Vec<LoggedEntry>> {
+    let mut reader = BodyReader(body);
+    let (first, began, commit) = (reader.number()?, reader.signed()?, reader.number()?);
+    let actors = reader.list(read_actor)?;
+    let statements = reader.list(BodyReader::array::<8>)?;
+    let lists = reader.list(|reader| reader.list(|reader| reader.id().map(RelationId)))?;
+    let people = reader.list(BodyReader::array::<16>)?;
+    let mut number = first;
+    let entries = reader.list(|reader| {
+        let operation = AuditOperation::from_tag(reader.byte()?)?;
+        let flags = reader.byte().filter(|flags| flags & !FLAGS == 0)?;
+        let has = |flag: u8| flags & flag != 0;
+        let time_us = began.checked_add_unsigned(reader.number()?)?;
+        let commit = CommitTime(commit.wrapping_add_signed(reader.signed()?));
+        let actor = actors[reader.place(actors.len())?].clone();
+        let statement = statements[reader.place(statements.len())?];
+        let tables = lists[reader.place(lists.len())?].clone();
+        let rows = reader.number()?;
+        let key = if has(HAS_KEY) { Some(reader.array()?) } else { None };
+        let total = if has(HAS_TOTAL) { Some(reader.number()?) } else { None };
+        let subjects = reader.list(|reader| Some(people[reader.place(people.len())?]))?;
+        let commitment = if has(HAS_COMMITMENT) { Some(reader.array()?) } else { None };
+        let payload = if has(HAS_PAYLOAD) { Some(SealedPayload::decode(reader)?) } else { None };
+        number += 1;
+        Some(LoggedEntry {
+            number: number - 1,
+            time_us,
+            commit,
+            actor,
+            operation,
+            statement,
+            tables,
+            key,
+            subjects_total: total.unwrap_or(subjects.len() as u64),
+            subjects,
+            scope: AuditScope { may_be_more: has(MAY_BE_MORE), undone: has(UNDONE) },
+            rows,
+            commitment,
+            payload,
+        })
+    })?;
+    reader.0.is_empty().then_some(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::microdb;
+
+    fn entry(number: u64, person: u8) -> LoggedEntry {
+        LoggedEntry {
+            number,
+            time_us: -5 + i64::try_from(number).expect("small"),
+            commit: CommitTime(9 - number % 3),
+            actor: Arc::new(AuditActor { login: 16_400, role: 1, purpose: None, address: Some([127, 0, 0, 1].into()) }),
+            operation: AuditOperation::Select,
+            statement: [7; 8],
+            tables: vec![RelationId(16_384)],
+            key: None,
+            subjects_total: 1,
+            subjects: vec![[person; 16]],
+            scope: AuditScope::default(),
+            rows: 1,
+            commitment: None,
+            payload: None,
+        }
+    }
+
+    #[test]
+    fn bodies_are_read_back_and_short() {
+        let mut entries: Vec<LoggedEntry> = (1..=100).map(|number| entry(number, number as u8)).collect();
+        let body = encode(1, i64::MIN, &entries.iter().collect::<Vec<_>>());
+        assert!(body.len() < 100 * 30, "{} bytes", body.len());
+        assert_eq!(decode(&body), Some(entries.clone()));
+        assert_eq!(beginning(&body), Some(Beginning { first: 1, time_us: -4 }));
+        let eight = encode(1, i64::MIN, &entries[..8].iter().collect::<Vec<_>>());
+        assert!(eight.len() + 97 < 8 * 50, "{} bytes", eight.len());
+        let rich = &mut entries[7];
+        rich.key = Some([4; 8]);
+        (rich.subjects_total, rich.commitment) = (2_000, Some([6; 32]));
+        rich.scope = AuditScope { may_be_more: true, undone: true };
+        rich.payload = Some(SealedPayload { owner: microdb::loaded([1; 6]), id: [2; 8], sealed: vec![3; 40] });
+        rich.actor = Arc::new(AuditActor { purpose: Some(70_000), address: Some([1_u8; 16].into()), ..*rich.actor });
+        let body = encode(1, i64::MIN, &entries.iter().collect::<Vec<_>>());
+        assert_eq!(decode(&body), Some(entries));
+        for length in 0..body.len() {
+            assert_eq!(decode(&body[..length]), None, "a body cut at {length}");
+        }
+        assert_eq!(decode(&[body.as_slice(), &[0]].concat()), None);
+    }
+
+    #[test]
+    fn no_entry_is_before_an_earlier_record() {
+        let body = encode(1, 50, &[&entry(1, 1), &entry(90, 2)]);
+        let times: Vec<i64> = decode(&body).expect("reads").iter().map(|entry| entry.time_us).collect();
+        assert_eq!(times, [50, 85]);
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_refused_without_panic() {
+        sodium::initialize();
+        let whole = encode(1, 0, &(1..9).map(|n| entry(n, n as u8)).collect::<Vec<_>>().iter().collect::<Vec<_>>());
+        let mut state = 1_u64;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let length = (state >> 58) as usize;
+            let bytes = sodium::hash::<64>(&state.to_be_bytes());
+            let _ = decode(&bytes[..length]);
+            let _ = Links::of(&[&[FORM_OF_GROUP], &bytes[..length]].concat());
+            let mut changed = whole.clone();
+            let place = (state >> 20) as usize % changed.len();
+            changed[place] ^= bytes[0] | 1;
+            let _ = decode(&changed);
+        }
+    }
+}
