@@ -8,6 +8,8 @@ use std::time::Duration;
 use transactions::database::{Database, tell_operator};
 
 const LOOKS_EVERY: Duration = Duration::from_millis(500);
+/// Of the audit log, whose postings are made at a look.
+const SEGMENTS_AT_ONCE: u64 = 16;
 
 /// The thread. Dropped, it looks no more, and has let go of the database.
 pub struct Housekeeping {
@@ -52,6 +54,8 @@ fn look(database: &Database) {
     if database.audit.waiting() > 0 {
         database.pipeline.record_waiting_soon(&database.published.load().schema);
     }
+    // What fails now (no room on the disk) is tried again; until then more of the log is read whole.
+    let _posted = database.store.post_audit(SEGMENTS_AT_ONCE);
     tell_operator(&database.store);
     // A store that cannot note it now (no room on the disk) is as right as before; the next look tries again.
     let _tried_again = database.store.look_after_files();

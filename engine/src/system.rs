@@ -1,49 +1,34 @@
 //! Catalog relations for queries: computed from the catalog when a query reads them.
 
+pub mod audit;
 mod erasures;
 pub mod inspection;
 mod login_rules;
 
+use audit::AuditReader;
 use operators::once::{FoundRows, NumberRange, SystemRows};
-use planner::catalog::{Catalog, RoleId};
+use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use planner::system::{
     ARRANGEMENTS, AUDIT, DATAFLOW, ERASURES, HBA_RULES, IDENTITIES, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS,
     SUBSCRIPTIONS, VIEWS,
 };
-use repr::{Array, Datum, MicroDbId, RelationId, Row};
+use repr::{Datum, RelationId, Row};
 use state::SqlError;
 use state::view_states::Stage;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use storage::Snapshot;
-use storage::audit::{EntryRange, LoggedEntry, Pseudonym, verify_receipt};
-use transactions::commit::statement_key;
+use storage::audit::{EntryRange, verify_receipt};
 use transactions::database::Database;
 use transactions::memory;
 use views::automatic;
 use views::publication::Standing;
 
 impl Catalogs {
-    /// `dogwood.audit`, with all that was done until now.
+    /// `dogwood.audit`
     fn audit(&self, numbers: &NumberRange) -> Result<FoundRows, SqlError> {
-        if self.database.audit.waiting() > 0 && !self.database.store.is_read_only() {
-            self.database.pipeline.record_waiting(&self.database.published.load().schema)?;
-        }
-        let (catalog, snapshot) = (self.catalog.clone(), self.database.store.snapshot());
         let range = EntryRange { numbers: numbers.first..=numbers.last, reverse: numbers.reverse, ..EntryRange::ALL };
-        let role = self.context.environment.actor().role;
-        let person = catalog.person_of(role).map(|person| self.database.store.pseudonym(MicroDbId(person.microdb)));
-        let entries = snapshot.audit(&range)?.filter_map(move |entry| match (entry, person) {
-            (Ok(entry), Some(person)) => about(entry, person).map(Ok),
-            (entry, _) => Some(entry),
-        });
-        let mut statements = StatementTexts { snapshot, texts: HashMap::new() };
-        Ok(Box::new(entries.map(move |entry| {
-            let entry = entry?;
-            let text = statements.text(&entry.statement)?;
-            Ok(audit_row(&entry, text, &catalog))
-        })))
+        AuditReader::new(&self.database, &self.catalog, &self.context.environment.actor())?.rows(&range)
     }
 
     /// `dogwood.receipts`
@@ -64,72 +49,7 @@ impl Catalogs {
     }
 }
 
-/// What an entry says to a person, if it may be about them: nothing of others.
-fn about(mut entry: LoggedEntry, person: Pseudonym) -> Option<LoggedEntry> {
-    entry.subjects.retain(|subject| *subject == person);
-    let is_listed = !entry.subjects.is_empty();
-    if !is_listed && !entry.scope.may_be_more {
-        return None;
-    }
-    entry.subjects_total = entry.subjects.len() as u64;
-    Some(entry)
-}
-
-/// Texts of statements, each read once.
-struct StatementTexts {
-    snapshot: Snapshot,
-    texts: HashMap<[u8; 8], Datum>,
-}
-
-impl StatementTexts {
-    fn text(&mut self, name: &[u8; 8]) -> Result<Datum, SqlError> {
-        if let Some(text) = self.texts.get(name) {
-            return Ok(text.clone());
-        }
-        let stored = self.snapshot.meta(&statement_key(name))?;
-        let text = stored.map(|text| Datum::Text(String::from_utf8_lossy(&text).into_owned().into()));
-        let text = text.unwrap_or(Datum::Null);
-        self.texts.insert(*name, text.clone());
-        Ok(text)
-    }
-}
-
-fn audit_row(record: &LoggedEntry, statement: Datum, catalog: &Catalog) -> Row {
-    let count = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
-    let texts = |texts: Vec<String>| {
-        Datum::Array(Arc::new(Array::vector(texts.into_iter().map(|text| Datum::Text(text.into())).collect())))
-    };
-    // A table that is gone is named by its number.
-    let name = |id: &RelationId| {
-        catalog.table(*id).map_or_else(|| id.to_string(), |table| catalog.server_name(table).into_owned())
-    };
-    // One that is gone is named by its number.
-    let role = |id: u32| match catalog.role_name(RoleId(id)) {
-        _ if id == 0 => Datum::Null,
-        Some(name) => Datum::Text(name.as_ref().into()),
-        None => Datum::Text(id.to_string().into()),
-    };
-    let actor = &record.actor;
-    Row::pack(&[
-        count(record.number),
-        Datum::Timestamptz(record.time_us),
-        Datum::Text(record.operation.name().to_lowercase().into()),
-        texts(record.tables.iter().map(name).collect()),
-        texts(record.subjects.iter().map(|subject| hexadecimal(subject)).collect()),
-        count(record.subjects_total),
-        count(record.rows),
-        role(actor.login),
-        role(actor.role),
-        actor.address.map_or(Datum::Null, |address| Datum::Text(address.to_string().into())),
-        Datum::Int8(i64::try_from(record.commit.0).unwrap_or(i64::MAX)),
-        statement,
-        record.key.map_or(Datum::Null, |key| Datum::Text(hexadecimal(&key).into())),
-        Datum::Bool(record.scope.may_be_more),
-        Datum::Bool(record.scope.undone),
-    ])
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -21,9 +21,9 @@ pub use aggregate::Aggregate;
 pub use env::acts::{
     AdvisoryKey, AdvisoryLock, AdvisoryScope, ListedCursor, ListedLock, ListedLockKey, ListedSession, SessionActs,
 };
-pub use env::{Environment, EvalContext, ListedSetting, ListedStatement};
+pub use env::{AuditQuestion, Environment, EvalContext, ListedSetting, ListedStatement};
 pub use func::{Comparison, Function, FunctionKind, Volatility, quote_identifier};
-pub use table_func::TableFunction;
+pub use table_func::{TableFunction, TableRows};
 pub use window::WindowFunction;
 
 use crate::names::Label;

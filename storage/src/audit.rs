@@ -15,12 +15,14 @@ pub mod entry;
 pub(crate) mod group;
 pub(crate) mod log;
 pub mod logged;
+mod postings;
 mod reader;
 pub mod receipt;
 pub mod verify;
 
 pub use entry::{AuditActor, AuditEntry, AuditOperation, AuditPayload, AuditScope, SUBJECTS_LISTED_MAX};
 pub use logged::LoggedEntry;
+pub use postings::Mentioned;
 pub use reader::{EntryRange, LoggedEntries, StoredReceipt};
 pub(crate) use reader::parse as parse_receipt;
 pub use receipt::{Receipt, ReceiptRequest, ReceiptTable};

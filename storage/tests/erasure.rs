@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 
 use repr::{MicroDbId, RowKey};
 use storage::audit::{
-    AuditOperation, AuditPayload, EntryRange, LoggedEntry, Receipt, ReceiptRequest, ReceiptTable, VerifyError,
-    verify_capsule, verify_receipt,
+    AuditOperation, AuditPayload, EntryRange, LoggedEntry, Mentioned, Receipt, ReceiptRequest, ReceiptTable,
+    VerifyError, verify_capsule, verify_receipt,
 };
 use storage::{Batch, ErasurePace, PassStep, Reclaim, Snapshot, StorageError, Store, ViewsMerged};
 use support::{Folder, PEOPLE, entry, put, row};
@@ -235,6 +235,56 @@ fn entries_are_found_by_number_and_time() {
     let get = one(&snapshot, 2);
     assert_eq!((get.operation, get.subjects.as_slice()), (AuditOperation::Get, [store.pseudonym(ann)].as_slice()));
     assert_eq!(snapshot.audit_payload(&get).expect("opens"), Some(b"what she asked for".to_vec()));
+}
+
+#[test]
+fn entries_are_found_by_whom_they_mention() {
+    let folder = Folder::new("postings");
+    let store = folder.open();
+    let people: Vec<MicroDbId> = (0..5).map(|_| store.allocate_microdb().expect("allocates")).collect();
+    let write = |number: usize| {
+        let mut batch = Batch::default();
+        let mut one = entry(AuditOperation::Select, &[people[number % 5], people[number % 3]]);
+        one.scope.may_be_more = number.is_multiple_of(7);
+        batch.append_audit(&store, &one).expect("records");
+        store.write(batch).expect("writes");
+    };
+    let check = |when: &str| {
+        let snapshot = store.snapshot();
+        let all: Vec<LoggedEntry> =
+            snapshot.audit(&EntryRange::ALL).expect("reads").map(|entry| entry.expect("reads")).collect();
+        let person = |number: usize| Mentioned::Person(store.pseudonym(people[number]));
+        let asked = [
+            vec![person(0)],
+            vec![person(4)],
+            vec![person(1), Mentioned::Unlisted(PEOPLE)],
+            vec![Mentioned::Role(11)],
+            vec![Mentioned::Role(12)],
+        ];
+        for (mentioned, numbers) in asked.iter().zip([1..=u64::MAX, 200..=700, 1..=u64::MAX, 256..=257, 1..=u64::MAX]) {
+            let range = by_number(numbers, false);
+            let wanted: Vec<u64> = all
+                .iter()
+                .filter(|entry| range.numbers.contains(&entry.number) && mentioned.iter().any(|one| one.is_in(entry)))
+                .map(|entry| entry.number)
+                .collect();
+            let found: Vec<u64> = snapshot
+                .audit_of(mentioned, &range)
+                .expect("reads")
+                .map(|entry| entry.expect("reads").number)
+                .collect();
+            assert_eq!(found, wanted, "{when}: {mentioned:?}");
+        }
+    };
+    (0..700).for_each(write);
+    check("before there are postings");
+    assert!(store.post_audit(1).expect("posts"), "one more segment is full");
+    check("of one segment");
+    assert!(!store.post_audit(5).expect("posts"));
+    check("of two");
+    (700..800).for_each(write);
+    store.post_audit(5).expect("posts");
+    check("of three");
 }
 
 #[test]

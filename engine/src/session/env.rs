@@ -2,9 +2,12 @@
 
 use crate::session::login::Login;
 use crate::session::statements::Statements;
+use crate::system::audit::AuditReader;
 use parking_lot::Mutex;
 use planner::catalog::{Actor, Catalog, DatabaseId, SearchPath, Sequence};
-use planner::scalar::{Environment, ListedCursor, ListedSetting, ListedStatement, SessionActs};
+use planner::scalar::{
+    AuditQuestion, Environment, ListedCursor, ListedSetting, ListedStatement, SessionActs, TableRows,
+};
 use repr::id::is_temporary;
 use repr::poll::Overseer;
 use repr::text::TextContext;
@@ -353,6 +356,11 @@ impl Environment for StatementEnvironment {
     fn subject_rows(&self, relation: RelationId, owned: bool) -> Result<Vec<Vec<Datum>>, ValueError> {
         let unknown = || ValueError::new("0A000", "a person's own login cannot run this statement");
         self.acting.own.as_ref().ok_or_else(unknown)?.of(relation, owned).map_err(value_error)
+    }
+    fn audit(&self, question: &AuditQuestion) -> Result<TableRows, ValueError> {
+        let reader = AuditReader::new(&self.database, &self.catalog, &self.client.actor).map_err(value_error)?;
+        let rows = reader.answer(question).map_err(value_error)?;
+        Ok(Box::new(rows.map(|row| Ok(row.map_err(value_error)?.unpack()))))
     }
     fn acts(&self) -> Result<&dyn SessionActs, ValueError> {
         Ok(self)

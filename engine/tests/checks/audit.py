@@ -29,7 +29,7 @@ class Audit(Check):
             one.execute(SCHEMA)
         self.people = {}
         for case in (self.reads, self.joint, self.writes, self.transactions, self.views, self.many, self.cursors, self.copies,
-                     self.requests, self.subscriptions, self.definitions, self.refusals, self.who_reads, self.modes, self.crash,
+                     self.requests, self.subscriptions, self.definitions, self.refusals, self.who_reads, self.asked, self.modes, self.crash,
                      self.beside_erasures, self.order):
             self.tally.case(case)
 
@@ -269,6 +269,35 @@ class Audit(Check):
                 found = rows(own, f"SELECT {COLUMNS} FROM dogwood.audit WHERE operation = 'select' ORDER BY number")
                 self.tally.that(("select", ["posts"], [seven], 1, 1, False, False) in found, "one's own reads", found[-5:])
                 self.tally.that(all(row[2] in ([], [seven]) and (row[2] or row[5]) for row in found), "and of nobody else")
+
+    def asked(self):
+        """Questions of a person, a role and a time find what all entries have."""
+        with self.server.connect() as one:
+            eight = self.person(one, 8)
+            for _ in range(600):
+                one.execute("SELECT body FROM posts WHERE id = 8")
+                one.execute("UPDATE posts SET body = 'q' WHERE id = 9")
+            time.sleep(1.5)
+            listed = rows(one, "SELECT * FROM dogwood.audit WHERE %s = ANY (subjects) OR may_be_more ORDER BY number", (eight,))
+            self.tally.that(len(listed) > 600, "there are some", len(listed))
+            self.tally.equal(rows(one, "SELECT * FROM audit_about('users', '8') ORDER BY number"), listed, "by a person")
+            self.tally.equal(rows(one, "SELECT * FROM audit_about(%s) ORDER BY number", (eight,)), listed, "by their name in the log")
+            self.tally.equal(state_of(one.execute, "SELECT * FROM audit_about('users', '4711')"), "DG003", "nobody")
+            self.tally.equal(state_of(one.execute, "SELECT * FROM audit_about('posts', '1')"), "42809", "no data subjects")
+            self.tally.equal(state_of(one.execute, "SELECT * FROM audit_about('x')"), "22023", "no name")
+            (first, last), = rows(one, "SELECT min(recorded_at), max(recorded_at) FROM dogwood.audit WHERE number BETWEEN 20 AND 50")
+            listed = rows(one, "SELECT * FROM dogwood.audit WHERE recorded_at BETWEEN %s AND %s ORDER BY number", (first, last))
+            self.tally.equal(rows(one, "SELECT * FROM audit_between(%s, %s) ORDER BY number", (first, last)), listed, "by time")
+            listed = rows(one, "SELECT * FROM dogwood.audit WHERE 'outsider' IN (login, role) ORDER BY number")
+            found = rows(one, "SELECT * FROM audit_by('outsider', '-infinity', 'infinity') ORDER BY number")
+            self.tally.that(listed and found == listed, "by role", (len(found), len(listed)))
+            self.tally.equal(state_of(one.execute, "SELECT * FROM audit_by('nobody', now(), now())"), "42704", "no role")
+        with self.server.connect(user="clerk") as clerk:
+            self.tally.equal(state_of(clerk.execute, "SELECT * FROM audit_between('-infinity', 'infinity')"), "42501", "a clerk does not ask")
+        with self.server.connect(user="seven") as own:
+            seven = self.people[7]
+            found = rows(own, "SELECT subjects, may_be_more FROM audit_between('-infinity', 'infinity')")
+            self.tally.that(found and all(row[0] in ([], [seven]) for row in found), "a person asks of themself")
 
     def modes(self):
         with self.server.connect() as one:

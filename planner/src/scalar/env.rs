@@ -3,7 +3,7 @@
 pub mod acts;
 pub(crate) mod names;
 
-use super::table_func::GivenRows;
+use super::table_func::{GivenRows, TableRows};
 use crate::catalog::{Actor, Catalog, DatabaseId, RoleId, SearchPath};
 use acts::SessionActs;
 use names::CatalogNames;
@@ -75,6 +75,10 @@ pub trait Environment: Send + Sync {
     fn subject_rows(&self, _relation: repr::RelationId, _owned: bool) -> Result<Vec<Vec<Datum>>, ValueError> {
         nothing_to_ask()
     }
+    /// What the audit log says.
+    fn audit(&self, _question: &AuditQuestion) -> Result<TableRows, ValueError> {
+        nothing_to_ask()
+    }
     /// What functions do in the session.
     fn acts(&self) -> Result<&dyn SessionActs, ValueError> {
         nothing_to_ask()
@@ -87,6 +91,19 @@ pub trait Environment: Send + Sync {
     fn prepared_statements(&self) -> Vec<ListedStatement> {
         Vec::new()
     }
+}
+
+/// What the audit log is asked. Times are microseconds since 2000-01-01 UTC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AuditQuestion {
+    /// Of whoever appears so in it.
+    Pseudonym(String),
+    /// Of a data subject: its table, and its key as text.
+    Person(repr::RelationId, String),
+    /// From one time to another.
+    Between(i64, i64),
+    /// The same, by a role.
+    Role(String, i64, i64),
 }
 
 /// A prepared statement, for `pg_prepared_statements`.

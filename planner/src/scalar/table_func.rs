@@ -1,5 +1,6 @@
 //! Set-returning functions.
 
+mod audit;
 mod catalog;
 mod context_rows;
 mod documents;
@@ -34,7 +35,8 @@ pub(crate) type TableFunctionDefinition = (&'static str, EvaluateRows);
 
 /// All set-returning functions with their signatures.
 pub(crate) fn definitions() -> Vec<TableFunctionDefinition> {
-    [catalog::FUNCTIONS, documents::FUNCTIONS, search::FUNCTIONS, series::FUNCTIONS, sets::FUNCTIONS].concat()
+    let families = [audit::FUNCTIONS, catalog::FUNCTIONS, documents::FUNCTIONS, search::FUNCTIONS];
+    [families.concat(), [series::FUNCTIONS, sets::FUNCTIONS].concat()].concat()
 }
 
 /// Rows that are known at once.

@@ -7,6 +7,7 @@
 //! 4 ‖ pseudonym(16) ‖ sequence(8) → nothing: the records of a person, in folders of before; nothing reads them
 //! 5 ‖ receipt number(8)           → receipt id(16) ‖ seal
 //! 6 ‖ receipt id(16)              → receipt number(8)
+//! 7, 8                            → see `postings`
 //! ```
 //! Only `Store::write` links, under the log's lock, so no two records ever share a sequence number.
 

@@ -1,0 +1,181 @@
+//! `dogwood.audit` and its functions: entries of the audit log as rows, for whoever may see them.
+//!
+//! Controllers and regulators see all; a person's own login what may be about that person, and nothing of others.
+
+use crate::system::hexadecimal;
+use operators::once::FoundRows;
+use planner::catalog::{Actor, Catalog, RoleId, RoleKind};
+use planner::scalar::AuditQuestion;
+use repr::{Array, Datum, MicroDbId, RelationId, Row};
+use state::SqlError;
+use state::layered_snapshot::LayeredSnapshot;
+use std::collections::HashMap;
+use std::sync::Arc;
+use storage::Snapshot;
+use storage::audit::{EntryRange, LoggedEntries, LoggedEntry, Mentioned, Pseudonym};
+use transactions::commit::statement_key;
+use transactions::database::Database;
+
+/// See the module.
+pub struct AuditReader {
+    database: Arc<Database>,
+    catalog: Arc<Catalog>,
+    snapshot: Snapshot,
+    /// Whose own login asks.
+    person: Option<Pseudonym>,
+}
+
+impl AuditReader {
+    /// Of all that was done until now. 42501 for who may not see it.
+    pub fn new(database: &Arc<Database>, catalog: &Arc<Catalog>, actor: &Actor) -> Result<AuditReader, SqlError> {
+        let role = actor.role;
+        let person = catalog.person_of(role).map(|person| database.store.pseudonym(MicroDbId(person.microdb)));
+        let may_see =
+            person.is_some() || catalog.is_controller(role) || catalog.is_member(role, RoleKind::Regulator.role());
+        if !may_see {
+            return Err(SqlError::new("42501", "permission denied for table audit"));
+        }
+        if database.audit.waiting() > 0 && !database.store.is_read_only() {
+            database.pipeline.record_waiting(&database.published.load().schema)?;
+        }
+        let snapshot = database.store.snapshot();
+        Ok(AuditReader { database: database.clone(), catalog: catalog.clone(), snapshot, person })
+    }
+
+    /// The entries of a range.
+    pub fn rows(self, range: &EntryRange) -> Result<FoundRows, SqlError> {
+        let entries = self.snapshot.audit(range)?;
+        Ok(self.shown(entries))
+    }
+
+    /// The entries that answer a question.
+    pub fn answer(self, question: &AuditQuestion) -> Result<FoundRows, SqlError> {
+        let between = |from: i64, to: i64| EntryRange { times: from..=to, ..EntryRange::ALL };
+        let (mentioned, range) = match question {
+            AuditQuestion::Between(from, to) => return self.rows(&between(*from, *to)),
+            AuditQuestion::Role(name, from, to) => {
+                let unknown = || SqlError::new("42704", format!("role \"{name}\" does not exist"));
+                let role = self.catalog.role_by_name(name).ok_or_else(unknown)?;
+                (vec![Mentioned::Role(role.0)], between(*from, *to))
+            }
+            AuditQuestion::Pseudonym(text) => {
+                let unread = || SqlError::new("22023", format!("\"{text}\" is no one's name in the audit log"));
+                (self.about(pseudonym(text).ok_or_else(unread)?), EntryRange::ALL)
+            }
+            AuditQuestion::Person(table, key) => (self.about(self.person(*table, key)?), EntryRange::ALL),
+        };
+        let entries = self.snapshot.audit_of(&mentioned, &range)?;
+        Ok(self.shown(entries))
+    }
+
+    /// A person, and whatever does not list all whose data it was.
+    fn about(&self, person: Pseudonym) -> Vec<Mentioned> {
+        let published = self.database.published.load();
+        let personal = published.schema.order().iter().map(|table| Mentioned::Unlisted(*table));
+        std::iter::once(Mentioned::Person(person)).chain(personal).collect()
+    }
+
+    /// How a data subject appears in the log.
+    fn person(&self, table: RelationId, key: &str) -> Result<Pseudonym, SqlError> {
+        let base = self.database.published.load_full();
+        let snapshot = LayeredSnapshot::new(self.database.store.clone(), base);
+        let shape = snapshot.shape(table)?;
+        let columns = shape.table().primary_key_columns().filter(|_| shape.table().data_subject);
+        let Some([column]) = columns else {
+            return Err(SqlError::new("42809", "its people are not found by one column")
+                .hint("audit_about(TEXT) takes a person's keyed hash, as the log has it"));
+        };
+        let scalar = &shape.table().columns[*column].column_type.scalar;
+        let key = repr::text::parse(scalar, -1, key, &repr::text::TextContext::default())?;
+        let row_key = shape.key_of(snapshot.store(), &[key]);
+        let found = snapshot.subject(table, &row_key)?.ok_or_else(|| subject_requests::absent(shape))?;
+        Ok(self.database.store.pseudonym(found))
+    }
+
+    fn shown(self, entries: LoggedEntries) -> FoundRows {
+        let AuditReader { catalog, snapshot, person, .. } = self;
+        let mut statements = StatementTexts { snapshot, texts: HashMap::new() };
+        let seen = entries.filter_map(move |entry| match (entry, person) {
+            (Ok(entry), Some(person)) => of_person(entry, person).map(Ok),
+            (entry, _) => Some(entry),
+        });
+        Box::new(seen.map(move |entry| {
+            let entry = entry?;
+            let text = statements.text(&entry.statement)?;
+            Ok(row(&entry, text, &catalog))
+        }))
+    }
+}
+
+fn pseudonym(text: &str) -> Option<Pseudonym> {
+    let mut name = [0; 16];
+    if text.len() != 2 * name.len() || !text.is_ascii() {
+        return None;
+    }
+    for (place, byte) in name.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).ok()?;
+    }
+    Some(name)
+}
+
+/// What an entry says to a person, if it may be about them: nothing of others.
+fn of_person(mut entry: LoggedEntry, person: Pseudonym) -> Option<LoggedEntry> {
+    entry.subjects.retain(|subject| *subject == person);
+    if entry.subjects.is_empty() && !entry.scope.may_be_more {
+        return None;
+    }
+    entry.subjects_total = entry.subjects.len() as u64;
+    Some(entry)
+}
+
+/// Texts of statements, each read once.
+struct StatementTexts {
+    snapshot: Snapshot,
+    texts: HashMap<[u8; 8], Datum>,
+}
+
+impl StatementTexts {
+    fn text(&mut self, name: &[u8; 8]) -> Result<Datum, SqlError> {
+        if let Some(text) = self.texts.get(name) {
+            return Ok(text.clone());
+        }
+        let stored = self.snapshot.meta(&statement_key(name))?;
+        let text = stored.map(|text| Datum::Text(String::from_utf8_lossy(&text).into_owned().into()));
+        let text = text.unwrap_or(Datum::Null);
+        self.texts.insert(*name, text.clone());
+        Ok(text)
+    }
+}
+
+fn row(entry: &LoggedEntry, statement: Datum, catalog: &Catalog) -> Row {
+    let count = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
+    let text = |text: String| Datum::Text(text.into());
+    let texts = |all: Vec<String>| Datum::Array(Arc::new(Array::vector(all.into_iter().map(text).collect())));
+    // What is gone is named by its number.
+    let table = |id: &RelationId| {
+        catalog.table(*id).map_or_else(|| id.to_string(), |table| catalog.server_name(table).into_owned())
+    };
+    let role = |id: u32| match catalog.role_name(RoleId(id)) {
+        _ if id == 0 => Datum::Null,
+        Some(name) => Datum::Text(name.as_ref().into()),
+        None => text(id.to_string()),
+    };
+    let actor = &entry.actor;
+    Row::pack(&[
+        count(entry.number),
+        Datum::Timestamptz(entry.time_us),
+        text(entry.operation.name().to_lowercase()),
+        texts(entry.tables.iter().map(table).collect()),
+        texts(entry.subjects.iter().map(|subject| hexadecimal(subject)).collect()),
+        count(entry.subjects_total),
+        count(entry.rows),
+        role(actor.login),
+        role(actor.role),
+        actor.address.map_or(Datum::Null, |address| text(address.to_string())),
+        count(entry.commit.0),
+        statement,
+        entry.key.map_or(Datum::Null, |key| text(hexadecimal(&key))),
+        Datum::Bool(entry.scope.may_be_more),
+        Datum::Bool(entry.scope.undone),
+    ])
+}
