@@ -112,7 +112,11 @@ impl Resolver<'_> {
             return Err(PlanError::new("42601", format!("syntax error at or near \"{first}\"")));
         };
         let position = self.at(ident.span);
-        let found = table.column(&fold(ident), write).map_err(|error| error.at(position));
+        let found = table.column(&fold(ident), write).map_err(|error| match error.code {
+            // That nothing can be written to a column is said of the view.
+            "0A000" => error,
+            _ => error.at(position),
+        });
         match (found, behind) {
             (found, []) => found,
             (Ok((_, index)), [field, ..]) => {
