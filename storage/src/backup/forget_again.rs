@@ -68,7 +68,10 @@ impl Store {
                 forgotten.found += 1;
             }
             batch.audit.push(PendingAudit::Receipt { time_us: summary.time_us, id: *id, sealed: sealed.to_vec() });
-            forgotten.blanked.extend(entry.blanked(self)?);
+            // What is restored may be backed up, and restored again.
+            let blanked = entry.blanked(self)?;
+            batch.put_blanked(self, id, &blanked);
+            forgotten.blanked.extend(blanked);
         }
         if forgotten.found > 0 {
             let fates = self.disown(&snapshot, &doomed, &mut batch, &mut forgotten.disowned)?;

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use crate::backup::fault::BackupFault;
 use crate::backup::s3::Bucket;
 
+/// Brought to the disk at once: what others have to flush meanwhile waits for no more.
+const PIECE_BYTES: usize = 1 << 20;
+
 /// Somewhere to put objects.
 pub trait Target: Send + Sync {
     /// As an operator knows it; no secret.
@@ -128,7 +131,10 @@ impl Folder {
         let staged = path.with_extension("part");
         let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged).and_then(
             |mut file| {
-                file.write_all(bytes)?;
+                for piece in bytes.chunks(PIECE_BYTES) {
+                    file.write_all(piece)?;
+                    file.sync_data()?;
+                }
                 file.sync_all()?;
                 fs::rename(&staged, &path)
             },
