@@ -23,8 +23,8 @@ pub mod verify;
 pub use entry::{AuditActor, AuditEntry, AuditOperation, AuditPayload, AuditScope, SUBJECTS_LISTED_MAX};
 pub use logged::LoggedEntry;
 pub use postings::Mentioned;
-pub use reader::{EntryRange, LoggedEntries, StoredReceipt};
 pub(crate) use reader::parse as parse_receipt;
+pub use reader::{EntryRange, LoggedEntries, StoredReceipt};
 pub use receipt::{Receipt, ReceiptRequest, ReceiptTable};
 pub use verify::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use repr::{MicroDbId, RowKey};
-use storage::audit::{EntryRange, AuditOperation, ReceiptRequest};
+use storage::audit::{AuditOperation, EntryRange, ReceiptRequest};
 use storage::backup::{
     BackupFault, BackupRequest, Form, RestoreRequest, Shipped, Shipper, Target, TargetError, Until, restore,
     verify_backups,
