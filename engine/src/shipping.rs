@@ -78,7 +78,8 @@ fn ship(shipper: &mut Shipper, database: &Database, failing: &mut bool) -> Durat
                 return PAUSE;
             }
         }
-        if std::mem::take(failing) {
+        // While its backup fails pieces go on, and are of no use by themselves.
+        if shipper.follows_on_backup() && std::mem::take(failing) {
             tracing::info!(target: "dogwood::storage", "the log is shipped again");
         }
     }
