@@ -46,7 +46,7 @@ impl Shipping {
             }
         };
         let thread = std::thread::Builder::new().name("shipping".into()).spawn(body);
-        let thread = thread.map_err(|error| SqlError::new("58000", format!("could not start a thread: {error}")))?;
+        let thread = thread.map_err(|error| SqlError::new("58030", format!("could not start a thread: {error}")))?;
         Ok(Shipping { stays: Some(stays), thread: Some(thread) })
     }
 }
