@@ -164,6 +164,7 @@ SEED ?= 15
 soak: build install-test
 	CRASH_CYCLES=1000 CRASH_SEED=$(SEED) "$(VENV)/bin/python" storage/tests/checks/crash.py
 	DAMAGE_FLIPS=300 DAMAGE_SEED=$(SEED) "$(VENV)/bin/python" storage/tests/checks/damage.py
+	"$(VENV)/bin/python" storage/tests/checks/backup.py --seed $(SEED) --histories 200 --steps 100
 	CONCURRENCY_ROUNDS=500 "$(VENV)/bin/python" engine/tests/checks/concurrency.py
 	HISTORIES_SEED=$(SEED) HISTORIES_TRANSACTIONS=100000 HISTORIES_KILLS=40 "$(VENV)/bin/python" engine/tests/checks/histories.py
 	DEFINITIONS_SEED=$(SEED) DEFINITIONS_HISTORIES=2500 "$(VENV)/bin/python" engine/tests/checks/definitions.py

@@ -46,7 +46,7 @@ impl Shipping {
             }
         };
         let thread = std::thread::Builder::new().name("shipping".into()).spawn(body);
-        let thread = thread.map_err(|error| SqlError::new("58000", format!("could not start a thread: {error}")))?;
+        let thread = thread.map_err(|error| SqlError::new("58030", format!("could not start a thread: {error}")))?;
         Ok(Shipping { stays: Some(stays), thread: Some(thread) })
     }
 }
@@ -78,7 +78,8 @@ fn ship(shipper: &mut Shipper, database: &Database, failing: &mut bool) -> Durat
                 return PAUSE;
             }
         }
-        if std::mem::take(failing) {
+        // While its backup fails pieces go on, and are of no use by themselves.
+        if shipper.follows_on_backup() && std::mem::take(failing) {
             tracing::info!(target: "dogwood::storage", "the log is shipped again");
         }
     }

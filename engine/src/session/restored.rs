@@ -9,32 +9,23 @@ use storage::backup::Forgotten;
 use subject_requests::{again, erase};
 use transactions::writer::Writer;
 
-/// What is blanked may be what others are named by; then these are loose in turn.
-const ROUNDS_MAX: usize = 100;
-
 impl Session {
     /// Does with the rows that are left what the erasures did with them. How many were changed or went.
     pub fn settle_restored(&mut self, forgotten: &Forgotten) -> Result<u64, SqlError> {
         let mut settled = 0;
         if forgotten.found > 0 {
-            for round in 0..ROUNDS_MAX {
-                let snapshot = self.transaction().latest_snapshot();
-                let mut loose = again::dangling(&snapshot)?;
-                if round == 0 {
-                    loose.extend(again::named(&snapshot, forgotten)?);
-                }
-                settled += loose.len() as u64;
-                let context = self.eval_context(Arc::from([]), snapshot.catalog());
-                drop(snapshot);
-                if !loose.is_empty() {
-                    let patience = self.patience();
-                    erase::settle(&mut Writer::new(self.transaction(), context, patience), &loose)?;
-                }
-                self.complete()?;
-                if loose.is_empty() {
-                    break;
-                }
+            let snapshot = self.transaction().latest_snapshot();
+            let mut loose = again::dangling(&snapshot)?;
+            loose.extend(again::named(&snapshot, forgotten)?);
+            settled = loose.len() as u64;
+            let context = self.eval_context(Arc::from([]), snapshot.catalog());
+            drop(snapshot);
+            if !loose.is_empty() {
+                let patience = self.patience();
+                // What hangs on rows that go or are blanked by this it follows by itself.
+                erase::settle(&mut Writer::new(self.transaction(), context, patience), &loose)?;
             }
+            self.complete()?;
         }
         self.end_restored_logins(&forgotten.microdbs)?;
         Ok(settled)

@@ -11,7 +11,8 @@ use crate::disposition::{Disposition, at_edge, at_foreign_key};
 use crate::erase::Loose;
 use planner::catalog::{EdgeRef, RuleAction, RuleEvent};
 use planner::ownership::Edge;
-use repr::{ColumnIndex, key};
+use repr::hash::HashMap;
+use repr::{ColumnIndex, IndexId, RelationId, RowKey, key};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::reader::Reader;
@@ -23,6 +24,8 @@ use storage::backup::{BlankedRow, Forgotten};
 /// Rows whose foreign keys lead nowhere, and what becomes of each.
 pub fn dangling(snapshot: &LayeredSnapshot) -> Result<Vec<Loose>, SqlError> {
     let mut loose = Vec::new();
+    // Most rows name what others name, too.
+    let mut named: HashMap<(RelationId, IndexId), HashMap<Vec<u8>, bool>> = HashMap::default();
     for shape in snapshot.schema().shapes().values() {
         let table = shape.table();
         let mut targets = Vec::with_capacity(table.foreign_keys.len());
@@ -40,7 +43,16 @@ pub fn dangling(snapshot: &LayeredSnapshot) -> Result<Vec<Loose>, SqlError> {
             let datums = shape.unpack(&row);
             for (foreign_key, target, index) in &targets {
                 let Some(values) = shape.values(&foreign_key.columns, &datums) else { continue };
-                if !snapshot.keys_by_value(target, *index, &key::encode_all(&values))?.is_empty() {
+                let (value, known) = (key::encode_all(&values), named.entry((target.id(), *index)).or_default());
+                let leads = match known.get(&value) {
+                    Some(leads) => *leads,
+                    None => {
+                        let leads = !snapshot.keys_by_value(target, *index, &value)?.is_empty();
+                        known.insert(value, leads);
+                        leads
+                    }
+                };
+                if leads {
                     continue;
                 }
                 let reference = EdgeRef { table: table.id, foreign_key: foreign_key.constraint.id };
@@ -64,7 +76,7 @@ fn edge_of(shape: &TableShape, reference: EdgeRef) -> Option<&Edge> {
 
 /// Rows that the ledger names, as far as they are there and were tied to who was forgotten.
 pub fn named(snapshot: &LayeredSnapshot, forgotten: &Forgotten) -> Result<Vec<Loose>, SqlError> {
-    let mut columns_of: BTreeMap<(repr::RelationId, repr::RowKey), BTreeSet<ColumnIndex>> = BTreeMap::new();
+    let mut columns_of: BTreeMap<(RelationId, RowKey), BTreeSet<ColumnIndex>> = BTreeMap::new();
     for BlankedRow { relation, key, columns } in &forgotten.blanked {
         let Some(shape) = snapshot.schema().shape(*relation) else { continue };
         let disowned = forgotten.disowned.contains(&(*relation, key.clone()));

@@ -166,6 +166,11 @@ impl Shipper {
         Ok(Shipped::Piece { last: end.last, bytes: bytes.len() as u64 })
     }
 
+    /// Whether what is shipped can be restored: it follows on a backup.
+    pub fn follows_on_backup(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.has_backup)
+    }
+
     fn begin(&self, store: &Store) -> Result<ShippedLog, StorageError> {
         let survey = Survey::of(&*self.to.data, Some(&store.database_id()), &store.public_key())?;
         let id = sodium::random_array();
