@@ -1,7 +1,7 @@
 //! `standard_conforming_strings = off`: backslashes in strings without E escape. A text as it would be written with it on.
 //!
 //! ```text
-//! SELECT 'a\tb\'c'     ─▶     SELECT 'a	b''c'
+//! SELECT 'a\tb\'c'     ─▶     SELECT 'a⇥b''c'
 //! ```
 //! As many characters as before, blanks behind a string for those that are gone, so that errors point to where they did. What is kept
 //! of a statement is kept in this form, and means the same whatever the setting is when it is read.

@@ -149,7 +149,7 @@ mod tests {
             ),
             (
                 "SELECT 1 FROM a, LATERAL ROWS FROM (f(ROWS)) t",
-                "SELECT 1 FROM a, LATERAL \"\0ROWS FROM\"(f(ROWS)) AS t",
+                "SELECT 1 FROM a, LATERAL \"\0ROWS FROM\"(f(ROWS)) t",
             ),
         ] {
             assert_eq!(parse_query(written).unwrap().to_string(), read, "{written}");

@@ -92,7 +92,7 @@ impl Grammar<'_, '_> {
     /// A view's query; `TABLE t` as the SELECT that it stands for, whose columns can be written out.
     fn view_query(&mut self) -> Result<String, PlanError> {
         if !self.eat(&["TABLE"]) {
-            return self.query().map(|(_, text)| text);
+            return self.query().map(|(_, text)| text.trim_end().to_owned());
         }
         let name = self.object_name()?;
         let schema = name.schema.map_or_else(String::new, |schema| format!("{}.", quote_identifier(&schema)));
