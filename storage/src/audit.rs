@@ -15,13 +15,15 @@ pub mod entry;
 pub(crate) mod group;
 pub(crate) mod log;
 pub mod logged;
+pub mod operation;
 mod postings;
 mod reader;
 pub mod receipt;
 pub mod verify;
 
-pub use entry::{AuditActor, AuditEntry, AuditOperation, AuditPayload, AuditScope, SUBJECTS_LISTED_MAX};
+pub use entry::{AuditEntry, AuditPayload, SUBJECTS_LISTED_MAX};
 pub use logged::LoggedEntry;
+pub use operation::{AuditActor, AuditOperation, AuditScope};
 pub use postings::Mentioned;
 pub(crate) use reader::parse as parse_receipt;
 pub use reader::{EntryRange, LoggedEntries, StoredReceipt};

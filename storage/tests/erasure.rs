@@ -189,7 +189,7 @@ fn one(snapshot: &Snapshot, number: u64) -> LoggedEntry {
 fn write_groups(store: &Store, groups: u64) {
     for group in 1..=groups {
         let mut batch = Batch::default();
-        for _ in 0..group % 5 + 1 {
+        for _ in 0..=(group % 5) {
             let mut transaction = Batch::default();
             let mut entry = entry(AuditOperation::Select, &[]);
             entry.time_us = 10_000_000 + i64::try_from(group).expect("few") * 1_000_000;

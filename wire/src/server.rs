@@ -390,7 +390,7 @@ fn decided(
     if required == Required::Nothing && !shared.engine.has_login(&login.user) {
         // A certificate makes nobody a role: who is none would be the first here.
         let error = SqlError::new("28000", format!("role \"{}\" does not exist", login.user));
-        return Err(Denied { why: "a client certificate of no role".to_string(), error });
+        return Err(Denied { why: "a client certificate of no role".to_string(), error: Box::new(error) });
     }
     Ok((required, rule.method))
 }

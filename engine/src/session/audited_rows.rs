@@ -24,11 +24,11 @@ pub(super) struct AuditedRows {
     /// All that is to be said is said.
     is_told: bool,
     row: Vec<Datum>,
-    told: Told,
+    told: RowsToTell,
 }
 
 /// What the log is told.
-struct Told {
+struct RowsToTell {
     observer: Arc<ReadObserver>,
     head: EntryHead,
     sink: AuditSink,
@@ -39,7 +39,7 @@ struct Told {
     last: Instant,
 }
 
-impl Told {
+impl RowsToTell {
     fn tell(&mut self, more: bool) -> Result<(), SqlError> {
         self.last = Instant::now();
         let rows = std::mem::take(&mut self.rows);
@@ -68,7 +68,7 @@ impl AuditedRows {
         sink: AuditSink,
         about: Option<MicroDbId>,
     ) -> QueryRows {
-        let told = Told { observer, head, sink, about, rows: 0, last: Instant::now() };
+        let told = RowsToTell { observer, head, sink, about, rows: 0, last: Instant::now() };
         QueryRows::of(AuditedRows { rows, held: VecDeque::new(), is_told: false, row: Vec::new(), told })
     }
 

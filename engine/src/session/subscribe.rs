@@ -83,15 +83,11 @@ impl Session {
                 // Rows of some keys fail: are they these?
                 watched.check(&published).map_err(|found| row_error(found, &error.clone().into()))?;
             }
-            let opening = match plan.terms.snapshot {
-                true => self.opening(state, &keys)?,
-                false => Vec::new(),
-            };
+            let opening = if plan.terms.snapshot { self.opening(state, &keys)? } else { Vec::new() };
             let since = plan.terms.as_of.unwrap_or(published.time);
             if plan.terms.progress || plan.terms.up_to.is_some() {
                 subscription.follow();
             }
-            let deliveries = self.audit_subscription(view, &lifted.reads, &keys)?;
             let begun = Begun { backend: self.client.backend, since };
             subscription.begin(begun, &self.control.holder, plan.terms.as_of.is_none().then_some(opening));
             return Ok(Subscribed {
@@ -102,7 +98,7 @@ impl Session {
                 markers: Markers::since(since, &plan.terms),
                 cancel: self.control.cancel.clone(),
                 permit,
-                deliveries,
+                deliveries: self.audit_subscription(view, &lifted.reads, &keys)?,
                 _held: held,
             });
         }

@@ -24,7 +24,6 @@ impl Catalogs {
         let rules = self.database.sessions.login_rules.rules()?;
         let rows = rules.iter().map(|ListedRule { line, rule }| {
             let line = line.map_or(Datum::Null, Datum::Int4);
-            let nothing = || Datum::Null;
             Row::pack(&match rule {
                 Ok(ShownRule { kind, databases, roles, address, netmask, method, options }) => {
                     let options = if options.is_empty() { Datum::Null } else { texts(options) };
@@ -33,8 +32,9 @@ impl Catalogs {
                     [line, text(kind), databases, roles, address, netmask, text(method), options, Datum::Null]
                 }
                 Err(error) => {
-                    let [a, b, c, d, e, f, g] = std::array::from_fn(|_| nothing());
-                    [line, a, b, c, d, e, f, g, text(error)]
+                    let mut row = [const { Datum::Null }; 9];
+                    (row[0], row[8]) = (line, text(error));
+                    row
                 }
             })
         });

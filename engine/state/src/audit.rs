@@ -7,12 +7,12 @@
 //! Never holds a row, a key or a literal.
 
 use crate::SqlError;
-use crate::published::Published;
 use parking_lot::Mutex;
-use repr::{MicroDbId, RelationId};
+use repr::{MicroDbId, RelationId, RowKey};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use storage::StorageError;
 use storage::audit::{AuditEntry, AuditScope, SUBJECTS_LISTED_MAX};
 use storage::people_read::{PeopleRead, Seen};
 
@@ -119,9 +119,11 @@ impl AuditQueue {
 pub struct ReadObserver {
     people: Arc<PeopleRead>,
     tables: Mutex<TablesRead>,
-    /// What it first read.
-    base: Mutex<Option<Arc<Published>>>,
+    /// Who owns a row of the state that it reads.
+    owners: Mutex<Option<OwnersOf>>,
 }
+
+type OwnersOf = Box<dyn Fn(RelationId, &RowKey) -> Result<Vec<MicroDbId>, StorageError> + Send>;
 
 /// Which personal tables a statement has read, by themselves or within views.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -150,7 +152,7 @@ pub struct ReadBy {
 impl ReadObserver {
     /// Of a statement that has read nothing yet.
     pub fn new(joint: Arc<HashSet<RelationId>>) -> ReadObserver {
-        ReadObserver { people: Arc::new(PeopleRead::new(joint)), tables: Mutex::default(), base: Mutex::default() }
+        ReadObserver { people: Arc::new(PeopleRead::new(joint)), tables: Mutex::default(), owners: Mutex::default() }
     }
 
     /// What storage tells of whose rows are read.
@@ -158,9 +160,9 @@ impl ReadObserver {
         &self.people
     }
 
-    /// This state is read.
-    pub(crate) fn reads(&self, base: &Arc<Published>) {
-        self.base.lock().get_or_insert_with(|| base.clone());
+    /// A state is read in which these are the owners.
+    pub(crate) fn reads(&self, owners: impl FnOnce() -> OwnersOf) {
+        self.owners.lock().get_or_insert_with(owners);
     }
 
     /// A personal table is read.
@@ -189,14 +191,14 @@ impl ReadObserver {
     /// What was read until now: none if nothing was that is personal. From here on it is noted anew.
     pub fn take(&self) -> Result<Option<ReadBy>, SqlError> {
         let TablesRead { relations, key, through_view } = std::mem::take(&mut *self.tables.lock());
-        let base = self.base.lock().take();
+        let owners = self.owners.lock().take();
         if relations.is_empty() {
             return Ok(None);
         }
         let Seen { mut people, joint, mut many } = self.people.take();
         for (relation, row_key) in joint {
-            let owners = base.as_ref().map(|base| base.owners(relation, &row_key)).transpose()?;
-            people.extend(owners.into_iter().flatten().map(|(owner, _)| owner));
+            let owners = owners.as_ref().map(|owners| owners(relation, &row_key)).transpose()?;
+            people.extend(owners.into_iter().flatten());
         }
         people.sort_unstable();
         people.dedup();

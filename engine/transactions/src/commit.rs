@@ -121,20 +121,6 @@ pub struct PreparedCommit {
     pub audit: Vec<AuditEntry>,
 }
 
-impl PreparedCommit {
-    /// Nothing was read: no commit that comes first can make it another.
-    fn of_nothing() -> PreparedCommit {
-        PreparedCommit {
-            based_on: CommitTime(u64::MAX),
-            derivation: Derivation::default(),
-            batch: Batch::default(),
-            erasures: Vec::new(),
-            seen: None,
-            audit: Vec::new(),
-        }
-    }
-}
-
 /// What became of a transaction.
 pub enum Outcome {
     /// Durable and published.
@@ -316,37 +302,6 @@ impl CommitPipeline {
     pub fn tick(&self, moment: i64) {
         self.commit.put(Request::Tick(TickRequest { moment, hear: Box::new(|_outcome| ()) }));
         self.commit.rouse();
-    }
-
-    /// Writes an audit record by itself, and waits until it is durable.
-    pub fn record(&self, store: &Store, schema: &Arc<Schema>, entry: &AuditEntry) -> Result<(), SqlError> {
-        let mut batch = Batch::default();
-        batch.append_audit(store, entry)?;
-        // Nothing was read: no commit that comes first can make it another.
-        let based_on = CommitTime(u64::MAX);
-        let (derivation, erasures) = (Derivation::default(), Vec::new());
-        let prepared = PreparedCommit { based_on, derivation, batch, erasures, seen: None, audit: Vec::new() };
-        match self.commit(Arc::new(Overlay::new(schema.clone())), prepared)? {
-            Outcome::Committed(..) => Ok(()),
-            Outcome::Refused(error) => Err(error),
-            Outcome::Again => Err(SqlError::new("XX000", "an audit record was to be derived again")),
-        }
-    }
-
-    /// Has what waits for the audit log written by a commit of its own, and waits until it is durable.
-    pub fn record_waiting(&self, schema: &Arc<Schema>) -> Result<(), SqlError> {
-        let overlay = Arc::new(Overlay::new(schema.clone()));
-        match self.commit(overlay, PreparedCommit::of_nothing())? {
-            Outcome::Committed(..) => Ok(()),
-            Outcome::Refused(error) => Err(error),
-            Outcome::Again => Err(SqlError::new("XX000", "an audit record was to be derived again")),
-        }
-    }
-
-    /// The same, and does not wait.
-    pub fn record_waiting_soon(&self, schema: &Arc<Schema>) {
-        let overlay = Arc::new(Overlay::new(schema.clone()));
-        self.hand_over(overlay, PreparedCommit::of_nothing(), Box::new(|_outcome| ()));
     }
 }
 
@@ -587,23 +542,6 @@ impl Committer {
             waits: Waits::new(),
             ticks: vec![hear],
         }));
-    }
-
-    /// Entries of what was done at a time at the latest.
-    fn audit_all<'e>(
-        &self,
-        batch: &mut Batch,
-        entries: impl Iterator<Item = &'e AuditEntry>,
-        time: CommitTime,
-    ) -> Result<(), SqlError> {
-        for entry in entries {
-            let commit = entry.commit.min(time);
-            match entry.commit == commit {
-                true => batch.append_audit(&self.store, entry)?,
-                false => batch.append_audit(&self.store, &AuditEntry { commit, ..entry.clone() })?,
-            }
-        }
-        Ok(())
     }
 
     fn is_followed(&self) -> bool {

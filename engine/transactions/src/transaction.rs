@@ -3,7 +3,9 @@
 //! READ COMMITTED takes a fresh snapshot a statement, REPEATABLE READ one for all. It never touches storage
 //! but through a reader, and reaches the commit thread once, at COMMIT.
 
+mod auditing;
 mod moved_keys;
+mod savepoints;
 mod temporary;
 
 pub use moved_keys::Moved;
@@ -32,7 +34,7 @@ use state::validation::ReadSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use storage::audit::{AuditActor, AuditEntry};
+use storage::audit::AuditEntry;
 
 struct Savepoint {
     name: String,
@@ -290,32 +292,6 @@ impl Transaction {
         Ok(self.over(base).held(hold).noting_reads(reads).noting_personal(personal).observed(observer))
     }
 
-    /// What the statement under way reads is noted there.
-    pub fn observe(&mut self, observer: Option<Arc<ReadObserver>>) {
-        self.reads.statement.observer = observer;
-    }
-
-    /// What is written from here on is written by them, for the audit log.
-    pub fn act_as(&mut self, actor: &Arc<AuditActor>) {
-        if !Arc::ptr_eq(self.overlay.actor(), actor) && self.overlay.actor() != actor {
-            self.overlay_mut().act_as(actor.clone());
-        }
-    }
-
-    /// Has the audit log say this of a statement, with the commit or, of one that is taken back, as that.
-    pub fn audit(&mut self, entry: AuditEntry) {
-        self.pending.audit.push(entry);
-    }
-
-    /// What the statements did stands in the log: with the commit, or without one as they changed nothing.
-    fn audited(&mut self, committed: bool) {
-        for entry in std::mem::take(&mut self.pending.audit) {
-            if !committed {
-                self.database.audit.put(self.holder.session.0, entry);
-            }
-        }
-    }
-
     /// From here on all parts of the statement under way read the same, whatever they change; until `end_shared_snapshot`.
     pub fn share_snapshot(&mut self) -> Result<(), SqlError> {
         let snapshot = self.statement_snapshot()?;
@@ -552,33 +528,6 @@ impl Transaction {
         self.reads.owners_seen = Arc::default();
     }
 
-    /// ROLLBACK TO SAVEPOINT. Its place among the savepoints, and the cursors declared since, which go with it.
-    pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<(usize, Vec<String>), SqlError> {
-        let position = self.find_savepoint(name)?;
-        let Savepoint { mark, locks, modes, deferred, constraint_modes, cursors, moved, audit, .. } =
-            self.pending.savepoints[position];
-        self.roll_back_to(mark);
-        self.release_since(locks);
-        self.modes = modes;
-        self.pending.deferred.truncate(deferred);
-        self.pending.moved.truncate(moved);
-        self.pending.constraint_modes.truncate(constraint_modes);
-        self.pending.audit.iter_mut().skip(audit).for_each(|entry| entry.scope.undone = true);
-        self.pending.savepoints.truncate(position + 1);
-        Ok((position, self.pending.cursors.split_off(cursors)))
-    }
-    /// Whether there are savepoints to go back to.
-    pub fn has_savepoints(&self) -> bool {
-        !self.pending.savepoints.is_empty()
-    }
-    fn find_savepoint(&self, name: &str) -> Result<usize, SqlError> {
-        self.pending
-            .savepoints
-            .iter()
-            .rposition(|savepoint| savepoint.name == name)
-            .ok_or_else(|| SqlError::new("3B001", format!("savepoint \"{name}\" does not exist")))
-    }
-
     /// Whether a DEFERRABLE constraint waits for COMMIT.
     pub(crate) fn is_deferred(&self, constraint: &ConstraintName) -> bool {
         if !constraint.deferrable {
@@ -731,11 +680,7 @@ fn kept_changing() -> SqlError {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        // What was not committed was done all the same, and taken back.
-        for mut entry in std::mem::take(&mut self.pending.audit) {
-            entry.scope.undone = true;
-            self.database.audit.put(self.holder.session.0, entry);
-        }
+        self.audit_undone();
         self.holder.fate.leave(self.begun.id);
         self.database.sessions.locks.release(self.begun.id);
         parallel::discard_many(self.overlay.len(), || self.overlay.clone());

@@ -162,7 +162,7 @@ impl Needs {
         }
         let audits = || catalog.is_member(role, RoleKind::Regulator.role()) || catalog.person_of(role).is_some();
         let is_kept =
-            |secret: &system::SystemRelation| !catalog.is_controller(role) && !(secret.is_for_auditors() && audits());
+            |secret: &system::SystemRelation| !(catalog.is_controller(role) || secret.is_for_auditors() && audits());
         let kept = self.secrets.iter().filter_map(|secret| system::find_by_id(*secret)).find(|secret| is_kept(secret));
         kept.map_or(Ok(()), |secret| Err(PlanError::denied("table", secret.name)))
     }

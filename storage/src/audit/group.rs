@@ -19,8 +19,8 @@ use std::sync::Arc;
 use repr::{CommitTime, RelationId};
 
 use crate::audit::Pseudonym;
-use crate::audit::entry::{AuditActor, AuditOperation, AuditScope};
 use crate::audit::logged::{BodyReader, LoggedEntry, SealedPayload, write_signed};
+use crate::audit::operation::{AuditActor, AuditOperation, AuditScope};
 use crate::crypto::sodium;
 use crate::keyspace::varint;
 

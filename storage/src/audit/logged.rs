@@ -12,10 +12,11 @@ use std::sync::Arc;
 use repr::{CommitTime, MicroDbId, RelationId};
 
 use crate::audit::Pseudonym;
-use crate::audit::entry::{AuditActor, AuditOperation, AuditScope, PAYLOAD_ID_BYTES};
+use crate::audit::operation::{AuditActor, AuditOperation, AuditScope};
 use crate::keyspace::varint;
 use crate::microdb::{self, MICRODB_BYTES};
 
+pub(crate) const PAYLOAD_ID_BYTES: usize = 8;
 pub(crate) const FORM_OF_ONE: u8 = 1;
 const HAS_PURPOSE: u8 = 1;
 const HAS_COMMITMENT: u8 = 2;

@@ -7,7 +7,7 @@
 //! The newest opens every backup: slots are never used twice.
 
 use crate::backup::fault::BackupFault;
-use crate::backup::signed::{self, Kind, Reading, Written};
+use crate::backup::signed::{self, Kind, Reading, SignedContent};
 use crate::crypto::hex;
 use crate::crypto::sodium::SigningKey;
 use crate::keyring::header::PAGE_BYTES;
@@ -47,7 +47,7 @@ pub(super) fn time_of(object: &str) -> Option<i64> {
 
 /// A signed key backup of a keyring's pages.
 pub(super) fn sign(state: &KeyState, pages: &[u8], key: &SigningKey) -> Vec<u8> {
-    let mut content = Written::default();
+    let mut content = SignedContent::default();
     content.fixed(&state.database).number(state.time_us as u64).number(state.receipts);
     content.number(state.slots).number(state.epoch).fixed(pages);
     signed::sign(KIND, &content.0, key)

@@ -14,7 +14,7 @@ use repr::{RelationId, RowKey};
 
 use crate::audit::log;
 use crate::backup::fault::BackupFault;
-use crate::backup::signed::{self, Kind, Reading, Written};
+use crate::backup::signed::{self, Kind, Reading, SignedContent};
 use crate::batch::Batch;
 use crate::crypto::seal::SealPlace;
 use crate::error::{StorageError, StoredEntry};
@@ -58,7 +58,7 @@ fn blanked_key(receipt: &[u8; 16]) -> Vec<u8> {
 }
 
 fn encode(rows: &[BlankedRow]) -> Vec<u8> {
-    let mut bytes = Written::default();
+    let mut bytes = SignedContent::default();
     for row in rows {
         bytes.fixed(&row.relation.0.to_be_bytes()).part(row.key.bytes()).number(row.columns.len() as u64);
         row.columns.iter().for_each(|column| {
@@ -115,7 +115,7 @@ impl Store {
     pub(super) fn ledger(&self, first: u64) -> Result<(String, Vec<u8>), StorageError> {
         let snapshot = self.snapshot();
         let last = self.log_receipts();
-        let mut content = Written::default();
+        let mut content = SignedContent::default();
         content.fixed(&self.database_id()).number(first).number(last);
         for number in first..=last {
             let receipt = snapshot.get(Family::Audit, &log::receipt_key(number), "read a receipt")?.ok_or(MALFORMED)?;
@@ -170,7 +170,7 @@ impl LedgerEntry {
 /// For tests that sign by themselves.
 #[cfg(test)]
 pub(super) fn signed_empty(database: &[u8; 16], key: &crate::crypto::sodium::SigningKey) -> Vec<u8> {
-    let mut content = Written::default();
+    let mut content = SignedContent::default();
     content.fixed(database).number(1).number(0);
     signed::sign(KIND, &content.0, key)
 }

@@ -9,7 +9,7 @@
 
 use crate::backup::fault::BackupFault;
 use crate::backup::manifest::Manifest;
-use crate::backup::signed::{self, Kind, Reading, Written};
+use crate::backup::signed::{self, Kind, Reading, SignedContent};
 use crate::backup::target::Target;
 use crate::backup::tee::{Teed, WrittenAt};
 use crate::crypto::hex;
@@ -40,7 +40,7 @@ impl LogEnd {
     pub(super) fn piece(&self, batches: &[Teed], key: &SigningKey) -> (String, Vec<u8>, LogEnd) {
         let (first, last) = (self.last + 1, batches.last().map_or(self.last, |teed| teed.at.last));
         let time_us = batches.last().map_or(0, |teed| teed.time_us.max(0));
-        let mut content = Written::default();
+        let mut content = SignedContent::default();
         content.fixed(&self.database).fixed(&self.log).number(first).number(last);
         content.fixed(&self.hash.unwrap_or_default());
         for teed in batches {

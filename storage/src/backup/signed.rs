@@ -54,20 +54,20 @@ pub(super) fn verified<'a>(
 
 /// Numbers and parts, one after the other.
 #[derive(Default)]
-pub(super) struct Written(pub(super) Vec<u8>);
+pub(super) struct SignedContent(pub(super) Vec<u8>);
 
-impl Written {
-    pub(super) fn number(&mut self, number: u64) -> &mut Written {
+impl SignedContent {
+    pub(super) fn number(&mut self, number: u64) -> &mut SignedContent {
         self.0.extend_from_slice(&number.to_be_bytes());
         self
     }
 
-    pub(super) fn fixed(&mut self, bytes: &[u8]) -> &mut Written {
+    pub(super) fn fixed(&mut self, bytes: &[u8]) -> &mut SignedContent {
         self.0.extend_from_slice(bytes);
         self
     }
 
-    pub(super) fn part(&mut self, bytes: &[u8]) -> &mut Written {
+    pub(super) fn part(&mut self, bytes: &[u8]) -> &mut SignedContent {
         self.number(bytes.len() as u64).fixed(bytes)
     }
 }

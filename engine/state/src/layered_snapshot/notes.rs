@@ -62,7 +62,13 @@ impl LayeredSnapshot {
     #[must_use]
     pub fn observed(mut self, observer: Option<Arc<ReadObserver>>) -> Self {
         self.observed = observer.map(|observer| {
-            observer.reads(&self.base);
+            let base = &self.base;
+            observer.reads(|| {
+                let base = base.clone();
+                Box::new(move |relation, row_key| {
+                    Ok(base.owners(relation, row_key)?.into_iter().map(|(owner, _)| owner).collect())
+                })
+            });
             let leaves = if self.keeps { &self.base.kept } else { &self.base.snapshot };
             let leaves = leaves.observed(Some(observer.people().clone()));
             (observer, leaves)
