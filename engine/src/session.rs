@@ -5,6 +5,7 @@
 
 mod acts;
 pub mod async_commit;
+mod audit_entries;
 mod audited_rows;
 pub mod auditing;
 pub mod client;

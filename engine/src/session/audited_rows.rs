@@ -1,6 +1,6 @@
 //! Rows on their way to the client, of which the audit log is told whose they were.
 
-use crate::session::auditing::{AuditSink, EntryHead};
+use crate::session::audit_entries::{AuditSink, EntryHead};
 use repr::{Datum, MicroDbId};
 use state::SqlError;
 use state::answer::{Answer, AnswerRow, QueryRows, Show};

@@ -9,6 +9,7 @@
 
 use crate::response::{Response, RowStream, RowTag};
 use crate::session::Session;
+use crate::session::audit_entries::{AuditSink, Deliveries, EntryHead, WAITING_MAX};
 use crate::session::audited_rows::AuditedRows;
 use crate::session::plan::{CachedPlan, Prepared};
 use planner::Planned;
@@ -16,18 +17,14 @@ use planner::parse::Statement;
 use planner::plan::{WithPart, WritePlan};
 use planner::resolve::GdprRequest;
 use repr::{CommitTime, MicroDbId, RelationId};
+use state::SqlError;
 use state::answer::QueryRows;
 use state::audit::{AuditMode, ReadBy, ReadObserver};
-use state::{SqlError, clock};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use storage::audit::{AuditActor, AuditEntry, AuditOperation, AuditScope};
+use storage::audit::{AuditActor, AuditOperation, AuditScope};
 use transactions::database::Database;
-
-/// More that wait are written at once, by whoever adds to them.
-const WAITING_MAX: usize = 20_000;
 
 /// What is recorded of a session, and of the statement that it runs.
 #[derive(Default)]
@@ -54,57 +51,10 @@ pub(super) struct StatementAudit {
     pub subject: Option<MicroDbId>,
 }
 
-/// Where entries of a session go.
-pub(super) struct AuditSink {
-    pub database: Arc<Database>,
-    pub session: u64,
-    pub mode: AuditMode,
-}
-
 impl SessionAudit {
     /// Of a session whose client comes from there.
     pub(super) fn of(address: Option<IpAddr>) -> SessionAudit {
         SessionAudit { address, ..SessionAudit::default() }
-    }
-}
-
-impl AuditSink {
-    /// The entry is in the log soon, or in the strict mode now.
-    pub(super) fn put(&self, entry: AuditEntry) -> Result<(), SqlError> {
-        let waiting = self.database.audit.put(self.session, entry);
-        if self.mode == AuditMode::Strict || waiting > WAITING_MAX {
-            let schema = self.database.published.load().schema.clone();
-            return self.database.pipeline.record_waiting(&schema);
-        }
-        Ok(())
-    }
-}
-
-/// What an entry says beside what was read.
-#[derive(Clone)]
-pub(super) struct EntryHead {
-    pub actor: Arc<AuditActor>,
-    pub operation: AuditOperation,
-    pub statement: [u8; 8],
-}
-
-impl EntryHead {
-    /// The entry of now.
-    pub(super) fn entry(&self, read: ReadBy, rows: u64, commit: CommitTime) -> AuditEntry {
-        let ReadBy { tables, key, subjects, scope } = read;
-        AuditEntry {
-            time_us: clock::now_micros(),
-            commit,
-            actor: self.actor.clone(),
-            operation: self.operation,
-            statement: self.statement,
-            tables,
-            key,
-            subjects,
-            scope,
-            rows,
-            payload: None,
-        }
     }
 }
 
@@ -349,45 +299,7 @@ impl Session {
         let (head, sink) = (self.audit_head(), self.audit_sink());
         let commit = self.database.published.load().time;
         sink.put(head.entry(read.clone(), 0, commit))?;
-        let head = EntryHead { operation: AuditOperation::Deliver, ..head };
-        Ok(Some(Deliveries { head, sink, read, rows: 0, last: Instant::now() }))
-    }
-}
-
-/// What a subscription is given, told once a second.
-pub(super) struct Deliveries {
-    head: EntryHead,
-    sink: AuditSink,
-    read: ReadBy,
-    rows: u64,
-    last: Instant,
-}
-
-const TOLD_EVERY: Duration = Duration::from_secs(1);
-
-impl Deliveries {
-    /// So many rows were given.
-    pub(super) fn given(&mut self, rows: u64) -> Result<(), SqlError> {
-        self.rows += rows;
-        if self.last.elapsed() >= TOLD_EVERY { self.tell() } else { Ok(()) }
-    }
-
-    fn tell(&mut self) -> Result<(), SqlError> {
-        self.last = Instant::now();
-        let rows = std::mem::take(&mut self.rows);
-        if rows == 0 {
-            return Ok(());
-        }
-        let commit = self.sink.database.published.load().time;
-        self.sink.put(self.head.entry(self.read.clone(), rows, commit))
-    }
-}
-
-impl Drop for Deliveries {
-    fn drop(&mut self) {
-        if let Err(error) = self.tell() {
-            tracing::error!(target: "dogwood::audit", "what was given could not be recorded: {error}");
-        }
+        Ok(Some(Deliveries::of(head, sink, read)))
     }
 }
 

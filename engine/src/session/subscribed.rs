@@ -1,6 +1,6 @@
 //! A subscription under way: what it tells, when it has something to tell, and what it checks.
 
-use crate::session::auditing::Deliveries;
+use crate::session::audit_entries::Deliveries;
 use crate::session::permit::Permit;
 use operators::query;
 use planner::catalog::with_tables_below;

@@ -1,0 +1,102 @@
+//! Entries for the audit log on their way to its queue.
+
+use repr::CommitTime;
+use state::audit::{AuditMode, ReadBy};
+use state::{SqlError, clock};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use storage::audit::{AuditActor, AuditEntry, AuditOperation};
+use transactions::database::Database;
+
+/// More that wait are written at once, by whoever adds to them.
+pub(super) const WAITING_MAX: usize = 20_000;
+
+/// Where entries of a session go.
+pub(super) struct AuditSink {
+    pub database: Arc<Database>,
+    pub session: u64,
+    pub mode: AuditMode,
+}
+
+impl AuditSink {
+    /// The entry is in the log soon, or in the strict mode now.
+    pub(super) fn put(&self, entry: AuditEntry) -> Result<(), SqlError> {
+        let waiting = self.database.audit.put(self.session, entry);
+        if self.mode == AuditMode::Strict || waiting > WAITING_MAX {
+            let schema = self.database.published.load().schema.clone();
+            return self.database.pipeline.record_waiting(&schema);
+        }
+        Ok(())
+    }
+}
+
+/// What an entry says beside what was read.
+#[derive(Clone)]
+pub(super) struct EntryHead {
+    pub actor: Arc<AuditActor>,
+    pub operation: AuditOperation,
+    pub statement: [u8; 8],
+}
+
+impl EntryHead {
+    /// The entry of now.
+    pub(super) fn entry(&self, read: ReadBy, rows: u64, commit: CommitTime) -> AuditEntry {
+        let ReadBy { tables, key, subjects, scope } = read;
+        AuditEntry {
+            time_us: clock::now_micros(),
+            commit,
+            actor: self.actor.clone(),
+            operation: self.operation,
+            statement: self.statement,
+            tables,
+            key,
+            subjects,
+            scope,
+            rows,
+            payload: None,
+        }
+    }
+}
+
+/// What a subscription is given, told once a second.
+pub(super) struct Deliveries {
+    head: EntryHead,
+    sink: AuditSink,
+    read: ReadBy,
+    rows: u64,
+    last: Instant,
+}
+
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+impl Deliveries {
+    /// Of what was read, through this sink.
+    pub(super) fn of(head: EntryHead, sink: AuditSink, read: ReadBy) -> Deliveries {
+        let head = EntryHead { operation: AuditOperation::Deliver, ..head };
+        Deliveries { head, sink, read, rows: 0, last: Instant::now() }
+    }
+
+    /// So many rows were given.
+    pub(super) fn given(&mut self, rows: u64) -> Result<(), SqlError> {
+        self.rows += rows;
+        if self.last.elapsed() >= TOLD_EVERY { self.tell() } else { Ok(()) }
+    }
+
+    fn tell(&mut self) -> Result<(), SqlError> {
+        self.last = Instant::now();
+        let rows = std::mem::take(&mut self.rows);
+        if rows == 0 {
+            return Ok(());
+        }
+        let commit = self.sink.database.published.load().time;
+        self.sink.put(self.head.entry(self.read.clone(), rows, commit))
+    }
+}
+
+impl Drop for Deliveries {
+    fn drop(&mut self) {
+        if let Err(error) = self.tell() {
+            tracing::error!(target: "dogwood::audit", "what was given could not be recorded: {error}");
+        }
+    }
+}
