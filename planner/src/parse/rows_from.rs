@@ -92,16 +92,16 @@ fn item(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize)> {
 fn define(tokens: &mut Vec<TokenWithSpan>, open: usize, close: usize) {
     let mut calls = Vec::new();
     let (mut begin, mut depth, mut defined) = (open + 1, 0_usize, None);
-    for place in open + 1..=close {
+    for (place, token) in tokens.iter().enumerate().take(close + 1).skip(open + 1) {
         poll::step_or_unwind();
-        match tokens[place].token {
+        match token.token {
             Token::LParen => depth += 1,
             Token::RParen if place < close => depth -= 1,
             Token::Comma | Token::RParen if depth == 0 => {
                 calls.extend(defined.take().map(|word| (begin, word, place)));
                 begin = place + 1;
             }
-            _ if depth == 0 && is_word(&tokens[place], "AS") => defined = Some(place),
+            _ if depth == 0 && is_word(token, "AS") => defined = Some(place),
             _ => {}
         }
     }
@@ -147,10 +147,7 @@ mod tests {
                 "SELECT 1 FROM ROWS FROM (f(a, (1)), g(b) AS (x int, y numeric(3, 1))) WITH ORDINALITY AS t (p, q)",
                 "SELECT 1 FROM \"\0ROWS FROM\"(f(a, (1)), \"\0AS\"(g(b), '(x int, y numeric(3, 1))')) WITH ORDINALITY AS t (p, q)",
             ),
-            (
-                "SELECT 1 FROM a, LATERAL ROWS FROM (f(ROWS)) t",
-                "SELECT 1 FROM a, LATERAL \"\0ROWS FROM\"(f(ROWS)) t",
-            ),
+            ("SELECT 1 FROM a, LATERAL ROWS FROM (f(ROWS)) t", "SELECT 1 FROM a, LATERAL \"\0ROWS FROM\"(f(ROWS)) t"),
         ] {
             assert_eq!(parse_query(written).unwrap().to_string(), read, "{written}");
         }

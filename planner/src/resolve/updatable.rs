@@ -70,11 +70,15 @@ fn written_by(catalog: &Catalog, view: &Arc<Table>, write: ViewWrite) -> Result<
     Resolver::new(catalog, &SessionInfo::default(), "", &[]).written_through(view, write)
 }
 
-/// What can be done by the name of a relation, as `pg_relation_is_updatable` counts it.
+/// UPDATE, as `pg_relation_is_updatable` counts.
+pub(crate) const UPDATE: i32 = 1 << 2;
+/// INSERT.
+pub(crate) const INSERT: i32 = 1 << 3;
+/// DELETE.
+pub(crate) const DELETE: i32 = 1 << 4;
+
+/// What can be done by the name of a relation: the sum of these.
 pub(crate) fn writes_of(catalog: &Catalog, table: &Arc<Table>) -> i32 {
-    const UPDATE: i32 = 1 << 2;
-    const INSERT: i32 = 1 << 3;
-    const DELETE: i32 = 1 << 4;
     match &table.view {
         None => INSERT | UPDATE | DELETE,
         Some(view) if view.materialized => 0,

@@ -7,7 +7,7 @@ use crate::catalog::{
 };
 use crate::ownership::blanking;
 use crate::resolve::domain::chain;
-use crate::resolve::updatable::{updatable_columns, writes_of};
+use crate::resolve::updatable::{DELETE, INSERT, UPDATE, updatable_columns, writes_of};
 use crate::scalar::collation;
 use crate::system::asker::Asker;
 use crate::system::definition_text::DefinitionText;
@@ -148,8 +148,8 @@ impl Source<'_> {
                 ("table_name", text(&table.name)),
                 ("view_definition", definition),
                 ("check_option", text(check_option)),
-                ("is_updatable", yes(writes & 20 == 20)),
-                ("is_insertable_into", yes(writes & 8 == 8)),
+                ("is_updatable", yes(writes & (UPDATE | DELETE) == UPDATE | DELETE)),
+                ("is_insertable_into", yes(writes & INSERT == INSERT)),
                 ("is_trigger_updatable", yes(false)),
                 ("is_trigger_deletable", yes(false)),
                 ("is_trigger_insertable_into", yes(false)),
@@ -198,7 +198,7 @@ impl Source<'_> {
                 true => "BASE TABLE",
                 false => "VIEW",
             };
-            (schema, table.name.as_str(), kind, writes_of(self.catalog, table) & 8 == 8)
+            (schema, table.name.as_str(), kind, writes_of(self.catalog, table) & INSERT == INSERT)
         });
         for (schema, name, kind, insertable) in system.chain(ours) {
             rows.add(&[
