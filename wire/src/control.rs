@@ -1,13 +1,14 @@
-//! The operator's door: a socket in the data folder, by which `dogwood backup` reaches a running server.
+//! The operator's door: a socket of the machine, named by the data folder, by which `dogwood backup` reaches a running server.
 //!
 //! ```text
-//! dogwood backup ──▶ DIR/dogwood.sock ──▶ one order at a time ──▶ engine
+//! dogwood backup ──▶ @dogwood/DEVICE/INODE ──▶ one order at a time ──▶ engine
 //!       ▲                                       │
 //!       └────────── done, or why not ◀──────────┘            who asks leaves: the order ends
 //! ```
-//! Whoever may open it may read the folder: it has mode 0600, in a folder of mode 0700. So it needs no login, and no login, however
-//! mighty, has a statement by which the server writes files or connects elsewhere. What a target asks for to let one in comes from
-//! the environment of who asks.
+//! Each side asks the system who the other is: the server's own user or root, and nobody else. They may read the folder anyhow, so it
+//! needs no login; and no login, however mighty, has a statement by which the server writes files or connects elsewhere. The name is
+//! an abstract one: no file of it is left, and none stands in the folder. What a target asks for to let one in comes from the
+//! environment of who asks.
 //!
 //! ```text
 //! order  = line*  empty line     name ␣ value, the value without line breaks
@@ -16,20 +17,21 @@
 
 use engine::backup::{BackupOrder, Variables};
 use engine::{BackupReport, Engine, SqlError};
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::geteuid;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, File, Permissions};
+use std::fs;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-const SOCKET: &str = "dogwood.sock";
 /// An order is short.
 const ORDER_BYTES_MAX: u64 = 64 << 10;
 /// Whoever opens the socket says soon what is wanted.
@@ -51,25 +53,25 @@ pub struct OperatorDoor {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A path to the socket that is short enough for the system, however long the folder's is; good while the folder is open.
-fn reach(data: &Path) -> io::Result<(File, PathBuf)> {
-    let folder = File::open(data)?;
-    let path = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd()));
-    Ok((folder, path))
+/// Where the server of a folder listens.
+fn address(data: &Path) -> io::Result<SocketAddr> {
+    let folder = fs::metadata(data)?;
+    SocketAddr::from_abstract_name(format!("dogwood/{}/{}", folder.dev(), folder.ino()))
+}
+
+/// Refuses another side that is neither this program's user nor root.
+fn check_peer(stream: &UnixStream) -> io::Result<()> {
+    let peer = socket_peercred(stream)?.uid;
+    match peer == geteuid() || peer.is_root() {
+        true => Ok(()),
+        false => Err(io::Error::new(ErrorKind::PermissionDenied, "another user's program is at the other end")),
+    }
 }
 
 impl OperatorDoor {
     /// Opens it, in a folder that this process has locked.
     pub fn open(data: &Path, engine: &Arc<Engine>) -> io::Result<OperatorDoor> {
-        let path = data.join(SOCKET);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            // One of a server that was killed.
-            Err(_) | Ok(()) => {}
-        }
-        let (_folder, short) = reach(data)?;
-        let listener = UnixListener::bind(short)?;
-        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        let listener = UnixListener::bind_addr(&address(data)?)?;
         let engine = Arc::downgrade(engine);
         let stops = Arc::<AtomicBool>::default();
         let stopped = stops.clone();
@@ -91,15 +93,15 @@ impl Drop for OperatorDoor {
     fn drop(&mut self) {
         self.stops.store(true, Ordering::Relaxed);
         // It waits for who knocks.
-        let knocked = reach(&self.data).and_then(|(_folder, path)| UnixStream::connect(path));
+        let knocked = address(&self.data).and_then(|address| UnixStream::connect_addr(&address));
         if knocked.is_ok() {
             let _ended = self.thread.take().map(JoinHandle::join);
         }
-        let _left = fs::remove_file(self.data.join(SOCKET));
     }
 }
 
 fn serve(stream: &UnixStream, engine: &Engine, stopped: &AtomicBool) -> io::Result<()> {
+    check_peer(stream)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let answer = match read_order(stream)? {
         Some((order, variables)) => {
@@ -193,9 +195,13 @@ fn written(order: &BackupOrder, variables: Variables<'_>) -> Result<String, Stri
 
 /// Has the server of a folder take a backup. None where none is running.
 pub fn ask(data: &Path, order: &BackupOrder, variables: Variables<'_>) -> Option<Result<String, String>> {
-    let connected = reach(data).and_then(|(folder, path)| Ok((folder, UnixStream::connect(path)?)));
+    let connected = address(data).and_then(|address| {
+        let stream = UnixStream::connect_addr(&address)?;
+        // It is about to be told secrets.
+        check_peer(&stream).map(|()| stream)
+    });
     let mut stream = match connected {
-        Ok((_, stream)) => stream,
+        Ok(stream) => stream,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return None,
         Err(error) => return Some(Err(format!("could not reach the server of \"{}\": {error}", data.display()))),
     };

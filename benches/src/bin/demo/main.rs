@@ -3,14 +3,12 @@
 //! A client like any other: everything goes through SQL and the program's commands. Every step checks what it claims
 //! against the data set itself; the first claim that does not hold ends the demo with exit status 1.
 
-mod backup;
 mod data;
 mod failure;
 mod server;
 mod tell;
 mod watch;
 
-use backup::Backups;
 use data::{Data, TABLES};
 use failure::Failure;
 use postgres::error::DbError;
@@ -73,9 +71,6 @@ fn story(folder: &Path) -> Result<(), Failure> {
     chapter(&format!("GDPR GET users {PERSON}: what is held about {}", data::name(PERSON)));
     access(&mut client, &data)?;
 
-    chapter("A backup, while the person is there");
-    let backups = Backups::take(folder)?;
-
     chapter(&format!("CREATE USER … FOR users {PERSON}: a login that is {}'s own", data::name(PERSON)));
     let (own_notes, own_notices) = channel();
     let mut own = own_login(&server, &mut client, own_notes)?;
@@ -101,10 +96,6 @@ fn story(folder: &Path) -> Result<(), Failure> {
 
     chapter("The receipt, verified without the server");
     verify(&data_folder, &receipt)?;
-
-    chapter("The backup from before, restored");
-    backups.take_again()?;
-    backups.restore(&before)?;
 
     chapter("kill -9, and open again");
     drop((client, own));
