@@ -80,7 +80,7 @@ fn rotate_if_due(database: &Database) -> Result<(), StorageError> {
     let rotated = database.store.snapshot().meta(ROTATED)?.and_then(|moment| moment.try_into().ok());
     let now = now_micros();
     match rotated.map(i64::from_be_bytes) {
-        Some(rotated) if now.saturating_sub(rotated) / 60_000_000 < minutes as i64 => return Ok(()),
+        Some(rotated) if now.saturating_sub(rotated) / 60_000_000 < minutes as i64 => Ok(()),
         Some(_) => rotate_now(database).map(|_keys| ()),
         // Of a new folder, and one of before there were rotations, the time begins now.
         None => note_rotation(database),

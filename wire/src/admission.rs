@@ -75,7 +75,14 @@ pub(crate) struct Denied {
     /// In a few words.
     pub(crate) why: String,
     /// What the client is told.
-    pub(crate) error: SqlError,
+    pub(crate) error: Box<SqlError>,
+}
+
+impl Denied {
+    /// With its reasons.
+    pub(crate) fn new(why: impl Into<String>, error: SqlError) -> Denied {
+        Denied { why: why.into(), error: Box::new(error) }
+    }
 }
 
 impl WayIn {
@@ -206,31 +213,31 @@ impl Admission {
     pub(crate) fn decide(&self, asked: &Asked<'_>, shown: &ShownCertificate) -> Result<(Required, &LoginRule), Denied> {
         if let ShownCertificate::Refused(refusal) = shown {
             let error = no_certificate().detail(refusal.sentence());
-            return Err(Denied { why: refusal.sentence().trim_end_matches('.').to_string(), error });
+            return Err(Denied::new(refusal.sentence().trim_end_matches('.'), error));
         }
         let encryption = if asked.encrypted { "SSL encryption" } else { "no encryption" };
         let (from, role, database) = (asked.from.to_canonical(), asked.role, asked.database);
         let login = format!("host \"{from}\", user \"{role}\", database \"{database}\", {encryption}");
         let Some(rule) = self.rules.find(asked) else {
             let error = SqlError::new("28000", format!("no pg_hba.conf entry for {login}"));
-            return Err(Denied { why: "no rule fits".to_string(), error });
+            return Err(Denied::new("no rule fits", error));
         };
         let line = rule.line.map_or_else(String::new, |line| format!(" (line {line} of the rules)"));
         if rule.method == Method::Reject {
             let error = SqlError::new("28000", format!("pg_hba.conf rejects connection for {login}"));
-            return Err(Denied { why: format!("rejected by rule{line}"), error });
+            return Err(Denied::new(format!("rejected by rule{line}"), error));
         }
         match (rule.options.certificate, shown) {
             (None, _) | (Some(CertificateCheck::Authority), ShownCertificate::Holds(_)) => {}
             (Some(_), ShownCertificate::Nothing | ShownCertificate::Refused(_)) => {
-                return Err(Denied { why: format!("no client certificate{line}"), error: no_certificate() });
+                return Err(Denied::new(format!("no client certificate{line}"), no_certificate()));
             }
             (Some(CertificateCheck::Full), ShownCertificate::Holds(name)) => {
                 let allows = |name: &String| self.identities.allow(rule.options.map.as_deref(), name, role);
                 if !name.as_ref().is_some_and(allows) {
                     let message = format!("certificate authentication failed for user \"{role}\"");
                     let error = SqlError::new("28000", message);
-                    return Err(Denied { why: format!("a client certificate of another name{line}"), error });
+                    return Err(Denied::new(format!("a client certificate of another name{line}"), error));
                 }
             }
         }

@@ -317,16 +317,13 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
     let (mut data, mut listen, mut insecure, mut certificate, mut key) = (None, None, None, None, None);
     let (mut block_cache_bytes, mut connections_max, mut awake) = (None, None, None);
     let (mut keep_free_bytes, mut view_workers, mut salvage) = (None, None, None);
-    let (mut log_format, mut log_levels, mut settings, mut root_key) = (None, None, Vec::new(), None);
-    let mut way_in = WayIn::default();
+    let (mut log_format, mut log_levels, mut settings) = (None, None, Vec::new());
+    let (mut root_key, mut way_in) = (None, WayIn::default());
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
             Some("--data") => options.path("--data", &mut data)?,
-            Some("--listen") => {
-                let value = options.value("--listen")?;
-                set("--listen", &mut listen, address(&value.to_string_lossy())?)?;
-            }
+            Some("--listen") => set("--listen", &mut listen, address(&options.value("--listen")?.to_string_lossy())?)?,
             Some("--insecure") => set("--insecure", &mut insecure, true)?,
             Some("--connections") => {
                 let value = options.value("--connections")?;

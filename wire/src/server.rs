@@ -351,7 +351,7 @@ async fn admit(
     let (required, method) = decided(login, (from, to), (admission, shown), shared).map_err(|denied| {
         let known = shared.engine.has_login(&login.user);
         auth::tell(shared.door.failed_logins.refused(&denied.why, &attempt, known, Instant::now()), Duration::ZERO);
-        WireError::fatal(denied.error.fatal())
+        WireError::fatal((*denied.error).fatal())
     })?;
     match required {
         Required::Password => {
@@ -383,7 +383,7 @@ fn decided(
     if required == Required::Nothing && !shared.engine.has_login(&login.user) {
         // A certificate makes nobody a role: who is none would be the first here.
         let error = SqlError::new("28000", format!("role \"{}\" does not exist", login.user));
-        return Err(Denied { why: "a client certificate of no role".to_string(), error });
+        return Err(Denied::new("a client certificate of no role", error));
     }
     Ok((required, rule.method))
 }

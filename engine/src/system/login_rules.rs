@@ -24,19 +24,19 @@ impl Catalogs {
         let rules = self.database.sessions.login_rules.rules()?;
         let rows = rules.iter().map(|ListedRule { line, rule }| {
             let line = line.map_or(Datum::Null, Datum::Int4);
-            let nothing = || Datum::Null;
-            Row::pack(&match rule {
+            match rule {
                 Ok(ShownRule { kind, databases, roles, address, netmask, method, options }) => {
                     let options = if options.is_empty() { Datum::Null } else { texts(options) };
                     let [address, netmask] = [address, netmask].map(|part| optional(part.as_ref()));
                     let (databases, roles) = (texts(databases), texts(roles));
-                    [line, text(kind), databases, roles, address, netmask, text(method), options, Datum::Null]
+                    let method = text(method);
+                    Row::pack(&[line, text(kind), databases, roles, address, netmask, method, options, Datum::Null])
                 }
                 Err(error) => {
-                    let [a, b, c, d, e, f, g] = std::array::from_fn(|_| nothing());
-                    [line, a, b, c, d, e, f, g, text(error)]
+                    let nothing = std::iter::repeat_n(Datum::Null, 7);
+                    Row::pack(&std::iter::once(line).chain(nothing).chain([text(error)]).collect::<Vec<_>>())
                 }
-            })
+            }
         });
         Ok(rows.collect())
     }
