@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-compare compat refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-rights bench-compare compat refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -146,6 +146,10 @@ bench-nexmark: build install-bench
 # What sessions do beside reading and writing, PostgreSQL 15 beside Dogwood: unnamed statements, temporary tables, psql, connections, NOTIFY.
 bench-sessions: build install-test
 	@"$(VENV)/bin/python" benches/sessions.py --json "$(CARGO_TARGET_DIR)/bench-sessions.json" $(ARGUMENTS)
+
+# What rights, policies, own logins, erasure, many people and TLS cost: Dogwood against itself.
+bench-rights: build install-test
+	@"$(VENV)/bin/python" benches/rights.py --json "$(CARGO_TARGET_DIR)/bench-rights.json" $(ARGUMENTS)
 
 # What a change costs a statement: `make bench-compare OLD=FILE`, a binary of before, in turn with what stands here.
 bench-compare: build install-test

@@ -210,6 +210,8 @@ def shake(told):
     made, until = 0, time.monotonic() + seconds
     while time.monotonic() < until:
         with socket.create_connection(("127.0.0.1", port)) as one:
+            # As libpq does: else the client's own Nagle is measured.
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             one.sendall(SSL_REQUEST)
             if one.recv(1) != b"S":
                 raise ConnectionError("no TLS")

@@ -83,7 +83,7 @@ impl Eraser {
         }
         if store.owing().is_some() {
             let waits = last.waits_for();
-            tracing::warn!(
+            tracing::info!(
                 target: "dogwood::erasures",
                 bytes,
                 waits,
