@@ -57,7 +57,8 @@ fn what_is_wrong_is_refused() {
     let mut settings = Settings::default();
     for (name, value, code) in [
         ("no_such", "1", "42704"),
-        ("dogwood.audit", "nonsense", "42704"),
+        ("dogwood.nothing", "nonsense", "42704"),
+        ("dogwood.audit", "off", "42501"),
         ("a b.c", "1", "42602"),
         (".c", "1", "42602"),
         ("1a.c", "1", "42602"),
