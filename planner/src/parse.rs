@@ -250,6 +250,23 @@ fn without_only(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
+/// Where the parenthesis that opens there is closed.
+fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    if tokens[open].token != Token::LParen {
+        return None;
+    }
+    let mut depth = 0_usize;
+    (open..tokens.len()).find(|&place| {
+        poll::step_or_unwind();
+        match tokens[place].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })
+}
+
 /// The place of the first token behind a place that is no blank.
 fn next_visible(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     (at + 1..tokens.len()).find(|&place| !is_blank(&tokens[place]))

@@ -7,7 +7,7 @@
 //! `functions` is the other half.
 
 use super::grammar::is_word;
-use super::{next_visible, parse_query};
+use super::{closing, next_visible, parse_query};
 use crate::error::PlanError;
 use repr::poll;
 use sqlparser::ast::{
@@ -85,7 +85,9 @@ fn item(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize)> {
     }
     let from = next_visible(tokens, at).filter(|&place| is_word(&tokens[place], "FROM"))?;
     let open = next_visible(tokens, from)?;
-    Some((from, open, closing(tokens, open)?))
+    let close = closing(tokens, open)?;
+    // One that names no function is left to the parser, which refuses it.
+    (next_visible(tokens, open) != Some(close)).then_some((from, open, close))
 }
 
 /// Puts the lists of columns behind calls into calls; from the last on, for what stands before to stay where it is.
@@ -117,23 +119,6 @@ fn define(tokens: &mut Vec<TokenWithSpan>, open: usize, close: usize) {
         tokens.splice(word..end, behind);
         tokens.splice(begin..begin, before);
     }
-}
-
-/// Where the parenthesis that opens there is closed.
-fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
-    if tokens[open].token != Token::LParen {
-        return None;
-    }
-    let mut depth = 0_usize;
-    (open..tokens.len()).find(|&place| {
-        poll::step_or_unwind();
-        match tokens[place].token {
-            Token::LParen => depth += 1,
-            Token::RParen => depth -= 1,
-            _ => {}
-        }
-        depth == 0
-    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! `Sample::of` is the other half.
 
 use super::grammar::is_word;
-use super::next_visible;
+use super::{closing, next_visible};
 use crate::error::PlanError;
 use repr::poll;
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, TableSample};
@@ -135,23 +135,6 @@ impl Clause {
             written.push(like(Token::make_keyword("TRUE"), last));
         }
     }
-}
-
-/// Where the parenthesis that opens there is closed.
-fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
-    if tokens[open].token != Token::LParen {
-        return None;
-    }
-    let mut depth = 0_usize;
-    (open..tokens.len()).find(|&place| {
-        poll::step_or_unwind();
-        match tokens[place].token {
-            Token::LParen => depth += 1,
-            Token::RParen => depth -= 1,
-            _ => {}
-        }
-        depth == 0
-    })
 }
 
 #[cfg(test)]
