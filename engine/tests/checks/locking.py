@@ -544,17 +544,6 @@ class Locking(Check):
             three.execute("DELETE FROM a")
 
 
-def waiting(waits, meanwhile):
-    """What one session's call gives that waits until the other has done something; None if it goes on waiting."""
-    result = []
-    thread = threading.Thread(target=lambda: result.append(waits()))
-    thread.start()
-    time.sleep(0.1)
-    meanwhile()
-    thread.join(20)
-    return result[0] if result else None
-
-
 def attempt(connection, query):
     try:
         return rows(connection, query)

@@ -2,12 +2,8 @@
 
 What one session alone sees is held to PostgreSQL by corpora; here is what others do to it meanwhile.
 """
-import threading
-import time
 
-import psycopg
-
-from harness import Check, rows, run_check, state_of
+from harness import Check, rows, run_check, state_of, waiting
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT, marks INT[], told JSONB)",
@@ -157,24 +153,6 @@ class Positioned(Check):
             self.person(one, 4)
             one.execute("GDPR FORGET people 3")
             self.tally.equal(rows(one, "SELECT count(*) FROM plain"), [(0,)], "an erasure finds what is valid now")
-
-
-def waiting(waits, meanwhile):
-    """What one session's call gives that may wait until the other has done something; None if it goes on waiting."""
-    result = []
-
-    def call():
-        try:
-            result.append(waits())
-        except psycopg.Error as error:
-            result.append(error.sqlstate)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    time.sleep(0.1)
-    meanwhile()
-    thread.join(20)
-    return result[0] if result else None
 
 
 if __name__ == "__main__":

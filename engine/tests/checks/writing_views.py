@@ -2,12 +2,8 @@
 
 What one session alone sees of such views is held to PostgreSQL by corpora 42 and 43.
 """
-import threading
-import time
 
-import psycopg
-
-from harness import Check, rows, run_check, state_of
+from harness import Check, rows, run_check, state_of, waiting
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
@@ -150,24 +146,6 @@ class WritingViews(Check):
             self.tally.equal(state_of(one.execute, "UPDATE low SET level = 3"), "44000", "still checked")
             found = rows(one, "SELECT table_name, check_option FROM information_schema.views WHERE table_schema = 'public' ORDER BY 1")
             self.tally.equal(found, [("low", "CASCADED"), ("persons", "NONE"), ("plainly", "NONE"), ("short", "LOCAL")], "options")
-
-
-def waiting(waits, meanwhile):
-    """What one session's call gives that may wait until the other has done something; None if it goes on waiting."""
-    result = []
-
-    def call():
-        try:
-            result.append(waits())
-        except psycopg.Error as error:
-            result.append(error.sqlstate)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    time.sleep(0.1)
-    meanwhile()
-    thread.join(20)
-    return result[0] if result else None
 
 
 if __name__ == "__main__":
