@@ -113,9 +113,7 @@ impl Engine {
     /// Has what erasures still owe rewritten if that is little. Makes everything written durable and leaves the next start no
     /// log to replay; sessions that are still open hear 57P01 from `wire`.
     pub fn shutdown(&self) -> Result<(), SqlError> {
-        if self.database.audit.waiting() > 0 {
-            self.database.pipeline.record_waiting(&self.database.published.load().schema)?;
-        }
+        self.database.record_waiting()?;
         self.eraser.finish(&self.database);
         // The last that was written is shipped, too.
         drop(self.shipping.lock().take());

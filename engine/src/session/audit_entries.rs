@@ -22,11 +22,10 @@ impl AuditSink {
     /// The entry is in the log soon, or in the strict mode now.
     pub(super) fn put(&self, entry: AuditEntry) -> Result<(), SqlError> {
         let waiting = self.database.audit.put(self.session, entry);
-        if self.mode == AuditMode::Strict || waiting > WAITING_MAX {
-            let schema = self.database.published.load().schema.clone();
-            return self.database.pipeline.record_waiting(&schema);
+        match self.mode == AuditMode::Strict || waiting > WAITING_MAX {
+            true => self.database.record_waiting(),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -67,7 +66,8 @@ pub(super) struct Deliveries {
     last: Instant,
 }
 
-const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// What is given goes into the log at the latest after so long.
+pub(super) const TOLD_EVERY: Duration = Duration::from_secs(1);
 
 impl Deliveries {
     /// Of what was read, through this sink.

@@ -1,16 +1,14 @@
 //! Rows on their way to the client, of which the audit log is told whose they were.
 
-use crate::session::audit_entries::{AuditSink, EntryHead};
+use crate::session::audit_entries::{AuditSink, EntryHead, TOLD_EVERY};
 use repr::{Datum, MicroDbId};
 use state::SqlError;
 use state::answer::{Answer, AnswerRow, QueryRows, Show};
 use state::audit::{AuditMode, ReadObserver};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// What is given goes into the log at the latest after so long.
-const TOLD_EVERY: Duration = Duration::from_secs(1);
 /// So many rows are looked at before the clock is.
 const ROWS_BETWEEN: u64 = 256;
 /// In the strict mode so many rows are read before the first is given; of more it is told beforehand whose they may be.

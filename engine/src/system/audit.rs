@@ -4,7 +4,7 @@
 
 use crate::system::hexadecimal;
 use operators::once::FoundRows;
-use planner::catalog::{Actor, Catalog, RoleId, RoleKind};
+use planner::catalog::{Actor, Catalog, RoleId};
 use planner::scalar::AuditQuestion;
 use repr::{Array, Datum, MicroDbId, RelationId, Row};
 use state::SqlError;
@@ -15,6 +15,7 @@ use storage::Snapshot;
 use storage::audit::{EntryRange, LoggedEntries, LoggedEntry, Mentioned, Pseudonym};
 use transactions::commit::statement_key;
 use transactions::database::Database;
+use transactions::receipt::id_of_text;
 
 /// See the module.
 pub struct AuditReader {
@@ -30,14 +31,10 @@ impl AuditReader {
     pub fn new(database: &Arc<Database>, catalog: &Arc<Catalog>, actor: &Actor) -> Result<AuditReader, SqlError> {
         let role = actor.role;
         let person = catalog.person_of(role).map(|person| database.store.pseudonym(MicroDbId(person.microdb)));
-        let may_see =
-            person.is_some() || catalog.is_controller(role) || catalog.is_member(role, RoleKind::Regulator.role());
-        if !may_see {
+        if !catalog.reads_audit(role) {
             return Err(SqlError::new("42501", "permission denied for table audit"));
         }
-        if database.audit.waiting() > 0 && !database.store.is_read_only() {
-            database.pipeline.record_waiting(&database.published.load().schema)?;
-        }
+        database.record_waiting()?;
         let snapshot = database.store.snapshot();
         Ok(AuditReader { database: database.clone(), catalog: catalog.clone(), snapshot, person })
     }
@@ -60,7 +57,7 @@ impl AuditReader {
             }
             AuditQuestion::Pseudonym(text) => {
                 let unread = || SqlError::new("22023", format!("\"{text}\" is no one's name in the audit log"));
-                (self.about(pseudonym(text).ok_or_else(unread)?), EntryRange::ALL)
+                (self.about(id_of_text(text.as_bytes()).ok_or_else(unread)?), EntryRange::ALL)
             }
             AuditQuestion::Person(table, key) => (self.about(self.person(*table, key)?), EntryRange::ALL),
         };
@@ -105,17 +102,6 @@ impl AuditReader {
             Ok(row(&entry, text, &catalog))
         }))
     }
-}
-
-fn pseudonym(text: &str) -> Option<Pseudonym> {
-    let mut name = [0; 16];
-    if text.len() != 2 * name.len() || !text.is_ascii() {
-        return None;
-    }
-    for (place, byte) in name.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).ok()?;
-    }
-    Some(name)
 }
 
 /// What an entry says to a person, if it may be about them: nothing of others.

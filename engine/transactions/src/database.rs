@@ -26,7 +26,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use storage::{Loss, Mode, Snapshot, StorageError, Store, StoreOptions};
+use storage::{Loss, Mode, RootKeySource, Snapshot, StorageError, Store, StoreOptions};
 use views::automatic::AutomaticViews;
 use views::message::ViewRequest;
 use views::subscription::Subscriptions;
@@ -123,6 +123,13 @@ pub fn open_store(data: &Path, config: &Config, mode: Mode) -> Result<Store, Sql
     }
 }
 
+/// The same of a folder that no server has open.
+pub fn open_stopped(data: &Path, root_key: &RootKeySource, mode: Mode) -> Result<Store, SqlError> {
+    let mut config = Config::new(data.to_path_buf());
+    config.root_key = root_key.clone();
+    open_store(data, &config, mode)
+}
+
 /// Says what the store has noticed since it was last asked, where an operator reads it.
 pub fn tell_operator(store: &Store) {
     store.take_notices().iter().for_each(|notice| tracing::warn!(target: "dogwood::storage", "{notice}"));
@@ -208,7 +215,7 @@ impl Database {
             automatic: automatic.clone(),
         };
         let sequences = Arc::new(Sequences::open(store.clone())?);
-        let audit = Arc::<AuditQueue>::default();
+        let audit = Arc::new(AuditQueue::new(!store.is_read_only()));
         Ok(Arc::new_cyclic(|database: &Weak<Database>| Database {
             pipeline: CommitPipeline::start(
                 (store.clone(), sequences.clone(), audit.clone()),
@@ -233,6 +240,14 @@ impl Database {
             published,
             forgotten_at,
         }))
+    }
+
+    /// Has what waits for the audit log written, and waits until it is durable.
+    pub fn record_waiting(&self) -> Result<(), SqlError> {
+        match self.audit.waiting() {
+            0 => Ok(()),
+            _ => self.pipeline.record_waiting(&self.published.load().schema),
+        }
     }
 
     /// Asks for something of the view workers.

@@ -272,6 +272,12 @@ impl Catalog {
         role == of || self.is_controller(role) || self.memberships(role).contains(&of)
     }
 
+    /// Whether it reads the audit log: all of it, or a person's own login what is about that person.
+    pub fn reads_audit(&self, role: RoleId) -> bool {
+        // Controllers are members of all.
+        self.is_member(role, RoleKind::Regulator.role()) || self.person_of(role).is_some()
+    }
+
     /// Whether a login may act as a role. A person's own acts as nobody else.
     pub fn may_act_as(&self, login: RoleId, role: RoleId) -> bool {
         login == role || self.person_of(login).is_none() && self.is_member(login, role)

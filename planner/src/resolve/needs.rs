@@ -4,7 +4,7 @@
 //! the catalog. What stands below a view is asked of the view's owner.
 
 use super::Resolver;
-use crate::catalog::{Catalog, DatabaseId, ObjectClass, Privilege, Privileges, RoleId, RoleKind, Table};
+use crate::catalog::{Catalog, DatabaseId, ObjectClass, Privilege, Privileges, RoleId, Table};
 use crate::error::PlanError;
 use crate::system;
 use repr::id::is_temporary;
@@ -160,9 +160,10 @@ impl Needs {
         for (object, need) in &self.through {
             need.check(catalog, role, *object, home)?;
         }
-        let audits = || catalog.is_member(role, RoleKind::Regulator.role()) || catalog.person_of(role).is_some();
-        let is_kept =
-            |secret: &system::SystemRelation| !(catalog.is_controller(role) || secret.is_for_auditors() && audits());
+        let is_kept = |secret: &system::SystemRelation| match secret.is_for_auditors() {
+            true => !catalog.reads_audit(role),
+            false => !catalog.is_controller(role),
+        };
         let kept = self.secrets.iter().filter_map(|secret| system::find_by_id(*secret)).find(|secret| is_kept(secret));
         kept.map_or(Ok(()), |secret| Err(PlanError::denied("table", secret.name)))
     }

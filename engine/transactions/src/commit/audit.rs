@@ -16,21 +16,17 @@ impl CommitPipeline {
     pub fn record(&self, store: &Store, schema: &Arc<Schema>, entry: &AuditEntry) -> Result<(), SqlError> {
         let mut batch = Batch::default();
         batch.append_audit(store, entry)?;
-        // Nothing was read: no commit that comes first can make it another.
-        let based_on = CommitTime(u64::MAX);
-        let (derivation, erasures) = (Derivation::default(), Vec::new());
-        let prepared = PreparedCommit { based_on, derivation, batch, erasures, seen: None, audit: Vec::new() };
-        match self.commit(Arc::new(Overlay::new(schema.clone())), prepared)? {
-            Outcome::Committed(..) => Ok(()),
-            Outcome::Refused(error) => Err(error),
-            Outcome::Again => Err(SqlError::new("XX000", "an audit record was to be derived again")),
-        }
+        self.record_batch(schema, batch)
     }
 
     /// Has what waits for the audit log written by a commit of its own, and waits until it is durable.
     pub fn record_waiting(&self, schema: &Arc<Schema>) -> Result<(), SqlError> {
+        self.record_batch(schema, Batch::default())
+    }
+
+    fn record_batch(&self, schema: &Arc<Schema>, batch: Batch) -> Result<(), SqlError> {
         let overlay = Arc::new(Overlay::new(schema.clone()));
-        match self.commit(overlay, PreparedCommit::of_nothing())? {
+        match self.commit(overlay, PreparedCommit::of_batch(batch))? {
             Outcome::Committed(..) => Ok(()),
             Outcome::Refused(error) => Err(error),
             Outcome::Again => Err(SqlError::new("XX000", "an audit record was to be derived again")),
@@ -40,17 +36,17 @@ impl CommitPipeline {
     /// The same, and does not wait.
     pub fn record_waiting_soon(&self, schema: &Arc<Schema>) {
         let overlay = Arc::new(Overlay::new(schema.clone()));
-        self.hand_over(overlay, PreparedCommit::of_nothing(), Box::new(|_outcome| ()));
+        self.hand_over(overlay, PreparedCommit::of_batch(Batch::default()), Box::new(|_outcome| ()));
     }
 }
 
 impl PreparedCommit {
-    /// Nothing was read: no commit that comes first can make it another.
-    fn of_nothing() -> PreparedCommit {
+    /// Of nothing but a batch. Nothing was read: no commit that comes first can make it another.
+    fn of_batch(batch: Batch) -> PreparedCommit {
         PreparedCommit {
             based_on: CommitTime(u64::MAX),
             derivation: Derivation::default(),
-            batch: Batch::default(),
+            batch,
             erasures: Vec::new(),
             seen: None,
             audit: Vec::new(),
