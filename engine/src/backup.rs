@@ -17,7 +17,7 @@ use storage::backup::{
     self, BackupReport, BackupRequest, Form, RestoreRequest, Shipper, Target, Until, VerifiedBackups, open_target,
 };
 use storage::{Mode, RootKeySource, Store};
-use transactions::database::open_store;
+use transactions::database::open_stopped;
 
 const DAY_US: i64 = 24 * 3600 * 1_000_000;
 
@@ -122,9 +122,7 @@ pub fn back_up_stopped(
     order: &BackupOrder,
     variables: Variables<'_>,
 ) -> Result<BackupReport, SqlError> {
-    let mut config = Config::new(data.to_path_buf());
-    config.root_key = root_key;
-    let store = open_store(data, &config, Mode::Serve)?;
+    let store = open_stopped(data, &root_key, Mode::Serve)?;
     let taken = take(&store, order, variables, &|| false)?;
     store.settle()?;
     Ok(taken)

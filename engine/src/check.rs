@@ -8,7 +8,6 @@ use planner::catalog::{Index, Table};
 use planner::ownership::{Edge, KeyForm};
 use repr::{CommitTime, IndexId, MicroDbId, RelationId, RowKey, key};
 use state::SqlError;
-use state::config::Config;
 use state::layered_snapshot::LayeredSnapshot;
 use state::overlay::Owners;
 use state::published::Published;
@@ -21,14 +20,12 @@ use std::sync::Arc;
 use storage::check::{CheckedRelation, PROBLEMS_MAX, Problem};
 use storage::{Mode, RootKeySource, Snapshot, Store, StoreOptions};
 use transactions::commit::META_TIME;
-use transactions::database::{open_store, stored_catalog};
+use transactions::database::{open_stopped, stored_catalog};
 use transactions::ownership::{far_value, near_value};
 
 /// Checks a data folder. What is wrong with it, as sentences; nothing if all is well.
 pub fn run(data: &Path, root_key: &RootKeySource) -> Result<Vec<String>, SqlError> {
-    let mut config = Config::new(data.to_path_buf());
-    config.root_key = root_key.clone();
-    let store = open_store(data, &config, Mode::Check)?;
+    let store = open_stopped(data, root_key, Mode::Check)?;
     let leaves = store.snapshot();
     let catalog = Arc::new(stored_catalog(&leaves)?);
     let schema = Arc::new(Schema::new(catalog));

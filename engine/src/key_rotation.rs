@@ -3,11 +3,10 @@
 
 use state::SqlError;
 use state::clock::now_micros;
-use state::config::Config;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use storage::{Batch, Mode, RootKeySource, Rotation, StorageError};
-use transactions::database::{Database, open_store};
+use transactions::database::{Database, open_stopped};
 
 /// Where the moment of the last rotation stands: microseconds since 2000-01-01 UTC.
 const ROTATED: &[u8] = b"keys/rotated";
@@ -21,9 +20,7 @@ pub fn rotate(
     root: Option<Option<&RootKeySource>>,
     rotation: Rotation,
 ) -> Result<u64, SqlError> {
-    let mut config = Config::new(data.to_path_buf());
-    config.root_key = root_key;
-    let store = open_store(data, &config, Mode::Serve)?;
+    let store = open_stopped(data, &root_key, Mode::Serve)?;
     match root {
         Some(to) => store.replace_root_key(to, rotation)?,
         None => store.rotate_keyring(rotation)?,

@@ -1,4 +1,5 @@
-//! The program: `dogwood serve`, `check`, `backup`, `verify-backup`, `restore`, `import`, `rotate`, `shred` and `verify`.
+//! The program: `dogwood serve`, `check`, `backup`, `verify-backup`, `restore`, `import`, `rotate`, `shred`,
+//! `export-capsule` and `verify`.
 //!
 //! Reads its arguments, starts what they ask for, and turns the outcome into an exit status: 0 done, 1 failed or
 //! something was found, 2 not understood. Never prints data.

@@ -1,6 +1,7 @@
 """A count of what passed and failed, and small helpers for a check's SQL."""
 import os
 import sys
+import threading
 import time
 import traceback
 
@@ -55,3 +56,21 @@ def state_of(function, *arguments):
 
 def rows(connection, sql, parameters=None):
     return connection.execute(sql, parameters).fetchall()
+
+
+def waiting(waits, meanwhile):
+    """What one session's call gives that may wait until the other has done something; None if it goes on waiting."""
+    result = []
+
+    def call():
+        try:
+            result.append(waits())
+        except psycopg.Error as error:
+            result.append(error.sqlstate)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    time.sleep(0.1)
+    meanwhile()
+    thread.join(20)
+    return result[0] if result else None
