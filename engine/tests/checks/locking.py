@@ -5,11 +5,10 @@ lock_timeout, never by the clock.
 """
 import itertools
 import threading
-import time
 
 import psycopg
 
-from harness import Check, rows, run_check, start_writers, state_of
+from harness import Check, rows, run_check, start_writers, state_of, waiting
 
 SCHEMA = [
     "CREATE TABLE jobs (id INT PRIMARY KEY, state TEXT NOT NULL DEFAULT 'new', worker INT, n INT)",
