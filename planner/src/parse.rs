@@ -161,7 +161,7 @@ fn read_tokens<T>(
         whole_row::in_parentheses(star::rewritten(frame_exclusion::rewritten(frame_offset::rewritten(tokens))));
     let tokens =
         join_alias::rewritten(table_sample::rewritten(call_forms::rewritten(grouping_sets::rewritten(tokens))));
-    let tokens = rows_from::rewritten(tokens);
+    let tokens = rows_from::rewritten(tokens, lines)?;
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));

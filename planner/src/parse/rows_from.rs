@@ -6,8 +6,8 @@
 //! ```
 //! `functions` is the other half.
 
-use super::grammar::is_word;
-use super::{closing, next_visible, parse_query};
+use super::grammar::{Lines, is_word, syntax_error};
+use super::{closing, is_blank, next_visible, parse_query};
 use crate::error::PlanError;
 use repr::poll;
 use sqlparser::ast::{
@@ -64,18 +64,21 @@ fn function(argument: &FunctionArg) -> Result<RowsFunction<'_>, PlanError> {
 }
 
 /// The tokens with all such items in the form above.
-pub(super) fn rewritten(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+pub(super) fn rewritten(mut tokens: Vec<TokenWithSpan>, lines: &Lines<'_>) -> Result<Vec<TokenWithSpan>, PlanError> {
     let mut at = 0;
     while at < tokens.len() {
         poll::step_or_unwind();
         if let Some((from, open, close)) = item(&tokens, at) {
+            if next_visible(&tokens, open) == Some(close) {
+                return Err(syntax_error(lines, &tokens[close]));
+            }
             define(&mut tokens, open, close);
             let named = TokenWithSpan { token: Token::make_word(ROWS_FROM, Some('"')), span: tokens[at].span };
             tokens.splice(at..=from, [named]);
         }
         at += 1;
     }
-    tokens
+    Ok(tokens)
 }
 
 /// Where FROM stands and the parentheses are of ROWS FROM ( … ) that begins there.
@@ -83,11 +86,43 @@ fn item(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize)> {
     if !is_word(&tokens[at], "ROWS") {
         return None;
     }
+    let before = tokens[..at].iter().rfind(|token| !is_blank(token))?;
     let from = next_visible(tokens, at).filter(|&place| is_word(&tokens[place], "FROM"))?;
     let open = next_visible(tokens, from)?;
     let close = closing(tokens, open)?;
-    // One that names no function is left to the parser, which refuses it.
-    (next_visible(tokens, open) != Some(close)).then_some((from, open, close))
+    let begins_item = |word| is_word(before, word);
+    let is_item = ["FROM", "JOIN", "LATERAL", "USING"].into_iter().any(begins_item)
+        || matches!(before.token, Token::Comma | Token::LParen) && holds_calls(tokens, open, close);
+    is_item.then_some((from, open, close))
+}
+
+/// Whether the parentheses hold calls, or nothing. Behind a comma, ROWS may also be a column, and FROM begin what it is of.
+fn holds_calls(tokens: &[TokenWithSpan], open: usize, close: usize) -> bool {
+    let mut place = open;
+    loop {
+        let Some(name) = next_visible(tokens, place).filter(|&name| name < close) else { return place == open };
+        let is_query = is_word(&tokens[name], "SELECT") || is_word(&tokens[name], "VALUES");
+        let Some(behind) = next_visible(tokens, name) else { return false };
+        if is_query || !matches!(tokens[name].token, Token::Word(_)) {
+            return false;
+        }
+        match tokens[behind].token {
+            Token::Period => place = behind,
+            Token::LParen => return closing(tokens, behind).is_some_and(|end| ends_call(tokens, end)),
+            _ => return false,
+        }
+    }
+}
+
+/// Whether what follows a call's parenthesis is what follows it in ROWS FROM.
+fn ends_call(tokens: &[TokenWithSpan], end: usize) -> bool {
+    next_visible(tokens, end).is_some_and(|behind| match tokens[behind].token {
+        Token::Comma | Token::RParen => true,
+        _ => {
+            is_word(&tokens[behind], "AS")
+                && next_visible(tokens, behind).is_some_and(|list| tokens[list].token == Token::LParen)
+        }
+    })
 }
 
 /// Puts the lists of columns behind calls into calls; from the last on, for what stands before to stay where it is.
@@ -132,6 +167,9 @@ mod tests {
                 "SELECT 1 FROM ROWS FROM (f(a, (1)), g(b) AS (x int, y numeric(3, 1))) WITH ORDINALITY AS t (p, q)",
                 "SELECT 1 FROM \"\0ROWS FROM\"(f(a, (1)), \"\0AS\"(g(b), '(x int, y numeric(3, 1))')) WITH ORDINALITY AS t (p, q)",
             ),
+            ("SELECT 1, rows FROM (a JOIN b ON f(a))", "SELECT 1, rows FROM (a JOIN b ON f(a))"),
+            ("SELECT 1, rows FROM (VALUES (1)) AS t (rows)", "SELECT 1, rows FROM (VALUES (1)) AS t (rows)"),
+            ("SELECT 1 FROM a, ROWS FROM (s.f(1))", "SELECT 1 FROM a, \"\0ROWS FROM\"(s.f(1))"),
             ("SELECT 1 FROM a, LATERAL ROWS FROM (f(ROWS)) t", "SELECT 1 FROM a, LATERAL \"\0ROWS FROM\"(f(ROWS)) t"),
         ] {
             assert_eq!(parse_query(written).unwrap().to_string(), read, "{written}");

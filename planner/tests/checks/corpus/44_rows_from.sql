@@ -35,6 +35,13 @@ PREPARE rf_p (int) AS SELECT * FROM ROWS FROM (generate_series(1, $1), generate_
 EXECUTE rf_p (2);
 DEALLOCATE rf_p;
 SELECT 1 AS rows, 2 AS "from";
+SELECT rows FROM (SELECT 1 AS rows) t;
+SELECT 2, rows FROM (VALUES (1)) t(rows);
+SELECT 2 AS rows FROM (VALUES (1)) t(x);
+SELECT 1 + t.rows FROM ((VALUES (1)) t(rows) CROSS JOIN (VALUES (3)) u);
+SELECT g, rows FROM (generate_series(1, 2) g CROSS JOIN (VALUES (7)) t(rows));
+SELECT count(*) FROM rf, ROWS FROM (pg_catalog.generate_series(1, 3)) t;
+SELECT count(*) FROM (rf CROSS JOIN ROWS FROM (generate_series(1, 3)) t);
 -- Strings.
 SELECT 'a' 'b';
 SELECT 'a'
