@@ -2,6 +2,7 @@
 
 use crate::backup::{BackupOrder, Variables};
 use crate::eraser::Eraser;
+use crate::expiry;
 use crate::housekeeping::Housekeeping;
 use crate::password::PasswordVerifier;
 use crate::session::{ConnectOptions, Session, auditing};
@@ -21,6 +22,7 @@ use transactions::database::{Database, tell_operator};
 pub struct Engine {
     // First, so that the folder is free once the engine and its sessions are gone.
     _keeper: Housekeeping,
+    _expiry: Housekeeping,
     eraser: Eraser,
     /// While there is a target for the log.
     shipping: Mutex<Option<Shipping>>,
@@ -32,12 +34,14 @@ impl Engine {
     /// Opens a data folder, making it if it is empty. Refuses to start over anything that is not whole.
     pub fn open(config: Config) -> Result<Arc<Engine>, SqlError> {
         let database = Database::open(config)?;
+        let templates = Arc::default();
         Ok(Arc::new(Engine {
             _keeper: Housekeeping::start(&database),
+            _expiry: expiry::start(&database, &templates),
             eraser: Eraser::start(&database),
             shipping: Mutex::default(),
             database,
-            templates: Arc::default(),
+            templates,
         }))
     }
 

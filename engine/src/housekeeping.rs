@@ -22,17 +22,20 @@ impl Housekeeping {
     /// Starts it.
     pub fn start(database: &Arc<Database>) -> Housekeeping {
         let database: Weak<Database> = Arc::downgrade(database);
-        Housekeeping::looking(LOOKS_EVERY, move || database.upgrade().iter().for_each(|database| look(database)))
+        Housekeeping::looking("keeper", LOOKS_EVERY, move || {
+            database.upgrade().iter().for_each(|database| look(database))
+        })
     }
 
-    fn looking(every: Duration, mut look: impl FnMut() + Send + 'static) -> Housekeeping {
+    /// Looks by a thread of that name.
+    pub(crate) fn looking(name: &str, every: Duration, mut look: impl FnMut() + Send + 'static) -> Housekeeping {
         let (stays, ended) = channel();
         let keep = move || {
             while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 look();
             }
         };
-        let thread = std::thread::Builder::new().name("keeper".into()).spawn(keep);
+        let thread = std::thread::Builder::new().name(name.into()).spawn(keep);
         Housekeeping { stays: Some(stays), thread: Some(thread.expect("the process can start its keeper")) }
     }
 }
@@ -71,7 +74,7 @@ mod tests {
         let (looks, looking) = channel();
         let keeper = {
             let database = Arc::downgrade(&held);
-            Housekeeping::looking(Duration::from_millis(1), move || {
+            Housekeeping::looking("keeper", Duration::from_millis(1), move || {
                 let _database = database.upgrade();
                 // Whoever ends it does not listen any more.
                 let _gone = looks.send(());

@@ -8,6 +8,7 @@ pub mod capsule;
 pub mod check;
 mod engine;
 mod eraser;
+mod expiry;
 mod graph;
 mod housekeeping;
 mod key_rotation;

@@ -18,6 +18,7 @@ mod databases;
 pub mod env;
 mod evaluation;
 mod explain;
+mod failed_block;
 mod gdpr;
 mod locking;
 pub mod login;
@@ -57,8 +58,7 @@ use parking_lot::Mutex;
 use path::StatementPath;
 use plan::Prepared;
 use planner::catalog::{Catalog, DatabaseId};
-use planner::parse::statement::CtxCommand;
-use planner::parse::{ParsedStatement, Statement};
+use planner::parse::ParsedStatement;
 use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
@@ -211,6 +211,17 @@ impl Session {
         templates: &Arc<Templates>,
         options: ConnectOptions,
     ) -> Result<Session, SqlError> {
+        let mut session = Session::of_server(database, templates, options)?;
+        session.audit_connected()?;
+        Ok(session)
+    }
+
+    /// One of the server's own, in which nobody has logged in.
+    pub(crate) fn of_server(
+        database: &Arc<Database>,
+        templates: &Arc<Templates>,
+        options: ConnectOptions,
+    ) -> Result<Session, SqlError> {
         let mut state = SessionState::default();
         state.settings.share(&database.sessions.settings);
         state.settings.force("session_authorization", options.user.clone());
@@ -225,7 +236,8 @@ impl Session {
         login.check_opening(database, &name, database_id)?;
         login.check_person(database)?;
         if let Some(role) = state.settings.get("role").map(str::to_owned) {
-            login.check_setting("role", Some(&role), &state.settings, database.published.load().catalog())?;
+            let published = database.published.load();
+            login.check_setting("role", Some(&role), &state.settings, (published.catalog(), database_id))?;
         }
         let owner = Owner { user: options.user.into(), database: name.into(), database_id };
         let client = Client {
@@ -259,7 +271,7 @@ impl Session {
         databases::check_there(database, &client.database, database_id)?;
         control.holder.activity.is_called(state.settings.get("application_name").unwrap_or_default());
         let audit = SessionAudit::of(options.address);
-        let mut session = Session {
+        Ok(Session {
             database: database.clone(),
             templates: templates.clone(),
             state: Arc::new(Mutex::new(state)),
@@ -269,9 +281,7 @@ impl Session {
             transaction: CurrentTransaction::default(),
             cursors: Cursors::default(),
             audit,
-        };
-        session.audit_connected()?;
-        Ok(session)
+        })
     }
 
     /// What the client is told at connection.
@@ -392,15 +402,6 @@ impl Session {
         poll::unwinds_to(|| plan::prepare(parsed, &self.seen(), param_types))
     }
 
-    fn is_failed(&self) -> bool {
-        self.transaction.active.as_ref().is_some_and(|active| active.failed)
-    }
-
-    /// 25P02 in a block that has failed, but for what ends it.
-    fn refuse_failed(&self, statement: &Statement) -> Result<(), SqlError> {
-        if self.is_failed() && !ends_failed_block(statement) { Err(block_failed()) } else { Ok(()) }
-    }
-
     /// Runs a prepared statement. `in_script`: more statements of the same query string follow, so that they
     /// share one implicit transaction.
     pub fn execute(
@@ -503,7 +504,7 @@ impl Session {
         self.release_ended();
         self.statement.stands = false;
         self.refuse_failed(&prepared.statement)?;
-        if !ends_failed_block(&prepared.statement) {
+        if !failed_block::ends_failed_block(&prepared.statement) {
             self.check_not_ended()?;
         }
         self.audit_begins();
@@ -679,18 +680,4 @@ impl Session {
     fn notice(&mut self, severity: &'static str, code: &'static str, message: impl Into<String>) {
         self.client.notices.push(Notice { severity, code, message: message.into(), detail: None, hint: None });
     }
-}
-
-fn block_failed() -> SqlError {
-    SqlError::new("25P02", "current transaction is aborted, commands ignored until end of transaction block")
-}
-
-fn ends_failed_block(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::Commit { .. }
-            | Statement::Rollback { .. }
-            | Statement::RollbackToSavepoint(_)
-            | Statement::Ctx(CtxCommand::Commit | CtxCommand::Rollback)
-    )
 }

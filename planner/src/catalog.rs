@@ -10,6 +10,8 @@ mod domain;
 mod enumeration;
 mod namespace;
 mod policy;
+mod property;
+mod purpose;
 mod rights;
 mod role;
 mod search_path;
@@ -23,6 +25,8 @@ pub use domain::Domain;
 pub use enumeration::{EnumLabel, Enumeration};
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
 pub use policy::{Policy, PolicyCommand, RowSecurity};
+pub use property::Property;
+pub use purpose::Purpose;
 pub use rights::{Acl, AclItem, DefaultAcl, ObjectClass, Privilege, Privileges, REQUESTS, Revoked, Rights};
 pub use role::{CONTROLLER, LoginTerms, Membership, PREDEFINED, Person, Role, RoleAttributes, RoleId, RoleKind};
 pub use search_path::{Class, Qualifier, Scope, SearchPath};
@@ -201,6 +205,9 @@ pub struct Column {
     pub hidden: bool,
     /// COMMENT ON COLUMN.
     pub comment: Option<String>,
+    /// What it says of its row to those who govern data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub property: Option<Property>,
 }
 
 /// Where a column's value comes from when INSERT names none.
@@ -532,6 +539,7 @@ impl Column {
             dropped: false,
             hidden: false,
             comment: None,
+            property: None,
         }
     }
 }
@@ -616,7 +624,7 @@ impl Table {
         let column = &mut self.columns[index];
         column.name = dropped_name(index);
         (column.dropped, column.hidden) = (true, false);
-        (column.default, column.comment) = (None, None);
+        (column.default, column.comment, column.property) = (None, None, None);
         column.column_type.nullable = true;
     }
 

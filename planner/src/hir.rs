@@ -6,6 +6,7 @@
 pub mod walk;
 
 use crate::names::Names;
+use crate::row_term::RowTerm;
 use crate::scalar::{AggregateCall, Order, ScalarExpr, TableFunction, WindowCall};
 use repr::{ColumnIndex, ColumnType, Datum, IndexId, RelationId};
 
@@ -443,8 +444,8 @@ pub struct RowChecksHir {
     pub checks: Vec<(String, HirExpr)>,
     /// Conditions of partial indexes.
     pub index_predicates: Vec<HirExpr>,
-    /// Conditions of policies.
-    pub policies: Vec<PolicyCheckHir>,
+    /// Conditions of policies and their kin.
+    pub terms: Vec<RowTermHir>,
     /// WITH CHECK OPTION of the views by which the table is written.
     pub views: Option<ViewChecksHir>,
 }
@@ -458,11 +459,11 @@ pub struct ViewChecksHir {
     pub conditions: Vec<(String, HirExpr)>,
 }
 
-/// What a policy asks of a row that is made.
+/// What is asked of a row that is made.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PolicyCheckHir {
-    /// The policy, if it is a restrictive one.
-    pub policy: Option<String>,
+pub struct RowTermHir {
+    /// By what.
+    pub term: RowTerm,
     /// What must be true.
     pub expr: HirExpr,
 }

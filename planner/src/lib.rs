@@ -20,6 +20,7 @@ pub mod parse;
 pub mod physical;
 pub mod plan;
 pub mod resolve;
+pub mod row_term;
 pub mod scalar;
 pub mod statement_shape;
 pub mod subscribe;

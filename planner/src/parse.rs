@@ -33,6 +33,7 @@ mod object;
 pub(crate) mod overriding;
 pub(crate) mod part;
 mod policy;
+mod purpose;
 mod recursion_clause;
 pub mod rights;
 mod role;

@@ -10,6 +10,7 @@ pub use with::{WithPart, WithPlan};
 
 use crate::hir::{LockGroups, OutputColumn, RowLock};
 use crate::names::Names;
+use crate::row_term::RowTerm;
 use crate::scalar::inverted::Asked;
 use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr, TableFunction, WindowCall};
 use crate::temporal::ClockCondition;
@@ -531,8 +532,8 @@ pub struct RowChecks {
     pub checks: Vec<(String, ScalarExpr)>,
     /// Conditions of partial indexes: what they give is no matter here, but an error refuses.
     pub index_predicates: Vec<ScalarExpr>,
-    /// Conditions of policies: (the policy, if it is a restrictive one; expression); all but true refuses.
-    pub policies: Vec<(Option<String>, ScalarExpr)>,
+    /// Conditions of policies and their kin; all but true refuses.
+    pub terms: Vec<(RowTerm, ScalarExpr)>,
     /// WITH CHECK OPTION of the views by which the table is written.
     pub views: Option<ViewChecks>,
 }

@@ -21,6 +21,7 @@ pub(crate) mod domain;
 mod expr;
 mod from;
 mod from_function;
+mod governed;
 mod group;
 mod group_by;
 mod identity;
@@ -80,7 +81,6 @@ pub(crate) use catalog_expr::shown_expression;
 pub use dml::row_checks;
 pub(crate) use dml::{default_expression, next_value_expression};
 pub use needs::Needs;
-pub use policy::violated as policy_violated;
 pub(crate) use returned::{returned_to, returned_to_write};
 pub(crate) use statement::check_expression;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, resolve};
@@ -226,6 +226,8 @@ pub(crate) struct Resolver<'a> {
     of_role: bool,
     /// Whether policies keep rows from it.
     bound: bool,
+    /// Whether expired rows are there: for what deletes them.
+    with_expired: bool,
     /// The tables in whose policies it stands.
     under_policies_of: Vec<RelationId>,
     /// What the text names, if that is asked.
@@ -319,6 +321,7 @@ impl<'a> Resolver<'a> {
             needs: Needs::default(),
             of_role: false,
             bound: false,
+            with_expired: false,
             under_policies_of: Vec::new(),
             trace: None,
             as_shown: false,

@@ -64,7 +64,7 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
         AUDIT.0,
         "number int8, recorded_at timestamptz, operation text, tables _text, subjects _text, subject_count int8, \
          row_count int8, login text, role text, address text, dogwood_time int8, statement text, view_key text, \
-         may_be_more bool, undone bool",
+         may_be_more bool, undone bool, purpose text",
     ),
     (
         "views",
@@ -95,6 +95,9 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
         DATAFLOW.0,
         "id text, kind text, name text, relation oid, inputs _text, stage text, rows int8, bytes int8",
     ),
+    ("purposes", PURPOSES.0, "purpose text, granted_to _text"),
+    ("properties", PROPERTIES.0, "table_schema text, table_name text, column_name text, property text"),
+    ("features", FEATURES.0, "feature text, articles text, means text, in_use bool"),
     ("snapshots", SNAPSHOTS.0, "backend int4, dogwood_time int8, commits_behind int8, age_us int8"),
     ("latency", LATENCY.0, "stage text, count int8, p50_us int8, p95_us int8, p99_us int8, max_us int8"),
 ];
@@ -115,6 +118,12 @@ pub const SNAPSHOTS: RelationId = RelationId(15_013);
 pub const SUBSCRIPTIONS: RelationId = RelationId(15_014);
 /// `dogwood.dataflow`: the operators of the whole database, and what each reads.
 pub const DATAFLOW: RelationId = RelationId(15_015);
+/// `dogwood.purposes`: for what data may be used, by whom.
+pub const PURPOSES: RelationId = RelationId(15_016);
+/// `dogwood.properties`: which columns say what of their rows to those who govern data.
+pub const PROPERTIES: RelationId = RelationId(15_017);
+/// `dogwood.features`: what there is for which articles of the GDPR.
+pub const FEATURES: RelationId = RelationId(15_018);
 /// `dogwood.receipts`: the signed receipts of all erasures.
 pub const RECEIPTS: RelationId = RelationId(15_001);
 /// `dogwood.erasures`: when the bytes of each erasure had left what.

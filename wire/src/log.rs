@@ -18,9 +18,11 @@ use tracing_subscriber::{Layer, fmt};
 const ALL: &str = "dogwood";
 
 /// What events are about.
-pub(crate) const TARGETS: [&str; 9] = [
+pub(crate) const TARGETS: [&str; 11] = [
+    "dogwood::audit",
     "dogwood::connections",
     "dogwood::erasures",
+    "dogwood::expiry",
     "dogwood::logins",
     "dogwood::panics",
     "dogwood::server",

@@ -51,6 +51,13 @@ pub(super) struct StatementAudit {
     pub subject: Option<MicroDbId>,
 }
 
+impl StatementAudit {
+    /// Whether it looks for what has expired, as the server does all the time.
+    fn purges(&self) -> bool {
+        self.what.as_ref().is_some_and(|(_, prepared)| matches!(prepared.statement, Statement::GdprPurge(_)))
+    }
+}
+
 impl SessionAudit {
     /// Of a session whose client comes from there.
     pub(super) fn of(address: Option<IpAddr>) -> SessionAudit {
@@ -86,11 +93,14 @@ impl Session {
     /// Who acts.
     pub(super) fn audit_actor(&mut self) -> Arc<AuditActor> {
         let catalog = self.catalog();
-        let role = self.search_path(&catalog).actor().role.0;
+        let path = self.search_path(&catalog);
+        let role = path.actor().role.0;
+        let declared = path.actor().purpose.as_deref();
+        let purpose = declared.and_then(|purpose| catalog.rights.purposes.get(purpose)).map(|found| found.id);
         let (login, address) = (self.client.login.role.0, self.audit.address);
         let known = &self.audit.actor;
-        if known.role != role || known.login != login || known.address != address {
-            self.audit.actor = Arc::new(AuditActor { login, role, purpose: None, address });
+        if known.role != role || known.login != login || known.address != address || known.purpose != purpose {
+            self.audit.actor = Arc::new(AuditActor { login, role, purpose, address });
         }
         self.audit.actor.clone()
     }
@@ -203,6 +213,9 @@ impl Session {
             }
             _ => 0,
         };
+        if rows == 0 && self.audit.statement.purges() {
+            return Ok(());
+        }
         self.audit_written(&head, read.unwrap_or_default(), writes, rows)
     }
 

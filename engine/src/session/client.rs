@@ -60,7 +60,7 @@ impl Session {
 
     /// 25P02 if the transaction block has failed.
     pub fn refuse_failed_block(&self) -> Result<(), SqlError> {
-        if self.is_failed() { Err(crate::session::block_failed()) } else { Ok(()) }
+        if self.is_failed() { Err(crate::session::failed_block::block_failed()) } else { Ok(()) }
     }
 
     /// The type that a client names by its `pg_type.oid`, enums and their arrays included.

@@ -279,7 +279,8 @@ impl Environment for StatementEnvironment {
         }
         let mut state = self.state.lock();
         let published = self.database.published.load();
-        let checked = self.client.login.check_setting(name, Some(value), &state.settings, published.catalog());
+        let seen = (&**published.catalog(), self.client.database_id);
+        let checked = self.client.login.check_setting(name, Some(value), &state.settings, seen);
         checked.and_then(|()| state.settings.set(name, Some(value), local)).map_err(value_error)
     }
     fn catalog(&self) -> &Arc<Catalog> {

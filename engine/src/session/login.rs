@@ -8,6 +8,17 @@ use std::sync::Arc;
 use subject_requests::own;
 use transactions::database::Database;
 
+/// 22023 for a purpose that is not declared, 42501 for one that was not granted.
+fn check_purpose(actor: &Actor, purpose: &str, home: DatabaseId, catalog: &Catalog) -> Result<(), SqlError> {
+    match catalog.may_use_for(actor.role, purpose, home) {
+        None => Err(SqlError::new("22023", format!("purpose \"{purpose}\" does not exist"))
+            .hint("CREATE PURPOSE declares one; dogwood.purposes shows those that there are.")),
+        Some(false) => Err(SqlError::new("42501", format!("permission denied for purpose \"{purpose}\""))
+            .hint("A controller grants it: GRANT PURPOSE … TO …")),
+        Some(true) => Ok(()),
+    }
+}
+
 /// Nobody: what a session acts as whose role has been dropped, or taken from it.
 const NOBODY: RoleId = RoleId(0);
 
@@ -35,6 +46,7 @@ impl Login {
             actor.role = found.filter(|role| catalog.may_act_as(actor.login, *role)).unwrap_or(NOBODY);
             actor.name = name.into();
         }
+        actor.purpose = said("dogwood.purpose").map(Arc::from);
         actor
     }
 
@@ -46,15 +58,19 @@ impl Login {
         }
     }
 
-    /// Before SET ROLE and SET SESSION AUTHORIZATION: 22023 for what no role is called, 42501 for one that is not for it.
+    /// Before SET ROLE, SET SESSION AUTHORIZATION and SET dogwood.purpose: 22023 for what is not called so, 42501 for what is not for
+    /// this login.
     pub(super) fn check_setting(
         &self,
         name: &str,
         value: Option<&str>,
         settings: &Settings,
-        catalog: &Catalog,
+        (catalog, home): (&Catalog, DatabaseId),
     ) -> Result<(), SqlError> {
         let is = |setting: &str| name.eq_ignore_ascii_case(setting);
+        if let Some(value) = value.filter(|value| is("dogwood.purpose") && !value.is_empty()) {
+            return check_purpose(&self.actor(settings, catalog), value, home, catalog);
+        }
         let Some(value) = value.filter(|_| is("role") || is("session_authorization")) else { return Ok(()) };
         if is("role") && value == "none" {
             return Ok(());

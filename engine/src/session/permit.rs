@@ -29,6 +29,7 @@ impl Permit {
         self.needs.check(catalog, self.role, self.home)?;
         let same = || {
             self.catalog.rights.row_security == catalog.rights.row_security
+                && self.catalog.rights.purposes == catalog.rights.purposes
                 && self.catalog.counted(self.role, self.home) == catalog.counted(self.role, self.home)
         };
         if self.of_role && !same() {

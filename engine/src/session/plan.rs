@@ -135,14 +135,18 @@ pub(super) struct MadeFor {
     pub version: u64,
     /// Where bare names were looked for.
     pub path: Arc<SearchPath>,
-    /// For whom alone, if policies had a say.
-    pub role: Option<RoleId>,
+    /// For whom alone, and for what, if policies had a say.
+    pub role: Option<RoleAndPurpose>,
 }
+
+/// As whom a session acts, for which purpose.
+pub(super) type RoleAndPurpose = (RoleId, Option<Arc<str>>);
 
 impl MadeFor {
     /// By what is seen; for whoever acts there alone, if `of_role`.
     pub(super) fn of(seen: &Seen, of_role: bool) -> Self {
-        let role = of_role.then(|| seen.path.actor().role);
+        let actor = seen.path.actor();
+        let role = of_role.then(|| (actor.role, actor.purpose.clone()));
         MadeFor { version: seen.catalog.version, path: seen.path.clone(), role }
     }
 }
@@ -159,7 +163,10 @@ impl CachedPlan {
         let MadeFor { version, path, role } = &self.made_for;
         *version == seen.catalog.version
             && (Arc::ptr_eq(path, &seen.path) || *path == seen.path)
-            && role.is_none_or(|role| role == seen.path.actor().role)
+            && role.as_ref().is_none_or(|(role, purpose)| {
+                let actor = seen.path.actor();
+                *role == actor.role && *purpose == actor.purpose
+            })
     }
 
     /// A plan for a version of the catalog and a search path.

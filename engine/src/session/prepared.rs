@@ -70,7 +70,7 @@ impl Session {
     /// statement is no longer what it was.
     pub fn bind_columns(&self, stored: &Stored) -> Result<Option<Arc<ResultColumns>>, SqlError> {
         let Some(prepared) = &stored.prepared else {
-            return if self.is_failed() { Err(crate::session::block_failed()) } else { Ok(None) };
+            return if self.is_failed() { Err(crate::session::failed_block::block_failed()) } else { Ok(None) };
         };
         self.refuse_failed(&prepared.statement)?;
         let columns = self.result_columns(prepared)?;

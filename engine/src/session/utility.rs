@@ -176,7 +176,8 @@ impl Session {
         {
             let catalog = self.catalog();
             let state = self.state.lock();
-            self.client.login.check_setting(&set.name, value.as_deref(), &state.settings, &catalog)?;
+            let seen = (&*catalog, self.client.database_id);
+            self.client.login.check_setting(&set.name, value.as_deref(), &state.settings, seen)?;
         }
         if set.local && !in_script && self.transaction.company.is_none() && !self.in_block() {
             self.notice("WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");

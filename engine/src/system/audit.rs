@@ -146,6 +146,10 @@ fn row(entry: &LoggedEntry, statement: Datum, catalog: &Catalog) -> Row {
         Some(name) => Datum::Text(name.as_ref().into()),
         None => text(id.to_string()),
     };
+    let purpose = |id: u32| {
+        let found = catalog.rights.purposes.iter().find(|(_, purpose)| purpose.id == id);
+        text(found.map_or_else(|| id.to_string(), |(name, _)| name.clone()))
+    };
     let actor = &entry.actor;
     Row::pack(&[
         count(entry.number),
@@ -163,5 +167,6 @@ fn row(entry: &LoggedEntry, statement: Datum, catalog: &Catalog) -> Row {
         entry.key.map_or(Datum::Null, |key| text(hexadecimal(&key))),
         Datum::Bool(entry.scope.may_be_more),
         Datum::Bool(entry.scope.undone),
+        actor.purpose.map_or(Datum::Null, purpose),
     ])
 }

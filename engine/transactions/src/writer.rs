@@ -160,9 +160,9 @@ impl<'a> Writer<'a> {
                 return Err(SqlError::new("23514", message).on(shape.place(), Some(name)));
             }
         }
-        for (policy, expression) in &checks.policies {
+        for (term, expression) in &checks.terms {
             if !matches!(expression.eval(row, &self.context)?, Datum::Bool(true)) {
-                return Err(SqlError::new("42501", planner::resolve::policy_violated(table, policy.as_deref())));
+                return Err(term.broken(table).into());
             }
         }
         for predicate in &checks.index_predicates {

@@ -16,6 +16,8 @@ pub struct Actor {
     pub login: RoleId,
     /// By what name.
     pub login_name: Arc<str>,
+    /// For which purpose: `dogwood.purpose`.
+    pub purpose: Option<Arc<str>>,
 }
 
 /// Nobody's session: what the server does by itself.
@@ -28,7 +30,7 @@ impl Default for Actor {
 impl Actor {
     /// One that acts as itself.
     pub fn of_login(login: RoleId, name: Arc<str>) -> Actor {
-        Actor { role: login, name: name.clone(), login, login_name: name }
+        Actor { role: login, name: name.clone(), login, login_name: name, purpose: None }
     }
 
     /// What its session calls the first role, which has no name of its own.

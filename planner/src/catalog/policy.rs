@@ -78,6 +78,9 @@ impl Catalog {
 
     /// Whether policies bind a role below a relation: on it, or on what a view reads.
     pub fn is_bound_below(&self, role: RoleId, relation: RelationId, database: DatabaseId) -> bool {
+        if self.binds_to_purpose_below(role, relation, database) {
+            return true;
+        }
         if self.rights.row_security.values().all(|found| !found.enabled) {
             return false;
         }

@@ -3,7 +3,7 @@
 //! By PostgreSQL's rules. What has no entry here is the first role's, with the privileges that its class begins with. What a
 //! role may in the end, `Catalog::privileges` alone says, whatever the path by which it is asked.
 
-use super::{Catalog, DatabaseId, DefaultValue, NamespaceId, RoleId, RowSecurity, Table};
+use super::{Catalog, DatabaseId, DefaultValue, NamespaceId, Purpose, RoleId, RowSecurity, Table};
 use repr::id::is_temporary;
 use repr::{ColumnIndex, Id, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
@@ -410,6 +410,9 @@ pub struct Rights {
     /// Policies, and whether tables have them.
     #[serde(default)]
     pub row_security: BTreeMap<RelationId, RowSecurity>,
+    /// For what data may be used, by name.
+    #[serde(default)]
+    pub purposes: BTreeMap<String, Purpose>,
 }
 
 impl Rights {
@@ -423,6 +426,7 @@ impl Rights {
                 .values()
                 .flat_map(|found| &found.policies)
                 .any(|policy| policy.roles.contains(&Some(role)))
+            || self.purposes.values().any(|purpose| purpose.grantees.contains(&Some(role)))
     }
 
     /// Gives an object another owner, who has what the one before had.
@@ -614,6 +618,9 @@ impl Catalog {
         for security in rights.row_security.values_mut() {
             security.policies.retain(|policy| policy.roles != [Some(role)]);
             security.policies.iter_mut().for_each(|policy| policy.roles.retain(|of| *of != Some(role)));
+        }
+        for purpose in rights.purposes.values_mut() {
+            purpose.grantees.remove(&Some(role));
         }
         rights.defaults.retain(|found| found.role != role);
         rights.defaults.iter_mut().for_each(|found| found.acl.items.retain(|item| item.grantee != Some(role)));

@@ -149,10 +149,10 @@ pub(crate) fn plan_checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError>
             .map(|(name, expr)| Ok((name.clone(), plan_expr(expr)?)))
             .collect::<Result<_, PlanError>>()?,
         index_predicates: checks.index_predicates.iter().map(plan_expr).collect::<Result<_, PlanError>>()?,
-        policies: checks
-            .policies
+        terms: checks
+            .terms
             .iter()
-            .map(|check| Ok((check.policy.clone(), plan_expr(&check.expr)?)))
+            .map(|check| Ok((check.term.clone(), plan_expr(&check.expr)?)))
             .collect::<Result<_, PlanError>>()?,
         views: None,
     })

@@ -6,7 +6,7 @@ use super::definition::{EdgeName, References, RuleActionDefinition, RuleDefiniti
 use super::grammar::Grammar;
 use super::statement::Identifier;
 use super::with_grammar;
-use crate::catalog::RuleEvent;
+use crate::catalog::{Property, RuleEvent};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
@@ -21,6 +21,8 @@ pub enum Annotation {
     CompositeEdge(Vec<Identifier>, References),
     /// ON GET|DEL edge …
     Rule(RuleDefinition),
+    /// PURPOSES and its kin, on a column.
+    Property(Property),
 }
 
 /// Reads a security label: annotations separated by semicolons.
@@ -55,7 +57,7 @@ pub(crate) fn parse_label(label: &str) -> Result<Vec<Annotation>, PlanError> {
 }
 
 const ANNOTATION_HINT: &str = "write DATA_SUBJECT, OWNED_BY table(column), OWNS, ACCESSED_BY, ACCESSES, \
-REFERENCES ONLY, or ON GET|DEL edge ANON (columns) | DELETE_ROW; separate several by semicolons";
+REFERENCES ONLY, PURPOSES, OBJECTIONS, EXPIRES, ORIGIN, SHARED_WITH, DECISIONS, REGION, CATEGORY, BASIS, RECIPIENT, or ON GET|DEL edge ANON (columns) | DELETE_ROW; separate several by semicolons";
 
 /// Reads the tags in a comment. A comment may hold prose; a tag is `@` before one of our words, and runs
 /// to the next tag or the comment's end, or as far as the annotation goes.
@@ -71,7 +73,8 @@ pub(crate) fn parse_comment_tags(comment: &str) -> Result<Vec<Annotation>, PlanE
         let word: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
         const TAGS: [&str; 8] =
             ["data_subject", "owned_by", "owns", "accessed_by", "accesses", "on_del", "on_get", "references"];
-        if glued || !TAGS.iter().any(|tag| tag.eq_ignore_ascii_case(&word)) {
+        let properties = Property::ALL.into_iter().map(Property::word);
+        if glued || !TAGS.into_iter().chain(properties).any(|tag| tag.eq_ignore_ascii_case(&word)) {
             continue;
         }
         let end = rest.find(" @").unwrap_or(rest.len());
@@ -118,6 +121,9 @@ impl Grammar<'_, '_> {
         if self.word_is(0, "ON") {
             return Ok(Annotation::Rule(self.rule(true)?));
         }
+        if let Some(property) = self.property() {
+            return Ok(Annotation::Property(property));
+        }
         if self.eat(&["FOREIGN", "KEY"]) {
             let columns = self.columns()?;
             return match self.references()? {
@@ -129,6 +135,13 @@ impl Grammar<'_, '_> {
             Some(references) => Ok(Annotation::Edge(references)),
             None => Err(self.unexpected()),
         }
+    }
+
+    /// PURPOSES and its kin.
+    pub(super) fn property(&mut self) -> Option<Property> {
+        let found = Property::ALL.into_iter().find(|property| self.word_is(0, property.word()))?;
+        self.take(1);
+        Some(found)
     }
 
     /// ON GET|DEL edge ANON (columns) | DELETE_ROW; without `action_required` the action may be left out.

@@ -6,7 +6,7 @@
 use super::rights::{RoleName, RowSecurityChange};
 use super::statement::{DropBehavior, Identifier, ObjectName, SqlText, TypeName};
 use super::utility::SetValue;
-use crate::catalog::{EdgeKind, OnCommit, ReferentialAction, RuleEvent};
+use crate::catalog::{EdgeKind, OnCommit, Property, ReferentialAction, RuleEvent};
 use sqlparser::ast;
 
 /// CREATE [TEMP] [DATA_SUBJECT] TABLE
@@ -135,6 +135,8 @@ pub enum ColumnConstraintKind {
     Check(SqlText),
     /// REFERENCES [ONLY], OWNED_BY, OWNS, ACCESSED_BY, ACCESSES
     References(References),
+    /// PURPOSES and its kin
+    Property(Property),
     /// COLLATE name
     Collate(ObjectName),
 }
@@ -340,6 +342,10 @@ pub enum AlterTableAction {
     SetAnnotation(Identifier, References),
     /// ALTER COLUMN c DROP OWNED_BY and the other annotations
     DropAnnotation(Identifier, EdgeKind),
+    /// ALTER COLUMN c SET PURPOSES and its kin
+    SetProperty(Identifier, Property),
+    /// ALTER COLUMN c DROP PURPOSES and its kin
+    DropProperty(Identifier, Property),
     /// SET DATA_SUBJECT
     SetDataSubject,
     /// DROP DATA_SUBJECT

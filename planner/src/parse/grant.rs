@@ -38,6 +38,12 @@ impl Grammar<'_, '_> {
     }
 
     fn granting(&mut self, grants: bool, option_only: bool) -> Result<Statement, PlanError> {
+        let is_name = |word: &str| !self.word_is(1, word);
+        let is_purpose = self.word_is(0, "PURPOSE") && ["TO", "FROM", "ON"].into_iter().all(is_name);
+        if is_purpose && matches!(self.parser.peek_nth_token_ref(1).token, Token::Word(_)) {
+            self.take(1);
+            return self.grant_purposes(grants);
+        }
         let granted = self.granted()?;
         if self.eat(&["ON"]) {
             return self.grant_on(grants, option_only, granted);
@@ -111,7 +117,7 @@ impl Grammar<'_, '_> {
         Ok(rights(RightsStatement::Grant(grant)))
     }
 
-    fn grantee(&mut self) -> Result<RoleName, PlanError> {
+    pub(super) fn grantee(&mut self) -> Result<RoleName, PlanError> {
         self.eat(&["GROUP"]);
         self.role_name()
     }

@@ -128,15 +128,8 @@ impl Grammar<'_, '_> {
         if self.eat(&["CREATE", "SCHEMA"]) {
             return self.create_schema().map(Some);
         }
-        if self.eat(&["CREATE", "POLICY"]) {
-            return self.create_policy().map(Some);
-        }
-        if self.eat(&["CREATE", "ROLE"]) || self.eat(&["CREATE", "GROUP"]) {
-            return self.create_role(false).map(Some);
-        }
-        if self.words_are(&["CREATE", "USER"]) && !self.word_is(2, "MAPPING") {
-            self.take(2);
-            return self.create_role(true).map(Some);
+        if let Some(rights) = self.create_rights()? {
+            return Ok(Some(rights));
         }
         let or_replace = if self.words_are(&["CREATE", "OR", "REPLACE"]) { 3 } else { skip };
         match Self::REFUSED_OF_CREATE.iter().find(|word| self.word_is(or_replace, word)) {
@@ -146,6 +139,24 @@ impl Grammar<'_, '_> {
                 Err(self.unexpected())
             }
         }
+    }
+
+    /// CREATE of roles, policies and purposes.
+    fn create_rights(&mut self) -> Result<Option<Statement>, PlanError> {
+        if self.eat(&["CREATE", "POLICY"]) {
+            return self.create_policy().map(Some);
+        }
+        if self.eat(&["CREATE", "PURPOSE"]) {
+            return self.create_purpose().map(Some);
+        }
+        if self.eat(&["CREATE", "ROLE"]) || self.eat(&["CREATE", "GROUP"]) {
+            return self.create_role(false).map(Some);
+        }
+        if self.words_are(&["CREATE", "USER"]) && !self.word_is(2, "MAPPING") {
+            self.take(2);
+            return self.create_role(true).map(Some);
+        }
+        Ok(None)
     }
 
     /// What may follow ALTER in PostgreSQL, and is refused by name.
@@ -306,6 +317,9 @@ impl Grammar<'_, '_> {
             }
             if self.eat(&["OWNED", "BY"]) {
                 return self.drop_owned();
+            }
+            if self.eat(&["PURPOSE"]) {
+                return self.drop_purposes();
             }
             if self.eat(&["POLICY"]) {
                 return self.drop_policy();

@@ -205,6 +205,8 @@ pub enum RightsStatement {
     DropOwned(Vec<RoleName>, DropBehavior),
     /// Policies.
     Policy(PolicyStatement),
+    /// Purposes.
+    Purpose(PurposeStatement),
     /// No statement of a client's: the login of a person who was forgotten goes.
     EndLogins([u8; 16]),
 }
@@ -273,6 +275,34 @@ pub enum PolicyStatement {
         name: Identifier,
         /// Of which table.
         table: ObjectName,
+    },
+}
+
+/// A statement about purposes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PurposeStatement {
+    /// CREATE PURPOSE
+    Create {
+        /// IF NOT EXISTS
+        if_not_exists: bool,
+        /// Its name.
+        name: Identifier,
+    },
+    /// DROP PURPOSE
+    Drop {
+        /// IF EXISTS
+        if_exists: bool,
+        /// Their names.
+        names: Vec<Identifier>,
+    },
+    /// GRANT and REVOKE PURPOSE
+    Grant {
+        /// GRANT, rather than REVOKE.
+        grants: bool,
+        /// Which.
+        purposes: Vec<Identifier>,
+        /// To whom.
+        grantees: Vec<RoleName>,
     },
 }
 

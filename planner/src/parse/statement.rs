@@ -328,6 +328,8 @@ pub enum Statement {
     GdprGet(SubjectReference),
     /// GDPR FORGET table key
     GdprForget(SubjectReference),
+    /// GDPR PURGE table: what has expired is deleted.
+    GdprPurge(ObjectName),
     /// GDPR EXPORT table key [FORMAT json|csv]
     GdprExport {
         /// Whose data.

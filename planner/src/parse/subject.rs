@@ -45,6 +45,9 @@ impl Grammar<'_, '_> {
     }
 
     fn gdpr(&mut self) -> Result<Statement, PlanError> {
+        if self.eat(&["PURGE"]) {
+            return self.object_name().map(Statement::GdprPurge);
+        }
         match self.eat_one_of(&["GET", "FORGET", "EXPORT"]) {
             Some("GET") => Ok(Statement::GdprGet(self.subject_reference()?)),
             Some("FORGET") => Ok(Statement::GdprForget(self.subject_reference()?)),
@@ -131,6 +134,7 @@ impl Grammar<'_, '_> {
             | Statement::CreateTableAs(_)
             | Statement::GdprGet(_)
             | Statement::GdprForget(_)
+            | Statement::GdprPurge(_)
             | Statement::Subscribe(_) => Ok(Statement::Explain { options, statement: Box::new(statement) }),
             _ => Err(PlanError::new("42601", "syntax error: this statement has no plan to explain").at(Some(position))),
         }

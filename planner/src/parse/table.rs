@@ -242,6 +242,8 @@ impl Grammar<'_, '_> {
             ColumnConstraintKind::References(references)
         } else if name.is_some() {
             return Err(self.unexpected());
+        } else if let Some(property) = self.property() {
+            ColumnConstraintKind::Property(property)
         } else {
             return Ok(None);
         };

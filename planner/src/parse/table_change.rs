@@ -4,7 +4,7 @@ use super::definition::{AlterTable, AlterTableAction, SequenceOptions};
 use super::grammar::Grammar;
 use super::statement::{Identifier, Statement};
 use super::table::EDGE_WORDS;
-use crate::catalog::EdgeKind;
+use crate::catalog::{EdgeKind, Property};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
@@ -164,6 +164,16 @@ impl Grammar<'_, '_> {
             if self.eat(&["DROP"]) {
                 self.take(1);
                 return Ok(AlterTableAction::DropAnnotation(column, *kind));
+            }
+        }
+        if let Some(property) = Property::ALL.into_iter().find(|property| self.word_is(1, property.word())) {
+            if self.eat(&["SET"]) {
+                self.take(1);
+                return Ok(AlterTableAction::SetProperty(column, property));
+            }
+            if self.eat(&["DROP"]) {
+                self.take(1);
+                return Ok(AlterTableAction::DropProperty(column, property));
             }
         }
         if self.word_is(0, "RESTART") || self.word_is(0, "SET") {

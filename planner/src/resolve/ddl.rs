@@ -27,6 +27,8 @@ mod opclass;
 mod owner;
 mod permission;
 mod policy;
+mod property;
+mod purpose;
 mod rewrite;
 mod role;
 mod routine;
@@ -413,6 +415,7 @@ impl DefinitionChange<'_> {
             RightsStatement::ReassignOwned(from, to) => self.reassign_owned(from, to),
             RightsStatement::DropOwned(roles, behavior) => self.drop_owned(roles, *behavior),
             RightsStatement::Policy(policy) => self.policy(policy),
+            RightsStatement::Purpose(purpose) => self.purpose(purpose),
             RightsStatement::EndLogins(microdb) => Ok(self.end_logins(*microdb)),
         }
     }

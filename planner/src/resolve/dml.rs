@@ -223,6 +223,7 @@ impl Resolver<'_> {
             })?;
             checks.index_predicates.push(condition);
         }
+        checks.terms.extend(self.region_term(table)?);
         Ok(checks)
     }
 

@@ -456,13 +456,16 @@ impl Resolver<'_> {
 
     /// The rows of a table that are there for the role; with their keys where they are to be locked.
     pub(super) fn rows_of(&mut self, hir: Hir, table: &Table, with_key: bool) -> Result<Hir, PlanError> {
-        if !is_temporary(table.id.0) && self.is_subject() {
-            return self.subject_rows(table, with_key, false);
-        }
-        match with_key {
-            true => self.under_policies(hir, table, &[PolicyCommand::Select, PolicyCommand::Update]),
-            false => self.under_policies(hir, table, &[PolicyCommand::Select]),
-        }
+        let hir = if !is_temporary(table.id.0) && self.is_subject() {
+            self.subject_rows(table, with_key, false)?
+        } else {
+            let hir = self.for_purpose(hir, table)?;
+            match with_key {
+                true => self.under_policies(hir, table, &[PolicyCommand::Select, PolicyCommand::Update])?,
+                false => self.under_policies(hir, table, &[PolicyCommand::Select])?,
+            }
+        };
+        self.unexpired(hir, table)
     }
 }
 

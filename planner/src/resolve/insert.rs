@@ -72,6 +72,7 @@ impl Resolver<'_> {
             },
         };
         let mut checks = self.row_checks(&table)?;
+        checks.terms.extend(self.expiry_term(&table)?);
         checks.views = self.view_checks(&table);
         let mut source = source;
         let positions = source.project.clone();

@@ -7,7 +7,7 @@
 
 use super::dml::{is_default, null_of, source_query};
 use super::levels::has_subquery;
-use super::scope::{Clause, Frame, fold};
+use super::scope::{Clause, Frame, FromItem, fold};
 use super::updatable::ViewWrite;
 use super::written::Written;
 use super::{Resolver, Typed};
@@ -54,6 +54,7 @@ impl Resolver<'_> {
         self.refuse_policies(&table, "MERGE")?;
         let alias = alias.as_ref().map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
         let target = self.target_item(&table, &alias);
+        let target = FromItem { hir: self.unexpired(target.hir, &table)?, ..target };
         let source = self.factor(&merge.source)?;
         let inserts = merge.clauses.iter().any(|clause| clause.clause_kind != MergeClauseKind::Matched);
         let kind = if inserts { JoinKind::Right } else { JoinKind::Inner };

@@ -7,9 +7,10 @@ use super::scope::Clause;
 use super::{PolicyUse, Resolver, SessionInfo, Typed};
 use crate::catalog::{Catalog, Policy, PolicyCommand, RoleId, RowSecurity, SearchPath, Table};
 use crate::error::PlanError;
-use crate::hir::{Hir, HirExpr, HirQuery, PolicyCheckHir, RowChecksHir};
+use crate::hir::{Hir, HirExpr, HirQuery, RowChecksHir, RowTermHir};
 use crate::parse::parse_expression;
 use crate::resolve::levels::has_subquery;
+use crate::row_term::RowTerm;
 use repr::{Datum, ScalarType};
 use std::collections::BTreeSet;
 
@@ -65,7 +66,8 @@ impl Resolver<'_> {
         if self.is_subject() {
             return true;
         }
-        if self.session.policies == PolicyUse::Ignore || self.catalog.rights.row_security.is_empty() {
+        let is_free = self.catalog.rights.row_security.is_empty() && self.catalog.rights.purposes.is_empty();
+        if self.session.policies == PolicyUse::Ignore || is_free {
             return false;
         }
         self.of_role = true;
@@ -180,6 +182,10 @@ impl Resolver<'_> {
         reads: bool,
         (checks, source, positions): (&mut RowChecksHir, &mut HirQuery, &[usize]),
     ) -> Result<(), PlanError> {
+        if let Some(text) = self.purpose_condition(table) {
+            let expr = self.row_condition(&text, table)?;
+            checks.terms.push(RowTermHir { term: RowTerm::Purpose, expr });
+        }
         let Some(security) = self.policies_of(table) else { return Ok(()) };
         let sides =
             [(command, RowSide::Check)].into_iter().chain(reads.then_some((PolicyCommand::Select, RowSide::Using)));
@@ -190,7 +196,7 @@ impl Resolver<'_> {
         }
         for (condition, of_source) in by_row.into_iter().zip(of_source) {
             if !has_subquery(&condition.expr) {
-                checks.policies.push(PolicyCheckHir { policy: condition.policy, expr: condition.expr });
+                checks.terms.push(RowTermHir { term: RowTerm::Policy(condition.policy), expr: condition.expr });
                 continue;
             }
             if table
@@ -202,8 +208,8 @@ impl Resolver<'_> {
                     "a policy that reads other tables on a table with generated columns",
                 ));
             }
-            let message = violated(table, condition.policy.as_deref());
-            let message = Typed::literal(Datum::text(&message), ScalarType::Text);
+            let broken = RowTerm::Policy(condition.policy).broken(table);
+            let message = Typed::literal(Datum::text(&broken.message), ScalarType::Text);
             let asked = self.call_named("POLICY HOLDS", vec![Typed::boolean(of_source.expr), message], None)?;
             let relation = std::mem::replace(&mut source.relation, Hir::unit());
             source.relation = relation.filter(vec![asked.expr]);
@@ -226,11 +232,11 @@ impl Resolver<'_> {
 
     /// 0A000 where policies bind the role and what is written cannot be asked of them.
     pub(super) fn refuse_policies(&mut self, table: &Table, what: &str) -> Result<(), PlanError> {
-        match self.policies_of(table) {
-            Some(_) => Err(PlanError::new("0A000", format!("{what} not supported with row-level security"))
-                .hint("Use INSERT, UPDATE and DELETE statements instead.")),
-            None => Ok(()),
+        if self.policies_of(table).is_none() && self.purpose_condition(table).is_none() {
+            return Ok(());
         }
+        Err(PlanError::new("0A000", format!("{what} not supported with row-level security"))
+            .hint("Use INSERT, UPDATE and DELETE statements instead."))
     }
 }
 
@@ -270,16 +276,6 @@ fn is_silent(expr: &HirExpr) -> bool {
             is_constant || SILENT.contains(&function.name) && args.iter().all(is_silent)
         }
         _ => !super::levels::reads_columns(expr),
-    }
-}
-
-/// What is said of a row that a policy does not let be.
-pub fn violated(table: &Table, policy: Option<&str>) -> String {
-    match policy {
-        Some(policy) => {
-            format!("new row violates row-level security policy \"{policy}\" for table \"{}\"", table.name)
-        }
-        None => format!("new row violates row-level security policy for table \"{}\"", table.name),
     }
 }
 

@@ -398,6 +398,7 @@ impl Resolver<'_> {
             Statement::GdprForget(subject) => self.gdpr(GdprRequest::Forget, subject),
             Statement::ExplainGdprForget(subject) => self.gdpr(GdprRequest::ExplainForget, subject),
             Statement::GdprExport { subject, format } => self.gdpr(GdprRequest::Export(*format), subject),
+            Statement::GdprPurge(table) => self.purge(table),
             Statement::Explain { options, statement } => {
                 let what = Box::new(self.statement(statement)?);
                 Ok(Resolved::Explain { options: options.clone(), what })
@@ -406,7 +407,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn sql(&mut self, sql: &ast::Statement) -> Result<Resolved, PlanError> {
+    pub(super) fn sql(&mut self, sql: &ast::Statement) -> Result<Resolved, PlanError> {
         let ast::Statement::Query(query) = sql else {
             return Ok(Resolved::Write(Box::new(self.bare_write(sql)?)));
         };

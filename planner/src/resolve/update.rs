@@ -63,7 +63,7 @@ impl Resolver<'_> {
         assignments: &[(ColumnIndex, HirExpr)],
         (checks, source): (&mut RowChecksHir, &mut HirQuery),
     ) -> Result<(), PlanError> {
-        if self.catalog.rights.row_security.is_empty() {
+        if self.catalog.rights.row_security.is_empty() && !table.says_purposes() {
             return Ok(());
         }
         let width = source.relation.arity();
@@ -134,8 +134,12 @@ impl Resolver<'_> {
         // What is changed is read: it must be there for SELECT, too.
         let hir = match !is_temporary(table.id.0) && self.is_subject() {
             true => self.subject_rows(table, true, true)?,
-            false => self.under_policies(target.hir, table, &[command, PolicyCommand::Select])?,
+            false => {
+                let hir = self.for_purpose(target.hir, table)?;
+                self.under_policies(hir, table, &[command, PolicyCommand::Select])?
+            }
         };
+        let hir = self.unexpired(hir, table)?;
         let target = self.seen_through(table, alias, FromItem { hir, ..target })?;
         let width = target.hir.arity();
         let mut item = Ok(target);

@@ -5,6 +5,7 @@
 
 mod constraint;
 mod domain;
+mod governance;
 mod grant;
 mod information;
 mod object;
@@ -96,6 +97,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_ts_dict") => source.search_dictionaries(&mut table),
         ("pg_catalog", "pg_ts_parser") => source.search_parsers(&mut table),
         ("pg_catalog", "pg_ts_template") => source.search_templates(&mut table),
+        ("dogwood", name) => source.governance(name, &mut table),
         ("information_schema", name) => source.information_schema(name, &mut table),
         (_, _) => {}
     }

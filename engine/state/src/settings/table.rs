@@ -161,6 +161,8 @@ pub enum TextKind {
     Role,
     /// The session's own user.
     SessionUser,
+    /// What a purpose is called.
+    Purpose,
 }
 
 impl TextKind {
@@ -178,7 +180,8 @@ impl TextKind {
             | TextKind::AccessMethod
             | TextKind::SearchConfiguration
             | TextKind::Role
-            | TextKind::SessionUser => None,
+            | TextKind::SessionUser
+            | TextKind::Purpose => None,
         }
     }
 }

@@ -75,7 +75,7 @@ pub fn checked(kind: TextKind, known: &KnownSetting, value: &str, settings: &Set
             if is_known { Ok(format!("pg_catalog.{name}")) } else { Err(invalid()) }
         }
         // Whose they may be is asked of the catalog before.
-        TextKind::Role | TextKind::SessionUser => kept(),
+        TextKind::Role | TextKind::SessionUser | TextKind::Purpose => kept(),
     }
 }
 

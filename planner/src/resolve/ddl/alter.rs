@@ -72,6 +72,8 @@ impl DefinitionChange<'_> {
             AlterTableAction::AnnotateConstraint(..)
             | AlterTableAction::SetAnnotation(..)
             | AlterTableAction::DropAnnotation(..)
+            | AlterTableAction::SetProperty(..)
+            | AlterTableAction::DropProperty(..)
             | AlterTableAction::AddRule(_)
             | AlterTableAction::DropRule(_) => "an annotation",
             AlterTableAction::SetDefault(..) | AlterTableAction::DropDefault(_) => {
@@ -139,6 +141,11 @@ impl DefinitionChange<'_> {
             AlterTableAction::RenameTable(new) => self.rename_table(id, new),
             AlterTableAction::SetAnnotation(column, references) => self.set_annotation(id, column, references),
             AlterTableAction::DropAnnotation(column, kind) => self.drop_annotation(id, column, *kind),
+            AlterTableAction::SetProperty(column, property) => {
+                let index = self.column(id, column)?;
+                self.give_property(id, index, *property).map_err(|error| error.at(Some(column.position)))
+            }
+            AlterTableAction::DropProperty(column, property) => self.drop_property(id, column, *property),
             AlterTableAction::SetDataSubject => {
                 self.edit(id).data_subject = true;
                 Ok(())
@@ -203,6 +210,7 @@ impl DefinitionChange<'_> {
         if !column_type.nullable {
             self.effects.push(DdlEffect::ValidateNotNull { table: id, column: index });
         }
+        self.take_property_of(id, index, &new)?;
         self.add_constraints(id, &new.constraints, false)
     }
 

@@ -46,6 +46,10 @@ impl DefinitionChange<'_> {
                 Err(error) if error.code == "42703" && self.may_become_edge(id, rule) => Ok(Applied::Waits),
                 Err(error) => Err(error),
             },
+            (Annotation::Property(property), Some(column)) => {
+                self.give_property(id, column, *property).map(|()| Applied::Now)
+            }
+            (Annotation::Property(property), None) => Err(misplaced(property.word(), "a column")),
             (Annotation::Rule(_), Some(_)) => Err(misplaced("ON GET and ON DEL", "a table")),
         }
     }

@@ -3,7 +3,7 @@
 use super::ExpressionPurpose;
 use super::change::DefinitionChange;
 use super::rewrite;
-use crate::catalog::{Column, DefaultValue, Table};
+use crate::catalog::{Column, DefaultValue, Property, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{
     ColumnConstraint, ColumnConstraintKind, ColumnDefinition, SequenceOptions, TableConstraint, TableConstraintKind,
@@ -25,6 +25,7 @@ pub(super) struct NewColumn {
     pub(super) default: Option<SqlText>,
     pub(super) generated: Option<SqlText>,
     pub(super) sequence: Option<ColumnSequence>,
+    pub(super) properties: Vec<Property>,
 }
 
 /// The sequence behind a serial or identity column.
@@ -61,6 +62,7 @@ impl DefinitionChange<'_> {
                 options: SequenceOptions::default(),
                 scalar,
             }),
+            properties: Vec::new(),
         };
         let mut nullability: Option<bool> = None;
         for constraint in &definition.constraints {
@@ -135,6 +137,7 @@ impl DefinitionChange<'_> {
                 let kind = TableConstraintKind::ForeignKey(vec![name.clone()], references.clone());
                 new.constraints.push(as_table(kind));
             }
+            ColumnConstraintKind::Property(property) => new.properties.push(*property),
             ColumnConstraintKind::Collate(collation) => {
                 new.column.column_type.collation = column_collation(collation, &new.column.column_type.scalar)?;
             }

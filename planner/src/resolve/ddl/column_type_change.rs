@@ -37,6 +37,7 @@ impl DefinitionChange<'_> {
         if let Some(collation) = collation {
             new_type.collation = column_collation(collation, &new_type.scalar)?;
         }
+        super::property::require_same_property(&table, column, old.property, &new_type.scalar)?;
         let uses_column = |text: &str| rewrite::columns_used(text, &table).contains(&index);
         for (_, other, text) in table.computed_columns().filter(|(_, other, _)| !other.hidden) {
             if uses_column(text) {

@@ -68,6 +68,9 @@ impl DefinitionChange<'_> {
         constraints.extend(self.checks_like(&models));
         constraints.extend(create.constraints.iter().cloned());
         self.add_constraints(id, &constraints, true)?;
+        for (index, new) in new_columns.iter().enumerate() {
+            self.take_property_of(id, index, new)?;
+        }
         for rule in &create.rules {
             self.add_rule(id, rule)?;
         }

@@ -38,7 +38,7 @@ impl DefinitionChange<'_> {
         Ok(if grant.grants { "GRANT" } else { "REVOKE" })
     }
 
-    fn grantees(&self, names: &[RoleName]) -> Result<Vec<Option<RoleId>>, PlanError> {
+    pub(super) fn grantees(&self, names: &[RoleName]) -> Result<Vec<Option<RoleId>>, PlanError> {
         let grantee = |name: &RoleName| match name {
             RoleName::Public(_) => Ok(None),
             name => self.role(name).map(Some),

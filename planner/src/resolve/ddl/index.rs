@@ -6,7 +6,7 @@ use super::drop::wrong_kind;
 use super::index_key::key_names;
 use super::rewrite;
 use super::{DdlEffect, ExpressionPurpose};
-use crate::catalog::{Class, Index, IndexDeclaration, IndexMethod, IndexPredicate, Table};
+use crate::catalog::{Class, Index, IndexDeclaration, IndexMethod, IndexPredicate, Property, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateIndex, IndexKey};
 use crate::parse::statement::ObjectName;
@@ -29,6 +29,11 @@ fn refuse_index_of_view(view: &Table, create: &CreateIndex) -> Result<(), PlanEr
             .hint("put the condition into the view's query, or index it without WHERE"));
     }
     Ok(())
+}
+
+/// Whether expired rows are found by an index.
+fn finds_expired(table: &Table, index: &Index) -> bool {
+    table.property(Property::Expires).is_some_and(|column| index.columns == [column])
 }
 
 /// What PostgreSQL's indexes of other methods than btree cannot do, though these could.
@@ -197,7 +202,8 @@ impl DefinitionChange<'_> {
         let Some(entry) = found.index(index) else { return };
         let keys: Vec<_> = found.foreign_keys.iter().filter(|key| key.index == index).collect();
         let stand_in = found.whole_indexes().find(|other| other.id != index && other.columns == entry.columns);
-        if !keys.is_empty() && stand_in.is_none() && !entry.unique {
+        let is_needed = !keys.is_empty() || finds_expired(&found, entry);
+        if is_needed && stand_in.is_none() && !entry.unique {
             // The edge still needs it: it becomes automatic again, and nothing is rebuilt.
             let name = format!("dogwood_edge_{}", index.0);
             if let Some(entry) = self.edit(table).indexes.iter_mut().find(|found| found.id == index) {
@@ -233,7 +239,8 @@ impl DefinitionChange<'_> {
     /// Takes an automatic index away once no foreign key looks up by it.
     pub(super) fn release_index(&mut self, table: RelationId, index: IndexId) {
         let found = self.get(table);
-        let needed = found.foreign_keys.iter().any(|key| key.index == index);
+        let needed = found.foreign_keys.iter().any(|key| key.index == index)
+            || found.index(index).is_some_and(|entry| finds_expired(found, entry));
         let automatic = found.index(index).is_some_and(|entry| entry.automatic);
         if automatic && !needed {
             self.remove_index(table, index);

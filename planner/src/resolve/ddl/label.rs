@@ -59,6 +59,7 @@ fn column_label(scope: Scope<'_>, table: &Table, column: ColumnIndex) -> String 
             Some(format!("{word} {}", target(scope, key)))
         })
         .collect();
+    parts.extend(table.columns[column].property.map(|property| property.word().to_owned()));
     parts.extend(pending_texts(scope.catalog, table.id, Some(column)));
     parts.join("; ")
 }
@@ -150,7 +151,7 @@ impl DefinitionChange<'_> {
             let name = &self.get(id).columns[column].name;
             return Err(PlanError::new("42710", format!("the label gives column \"{name}\" more than one annotation")));
         }
-        self.clear_annotations(id, column, &annotations);
+        self.clear_annotations(id, column, &annotations)?;
         for (annotation, text) in annotations.iter().zip(texts(label.unwrap_or_default())) {
             self.annotate(id, column, annotation, text)?;
         }
@@ -176,7 +177,12 @@ impl DefinitionChange<'_> {
     }
 
     /// What the object was labelled before and the new label does not repeat.
-    fn clear_annotations(&mut self, id: RelationId, column: Option<ColumnIndex>, new: &[Annotation]) {
+    fn clear_annotations(
+        &mut self,
+        id: RelationId,
+        column: Option<ColumnIndex>,
+        new: &[Annotation],
+    ) -> Result<(), PlanError> {
         if let Some(pending) = self.catalog.pending_annotations.get_mut(&id) {
             pending.retain(|entry| entry.column != column);
         }
@@ -186,7 +192,7 @@ impl DefinitionChange<'_> {
                 Annotation::Edge(references) | Annotation::CompositeEdge(_, references) => {
                     change.names_target(id, key, references) && key.annotation == references.annotation
                 }
-                Annotation::DataSubject | Annotation::Rule(_) => false,
+                Annotation::DataSubject | Annotation::Rule(_) | Annotation::Property(_) => false,
             })
         };
         for key in &table.foreign_keys {
@@ -198,11 +204,18 @@ impl DefinitionChange<'_> {
                 self.take_annotation(EdgeRef { table: id, foreign_key: key.constraint.id });
             }
         }
+        if let Some(column) = column
+            && let Some(property) = table.columns[column].property
+            && !new.contains(&Annotation::Property(property))
+        {
+            self.take_property(id, column)?;
+        }
         if column.is_none() {
             let table = self.edit(id);
             table.data_subject = false;
             table.rules.clear();
         }
+        Ok(())
     }
 
     pub(super) fn comment(&mut self, object: &LabelledObject, text: Option<&str>) -> Result<&'static str, PlanError> {
@@ -323,6 +336,11 @@ impl DefinitionChange<'_> {
                     return Err(removal(&table, Some(column)));
                 }
             }
+            if let (Annotation::Property(property), Some(column)) = (annotation, column)
+                && table.columns[column].property.is_some_and(|found| found != *property)
+            {
+                return Err(removal(&table, Some(column)));
+            }
             let known = self.catalog.pending_annotations.get(&id).is_some_and(|pending| {
                 pending.iter().any(|entry| entry.column == column && entry.text == canonical(annotation))
             });
@@ -412,6 +430,7 @@ fn canonical(annotation: &Annotation) -> String {
     match annotation {
         Annotation::DataSubject => "DATA_SUBJECT".to_string(),
         Annotation::Edge(references) => edge(references),
+        Annotation::Property(property) => property.word().to_string(),
         Annotation::CompositeEdge(columns, references) => {
             format!("FOREIGN KEY ({}) {}", list(columns), edge(references))
         }

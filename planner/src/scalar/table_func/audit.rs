@@ -12,7 +12,7 @@ macro_rules! audited {
             $call,
             " (number int8, recorded_at timestamptz, operation text, tables text[], subjects text[], subject_count int8, ",
             "row_count int8, login text, role text, address text, dogwood_time int8, statement text, view_key text, ",
-            "may_be_more bool, undone bool)"
+            "may_be_more bool, undone bool, purpose text)"
         )
     };
 }

@@ -28,7 +28,7 @@ class Server:
     def start(self, arguments=(), timeout=60, before=None, insecure=True):
         """Starts and returns the seconds until it listened; raises Refused with what it said if it stops instead."""
         # What it logs of an ordinary life is only for who asks: clients that are slow, or ask for too much, are the checks' own.
-        quiet = [] if any(word.startswith("--log") for word in arguments) else ["--log-level", "warning,connections=error,subscriptions=error,statements=error,views=error"]
+        quiet = [] if any(word.startswith("--log") for word in arguments) else ["--log-level", "warning,connections=error,subscriptions=error,statements=error,views=error,expiry=error"]
         open_door = ["--insecure"] if insecure else []
         began = time.monotonic()
         with open(self.errors, "ab") as errors:

@@ -1,0 +1,101 @@
+//! What has expired is deleted, by itself, some moments after nobody sees it any more.
+//!
+//! ```text
+//! each LOOKS_EVERY ─▶ tables with an EXPIRES column ─▶ GDPR PURGE of each, in a session of the server's own
+//! ```
+//! So what it does is an ordinary commit: cascades, ownership, views, subscriptions and the audit log follow as with any DELETE.
+
+use crate::housekeeping::Housekeeping;
+use crate::session::{ConnectOptions, Session};
+use crate::templates::Templates;
+use planner::catalog::{CONTROLLER, Catalog, DEFAULT_DATABASE, DatabaseId, Property, SearchPath, Table};
+use repr::RelationId;
+use state::SqlError;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use transactions::database::Database;
+
+const LOOKS_EVERY: Duration = Duration::from_millis(250);
+/// A table whose rows could not be deleted is tried again after so long.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// Starts the thread. Dropped, it has ended.
+pub fn start(database: &Arc<Database>, templates: &Arc<Templates>) -> Housekeeping {
+    let (database, templates) = (Arc::downgrade(database), templates.clone());
+    let mut purging = Purging::default();
+    Housekeeping::looking("expiry", LOOKS_EVERY, move || {
+        if let Some(database) = database.upgrade() {
+            purging.look(&database, &templates);
+        }
+    })
+}
+
+/// Tables that failed, and when.
+#[derive(Default)]
+struct Purging {
+    failed: HashMap<RelationId, Instant>,
+}
+
+impl Purging {
+    fn look(&mut self, database: &Arc<Database>, templates: &Arc<Templates>) {
+        let published = database.published.load();
+        let due = self.due(published.catalog());
+        drop(published);
+        if database.store.is_read_only() {
+            return;
+        }
+        for (name, tables) in due {
+            // It is gone, or the server is full: the next look tries again.
+            let Ok(mut session) = session(database, templates, name) else { continue };
+            for (id, text) in tables {
+                if let Err(error) = purge(&mut session, &text) {
+                    session.fail(&error);
+                    self.failed.insert(id, Instant::now());
+                    tracing::warn!(target: "dogwood::expiry", code = error.code, statement = text, "expired rows could not be deleted");
+                }
+            }
+        }
+    }
+
+    /// What to run in which database.
+    fn due(&mut self, catalog: &Catalog) -> BTreeMap<String, Vec<(RelationId, String)>> {
+        self.failed.retain(|_, failed| failed.elapsed() < PAUSE);
+        let mut due: BTreeMap<String, Vec<_>> = BTreeMap::new();
+        let expires = |table: &&Arc<Table>| table.is_stored() && table.property(Property::Expires).is_some();
+        for table in catalog.relations.values().filter(expires).filter(|table| !self.failed.contains_key(&table.id)) {
+            let id = catalog.database_of(table.namespace);
+            let name = match catalog.databases.get(&id) {
+                Some(database) => database.name.clone(),
+                None if id == DatabaseId::FIRST => DEFAULT_DATABASE[0].to_owned(),
+                None => continue,
+            };
+            // As kept texts name it, which search the same.
+            let spelled = planner::catalog::Scope { catalog, path: SearchPath::kept() }.spelled_table(table);
+            due.entry(name).or_default().push((table.id, format!("GDPR PURGE {spelled}")));
+        }
+        due
+    }
+}
+
+fn session(database: &Arc<Database>, templates: &Arc<Templates>, name: String) -> Result<Session, SqlError> {
+    let settings = [("application_name", "dogwood expiry"), ("search_path", "public"), ("statement_timeout", "0")];
+    let options = ConnectOptions {
+        user: CONTROLLER.to_owned(),
+        database: name,
+        any_database: false,
+        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        secure: true,
+        address: None,
+    };
+    Session::of_server(database, templates, options)
+}
+
+fn purge(session: &mut Session, text: &str) -> Result<(), SqlError> {
+    for parsed in session.read(text)? {
+        let prepared = session.prepare(parsed, &[])?;
+        session.execute(&prepared, Arc::default(), false)?;
+        session.complete()?;
+    }
+    Ok(())
+}

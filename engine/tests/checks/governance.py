@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""What columns say of their rows to those who govern data, and what the server does by it: random purposes, objections and roles, asked
+by many ways, against a short evaluator; withdrawals that empty live subscriptions; expiry at its instant and afterwards; regions.
+
+    governance.py [--seed N] [--count N]
+"""
+import datetime
+import time
+
+import psycopg
+
+from harness import Check, options, rows, run_check, state_of
+
+PURPOSES = ["ads", "billing", "research"]
+ROLES = {"nothing": [], "one": ["ads"], "two": ["ads", "billing"]}
+SCHEMA = """
+CREATE DATA_SUBJECT TABLE person (id int PRIMARY KEY, name text);
+CREATE TABLE contact (id int PRIMARY KEY, owner int NOT NULL OWNED_BY person(id), kind text,
+    purposes text[] PURPOSES, objections text OBJECTIONS);
+CREATE INDEX ON contact (kind);
+CREATE VIEW kinds AS SELECT kind, count(*)::int AS n FROM contact GROUP BY kind;
+CREATE MATERIALIZED VIEW kept AS SELECT kind, count(*)::int AS n FROM contact GROUP BY kind;
+INSERT INTO person SELECT n, 'n' || n FROM generate_series(1, 9) n;
+CREATE PURPOSE ads; CREATE PURPOSE billing; CREATE PURPOSE IF NOT EXISTS research;
+CREATE ROLE nothing LOGIN IN ROLE dogwood_processor; CREATE ROLE one LOGIN IN ROLE dogwood_processor; CREATE ROLE two LOGIN IN ROLE one;
+CREATE ROLE reader LOGIN;
+GRANT SELECT, INSERT, UPDATE, DELETE ON contact TO nothing, one, two, reader;
+GRANT SELECT ON kinds, kept, person TO nothing, one, two, reader;
+GRANT PURPOSE ads TO one; GRANT PURPOSE billing TO two;
+"""
+
+
+def allowed(row, role, purpose):
+    """The evaluator: whether a role sees a row for a purpose."""
+    _, _, _, purposes, objections = row
+    if role in ("controller", "reader"):
+        return True
+    objects = [word.strip() for word in (objections or "").split(",")]
+    return purpose in ROLES[role] and purpose in (purposes or []) and purpose not in objects
+
+
+class Governance(Check):
+    def run(self):
+        with self.server.connect() as one:
+            one.execute(SCHEMA)
+        for case in (self.spellings, self.refusals, self.random_questions, self.withdrawals, self.writes, self.told, self.expiry,
+                     self.expiry_beside, self.expiry_of_types, self.expired_after_crash, self.regions, self.plans):
+            self.tally.case(case)
+
+    def session(self, role, purpose=None):
+        connection = self.server.connect(user=role) if role != "controller" else self.server.connect()
+        if purpose:
+            connection.execute(f"SET dogwood.purpose = '{purpose}'")
+        return connection
+
+    def spellings(self):
+        with self.server.connect() as one:
+            one.execute("CREATE TABLE a (id int PRIMARY KEY, p varchar[] PURPOSES, o text ORIGIN NOT NULL, d text DEFAULT 'x' DECISIONS)")
+            one.execute("CREATE TABLE b (id int PRIMARY KEY, p varchar[], o text NOT NULL, d text DEFAULT 'x')")
+            one.execute("SECURITY LABEL FOR dogwood ON COLUMN b.p IS 'PURPOSES'; SECURITY LABEL FOR dogwood ON COLUMN b.o IS 'ORIGIN'")
+            one.execute("COMMENT ON COLUMN b.d IS 'what is decided by it @decisions'")
+            one.execute("CREATE TABLE c (id int PRIMARY KEY, p varchar[], o text NOT NULL, d text DEFAULT 'x')")
+            for column, word in (("p", "PURPOSES"), ("o", "ORIGIN"), ("d", "DECISIONS")):
+                one.execute(f"ALTER TABLE c ALTER COLUMN {column} SET {word}")
+            labels = lambda table: rows(one, f"SELECT split_part(objname, '.', 2), label FROM pg_seclabels WHERE objname LIKE '{table}.%' ORDER BY 1")
+            expected = [("d", "DECISIONS"), ("o", "ORIGIN"), ("p", "PURPOSES")]
+            for table in "abc":
+                self.tally.equal(labels(table), expected, f"labels of {table}")
+            found = rows(one, "SELECT table_name, column_name, property FROM dogwood.properties WHERE table_name IN ('a', 'b', 'c') ORDER BY 1, 2")
+            self.tally.equal(found, [(table, column, word.lower()) for table in "abc" for column, word in expected], "dogwood.properties")
+            one.execute("ALTER TABLE a DROP COLUMN p; ALTER TABLE b ALTER COLUMN p DROP PURPOSES; SECURITY LABEL FOR dogwood ON COLUMN c.p IS NULL")
+            for table in "abc":
+                self.tally.equal(labels(table), expected[:2], f"labels of {table} without one")
+            one.execute("ALTER TABLE a ADD COLUMN p text PURPOSES; ALTER TABLE a RENAME COLUMN p TO q")
+            self.tally.equal(labels("a")[-1], ("q", "PURPOSES"), "a new one, renamed")
+            one.execute("DROP TABLE a, b, c")
+
+    def refusals(self):
+        with self.server.connect() as one:
+            for statement, state in (
+                    ("CREATE TABLE x (id int PURPOSES)", "42804"), ("CREATE TABLE x (id int, at text EXPIRES)", "42804"),
+                    ("CREATE TABLE x (a text[] PURPOSES, b text[] PURPOSES)", "42710"),
+                    ("CREATE TABLE x (a text[] PURPOSES OBJECTIONS)", "42710"), ("CREATE TABLE x (a text[] REGION)", "42804"),
+                    ("SECURITY LABEL FOR dogwood ON TABLE contact IS 'PURPOSES'", "42P16"),
+                    ("SECURITY LABEL FOR dogwood ON COLUMN contact.kind IS 'PURPOSE'", "22023"),
+                    ("ALTER TABLE contact ALTER COLUMN kind DROP PURPOSES", "42704"),
+                    ("ALTER TABLE contact ALTER COLUMN objections TYPE int USING 1", "42804"),
+                    ("COMMENT ON COLUMN contact.purposes IS '@objections'", "42P16"),
+                    ("CREATE PURPOSE ads", "42710"), ("CREATE PURPOSE \"a,b\"", "42602"), ("DROP PURPOSE nix", "42704"),
+                    ("GRANT PURPOSE nix TO one", "42704"), ("GRANT PURPOSE ads TO nix", "42704"), ("REVOKE PURPOSE nix FROM one", "42704"),
+                    ("SET dogwood.purpose = 'nix'", "22023"), ("GDPR PURGE contact", "55000"), ("GDPR PURGE nix", "42P01")):
+                self.tally.equal(state_of(one.execute, statement), state, statement)
+            one.execute("DROP PURPOSE IF EXISTS nix")
+        with self.session("one") as one:
+            for statement, state in (("SET dogwood.purpose = 'billing'", "42501"), ("CREATE PURPOSE mine", "42501"),
+                                     ("GRANT PURPOSE billing TO one", "42501"), ("DROP PURPOSE ads", "42501"),
+                                     ("SELECT set_config('dogwood.purpose', 'billing', false)", "42501"),
+                                     ("SET dogwood.regions = 'us'", "42501")):
+                self.tally.equal(state_of(one.execute, statement), state, f"{statement}, by a processor")
+
+    def fill(self, connection, count=40):
+        connection.execute("DELETE FROM contact")
+        data = []
+        for number in range(1, count + 1):
+            some = lambda: self.dice.sample(PURPOSES, self.dice.randrange(3))
+            purposes = None if self.dice.random() < 0.15 else some()
+            objections = None if self.dice.random() < 0.5 else self.dice.choice([",", " , ", ", "]).join(some())
+            data.append((number, self.dice.randrange(1, 9), self.dice.choice("xyz"), purposes, objections))
+        connection.cursor().executemany("INSERT INTO contact VALUES (%s, %s, %s, %s, %s)", data)
+        return data
+
+    def random_questions(self):
+        with self.server.connect() as controller:
+            for _ in range(self.options.count):
+                data = self.fill(controller)
+                for role in ("controller", "reader", *ROLES):
+                    for purpose in (None, *PURPOSES):
+                        if role in ROLES and purpose and purpose not in ROLES[role]:
+                            continue
+                        with self.session(role, purpose if role != "reader" else None) as one:
+                            self.ask(one, role, [row for row in data if allowed(row, role, purpose)], f"{role} for {purpose}")
+
+    def ask(self, one, role, seen, name):
+        one.prepare_threshold = 0
+        ids = [row[0] for row in seen]
+        kind, owner, number = self.dice.choice("xyz"), self.dice.randrange(1, 9), self.dice.randrange(1, 41)
+        count = {letter: sum(row[2] == letter for row in seen) for letter in "xyz"}
+        counted = sorted((letter, n) for letter, n in count.items() if n)
+        first = lambda sql, *parameters: [row[0] for row in rows(one, sql, parameters or None)]
+        equal = lambda found, expected, what: self.tally.equal(found, expected, f"{name}: {what}")
+        equal(first("SELECT id FROM contact ORDER BY id"), ids, "a scan")
+        equal(first("SELECT id FROM contact WHERE id = %s", number), [number] if number in ids else [], "by key")
+        equal(first("SELECT id FROM contact WHERE kind = %s ORDER BY id", kind), [row[0] for row in seen if row[2] == kind], "by index")
+        equal(first("SELECT id FROM contact WHERE owner = %s ORDER BY id", owner), [row[0] for row in seen if row[1] == owner], "by owner")
+        equal(first("SELECT count(*) FROM contact"), [len(ids)], "count")
+        equal(rows(one, "SELECT * FROM kinds ORDER BY 1"), counted, "a view")
+        equal(rows(one, "SELECT * FROM kept ORDER BY 1"), counted, "a materialized view")
+        equal(first("SELECT p.id FROM person p WHERE EXISTS (SELECT FROM contact c WHERE c.owner = p.id) ORDER BY 1"),
+              sorted({row[1] for row in seen}), "EXISTS")
+        equal(first("SELECT c.id FROM person p LEFT JOIN contact c ON c.owner = p.id WHERE c.id IS NOT NULL ORDER BY 1"), ids, "a join")
+        with one.cursor().copy("COPY contact (id) TO STDOUT") as copy:
+            equal(sorted(int(line) for line in b"".join(copy).split()), ids, "COPY")
+        with one.transaction():
+            one.execute("DECLARE c CURSOR FOR SELECT id FROM contact ORDER BY id")
+            equal(first("FETCH ALL FROM c"), ids, "a cursor")
+        with one.transaction(force_rollback=True):
+            equal(one.execute("UPDATE contact SET kind = 'w'").rowcount, len(ids), "UPDATE")
+            equal(first("SELECT id FROM contact WHERE kind = 'w' ORDER BY id"), ids, "its own changes")
+            equal(one.execute("DELETE FROM contact").rowcount, len(ids), "DELETE")
+
+    def changes(self, one, count, patience=5):
+        """So many changes of cursor s."""
+        found, until = [], time.monotonic() + patience
+        while len(found) < count and time.monotonic() < until:
+            found += [row[1:] for row in rows(one, "FETCH ALL FROM s") if row[1] is not None]
+        return found
+
+    def withdrawals(self):
+        with self.server.connect() as controller, self.session("one", "ads") as one:
+            self.fill(controller)
+            controller.execute("DELETE FROM contact; INSERT INTO contact VALUES (1, 1, 'x', '{ads}'), (2, 2, 'x', '{ads,billing}'), (3, 3, 'x', '{billing}')")
+            one.execute("BEGIN; DECLARE s CURSOR FOR SUBSCRIBE (SELECT id FROM contact)")
+            self.tally.equal(sorted(self.changes(one, 2)), [(1, 1), (1, 2)], "what is allowed at first")
+            controller.execute("UPDATE contact SET objections = 'ads' WHERE id = 1")
+            self.tally.equal(self.changes(one, 1), [(-1, 1)], "an objection retracts")
+            controller.execute("UPDATE contact SET purposes = '{billing}' WHERE id = 2")
+            self.tally.equal(self.changes(one, 1), [(-1, 2)], "a withdrawal retracts")
+            controller.execute("UPDATE contact SET purposes = array_append(purposes, 'ads') WHERE id = 3")
+            self.tally.equal(self.changes(one, 1), [(1, 3)], "a consent is there")
+            controller.execute("REVOKE PURPOSE ads FROM one")
+            controller.execute("INSERT INTO contact VALUES (4, 4, 'x', '{ads}')")
+            self.tally.equal(state_of(self.changes, one, 1), "42501", "without the purpose it ends")
+            one.rollback()
+            self.tally.equal(rows(one, "SELECT id FROM contact"), [], "and nothing is seen")
+            self.tally.equal(state_of(one.execute, "SET dogwood.purpose = 'ads'"), "42501", "nor declared again")
+            controller.execute("GRANT PURPOSE ads TO one")
+            self.tally.equal(rows(one, "SELECT id FROM contact"), [(4,)], "granted again, it counts at once")
+            controller.execute("GRANT PURPOSE research TO PUBLIC")
+            one.execute("SET dogwood.purpose = 'research'; RESET dogwood.purpose")
+            self.tally.equal(rows(one, "SELECT count(*) FROM contact"), [(0,)], "RESET")
+            controller.execute("REVOKE PURPOSE research FROM PUBLIC")
+
+    def writes(self):
+        with self.server.connect() as controller, self.session("one", "ads") as one:
+            controller.execute("DELETE FROM contact; INSERT INTO contact VALUES (1, 1, 'x', '{ads}'), (2, 2, 'x', '{billing}')")
+            for statement, state in (
+                    ("INSERT INTO contact VALUES (7, 1, 'x', '{billing}')", "42501"), ("INSERT INTO contact VALUES (7, 1, 'x')", "42501"),
+                    ("INSERT INTO contact VALUES (7, 1, 'x', '{ads}', 'ads')", "42501"), ("INSERT INTO contact VALUES (7, 1, 'x', '{ads}')", ""),
+                    ("UPDATE contact SET purposes = '{billing}' WHERE id = 7", "42501"), ("UPDATE contact SET objections = 'ads' WHERE id = 7", "42501"),
+                    ("UPDATE contact SET kind = 'y' WHERE id = 7", ""),
+                    ("INSERT INTO contact VALUES (2, 1, 'x', '{ads}') ON CONFLICT (id) DO UPDATE SET kind = 'z'", "0A000"),
+                    ("MERGE INTO contact c USING (SELECT 2 AS id) s ON c.id = s.id WHEN MATCHED THEN DELETE", "0A000")):
+                self.tally.equal(state_of(one.execute, statement), state, statement)
+            self.tally.equal(one.execute("DELETE FROM contact WHERE id = 2").rowcount, 0, "what is for others is not deleted")
+            self.tally.equal(one.execute("UPDATE contact SET kind = 'w'").rowcount, 2, "what is for the purpose is changed")
+            self.tally.equal(rows(controller, "SELECT id, kind FROM contact ORDER BY id"), [(1, "w"), (2, "x"), (7, "w")], "and that alone")
+
+    def told(self):
+        with self.server.connect() as controller, self.session("two", "billing") as two:
+            rows(two, "SELECT * FROM contact")
+            time.sleep(1.2)
+            found = rows(controller, "SELECT purpose FROM dogwood.audit WHERE login = 'two' AND operation = 'select' ORDER BY number DESC LIMIT 1")
+            self.tally.equal(found, [("billing",)], "the audit log has the purpose")
+            self.tally.equal(rows(controller, "SELECT * FROM dogwood.purposes ORDER BY 1"),
+                             [("ads", ["one"]), ("billing", ["two"]), ("research", [])], "dogwood.purposes")
+            found = dict(rows(controller, "SELECT feature, in_use FROM dogwood.features"))
+            self.tally.that(found["purposes"] and found["erasure"] and not found["location"], "dogwood.features", found)
+
+    def expiry(self):
+        with self.server.connect() as one:
+            one.execute("""CREATE TABLE token (id int PRIMARY KEY, owner int NOT NULL OWNED_BY person(id), until timestamptz EXPIRES);
+                CREATE MATERIALIZED VIEW tokens AS SELECT owner, count(*)::int AS n FROM token GROUP BY owner""")
+            one.execute("INSERT INTO token SELECT n, 1 + n %% 4, CASE WHEN n %% 2 = 0 THEN now() + interval '1.5 s' END FROM generate_series(1, 40) n"
+                        .replace("%%", "%"))
+            with self.server.connect() as other:
+                other.execute("BEGIN; DECLARE s CURSOR FOR SUBSCRIBE (SELECT id FROM token WHERE owner = 1)")
+                self.tally.equal(len(self.changes(other, 10)), 10, "all are there at first")
+                (began,), = rows(one, "SELECT max(until) FROM token")
+                self.tally.equal(rows(one, "SELECT sum(n)::int FROM tokens"), [(40,)], "in the view, too")
+                # The instant: whoever asks sees both halves before, and one after it.
+                while True:
+                    (now, count), = rows(one, "SELECT now(), count(*) FROM token")
+                    if not self.tally.equal(count, 40 if now < began else 20, f"{(now - began).total_seconds():.3f} s after the instant") or now >= began:
+                        break
+                found = self.changes(other, 10, patience=3)
+                self.tally.equal(sorted({row[0] for row in found}), [-1], "the subscription retracts")
+                other.rollback()
+            for sql, expected in (("SELECT sum(n)::int FROM tokens", 20), ("SELECT count(*) FROM token WHERE owner = 1", 0),
+                                  ("SELECT count(*) FROM token WHERE id = 4", 0), ("SELECT count(*) FROM token WHERE until IS NOT NULL", 0)):
+                self.tally.equal(rows(one, sql), [(expected,)], sql)
+            self.tally.equal(one.execute("UPDATE token SET owner = 9 WHERE id = 4").rowcount, 0, "UPDATE finds none")
+            time.sleep(1)
+            self.tally.equal(one.execute("GDPR PURGE token").rowcount, 0, "they are deleted already")
+            self.tally.equal([row for row in rows(one, "GDPR GET person 1") if row[0] == "token"], [], "and of no one any more")
+            time.sleep(0.6)
+            found = rows(one, "SELECT row_count FROM dogwood.audit WHERE operation = 'delete' AND tables = '{token}'")
+            self.tally.equal(sum(count for count, in found), 20, "the audit log has them deleted")
+            self.tally.that(len(found) < 4, "and not each look", found)
+
+    def expiry_beside(self):
+        with self.server.connect() as one:
+            for statement, state in (("INSERT INTO token VALUES (100, 1, now() - interval '1 s')", "23514"),
+                                     ("ALTER TABLE token ALTER COLUMN until DROP EXPIRES", "2BP01"), ("ALTER TABLE token DROP COLUMN until", "2BP01"),
+                                     ("ALTER TABLE token ALTER COLUMN until TYPE text", "42804")):
+                self.tally.equal(state_of(one.execute, statement), state, statement)
+            one.execute("CREATE TABLE uses (id int PRIMARY KEY, token int REFERENCES token(id)); INSERT INTO uses VALUES (1, 1)")
+            one.execute("UPDATE token SET until = now() WHERE id IN (1, 3)")
+            self.tally.equal(rows(one, "SELECT id FROM token WHERE id IN (1, 3)"), [], "what is set to now has expired")
+            self.tally.equal(state_of(one.execute, "INSERT INTO uses VALUES (2, 4)"), "23503", "what is deleted is no target")
+            time.sleep(1)
+            self.tally.equal(rows(one, "SELECT count(*) FROM token WHERE id IN (1, 3)"), [(0,)], "nor is what a reference keeps")
+            self.tally.equal(state_of(one.execute, "GDPR PURGE token"), "23503", "a reference keeps it")
+            one.execute("DROP TABLE uses")
+            self.tally.that(one.execute("GDPR PURGE token").rowcount in (0, 2), "without it, it goes")
+            one.execute("INSERT INTO token SELECT 1000 + n, 1 + n % 4, now() + interval '300 ms' FROM generate_series(1, 500) n")
+            one.execute("GDPR FORGET person 2")
+            time.sleep(1.5)
+            self.tally.equal(rows(one, "SELECT count(*) FROM token WHERE id > 1000"), [(0,)], "beside an erasure")
+            one.execute("INSERT INTO person VALUES (2, 'again')")
+
+    def expiry_of_types(self):
+        with self.server.connect() as one:
+            one.execute("CREATE SCHEMA s; CREATE TABLE s.\"By Day\" (id int PRIMARY KEY, \"Day\" date EXPIRES); CREATE TABLE by_clock (id int, at timestamp EXPIRES)")
+            today = datetime.datetime.now(datetime.timezone.utc).date()
+            one.execute("SET TimeZone = 'Pacific/Kiritimati'")
+            one.execute('INSERT INTO s."By Day" VALUES (1, NULL), (2, %s), (3, %s)', (today + datetime.timedelta(1), today + datetime.timedelta(30)))
+            self.tally.equal(state_of(one.execute, 'INSERT INTO s."By Day" VALUES (4, %s)', (today,)), "23514", "today is over")
+            one.execute("INSERT INTO by_clock VALUES (1, now() AT TIME ZONE 'UTC' + interval '1 h'), (2, NULL)")
+            self.tally.equal(rows(one, 'SELECT count(*)::int FROM s."By Day" UNION ALL SELECT count(*)::int FROM by_clock'), [(3,), (2,)], "days and clocks are UTC's")
+            one.execute("UPDATE by_clock SET at = now() AT TIME ZONE 'UTC' WHERE id = 1")
+            self.tally.equal(rows(one, "SELECT id FROM by_clock"), [(2,)], "by a clock without a zone")
+            one.execute("CREATE DATABASE elsewhere")
+        with self.server.connect(dbname="elsewhere") as one:
+            one.execute("CREATE TABLE t (id int PRIMARY KEY, until timestamptz EXPIRES); INSERT INTO t VALUES (1, now() + interval '200 ms')")
+            time.sleep(1)
+            self.tally.equal(one.execute("GDPR PURGE t").rowcount, 0, "in another database, too")
+        with self.server.connect() as one:
+            one.execute("DROP DATABASE elsewhere")
+            one.execute("DROP TABLE by_clock; DROP SCHEMA s CASCADE")
+
+    def expired_after_crash(self):
+        with self.server.connect() as one:
+            one.execute("INSERT INTO token SELECT 5000 + n, 1 + n % 4, now() + interval '600 ms' FROM generate_series(1, 400) n")
+        self.server.kill()
+        time.sleep(0.7)
+        self.server.start()
+        with self.server.connect() as one:
+            self.tally.equal(rows(one, "SELECT count(*) FROM token WHERE id > 5000"), [(0,)], "expired while nobody was there")
+            time.sleep(1)
+            self.tally.equal(one.execute("GDPR PURGE token").rowcount, 0, "and deleted after the start")
+
+    def regions(self):
+        with self.server.connect() as one:
+            one.execute("CREATE TABLE placed (id int PRIMARY KEY, region text REGION); INSERT INTO placed VALUES (1, 'us')")
+            one.execute("ALTER DATABASE dogwood SET dogwood.regions = 'eu, CH'")
+        with self.server.connect() as one:
+            for statement, state in (("INSERT INTO placed VALUES (2, 'us')", "23514"), ("INSERT INTO placed VALUES (2, 'EU'), (3, ' ch'), (4, NULL)", ""),
+                                     ("UPDATE placed SET region = 'cn' WHERE id = 2", "23514"), ("UPDATE placed SET region = 'ch' WHERE id = 2", "")):
+                self.tally.equal(state_of(one.execute, statement), state, statement)
+            def copied():
+                with one.cursor().copy("COPY placed FROM STDIN") as copy:
+                    copy.write("9\tus\n")
+            self.tally.equal(state_of(copied), "23514", "COPY")
+            self.tally.equal(rows(one, "SELECT id FROM placed ORDER BY 1"), [(1,), (2,), (3,), (4,)], "what was there stays")
+            one.execute("ALTER DATABASE dogwood RESET dogwood.regions; DROP TABLE placed")
+
+    def plans(self):
+        """A plan that was made for one purpose is not another's."""
+        with self.server.connect() as controller, self.session("two") as two:
+            controller.execute("DELETE FROM contact; INSERT INTO contact VALUES (1, 1, 'x', '{ads}'), (2, 2, 'x', '{billing}'), (3, 3, 'x', '{ads,billing}')")
+            two.prepare_threshold = 0
+            for _ in range(8):
+                for purpose, expected in (("ads", [1, 3]), ("billing", [2, 3]), ("", [])):
+                    two.execute(f"SET dogwood.purpose = '{purpose}'")
+                    for sql in ("SELECT id FROM contact ORDER BY id", "SELECT id FROM contact WHERE kind = 'x' ORDER BY id"):
+                        self.tally.equal([row[0] for row in rows(two, sql)], expected, f"{sql} for {purpose}")
+            two.execute("SET dogwood.purpose = 'ads'")
+            with two.transaction():
+                two.execute("SET LOCAL dogwood.purpose = 'billing'")
+                self.tally.equal(rows(two, "SELECT count(*) FROM contact"), [(2,)], "SET LOCAL")
+            controller.execute("DROP PURPOSE ads")
+            self.tally.equal(rows(two, "SELECT count(*) FROM contact"), [(0,)], "a purpose that is gone")
+            controller.execute("CREATE PURPOSE ads; GRANT PURPOSE ads TO one; DROP OWNED BY one")
+            self.tally.equal(state_of(controller.execute, "DROP ROLE reader"), "2BP01", "a role with rights stays")
+
+
+if __name__ == "__main__":
+    run_check(Governance(options(21, count=2)))

@@ -1,0 +1,101 @@
+//! What a column says of its row to those who govern data: for what it may be used, until when, where it came from.
+
+use super::Table;
+use repr::{ColumnIndex, ScalarType};
+use serde::{Deserialize, Serialize};
+
+/// A property of personal data that a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Property {
+    /// For which purposes the row may be used; for none, where NULL.
+    Purposes,
+    /// For which purposes it may not be used, whatever else is said.
+    Objections,
+    /// From when on the row is there no more.
+    Expires,
+    /// Where the data came from.
+    Origin,
+    /// With whom it is shared.
+    SharedWith,
+    /// Which automated decisions it enters into.
+    Decisions,
+    /// Where it may be kept.
+    Region,
+    /// Which category of data it is.
+    Category,
+    /// On which legal basis it is kept.
+    Basis,
+    /// To whom it was disclosed.
+    Recipient,
+}
+
+impl Property {
+    /// All of them.
+    pub const ALL: [Property; 10] = [
+        Property::Purposes,
+        Property::Objections,
+        Property::Expires,
+        Property::Origin,
+        Property::SharedWith,
+        Property::Decisions,
+        Property::Region,
+        Property::Category,
+        Property::Basis,
+        Property::Recipient,
+    ];
+
+    /// As it is written in a label.
+    pub fn word(self) -> &'static str {
+        match self {
+            Property::Purposes => "PURPOSES",
+            Property::Objections => "OBJECTIONS",
+            Property::Expires => "EXPIRES",
+            Property::Origin => "ORIGIN",
+            Property::SharedWith => "SHARED_WITH",
+            Property::Decisions => "DECISIONS",
+            Property::Region => "REGION",
+            Property::Category => "CATEGORY",
+            Property::Basis => "BASIS",
+            Property::Recipient => "RECIPIENT",
+        }
+    }
+
+    /// Whether a column may hold several of it: an array, or a text with commas.
+    pub fn is_list(self) -> bool {
+        match self {
+            Property::Purposes
+            | Property::Objections
+            | Property::SharedWith
+            | Property::Decisions
+            | Property::Recipient => true,
+            Property::Expires | Property::Origin | Property::Region | Property::Category | Property::Basis => false,
+        }
+    }
+
+    /// What a column that holds it is of.
+    pub(crate) fn types(self) -> &'static str {
+        if self == Property::Expires {
+            "timestamp with time zone, timestamp or date"
+        } else if self.is_list() {
+            "text[] or text"
+        } else {
+            "text"
+        }
+    }
+
+    /// Whether a column of that type can hold it.
+    pub(crate) fn is_held_by(self, scalar: &ScalarType) -> bool {
+        let is_text = |scalar: &ScalarType| matches!(scalar, ScalarType::Text | ScalarType::Varchar);
+        if self == Property::Expires {
+            return matches!(scalar, ScalarType::Timestamptz | ScalarType::Timestamp | ScalarType::Date);
+        }
+        is_text(scalar) || self.is_list() && matches!(scalar, ScalarType::Array(element) if is_text(element))
+    }
+}
+
+impl Table {
+    /// The column that holds a property of its rows.
+    pub fn property(&self, property: Property) -> Option<ColumnIndex> {
+        self.live_columns().find(|(_, column)| column.property == Some(property)).map(|(index, _)| index)
+    }
+}

@@ -1,0 +1,49 @@
+//! Purposes for which personal data may be used, and who may use it so.
+
+use super::role::{RoleId, RoleKind};
+use super::{Catalog, DatabaseId, Property, Table};
+use repr::{Id, RelationId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// CREATE PURPOSE
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Purpose {
+    /// What the audit log calls it.
+    pub id: Id,
+    /// GRANT PURPOSE … TO; none is everybody.
+    pub grantees: BTreeSet<Option<RoleId>>,
+}
+
+impl Catalog {
+    /// Whether a role may use data for a purpose, if there is one of that name. A controller may use it for each.
+    pub fn may_use_for(&self, role: RoleId, purpose: &str, database: DatabaseId) -> Option<bool> {
+        let purpose = self.rights.purposes.get(purpose)?;
+        let granted = |roles: &BTreeSet<RoleId>| roles.iter().any(|role| purpose.grantees.contains(&Some(*role)));
+        Some(self.is_controller(role) || purpose.grantees.contains(&None) || granted(&self.counted(role, database)))
+    }
+
+    /// Whether a role sees of a table only what may be used for its purpose: a processor, of rows that say what they are for.
+    pub fn binds_to_purpose(&self, role: RoleId, table: &Table, database: DatabaseId) -> bool {
+        table.says_purposes()
+            && self.inherited(role).contains(&RoleKind::Processor.role())
+            && !self.owns(role, table.id.0, database)
+    }
+
+    /// The same of a relation and all that is below it.
+    pub(super) fn binds_to_purpose_below(&self, role: RoleId, relation: RelationId, database: DatabaseId) -> bool {
+        let is_said = self.relations.values().any(|table| table.says_purposes());
+        is_said
+            && super::with_tables_below(self, [relation])
+                .iter()
+                .filter_map(|id| self.table(*id))
+                .any(|table| self.binds_to_purpose(role, table, database))
+    }
+}
+
+impl Table {
+    /// Whether its rows say for what they may be used.
+    pub fn says_purposes(&self) -> bool {
+        self.property(Property::Purposes).is_some() || self.property(Property::Objections).is_some()
+    }
+}

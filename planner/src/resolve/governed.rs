@@ -1,0 +1,120 @@
+//! Rows that are there: not expired, and of use for the purpose that is declared. Below every query, as policies are.
+
+use super::scope::Clause;
+use super::statement::Resolved;
+use super::{PolicyUse, Resolver};
+use crate::catalog::{Class, Column, Property, Table};
+use crate::error::PlanError;
+use crate::hir::{Hir, HirExpr, RowTermHir};
+use crate::ownership::quote_identifier;
+use crate::parse::Statement;
+use crate::parse::statement::ObjectName;
+use crate::row_term::RowTerm;
+use repr::ScalarType;
+use std::sync::Arc;
+
+impl Resolver<'_> {
+    /// The rows of a table that have not expired, whoever asks.
+    pub(super) fn unexpired(&mut self, hir: Hir, table: &Table) -> Result<Hir, PlanError> {
+        let Some(index) = table.property(Property::Expires).filter(|_| !self.with_expired) else { return Ok(hir) };
+        let column = &table.columns[index];
+        let text = format!("({} IS NULL OR {} > {})", quoted(column), quoted(column), now_as(column));
+        let condition = self.row_condition(&text, table)?;
+        Ok(hir.filter(vec![condition]))
+    }
+
+    /// What of a table may be used: to a processor, what allows the purpose that it declared and does not object.
+    pub(super) fn for_purpose(&mut self, hir: Hir, table: &Table) -> Result<Hir, PlanError> {
+        let Some(text) = self.purpose_condition(table) else { return Ok(hir) };
+        self.bound = true;
+        let condition = self.row_condition(&text, table)?;
+        Ok(hir.filter(vec![condition]))
+    }
+
+    /// What rows must meet for the purpose of the session, if it is bound to one.
+    pub(super) fn purpose_condition(&mut self, table: &Table) -> Option<String> {
+        if self.session.policies == PolicyUse::Ignore || !table.says_purposes() {
+            return None;
+        }
+        // What one role sees for one purpose is no plan for others.
+        self.of_role = true;
+        let (actor, home) = (self.session.path.actor(), self.session.path.home());
+        if !self.catalog.binds_to_purpose(actor.role, table, home) {
+            return None;
+        }
+        let may = |purpose: &&str| self.catalog.may_use_for(actor.role, purpose, home) == Some(true);
+        let Some(purpose) = actor.purpose.as_deref().filter(may) else { return Some("false".to_owned()) };
+        let purpose = format!("'{}'", purpose.replace('\'', "''"));
+        let holds = |property| {
+            let column = &table.columns[table.property(property)?];
+            let list = match &column.column_type.scalar {
+                ScalarType::Array(_) => quoted(column),
+                _ => format!("regexp_split_to_array(btrim({}), '\\s*,\\s*')", quoted(column)),
+            };
+            Some(format!("{purpose} = ANY ({list})"))
+        };
+        let allows = holds(Property::Purposes).unwrap_or_else(|| "true".to_owned());
+        let objects = holds(Property::Objections).unwrap_or_else(|| "false".to_owned());
+        Some(format!("({allows}) AND ({objects}) IS NOT TRUE"))
+    }
+
+    pub(super) fn row_condition(&mut self, text: &str, table: &Table) -> Result<HirExpr, PlanError> {
+        let frame = self.row_frame(table, Clause::Policy);
+        self.kept_expression(text, frame, |resolver, typed| resolver.condition(typed, "POLICY", None))
+    }
+
+    /// That a row may be kept where the server is; asked of every row that is made.
+    pub(super) fn region_term(&mut self, table: &Table) -> Result<Option<RowTermHir>, PlanError> {
+        let Some(index) = table.property(Property::Region) else { return Ok(None) };
+        let (column, allowed) = (quoted(&table.columns[index]), "lower(btrim(current_setting('dogwood.regions')))");
+        let text = format!(
+            r"{column} IS NULL OR {allowed} = '' OR lower(btrim({column})) = ANY (regexp_split_to_array({allowed}, '\s*,\s*'))"
+        );
+        Ok(Some(RowTermHir { term: RowTerm::Region, expr: self.row_condition(&text, table)? }))
+    }
+
+    /// That a row has not expired when it is inserted.
+    pub(super) fn expiry_term(&mut self, table: &Table) -> Result<Option<RowTermHir>, PlanError> {
+        let Some(index) = table.property(Property::Expires) else { return Ok(None) };
+        let column = &table.columns[index];
+        let is_later = format!("{} IS NULL OR {} > {}", quoted(column), quoted(column), now_as(column));
+        let text = format!("{is_later} OR current_setting('dogwood.restoring') = 'on'");
+        Ok(Some(RowTermHir { term: RowTerm::Expiry, expr: self.row_condition(&text, table)? }))
+    }
+
+    /// GDPR PURGE: what has expired is deleted, as DELETE would.
+    pub(super) fn purge(&mut self, name: &ObjectName) -> Result<Resolved, PlanError> {
+        let Some(Class::Relation(table)) = self.scope().class((None, name.schema.as_deref()), &name.name) else {
+            let message = format!("relation \"{}\" does not exist", name.name);
+            return Err(PlanError::new("42P01", message).at(Some(name.position)));
+        };
+        let table = Arc::clone(table);
+        let Some(index) = table.property(Property::Expires) else {
+            let message = format!("rows of table \"{}\" do not expire", table.name);
+            let hint = "Say by when they do: ALTER TABLE … ALTER COLUMN … SET EXPIRES.";
+            return Err(PlanError::new("55000", message).hint(hint).at(Some(name.position)));
+        };
+        let column = &table.columns[index];
+        let spelled = self.scope().spelled_table(&table);
+        let condition = format!("{} <= {}", quoted(column), now_as(column));
+        let parsed = crate::parse::parse(&format!("DELETE FROM {spelled} WHERE {condition}"))?;
+        let Some(Statement::Sql(delete)) = parsed.first().map(|found| &found.statement) else {
+            return Err(PlanError::new("XX000", "a deletion is read as something else"));
+        };
+        self.with_expired = true;
+        self.sql(delete)
+    }
+}
+
+/// This moment, as columns of its type have it: those without a zone are in UTC, whatever the session's zone.
+fn now_as(column: &Column) -> &'static str {
+    match &column.column_type.scalar {
+        ScalarType::Timestamp => "now() AT TIME ZONE 'UTC'",
+        ScalarType::Date => "(now() AT TIME ZONE 'UTC')::date",
+        _ => "now()",
+    }
+}
+
+fn quoted(column: &Column) -> String {
+    quote_identifier(&column.name)
+}
