@@ -37,7 +37,6 @@ impl DefinitionChange<'_> {
         if let Some(collation) = collation {
             new_type.collation = column_collation(collation, &new_type.scalar)?;
         }
-        super::property::require_same_property(&table, column, old.property, &new_type.scalar)?;
         let uses_column = |text: &str| rewrite::columns_used(text, &table).contains(&index);
         for (_, other, text) in table.computed_columns().filter(|(_, other, _)| !other.hidden) {
             if uses_column(text) {
@@ -108,6 +107,9 @@ impl DefinitionChange<'_> {
         new_type: &ColumnType,
         (text, written): (&SqlText, bool),
     ) -> Result<(), PlanError> {
+        if let Some((_, changed)) = table.column_by_name(&column.name) {
+            super::property::require_same_property(table, column, changed.property, &new_type.scalar)?;
+        }
         self.check_expression(ExpressionPurpose::Using(new_type), text, table).map_err(|error| {
             if !matches!(error.code, "42804" | "42846") {
                 return error;
