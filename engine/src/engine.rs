@@ -5,6 +5,7 @@ use crate::eraser::Eraser;
 use crate::expiry;
 use crate::housekeeping::Housekeeping;
 use crate::password::PasswordVerifier;
+use crate::publishing::Publishing;
 use crate::session::{ConnectOptions, Session, auditing};
 use crate::shipping::Shipping;
 use crate::templates::Templates;
@@ -15,6 +16,7 @@ use state::login_rules::AskedOfServer;
 use state::{SqlError, clock};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use storage::Store;
 use transactions::database::{Database, tell_operator};
 
@@ -26,6 +28,8 @@ pub struct Engine {
     eraser: Eraser,
     /// While there is a target for the log.
     shipping: Mutex<Option<Shipping>>,
+    /// While there is a target for heads of the audit log.
+    publishing: Mutex<Option<Publishing>>,
     database: Arc<Database>,
     templates: Arc<Templates>,
 }
@@ -40,6 +44,7 @@ impl Engine {
             _expiry: expiry::start(&database, &templates),
             eraser: Eraser::start(&database),
             shipping: Mutex::default(),
+            publishing: Mutex::default(),
             database,
             templates,
         }))
@@ -48,6 +53,12 @@ impl Engine {
     /// Ships what is written to these targets from now on.
     pub fn ship(&self, order: &BackupOrder, variables: Variables<'_>) -> Result<(), SqlError> {
         *self.shipping.lock() = Some(Shipping::start(&self.database, order, variables)?);
+        Ok(())
+    }
+
+    /// Publishes heads of the audit log to these files and witnesses from now on, each so often if it has gone on.
+    pub fn publish_heads(&self, targets: &[String], every: Duration) -> Result<(), SqlError> {
+        *self.publishing.lock() = Some(Publishing::start(&self.database, targets, every)?);
         Ok(())
     }
 
@@ -119,7 +130,8 @@ impl Engine {
     pub fn shutdown(&self) -> Result<(), SqlError> {
         self.database.record_waiting()?;
         self.eraser.finish(&self.database);
-        // The last that was written is shipped, too.
+        // The last that was written is shipped and published, too.
+        drop(self.publishing.lock().take());
         drop(self.shipping.lock().take());
         tell_operator(&self.database.store);
         Ok(self.database.store.settle()?)

@@ -1,6 +1,7 @@
 //! A small thread for what nobody waits for: it drops automatic views that are idle or over the budget, has files of the
 //! store merged, and what waits for the audit log written. It ends before the engine does: what it looks at is open no longer than that.
 
+use state::clock::now_micros;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -59,9 +60,21 @@ fn look(database: &Database) {
     }
     // What fails now (no room on the disk) is tried again; until then more of the log is read whole.
     let _posted = database.store.post_audit(SEGMENTS_AT_ONCE);
+    drop_old_entries(database);
     tell_operator(&database.store);
     // A store that cannot note it now (no room on the disk) is as right as before; the next look tries again.
     let _tried_again = database.store.look_after_files();
+}
+
+/// Drops entries of the audit log that are older than what is kept.
+fn drop_old_entries(database: &Database) {
+    let minutes = database.sessions.settings.audit_retention.kept();
+    if minutes == 0 || database.store.is_read_only() {
+        return;
+    }
+    let kept_us = i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(60_000_000);
+    // What fails now is tried again at the next look.
+    let _dropped = database.store.drop_audit_before(now_micros().saturating_sub(kept_us), SEGMENTS_AT_ONCE);
 }
 
 #[cfg(test)]

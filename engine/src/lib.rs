@@ -14,6 +14,7 @@ mod housekeeping;
 mod key_rotation;
 mod password;
 pub mod protocol;
+mod publishing;
 mod response;
 pub mod session;
 mod shipping;
@@ -24,6 +25,9 @@ pub use engine::Engine;
 pub use key_rotation::rotate;
 pub use password::PasswordVerifier;
 pub use state::{SqlError, answer, config};
-pub use storage::audit::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
+pub use storage::audit::{
+    CapsuleSummary, PROOF_MAGIC, ProofSummary, PublishedHead, ReceiptSummary, VerifyError, read_heads, verify_capsule,
+    verify_proof, verify_receipt,
+};
 pub use storage::backup::{BackupReport, Until, VerifiedBackups};
 pub use storage::{Mode, RootKeySource, Rotation};

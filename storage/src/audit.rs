@@ -13,18 +13,24 @@
 pub mod capsule;
 pub mod entry;
 pub(crate) mod group;
+pub mod head_target;
 pub(crate) mod log;
 pub mod logged;
 pub mod operation;
 mod postings;
+pub mod proof;
+pub mod published;
 mod reader;
 pub mod receipt;
+mod retention;
 pub mod verify;
 
 pub use entry::{AuditEntry, AuditPayload, SUBJECTS_LISTED_MAX};
 pub use logged::LoggedEntry;
 pub use operation::{AuditActor, AuditOperation, AuditScope};
 pub use postings::Mentioned;
+pub use proof::{PROOF_MAGIC, ProofSummary, verify_proof};
+pub use published::{HeadLine, PublishedHead, read_heads};
 pub(crate) use reader::parse as parse_receipt;
 pub use reader::{EntryRange, LoggedEntries, StoredReceipt};
 pub use receipt::{Receipt, ReceiptRequest, ReceiptTable};

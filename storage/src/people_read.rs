@@ -36,6 +36,20 @@ impl PeopleRead {
         PeopleRead { joint, ..PeopleRead::default() }
     }
 
+    /// For another statement, that has read nobody's yet either.
+    pub fn renew(&mut self, joint: Arc<HashSet<RelationId>>) {
+        self.joint = joint;
+        self.many = AtomicBool::new(false);
+        let seen = self.seen.get_mut();
+        seen.people.clear();
+        seen.joint.clear();
+    }
+
+    /// Whether rows may have several owners anywhere.
+    pub fn has_joint(&self) -> bool {
+        !self.joint.is_empty()
+    }
+
     /// What was read until now; from here on it is noted anew.
     pub fn take(&self) -> Seen {
         let seen = std::mem::take(&mut *self.seen.lock());

@@ -1,10 +1,12 @@
 //! The command line, read by hand: few options, exact complaints.
 
+mod auditing;
 mod backups;
 mod root_key;
 
 use crate::log::{Format, Levels};
 use crate::verify::VerifyBackup;
+pub use auditing::{ExportCapsule, Prove, Publish, Verify};
 pub use backups::Backup;
 use backups::{OF_SERVE, Targets};
 use engine::backup::{BackupOrder, RestoreOrder};
@@ -34,6 +36,7 @@ Usage:
                 [--connections N] [--awake-us N] [--keep-free-mb N]
                 [--view-workers N] [--log-format text|json]
                 [--log-level LEVELS] [-c NAME=VALUE]… [--salvage]
+                [--publish-head FILE|URL]... [--publish-every SECONDS]
                 [--ship-to TARGET --ship-keys-to TARGET
                  [--keep-backups DAYS] [--keep-keys DAYS]]
                 [ROOT KEY]
@@ -47,7 +50,9 @@ Usage:
   dogwood rotate --data DIR [--root [NEW ROOT KEY]] [ROOT KEY]
   dogwood shred --data DIR [ROOT KEY]
   dogwood export-capsule --data DIR [--from NUMBER] [ROOT KEY] FILE
-  dogwood verify --key public.key [--head NUMBER:HASH] FILE
+  dogwood prove --data DIR --entry NUMBER|--record NUMBER [--head FILE]
+                [ROOT KEY] FILE
+  dogwood verify --key public.key [--head FILE|NUMBER:HASH] FILE
   dogwood --help | --version
 
 serve    Opens the data folder (made at first start) and listens, on
@@ -87,6 +92,11 @@ serve    Opens the data folder (made at first start) and listens, on
   -c           a setting, as sessions begin with it: -c log_connections=on
   --salvage    read a damaged folder as far as it can be, to dump what is
                left; no data is written
+  --publish-head
+               where the audit log ends is told, signed, to a file or by HTTP to a
+               witness, while it goes on; any number of them
+  --publish-every
+               how often, in seconds; 10 by default
   --ship-to, --ship-keys-to
                what is written goes to these targets within seconds, behind a
                backup that the server takes by itself
@@ -131,9 +141,15 @@ export-capsule
          for \"verify\". It holds no personal data
   --from       no record before this one is needed: the log begins at the signed
                checkpoint before it
-verify   Checks an exported audit log or a receipt against the public key
-         that the operator published; needs no server.
-  --head       the audit log's published head: finds records cut off at the end
+prove    Writes to FILE that one record stands in a stopped server's audit log,
+         for \"verify\": the record, and hashes from the head back to it
+  --entry      the entry whose record it is, by its number in dogwood.audit
+  --record     the record, by its own number
+  --head       the file of published heads; proved from the newest that reaches it
+verify   Checks an exported audit log, a proof or a receipt against the public
+         key that the operator published; needs no server.
+  --head       published heads, a file of them or one as NUMBER:HASH: finds
+               records cut off at the end, and others in their place
 
 ROOT KEY is where the root key is, if not in DIR/root.key:
   --root-key-file    a file of mode 0600 with 64 hexadecimal digits
@@ -174,21 +190,10 @@ pub enum Command {
     Import(Import),
     /// Write the audit log to a file.
     ExportCapsule(ExportCapsule),
+    /// Prove one record of the audit log.
+    Prove(Prove),
     /// Check a receipt or an audit log.
     Verify(Verify),
-}
-
-/// `export-capsule`'s options.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ExportCapsule {
-    /// The data folder.
-    pub data: PathBuf,
-    /// The first record that is needed.
-    pub from: u64,
-    /// Where the root key is.
-    pub root_key: RootKeySource,
-    /// Where to.
-    pub file: PathBuf,
 }
 
 /// `serve`'s options.
@@ -222,6 +227,8 @@ pub struct Serve {
     pub settings: Vec<(String, String)>,
     /// Where the root key is.
     pub root_key: RootKeySource,
+    /// Where heads of the audit log go.
+    pub publish: Publish,
     /// Where the log goes, if anywhere.
     pub ship: Option<BackupOrder>,
 }
@@ -237,17 +244,6 @@ pub struct Rotate {
     pub root_key: RootKeySource,
     /// Whether it becomes another: where that is, if it is not a new one in the same file.
     pub root: Option<Option<RootKeySource>>,
-}
-
-/// `verify`'s options.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Verify {
-    /// The published public key.
-    pub key: PathBuf,
-    /// What to verify.
-    pub file: PathBuf,
-    /// The published head of the audit log: its last record's number and hash.
-    pub head: Option<(u64, [u8; 32])>,
 }
 
 /// Why the arguments are not understood.
@@ -283,8 +279,10 @@ pub enum ArgumentError {
     LogLevel(String),
     /// Not a setting and its value.
     Setting(String),
-    /// Not a head.
-    Head(String),
+    /// Not a number of seconds.
+    Seconds(String),
+    /// Neither an entry nor a record is named.
+    NothingToProve,
     /// Not the name of a variable.
     Variable(String),
     /// Not a target's name.
@@ -330,7 +328,8 @@ impl fmt::Display for ArgumentError {
             }
             ArgumentError::Setting(text) => write!(f, "\"{text}\" is not the name of a setting and its value"),
             ArgumentError::Workers(text) => write!(f, "\"{text}\" is not a number of threads from 1 to 64"),
-            ArgumentError::Head(text) => write!(f, "\"{text}\" is not a record's number and hash"),
+            ArgumentError::Seconds(text) => write!(f, "\"{text}\" is not a number of seconds from 1 to 86400"),
+            ArgumentError::NothingToProve => f.write_str("--entry or --record is needed"),
             ArgumentError::Variable(text) => write!(f, "\"{text}\" is not the name of a variable"),
             ArgumentError::Target(text) => write!(f, "\"{text}\" is not the name of a target"),
             ArgumentError::Days(text) => write!(f, "\"{text}\" is not a number of days from 0 to 36500"),
@@ -362,8 +361,9 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, Argum
         Some("import") => import(&mut options),
         Some("rotate") => rotate(&mut options, Rotation::Rotate),
         Some("shred") => rotate(&mut options, Rotation::Shred),
-        Some("export-capsule") => export_capsule(&mut options),
-        Some("verify") => verify(&mut options),
+        Some("export-capsule") => auditing::export_capsule(&mut options),
+        Some("prove") => auditing::prove(&mut options),
+        Some("verify") => auditing::verify(&mut options),
         _ => Err(ArgumentError::UnknownCommand(command.to_string_lossy().into_owned())),
     }
 }
@@ -410,7 +410,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
     let (mut keep_free_bytes, mut view_workers, mut salvage) = (None, None, None);
     let (mut log_format, mut log_levels, mut settings, mut root_key) = (None, None, Vec::new(), None);
     let mut way_in = WayIn::default();
-    let mut targets = Targets::default();
+    let (mut targets, mut publish) = (Targets::default(), Publish::default());
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
@@ -427,6 +427,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
             Some("--view-workers") => options.parsed("--view-workers", &mut view_workers, workers)?,
             Some("--block-cache-mb") => options.parsed("--block-cache-mb", &mut block_cache_bytes, megabytes)?,
             _ if targets.read(&OF_SERVE, &word, options)? => {}
+            _ if publish.read(&word, options)? => {}
             _ if Which::Present.read(&word, options, &mut root_key)? => {}
             _ if read_way_in(&word, options, &mut way_in, (&mut certificate, &mut key))? => {}
             _ => return Err(unknown(&word)),
@@ -451,6 +452,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         log_levels: log_levels.unwrap_or_default(),
         settings,
         root_key: root_key.unwrap_or(RootKeySource::DataFolder),
+        publish: publish.checked()?,
         ship: targets.order(&OF_SERVE, false)?,
     }))
 }
@@ -605,55 +607,6 @@ fn import<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comm
     }))
 }
 
-fn export_capsule<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
-    let (mut data, mut from, mut file, mut root_key) = (None, None, None, None);
-    while let Some(word) = options.arguments.next() {
-        match word.to_str() {
-            Some("--help" | "-h") => return Ok(Command::Help),
-            Some("--data") => options.path("--data", &mut data)?,
-            Some("--from") => {
-                let value = options.value("--from")?.to_string_lossy().into_owned();
-                set("--from", &mut from, value.parse().map_err(|_| ArgumentError::Record(value))?)?;
-            }
-            _ if Which::Present.read(&word, options, &mut root_key)? => {}
-            Some(option) if option.starts_with('-') && option != "-" => return Err(unknown(&word)),
-            _ => set("FILE", &mut file, word.into())?,
-        }
-    }
-    Ok(Command::ExportCapsule(ExportCapsule {
-        data: data.ok_or(ArgumentError::MissingOption("--data"))?,
-        from: from.unwrap_or(1),
-        root_key: root_key.unwrap_or(RootKeySource::DataFolder),
-        file: file.ok_or(ArgumentError::MissingOption("FILE"))?,
-    }))
-}
-
-fn verify<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
-    let (mut key, mut file, mut published) = (None, None, None);
-    while let Some(word) = options.arguments.next() {
-        match word.to_str() {
-            Some("--help" | "-h") => return Ok(Command::Help),
-            Some("--key") => options.path("--key", &mut key)?,
-            Some("--head") => options.parsed("--head", &mut published, head)?,
-            Some(option) if option.starts_with('-') => return Err(unknown(&word)),
-            _ => set("FILE", &mut file, word.into())?,
-        }
-    }
-    Ok(Command::Verify(Verify {
-        key: key.ok_or(ArgumentError::MissingOption("--key"))?,
-        file: file.ok_or(ArgumentError::MissingOption("FILE"))?,
-        head: published,
-    }))
-}
-
-fn head(text: &str) -> Result<(u64, [u8; 32]), ArgumentError> {
-    let read = || {
-        let (number, hash) = text.split_once(':')?;
-        Some((number.parse().ok()?, crate::verify::hash(hash)?))
-    };
-    read().ok_or_else(|| ArgumentError::Head(text.to_string()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -737,7 +690,11 @@ mod tests {
             ("verify receipt", "--key is needed"),
             ("verify --key k", "FILE is needed"),
             ("verify --key k a b", "FILE is given twice"),
-            ("verify --key k --head 7 a", "\"7\" is not a record's number and hash"),
+            ("prove --data d f", "--entry or --record is needed"),
+            ("prove --data d --entry 1 --record 2 f", "--record is given twice"),
+            ("prove --data d --entry x f", "\"x\" is not the number of a record"),
+            ("serve --data d --publish-every 5", "--publish-head is needed"),
+            ("serve --data d --publish-head h --publish-every 0", "\"0\" is not a number of seconds from 1 to 86400"),
             ("rotate --data a --new-passphrase-env P", "a new root key goes together with --root"),
             ("serve --data a --passphrase-env P --root-key-env K", "--root-key-env is given twice"),
             ("backup --data d --to t", "--keys-to is needed"),

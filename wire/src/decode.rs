@@ -344,6 +344,58 @@ mod tests {
         }
     }
 
+    /// Bytes of messages that hold, changed, moved and mixed: each is a message or an error, and none takes more memory than it has.
+    #[test]
+    fn changed_messages_are_decoded_or_refused() {
+        let corpus: [(u8, &[u8]); 12] = [
+            (b'Q', b"select 1\0"),
+            (b'P', b"name\0select $1\0\0\x02\0\0\0\x17\0\0\0\x19"),
+            (b'B', b"portal\0name\0\0\x02\0\0\0\x01\0\x03\0\0\0\x02ab\xff\xff\xff\xff\0\0\0\x01x\0\x01\0\x01"),
+            (b'D', b"Sname\0"),
+            (b'D', b"Pportal\0"),
+            (b'C', b"P\0"),
+            (b'E', b"portal\0\x7f\xff\xff\xff"),
+            (b'd', b"1\t2\n"),
+            (b'f', b"no\0"),
+            (b'p', b"SCRAM-SHA-256\0\0\0\0\x08n,,n=,r="),
+            (b'S', b""),
+            (b'X', b""),
+        ];
+        let mut state = 11_u64;
+        let mut below = |most: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % most
+        };
+        for _ in 0..50_000 {
+            let (kind, body) = corpus[below(corpus.len())];
+            let mut changed = body.to_vec();
+            for _ in 0..=below(4) {
+                let from = below(changed.len() + 1);
+                let to = (from + below(4)).min(changed.len());
+                let piece = match below(3) {
+                    0 => vec![below(256) as u8; below(5)],
+                    1 => [&[0_u8, 0], &[0xff, 0xff][..], &[0x7f, 0xff, 0xff, 0xff], &[0]][below(4)].to_vec(),
+                    _ => {
+                        let (_, other) = corpus[below(corpus.len())];
+                        other[..below(other.len() + 1)].to_vec()
+                    }
+                };
+                changed.splice(from..to, piece);
+            }
+            let kind = if below(8) == 0 { below(256) as u8 } else { kind };
+            let mut bytes = frame(kind, &changed);
+            // What follows a message is the next one's.
+            bytes.extend_from_slice(b"Q");
+            match Frame::take(&mut bytes, MESSAGE_BYTES_MAX) {
+                Ok(Taken::Frame(frame)) => {
+                    assert_eq!(&bytes[..], b"Q");
+                    drop(frame.decode(Encoding::UTF8));
+                }
+                Ok(Taken::Part | Taken::TooLong(..)) | Err(_) => {}
+            }
+        }
+    }
+
     #[test]
     fn lengths_are_bounded_before_anything_is_allocated() {
         for (bytes, expected) in [

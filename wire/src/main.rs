@@ -1,5 +1,5 @@
 //! The program: `dogwood serve`, `check`, `backup`, `verify-backup`, `restore`, `import`, `rotate`, `shred`,
-//! `export-capsule` and `verify`.
+//! `export-capsule`, `prove` and `verify`.
 //!
 //! Reads its arguments, starts what they ask for, and turns the outcome into an exit status: 0 done, 1 failed or
 //! something was found, 2 not understood. Never prints data.
@@ -9,7 +9,7 @@ mod log;
 mod verify;
 mod wiping_allocator;
 
-use arguments::{Backup, ExportCapsule, Rotate, Serve};
+use arguments::{Backup, ExportCapsule, Prove, Rotate, Serve};
 use engine::backup::{RestoreOrder, RestoreReport};
 use engine::config::Allocated;
 use engine::config::Config;
@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         Ok(arguments::Command::Rotate(rotate)) => outcome(run_rotation(rotate)),
         Ok(arguments::Command::Import(import)) => read_dump(&import),
         Ok(arguments::Command::ExportCapsule(export)) => outcome(export_capsule(&export)),
+        Ok(arguments::Command::Prove(prove)) => outcome(prove_record(&prove)),
         Ok(arguments::Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| println!("{report}"))),
         Err(error) => {
             eprintln!("dogwood: {error}\nTry \"dogwood --help\".");
@@ -119,6 +120,10 @@ fn run_server(serve: Serve) -> Result<(), String> {
     let engine = Engine::open(config).map_err(|error| described(&error))?;
     if let Some(order) = &serve.ship {
         engine.ship(order, &variable).map_err(|error| described(&error))?;
+    }
+    if !serve.publish.targets.is_empty() {
+        let publishing = engine.publish_heads(&serve.publish.targets, serve.publish.every);
+        publishing.map_err(|error| described(&error))?;
     }
     let door = match serve.salvage {
         false => Some(OperatorDoor::open(&serve.data, &engine)),
@@ -350,6 +355,20 @@ fn export_capsule(export: &ExportCapsule) -> Result<(), String> {
         Ok(false) => Err("the audit log is empty".to_owned()),
         Err(error) => Err(described(&error)),
     }
+}
+
+fn prove_record(prove: &Prove) -> Result<(), String> {
+    let heads = prove.heads.as_ref().map(|path| verify::read(path)).transpose()?;
+    let proof = engine::capsule::prove(&prove.data, &prove.root_key, prove.proved, heads.as_deref());
+    let proof = proof.map_err(|error| described(&error))?;
+    let failed = |error| format!("could not write \"{}\": {error}", prove.file.display());
+    let mut out = std::fs::File::create_new(&prove.file).map_err(failed)?;
+    if let Err(error) = std::io::Write::write_all(&mut out, &proof) {
+        // Half a proof proves nothing.
+        std::fs::remove_file(&prove.file).map_err(failed)?;
+        return Err(failed(error));
+    }
+    Ok(())
 }
 
 /// Says where, not what: a panic's message may quote a value.

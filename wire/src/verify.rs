@@ -1,9 +1,12 @@
-//! `dogwood verify`: a receipt or an exported audit log against the public key that the operator published.
+//! `dogwood verify`: a receipt, an exported audit log or a proof of one record of it against the public key that the operator published.
 //!
 //! Needs no server and no secret. The key is never taken from what is verified.
 
 use crate::arguments::Verify;
-use engine::{CapsuleSummary, ReceiptSummary, VerifiedBackups, VerifyError, verify_capsule, verify_receipt};
+use engine::{
+    CapsuleSummary, PROOF_MAGIC, ProofSummary, PublishedHead, ReceiptSummary, VerifiedBackups, VerifyError, read_heads,
+    verify_capsule, verify_proof, verify_receipt,
+};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,15 +15,53 @@ use std::path::{Path, PathBuf};
 pub fn run(verify: &Verify) -> Result<String, String> {
     let key = read_key(&verify.key)?;
     let file = read(&verify.file)?;
+    let heads = verify.head.as_ref().map(|given| heads(&key, given)).transpose()?;
+    let of_other = |database: &[u8; 16]| {
+        let other = heads.iter().flat_map(|heads| &heads.of).any(|head| head.database != *database);
+        if other { Err(VerifyError::OtherLog.to_string()) } else { Ok(()) }
+    };
+    let published = || heads.iter().flat_map(|heads| heads.all.iter().copied());
+    if file.starts_with(PROOF_MAGIC) {
+        let proof = verify_proof(&key, &file, published()).map_err(|error| error.to_string())?;
+        of_other(&proof.database)?;
+        return Ok(describe_proof(&proof, heads.is_some()));
+    }
     match verify_receipt(&key, &file) {
         Ok(receipt) => return Ok(describe_receipt(&receipt)),
         // Perhaps it is the other kind of document.
         Err(VerifyError::Malformed) => {}
         Err(error) => return Err(error.to_string()),
     }
-    match verify_capsule(&key, &file, verify.head) {
-        Ok(capsule) => Ok(describe_capsule(&capsule, verify.head.is_some())),
-        Err(error) => Err(error.to_string()),
+    let capsule = verify_capsule(&key, &file, published()).map_err(|error| error.to_string())?;
+    of_other(&capsule.database)?;
+    Ok(describe_capsule(&capsule))
+}
+
+/// Heads that the verifier trusts.
+struct Heads {
+    /// Their numbers and hashes.
+    all: Vec<(u64, [u8; 32])>,
+    /// Those of a file, which say whose they are.
+    of: Vec<PublishedHead>,
+}
+
+/// Published heads as they are given: one by its number and hash, or a file of them.
+#[derive(Debug, PartialEq, Eq)]
+pub enum GivenHeads {
+    /// The audit log's last record's number and hash.
+    One(u64, [u8; 32]),
+    /// A file to which a server has published them.
+    File(PathBuf),
+}
+
+fn heads(key: &[u8; 32], given: &GivenHeads) -> Result<Heads, String> {
+    match given {
+        GivenHeads::One(sequence, hash) => Ok(Heads { all: vec![(*sequence, *hash)], of: Vec::new() }),
+        GivenHeads::File(path) => {
+            let heads = read_heads(key, &read(path)?);
+            let of = heads.map_err(|error| format!("\"{}\": {error}", path.display()))?;
+            Ok(Heads { all: of.iter().map(|head| (head.sequence, head.hash)).collect(), of })
+        }
     }
 }
 
@@ -61,7 +102,8 @@ fn describe_backups(verified: &VerifiedBackups) -> String {
     text
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
+/// A file's bytes.
+pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("could not read \"{}\": {error}", path.display()))
 }
 
@@ -115,7 +157,52 @@ fn describe_receipt(receipt: &ReceiptSummary) -> String {
     text
 }
 
-fn describe_capsule(capsule: &CapsuleSummary, against_head: bool) -> String {
+/// More entries of a record are only counted.
+const ENTRIES_SHOWN: usize = 100;
+
+fn describe_proof(proof: &ProofSummary, against_heads: bool) -> String {
+    let mut text = format!(
+        "genuine record {} of the audit log\ndatabase {}\nhead     {}:{}, {} steps away",
+        proof.record,
+        hex(&proof.database),
+        proof.head.0,
+        hex(&proof.head.1),
+        proof.steps,
+    );
+    let mut say = |line: std::fmt::Arguments<'_>| {
+        text.push('\n');
+        text.write_fmt(line).expect("writing to a string does not fail");
+    };
+    for entry in proof.entries.iter().take(ENTRIES_SHOWN) {
+        let people: Vec<String> = entry.subjects.iter().map(|person| hex(person)).collect();
+        let more = if entry.scope.may_be_more { " and perhaps more" } else { "" };
+        say(format_args!(
+            "entry {}: {}, {} by login {} as role {}, {} rows, of {} people{more} {}",
+            entry.number,
+            repr::datetime::format_timestamptz(entry.time_us, &repr::datetime::Zone::utc()),
+            entry.operation.name().to_lowercase(),
+            entry.actor.login,
+            entry.actor.role,
+            entry.rows,
+            entry.subjects_total,
+            people.join(" "),
+        ));
+    }
+    if proof.entries.is_empty() {
+        say(format_args!("its entries were older than what is kept, and are dropped"));
+    }
+    if proof.entries.len() > ENTRIES_SHOWN {
+        say(format_args!("and {} more entries", proof.entries.len() - ENTRIES_SHOWN));
+    }
+    if !against_heads {
+        say(format_args!(
+            "not compared with a published head (--head): the log that it is proved of may not be the one others were shown"
+        ));
+    }
+    text
+}
+
+fn describe_capsule(capsule: &CapsuleSummary) -> String {
     let mut text = format!(
         "genuine audit log\ndatabase {}\nrecords  {} to {}\nhead     {}:{}",
         hex(&capsule.database),
@@ -124,7 +211,17 @@ fn describe_capsule(capsule: &CapsuleSummary, against_head: bool) -> String {
         capsule.last,
         hex(&capsule.hash),
     );
-    if !against_head {
+    if capsule.emptied > 0 {
+        write!(
+            text,
+            "\nof the first {} records only hashes are left, as their entries were older than what is kept",
+            capsule.emptied
+        )
+        .expect("writing to a string does not fail");
+    }
+    if capsule.heads > 0 {
+        write!(text, "\ncompared with {} published heads", capsule.heads).expect("writing to a string does not fail");
+    } else {
         text.push_str("\nnot compared with a published head (--head): records cut off at the end would not be noticed");
     }
     text

@@ -23,7 +23,11 @@ impl AuditSink {
     pub(super) fn put(&self, entry: AuditEntry) -> Result<(), SqlError> {
         let waiting = self.database.audit.put(self.session, entry);
         match self.mode == AuditMode::Strict || waiting > WAITING_MAX {
-            true => self.database.record_waiting(),
+            // Also where nothing waits any more: what a commit has taken is not durable yet.
+            true => self
+                .database
+                .audit
+                .recorded(|| self.database.pipeline.record_waiting(&self.database.published.load().schema)),
             false => Ok(()),
         }
     }

@@ -14,7 +14,7 @@ use crate::session::audited_rows::AuditedRows;
 use crate::session::plan::{CachedPlan, Prepared};
 use planner::Planned;
 use planner::parse::Statement;
-use planner::plan::{WithPart, WritePlan};
+use planner::plan::{Plan, WithPart, WritePlan};
 use planner::resolve::GdprRequest;
 use repr::{CommitTime, MicroDbId, RelationId};
 use state::SqlError;
@@ -33,6 +33,8 @@ pub(super) struct SessionAudit {
     pub address: Option<IpAddr>,
     /// Who acts.
     actor: Arc<AuditActor>,
+    /// Of a statement before, to be used again.
+    spare: Option<Arc<ReadObserver>>,
     /// Of the statement under way.
     pub statement: StatementAudit,
 }
@@ -40,7 +42,7 @@ pub(super) struct SessionAudit {
 /// What is recorded of a statement.
 #[derive(Default)]
 pub(super) struct StatementAudit {
-    /// What it reads; none while nothing is recorded.
+    /// What it reads; none while nothing is recorded, and where it cannot read anybody's rows.
     pub observer: Option<Arc<ReadObserver>>,
     mode: AuditMode,
     /// What it does, and by which text: of EXECUTE, what that executes.
@@ -69,21 +71,40 @@ impl Session {
     /// Before a statement.
     pub(super) fn audit_begins(&mut self) {
         let mode = self.state.lock().everyday().audit;
-        let mut statement = StatementAudit { mode, ..StatementAudit::default() };
-        if mode != AuditMode::Off {
-            let joint = self.database.published.load().schema.joint_tables().clone();
-            statement.observer = Some(Arc::new(ReadObserver::new(joint)));
+        self.audit.statement = StatementAudit { mode, ..StatementAudit::default() };
+        if let Some(active) = &mut self.transaction.active {
+            // The one before has ended.
+            active.transaction.observe(None);
         }
-        self.audit.statement = statement;
+    }
+
+    /// What the statement reads is noted from here on.
+    fn audit_observes(&mut self) {
+        if self.audit.statement.observer.is_some() {
+            return;
+        }
+        let joint = self.database.published.load().schema.joint_tables().clone();
+        let mut spare = self.audit.spare.take();
+        let observer = match spare.as_mut().and_then(Arc::get_mut) {
+            Some(unused) => {
+                unused.renew(joint);
+                spare.expect("it was looked at")
+            }
+            // Its rows are still read.
+            None => Arc::new(ReadObserver::new(joint)),
+        };
+        self.audit.spare = Some(observer.clone());
+        self.audit.statement.observer = Some(observer);
         self.audit_actor();
-        if self.transaction.active.is_some() {
-            self.audit_transaction();
-        }
+        self.audit_transaction();
     }
 
     /// The transaction's statements are observed from here on.
     pub(super) fn audit_transaction(&mut self) {
-        let (observer, actor) = (self.audit.statement.observer.clone(), self.audit.actor.clone());
+        if self.transaction.active.is_none() {
+            return;
+        }
+        let (observer, actor) = (self.audit.statement.observer.clone(), self.audit_actor());
         if let Some(active) = &mut self.transaction.active {
             active.transaction.observe(observer);
             active.transaction.act_as(&actor);
@@ -107,11 +128,19 @@ impl Session {
 
     /// What the statement does is known.
     pub(super) fn audit_plan(&mut self, prepared: &Arc<Prepared>, cached: &CachedPlan) {
-        if self.audit.statement.observer.is_none() {
+        if self.audit.statement.mode == AuditMode::Off {
+            // Erasures are recorded all the same, and by whom.
+            if !matches!(cached.planned, Planned::Query(_)) {
+                self.audit_transaction();
+            }
             return;
         }
         let operation = operation(&cached.planned);
         self.audit.statement.what = Some((operation, prepared.clone()));
+        if self.reads_nobody(prepared, cached) {
+            return;
+        }
+        self.audit_observes();
         let written: Vec<RelationId> = match &cached.planned {
             Planned::Write(plan) => vec![plan.table()],
             Planned::With(plan) => plan.tables(),
@@ -121,6 +150,25 @@ impl Session {
         let published = self.database.published.load();
         let is_personal = |id: &RelationId| published.schema.shape(*id).is_some_and(|shape| shape.personal);
         self.audit.statement.writes = written.into_iter().filter(is_personal).collect();
+    }
+
+    /// Whether a statement cannot read anybody's rows, as far as that is seen at a glance: it begins or ends a transaction, or
+    /// reads rows of one shared table.
+    fn reads_nobody(&self, prepared: &Prepared, cached: &CachedPlan) -> bool {
+        match &cached.planned {
+            Planned::Other => {
+                prepared.statement.ends_or_begins_transaction()
+                    || matches!(prepared.statement, Statement::Set(_) | Statement::Show(_))
+            }
+            Planned::Query(query) if !query.locks_rows() => match read_alone(&query.plan) {
+                Some(relation) => {
+                    let published = self.database.published.load();
+                    published.schema.shape(relation).is_some_and(|shape| !shape.personal)
+                }
+                None => matches!(&query.plan, Plan::Constant { .. }),
+            },
+            _ => false,
+        }
     }
 
     /// A definition was carried out.
@@ -161,10 +209,15 @@ impl Session {
 
     /// What a statement gave, once what it did is recorded or will be.
     pub(super) fn audit_ends(&mut self, response: Result<Response, SqlError>) -> Result<Response, SqlError> {
-        let Some(observer) = self.audit.statement.observer.take() else { return response };
+        let Some(observer) = self.audit.statement.observer.take() else {
+            if let Err(error) = &response {
+                self.audit_failed(None, error)?;
+            }
+            return response;
+        };
         match response {
             Err(error) => {
-                self.audit_failed(&observer, &error)?;
+                self.audit_failed(Some(&observer), &error)?;
                 Err(error)
             }
             Ok(Response::Rows(RowStream { columns, rows, tag })) if !self.has_written() => {
@@ -225,6 +278,7 @@ impl Session {
         if self.audit.statement.mode == AuditMode::Off || !is_personal {
             return Ok(());
         }
+        self.audit_actor();
         let head = self.audit_head();
         self.audit_written(&head, ReadBy::default(), vec![table], rows)
     }
@@ -255,18 +309,22 @@ impl Session {
     }
 
     /// A statement that failed: what it read all the same, or that it was refused.
-    fn audit_failed(&mut self, observer: &ReadObserver, error: &SqlError) -> Result<(), SqlError> {
-        let mut head = self.audit_head();
-        let commit = self.database.published.load().time;
-        let read = observer.take()?;
+    fn audit_failed(&mut self, observer: Option<&ReadObserver>, error: &SqlError) -> Result<(), SqlError> {
+        if self.audit.statement.mode == AuditMode::Off {
+            return Ok(());
+        }
+        let read = observer.map(ReadObserver::take).transpose()?.flatten();
         let refused = error.code == "42501" || error.code.starts_with("0L");
+        if read.is_none() && !refused {
+            return Ok(());
+        }
+        self.audit_actor();
+        let mut head = self.audit_head();
         if refused {
             head.operation = AuditOperation::Refuse;
         }
-        match read {
-            None if !refused => Ok(()),
-            read => self.audit_sink().put(head.entry(read.unwrap_or_default(), 0, commit)),
-        }
+        let commit = self.database.published.load().time;
+        self.audit_sink().put(head.entry(read.unwrap_or_default(), 0, commit))
     }
 
     /// The session begins.
@@ -326,6 +384,15 @@ pub fn rejected(database: &Database, login: &str, address: Option<IpAddr>) {
     let waiting = database.audit.put(0, entry);
     if waiting > WAITING_MAX {
         database.pipeline.record_waiting_soon(&published.schema);
+    }
+}
+
+/// The one relation whose rows a plan gives.
+fn read_alone(plan: &Plan) -> Option<RelationId> {
+    match plan {
+        Plan::Get { relation, .. } => Some(*relation),
+        Plan::Mfp(input, _) => read_alone(input),
+        _ => None,
     }
 }
 

@@ -7,7 +7,7 @@
 //! Never holds a row, a key or a literal.
 
 use crate::SqlError;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use repr::{MicroDbId, RelationId, RowKey};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -42,12 +42,30 @@ impl AuditMode {
 const SHARDS: usize = 8;
 
 /// Entries that wait for the next commit.
+///
+/// ```text
+/// put ─▶ shards ─┬─▶ the next commit
+///                └─▶ recorded: who must know that they are durable waits in rounds; one of them has all written, for all
+/// ```
 pub struct AuditQueue {
     /// Whether there is a log to write to. A folder that is only read has none.
     is_open: bool,
     shards: [Mutex<Vec<AuditEntry>>; SHARDS],
     waiting: AtomicUsize,
     statements: Mutex<Statements>,
+    rounds: Mutex<Rounds>,
+    ended: Condvar,
+}
+
+/// Rounds in which what waits is made durable, one after the other.
+#[derive(Default)]
+struct Rounds {
+    /// How many have begun.
+    begun: u64,
+    /// The last of them that has succeeded.
+    durable: u64,
+    /// One is under way.
+    runs: bool,
 }
 
 /// The texts of statements, without literals.
@@ -65,7 +83,14 @@ const STATEMENTS_MAX: usize = 1 << 16;
 impl AuditQueue {
     /// Nothing waits, and nothing will unless there is a log to write to.
     pub fn new(is_open: bool) -> AuditQueue {
-        AuditQueue { is_open, shards: Default::default(), waiting: AtomicUsize::new(0), statements: Mutex::default() }
+        AuditQueue {
+            is_open,
+            shards: Default::default(),
+            waiting: AtomicUsize::new(0),
+            statements: Mutex::default(),
+            rounds: Mutex::default(),
+            ended: Condvar::new(),
+        }
     }
 
     /// What a statement's text, without literals, is called. It is stored with the next commit.
@@ -94,8 +119,37 @@ impl AuditQueue {
             return 0;
         }
         let shard = (session % SHARDS as u64) as usize;
-        self.shards[shard].lock().push(entry);
-        self.waiting.fetch_add(1, Ordering::Relaxed) + 1
+        let mut shard = self.shards[shard].lock();
+        // Counted before anybody can take it.
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        shard.push(entry);
+        before + 1
+    }
+
+    /// Waits until what was put before is durable. `write` makes all durable that waits: whoever comes while nobody is at it does so
+    /// for all who have come by then, and of those who come meanwhile the next does. One flush serves them all.
+    pub fn recorded<E>(&self, write: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let mut rounds = self.rounds.lock();
+        // One that has begun may have taken what waited before.
+        let own = rounds.begun + 1;
+        while rounds.durable < own {
+            if rounds.runs {
+                self.ended.wait(&mut rounds);
+                continue;
+            }
+            rounds.begun += 1;
+            rounds.runs = true;
+            let round = rounds.begun;
+            drop(rounds);
+            let _ends = RoundEnds { queue: self };
+            let written = write();
+            if written.is_ok() {
+                self.rounds.lock().durable = round;
+            }
+            // Who waited beside a round that failed tries again, and hears by itself why.
+            return written;
+        }
+        Ok(())
     }
 
     /// How many wait.
@@ -121,6 +175,18 @@ impl AuditQueue {
     pub fn put_back(&self, entries: Vec<AuditEntry>) {
         self.waiting.fetch_add(entries.len(), Ordering::Relaxed);
         self.shards[0].lock().extend(entries);
+    }
+}
+
+/// A round under way; it is over also where its writer was unwound.
+struct RoundEnds<'q> {
+    queue: &'q AuditQueue,
+}
+
+impl Drop for RoundEnds<'_> {
+    fn drop(&mut self) {
+        self.queue.rounds.lock().runs = false;
+        self.queue.ended.notify_all();
     }
 }
 
@@ -164,6 +230,17 @@ impl ReadObserver {
         ReadObserver { people: Arc::new(PeopleRead::new(joint)), tables: Mutex::default(), owners: Mutex::default() }
     }
 
+    /// For another statement, which has read nothing yet either.
+    pub fn renew(&mut self, joint: Arc<HashSet<RelationId>>) {
+        match Arc::get_mut(&mut self.people) {
+            Some(people) => people.renew(joint),
+            // Somebody may note there still what the one before read.
+            None => self.people = Arc::new(PeopleRead::new(joint)),
+        }
+        *self.tables.get_mut() = TablesRead::default();
+        *self.owners.get_mut() = None;
+    }
+
     /// What storage tells of whose rows are read.
     pub fn people(&self) -> &Arc<PeopleRead> {
         &self.people
@@ -171,7 +248,9 @@ impl ReadObserver {
 
     /// A state is read in which these are the owners.
     pub(crate) fn reads(&self, owners: impl FnOnce() -> OwnersOf) {
-        self.owners.lock().get_or_insert_with(owners);
+        if self.people.has_joint() {
+            self.owners.lock().get_or_insert_with(owners);
+        }
     }
 
     /// A personal table is read.
@@ -217,5 +296,53 @@ impl ReadObserver {
         }
         let scope = AuditScope { may_be_more: many || through_view, undone: false };
         Ok(Some(ReadBy { tables: relations.into_iter().collect(), key, subjects: people, scope }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn who_waits_for_what_is_written_waits_in_groups() {
+        let queue = Arc::new(AuditQueue::new(true));
+        let (put, written, rounds) =
+            (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let threads: Vec<_> = (0..16)
+            .map(|_| {
+                let (queue, put, written, rounds) = (queue.clone(), put.clone(), written.clone(), rounds.clone());
+                std::thread::spawn(move || {
+                    for _ in 0..50 {
+                        let own = put.fetch_add(1, Ordering::SeqCst) + 1;
+                        let write = || {
+                            rounds.fetch_add(1, Ordering::SeqCst);
+                            let all = put.load(Ordering::SeqCst);
+                            std::thread::sleep(std::time::Duration::from_micros(300));
+                            written.store(all, Ordering::SeqCst);
+                            Ok::<(), ()>(())
+                        };
+                        queue.recorded(write).expect("it is written");
+                        assert!(written.load(Ordering::SeqCst) >= own, "it was put before, and is durable");
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        assert!(rounds.load(Ordering::SeqCst) < 800, "not each by itself");
+    }
+
+    #[test]
+    fn a_round_that_fails_is_the_failure_of_who_tried() {
+        let queue = Arc::new(AuditQueue::new(true));
+        let fails = AtomicBool::new(true);
+        let write = || if fails.load(Ordering::SeqCst) { Err(()) } else { Ok(()) };
+        assert_eq!(queue.recorded(write), Err(()));
+        fails.store(false, Ordering::SeqCst);
+        assert_eq!(queue.recorded(write), Ok(()));
+        let unwound = queue.clone();
+        let panicked = std::thread::spawn(move || unwound.recorded::<()>(|| std::panic::resume_unwind(Box::new(()))));
+        assert!(panicked.join().is_err());
+        assert_eq!(queue.recorded(write), Ok(()), "nobody waits for one that was unwound");
     }
 }

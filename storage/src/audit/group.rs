@@ -10,12 +10,18 @@
 //! ```
 //! Numbers are varints; actors, statements, lists and people of an entry are places in what the record shares. The pointer of
 //! place k is the hash of the record 2^k before, for who proves one record without all.
+//!
+//! ```text
+//! record = 3 ‖ hash of the record before(32) ‖ pointers ‖ hash(32) each ‖ hash of the body(32) ‖ first entry's number ‖ earliest time
+//! ```
+//! is what is left of one whose entries were dropped: its own hash is of the body's, so the chain goes on over it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use repr::hash::RandomState;
 use repr::{CommitTime, RelationId};
 
 use crate::audit::Pseudonym;
@@ -25,6 +31,7 @@ use crate::crypto::sodium;
 use crate::keyspace::varint;
 
 pub(crate) const FORM_OF_GROUP: u8 = 2;
+pub(crate) const FORM_OF_EMPTIED: u8 = 3;
 /// More are records of their own.
 pub(crate) const ENTRIES_MAX: usize = 4096;
 
@@ -62,11 +69,31 @@ impl Links {
     pub(crate) fn record(&self, body: &[u8]) -> Vec<u8> {
         let mut record = Vec::with_capacity(40 + 32 * self.pointers.len() + body.len());
         record.push(FORM_OF_GROUP);
-        record.extend_from_slice(&self.previous);
-        varint::write(self.pointers.len() as u64, &mut record);
-        self.pointers.iter().for_each(|pointer| record.extend_from_slice(pointer));
+        self.write(&mut record);
         record.extend_from_slice(body);
         record
+    }
+
+    pub(crate) fn write(&self, into: &mut Vec<u8>) {
+        into.extend_from_slice(&self.previous);
+        varint::write(self.pointers.len() as u64, into);
+        self.pointers.iter().for_each(|pointer| into.extend_from_slice(pointer));
+    }
+
+    pub(crate) fn read(reader: &mut BodyReader<'_>) -> Option<Links> {
+        let previous = reader.array()?;
+        let count = reader.number().filter(|count| *count <= POINTERS_MAX)?;
+        let pointers = (0..count).map(|_| reader.array()).collect::<Option<_>>()?;
+        Some(Links { previous, pointers })
+    }
+
+    /// The links of a record of a group and the hash of its body, whether that is still there or not.
+    pub(crate) fn with_hash(record: &[u8]) -> Option<(Links, [u8; 32])> {
+        if record.first() == Some(&FORM_OF_EMPTIED) {
+            return Emptied::of(record).map(|emptied| (emptied.links, emptied.body));
+        }
+        let (links, body) = Links::of(record)?;
+        Some((links, body_hash(body)))
     }
 
     /// The links of a record of a group, and its body.
@@ -75,10 +102,43 @@ impl Links {
         if reader.byte()? != FORM_OF_GROUP {
             return None;
         }
-        let previous = reader.array()?;
-        let count = reader.number().filter(|count| *count <= POINTERS_MAX)?;
-        let pointers = (0..count).map(|_| reader.array()).collect::<Option<_>>()?;
-        Some((Links { previous, pointers }, reader.0))
+        let links = Links::read(&mut reader)?;
+        Some((links, reader.0))
+    }
+}
+
+/// A record whose entries were dropped.
+pub(crate) struct Emptied {
+    links: Links,
+    /// The hash of the body that it had.
+    body: [u8; 32],
+    /// Where that began.
+    pub(crate) beginning: Beginning,
+}
+
+impl Emptied {
+    /// What is left of a record of a group without its entries.
+    pub(crate) fn left_of(record: &[u8]) -> Option<Vec<u8>> {
+        let (links, body) = Links::of(record)?;
+        let Beginning { first, time_us } = beginning(body)?;
+        let mut left = vec![FORM_OF_EMPTIED];
+        links.write(&mut left);
+        left.extend_from_slice(&body_hash(body));
+        varint::write(first, &mut left);
+        write_signed(time_us, &mut left);
+        Some(left)
+    }
+
+    /// Reads it.
+    pub(crate) fn of(record: &[u8]) -> Option<Emptied> {
+        let mut reader = BodyReader(record);
+        if reader.byte()? != FORM_OF_EMPTIED {
+            return None;
+        }
+        let links = Links::read(&mut reader)?;
+        let body = reader.array()?;
+        let beginning = Beginning { first: reader.number()?, time_us: reader.signed()? };
+        reader.0.is_empty().then_some(Emptied { links, body, beginning })
     }
 }
 
@@ -90,12 +150,12 @@ pub(crate) fn body_hash(body: &[u8]) -> [u8; 32] {
 /// Things, each once, with their places.
 struct Shared<T> {
     all: Vec<T>,
-    places: HashMap<T, u64>,
+    places: HashMap<T, u64, RandomState>,
 }
 
 impl<T: Clone + Eq + Hash> Shared<T> {
     fn new() -> Self {
-        Shared { all: Vec::new(), places: HashMap::new() }
+        Shared { all: Vec::new(), places: HashMap::default() }
     }
 
     fn place(&mut self, one: &T) -> u64 {

@@ -8,13 +8,14 @@
 //! 5 ‖ receipt number(8)           → receipt id(16) ‖ seal
 //! 6 ‖ receipt id(16)              → receipt number(8)
 //! 7, 8                            → see `postings`
+//! 9                               → how many records have lost their entries: see `retention`
 //! ```
 //! Only `Store::write` links, under the log's lock, so no two records ever share a sequence number.
 
 use rocksdb::DB;
 
 use crate::audit::PendingAudit;
-use crate::audit::group::{self, Beginning, Links};
+use crate::audit::group::{self, Beginning, Emptied, FORM_OF_EMPTIED, Links};
 use crate::audit::logged::{self, FORM_OF_ONE, LoggedEntry};
 use crate::batch::Batch;
 use crate::crypto::sodium::{self, SigningKey};
@@ -93,7 +94,7 @@ impl Log {
                 break;
             }
             // Who is not a group's has no hash that one can make without all before it.
-            let peak = Links::of(&record(sequence)?).map(|(links, body)| links.hash(sequence, &group::body_hash(body)));
+            let peak = Links::with_hash(&record(sequence)?).map(|(links, body)| links.hash(sequence, &body));
             log.peaks.resize(place as usize + 1, None);
             log.peaks[place as usize] = peak.map(|hash| (sequence, hash));
         }
@@ -196,6 +197,7 @@ pub(crate) fn entries(sequence: u64, record: &[u8]) -> Result<Vec<LoggedEntry>, 
     let entries = match record.first() {
         // Each record had one.
         Some(&FORM_OF_ONE) => logged::decode_one(sequence, record).map(|entry| vec![entry]),
+        Some(&FORM_OF_EMPTIED) => Emptied::of(record).map(|_emptied| Vec::new()),
         Some(_) | None => Links::of(record).and_then(|(_, body)| group::decode(body)),
     };
     entries.ok_or(MALFORMED)
@@ -207,6 +209,7 @@ pub(crate) fn beginning(sequence: u64, record: &[u8]) -> Result<Beginning, Stora
         Some(&FORM_OF_ONE) => {
             logged::decode_one(sequence, record).map(|entry| Beginning { first: sequence, time_us: entry.time_us })
         }
+        Some(&FORM_OF_EMPTIED) => Emptied::of(record).map(|emptied| emptied.beginning),
         Some(_) | None => Links::of(record).and_then(|(_, body)| group::beginning(body)),
     };
     beginning.ok_or(MALFORMED)
@@ -217,8 +220,8 @@ pub(crate) fn hash_after(previous: &[u8; 32], sequence: u64, record: &[u8]) -> O
     if record.first() == Some(&FORM_OF_ONE) {
         return Some(record_hash(previous, sequence, record));
     }
-    let (links, body) = Links::of(record)?;
-    (links.previous == *previous).then(|| links.hash(sequence, &group::body_hash(body)))
+    let (links, body) = Links::with_hash(record)?;
+    (links.previous == *previous).then(|| links.hash(sequence, &body))
 }
 
 /// The hash before the first record.

@@ -25,7 +25,7 @@ use crate::store::Store;
 
 const POSTINGS: u8 = 7;
 const POSTED: &[u8] = &[8];
-const SEGMENT: u64 = CHECKPOINT_RECORDS;
+pub(crate) const SEGMENT: u64 = CHECKPOINT_RECORDS;
 const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Audit };
 
 /// What entries may be asked for.
@@ -40,7 +40,7 @@ pub enum Mentioned {
 }
 
 impl Mentioned {
-    fn key(self) -> [u8; 18] {
+    pub(crate) fn key(self) -> [u8; 18] {
         let (kind, value) = match self {
             Mentioned::Person(person) => (1, person),
             Mentioned::Role(role) => (2, widened(role)),
@@ -62,7 +62,7 @@ impl Mentioned {
     }
 
     /// All that an entry mentions.
-    fn all_of(entry: &LoggedEntry, mut mention: impl FnMut(Mentioned)) {
+    pub(crate) fn all_of(entry: &LoggedEntry, mut mention: impl FnMut(Mentioned)) {
         entry.subjects.iter().for_each(|person| mention(Mentioned::Person(*person)));
         mention(Mentioned::Role(entry.actor.login));
         mention(Mentioned::Role(entry.actor.role));
@@ -79,7 +79,7 @@ fn widened(id: Id) -> [u8; 16] {
 }
 
 /// The records of a segment.
-fn records(segment: u64) -> RangeInclusive<u64> {
+pub(crate) fn records(segment: u64) -> RangeInclusive<u64> {
     segment * SEGMENT + 1..=(segment + 1) * SEGMENT
 }
 

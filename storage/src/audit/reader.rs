@@ -103,7 +103,7 @@ impl Snapshot {
     }
 
     /// The number of the last record, of so many, of which something is true that is true of none behind the first of which it is not.
-    fn records_before(&self, last: u64, is_before: &dyn Fn(Beginning) -> bool) -> Result<u64, StorageError> {
+    pub(crate) fn records_before(&self, last: u64, is_before: &dyn Fn(Beginning) -> bool) -> Result<u64, StorageError> {
         let (mut before, mut behind) = (0, last + 1);
         while before + 1 < behind {
             let middle = before + (behind - before) / 2;

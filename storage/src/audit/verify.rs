@@ -2,12 +2,13 @@
 //!
 //! The public key comes from the verifier, never from what is verified: one that travels with a receipt proves nothing.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value;
 
 use crate::audit::capsule::CapsuleReader;
-use crate::audit::group::Links;
+use crate::audit::group::{FORM_OF_EMPTIED, Links};
 use crate::audit::log::{Head, hash_after, log_name};
 use crate::audit::receipt::{ReceiptTable, SIGNATURE_END, SIGNATURE_START, message};
 use crate::crypto::{hex, sodium};
@@ -28,8 +29,29 @@ pub enum VerifyError {
         /// The first record from which the head does not follow, as far as checkpoints tell.
         after: u64,
     },
-    /// The capsule ends before the head that was published.
+    /// The capsule ends before a head that was published.
     Truncated,
+    /// Another record has the number of one whose head was published.
+    Replaced {
+        /// That number.
+        sequence: u64,
+    },
+    /// A record has lost its entries, and one before it has not: nothing that is kept for a time only does that.
+    Emptied {
+        /// Its number.
+        sequence: u64,
+    },
+    /// All heads that were published are of records before the capsule's first.
+    HeadsBefore,
+    /// No published head of this log, or one that was changed.
+    Head,
+    /// A proof leads from a head that is none of those published.
+    HeadNotPublished,
+    /// A proof does not lead to its record.
+    Proof {
+        /// The record that is not the one which the head leads to.
+        at: u64,
+    },
 }
 
 impl fmt::Display for VerifyError {
@@ -42,6 +64,20 @@ impl fmt::Display for VerifyError {
                 write!(f, "a record after number {after} was changed, removed, added or moved")
             }
             VerifyError::Truncated => f.write_str("the capsule ends before the published head"),
+            VerifyError::Replaced { sequence } => {
+                write!(f, "record {sequence} is not the one whose head was published")
+            }
+            VerifyError::Emptied { sequence } => {
+                write!(f, "the entries of record {sequence} are missing, and earlier ones are there")
+            }
+            VerifyError::HeadsBefore => f.write_str(
+                "all published heads are of records before the capsule's first: export it from an earlier record",
+            ),
+            VerifyError::Head => f.write_str("a published head was changed, or is of another database or public key"),
+            VerifyError::HeadNotPublished => f.write_str("the proof leads from a head that is none of those published"),
+            VerifyError::Proof { at } => {
+                write!(f, "the proof does not hold: record {at} is not the one that the signed head leads to")
+            }
         }
     }
 }
@@ -127,15 +163,21 @@ pub struct CapsuleSummary {
     pub last: u64,
     /// The last record's hash.
     pub hash: [u8; 32],
+    /// How many of its first records have lost their entries, as they were older than what is kept.
+    pub emptied: u64,
+    /// How many published heads it was compared with.
+    pub heads: usize,
 }
 
-/// Checks a capsule against the public key, and against a head published elsewhere where one is given: that finds truncation.
+/// Checks a capsule against the public key, and against heads published elsewhere where any are given: that finds truncation, and
+/// that records were replaced.
 pub fn verify_capsule(
     public_key: &[u8; 32],
     capsule: &[u8],
-    published: Option<(u64, [u8; 32])>,
+    published: impl IntoIterator<Item = (u64, [u8; 32])>,
 ) -> Result<CapsuleSummary, VerifyError> {
     sodium::initialize();
+    let mut published = Heads::of(published)?;
     let mut reader = CapsuleReader::open(capsule).ok_or(VerifyError::Malformed)?;
     if reader.public_key != *public_key {
         return Err(VerifyError::OtherLog);
@@ -150,26 +192,75 @@ pub fn verify_capsule(
         None => (0, name),
     };
     let first = sequence + 1;
-    let mut published_met = published.is_none() || published == Some((sequence, hash));
+    published.meet(sequence, &hash)?;
+    let mut emptied = 0;
     let mut peaks = Peaks::default();
     while let Some(body) = reader.next_record().ok_or(VerifyError::Malformed)? {
         sequence += 1;
-        if !peaks.fit(sequence, body) {
-            return Err(VerifyError::Chain { after: sequence - 1 });
-        }
-        hash = hash_after(&hash, sequence, body).ok_or(VerifyError::Chain { after: sequence - 1 })?;
+        let broken = VerifyError::Chain { after: sequence - 1 };
+        hash = match Links::with_hash(body) {
+            Some((links, of_body)) => {
+                if links.previous != hash || !peaks.fit(sequence, &links) {
+                    return Err(broken);
+                }
+                links.hash(sequence, &of_body)
+            }
+            // Of a version before.
+            None => hash_after(&hash, sequence, body).ok_or(broken)?,
+        };
         peaks.note(sequence, hash);
-        published_met |= published == Some((sequence, hash));
+        published.meet(sequence, &hash)?;
+        if body.first() == Some(&FORM_OF_EMPTIED) {
+            emptied += 1;
+            if emptied != sequence + 1 - first {
+                return Err(VerifyError::Emptied { sequence });
+            }
+        }
     }
     if (sequence, hash) != (head.sequence, head.hash) {
         return Err(VerifyError::Chain { after: first - 1 });
     }
-    if !published_met {
-        let (published_sequence, _) = published.expect("met when nothing was published");
-        let inside = published_sequence >= first && published_sequence <= sequence;
-        return Err(if inside { VerifyError::OtherLog } else { VerifyError::Truncated });
+    let heads = published.met(sequence)?;
+    Ok(CapsuleSummary { database: reader.database, first, last: sequence, hash, emptied, heads })
+}
+
+/// Heads that were published, by their numbers.
+struct Heads {
+    all: BTreeMap<u64, [u8; 32]>,
+    met: usize,
+}
+
+impl Heads {
+    fn of(published: impl IntoIterator<Item = (u64, [u8; 32])>) -> Result<Heads, VerifyError> {
+        let mut all = BTreeMap::new();
+        for (sequence, hash) in published {
+            // Two that are signed: one log was shown to some, another to others.
+            if all.insert(sequence, hash).is_some_and(|other| other != hash) {
+                return Err(VerifyError::Replaced { sequence });
+            }
+        }
+        Ok(Heads { all, met: 0 })
     }
-    Ok(CapsuleSummary { database: reader.database, first, last: sequence, hash })
+
+    fn meet(&mut self, sequence: u64, hash: &[u8; 32]) -> Result<(), VerifyError> {
+        match self.all.get(&sequence) {
+            None => Ok(()),
+            Some(published) if published == hash => {
+                self.met += 1;
+                Ok(())
+            }
+            Some(_) => Err(VerifyError::Replaced { sequence }),
+        }
+    }
+
+    /// How many were met in a capsule that ends there.
+    fn met(&self, last: u64) -> Result<usize, VerifyError> {
+        match self.all.last_key_value() {
+            Some((sequence, _)) if *sequence > last => Err(VerifyError::Truncated),
+            Some(_) if self.met == 0 => Err(VerifyError::HeadsBefore),
+            Some(_) | None => Ok(self.met),
+        }
+    }
 }
 
 /// At place k the last record whose number is a multiple of 2^k, and its hash.
@@ -186,8 +277,7 @@ impl Peaks {
     }
 
     /// Whether a record points to what it says it points to, as far as that was seen.
-    fn fit(&self, sequence: u64, record: &[u8]) -> bool {
-        let Some((links, _)) = Links::of(record) else { return true };
+    fn fit(&self, sequence: u64, links: &Links) -> bool {
         let fits = |(place, pointer): (u32, &[u8; 32])| match self.0.get(place as usize) {
             Some((peak, hash)) if *peak != 0 && 1_u64.checked_shl(place).is_some_and(|far| peak + far == sequence) => {
                 hash == pointer

@@ -205,6 +205,59 @@ mod tests {
         assert!(matches!(Manifest::verified(&bytes, &other.public(), "x"), Err(BackupFault::Signature { .. })));
     }
 
+    /// Also of one that may not be believed yet: whatever it says, it is read or refused, and leads nowhere but down.
+    #[test]
+    fn changed_manifests_are_read_or_refused() {
+        let key = SigningKey::from_seed(&[7; 32]);
+        let file = |number: u64| BackedFile {
+            name: format!("rocks/{number:06}.sst"),
+            object: format!("files/{number}"),
+            bytes: number,
+            hash: [number as u8; 32],
+        };
+        let manifest = Manifest {
+            database: [1; 16],
+            id: [2; 8],
+            base: None,
+            lineage: [5; 16],
+            log: Some([6; 8]),
+            state: BackedState::default(),
+            files: (0..5).map(file).collect(),
+        };
+        let whole = manifest.signed(&key);
+        let pieces: [&[u8]; 12] = [
+            b"null",
+            b"-1",
+            b"1e999",
+            b"\"",
+            b"{",
+            b"[",
+            b"..",
+            b"/",
+            b"18446744073709551616",
+            b"\xff",
+            b"\\u0000",
+            b",",
+        ];
+        let mut state = 3_u64;
+        let mut below = |most: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % most
+        };
+        for _ in 0..20_000 {
+            let mut changed = whole.clone();
+            for _ in 0..=below(3) {
+                let from = below(changed.len());
+                let to = (from + below(20)).min(changed.len());
+                changed.splice(from..to, pieces[below(pieces.len())].iter().copied());
+            }
+            assert!(Manifest::verified(&changed, &key.public(), "x").is_err() || changed == whole);
+            for file in Manifest::parse(&changed).into_iter().flat_map(|manifest| manifest.files) {
+                assert!([file.name, file.object].iter().all(|name| plain(name).is_some()));
+            }
+        }
+    }
+
     #[test]
     fn names_lead_down_only() {
         for name in ["../x", "/x", "a/../x", "a//x", "", "a/."] {

@@ -224,3 +224,43 @@ fn place(what: &[u8; 3], database: &[u8; 16], epoch: u32) -> [u8; 23] {
     place[19..].copy_from_slice(&epoch.to_be_bytes());
     place
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page as somebody wrote it who can make the checksum, too: it is read as something, or as nothing.
+    #[test]
+    fn a_changed_page_is_refused_or_opens_nothing() {
+        sodium::initialize();
+        let root = [5; KEY_BYTES];
+        let derivation = Argon2id { salt: [1; 16], passes: 3, memory_bytes: 1 << 20 };
+        for header in [Header::create(&root, None), Header::create(&root, Some(derivation))] {
+            let page = header.page();
+            let whole: [u8; PAGE_BYTES as usize] = page.clone().try_into().expect("a page");
+            assert!(Header::parse(&whole).and_then(|header| header.open(&root)).is_some());
+            let content = PAGE_BYTES as usize - CHECKSUM_BYTES;
+            let mut state = 7_u64;
+            for _ in 0..20_000 {
+                let mut changed = whole;
+                for _ in 0..3 {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    // Most of a page is empty.
+                    let place = (state >> 33) as usize % 400;
+                    changed[place] ^= (state >> 20) as u8 | 1;
+                }
+                assert!(Header::parse(&changed).is_none(), "its checksum is another");
+                let checksum: [u8; CHECKSUM_BYTES] = sodium::hash(&changed[..content]);
+                changed[content..].copy_from_slice(&checksum);
+                let Some(read) = Header::parse(&changed) else { continue };
+                let same = |one: &Header| {
+                    (one.epoch, one.database, one.key.bytes, one.secrets.bytes, one.key.nonce, one.secrets.nonce)
+                };
+                assert!(
+                    same(&read) == same(&header) || read.open(&root).is_none(),
+                    "what is wrapped is bound to where it stands"
+                );
+            }
+        }
+    }
+}

@@ -3,12 +3,16 @@
 //! A client like any other: everything goes through SQL and the program's commands. Every step checks what it claims
 //! against the data set itself; the first claim that does not hold ends the demo with exit status 1.
 
+mod auditor;
+mod backups;
 mod data;
 mod failure;
 mod server;
 mod tell;
 mod watch;
 
+use auditor::Auditor;
+use backups::{Backups, Moment};
 use data::{Data, TABLES};
 use failure::Failure;
 use postgres::error::DbError;
@@ -17,7 +21,7 @@ use server::Server;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Child, ExitCode};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use tell::{chapter, claim, fact, listing};
@@ -54,7 +58,10 @@ fn story(folder: &Path) -> Result<(), Failure> {
     let mut data = Data::new(SEED);
 
     chapter("A server on an empty folder");
-    let (server, start) = timed(|| Server::start(&data_folder))?;
+    let heads = folder.join("heads");
+    let head_file = heads.display().to_string();
+    let publishes = ["--publish-head", &head_file];
+    let (server, start) = timed(|| Server::start(&data_folder, &publishes))?;
     let (notes, _notices) = channel();
     let mut client = server.connect(notes)?;
     fact("dogwood serve", start, "listening");
@@ -74,6 +81,10 @@ fn story(folder: &Path) -> Result<(), Failure> {
     chapter(&format!("CREATE USER … FOR users {PERSON}: a login that is {}'s own", data::name(PERSON)));
     let (own_notes, own_notices) = channel();
     let mut own = own_login(&server, &mut client, own_notes)?;
+
+    chapter("A backup, with the person in it");
+    let backups = Backups::of(&data_folder, folder);
+    let moment = backups.take(&[])?;
 
     chapter("EXPLAIN GDPR FORGET: what an erasure would do");
     let (plan, time) = timed(|| rows(&mut client, &format!("EXPLAIN GDPR FORGET users {PERSON}")))?;
@@ -97,10 +108,19 @@ fn story(folder: &Path) -> Result<(), Failure> {
     chapter("The receipt, verified without the server");
     verify(&data_folder, &receipt)?;
 
-    chapter("kill -9, and open again");
+    chapter("Another backup, without the person: it brings the erasure's place in the ledger");
+    backups.take(&["--incremental"])?;
+
     drop((client, own));
     server.kill()?;
-    let (server, time) = timed(|| Server::start(&data_folder))?;
+    opened_again(&data_folder, &publishes, &after)?;
+    proofs(&data_folder, &heads, (&backups, &moment), &after)
+}
+
+/// The folder once more, as a power cut has left it.
+fn opened_again(data_folder: &Path, publishes: &[&str], after: &[u64]) -> Result<(), Failure> {
+    chapter("kill -9, and open again");
+    let (server, time) = timed(|| Server::start(data_folder, publishes))?;
     fact("dogwood serve", time, "recovered and listening");
     let (notes, _notices) = channel();
     let mut client = server.connect(notes)?;
@@ -108,8 +128,25 @@ fn story(folder: &Path) -> Result<(), Failure> {
     claim("the person is still forgotten", refused(&mut client, &format!("GDPR GET users {PERSON}"), "DG003")?)?;
 
     drop(client);
-    server.stop()?;
-    checked(&data_folder)
+    server.stop()
+}
+
+/// What is left to prove once the server has stopped.
+fn proofs(
+    data_folder: &Path,
+    heads: &Path,
+    (backups, moment): (&Backups, &Moment),
+    after: &[u64],
+) -> Result<(), Failure> {
+    let folder = data_folder.parent().expect("it was made in a folder");
+    chapter("An auditor, with the public key and the published heads alone");
+    Auditor::of(data_folder, heads, folder)?.audits(PERSON)?;
+
+    // Reads every row, meanwhile.
+    let check = (server::begin(&["check", "--data", &data_folder.display().to_string()])?, Instant::now());
+    chapter("The backup from before the erasure, restored to another folder");
+    backups.restore(moment, PERSON, folder, after)?;
+    checked(check, &[data_folder, &folder.join("restored"), &folder.join("backups")])
 }
 
 /// The schema and its rows.
@@ -128,14 +165,18 @@ fn filled(client: &mut Client, data: &mut Data) -> Result<(), Failure> {
     claim("every table counts what was sent", before == sent)
 }
 
-fn checked(data_folder: &Path) -> Result<(), Failure> {
+fn checked((check, began): (Child, Instant), folders: &[&Path]) -> Result<(), Failure> {
     chapter("The folder, checked");
-    let path = data_folder.display().to_string();
-    let (check, time) = timed(|| server::run(&["check", "--data", &path]))?;
-    fact("dogwood check", time, String::from_utf8_lossy(&check.stdout).lines().next().unwrap_or("done"));
+    let check = check.wait_with_output()?;
+    let said = String::from_utf8_lossy(&check.stdout).into_owned();
+    fact("dogwood check", began.elapsed(), said.lines().next().unwrap_or("done"));
     claim("dogwood check finds nothing wrong", check.status.success())?;
     let email = data::email(PERSON);
-    claim(&format!("\"{email}\" stands in no file"), !stands_in(data_folder, email.as_bytes())?)
+    for folder in folders {
+        let name = folder.file_name().unwrap_or_default().display();
+        claim(&format!("\"{email}\" stands in no file of {name}"), !stands_in(folder, email.as_bytes())?)?;
+    }
+    Ok(())
 }
 
 fn timed<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<(T, Duration), Failure> {

@@ -19,11 +19,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the server on a data folder and waits until it listens.
-    pub fn start(data: &Path) -> Result<Server, Failure> {
+    /// Starts the server on a data folder, with these options, and waits until it listens.
+    pub fn start(data: &Path, options: &[&str]) -> Result<Server, Failure> {
         let mut process = Command::new(program()?)
             .args(["serve", "--listen", "127.0.0.1:0", "--insecure", "--log-level", "warning", "--data"])
             .arg(data)
+            .args(options)
             .stdout(Stdio::piped())
             .spawn()?;
         let output = process.stdout.take().expect("the output is piped");
@@ -40,7 +41,12 @@ impl Server {
 
     /// Connects as the controller; what the server notes goes to `notices`.
     pub fn connect(&self, notices: Sender<DbError>) -> Result<Client, Failure> {
-        let secret = fs::read_to_string(self.data.join("controller.secret"))?;
+        self.connect_with(&self.data, notices)
+    }
+
+    /// The same, with the password that stands in a folder.
+    pub fn connect_with(&self, folder: &Path, notices: Sender<DbError>) -> Result<Client, Failure> {
+        let secret = fs::read_to_string(folder.join("controller.secret"))?;
         self.connect_as("controller", secret.trim(), notices)
     }
 
@@ -84,6 +90,12 @@ impl Drop for Server {
 /// Runs another command of the program and waits for its answer.
 pub fn run(arguments: &[&str]) -> Result<Output, Failure> {
     Ok(Command::new(program()?).args(arguments).output()?)
+}
+
+/// Runs another command of the program beside what comes.
+pub fn begin(arguments: &[&str]) -> Result<Child, Failure> {
+    let piped = || Stdio::piped();
+    Ok(Command::new(program()?).args(arguments).stdout(piped()).stderr(piped()).spawn()?)
 }
 
 fn program() -> Result<PathBuf, Failure> {

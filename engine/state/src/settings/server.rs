@@ -17,6 +17,9 @@ const ERASURE_RATE_BYTES: usize = 64 << 20;
 pub(crate) const KEY_ROTATION: &str = "dogwood.key_rotation";
 const KEY_ROTATION_MINUTES: usize = 30 * 24 * 60;
 
+/// How old entries of the audit log become.
+pub(crate) const AUDIT_RETENTION: &str = "dogwood.audit_retention";
+
 /// What all sessions may hold together.
 pub(crate) const SERVER_MEMORY: &str = "server_memory";
 
@@ -33,6 +36,8 @@ pub struct ServerSettings {
     pub erasure_rate: SharedNumber,
     /// `dogwood.key_rotation`, in minutes; 0 is never.
     pub key_rotation: SharedNumber,
+    /// `dogwood.audit_retention`, in minutes; 0 is for ever.
+    pub audit_retention: SharedNumber,
     /// What sessions begin with, where that is not the default.
     given: BTreeMap<String, String>,
 }
@@ -79,7 +84,7 @@ impl SharedNumber {
 
 /// Whether a setting is shared.
 pub fn is_shared(name: &str) -> bool {
-    matches!(name, VIEW_MEMORY | SUBSCRIPTION_MEMORY | SERVER_MEMORY | ERASURE_RATE | KEY_ROTATION)
+    matches!(name, VIEW_MEMORY | SUBSCRIPTION_MEMORY | SERVER_MEMORY | ERASURE_RATE | KEY_ROTATION | AUDIT_RETENTION)
 }
 
 impl ServerSettings {
@@ -91,6 +96,7 @@ impl ServerSettings {
             server_memory: SharedNumber::of_bytes(server_memory_bytes),
             erasure_rate: SharedNumber::of_bytes(ERASURE_RATE_BYTES),
             key_rotation: SharedNumber::new(KEY_ROTATION_MINUTES),
+            audit_retention: SharedNumber::new(0),
             given: BTreeMap::new(),
         }
     }
@@ -103,6 +109,7 @@ impl ServerSettings {
             SERVER_MEMORY => self.server_memory = SharedNumber::new(kept),
             ERASURE_RATE => self.erasure_rate = SharedNumber::new(kept),
             KEY_ROTATION => self.key_rotation = SharedNumber::new(kept),
+            AUDIT_RETENTION => self.audit_retention = SharedNumber::new(kept),
             _ => {}
         }
     }
@@ -125,6 +132,7 @@ impl ServerSettings {
             SERVER_MEMORY => Some(&self.server_memory),
             ERASURE_RATE => Some(&self.erasure_rate),
             KEY_ROTATION => Some(&self.key_rotation),
+            AUDIT_RETENTION => Some(&self.audit_retention),
             _ => None,
         }
     }

@@ -1,6 +1,8 @@
 //! What sessions see and do: formats, limits, defaults of transactions, and settings of our own.
 
-use crate::settings::server::{ERASURE_RATE, KEY_ROTATION, SERVER_MEMORY, SUBSCRIPTION_MEMORY, VIEW_MEMORY};
+use crate::settings::server::{
+    AUDIT_RETENTION, ERASURE_RATE, KEY_ROTATION, SERVER_MEMORY, SUBSCRIPTION_MEMORY, VIEW_MEMORY,
+};
 use crate::settings::table::{
     KnownSetting, SettingKind, TextKind, Words, boolean, fixed, integer, one_of, text, words, words_with_switch,
 };
@@ -53,6 +55,7 @@ pub(super) static KNOWN: &[KnownSetting] = &[
     one_of("default_transaction_isolation", "read committed", &ISOLATION_LEVELS, STATEMENT, "Sets the transaction isolation level of each new transaction."),
     boolean("default_transaction_read_only", "off", STATEMENT, "Sets the default read-only status of new transactions."),
     one_of("dogwood.audit", "batched", &AUDIT_MODES, DOGWOOD, "Sets how sure the audit log is of what sessions do.").further("With strict a statement is answered once what it did is on the disk; with off only erasures are recorded.").of_definers(),
+    integer(AUDIT_RETENTION, "0", Unit::Minutes, (0, i32::MAX), DOGWOOD, "Sets how old entries of the audit log become before they are dropped.").further("A value of 0 keeps them for ever.").of_definers(),
     boolean("dogwood.auto_views", "on", DOGWOOD, "Lets queries that come again be answered by views that are kept for them."),
     integer(ERASURE_RATE, "65536", Unit::Kilobytes, (64, i32::MAX), DOGWOOD, "Sets how many bytes of files erasures may have rewritten in a second."),
     integer("dogwood.forget_wait", "1000", Unit::Milliseconds, (0, i32::MAX), DOGWOOD, "Sets how long an erasure waits for others to end by themselves."),
