@@ -3,7 +3,7 @@
 //! The flush thread places views, so that all workers hear the same in commit order. Views that are tied by views over views
 //! are kept by one worker. What is tied to nothing goes to one that has had little to do of late; among those to one that
 //! hears of its tables anyway, since each worker that is told of a commit has to wake. Whoever ties views of two workers
-//! has those of one filled anew by the other: a view of a query does so only where nobody watches them.
+//! has those of one filled anew by the other: a view of a query does so only where nobody watches them, nor a query over them.
 
 use planner::catalog::with_tables_below;
 use planner::catalog::{Catalog, Table};
@@ -128,8 +128,12 @@ impl Placement {
         let tied: Vec<BTreeSet<RelationId>> =
             tied(catalog).into_iter().filter(|views| over.iter().any(|view| views.contains(view))).collect();
         let place_of = |views: &BTreeSet<RelationId>| views.iter().find_map(|view| self.placed.of.get(view)).copied();
-        let watched: BTreeSet<usize> =
-            tied.iter().filter(|views| views.iter().any(|view| is_watched(*view))).filter_map(place_of).collect();
+        // Somebody may watch a query over them: its view would end.
+        let ends_watched =
+            |view: &RelationId| self.automatic.iter().any(|(id, query)| query.over.contains(view) && is_watched(*id));
+        let holds_watched =
+            |views: &&BTreeSet<RelationId>| views.iter().any(|view| is_watched(*view) || ends_watched(view));
+        let watched: BTreeSet<usize> = tied.iter().filter(holds_watched).filter_map(place_of).collect();
         let places: BTreeSet<usize> = tied.iter().filter_map(place_of).collect();
         let worker = match (watched.len(), watched.first().or(places.first())) {
             (2.., _) => return None,
