@@ -80,6 +80,7 @@ fn table(id: RelationId, width: usize) -> Table {
         dropped: false,
         hidden: false,
         comment: None,
+        property: None,
     };
     let index = |column: usize| Index {
         id: index_id(id.0, column),
