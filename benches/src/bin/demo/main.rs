@@ -5,6 +5,7 @@
 
 mod auditor;
 mod backups;
+mod consent;
 mod data;
 mod failure;
 mod server;
@@ -74,6 +75,9 @@ fn story(folder: &Path) -> Result<(), Failure> {
     chapter("A discussion, watched live");
     let watched = discussion(&server, &mut client, &mut data)?;
     let before = counts(&mut client)?;
+
+    chapter("A consent, given for a purpose and withdrawn");
+    consent::withdrawn(&server, &mut client, PERSON)?;
 
     chapter(&format!("GDPR GET users {PERSON}: what is held about {}", data::name(PERSON)));
     access(&mut client, &data)?;

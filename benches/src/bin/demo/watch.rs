@@ -4,6 +4,7 @@
 
 use crate::failure::Failure;
 use crate::server::Server;
+use postgres::Client;
 use std::io::{BufRead, BufReader};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -39,7 +40,11 @@ impl Watch {
     /// Subscribes; the rows as they are come with it.
     pub fn open(server: &Server, query: &str) -> Result<(Watch, Change), Failure> {
         let (notes, _) = channel();
-        let mut client = server.connect(notes)?;
+        Watch::of(server.connect(notes)?, query)
+    }
+
+    /// The same, by a connection that is there.
+    pub fn of(mut client: Client, query: &str) -> Result<(Watch, Change), Failure> {
         let statement = format!("COPY (SUBSCRIBE ({query}) WITH (snapshot, progress)) TO STDOUT");
         let (told, heard) = channel();
         thread::spawn(move || {
