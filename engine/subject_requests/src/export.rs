@@ -48,16 +48,23 @@ fn string(text: &str) -> String {
     Jsonb::String(text.into()).to_string()
 }
 
+/// The tables that occur, by name.
+fn tables(rows: &[AccessRow]) -> BTreeMap<&str, &Table> {
+    rows.iter().map(|row| (&*row.form.table, &*row.form.of)).collect()
+}
+
 fn json(rows: &[AccessRow], generated: &str) -> Vec<String> {
-    let tables: BTreeMap<&str, &Table> = rows.iter().map(|row| (&*row.form.table, &*row.form.of)).collect();
-    let schema: Vec<String> = tables
+    let schema: Vec<String> = tables(rows)
         .into_iter()
         .map(|(name, table)| {
             let columns: Vec<String> = table
                 .live_columns()
                 .map(|(_, column)| {
                     let written = column.column_type.scalar.format_type(column.column_type.modifier);
-                    format!("{{\"column\":{},\"type\":{}}}", string(&column.name), string(&written))
+                    let property = column.property.map_or_else(String::new, |property| {
+                        format!(",\"property\":\"{}\"", property.word().to_lowercase())
+                    });
+                    format!("{{\"column\":{},\"type\":{}{property}}}", string(&column.name), string(&written))
                 })
                 .collect();
             format!("{{\"table\":{},\"columns\":[{}]}}", string(name), columns.join(","))
@@ -84,8 +91,16 @@ fn json(rows: &[AccessRow], generated: &str) -> Vec<String> {
 
 fn csv(rows: &[AccessRow], generated: &str) -> Vec<String> {
     let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let mut lines =
-        vec![format!("# dogwood_export,1,generated,{generated}"), "table,relation,path,row,redacted".to_string()];
+    let mut lines = vec![format!("# dogwood_export,1,generated,{generated}")];
+    for (name, table) in tables(rows) {
+        for (_, column) in table.live_columns() {
+            if let Some(property) = column.property {
+                let word = property.word().to_lowercase();
+                lines.push(format!("# property,{},{},{word}", quote(name), quote(&column.name)));
+            }
+        }
+    }
+    lines.push("table,relation,path,row,redacted".to_string());
     for row in rows {
         lines.push(format!(
             "{},{},{},{},{}",
