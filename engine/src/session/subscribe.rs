@@ -157,12 +157,13 @@ impl Session {
         Ok(rows)
     }
 
-    /// A state in which a view is not behind, as long as the statement may wait for it.
+    /// A state in which a view is not behind, nor of the midst of what it takes together, as long as the statement may wait for it.
     fn held_with_view(&self, view: RelationId) -> Result<(Arc<Published>, Hold), SqlError> {
+        let folded_until = self.database.views.subscriptions.folded_until(view);
         loop {
             let check = || self.control.account.check();
             let held = self.database.held_with_views(&self.control.holder, &[view], &check)?;
-            if !held.0.views.is_behind(view) {
+            if !held.0.views.is_behind(view) && held.0.time >= folded_until {
                 return Ok(held);
             }
             check()?;

@@ -324,6 +324,7 @@ impl Settings {
 
     /// SET and SET LOCAL; `None` is DEFAULT, which is RESET too. Undone by `end_transaction`.
     pub fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<(), SqlError> {
+        refuse_of_definers(name)?;
         if let Some(shared) = self.server.as_ref().and_then(|server| server.shared(&lower(name))) {
             if local {
                 return Err(SqlError::unsupported(format!("SET LOCAL {name}"))
@@ -336,7 +337,6 @@ impl Settings {
             shared.set(kept);
             return Ok(());
         }
-        refuse_of_definers(name)?;
         if table::find(&lower(name)).is_some_and(|known| known.context.is_of_start()) {
             return Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be set after connection start")));
         }

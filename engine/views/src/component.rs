@@ -139,6 +139,11 @@ impl Component {
         self.queue.len() > 1
     }
 
+    /// The time of the last group that waits.
+    pub fn last_waiting(&self) -> Option<CommitTime> {
+        self.queue.back().map(|group| group.after.time)
+    }
+
     /// What it goes through next: one group, or what waits as one.
     pub fn next_group(&mut self, folds: bool) -> Option<CommitGroup> {
         let first = self.queue.pop_front()?;

@@ -130,6 +130,8 @@ impl Delta {
 pub struct Subscriptions {
     told: Sender<News>,
     hub: Mutex<HashMap<RelationId, SubscribedView>>,
+    /// Up to when changes of views that nobody watched may be told together, though they are of several commits. Locked after the hub.
+    folded: Mutex<HashMap<RelationId, CommitTime>>,
     /// All changes up to here are in the queues.
     frontier: AtomicU64,
     begun: AtomicU64,
@@ -164,6 +166,7 @@ impl Subscriptions {
         let subscriptions = Arc::new(Subscriptions {
             told,
             hub: Mutex::new(HashMap::new()),
+            folded: Mutex::default(),
             frontier: AtomicU64::new(time.0),
             begun: AtomicU64::new(0),
             followers: Mutex::default(),
@@ -302,6 +305,30 @@ impl Subscriptions {
         self.hub.lock().get(&view).is_some_and(|watched| watched.subscribers > 0)
     }
 
+    /// Whether what several commits change in these views may be told as one change, of the last of them: nobody watches them. Whoever
+    /// begins to watch one begins no earlier than that, and who comes back to an earlier time is refused.
+    pub fn fold<'v>(&self, views: impl IntoIterator<Item = &'v RelationId> + Clone, until: CommitTime) -> bool {
+        let mut hub = self.hub.lock();
+        let is_watched = |view: &RelationId| hub.get(view).is_some_and(|watched| watched.subscribers > 0);
+        if views.clone().into_iter().any(is_watched) {
+            return false;
+        }
+        let mut folded = self.folded.lock();
+        for view in views {
+            if let Some(watched) = hub.get_mut(view) {
+                watched.history = watched.history.take().map(|history| History::after(until.max(history.since())));
+            }
+            let noted = folded.entry(*view).or_insert(until);
+            *noted = until.max(*noted);
+        }
+        true
+    }
+
+    /// The time before which a view's changes may be told together: who watches it reads it no earlier.
+    pub fn folded_until(&self, view: RelationId) -> CommitTime {
+        self.folded.lock().get(&view).copied().unwrap_or_default()
+    }
+
     /// Begins to collect the changes of some keys of a view's first arrangement, each given once. The view can
     /// be read at this time, and is followed from there.
     pub fn subscribe(
@@ -313,7 +340,7 @@ impl Subscriptions {
     ) -> Subscription {
         let mut hub = self.hub.lock();
         // What nobody watched until here was told to nobody.
-        let since = readable_at.max(CommitTime(self.frontier.load(Ordering::Acquire)));
+        let since = readable_at.max(CommitTime(self.frontier.load(Ordering::Acquire))).max(self.folded_until(view));
         let watched = hub.entry(view).or_default();
         watched.history.get_or_insert_with(|| History::after(since));
         self.enter(watched, view, keys, self.queue(watch))
@@ -363,8 +390,9 @@ impl Subscriptions {
     /// A view was dropped that nobody needs.
     pub fn forget(&self, view: RelationId) {
         let mut hub = self.hub.lock();
-        if hub.get(&view).is_some_and(|watched| watched.subscribers == 0) {
+        if hub.get(&view).is_none_or(|watched| watched.subscribers == 0) {
             hub.remove(&view);
+            self.folded.lock().remove(&view);
         }
     }
 
@@ -518,5 +546,37 @@ impl Drop for Subscription {
             }
             watched.subscribers -= 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch() -> Watch {
+        Watch { recheck: Arc::new(|_| Ok(())), personal: false }
+    }
+
+    #[test]
+    fn what_is_told_together_is_told_to_nobody_who_came_meanwhile() {
+        let settings = Arc::new(ServerSettings::new(1 << 20, 1 << 20, 1 << 20));
+        let subscriptions = Subscriptions::start(CommitTime(5), settings);
+        let (view, other, keys) = (RelationId(1), RelationId(2), vec![vec![1]]);
+        // Three commits are taken together while nobody watches; who comes then reads the view no earlier than the last of them.
+        assert!(subscriptions.fold([&view, &other], CommitTime(8)));
+        let one = subscriptions.subscribe(view, keys.clone(), CommitTime(6), watch());
+        assert_eq!(subscriptions.folded_until(view), CommitTime(8));
+        // Nothing is taken together as long as somebody watches one of the views.
+        assert!(!subscriptions.fold([&other, &view], CommitTime(9)));
+        assert_eq!(subscriptions.folded_until(other), CommitTime(8));
+        drop(one);
+        // Afterwards it is, and nobody comes back to a time in its midst.
+        assert!(subscriptions.resume(view, keys.clone(), CommitTime(8), watch()).is_ok());
+        assert!(subscriptions.fold([&view], CommitTime(12)));
+        let resumed = |time| subscriptions.resume(view, keys.clone(), CommitTime(time), watch()).err();
+        assert_eq!(resumed(11), Some(Some(CommitTime(12))));
+        assert_eq!(resumed(12), None);
+        subscriptions.forget(view);
+        assert_eq!(subscriptions.folded_until(view), CommitTime(0));
     }
 }

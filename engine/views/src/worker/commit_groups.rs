@@ -4,7 +4,7 @@
 //! messages, and what comes meanwhile is folded. An erasure is over once nobody is behind it; whoever holds it up for too
 //! long is filled anew.
 
-use crate::component::{CommitGroup, Component, Found, Passage};
+use crate::component::{CommitGroup, Found, Passage};
 use crate::dataflow::CLOCK;
 use crate::maintained::{Maintained, Progress};
 use crate::publication::{ComponentId, Passed};
@@ -167,13 +167,14 @@ impl ViewWorker {
         }
     }
 
-    /// Whether a component may go through what waits as one: nobody watches its views.
+    /// Whether a component may go through what waits as one: nobody watches its views, and who begins to does so behind it.
     fn folds(&mut self, id: ComponentId) -> bool {
-        if !self.components.of.get(&id).is_some_and(Component::is_behind) {
+        let Some(component) = self.components.of.get(&id).filter(|component| component.is_behind()) else {
             return false;
-        }
+        };
+        let Some(until) = component.last_waiting() else { return false };
         let overview = self.overview();
-        !overview.members.get(&id).into_iter().flatten().any(|view| self.around.subscriptions.is_watched(*view))
+        overview.members.get(&id).is_none_or(|views| self.around.subscriptions.fold(views, until))
     }
 
     fn begin_passage(&mut self, group: &CommitGroup) -> Passage {
