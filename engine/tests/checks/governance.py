@@ -205,11 +205,11 @@ class Governance(Check):
             self.tally.equal(rows(controller, "SELECT * FROM dogwood.purposes ORDER BY 1"),
                              [("ads", ["one"]), ("billing", ["two"]), ("research", [])], "dogwood.purposes")
             found = dict(rows(controller, "SELECT feature, in_use FROM dogwood.features"))
-            with controller.cursor().copy("GDPR EXPORT person 1") as copy:
+            with controller.cursor().copy("COPY (GDPR EXPORT person 1) TO STDOUT") as copy:
                 document = json.loads(b"".join(copy))
             columns = {column["column"]: column.get("property") for table in document["schema"] for column in table["columns"]}
             self.tally.equal((columns["purposes"], columns["kind"]), ("purposes", None), "GDPR EXPORT says what columns hold")
-            with controller.cursor().copy("GDPR EXPORT person 1 FORMAT CSV") as copy:
+            with controller.cursor().copy("COPY (GDPR EXPORT person 1 FORMAT CSV) TO STDOUT") as copy:
                 self.tally.that(b'# property,"contact","objections",objections' in b"".join(copy), "as CSV, too")
             self.tally.that(found["purposes"] and found["erasure"] and not found["location"], "dogwood.features", found)
 

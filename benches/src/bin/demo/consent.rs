@@ -9,7 +9,7 @@ use postgres::Client;
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
-const SECRET: &str = "an agency's own";
+const SECRET: &str = "the agency alone";
 /// People who agree to letters, the person of the story among them.
 const AGREED: u32 = 9;
 
