@@ -35,15 +35,31 @@ const REOPENS_EVERY: Duration = Duration::from_secs(5);
 #[global_allocator]
 static ALLOCATOR: WipingAllocator = WipingAllocator;
 
+/// Writes a line to standard output. Who reads it may have had enough, as `head` does: what the command did stands, and it says no more.
+fn say(line: std::fmt::Arguments<'_>) {
+    use std::io::Write;
+    if let Err(error) = writeln!(std::io::stdout(), "{line}")
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        eprintln!("dogwood: could not write to standard output: {error}");
+        std::process::exit(1);
+    }
+}
+
+/// `println!`, but for a reader that has gone.
+macro_rules! say {
+    ($($words:tt)*) => { say(format_args!($($words)*)) };
+}
+
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(log_panic));
     match arguments::parse(std::env::args_os().skip(1)) {
         Ok(arguments::Command::Help) => {
-            print!("{}", arguments::HELP);
+            say!("{}", arguments::HELP.trim_end());
             ExitCode::SUCCESS
         }
         Ok(arguments::Command::Version) => {
-            println!("dogwood {}", env!("CARGO_PKG_VERSION"));
+            say!("dogwood {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
         Ok(arguments::Command::Serve(serve)) => {
@@ -51,16 +67,16 @@ fn main() -> ExitCode {
             outcome(run_server(serve))
         }
         Ok(arguments::Command::Check { data, repair, root_key }) => check(&data, &root_key, repair),
-        Ok(arguments::Command::Backup(backup)) => outcome(take_backup(&backup).map(|report| println!("{report}"))),
+        Ok(arguments::Command::Backup(backup)) => outcome(take_backup(&backup).map(|report| say!("{report}"))),
         Ok(arguments::Command::VerifyBackup(verify)) => {
-            outcome(verify::run_backups(&verify).map(|report| println!("{report}")))
+            outcome(verify::run_backups(&verify).map(|report| say!("{report}")))
         }
         Ok(arguments::Command::Restore(order)) => outcome(restore(&order)),
         Ok(arguments::Command::Rotate(rotate)) => outcome(run_rotation(rotate)),
         Ok(arguments::Command::Import(import)) => read_dump(&import),
         Ok(arguments::Command::ExportCapsule(export)) => outcome(export_capsule(&export)),
         Ok(arguments::Command::Prove(prove)) => outcome(prove_record(&prove)),
-        Ok(arguments::Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| println!("{report}"))),
+        Ok(arguments::Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| say!("{report}"))),
         Err(error) => {
             eprintln!("dogwood: {error}\nTry \"dogwood --help\".");
             ExitCode::from(2)
@@ -182,12 +198,12 @@ fn restore(order: &RestoreOrder) -> Result<(), String> {
     limits::raise_descriptors();
     let restored = engine::backup::restore(order, &variable, Some(allocated)).map_err(|error| described(&error))?;
     let RestoreReport { backup, state, erasures, forgotten, settled } = restored;
-    println!("restored    {}", order.folder.display());
-    println!("backup      {backup}");
-    println!("commit      {}", state.commit);
-    println!("log record  {}", state.records);
-    println!("erasures    {erasures} since, of {forgotten} people that it had; {settled} of others' rows changed");
-    println!("{}", if order.unchecked { "not checked" } else { "no findings" });
+    say!("restored    {}", order.folder.display());
+    say!("backup      {backup}");
+    say!("commit      {}", state.commit);
+    say!("log record  {}", state.records);
+    say!("erasures    {erasures} since, of {forgotten} people that it had; {settled} of others' rows changed");
+    say!("{}", if order.unchecked { "not checked" } else { "no findings" });
     Ok(())
 }
 
@@ -209,7 +225,7 @@ fn read_dump(import: &Import) -> ExitCode {
     });
     match imported {
         Ok(report) => {
-            print!("{report}");
+            say!("{}", report.to_string().trim_end());
             if report.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => outcome(Err(error)),
@@ -263,7 +279,7 @@ fn serve_until_signalled(config: &ServerConfig, engine: &Arc<Engine>) -> Result<
     let reopens = stop_to_reopen(&server, Arc::downgrade(engine))
         .map_err(|error| format!("could not start a thread: {error}"))?;
     let address = server.address();
-    println!("listening on {address}");
+    say!("listening on {address}");
     tracing::info!(target: "dogwood::server", %address, insecure = config.insecure, "listening");
     server.run().map_err(|error| error.to_string())?;
     Ok(if reopens.load(Ordering::Acquire) { Ended::ToReopen(address) } else { Ended::Signalled })
@@ -309,25 +325,25 @@ fn run_rotation(rotate: Rotate) -> Result<(), String> {
     let Rotate { data, rotation, root_key, root } = rotate;
     let rotated = engine::rotate(&data, root_key, root.as_ref().map(Option::as_ref), rotation);
     let rotated = rotated.map_err(|error| described(&error))?;
-    println!("{rotated} data keys are under a new key-encryption key, the old one is destroyed");
+    say!("{rotated} data keys are under a new key-encryption key, the old one is destroyed");
     Ok(())
 }
 
 fn check(data: &Path, root_key: &RootKeySource, repair: bool) -> ExitCode {
     if repair {
         match engine::check::repair(data, root_key) {
-            Ok(repairs) => repairs.iter().for_each(|repair| println!("repaired: {repair}")),
+            Ok(repairs) => repairs.iter().for_each(|repair| say!("repaired: {repair}")),
             Err(error) => return outcome(Err(described(&error))),
         }
     }
     match engine::check::run(data, root_key) {
         Ok(findings) if findings.is_empty() => {
-            println!("no findings");
+            say!("no findings");
             ExitCode::SUCCESS
         }
         Ok(findings) => {
             for finding in findings {
-                println!("{finding}");
+                say!("{finding}");
             }
             ExitCode::FAILURE
         }
