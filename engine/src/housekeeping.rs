@@ -24,7 +24,7 @@ impl Housekeeping {
     pub fn start(database: &Arc<Database>) -> Housekeeping {
         let database: Weak<Database> = Arc::downgrade(database);
         Housekeeping::looking("keeper", LOOKS_EVERY, move || {
-            database.upgrade().iter().for_each(|database| look(database))
+            database.upgrade().iter().for_each(|database| look(database));
         })
     }
 

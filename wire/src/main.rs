@@ -35,6 +35,9 @@ const REOPENS_EVERY: Duration = Duration::from_secs(5);
 #[global_allocator]
 static ALLOCATOR: WipingAllocator = WipingAllocator;
 
+/// Whether something could not be said.
+static UNSAID: AtomicBool = AtomicBool::new(false);
+
 /// Writes a line to standard output. Who reads it may have had enough, as `head` does: what the command did stands, and it says no more.
 fn say(line: std::fmt::Arguments<'_>) {
     use std::io::Write;
@@ -42,7 +45,7 @@ fn say(line: std::fmt::Arguments<'_>) {
         && error.kind() != std::io::ErrorKind::BrokenPipe
     {
         eprintln!("dogwood: could not write to standard output: {error}");
-        std::process::exit(1);
+        UNSAID.store(true, Ordering::Relaxed);
     }
 }
 
@@ -53,6 +56,12 @@ macro_rules! say {
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(log_panic));
+    let ended = commanded();
+    if UNSAID.load(Ordering::Relaxed) { ExitCode::FAILURE } else { ended }
+}
+
+/// What the command line asks for.
+fn commanded() -> ExitCode {
     match arguments::parse(std::env::args_os().skip(1)) {
         Ok(arguments::Command::Help) => {
             say!("{}", arguments::HELP.trim_end());

@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import hmac
 import os
+import select
 import shutil
 import signal
 import socket
@@ -253,21 +254,20 @@ hostssl all   controller,inspector  127.0.0.1 255.255.255.255 scram-sha-256
         reached.check_hostname, reached.verify_mode = False, ssl.CERT_NONE
         listening = socket.create_server(("127.0.0.1", 0))
 
-        def pump(one, other):
-            with contextlib.suppress(OSError, ValueError):
-                while part := one.recv(65536):
-                    other.sendall(part)
-            with contextlib.suppress(OSError):
-                other.shutdown(socket.SHUT_RDWR)
-
         def take():
             client, _ = listening.accept()
             client.recv(8)
             client.sendall(b"S")
             client = served.wrap_socket(client, server_side=True)
             server = encrypted(self.server, reached)
-            threading.Thread(target=pump, args=(server, client), daemon=True).start()
-            pump(client, server)
+            # By one thread: two may not use one encrypted connection at once.
+            with client, server, contextlib.suppress(OSError):
+                while True:
+                    for one in [one for one in (client, server) if one.pending()] or select.select([client, server], [], [])[0]:
+                        part = one.recv(65536)
+                        if not part:
+                            return
+                        (server if one is client else client).sendall(part)
 
         threading.Thread(target=take, daemon=True).start()
         yield listening.getsockname()[1]
