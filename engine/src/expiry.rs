@@ -39,12 +39,10 @@ struct Purging {
 
 impl Purging {
     fn look(&mut self, database: &Arc<Database>, templates: &Arc<Templates>) {
-        let published = database.published.load();
-        let due = self.due(published.catalog());
-        drop(published);
         if database.store.is_read_only() {
             return;
         }
+        let due = self.due(database.published.load().catalog());
         for (name, tables) in due {
             // It is gone, or the server is full: the next look tries again.
             let Ok(mut session) = session(database, templates, name) else { continue };

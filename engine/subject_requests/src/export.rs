@@ -61,9 +61,9 @@ fn json(rows: &[AccessRow], generated: &str) -> Vec<String> {
                 .live_columns()
                 .map(|(_, column)| {
                     let written = column.column_type.scalar.format_type(column.column_type.modifier);
-                    let property = column.property.map_or_else(String::new, |property| {
-                        format!(",\"property\":\"{}\"", property.word().to_lowercase())
-                    });
+                    let property = column
+                        .property
+                        .map_or_else(String::new, |property| format!(",\"property\":\"{}\"", property.name()));
                     format!("{{\"column\":{},\"type\":{}{property}}}", string(&column.name), string(&written))
                 })
                 .collect();
@@ -95,8 +95,7 @@ fn csv(rows: &[AccessRow], generated: &str) -> Vec<String> {
     for (name, table) in tables(rows) {
         for (_, column) in table.live_columns() {
             if let Some(property) = column.property {
-                let word = property.word().to_lowercase();
-                lines.push(format!("# property,{},{},{word}", quote(name), quote(&column.name)));
+                lines.push(format!("# property,{},{},{}", quote(name), quote(&column.name), property.name()));
             }
         }
     }

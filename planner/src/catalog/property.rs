@@ -60,6 +60,11 @@ impl Property {
         }
     }
 
+    /// As relations and exports name it.
+    pub fn name(self) -> String {
+        self.word().to_lowercase()
+    }
+
     /// Whether a column may hold several of it: an array, or a text with commas.
     pub fn is_list(self) -> bool {
         match self {

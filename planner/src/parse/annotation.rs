@@ -139,9 +139,14 @@ impl Grammar<'_, '_> {
 
     /// PURPOSES and its kin.
     pub(super) fn property(&mut self) -> Option<Property> {
-        let found = Property::ALL.into_iter().find(|property| self.word_is(0, property.word()))?;
+        let found = self.property_at(0)?;
         self.take(1);
         Some(found)
+    }
+
+    /// The property whose word stands so many tokens ahead.
+    pub(super) fn property_at(&self, place: usize) -> Option<Property> {
+        Property::ALL.into_iter().find(|property| self.word_is(place, property.word()))
     }
 
     /// ON GET|DEL edge ANON (columns) | DELETE_ROW; without `action_required` the action may be left out.

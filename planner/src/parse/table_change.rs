@@ -4,7 +4,7 @@ use super::definition::{AlterTable, AlterTableAction, SequenceOptions};
 use super::grammar::Grammar;
 use super::statement::{Identifier, Statement};
 use super::table::EDGE_WORDS;
-use crate::catalog::{EdgeKind, Property};
+use crate::catalog::EdgeKind;
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
@@ -166,7 +166,7 @@ impl Grammar<'_, '_> {
                 return Ok(AlterTableAction::DropAnnotation(column, *kind));
             }
         }
-        if let Some(property) = Property::ALL.into_iter().find(|property| self.word_is(1, property.word())) {
+        if let Some(property) = self.property_at(1) {
             if self.eat(&["SET"]) {
                 self.take(1);
                 return Ok(AlterTableAction::SetProperty(column, property));

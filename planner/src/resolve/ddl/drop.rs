@@ -321,8 +321,6 @@ impl DefinitionChange<'_> {
         let entries: Vec<IndexId> =
             table.indexes.iter().filter(|entry| stands_on(&table, entry, index)).map(|entry| entry.id).collect();
         self.take_property(id, index)?;
-        let is_left = |entry: &IndexId| self.get(id).index(*entry).is_some();
-        let entries: Vec<IndexId> = entries.into_iter().filter(is_left).collect();
         entries.into_iter().for_each(|entry| self.remove_index(id, entry));
         let expressions = Arc::clone(self.get(id));
         self.edit(id).checks.retain(|check| !rewrite::columns_used(&check.expression, &expressions).contains(&index));

@@ -52,7 +52,7 @@ impl Source<'_> {
                     ("table_schema", self.schema(table.namespace)),
                     ("table_name", text(&table.name)),
                     ("column_name", text(&column.name)),
-                    ("property", text(&property.word().to_lowercase())),
+                    ("property", text(&property.name())),
                 ]);
             }
         }
