@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! each LOOKS_EVERY ─▶ tables with an EXPIRES column ─▶ GDPR PURGE of each, in a session of the server's own
+//!                  ─▶ erasures that can be taken back no more ─▶ what was kept of them, and its key
 //! ```
 //! So what it does is an ordinary commit: cascades, ownership, views, subscriptions and the audit log follow as with any DELETE.
 
@@ -11,9 +12,12 @@ use crate::templates::Templates;
 use planner::catalog::{CONTROLLER, Catalog, DEFAULT_DATABASE, DatabaseId, Property, SearchPath, Table};
 use repr::RelationId;
 use state::SqlError;
+use state::clock::now_micros;
+use state::layered_snapshot::LayeredSnapshot;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use subject_requests::retain;
 use transactions::database::Database;
 
 const LOOKS_EVERY: Duration = Duration::from_millis(250);
@@ -41,6 +45,13 @@ impl Purging {
     fn look(&mut self, database: &Arc<Database>, templates: &Arc<Templates>) {
         if database.store.is_read_only() {
             return;
+        }
+        if has_ended_cases(database).unwrap_or(false)
+            && let Ok(mut session) = session(database, templates, DEFAULT_DATABASE[0].to_owned())
+            && let Err(error) = session.end_cases()
+        {
+            session.fail(&error);
+            tracing::warn!(target: "dogwood::expiry", code = error.code, "what was kept of an erasure could not be deleted");
         }
         let due = self.due(database.published.load().catalog());
         for (name, tables) in due {
@@ -74,6 +85,11 @@ impl Purging {
         }
         due
     }
+}
+
+fn has_ended_cases(database: &Database) -> Result<bool, SqlError> {
+    let snapshot = LayeredSnapshot::new(database.store.clone(), database.latest());
+    retain::has_ended(&snapshot, now_micros())
 }
 
 fn session(database: &Arc<Database>, templates: &Arc<Templates>, name: String) -> Result<Session, SqlError> {

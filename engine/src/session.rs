@@ -8,6 +8,7 @@ pub mod async_commit;
 mod audit_entries;
 mod audited_rows;
 pub mod auditing;
+mod cases;
 pub mod client;
 mod conforming;
 pub mod copy;

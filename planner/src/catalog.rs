@@ -8,7 +8,9 @@ mod created_type;
 mod declaration;
 mod domain;
 mod enumeration;
+pub(crate) mod hold;
 mod namespace;
+pub mod own_tables;
 mod policy;
 mod property;
 mod purpose;
@@ -23,6 +25,7 @@ pub use created_type::{CreatedType, TypeKind};
 pub use declaration::{IndexColumn, IndexDeclaration, IndexMethod, IndexPredicate};
 pub use domain::Domain;
 pub use enumeration::{EnumLabel, Enumeration};
+pub use hold::Hold;
 pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, NamespaceId};
 pub use policy::{Policy, PolicyCommand, RowSecurity};
 pub use property::Property;
@@ -133,6 +136,9 @@ pub struct Table {
     pub comment: Option<String>,
     /// Grows with each change of the row format; part of each sealed row's additional data.
     pub schema_version: u32,
+    /// What keeps rows of it from going.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<Hold>,
     /// Why INSERT must be refused for now (an annotation graph that is not complete yet).
     pub pending: Option<String>,
     /// What makes it a view; `None` for stored tables.
@@ -560,6 +566,7 @@ impl Table {
             rules: Vec::new(),
             comment: None,
             schema_version: 1,
+            holds: Vec::new(),
             pending: None,
             view: None,
             max_lag_ms: 0,

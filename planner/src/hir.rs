@@ -448,6 +448,8 @@ pub struct RowChecksHir {
     pub terms: Vec<RowTermHir>,
     /// WITH CHECK OPTION of the views by which the table is written.
     pub views: Option<ViewChecksHir>,
+    /// Holds: (name, which rows).
+    pub holds: Vec<(String, Option<HirExpr>)>,
 }
 
 /// What views ask of rows that are written by them.

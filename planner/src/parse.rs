@@ -18,6 +18,7 @@ mod domain;
 mod explain_options;
 pub(crate) mod frame_exclusion;
 mod frame_offset;
+mod governance;
 mod grammar;
 mod grant;
 pub(crate) mod grouping_sets;

@@ -536,6 +536,8 @@ pub struct RowChecks {
     pub terms: Vec<(RowTerm, ScalarExpr)>,
     /// WITH CHECK OPTION of the views by which the table is written.
     pub views: Option<ViewChecks>,
+    /// Holds: (name, which rows); none are all. True keeps the row.
+    pub holds: Vec<(String, Option<ScalarExpr>)>,
 }
 
 /// What views ask of rows that are written by them, once these are stored.

@@ -53,6 +53,7 @@ mod records;
 mod recursion;
 pub(crate) mod relabel;
 mod relation;
+mod requests;
 mod returned;
 mod row_literals;
 mod row_lock;

@@ -412,7 +412,10 @@ fn operation(planned: &Planned) -> AuditOperation {
         Planned::Subscribe(_) | Planned::SubscribeCursor(..) => AuditOperation::Subscribe,
         Planned::Gdpr(GdprRequest::Get | GdprRequest::ExplainForget, ..) => AuditOperation::Get,
         Planned::Gdpr(GdprRequest::Export(_), ..) => AuditOperation::Export,
-        Planned::Gdpr(GdprRequest::Forget, ..) => AuditOperation::Forget,
+        Planned::Gdpr(GdprRequest::Forget(_), ..) => AuditOperation::Forget,
+        Planned::Gdpr(GdprRequest::Unforget, ..) => AuditOperation::Unforget,
+        Planned::Gdpr(GdprRequest::Restrict(_), ..) => AuditOperation::Restrict,
+        Planned::Gdpr(GdprRequest::Enter(..), ..) => AuditOperation::Request,
         Planned::Other => AuditOperation::Select,
     }
 }

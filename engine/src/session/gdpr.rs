@@ -10,12 +10,12 @@ use planner::catalog::Role;
 use planner::hir::OutputColumn;
 use planner::ownership::{compliance, dot, json};
 use planner::parse::rights::{RightsStatement, RoleOptionKind};
-use planner::parse::statement::{ComplianceFormat, ExportFormat};
+use planner::parse::statement::{ComplianceFormat, ExportFormat, RequestKind};
 use planner::parse::{ParsedStatement, Statement};
 use planner::resolve::GdprRequest;
 use planner::scalar::{EvalContext, ScalarExpr};
 use planner::{MaintainedViews, Planned};
-use repr::{Datum, MicroDbId, RelationId, ScalarType};
+use repr::{Datum, Interval, MicroDbId, RelationId, ScalarType};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::interrupt::Watch;
@@ -33,6 +33,19 @@ use transactions::receipt::{self, Counts};
 use transactions::transaction::Derived;
 use transactions::writer::Writer;
 
+/// A person's table and key; and for how long the erasure may be taken back.
+pub(super) type Whom<'a> = (RelationId, &'a [ScalarExpr], Option<Interval>);
+
+/// Whoever is forgotten waits for nothing else any more.
+const FORGET_ANSWERS: [RequestKind; 6] = [
+    RequestKind::Erasure,
+    RequestKind::Access,
+    RequestKind::Rectification,
+    RequestKind::Restriction,
+    RequestKind::Portability,
+    RequestKind::Objection,
+];
+
 // Each attempt that fails, another transaction has won.
 const FORGET_ATTEMPTS_MAX: usize = 20;
 
@@ -47,17 +60,20 @@ impl Session {
         self.refuse_restoring()?;
         match request {
             GdprRequest::Get => {
-                let rows = self.access_rows(table, key, params)?;
+                let rows = self.access_rows(table, key, params, &[RequestKind::Access])?;
                 Ok(Response::Rows(RowStream {
                     columns: access::columns(),
                     rows: QueryRows::of(AccessAnswer::new(rows)),
                     tag: RowTag::Counted("SELECT"),
                 }))
             }
-            GdprRequest::Forget => {
-                let counts = self.forget(table, key, &params, &mut RequestProfile::default())?;
+            GdprRequest::Forget(grace) => {
+                let counts = self.forget((table, key, grace), &params, &mut RequestProfile::default())?;
                 Ok(self.forget_rows(&counts, "GDPR FORGET"))
             }
+            GdprRequest::Unforget => self.unforget(table, key, &params),
+            GdprRequest::Restrict(begins) => self.restrict(begins, table, key, params),
+            GdprRequest::Enter(kind, received) => self.enter_request((kind, received), table, key, params),
             GdprRequest::ExplainForget => {
                 self.transaction();
                 let mark = self.transaction().mark();
@@ -169,6 +185,7 @@ impl Session {
         table: RelationId,
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
+        kinds: &[RequestKind],
     ) -> Result<AccessRows, SqlError> {
         let snapshot = self.snapshot()?;
         let subject = self.subject(&snapshot, table, key, params.clone())?;
@@ -176,6 +193,7 @@ impl Session {
         let limits = self.limits(snapshot.time());
         let watch = Watch::new(limits.clone());
         let found = traversal::find(&snapshot, &subject, &watch, &mut RequestProfile::default())?;
+        self.answer_requests(&snapshot, &subject, kinds)?;
         let context = self.eval_context(params, snapshot.catalog());
         Ok(AccessRows::new(found, snapshot, &context, limits.ended))
     }
@@ -183,8 +201,7 @@ impl Session {
     /// Erases a person; gives what was done, by table.
     pub(super) fn forget(
         &mut self,
-        table: RelationId,
-        key: &[ScalarExpr],
+        whom: Whom<'_>,
         params: &Arc<[Datum]>,
         profile: &mut RequestProfile,
     ) -> Result<Counts, SqlError> {
@@ -197,18 +214,18 @@ impl Session {
         // What stands before it in the same string or pipeline goes with a failed attempt, and is not the request's to repeat.
         let alone = self.transaction.active.is_none();
         for _ in 1..FORGET_ATTEMPTS_MAX {
-            match self.try_forget(table, key, params, insists_from, profile) {
+            match self.try_forget(whom, params, insists_from, profile) {
                 // What it was planned from changed under it: rows lost their last other owner, or went themselves.
                 Err(error) if alone && matches!(error.code, "DG001" | "DG002" | "40001" | "40P01") => self.fail(&error),
                 Err(error) if error.code == "DG003" => {
                     self.fail(&error);
-                    self.record_unknown(table, key, params.clone())?;
+                    self.record_unknown(whom.0, whom.1, params.clone())?;
                     return Err(error);
                 }
                 outcome => return outcome,
             }
         }
-        self.try_forget(table, key, params, insists_from, profile)
+        self.try_forget(whom, params, insists_from, profile)
     }
 
     /// A request that finds no one leaves nothing but a record of it.
@@ -224,8 +241,7 @@ impl Session {
 
     fn try_forget(
         &mut self,
-        table: RelationId,
-        key: &[ScalarExpr],
+        (table, key, grace): Whom<'_>,
         params: &Arc<[Datum]>,
         insists_from: Instant,
         profile: &mut RequestProfile,
@@ -235,7 +251,7 @@ impl Session {
         transaction.shield();
         // A definition is carried out before it or after it, never upon rows that go.
         transaction.lock(LockKey::Catalog, LockMode::Shared, &patience)?;
-        let microdb = self.erase(table, key, params, patience, profile)?;
+        let microdb = self.erase((table, key, grace), params, patience, profile)?;
         // The erasure stands before its rows are sent; nothing is left to commit at Sync.
         let started = profile.start();
         self.complete()?;
@@ -251,8 +267,7 @@ impl Session {
     /// Erases in the transaction's overlay; gives whom.
     fn erase(
         &mut self,
-        table: RelationId,
-        key: &[ScalarExpr],
+        (table, key, grace): Whom<'_>,
         params: &Arc<[Datum]>,
         patience: Patience,
         profile: &mut RequestProfile,
@@ -260,9 +275,14 @@ impl Session {
         let snapshot = self.transaction().latest_snapshot();
         let subject = self.subject(&snapshot, table, key, params.clone())?;
         let context = self.eval_context(params.clone(), snapshot.catalog());
+        // Before: what is derived of the changes at the end stands for the commit.
+        self.answer_requests(&snapshot, &subject, &FORGET_ANSWERS)?;
         drop(snapshot);
         let mut writer = Writer::new(self.transaction(), context, patience);
         erase::erase(&mut writer, &subject, profile)?;
+        if self.keeps_of_erasures(grace)? {
+            self.keep_of_erasure(&subject, grace)?;
+        }
         Ok(subject.microdb)
     }
 
@@ -273,7 +293,7 @@ impl Session {
         key: &[ScalarExpr],
         params: &Arc<[Datum]>,
     ) -> Result<Counts, SqlError> {
-        let microdb = self.erase(table, key, params, self.patience(), &mut RequestProfile::default())?;
+        let microdb = self.erase((table, key, None), params, self.patience(), &mut RequestProfile::default())?;
         let derived = self.transaction().take_derived();
         let Derived { old, overlay, derivation } =
             derived.ok_or_else(|| SqlError::new("XX000", "an erasure was planned without its owners"))?;
@@ -290,7 +310,7 @@ impl Session {
         params: Arc<[Datum]>,
     ) -> Result<(Arc<[OutputColumn]>, QueryRows), SqlError> {
         self.refuse_restoring()?;
-        let rows = self.access_rows(table, key, params)?;
+        let rows = self.access_rows(table, key, params, &[RequestKind::Portability, RequestKind::Access])?;
         let document = subject_requests::export::document(format, rows, &self.database.store);
         let rows = QueryRows::new(document.map(|line| line.map(|line| vec![Datum::Text(line.into())])));
         Ok((Arc::from([column("document", ScalarType::Text)]), rows))

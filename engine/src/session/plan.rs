@@ -194,7 +194,7 @@ pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
     fn reads_or_writes(planned: &Planned) -> bool {
         match planned {
             Planned::Query(_) | Planned::Write(_) | Planned::With(_) | Planned::CreateTableAs(..) => true,
-            Planned::Gdpr(request, ..) => !matches!(request, GdprRequest::Forget),
+            Planned::Gdpr(request, ..) => !matches!(request, GdprRequest::Forget(_)),
             Planned::CopyOut(what, _) => reads_or_writes(what),
             Planned::CopyIn(..)
             | Planned::Cursor(..)

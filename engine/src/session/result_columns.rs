@@ -1,5 +1,6 @@
 //! The columns of what a statement gives: told before it runs, and compared when it runs again.
 
+use crate::session::cases::{request_columns, restrict_columns, unforget_columns};
 use planner::hir::OutputColumn;
 use planner::parse::Statement;
 use planner::parse::statement::{ComplianceFormat, ExplainFormat, ExplainOptions};
@@ -37,7 +38,10 @@ pub fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[O
         Planned::With(plan) => plan.columns().map(Into::into),
         Planned::Explain(explained) => Some(explain_columns(explained)),
         Planned::Gdpr(GdprRequest::Get, ..) => Some(subject_requests::access::columns()),
-        Planned::Gdpr(GdprRequest::Forget | GdprRequest::ExplainForget, ..) => Some(forget_columns()),
+        Planned::Gdpr(GdprRequest::Forget(_) | GdprRequest::ExplainForget, ..) => Some(forget_columns()),
+        Planned::Gdpr(GdprRequest::Unforget, ..) => Some(unforget_columns()),
+        Planned::Gdpr(GdprRequest::Enter(..), ..) => Some(request_columns()),
+        Planned::Gdpr(GdprRequest::Restrict(_), ..) => Some(restrict_columns()),
         Planned::Subscribe(plan) => Some(plan.columns.as_slice().into()),
         Planned::Other => utility_columns(statement),
         Planned::Gdpr(GdprRequest::Export(_), ..)
@@ -59,6 +63,7 @@ pub(crate) fn utility_columns(statement: &Statement) -> Option<Arc<[OutputColumn
     match statement {
         Statement::Show(Show::Setting(name)) => Some(text_columns(&[spelled(name)])),
         Statement::Show(Show::All) => Some(text_columns(&["name", "setting", "description"])),
+        Statement::GdprAnswer { extends: true, .. } => Some(request_columns()),
         Statement::ExplainCompliance { format } => Some(compliance_columns(*format)),
         Statement::ExplainDataflow { format } => Some(dataflow_columns(*format)),
         _ => None,

@@ -74,6 +74,9 @@ impl Session {
             }
             Statement::Fetch(fetch) => self.fetch(fetch),
             Statement::Close(name) => self.close(name.as_deref()),
+            Statement::GdprAnswer { request, text, extends } => {
+                self.answer_request(*request, text.as_deref(), *extends)
+            }
             Statement::ExplainCompliance { format } => self.explain_compliance(*format),
             Statement::ExplainDataflow { format } => self.explain_dataflow(*format),
             Statement::LockTable(lock) => self.lock_tables(lock),
@@ -277,6 +280,7 @@ impl Session {
             Ok(done) => {
                 self.audit_defined(statement);
                 self.client.notices.extend(done.notices);
+                self.end_holds(statement)?;
                 self.transaction.dropped = emptied.or(self.transaction.dropped);
                 if let Statement::CreateView(create) = statement
                     && create.materialized

@@ -173,6 +173,13 @@ impl Overlay {
             || !self.owners.is_empty()
             || self.tables.keys().any(|id| !is_temporary(id.0))
     }
+    /// Whether nothing is changed but in these tables, and no definition.
+    pub fn changes_only(&self, are_these: impl Fn(RelationId) -> bool) -> bool {
+        !self.has_definitions()
+            && self.tables.keys().all(|id| are_these(*id))
+            && self.subjects.keys().all(|(id, _)| are_these(*id))
+            && self.owners.is_empty()
+    }
     /// Number of changed rows.
     pub fn len(&self) -> usize {
         self.tables.values().map(|table| table.rows.len()).sum()

@@ -243,6 +243,20 @@ impl Form {
     }
 }
 
+/// A row as JSON, nothing hidden.
+pub(crate) fn row_json(
+    snapshot: &LayeredSnapshot,
+    relation: RelationId,
+    row: &Row,
+    text: &TextContext,
+) -> Result<Datum, SqlError> {
+    let shape = snapshot.shape(relation)?;
+    let form = Form::new(shape, snapshot.schema(), &[]);
+    let mut shown = String::with_capacity(ROW_BYTES);
+    form.ok_or_else(|| SqlError::new("XX000", "a row is left out by no edge"))?.show(row, text, &mut shown)?;
+    Ok(repr::text::parse(&ScalarType::Jsonb, -1, &shown, text)?)
+}
+
 fn write_value(shown: &mut String, value: Value<'_>, scalar: &ScalarType, text: &TextContext) -> Result<(), SqlError> {
     match value {
         Value::Null => shown.push_str("null"),

@@ -9,6 +9,7 @@ use crate::{no_such_subject, read_ahead};
 use operators::request_profile::{Counted, RequestProfile};
 use operators::traversal::Subject;
 use operators::witness::Place;
+use planner::catalog::own_tables;
 use planner::catalog::{EdgeRef, ReferentialAction};
 use planner::ownership::Edge;
 use repr::hash::HashMap;
@@ -52,7 +53,8 @@ fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Req
     let (recalled, ahead) = read_ahead::recall(&snapshot, subject)?;
     profile.stop(Counted::MicroDb, started, recalled);
     // Owners that the transaction itself has given are not derived yet.
-    let by_owner = writer.transaction.overlay().is_empty().then_some(subject.microdb);
+    let is_untouched = writer.transaction.overlay().changes_only(|relation| own_tables::is_own(relation.0));
+    let by_owner = is_untouched.then_some(subject.microdb);
     let since = snapshot.time();
     drop(snapshot);
     let mut eraser = Eraser {

@@ -5,12 +5,15 @@
 
 pub mod access;
 pub mod again;
+pub mod book;
 pub mod disposition;
 pub mod erase;
 pub mod explain;
 pub mod export;
 pub mod own;
 pub mod read_ahead;
+pub mod restrict;
+pub mod retain;
 
 use operators::traversal::Subject;
 use repr::{Datum, RowKey};

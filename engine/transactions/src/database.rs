@@ -150,10 +150,11 @@ fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
 
 /// The stored catalog, empty in a new database.
 pub fn stored_catalog(snapshot: &Snapshot) -> Result<Catalog, SqlError> {
-    match snapshot.meta(META_CATALOG)? {
-        Some(bytes) => Catalog::decode(&bytes).ok_or_else(|| damaged("catalog")),
-        None => Ok(Catalog::empty(0, repr::id::FIRST_USER_ID)),
-    }
+    let stored = match snapshot.meta(META_CATALOG)? {
+        Some(bytes) => Catalog::decode(&bytes).ok_or_else(|| damaged("catalog"))?,
+        None => Catalog::empty(0, repr::id::FIRST_USER_ID),
+    };
+    Ok(stored.with_own_tables())
 }
 
 /// What sessions' accounts ask; nothing of a database that has gone.

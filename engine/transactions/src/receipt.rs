@@ -1,6 +1,7 @@
 //! Receipts: the signed word that a person's rows and key are gone, in the commit that makes it true.
 
 use crate::ownership::{Between, Derivation};
+use planner::catalog::own_tables;
 use repr::{MicroDbId, RelationId, RowKey};
 use state::reader::Reader;
 use state::{SqlError, clock};
@@ -125,7 +126,9 @@ fn removed<'a>(between: &Between<'a>) -> Result<Vec<(MicroDbId, RelationId, &'a 
 /// Counts rows by what became of them.
 pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId) -> Counts {
     let mut by_relation: BTreeMap<RelationId, TableCounts> = BTreeMap::new();
-    for (relation, changes) in between.overlay.tables() {
+    // What the server keeps for itself is no part of what was asked.
+    let of_people = |relation: &RelationId| !own_tables::is_own(relation.0);
+    for (relation, changes) in between.overlay.tables().filter(|(relation, _)| of_people(relation)) {
         let counts = by_relation.entry(relation).or_default();
         for change in changes.rows.values() {
             match (&change.before, &change.after) {
@@ -135,7 +138,7 @@ pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId
             }
         }
     }
-    for (relation, rows) in &derivation.tables {
+    for (relation, rows) in derivation.tables.iter().filter(|(relation, _)| of_people(relation)) {
         let counts = by_relation.entry(*relation).or_default();
         for row in rows.values() {
             let had = row.old.iter().any(|(owner, _)| *owner == subject);

@@ -250,6 +250,7 @@ impl<'a> Writer<'a> {
         let mut moving = Vec::new();
         for update in updates {
             poll::step()?;
+            self.refuse_held(shape, &update.before, Some(&update.after))?;
             self.note_change(relation, &update.row_key);
             self.need_parents(shape, Some(&update.before), &update.after);
             self.key_gone(shape, &update.before, Some(&update.after));
@@ -285,8 +286,44 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// The holds that keep a row.
+    pub fn holds_of(&mut self, shape: &TableShape, row: &[Datum]) -> Result<Vec<String>, SqlError> {
+        let mut holds = Vec::new();
+        if shape.table().holds.is_empty() {
+            return Ok(holds);
+        }
+        let checks = self.row_checks(shape)?;
+        for (name, condition) in &checks.holds {
+            let keeps = match condition {
+                Some(condition) => matches!(condition.eval(row, &self.context)?, Datum::Bool(true)),
+                None => true,
+            };
+            holds.extend(keeps.then(|| name.clone()));
+        }
+        Ok(holds)
+    }
+
+    /// DG006 if a hold keeps the row, or would keep it no more.
+    fn refuse_held(&mut self, shape: &TableShape, row: &[Datum], after: Option<&[Datum]>) -> Result<(), SqlError> {
+        if shape.table().holds.is_empty() {
+            return Ok(());
+        }
+        let left = match after {
+            Some(after) => self.holds_of(shape, after)?,
+            None => Vec::new(),
+        };
+        match self.holds_of(shape, row)?.into_iter().find(|hold| !left.contains(hold)) {
+            Some(hold) => {
+                let message = format!("a row of table \"{}\" is kept by hold \"{hold}\"", shape.full_name());
+                Err(SqlError::new("DG006", message).on(shape.place(), None).hint("DROP HOLD ends it."))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Removes a locked row.
     pub fn delete_row(&mut self, shape: &Arc<TableShape>, row_key: &RowKey, row: &[Datum]) -> Result<(), SqlError> {
+        self.refuse_held(shape, row, None)?;
         self.note_change(shape.id(), row_key);
         self.note_move(shape.id(), row_key, None);
         self.set(shape, row_key, None)?;

@@ -148,7 +148,10 @@ impl Catalog {
         }
         let mut own = Catalog::clone(catalog);
         own.namespaces.retain(|_, found| found.database == database);
-        let holds = |namespace: NamespaceId| catalog.database_of(namespace) == database;
+        // The server's own tables are in all of them.
+        let holds = |namespace: NamespaceId| {
+            catalog.database_of(namespace) == database || !catalog.namespaces.contains_key(&namespace)
+        };
         own.relations.retain(|_, table| holds(table.namespace));
         own.sequences.retain(|_, sequence| holds(sequence.namespace));
         own.types.retain(|_, found| holds(found.namespace));

@@ -27,11 +27,13 @@ pub enum Property {
     Basis,
     /// To whom it was disclosed.
     Recipient,
+    /// Whether it may be stored, and nothing more.
+    Restricted,
 }
 
 impl Property {
     /// All of them.
-    pub const ALL: [Property; 10] = [
+    pub const ALL: [Property; 11] = [
         Property::Purposes,
         Property::Objections,
         Property::Expires,
@@ -42,6 +44,7 @@ impl Property {
         Property::Category,
         Property::Basis,
         Property::Recipient,
+        Property::Restricted,
     ];
 
     /// As it is written in a label.
@@ -57,6 +60,7 @@ impl Property {
             Property::Category => "CATEGORY",
             Property::Basis => "BASIS",
             Property::Recipient => "RECIPIENT",
+            Property::Restricted => "RESTRICTED",
         }
     }
 
@@ -73,7 +77,12 @@ impl Property {
             | Property::SharedWith
             | Property::Decisions
             | Property::Recipient => true,
-            Property::Expires | Property::Origin | Property::Region | Property::Category | Property::Basis => false,
+            Property::Expires
+            | Property::Origin
+            | Property::Region
+            | Property::Category
+            | Property::Basis
+            | Property::Restricted => false,
         }
     }
 
@@ -81,6 +90,8 @@ impl Property {
     pub(crate) fn types(self) -> &'static str {
         if self == Property::Expires {
             "timestamp with time zone, timestamp or date"
+        } else if self == Property::Restricted {
+            "boolean"
         } else if self.is_list() {
             "text[] or text"
         } else {
@@ -91,8 +102,12 @@ impl Property {
     /// Whether a column of that type can hold it.
     pub(crate) fn is_held_by(self, scalar: &ScalarType) -> bool {
         let is_text = |scalar: &ScalarType| matches!(scalar, ScalarType::Text | ScalarType::Varchar);
-        if self == Property::Expires {
-            return matches!(scalar, ScalarType::Timestamptz | ScalarType::Timestamp | ScalarType::Date);
+        match self {
+            Property::Expires => {
+                return matches!(scalar, ScalarType::Timestamptz | ScalarType::Timestamp | ScalarType::Date);
+            }
+            Property::Restricted => return *scalar == ScalarType::Bool,
+            _ => {}
         }
         is_text(scalar) || self.is_list() && matches!(scalar, ScalarType::Array(element) if is_text(element))
     }

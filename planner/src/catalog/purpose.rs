@@ -32,16 +32,20 @@ impl Catalog {
 
     /// The same of a relation and all that is below it.
     pub(super) fn binds_to_purpose_below(&self, role: RoleId, relation: RelationId, database: DatabaseId) -> bool {
-        let is_said = self.relations.values().any(|table| table.says_purposes());
+        let is_said = self.relations.values().any(|table| table.says_purposes() || table.may_be_restricted());
         is_said
-            && super::with_tables_below(self, [relation])
-                .iter()
-                .filter_map(|id| self.table(*id))
-                .any(|table| self.binds_to_purpose(role, table, database))
+            && super::with_tables_below(self, [relation]).iter().filter_map(|id| self.table(*id)).any(|table| {
+                table.may_be_restricted() && !self.is_controller(role) || self.binds_to_purpose(role, table, database)
+            })
     }
 }
 
 impl Table {
+    /// Whether its rows say that they may be stored, and nothing more.
+    pub fn may_be_restricted(&self) -> bool {
+        self.property(Property::Restricted).is_some()
+    }
+
     /// Whether its rows say for what they may be used.
     pub fn says_purposes(&self) -> bool {
         self.property(Property::Purposes).is_some() || self.property(Property::Objections).is_some()

@@ -3,6 +3,7 @@
 //! By PostgreSQL's rules. What has no entry here is the first role's, with the privileges that its class begins with. What a
 //! role may in the end, `Catalog::privileges` alone says, whatever the path by which it is asked.
 
+use super::own_tables::{self, is_own};
 use super::{Catalog, DatabaseId, DefaultValue, NamespaceId, Purpose, RoleId, RowSecurity, Table};
 use repr::id::is_temporary;
 use repr::{ColumnIndex, Id, RelationId, SequenceId};
@@ -487,13 +488,21 @@ impl Catalog {
 
     /// Whether a role owns an object, itself or as a member.
     pub fn owns(&self, role: RoleId, object: Id, database: DatabaseId) -> bool {
-        is_temporary(object) || self.is_controller(role) || self.counted(role, database).contains(&self.owner(object))
+        // What the server writes itself nobody changes.
+        !is_own(object)
+            && (is_temporary(object)
+                || self.is_controller(role)
+                || self.counted(role, database).contains(&self.owner(object)))
     }
 
     /// What a role may do with an object: on all of its columns, if it is a table.
     pub fn privileges(&self, role: RoleId, class: ObjectClass, object: Id, database: DatabaseId) -> Privileges {
         if is_temporary(object) {
             return class.privileges();
+        }
+        if is_own(object) {
+            let tells = own_tables::is_for_auditors(object) && self.reads_audit(role) && self.person_of(role).is_none();
+            return if self.is_controller(role) || tells { Privilege::Select.into() } else { Privileges::NONE };
         }
         let held = if self.is_controller(role) {
             class.privileges()

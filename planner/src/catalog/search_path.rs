@@ -358,6 +358,9 @@ impl<'a> Scope<'a> {
     pub(crate) fn class_in(self, namespace: NamespaceId, name: &str) -> Option<Class<'a>> {
         let catalog = self.catalog;
         if !catalog.namespaces.contains_key(&namespace) {
+            if let Some(own) = catalog.table_in(namespace, name) {
+                return Some(Class::Relation(own));
+            }
             return system::find(catalog.namespace_name(namespace)?, name).map(Class::System);
         }
         let relation = catalog.table_in(namespace, name).map(Class::Relation);

@@ -155,6 +155,11 @@ pub(crate) fn plan_checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError>
             .map(|check| Ok((check.term.clone(), plan_expr(&check.expr)?)))
             .collect::<Result<_, PlanError>>()?,
         views: None,
+        holds: checks
+            .holds
+            .iter()
+            .map(|(name, expr)| Ok((name.clone(), expr.as_ref().map(plan_expr).transpose()?)))
+            .collect::<Result<_, PlanError>>()?,
     })
 }
 

@@ -60,6 +60,7 @@ pub struct ComplianceRow {
 
 /// The report: tables by name, and for each what is so before what is doubtful.
 pub fn compliance(catalog: &Catalog) -> Vec<ComplianceRow> {
+    let catalog = &catalog.without_own_tables();
     let dog = Dog::new(catalog);
     let erasable = erasable_tables(catalog, &dog);
     let mut tables: Vec<&Table> = catalog.stored_tables().map(AsRef::as_ref).collect();
@@ -464,6 +465,7 @@ pub(super) fn looks_personal(name: &str) -> bool {
 
 /// The graph for Graphviz: solid edges own, dashed ones access, dotted ones are plain foreign keys.
 pub fn dot(catalog: &Catalog) -> String {
+    let catalog = &catalog.without_own_tables();
     let dog = Dog::new(catalog);
     let quote = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let mut lines = vec!["digraph dog {".to_string(), "  rankdir=LR;".to_string()];
@@ -503,6 +505,7 @@ pub fn dot(catalog: &Catalog) -> String {
 
 /// The graph as JSON: tables with their kind, and edges with what each says.
 pub fn json(catalog: &Catalog) -> String {
+    let catalog = &catalog.without_own_tables();
     use serde_json::json;
     let dog = Dog::new(catalog);
     let tables: Vec<_> = catalog

@@ -149,6 +149,9 @@ impl Grammar<'_, '_> {
         if self.eat(&["CREATE", "PURPOSE"]) {
             return self.create_purpose().map(Some);
         }
+        if self.eat(&["CREATE", "HOLD"]) {
+            return self.create_hold().map(Some);
+        }
         if self.eat(&["CREATE", "ROLE"]) || self.eat(&["CREATE", "GROUP"]) {
             return self.create_role(false).map(Some);
         }
@@ -320,6 +323,9 @@ impl Grammar<'_, '_> {
             }
             if self.eat(&["PURPOSE"]) {
                 return self.drop_purposes();
+            }
+            if self.eat(&["HOLD"]) {
+                return self.drop_holds();
             }
             if self.eat(&["POLICY"]) {
                 return self.drop_policy();

@@ -207,6 +207,8 @@ pub enum RightsStatement {
     Policy(PolicyStatement),
     /// Purposes.
     Purpose(PurposeStatement),
+    /// CREATE and DROP HOLD
+    Hold(HoldStatement),
     /// No statement of a client's: the login of a person who was forgotten goes.
     EndLogins([u8; 16]),
 }
@@ -303,6 +305,29 @@ pub enum PurposeStatement {
         purposes: Vec<Identifier>,
         /// To whom.
         grantees: Vec<RoleName>,
+    },
+}
+
+/// A statement about holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HoldStatement {
+    /// CREATE HOLD
+    Create {
+        /// Its name.
+        name: Identifier,
+        /// ON
+        table: ObjectName,
+        /// WHERE
+        condition: Option<SqlText>,
+        /// REASON
+        reason: Option<String>,
+    },
+    /// DROP HOLD
+    Drop {
+        /// IF EXISTS
+        if_exists: bool,
+        /// Their names.
+        names: Vec<Identifier>,
     },
 }
 

@@ -48,9 +48,12 @@ impl Grammar<'_, '_> {
         if self.eat(&["PURGE"]) {
             return self.object_name().map(Statement::GdprPurge);
         }
+        if let Some(statement) = self.governance()? {
+            return Ok(statement);
+        }
         match self.eat_one_of(&["GET", "FORGET", "EXPORT"]) {
             Some("GET") => Ok(Statement::GdprGet(self.subject_reference()?)),
-            Some("FORGET") => Ok(Statement::GdprForget(self.subject_reference()?)),
+            Some("FORGET") => self.forget(),
             Some(_) => {
                 let subject = self.subject_reference()?;
                 let format = if self.eat(&["FORMAT"]) {
@@ -133,7 +136,7 @@ impl Grammar<'_, '_> {
             | Statement::Execute { .. }
             | Statement::CreateTableAs(_)
             | Statement::GdprGet(_)
-            | Statement::GdprForget(_)
+            | Statement::GdprForget { .. }
             | Statement::GdprPurge(_)
             | Statement::Subscribe(_) => Ok(Statement::Explain { options, statement: Box::new(statement) }),
             _ => Err(PlanError::new("42601", "syntax error: this statement has no plan to explain").at(Some(position))),

@@ -18,6 +18,7 @@ mod drop;
 mod enum_type;
 mod finish;
 mod grant;
+mod hold;
 mod index;
 pub(crate) mod index_key;
 mod label;
@@ -416,6 +417,7 @@ impl DefinitionChange<'_> {
             RightsStatement::DropOwned(roles, behavior) => self.drop_owned(roles, *behavior),
             RightsStatement::Policy(policy) => self.policy(policy),
             RightsStatement::Purpose(purpose) => self.purpose(purpose),
+            RightsStatement::Hold(hold) => self.hold(hold),
             RightsStatement::EndLogins(microdb) => Ok(self.end_logins(*microdb)),
         }
     }

@@ -223,6 +223,13 @@ impl Resolver<'_> {
             })?;
             checks.index_predicates.push(condition);
         }
+        for hold in &table.holds {
+            let frame = self.row_frame(table, Clause::CheckConstraint);
+            let condition = hold.expression.as_ref().map(|text| {
+                self.kept_expression(text, frame, |resolver, typed| resolver.condition(typed, "HOLD", None))
+            });
+            checks.holds.push((hold.name.clone(), condition.transpose()?));
+        }
         checks.terms.extend(self.region_term(table)?);
         Ok(checks)
     }

@@ -31,8 +31,24 @@ impl Resolver<'_> {
         Ok(hir.filter(vec![condition]))
     }
 
-    /// What rows must meet for the purpose of the session, if it is bound to one.
+    /// What rows must meet for whoever asks: that they may be used for the purpose of the session, if it is bound to one; and that
+    /// their use is not restricted.
     pub(super) fn purpose_condition(&mut self, table: &Table) -> Option<String> {
+        match (self.declared_condition(table), self.restriction_condition(table)) {
+            (Some(one), Some(other)) => Some(format!("({one}) AND {other}")),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// To a controller alone what is restricted is there: it may be stored, and nothing more (Art. 18(2)).
+    fn restriction_condition(&mut self, table: &Table) -> Option<String> {
+        let column = table.property(Property::Restricted).filter(|_| self.session.policies != PolicyUse::Ignore)?;
+        self.of_role = true;
+        let is_controller = self.catalog.is_controller(self.session.path.actor().role);
+        (!is_controller).then(|| format!("{} IS NOT TRUE", quoted(&table.columns[column])))
+    }
+
+    fn declared_condition(&mut self, table: &Table) -> Option<String> {
         if self.session.policies == PolicyUse::Ignore || !table.says_purposes() {
             return None;
         }
@@ -96,7 +112,14 @@ impl Resolver<'_> {
         };
         let column = &table.columns[index];
         let spelled = self.scope().spelled_table(&table);
-        let condition = format!("{} <= {}", quoted(column), now_as(column));
+        let mut condition = format!("{} <= {}", quoted(column), now_as(column));
+        for hold in &table.holds {
+            // They go when the hold ends.
+            condition += &hold
+                .expression
+                .as_ref()
+                .map_or_else(|| " AND false".to_owned(), |text| format!(" AND ({text}) IS NOT TRUE"));
+        }
         let parsed = crate::parse::parse(&format!("DELETE FROM {spelled} WHERE {condition}"))?;
         let Some(Statement::Sql(delete)) = parsed.first().map(|found| &found.statement) else {
             return Err(PlanError::new("XX000", "a deletion is read as something else"));

@@ -3,6 +3,7 @@
 use super::levels::has_subquery;
 use super::outputs::Outputs;
 use super::positioned::CursorTables;
+use super::requests::{grace_period, moment};
 use super::returned::writes_in_with;
 use super::scope::{Clause, Frame};
 use super::{Needs, Resolver, SessionInfo};
@@ -11,14 +12,14 @@ use crate::error::PlanError;
 use crate::hir::{HirExpr, HirQuery, InsertHir, LockingQuery, OutputColumn, WithHir, WithMain, WriteHir};
 use crate::parse::definition::CreateTableAs;
 use crate::parse::statement::{
-    ExplainOptions, ExportFormat, ObjectName, SubjectReference, Subscribe, SubscribeForm, SubscribeTerms,
+    ExplainOptions, ExportFormat, ObjectName, RequestKind, SubjectReference, Subscribe, SubscribeForm, SubscribeTerms,
 };
 use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::plan::ParamTypes;
 use crate::scalar::cast::{Cast, CastContext};
 use crate::scalar::func::Volatility;
-use repr::{ColumnType, RelationId, ScalarType};
+use repr::{ColumnType, Interval, RelationId, ScalarType};
 use sqlparser::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -128,8 +129,14 @@ impl Resolved {
 pub enum GdprRequest {
     /// The right of access.
     Get,
-    /// The right to erasure.
-    Forget,
+    /// The right to erasure; for so long it may be taken back.
+    Forget(Option<Interval>),
+    /// An erasure taken back.
+    Unforget,
+    /// The right to restriction: whether it begins.
+    Restrict(bool),
+    /// A request that is not answered yet, and when it came.
+    Enter(RequestKind, Option<i64>),
     /// What FORGET would do.
     ExplainForget,
     /// The portable form of GET.
@@ -141,7 +148,11 @@ impl GdprRequest {
     fn privilege(self) -> Privilege {
         match self {
             GdprRequest::Get => Privilege::GdprGet,
-            GdprRequest::Forget | GdprRequest::ExplainForget => Privilege::GdprForget,
+            GdprRequest::Forget(_)
+            | GdprRequest::ExplainForget
+            | GdprRequest::Unforget
+            | GdprRequest::Restrict(_)
+            | GdprRequest::Enter(..) => Privilege::GdprForget,
             GdprRequest::Export(_) => Privilege::GdprExport,
         }
     }
@@ -395,7 +406,17 @@ impl Resolver<'_> {
             }
             Statement::Subscribe(subscribe) => self.subscribe(subscribe),
             Statement::GdprGet(subject) => self.gdpr(GdprRequest::Get, subject),
-            Statement::GdprForget(subject) => self.gdpr(GdprRequest::Forget, subject),
+            Statement::GdprForget { subject, grace } => {
+                let grace = grace.as_ref().map(grace_period).transpose()?;
+                self.gdpr(GdprRequest::Forget(grace), subject)
+            }
+            Statement::GdprUnforget(subject) => self.gdpr(GdprRequest::Unforget, subject),
+            Statement::GdprRestrict { subject, begins } => self.gdpr(GdprRequest::Restrict(*begins), subject),
+            Statement::GdprRequest { kind, subject, received } => {
+                let received = received.as_ref().map(moment).transpose()?;
+                self.gdpr(GdprRequest::Enter(*kind, received), subject)
+            }
+            Statement::GdprBreach { from, to, role, people } => self.breach((from, to), role.as_ref(), *people),
             Statement::ExplainGdprForget(subject) => self.gdpr(GdprRequest::ExplainForget, subject),
             Statement::GdprExport { subject, format } => self.gdpr(GdprRequest::Export(*format), subject),
             Statement::GdprPurge(table) => self.purge(table),

@@ -66,6 +66,12 @@ operations! {
     Deliver = 17,
     /// A table was emptied.
     Truncate = 18,
+    /// An erasure was taken back.
+    Unforget = 19,
+    /// The use of a person's data was restricted, or is so no more.
+    Restrict = 20,
+    /// A subject's request was entered or answered.
+    Request = 21,
 }
 
 /// Who did something.

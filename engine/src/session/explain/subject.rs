@@ -24,8 +24,12 @@ impl Session {
         let by_microdb = match request {
             GdprRequest::Get => !self.snapshot()?.has_changes(),
             // An erasure stands at the beginning of its transaction.
-            GdprRequest::Forget => true,
-            GdprRequest::ExplainForget | GdprRequest::Export(_) => {
+            GdprRequest::Forget(_) => true,
+            GdprRequest::ExplainForget
+            | GdprRequest::Export(_)
+            | GdprRequest::Unforget
+            | GdprRequest::Restrict(_)
+            | GdprRequest::Enter(..) => {
                 return Err(SqlError::unsupported("EXPLAIN of this statement"));
             }
         };
@@ -49,8 +53,12 @@ impl Session {
         let snapshot = self.snapshot()?;
         let plan = traversal::plan(&snapshot, snapshot.shape(table)?)?;
         Ok(match request {
-            GdprRequest::Forget | GdprRequest::ExplainForget => explain::erasure(snapshot.schema(), plan, profile),
-            GdprRequest::Get | GdprRequest::Export(_) => explain::access(snapshot.schema(), plan, by_microdb, profile),
+            GdprRequest::Forget(_) | GdprRequest::ExplainForget => explain::erasure(snapshot.schema(), plan, profile),
+            GdprRequest::Get
+            | GdprRequest::Export(_)
+            | GdprRequest::Unforget
+            | GdprRequest::Restrict(_)
+            | GdprRequest::Enter(..) => explain::access(snapshot.schema(), plan, by_microdb, profile),
         })
     }
 
@@ -65,8 +73,8 @@ impl Session {
         let mut profile = RequestProfile::counting(timing);
         let started = Instant::now();
         let by_microdb = report.path == Path::Traversal { by_microdb: true };
-        if request == GdprRequest::Forget {
-            let counts = self.forget(table, key, params, &mut profile)?;
+        if let GdprRequest::Forget(grace) = request {
+            let counts = self.forget((table, key, grace), params, &mut profile)?;
             let took = started.elapsed();
             report.operators = self.subject_operators(request, table, by_microdb, &profile)?;
             let rows = counts.values().map(|table| table.deleted + table.anonymized).sum();

@@ -102,6 +102,15 @@ impl DefinitionChange<'_> {
     }
 
     fn alter_table_action(&mut self, id: RelationId, action: &AlterTableAction) -> Result<(), PlanError> {
+        if matches!(
+            action,
+            AlterTableAction::DropColumn { .. }
+                | AlterTableAction::RenameColumn(..)
+                | AlterTableAction::AlterType { .. }
+        ) {
+            // What is kept is kept as it is, and what says which rows names columns.
+            crate::catalog::hold::refuse_held(&self.catalog.relations, id, "change columns of")?;
+        }
         match action {
             AlterTableAction::AddColumn { if_not_exists, column } => self.add_column(id, *if_not_exists, column),
             AlterTableAction::DropColumn { if_exists, column, behavior } => {

@@ -22,6 +22,7 @@ impl DefinitionChange<'_> {
         self.place_again(old);
         self.permit_references(old)?;
         self.permit_emptied()?;
+        self.refuse_held(old)?;
         self.settle_owners(old);
         self.settle_policies(old)?;
         self.permit_filling(old)?;

@@ -1,6 +1,7 @@
 //! What governs personal data, as relations of `dogwood`: purposes, properties, and what the server has for each article.
 
 use super::{Rows, Source, array, flag, text};
+use crate::catalog::own_tables::is_own;
 use crate::catalog::{Property, Table};
 use std::sync::Arc;
 
@@ -72,7 +73,8 @@ impl Source<'_> {
 
     /// Whether the schema makes use of a feature; what needs nothing of the schema is always in use.
     fn is_in_use(&self, feature: &str) -> bool {
-        let any = |has: &dyn Fn(&Arc<Table>) -> bool| self.catalog.relations.values().any(has);
+        let made = || self.catalog.relations.values().filter(|table| !is_own(table.id.0));
+        let any = |has: &dyn Fn(&Arc<Table>) -> bool| made().any(has);
         let holds = |property| any(&|table| table.property(property).is_some());
         match feature {
             "access" | "erasure" | "ownership" | "proof of erasure" => any(&|table| table.data_subject),

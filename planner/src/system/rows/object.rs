@@ -3,6 +3,7 @@
 use super::super::comments::comments;
 use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
 use super::{HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, small, text, vector};
+use crate::catalog::own_tables::is_own;
 use crate::catalog::{Column, DefaultValue, Index, IndexMethod, Table, dropped_name};
 use crate::ownership::blanking;
 use crate::resolve::ddl::index_key::key_names;
@@ -342,7 +343,9 @@ impl Source<'_> {
     pub(super) fn dependencies(&self, rows: &mut Rows) {
         self.view_dependencies(rows);
         let ours = relations().iter().filter(|relation| relation.schema == "dogwood");
-        for (class, id) in ours.map(|relation| (PG_CLASS, relation.id.0)).chain([(PG_NAMESPACE, DOGWOOD)]) {
+        let stored = self.catalog.relations.keys().filter(|relation| is_own(relation.0));
+        let ours = ours.map(|relation| &relation.id).chain(stored).map(|relation| (PG_CLASS, relation.0));
+        for (class, id) in ours.chain([(PG_NAMESPACE, DOGWOOD)]) {
             rows.add(&[
                 ("classid", Datum::Oid(class)),
                 ("objid", Datum::Oid(id)),

@@ -1,0 +1,241 @@
+//! What stands around an erasure: the book of requests, erasures that may be taken back, holds that keep rows of it.
+
+use crate::response::{Response, RowStream, RowTag};
+use crate::session::Session;
+use crate::session::result_columns::column;
+use operators::traversal::Subject;
+use planner::catalog::RoleKind;
+use planner::hir::OutputColumn;
+use planner::parse::Statement;
+use planner::parse::rights::{HoldStatement, RightsStatement};
+use planner::parse::statement::RequestKind;
+use planner::scalar::ScalarExpr;
+use repr::{Datum, Interval, RelationId, ScalarType};
+use state::SqlError;
+use state::answer::QueryRows;
+use state::interrupt::Watch;
+use state::layered_snapshot::LayeredSnapshot;
+use state::reader::Reader;
+use std::sync::Arc;
+use subject_requests::book::{self, Answered, Asking};
+use subject_requests::{restrict, retain};
+use transactions::writer::Writer;
+
+/// The columns of GDPR REQUEST, ANSWER and EXTEND.
+pub(crate) fn request_columns() -> Arc<[OutputColumn]> {
+    Arc::from([column("request", ScalarType::Int8), column("due_at", ScalarType::Timestamptz)])
+}
+
+/// The columns of GDPR RESTRICT and UNRESTRICT.
+pub(crate) fn restrict_columns() -> Arc<[OutputColumn]> {
+    Arc::from([column("table_name", ScalarType::Text), column("rows", ScalarType::Int8)])
+}
+
+/// The columns of GDPR UNFORGET.
+pub(crate) fn unforget_columns() -> Arc<[OutputColumn]> {
+    Arc::from([
+        column("restored", ScalarType::Int8),
+        column("reattached", ScalarType::Int8),
+        column("gone", ScalarType::Int8),
+    ])
+}
+
+impl Session {
+    /// The role that acts, as the book of requests has it.
+    fn acting_name(&self) -> String {
+        let catalog = self.catalog();
+        let role = self.actor(&catalog).role;
+        catalog.role_name(role).map_or_else(|| role.0.to_string(), std::borrow::Cow::into_owned)
+    }
+
+    /// A person as reports name them.
+    fn named(snapshot: &LayeredSnapshot, subject: &Subject) -> (String, String) {
+        (subject.shape.server_name().to_owned(), retain::pseudonym(snapshot, subject.microdb))
+    }
+
+    /// Writes in the transaction as the server does.
+    fn keeping<T>(&mut self, keep: impl FnOnce(&mut Writer<'_>) -> Result<T, SqlError>) -> Result<T, SqlError> {
+        let patience = self.patience();
+        let catalog = self.transaction().latest_snapshot().schema().catalog().clone();
+        let context = self.eval_context(Arc::from([]), &catalog);
+        keep(&mut Writer::new(self.transaction(), context, patience))
+    }
+
+    /// A statement answers what a person has asked for. Where nothing may be written nothing is.
+    pub(super) fn answer_requests(
+        &mut self,
+        snapshot: &LayeredSnapshot,
+        subject: &Subject,
+        kinds: &[RequestKind],
+    ) -> Result<(), SqlError> {
+        if self.is_read_only() || self.database.store.is_read_only() {
+            return Ok(());
+        }
+        let ((table, person), by, now) =
+            (Session::named(snapshot, subject), self.acting_name(), self.transaction_moment());
+        self.keeping(|writer| {
+            let asking = Asking { table: &table, subject: &person };
+            book::answer_all(writer, &asking, kinds, Answered { now, by: &by, answer: None })
+        })
+    }
+
+    /// GDPR REQUEST
+    pub(super) fn enter_request(
+        &mut self,
+        (kind, received): (RequestKind, Option<i64>),
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: Arc<[Datum]>,
+    ) -> Result<Response, SqlError> {
+        self.refuse_read_only("GDPR REQUEST")?;
+        let snapshot = self.transaction().latest_snapshot();
+        let subject = self.subject(&snapshot, table, key, params)?;
+        let ((table, person), now) = (Session::named(&snapshot, &subject), self.transaction_moment());
+        let (number, due) = self.keeping(|writer| {
+            let asking = Asking { table: &table, subject: &person };
+            book::enter(writer, &asking, kind, (received.unwrap_or(now), now))
+        })?;
+        Ok(rows(request_columns(), vec![Datum::Int8(number), Datum::Timestamptz(due)], "GDPR REQUEST"))
+    }
+
+    /// GDPR ANSWER, GDPR EXTEND
+    pub(super) fn answer_request(
+        &mut self,
+        number: i64,
+        text: Option<&str>,
+        extends: bool,
+    ) -> Result<Response, SqlError> {
+        self.refuse_read_only(if extends { "GDPR EXTEND" } else { "GDPR ANSWER" })?;
+        self.require_controller_or(RoleKind::Controller.role(), "answer requests")?;
+        let (by, now) = (self.acting_name(), self.transaction_moment());
+        if extends {
+            let reason = text.unwrap_or_default();
+            let due = self.keeping(|writer| book::extend(writer, number, reason, now))?;
+            return Ok(rows(request_columns(), vec![Datum::Int8(number), Datum::Timestamptz(due)], "GDPR EXTEND"));
+        }
+        self.keeping(|writer| book::answer(writer, number, Answered { now, by: &by, answer: text }))?;
+        Ok(Response::Complete("GDPR ANSWER".into()))
+    }
+
+    /// An erasure stands in the overlay: what must be kept of it is, before it is committed.
+    pub(super) fn keep_of_erasure(&mut self, subject: &Subject, grace: Option<Interval>) -> Result<(), SqlError> {
+        let now = self.transaction_moment();
+        let until = grace.map(|grace| repr::datetime::arithmetic::timestamp_add(now, &grace)).transpose()?;
+        let withheld = self.keeping(|writer| {
+            // First, since what is kept from now on is this person's own.
+            retain::without(writer, subject.microdb)?;
+            let withheld = retain::for_holds(writer, subject, now)?;
+            if let Some(until) = until {
+                retain::for_grace(writer, subject, now, until)?;
+            }
+            Ok(withheld)
+        })?;
+        for (hold, count) in withheld {
+            self.notice(
+                "NOTICE",
+                "00000",
+                format!("{count} rows are withheld by hold \"{hold}\", for the controller alone"),
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether there is something to be kept of an erasure, or to be taken out of what is kept of others.
+    pub(super) fn keeps_of_erasures(&mut self, grace: Option<Interval>) -> Result<bool, SqlError> {
+        let snapshot = self.transaction().latest_snapshot();
+        Ok(grace.is_some() || retain::is_in_use(&snapshot)?)
+    }
+
+    /// GDPR UNFORGET
+    pub(super) fn unforget(
+        &mut self,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: &Arc<[Datum]>,
+    ) -> Result<Response, SqlError> {
+        self.refuse_read_only("GDPR UNFORGET")?;
+        self.refuse_restoring()?;
+        let snapshot = self.transaction().latest_snapshot();
+        let context = self.eval_context(params.clone(), snapshot.schema().catalog());
+        let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
+        let shape = snapshot.shape(table)?.clone();
+        let row_key = shape.key_of(snapshot.store(), &key);
+        drop(snapshot);
+        let now = self.transaction_moment();
+        let restored = self.keeping(|writer| retain::restore(writer, &shape, &row_key, now))?;
+        let number = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
+        let counts = vec![number(restored.rows), number(restored.columns), number(restored.gone)];
+        Ok(rows(unforget_columns(), counts, "GDPR UNFORGET"))
+    }
+
+    /// GDPR RESTRICT, GDPR UNRESTRICT
+    pub(super) fn restrict(
+        &mut self,
+        begins: bool,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: Arc<[Datum]>,
+    ) -> Result<Response, SqlError> {
+        let tag = if begins { "GDPR RESTRICT" } else { "GDPR UNRESTRICT" };
+        self.refuse_read_only(tag)?;
+        self.refuse_restoring()?;
+        let snapshot = self.transaction().latest_snapshot();
+        let subject = self.subject(&snapshot, table, key, params)?;
+        self.audit.statement.subject = Some(subject.microdb);
+        let watch = Watch::new(self.limits(snapshot.time()));
+        let done = self.keeping(|writer| restrict::restrict(writer, (&snapshot, &subject), begins, &watch))?;
+        if done.rows.is_empty() {
+            return Err(SqlError::new("55000", "no table with rows of this person can be restricted")
+                .hint("ALTER TABLE … ADD COLUMN restricted BOOLEAN RESTRICTED"));
+        }
+        if !done.without.is_empty() {
+            let tables: Vec<&str> = done.without.iter().map(String::as_str).collect();
+            self.notice(
+                "NOTICE",
+                "00000",
+                format!("without a RESTRICTED column, and as before: {}", tables.join(", ")),
+            );
+        }
+        if begins {
+            self.answer_requests(&snapshot, &subject, &[RequestKind::Restriction])?;
+        }
+        let rows: Vec<Result<Vec<Datum>, SqlError>> = done
+            .rows
+            .into_iter()
+            .map(|(table, count)| Ok(vec![Datum::text(&table), Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX))]))
+            .collect();
+        Ok(Response::Rows(RowStream {
+            columns: restrict_columns(),
+            rows: QueryRows::new(rows.into_iter()),
+            tag: RowTag::Fixed(tag.into()),
+        }))
+    }
+
+    /// What a hold that a definition ended has kept of people who were forgotten goes in the same transaction.
+    pub(super) fn end_holds(&mut self, statement: &Statement) -> Result<(), SqlError> {
+        let Statement::Rights(rights) = statement else { return Ok(()) };
+        let RightsStatement::Hold(HoldStatement::Drop { names, .. }) = &**rights else { return Ok(()) };
+        names.iter().try_for_each(|name| self.end_hold(&name.name))
+    }
+
+    /// A hold ends: what it kept of people who were forgotten goes.
+    fn end_hold(&mut self, name: &str) -> Result<(), SqlError> {
+        let now = self.transaction_moment();
+        self.keeping(|writer| retain::end(writer, Some(name), now)).map(|_| ())
+    }
+
+    /// Cases whose time is over go.
+    pub(crate) fn end_cases(&mut self) -> Result<(), SqlError> {
+        let now = state::clock::now_micros();
+        self.keeping(|writer| retain::end(writer, None, now))?;
+        self.complete()
+    }
+}
+
+fn rows(columns: Arc<[OutputColumn]>, row: Vec<Datum>, tag: &'static str) -> Response {
+    Response::Rows(RowStream {
+        columns,
+        rows: QueryRows::new(std::iter::once(Ok(row))),
+        tag: RowTag::Fixed(tag.into()),
+    })
+}

@@ -1,0 +1,391 @@
+//! What is kept of an erasure: so that it can be taken back for a while, or because a row must be kept whatever is asked.
+//!
+//! ```text
+//! FORGET … GRACE      ─▶ a case with the rows as they were, under a key of its own ─▶ UNFORGET puts them back
+//! FORGET of held rows ─▶ a case for each hold: the rows, for the controller alone  ─▶ DROP HOLD ends it
+//! a case ends         ─▶ its row in dogwood.retained is deleted, as a person's would be: its key is gone
+//! ```
+//! The erasure itself is whole: nothing of the person is left in any table, view or subscription. What another person had a part in
+//! leaves a case of the first kind when that person is forgotten, too.
+
+use crate::access::row_json;
+use operators::traversal::Subject;
+use planner::catalog::own_tables::{self, RETAINED, RETAINED_PEOPLE, RETAINED_ROWS};
+use repr::{Datum, MicroDbId, RelationId, Row, RowKey};
+use state::SqlError;
+use state::layered_snapshot::LayeredSnapshot;
+use state::reader::Reader;
+use state::shape::TableShape;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use transactions::writer::{RowUpdate, Writer};
+
+/// `dogwood.retained`, by position.
+mod case {
+    pub(super) const ID: usize = 0;
+    pub(super) const GROUND: usize = 1;
+    pub(super) const TABLE: usize = 4;
+    pub(super) const SINCE: usize = 6;
+    pub(super) const UNTIL: usize = 7;
+}
+
+/// `dogwood.retained_rows`, by position.
+mod kept {
+    pub(super) const TABLE_NAME: usize = 2;
+    pub(super) const RELATION: usize = 4;
+    pub(super) const ROW_KEY: usize = 5;
+    pub(super) const BEFORE: usize = 6;
+    pub(super) const AFTER: usize = 7;
+    pub(super) const FORM: usize = 8;
+}
+
+/// `dogwood.retained_people`, by position.
+mod part {
+    pub(super) const ROW: usize = 2;
+}
+
+const GRACE: &str = "grace";
+const HOLD: &str = "hold";
+
+/// A row that an erasure changes, as it was and as it is.
+struct Image {
+    shape: Arc<TableShape>,
+    row_key: RowKey,
+    before: Row,
+    after: Option<Row>,
+}
+
+/// What was put back.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Restored {
+    /// Rows that are there again.
+    pub rows: u64,
+    /// Rows that say again what they said.
+    pub columns: u64,
+    /// Rows that somebody else has deleted since.
+    pub gone: u64,
+}
+
+/// Rows that are kept although they are erased, by the hold that keeps them.
+pub type Withheld = BTreeMap<String, u64>;
+
+/// Keeps what the erasure in the transaction's overlay changes, so that it can be taken back until then.
+pub fn for_grace(writer: &mut Writer<'_>, subject: &Subject, now: i64, until: i64) -> Result<(), SqlError> {
+    let images = images(writer)?;
+    let snapshot = writer.transaction.committed_snapshot();
+    let case = open(writer, subject, (GRACE, None), (now, Some(until)))?;
+    let (mut rows, mut people) = (Vec::with_capacity(images.len()), Vec::new());
+    for Image { shape, row_key, before, after } in &images {
+        let id = next_id(writer)?;
+        if shape.personal {
+            for (owner, _) in snapshot.owners_of(shape.id(), row_key)?.as_slice() {
+                if *owner != subject.microdb {
+                    let person = Datum::text(&pseudonym(&snapshot, *owner));
+                    people.push(vec![next_id(writer)?, case.clone(), id.clone(), person]);
+                }
+            }
+        }
+        rows.push(vec![
+            id,
+            case.clone(),
+            Datum::text(shape.server_name()),
+            Datum::Null,
+            Datum::Oid(shape.id().0),
+            Datum::Bytea(row_key.bytes().into()),
+            Datum::Bytea(before.bytes().into()),
+            after.as_ref().map_or(Datum::Null, |row| Datum::Bytea(row.bytes().into())),
+            Datum::text(&form(shape)),
+        ]);
+    }
+    insert(writer, RETAINED_ROWS, &rows)?;
+    insert(writer, RETAINED_PEOPLE, &people)
+}
+
+/// Keeps the rows that the erasure in the transaction's overlay takes from under holds.
+pub fn for_holds(writer: &mut Writer<'_>, subject: &Subject, now: i64) -> Result<Withheld, SqlError> {
+    let mut withheld = Withheld::new();
+    let mut cases: BTreeMap<String, Datum> = BTreeMap::new();
+    let (snapshot, text) = (writer.transaction.committed_snapshot(), writer.context.text_context());
+    for Image { shape, before, .. } in images(writer)? {
+        if shape.table().holds.is_empty() {
+            continue;
+        }
+        let values = shape.unpack(&before);
+        for hold in writer.holds_of(&shape, &values)? {
+            let case = match cases.get(&hold) {
+                Some(case) => case.clone(),
+                None => {
+                    let case = open(writer, subject, (HOLD, Some(&hold)), (now, None))?;
+                    cases.insert(hold.clone(), case.clone());
+                    case
+                }
+            };
+            let mut row = vec![next_id(writer)?, case, Datum::text(shape.server_name())];
+            row.push(row_json(&snapshot, shape.id(), &before, &text)?);
+            row.resize(kept::FORM + 1, Datum::Null);
+            row[kept::RELATION] = Datum::Oid(shape.id().0);
+            insert(writer, RETAINED_ROWS, &[row])?;
+            *withheld.entry(hold).or_default() += 1;
+        }
+    }
+    Ok(withheld)
+}
+
+/// Of what may be taken back of others' erasures goes what this person had a part in.
+pub fn without(writer: &mut Writer<'_>, microdb: MicroDbId) -> Result<(), SqlError> {
+    let snapshot = writer.transaction.latest_snapshot();
+    let person = Datum::text(&pseudonym(&snapshot, microdb));
+    let (people, rows) = (snapshot.shape(RETAINED_PEOPLE)?.clone(), snapshot.shape(RETAINED_ROWS)?.clone());
+    for (row_key, row) in found(&snapshot, &people, 0, &person)? {
+        let values = people.unpack(&row);
+        delete(writer, &people, &row_key)?;
+        let kept_key = rows.key_of(snapshot.store(), &[values[part::ROW].clone()]);
+        delete(writer, &rows, &kept_key)?;
+    }
+    Ok(())
+}
+
+/// Takes an erasure back: all of it, but for rows that somebody else deleted since, or nothing.
+pub fn restore(
+    writer: &mut Writer<'_>,
+    subjects: &Arc<TableShape>,
+    row_key: &RowKey,
+    now: i64,
+) -> Result<Restored, SqlError> {
+    writer.lock_table(subjects.id())?;
+    let snapshot = writer.transaction.latest_snapshot();
+    let cases = snapshot.shape(RETAINED)?.clone();
+    let by_key = Datum::Bytea(row_key.bytes().into());
+    let mut of_person = Vec::new();
+    for (case_key, row) in found(&snapshot, &cases, 0, &by_key)? {
+        let values = cases.unpack(&row);
+        let is_open = matches!(values[case::UNTIL], Datum::Timestamptz(until) if until > now);
+        if values[case::GROUND] == Datum::text(GRACE) && values[case::TABLE] == Datum::Oid(subjects.id().0) && is_open {
+            of_person.push((values[case::SINCE].clone(), case_key, values));
+        }
+    }
+    let latest = of_person.into_iter().max_by_key(|(since, ..)| match since {
+        Datum::Timestamptz(since) => *since,
+        _ => i64::MIN,
+    });
+    let Some((_, case_key, case)) = latest else {
+        return Err(SqlError::new(
+            "DG003",
+            format!("nothing is kept of such a person of table \"{}\"", subjects.full_name()),
+        )
+        .hint("GDPR FORGET … GRACE keeps for its time what UNFORGET needs."));
+    };
+    if snapshot.exists(subjects, row_key)? {
+        return Err(SqlError::new("DG006", "there is another person of that key now")
+            .hint("What is kept of the first one goes when its time is over."));
+    }
+    let rows = snapshot.shape(RETAINED_ROWS)?.clone();
+    let mut images = Vec::new();
+    for (_, row) in found(&snapshot, &rows, 0, &case[case::ID])? {
+        images.push(image(&snapshot, &rows.unpack(&row))?);
+    }
+    drop(snapshot);
+    let restored = put_back(writer, images)?;
+    delete_case(writer, &case_key)?;
+    writer.finish()?;
+    Ok(restored)
+}
+
+/// Ends cases: of a hold, or those whose time is over. How many.
+pub fn end(writer: &mut Writer<'_>, hold: Option<&str>, now: i64) -> Result<usize, SqlError> {
+    let snapshot = writer.transaction.latest_snapshot();
+    let cases = snapshot.shape(RETAINED)?.clone();
+    let mut ended = Vec::new();
+    match hold {
+        Some(hold) => ended.extend(found(&snapshot, &cases, 1, &Datum::text(hold))?.into_iter().map(|(key, _)| key)),
+        None => {
+            for item in snapshot.scan(cases.table())? {
+                let (row_key, row) = item?;
+                if matches!(cases.datum(&row, case::UNTIL), Datum::Timestamptz(until) if until <= now) {
+                    ended.push(row_key);
+                }
+            }
+        }
+    }
+    drop(snapshot);
+    for case_key in &ended {
+        delete_case(writer, case_key)?;
+    }
+    writer.finish()?;
+    Ok(ended.len())
+}
+
+/// Whether anything is kept of anybody, or would be.
+pub fn is_in_use(snapshot: &LayeredSnapshot) -> Result<bool, SqlError> {
+    let holds = snapshot.schema().catalog().relations.values().any(|table| !table.holds.is_empty());
+    Ok(holds || snapshot.scan(snapshot.shape(RETAINED)?.table())?.next().transpose()?.is_some())
+}
+
+/// Whether the time of a case is over.
+pub fn has_ended(snapshot: &LayeredSnapshot, now: i64) -> Result<bool, SqlError> {
+    let cases = snapshot.shape(RETAINED)?;
+    for item in snapshot.scan(cases.table())? {
+        if matches!(cases.datum(&item?.1, case::UNTIL), Datum::Timestamptz(until) if until <= now) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The rows that stood before the erasure, and that it changed.
+fn images(writer: &mut Writer<'_>) -> Result<Vec<Image>, SqlError> {
+    let snapshot = writer.transaction.committed_snapshot();
+    let mut images = Vec::new();
+    for (relation, changes) in writer.transaction.overlay().tables().filter(|(id, _)| !own_tables::is_own(id.0)) {
+        let shape = snapshot.shape(relation)?;
+        for (row_key, change) in &changes.rows {
+            let Some(before) = &change.before else { continue };
+            if change.after.as_ref() != Some(before) {
+                let (before, after) = (before.clone(), change.after.clone());
+                images.push(Image { shape: shape.clone(), row_key: row_key.clone(), before, after });
+            }
+        }
+    }
+    Ok(images)
+}
+
+/// Opens a case; gives its number.
+fn open(
+    writer: &mut Writer<'_>,
+    subject: &Subject,
+    (ground, hold): (&str, Option<&str>),
+    (now, until): (i64, Option<i64>),
+) -> Result<Datum, SqlError> {
+    let id = next_id(writer)?;
+    let of_person = pseudonym(&writer.transaction.committed_snapshot(), subject.microdb);
+    let row = vec![
+        id.clone(),
+        Datum::text(ground),
+        hold.map_or(Datum::Null, Datum::text),
+        Datum::text(&of_person),
+        Datum::Oid(subject.shape.id().0),
+        Datum::Bytea(subject.row_key.bytes().into()),
+        Datum::Timestamptz(now),
+        until.map_or(Datum::Null, Datum::Timestamptz),
+    ];
+    insert(writer, RETAINED, &[row])?;
+    Ok(id)
+}
+
+/// How people are called in the audit log and in reports.
+pub fn pseudonym(snapshot: &LayeredSnapshot, microdb: MicroDbId) -> String {
+    snapshot.store().pseudonym(microdb).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn next_id(writer: &mut Writer<'_>) -> Result<Datum, SqlError> {
+    let id = writer.transaction.database().sequences.next_row_id()?;
+    Ok(Datum::Int8(i64::try_from(id).unwrap_or(i64::MAX)))
+}
+
+fn insert(writer: &mut Writer<'_>, relation: RelationId, rows: &[Vec<Datum>]) -> Result<(), SqlError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writer.lock_table(relation)?;
+    let shape = writer.shape(relation)?;
+    writer.insert_rows(&shape, rows)?;
+    Ok(())
+}
+
+/// Rows of one of the server's own tables, by the index of that number behind the key's.
+fn found(
+    snapshot: &LayeredSnapshot,
+    shape: &TableShape,
+    number: usize,
+    value: &Datum,
+) -> Result<Vec<(RowKey, Row)>, SqlError> {
+    let table = shape.table();
+    snapshot.index(table, &table.indexes[1 + number], std::slice::from_ref(value))
+}
+
+fn delete(writer: &mut Writer<'_>, shape: &Arc<TableShape>, row_key: &RowKey) -> Result<(), SqlError> {
+    writer.lock_table(shape.id())?;
+    match writer.lock_row(shape, row_key, state::locks::LockMode::Exclusive)? {
+        Some(row) => writer.delete_row(shape, row_key, &row),
+        None => Ok(()),
+    }
+}
+
+/// A case goes with its rows, and its key with it.
+fn delete_case(writer: &mut Writer<'_>, case_key: &RowKey) -> Result<(), SqlError> {
+    let shape = writer.shape(RETAINED)?;
+    delete(writer, &shape, case_key)
+}
+
+/// What columns a row was stored with.
+fn form(shape: &TableShape) -> String {
+    let columns = shape.table().columns.iter().map(|column| format!("{:?}", column.column_type.scalar));
+    columns.collect::<Vec<_>>().join(" ")
+}
+
+/// A kept row as the table has its rows now. DG006 if the table is gone, or its columns are of other types.
+fn image(snapshot: &LayeredSnapshot, values: &[Datum]) -> Result<Image, SqlError> {
+    let damaged = || SqlError::new("XX001", "what is kept of an erasure cannot be read");
+    let Datum::Oid(relation) = values[kept::RELATION] else { return Err(damaged()) };
+    let Datum::Text(name) = &values[kept::TABLE_NAME] else { return Err(damaged()) };
+    let changed =
+        || SqlError::new("DG006", format!("table \"{name}\" is not what it was when the person was forgotten"));
+    let Some(shape) = snapshot.schema().shape(RelationId(relation)) else { return Err(changed()) };
+    let Datum::Text(was) = &values[kept::FORM] else { return Err(damaged()) };
+    if !form(shape).starts_with(&**was) {
+        return Err(changed().hint("A column has another type now."));
+    }
+    let row = |datum: &Datum| match datum {
+        Datum::Bytea(bytes) => Row::validate(bytes.to_vec().into()).map(Some).map_err(|_| damaged()),
+        _ => Ok(None),
+    };
+    let Datum::Bytea(row_key) = &values[kept::ROW_KEY] else { return Err(damaged()) };
+    Ok(Image {
+        shape: shape.clone(),
+        row_key: RowKey::new(row_key),
+        before: row(&values[kept::BEFORE])?.ok_or_else(damaged)?,
+        after: row(&values[kept::AFTER])?,
+    })
+}
+
+fn put_back(writer: &mut Writer<'_>, images: Vec<Image>) -> Result<Restored, SqlError> {
+    let mut restored = Restored::default();
+    let (gone, changed): (Vec<Image>, Vec<Image>) = images.into_iter().partition(|image| image.after.is_none());
+    let tables: BTreeSet<RelationId> = gone.iter().chain(&changed).map(|image| image.shape.id()).collect();
+    for relation in tables {
+        writer.lock_table(relation)?;
+    }
+    for Image { shape, before, .. } in gone {
+        let mut row = shape.unpack(&before);
+        let checks = writer.row_checks(&shape)?;
+        writer.complete(&shape, &checks, &mut row, Some(&shape.unpack(&before)))?;
+        writer.insert_rows(&shape, &[row])?;
+        restored.rows += 1;
+    }
+    for Image { shape, row_key, before, after } in changed {
+        let Some(now) = writer.lock_row(&shape, &row_key, state::locks::LockMode::Exclusive)? else {
+            restored.gone += 1;
+            continue;
+        };
+        let (before, after) = (shape.unpack(&before), after.map(|row| shape.unpack(&row)).unwrap_or_default());
+        let mut row = now.clone();
+        for (position, (was, left)) in before.iter().zip(&after).enumerate() {
+            if was == left {
+                continue;
+            }
+            if now[position] != *left {
+                let column = &shape.table().columns[position].name;
+                let message =
+                    format!("column \"{column}\" of a row of table \"{}\" has another value now", shape.full_name());
+                return Err(SqlError::new("DG006", message)
+                    .hint("It was blanked when the person was forgotten, and written since."));
+            }
+            row[position] = was.clone();
+        }
+        let checks = writer.row_checks(&shape)?;
+        writer.complete(&shape, &checks, &mut row, Some(&now))?;
+        writer.update_rows(&shape, &[RowUpdate { row_key, before: now, after: row }])?;
+        restored.columns += 1;
+    }
+    Ok(restored)
+}

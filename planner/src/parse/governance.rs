@@ -1,0 +1,83 @@
+//! What is done about people's requests, behind GDPR: their book, erasures that may be taken back, restriction, breaches.
+
+use super::grammar::Grammar;
+use super::rights::{HoldStatement, RightsStatement};
+use super::statement::{RequestKind, Statement};
+use crate::error::PlanError;
+
+fn hold(statement: HoldStatement) -> Statement {
+    Statement::Rights(Box::new(RightsStatement::Hold(statement)))
+}
+
+impl Grammar<'_, '_> {
+    /// Behind GDPR FORGET.
+    pub(super) fn forget(&mut self) -> Result<Statement, PlanError> {
+        let subject = self.subject_reference()?;
+        let grace = self.string_behind("GRACE")?;
+        Ok(Statement::GdprForget { subject, grace })
+    }
+
+    /// Behind GDPR; none if it is another statement.
+    pub(super) fn governance(&mut self) -> Result<Option<Statement>, PlanError> {
+        let words = ["UNFORGET", "RESTRICT", "UNRESTRICT", "REQUEST", "ANSWER", "EXTEND", "BREACH"];
+        let statement = match self.eat_one_of(&words) {
+            Some("UNFORGET") => Statement::GdprUnforget(self.subject_reference()?),
+            Some("RESTRICT") => Statement::GdprRestrict { subject: self.subject_reference()?, begins: true },
+            Some("UNRESTRICT") => Statement::GdprRestrict { subject: self.subject_reference()?, begins: false },
+            Some("REQUEST") => {
+                let words = RequestKind::ALL.map(RequestKind::word);
+                let word = self.eat_one_of(&words).ok_or_else(|| {
+                    self.unexpected().hint(format!("A request is for one of these: {}.", words.join(", ")))
+                })?;
+                let kind = RequestKind::ALL.into_iter().find(|kind| kind.word() == word);
+                let kind = kind.expect("it is one of these words");
+                let subject = self.subject_reference()?;
+                Statement::GdprRequest { kind, subject, received: self.string_behind("RECEIVED")? }
+            }
+            Some("ANSWER") => {
+                let request = self.integer()?;
+                let text = if self.at_end() { None } else { Some(self.string()?) };
+                Statement::GdprAnswer { request, text, extends: false }
+            }
+            Some("EXTEND") => {
+                let request = self.integer()?;
+                self.expect(&["FOR"])?;
+                Statement::GdprAnswer { request, text: Some(self.string()?), extends: true }
+            }
+            Some(_) => {
+                self.expect(&["BETWEEN"])?;
+                let from = self.string()?;
+                self.expect(&["AND"])?;
+                let to = self.string()?;
+                let role = if self.eat(&["ROLE"]) { Some(self.identifier()?) } else { None };
+                Statement::GdprBreach { from, to, role, people: self.eat(&["PEOPLE"]) }
+            }
+            None => return Ok(None),
+        };
+        Ok(Some(statement))
+    }
+
+    /// Behind CREATE HOLD.
+    pub(super) fn create_hold(&mut self) -> Result<Statement, PlanError> {
+        let name = self.identifier()?;
+        self.expect(&["ON"])?;
+        let table = self.object_name()?;
+        let condition = if self.eat(&["WHERE"]) { Some(self.expression()?) } else { None };
+        let reason = if self.eat(&["REASON"]) { Some(self.string()?) } else { None };
+        Ok(hold(HoldStatement::Create { name, table, condition, reason }))
+    }
+
+    /// Behind DROP HOLD.
+    pub(super) fn drop_holds(&mut self) -> Result<Statement, PlanError> {
+        let if_exists = self.eat(&["IF", "EXISTS"]);
+        Ok(hold(HoldStatement::Drop { if_exists, names: self.list(Self::identifier)? }))
+    }
+
+    fn string_behind(&mut self, word: &str) -> Result<Option<(String, u32)>, PlanError> {
+        if !self.eat(&[word]) {
+            return Ok(None);
+        }
+        let position = self.position();
+        Ok(Some((self.string()?, position)))
+    }
+}

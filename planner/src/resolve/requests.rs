@@ -1,0 +1,86 @@
+//! What stands around people's requests: terms, moments, and whom a breach concerns.
+
+use super::Resolver;
+use super::statement::Resolved;
+use crate::error::PlanError;
+use crate::parse::Statement;
+use crate::parse::statement::Identifier;
+use repr::text::{TextContext, parse};
+use repr::{Datum, Interval, ScalarType};
+
+/// Longer than an erasure may wait at all.
+const GRACE_DAYS_MAX: i64 = 92;
+
+/// For how long an erasure may be taken back. 22023 if that is no time at all, or more than three months.
+pub(super) fn grace_period((text, position): &(String, u32)) -> Result<Interval, PlanError> {
+    let read = parse(&ScalarType::Interval, -1, text, &TextContext::default());
+    let at = |error: PlanError| error.at(Some(*position));
+    let Datum::Interval(grace) = read.map_err(|error| at(error.into()))? else {
+        return Err(PlanError::new("XX000", "an interval is read as something else"));
+    };
+    let days = i64::from(grace.months) * 31 + i64::from(grace.days) + grace.micros / 86_400_000_000;
+    let is_positive = grace.months >= 0 && grace.days >= 0 && grace.micros >= 0 && grace != Interval::default();
+    if !is_positive || days > GRACE_DAYS_MAX {
+        return Err(at(PlanError::new("22023", format!("an erasure cannot be taken back for \"{text}\""))
+            .hint("It is a time of up to three months: GRACE '30 days'.")));
+    }
+    Ok(grace)
+}
+
+/// When a request came. 22008 for a moment to come.
+pub(super) fn moment((text, position): &(String, u32)) -> Result<i64, PlanError> {
+    let read = parse(&ScalarType::Timestamptz, -1, text, &TextContext::default());
+    match read.map_err(|error| PlanError::from(error).at(Some(*position)))? {
+        Datum::Timestamptz(moment) => Ok(moment),
+        _ => Err(PlanError::new("XX000", "a moment is read as something else")),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+impl Resolver<'_> {
+    /// GDPR BREACH: a query over the audit log, by the rights of whoever reads that.
+    pub(super) fn breach(
+        &mut self,
+        (from, to): (&str, &str),
+        role: Option<&Identifier>,
+        people: bool,
+    ) -> Result<Resolved, PlanError> {
+        let (from, to) = (format!("{}::timestamptz", quoted(from)), format!("{}::timestamptz", quoted(to)));
+        let entries = match role {
+            Some(role) => format!("audit_by({}, {from}, {to})", quoted(&role.name)),
+            None => format!("audit_between({from}, {to})"),
+        };
+        // What touched nobody's rows is no breach of anybody's data.
+        let touched = format!("{entries} AS entry CROSS JOIN LATERAL unnest(entry.tables) AS touched (table_name)");
+        let condition = "entry.subject_count > 0 OR entry.may_be_more";
+        let query = if people {
+            format!(
+                "SELECT person, array_agg(DISTINCT touched.table_name ORDER BY touched.table_name) AS tables, \
+                 array_agg(DISTINCT entry.role ORDER BY entry.role) AS roles, \
+                 array_agg(DISTINCT entry.operation ORDER BY entry.operation) AS operations, \
+                 min(entry.recorded_at) AS first_at, max(entry.recorded_at) AS last_at \
+                 FROM {touched} CROSS JOIN LATERAL unnest(entry.subjects) AS named (person) \
+                 WHERE {condition} GROUP BY person ORDER BY person"
+            )
+        } else {
+            format!(
+                "SELECT touched.table_name, entry.role, entry.operation, \
+                 (SELECT array_agg(DISTINCT p.property || ' ' || p.column_name ORDER BY p.property || ' ' || \
+                 p.column_name) FROM dogwood.properties p WHERE p.table_name = touched.table_name) AS properties, \
+                 count(DISTINCT entry.number) AS statements, count(DISTINCT named.person) AS people, \
+                 bool_or(entry.may_be_more) AS may_be_more, min(entry.recorded_at) AS first_at, \
+                 max(entry.recorded_at) AS last_at FROM {touched} \
+                 LEFT JOIN LATERAL unnest(entry.subjects) AS named (person) ON true \
+                 WHERE {condition} GROUP BY touched.table_name, entry.role, entry.operation ORDER BY 1, 2, 3"
+            )
+        };
+        let parsed = crate::parse::parse(&query)?;
+        match parsed.first().map(|found| &found.statement) {
+            Some(Statement::Sql(query)) => self.sql(query),
+            _ => Err(PlanError::new("XX000", "a question about a breach is read as something else")),
+        }
+    }
+}
