@@ -617,7 +617,7 @@ impl Session {
             let wait = self.state.lock().everyday().forget_wait;
             self.database.end_older(&self.control.holder, wait);
         }
-        for Erasure { receipt, .. } in &self.transaction.committed.erasures {
+        for Erasure { receipt, .. } in self.transaction.committed.erasures.iter().filter(|erasure| !erasure.is_case) {
             self.client.notices.push(Notice {
                 severity: "NOTICE",
                 code: "00000",

@@ -95,6 +95,7 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
         DATAFLOW.0,
         "id text, kind text, name text, relation oid, inputs _text, stage text, rows int8, bytes int8",
     ),
+    ("holds", HOLDS.0, "hold text, table_schema text, table_name text, condition text, reason text, made_by text"),
     ("purposes", PURPOSES.0, "purpose text, granted_to _text"),
     ("properties", PROPERTIES.0, "table_schema text, table_name text, column_name text, property text"),
     ("features", FEATURES.0, "feature text, articles text, means text, in_use bool"),
@@ -118,6 +119,8 @@ pub const SNAPSHOTS: RelationId = RelationId(15_013);
 pub const SUBSCRIPTIONS: RelationId = RelationId(15_014);
 /// `dogwood.dataflow`: the operators of the whole database, and what each reads.
 pub const DATAFLOW: RelationId = RelationId(15_015);
+/// `dogwood.holds`: what keeps which rows, whatever expires or is asked.
+pub const HOLDS: RelationId = RelationId(15_031);
 /// `dogwood.purposes`: for what data may be used, by whom.
 pub const PURPOSES: RelationId = RelationId(15_016);
 /// `dogwood.properties`: which columns say what of their rows to those who govern data.

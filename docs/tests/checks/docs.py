@@ -388,7 +388,7 @@ def check_relations(tally, pages, connection):
     listed = {}
     for relation, column, kind in harness.rows(connection, """SELECT relname, attname, format_type(atttypid, atttypmod)
             FROM pg_attribute JOIN pg_class c ON c.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace
-            WHERE nspname = 'dogwood' AND attnum > 0 ORDER BY relname, attnum"""):
+            WHERE nspname = 'dogwood' AND attnum > 0 AND relkind <> 'i' ORDER BY relname, attnum"""):
         listed.setdefault(relation, {})[column] = kind
     headings = {match.group(1): line for line in pages[name].lines if (match := re.match(r"^#+ `dogwood\.(\w+)`", line))}
     same(tally, pages[name], name, {heading: (0,) for heading in headings}, listed, "relation in schema dogwood:")

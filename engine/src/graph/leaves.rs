@@ -1,6 +1,7 @@
 //! The part of the graph that stands on the disk: tables, their indexes, and how it is found whose a row is.
 
 use super::{GraphOperator, OperatorKind, index_id, table_id};
+use planner::catalog::own_tables::is_own;
 use planner::catalog::{Catalog, EdgeKind};
 use planner::ownership::traversal::TraversalPlan;
 use planner::ownership::{Edge, edge_word};
@@ -11,7 +12,9 @@ use transactions::database::Database;
 /// Of every table.
 pub(super) fn operators(database: &Database, schema: &Schema) -> Vec<GraphOperator> {
     let mut operators = Vec::new();
-    let shapes = schema.shapes();
+    let mut shapes = schema.shapes();
+    // What the server keeps for itself is nobody's query.
+    shapes.retain(|relation, _| !is_own(relation.0));
     for shape in shapes.values() {
         let table = shape.table();
         let bytes = usize::try_from(database.store.approximate_size(table.id)).ok();
@@ -25,7 +28,7 @@ pub(super) fn operators(database: &Database, schema: &Schema) -> Vec<GraphOperat
     }
     let graph = Graph { schema, catalog: schema.catalog() };
     for relation in schema.order() {
-        let Some(shape) = schema.shape(*relation) else { continue };
+        let Some(shape) = shapes.get(relation) else { continue };
         operators.extend(shape.owner_edges.iter().map(|edge| graph.edge(edge, OperatorKind::Ownership)));
         operators.push(graph.owners(shape));
     }

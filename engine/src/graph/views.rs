@@ -2,6 +2,7 @@
 
 use super::{GraphOperator, OperatorKind, index_id, source, table_id, view_id};
 use operators::plan::children;
+use planner::catalog::own_tables::is_own;
 use planner::catalog::{Catalog, Table};
 use planner::explain::plan_operators;
 use planner::explain::report::Operator as Line;
@@ -28,7 +29,7 @@ pub(super) fn operators(
         by_view.entry(found.view).or_default().push(found);
     }
     let mut operators = Vec::new();
-    for (table, view) in catalog.views().filter(|(table, _)| !table.is_maintained()) {
+    for (table, view) in catalog.views().filter(|(table, _)| !table.is_maintained() && !is_own(table.id.0)) {
         let own = GraphOperator::new(view_id(table.id), OperatorKind::View, &table.name, table.id);
         operators.push(own.reading(view.reads.keys().map(|read| source(catalog, *read))));
     }

@@ -46,6 +46,15 @@ const FORGET_ANSWERS: [RequestKind; 6] = [
     RequestKind::Objection,
 ];
 
+/// What is written beside an erasure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    /// Answered requests, and what must be kept of it.
+    All,
+    /// It is only to be told what it would do.
+    Nothing,
+}
+
 // Each attempt that fails, another transaction has won.
 const FORGET_ATTEMPTS_MAX: usize = 20;
 
@@ -251,7 +260,7 @@ impl Session {
         transaction.shield();
         // A definition is carried out before it or after it, never upon rows that go.
         transaction.lock(LockKey::Catalog, LockMode::Shared, &patience)?;
-        let microdb = self.erase((table, key, grace), params, patience, profile)?;
+        let microdb = self.erase((table, key, grace), params, patience, (profile, Keeps::All))?;
         // The erasure stands before its rows are sent; nothing is left to commit at Sync.
         let started = profile.start();
         self.complete()?;
@@ -270,17 +279,19 @@ impl Session {
         (table, key, grace): Whom<'_>,
         params: &Arc<[Datum]>,
         patience: Patience,
-        profile: &mut RequestProfile,
+        (profile, keeps): (&mut RequestProfile, Keeps),
     ) -> Result<MicroDbId, SqlError> {
         let snapshot = self.transaction().latest_snapshot();
         let subject = self.subject(&snapshot, table, key, params.clone())?;
         let context = self.eval_context(params.clone(), snapshot.catalog());
-        // Before: what is derived of the changes at the end stands for the commit.
-        self.answer_requests(&snapshot, &subject, &FORGET_ANSWERS)?;
+        if keeps == Keeps::All {
+            // Before: what is derived of the changes at the end stands for the commit.
+            self.answer_requests(&snapshot, &subject, &FORGET_ANSWERS)?;
+        }
         drop(snapshot);
         let mut writer = Writer::new(self.transaction(), context, patience);
         erase::erase(&mut writer, &subject, profile)?;
-        if self.keeps_of_erasures(grace)? {
+        if keeps == Keeps::All && self.keeps_of_erasures(grace)? {
             self.keep_of_erasure(&subject, grace)?;
         }
         Ok(subject.microdb)
@@ -293,7 +304,8 @@ impl Session {
         key: &[ScalarExpr],
         params: &Arc<[Datum]>,
     ) -> Result<Counts, SqlError> {
-        let microdb = self.erase((table, key, None), params, self.patience(), &mut RequestProfile::default())?;
+        let microdb =
+            self.erase((table, key, None), params, self.patience(), (&mut RequestProfile::default(), Keeps::Nothing))?;
         let derived = self.transaction().take_derived();
         let Derived { old, overlay, derivation } =
             derived.ok_or_else(|| SqlError::new("XX000", "an erasure was planned without its owners"))?;

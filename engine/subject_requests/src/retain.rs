@@ -9,9 +9,12 @@
 //! leaves a case of the first kind when that person is forgotten, too.
 
 use crate::access::row_json;
+use crate::disposition::{self, Disposition};
 use operators::traversal::Subject;
 use planner::catalog::own_tables::{self, RETAINED, RETAINED_PEOPLE, RETAINED_ROWS};
-use repr::{Datum, MicroDbId, RelationId, Row, RowKey};
+use planner::catalog::{EdgeRef, ForeignKey};
+use repr::hash::{HashMap, HashSet};
+use repr::{ColumnIndex, Datum, MicroDbId, RelationId, Row, RowKey, key};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::reader::Reader;
@@ -355,10 +358,14 @@ fn put_back(writer: &mut Writer<'_>, images: Vec<Image>) -> Result<Restored, Sql
     for relation in tables {
         writer.lock_table(relation)?;
     }
-    for Image { shape, before, .. } in gone {
-        let mut row = shape.unpack(&before);
+    let mut gone: Vec<(Arc<TableShape>, Vec<Datum>)> =
+        gone.into_iter().map(|image| (image.shape.clone(), image.shape.unpack(&image.before))).collect();
+    while untie(writer, &mut gone)? {}
+    let there = keys_of(&gone);
+    for (shape, before) in gone {
+        let mut row = before.clone();
         let checks = writer.row_checks(&shape)?;
-        writer.complete(&shape, &checks, &mut row, Some(&shape.unpack(&before)))?;
+        writer.complete(&shape, &checks, &mut row, Some(&before))?;
         writer.insert_rows(&shape, &[row])?;
         restored.rows += 1;
     }
@@ -382,10 +389,80 @@ fn put_back(writer: &mut Writer<'_>, images: Vec<Image>) -> Result<Restored, Sql
             }
             row[position] = was.clone();
         }
+        for key in &shape.table().foreign_keys {
+            if key.columns.iter().any(|column| row[*column] != now[*column]) && !leads(writer, &there, key, &row)? {
+                key.columns.iter().for_each(|column| row[*column] = now[*column].clone());
+            }
+        }
         let checks = writer.row_checks(&shape)?;
         writer.complete(&shape, &checks, &mut row, Some(&now))?;
         writer.update_rows(&shape, &[RowUpdate { row_key, before: now, after: row }])?;
         restored.columns += 1;
     }
     Ok(restored)
+}
+
+/// Values of keys that are put back, by table and columns.
+type Keys = HashMap<(RelationId, Vec<ColumnIndex>), HashSet<Vec<u8>>>;
+
+fn keys_of(rows: &[(Arc<TableShape>, Vec<Datum>)]) -> Keys {
+    let mut keys = Keys::default();
+    for (shape, row) in rows {
+        for index in shape.table().indexes.iter().filter(|index| index.unique) {
+            if let Some(values) = shape.values(&index.columns, row) {
+                keys.entry((shape.id(), index.columns.clone())).or_default().insert(key::encode_all(&values));
+            }
+        }
+    }
+    keys
+}
+
+/// Whether what a row names by a foreign key is there, or is put back.
+fn leads(writer: &mut Writer<'_>, there: &Keys, foreign_key: &ForeignKey, row: &[Datum]) -> Result<bool, SqlError> {
+    let values: Vec<Datum> = foreign_key.columns.iter().map(|column| row[*column].clone()).collect();
+    if values.contains(&Datum::Null) {
+        return Ok(true);
+    }
+    let (value, snapshot) = (key::encode_all(&values), writer.transaction.latest_snapshot());
+    let target = snapshot.shape(foreign_key.target)?;
+    let Some(index) = target.unique_index(&foreign_key.target_columns) else { return Ok(false) };
+    let is_put_back = |columns: &Vec<ColumnIndex>| {
+        there.get(&(foreign_key.target, columns.clone())).is_some_and(|keys| keys.contains(&value))
+    };
+    Ok(is_put_back(&foreign_key.target_columns) || !snapshot.keys_by_value(target, index.id, &value)?.is_empty())
+}
+
+/// What a row named may have been erased since: what that erasure would have done to the row is done to it. Whether anything was.
+fn untie(writer: &mut Writer<'_>, rows: &mut Vec<(Arc<TableShape>, Vec<Datum>)>) -> Result<bool, SqlError> {
+    let there = keys_of(rows);
+    let (mut untied, mut kept) = (false, Vec::with_capacity(rows.len()));
+    for (shape, mut row) in std::mem::take(rows) {
+        let mut stays = true;
+        for foreign_key in &shape.table().foreign_keys {
+            if leads(writer, &there, foreign_key, &row)? {
+                continue;
+            }
+            untied = true;
+            let edges = shape.owner_edges.iter().chain(&shape.access_edges);
+            let reference = EdgeRef { table: shape.id(), foreign_key: foreign_key.constraint.id };
+            let mut own = edges.filter(|edge| edge.reference == reference && edge.along_foreign_key());
+            let falls = match own.next() {
+                Some(edge) => disposition::at_edge(&shape, edge),
+                None => disposition::at_foreign_key(&shape, foreign_key),
+            };
+            let falls = match falls {
+                Disposition::Default(_) => disposition::unnamed(&shape, &foreign_key.columns),
+                falls => falls,
+            };
+            match falls {
+                Disposition::Blank(columns) => columns.iter().for_each(|column| row[*column] = Datum::Null),
+                Disposition::Erase | Disposition::Default(_) => stays = false,
+            }
+        }
+        if stays {
+            kept.push((shape, row));
+        }
+    }
+    *rows = kept;
+    Ok(untied)
 }

@@ -32,6 +32,8 @@ pub struct Erasure {
     pub receipt: Receipt,
     /// By table.
     pub counts: Counts,
+    /// What was kept of somebody else's erasure: its key is gone, too, but it is no person.
+    pub is_case: bool,
 }
 
 /// A receipt for every person whose row the transaction removes, by GDPR FORGET or plain DELETE; in its batch.
@@ -43,7 +45,8 @@ pub(crate) fn issue(
     let mut receipts = Vec::new();
     let store = between.new.store();
     for (microdb, relation, row_key) in removed(between)? {
-        let counts = counts(between, derivation, microdb);
+        let is_case = relation == own_tables::RETAINED;
+        let counts = if is_case { Counts::new() } else { counts(between, derivation, microdb) };
         let time_us = clock::now_micros();
         let tables = counts.iter().map(|(table, counts)| ReceiptTable {
             table: table.clone(),
@@ -72,7 +75,7 @@ pub(crate) fn issue(
             batch.put_blanked(store, &receipt.id(), &blanked(between));
         }
         batch.put_meta(store, &store.forgotten_key(relation, row_key), receipt.id_text().as_bytes());
-        receipts.push(Erasure { microdb, receipt, counts });
+        receipts.push(Erasure { microdb, receipt, counts, is_case });
     }
     Ok(receipts)
 }

@@ -3,6 +3,7 @@
 //! A name is an object's own within its schema only: two schemas may each have a table of one name. What a written
 //! name means to somebody is `search_path`'s question.
 
+use super::own_tables::is_own;
 use super::{Catalog, CreatedType, Index, Sequence, Table};
 use crate::system::schemas;
 use repr::{Id, RelationId, SequenceId};
@@ -176,13 +177,14 @@ impl Catalog {
     pub fn full_name<'c>(&'c self, table: &'c Table) -> Cow<'c, str> {
         match self.namespaces.get(&table.namespace) {
             Some(found) if found.name != "public" => Cow::Owned(format!("{}.{}", found.name, table.name)),
+            None if is_own(table.id.0) => Cow::Owned(format!("dogwood.{}", table.name)),
             Some(_) | None => Cow::Borrowed(&table.name),
         }
     }
 
     /// What receipts and reports of the whole server call it: the same, and behind its database's name if that was created.
     pub fn server_name<'c>(&'c self, table: &'c Table) -> Cow<'c, str> {
-        let Some(found) = self.namespaces.get(&table.namespace) else { return Cow::Borrowed(&table.name) };
+        let Some(found) = self.namespaces.get(&table.namespace) else { return self.full_name(table) };
         match self.databases.get(&found.database) {
             Some(database) => Cow::Owned(format!("{}.{}.{}", database.name, found.name, table.name)),
             None => self.full_name(table),

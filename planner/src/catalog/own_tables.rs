@@ -200,6 +200,11 @@ fn overdue() -> Table {
     view
 }
 
+/// All of them.
+pub fn all() -> impl Iterator<Item = RelationId> {
+    (REQUESTS_MADE.0..=OVERDUE_REQUESTS.0).map(RelationId)
+}
+
 /// Whether it is one of the server's own relations that have stored rows, or a view of these.
 pub fn is_own(id: Id) -> bool {
     (REQUESTS_MADE.0..=OVERDUE_REQUESTS.0).contains(&id)

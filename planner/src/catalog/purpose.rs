@@ -30,13 +30,17 @@ impl Catalog {
             && !self.owns(role, table.id.0, database)
     }
 
-    /// The same of a relation and all that is below it.
+    /// The same of a relation and all that is below it; and whether there are rows of which a role sees nothing that is restricted.
     pub(super) fn binds_to_purpose_below(&self, role: RoleId, relation: RelationId, database: DatabaseId) -> bool {
-        let is_said = self.relations.values().any(|table| table.says_purposes() || table.may_be_restricted());
-        is_said
-            && super::with_tables_below(self, [relation]).iter().filter_map(|id| self.table(*id)).any(|table| {
-                table.may_be_restricted() && !self.is_controller(role) || self.binds_to_purpose(role, table, database)
-            })
+        super::with_tables_below(self, [relation]).iter().filter_map(|id| self.table(*id)).any(|table| {
+            table.may_be_restricted() && !self.is_controller(role) || self.binds_to_purpose(role, table, database)
+        })
+    }
+
+    /// Whether rows below a relation say for what they may be used, or that they may not be.
+    pub fn is_governed_below(&self, relation: RelationId) -> bool {
+        let is_governed = |table: &std::sync::Arc<Table>| table.says_purposes() || table.may_be_restricted();
+        super::with_tables_below(self, [relation]).iter().filter_map(|id| self.table(*id)).any(is_governed)
     }
 }
 

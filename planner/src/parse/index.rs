@@ -7,6 +7,9 @@ use super::subject::boolean;
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
+/// What would be said of how long rows are kept: nothing that may be read and forgotten.
+const RETENTION: [&str; 4] = ["retain", "retain_basis", "retain_from", "then"];
+
 impl Grammar<'_, '_> {
     /// What follows CREATE [UNIQUE] INDEX.
     pub(super) fn create_index(&mut self, unique: bool) -> Result<Statement, PlanError> {
@@ -95,7 +98,12 @@ impl Grammar<'_, '_> {
             }
             Ok((name, grammar.option_value()?, Some(position)))
         })?;
-        for (name, value, _) in &parameters {
+        for (name, value, position) in &parameters {
+            if RETENTION.contains(&name.as_str()) {
+                return Err(PlanError::unsupported(format!("storage parameter \"{name}\""))
+                    .hint("An EXPIRES column with a DEFAULT says until when a row is kept, CREATE HOLD what must be kept.")
+                    .at(*position));
+            }
             if name == "oids" && boolean(name, value.as_deref())? {
                 return Err(PlanError::new("0A000", "tables declared WITH OIDS are not supported"));
             }

@@ -225,7 +225,11 @@ impl Grammar<'_, '_> {
         if self.eat(&["SET", "LOGGED"]) || self.eat(&["SET", "UNLOGGED"]) {
             return Ok(AlterTableAction::Nothing);
         }
-        if self.eat(&["SET"]) || self.eat(&["RESET"]) {
+        if self.eat(&["SET"]) {
+            self.storage_parameters()?;
+            return Ok(AlterTableAction::Nothing);
+        }
+        if self.eat(&["RESET"]) {
             self.skip_parenthesized()?;
             return Ok(AlterTableAction::Nothing);
         }

@@ -2,12 +2,14 @@
 
 use super::Resolver;
 use super::copy_terms::{check_in_query, check_in_table};
+use super::dml::system_catalog;
 use super::relation::{NamedRelation, Stored};
 use super::scope::Visible;
 use super::statement::Resolved;
 use super::subject;
 use super::updatable::ViewWrite;
 use super::written::Written;
+use crate::catalog::own_tables::is_own;
 use crate::catalog::{Privilege, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirQuery, OutputColumn, WriteHir};
@@ -68,6 +70,9 @@ impl Resolver<'_> {
             return Ok(Resolved::CopyTo { what: Box::new(Resolved::Query(Box::new(query))), options });
         }
         let table = Written::from(self.table_named(name)?);
+        if is_own(table.id.0) {
+            return Err(system_catalog(&table.name));
+        }
         refuse_copied_view(&table, "to", "To enable copying to a view, provide an INSTEAD OF INSERT trigger.")?;
         check_in_table(&options, &table)?;
         let mut columns = Vec::new();

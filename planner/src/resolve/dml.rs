@@ -9,6 +9,7 @@ use super::updatable::{ViewWrite, unmergeable};
 use super::write_subquery::computed_beside;
 use super::written::Written;
 use super::{Resolver, SessionInfo, Typed};
+use crate::catalog::own_tables::is_own;
 use crate::catalog::{Catalog, Column, DefaultValue, Privilege, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn, ReturningHir, RowChecksHir};
@@ -24,6 +25,11 @@ use std::sync::Arc;
 /// Those of the stored expressions.
 pub fn row_checks(catalog: &Catalog, table: &Table) -> Result<RowChecksHir, PlanError> {
     Resolver::new(catalog, &SessionInfo::default(), "", &[]).row_checks(table)
+}
+
+/// 42501: the server alone writes it.
+pub(crate) fn system_catalog(name: &str) -> PlanError {
+    PlanError::new("42501", format!("permission denied: \"{name}\" is a system catalog"))
 }
 
 /// A column's default; NULL if it has none.
@@ -76,15 +82,14 @@ impl Resolver<'_> {
         match found {
             NamedRelation::View(view) if write == ViewWrite::Merge => Err(unmergeable(&view)),
             NamedRelation::View(view) => self.written_through(&view, write),
+            NamedRelation::Stored(Stored { id, name, .. }) if is_own(id.0) => Err(system_catalog(&name)),
             NamedRelation::Stored(Stored { id, is_system: false, name, .. }) => match self.catalog.table(id) {
                 Some(table) if !table.is_stored() && write == ViewWrite::Merge => Err(unmergeable(table)),
                 Some(table) if !table.is_stored() => self.written_through(table, write),
                 Some(table) => Ok(Written::from(Arc::clone(table))),
                 None => Err(PlanError::new("42P01", format!("relation \"{name}\" does not exist"))),
             },
-            NamedRelation::Stored(Stored { name, .. }) => {
-                Err(PlanError::new("42501", format!("permission denied: \"{name}\" is a system catalog")))
-            }
+            NamedRelation::Stored(Stored { name, .. }) => Err(system_catalog(&name)),
             NamedRelation::Sequence(sequence) => {
                 Err(PlanError::new("42809", format!("cannot change sequence \"{}\"", sequence.name)).hint("use setval"))
             }

@@ -66,7 +66,7 @@ impl Resolver<'_> {
         if self.is_subject() {
             return true;
         }
-        let is_free = self.catalog.rights.row_security.is_empty() && self.catalog.rights.purposes.is_empty();
+        let is_free = self.catalog.rights.row_security.is_empty() && !self.catalog.is_governed_below(table.id);
         if self.session.policies == PolicyUse::Ignore || is_free {
             return false;
         }

@@ -55,7 +55,7 @@ impl Resolver<'_> {
         };
         // What touched nobody's rows is no breach of anybody's data.
         let touched = format!("{entries} AS entry CROSS JOIN LATERAL unnest(entry.tables) AS touched (table_name)");
-        let condition = "entry.subject_count > 0 OR entry.may_be_more";
+        let condition = "(entry.subject_count > 0 OR entry.may_be_more) AND touched.table_name NOT LIKE 'dogwood.%'";
         let query = if people {
             format!(
                 "SELECT person, array_agg(DISTINCT touched.table_name ORDER BY touched.table_name) AS tables, \

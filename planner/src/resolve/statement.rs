@@ -7,6 +7,7 @@ use super::requests::{grace_period, moment};
 use super::returned::writes_in_with;
 use super::scope::{Clause, Frame};
 use super::{Needs, Resolver, SessionInfo};
+use crate::catalog::own_tables::is_own;
 use crate::catalog::{Catalog, Column, Privilege, Table};
 use crate::error::PlanError;
 use crate::hir::{HirExpr, HirQuery, InsertHir, LockingQuery, OutputColumn, WithHir, WithMain, WriteHir};
@@ -542,7 +543,7 @@ impl Resolver<'_> {
     fn gdpr(&mut self, request: GdprRequest, subject: &SubjectReference) -> Result<Resolved, PlanError> {
         let table = self.table_named(&subject.table)?;
         let position = Some(subject.table.position);
-        if !table.data_subject {
+        if !table.data_subject || is_own(table.id.0) {
             return Err(PlanError::new("42809", format!("\"{}\" is not a data-subject table", table.name))
                 .hint("Name a table that was declared DATA_SUBJECT.")
                 .at(position));

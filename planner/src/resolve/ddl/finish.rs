@@ -2,9 +2,11 @@
 
 use super::change::DefinitionChange;
 use super::{DdlEffect, DdlPlan};
+use crate::catalog::own_tables::{self, is_own};
 use crate::catalog::{Catalog, Table, with_tables_below};
 use crate::error::PlanError;
 use crate::ownership::{Dog, Edge, Incomplete, incomplete, malformed};
+use crate::resolve::dml::system_catalog;
 use crate::resolve::identity::tells_rows_apart;
 use crate::resolve::view::is_changed;
 use repr::RelationId;
@@ -22,6 +24,7 @@ impl DefinitionChange<'_> {
         self.place_again(old);
         self.permit_references(old)?;
         self.permit_emptied()?;
+        self.refuse_own(old)?;
         self.refuse_held(old)?;
         self.settle_owners(old);
         self.settle_policies(old)?;
@@ -42,6 +45,36 @@ impl DefinitionChange<'_> {
             None => Ok(()),
             Some(table) => Err(PlanError::unsupported(format!("an annotation of temporary table \"{}\"", table.name))
                 .hint("Its rows are nobody's. One that was filled from personal rows is emptied when a person is forgotten.")),
+        }
+    }
+
+    /// 42501: what the server writes itself nobody defines, refers to, grants or empties.
+    fn refuse_own(&self, old: &Catalog) -> Result<(), PlanError> {
+        let name = |id: RelationId| old.table(id).map_or_else(String::new, |table| table.name.clone());
+        for id in own_tables::all() {
+            let (before, now) = (old.table(id), self.catalog.table(id));
+            let is_same = match (before, now) {
+                (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+                (before, now) => before.is_none() && now.is_none(),
+            };
+            let rights = &self.catalog.rights;
+            if !is_same
+                || rights.acls.contains_key(&id.0)
+                || rights.columns.contains_key(&id)
+                || rights.row_security.contains_key(&id)
+            {
+                return Err(system_catalog(&name(id)));
+            }
+        }
+        let others = self.catalog.relations.values().filter(|table| !is_own(table.id.0));
+        let referred = others.flat_map(|table| &table.foreign_keys).map(|key| key.target);
+        let emptied = self.effects.iter().filter_map(|effect| match effect {
+            DdlEffect::Truncate(tables) => Some(tables),
+            _ => None,
+        });
+        match referred.chain(emptied.flatten().copied()).find(|id| is_own(id.0)) {
+            Some(id) => Err(system_catalog(&name(id))),
+            None => Ok(()),
         }
     }
 

@@ -6,6 +6,7 @@
 use super::Labels;
 use super::annotate::{Applied, edge_word, event_word};
 use super::change::DefinitionChange;
+use crate::catalog::own_tables::is_own;
 use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, RuleAction, Scope, Table};
 use crate::error::PlanError;
 use crate::parse::annotation::{Annotation, parse_comment_tags, parse_label};
@@ -29,7 +30,8 @@ pub fn security_labels<'a>(scope: impl Into<Scope<'a>>) -> Vec<SecurityLabelRow>
     let scope = scope.into();
     let catalog = scope.catalog;
     let mut rows = Vec::new();
-    for table in catalog.relations.values() {
+    // Nobody restores the server's own tables.
+    for table in catalog.relations.values().filter(|table| !is_own(table.id.0)) {
         let label = table_label(scope, table);
         if !label.is_empty() {
             rows.push(SecurityLabelRow { table: table.id, column: None, label });

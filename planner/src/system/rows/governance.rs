@@ -3,23 +3,29 @@
 use super::{Rows, Source, array, flag, text};
 use crate::catalog::own_tables::is_own;
 use crate::catalog::{Property, Table};
+use repr::Datum;
 use std::sync::Arc;
 
 /// What a server has of what the GDPR asks for: its name, the articles, and what it is.
-const FEATURES: [(&str, &str, &str); 14] = [
+const FEATURES: [(&str, &str, &str); 19] = [
     ("access", "15, 20", "GDPR GET, GDPR EXPORT"),
     ("anonymisation", "17, 25", "ON GET and ON DEL rules"),
     ("audit", "5(2), 30, 33", "dogwood.audit, dogwood verify"),
     ("backup", "32", "dogwood backup, dogwood restore; erasures are replayed"),
+    ("breaches", "33, 34", "GDPR BREACH"),
     ("encryption at rest", "32", "each person's rows under that person's key"),
     ("encryption in transit", "32", "TLS, SCRAM-SHA-256"),
     ("erasure", "17", "GDPR FORGET"),
     ("expiry", "5(1)e, 17", "EXPIRES columns, GDPR PURGE"),
+    ("grace", "17", "GDPR FORGET … GRACE, GDPR UNFORGET"),
+    ("holds", "17(3)e, 18", "CREATE HOLD"),
     ("location", "46", "REGION columns"),
     ("objections", "21", "OBJECTIONS columns"),
     ("ownership", "15, 17", "DATA_SUBJECT, OWNED_BY, OWNS, ACCESSED_BY, ACCESSES"),
     ("proof of erasure", "5(2), 17", "dogwood.receipts, dogwood.erasures"),
     ("purposes", "5(1)b, 6, 7", "PURPOSES columns, CREATE PURPOSE"),
+    ("requests", "12(3)", "dogwood.requests, GDPR REQUEST, ANSWER, EXTEND"),
+    ("restriction", "18", "RESTRICTED columns, GDPR RESTRICT"),
     ("roles and row policies", "25, 28", "GRANT, CREATE POLICY, the kinds of dogwood roles"),
 ];
 
@@ -29,6 +35,7 @@ impl Source<'_> {
         match name {
             "purposes" => self.purposes(rows),
             "properties" => self.properties(rows),
+            "holds" => self.holds(rows),
             "features" => self.features(rows),
             _ => {}
         }
@@ -41,6 +48,23 @@ impl Source<'_> {
             let grantees =
                 grantees.map(|role| text(&role.map_or_else(|| "public".to_owned(), |role| self.called(role))));
             rows.add(&[("purpose", text(name)), ("granted_to", array(grantees.collect()))]);
+        }
+    }
+
+    /// `dogwood.holds`
+    fn holds(&self, rows: &mut Rows) {
+        for table in self.catalog.relations.values() {
+            for hold in &table.holds {
+                let optional = |value: &Option<String>| value.as_deref().map_or(Datum::Null, text);
+                rows.add(&[
+                    ("hold", text(&hold.name)),
+                    ("table_schema", self.schema(table.namespace)),
+                    ("table_name", text(&table.name)),
+                    ("condition", optional(&hold.expression)),
+                    ("reason", optional(&hold.reason)),
+                    ("made_by", text(&self.called(hold.by))),
+                ]);
+            }
         }
     }
 
@@ -80,9 +104,11 @@ impl Source<'_> {
             "access" | "erasure" | "ownership" | "proof of erasure" => any(&|table| table.data_subject),
             "anonymisation" => any(&|table| !table.rules.is_empty()),
             "expiry" => holds(Property::Expires),
+            "holds" => any(&|table| !table.holds.is_empty()),
             "location" => holds(Property::Region),
             "objections" => holds(Property::Objections),
             "purposes" => holds(Property::Purposes) && !self.catalog.rights.purposes.is_empty(),
+            "restriction" => holds(Property::Restricted),
             "roles and row policies" => !self.catalog.roles.is_empty(),
             _ => true,
         }
