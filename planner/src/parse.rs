@@ -36,6 +36,7 @@ pub(crate) mod part;
 mod policy;
 mod purpose;
 mod recursion_clause;
+pub mod request;
 pub mod rights;
 mod role;
 mod routine;

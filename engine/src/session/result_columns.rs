@@ -3,6 +3,7 @@
 use crate::session::cases::{request_columns, restrict_columns, unforget_columns};
 use planner::hir::OutputColumn;
 use planner::parse::Statement;
+use planner::parse::request::RequestStatement;
 use planner::parse::statement::{ComplianceFormat, ExplainFormat, ExplainOptions};
 use planner::parse::utility::Show;
 use planner::plan::WritePlan;
@@ -63,7 +64,7 @@ pub(crate) fn utility_columns(statement: &Statement) -> Option<Arc<[OutputColumn
     match statement {
         Statement::Show(Show::Setting(name)) => Some(text_columns(&[spelled(name)])),
         Statement::Show(Show::All) => Some(text_columns(&["name", "setting", "description"])),
-        Statement::GdprAnswer { extends: true, .. } => Some(request_columns()),
+        Statement::Request(RequestStatement::Answer { extends: true, .. }) => Some(request_columns()),
         Statement::ExplainCompliance { format } => Some(compliance_columns(*format)),
         Statement::ExplainDataflow { format } => Some(dataflow_columns(*format)),
         _ => None,

@@ -4,7 +4,7 @@
 //! REQUEST, is due a month later, and is answered by what answers it, or by GDPR ANSWER.
 
 use planner::catalog::own_tables::REQUESTS_MADE;
-use planner::parse::statement::RequestKind;
+use planner::parse::request::RequestKind;
 use repr::{Datum, Interval, Row, RowKey};
 use state::SqlError;
 use state::locks::LockMode;

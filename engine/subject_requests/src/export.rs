@@ -11,7 +11,7 @@
 
 use crate::access::AccessRow;
 use planner::catalog::Table;
-use planner::parse::statement::ExportFormat;
+use planner::parse::request::ExportFormat;
 use repr::Jsonb;
 use repr::datetime::Zone;
 use state::{SqlError, clock};

@@ -83,7 +83,7 @@ pub fn for_grace(writer: &mut Writer<'_>, subject: &Subject, now: i64, until: i6
         if shape.personal {
             for (owner, _) in snapshot.owners_of(shape.id(), row_key)?.as_slice() {
                 if *owner != subject.microdb {
-                    let person = Datum::text(&pseudonym(&snapshot, *owner));
+                    let person = Datum::text(pseudonym(&snapshot, *owner));
                     people.push(vec![next_id(writer)?, case.clone(), id.clone(), person]);
                 }
             }
@@ -97,7 +97,7 @@ pub fn for_grace(writer: &mut Writer<'_>, subject: &Subject, now: i64, until: i6
             Datum::Bytea(row_key.bytes().into()),
             Datum::Bytea(before.bytes().into()),
             after.as_ref().map_or(Datum::Null, |row| Datum::Bytea(row.bytes().into())),
-            Datum::text(&form(shape)),
+            Datum::text(form(shape)),
         ]);
     }
     insert(writer, RETAINED_ROWS, &rows)?;
@@ -137,7 +137,7 @@ pub fn for_holds(writer: &mut Writer<'_>, subject: &Subject, now: i64) -> Result
 /// Of what may be taken back of others' erasures goes what this person had a part in.
 pub fn without(writer: &mut Writer<'_>, microdb: MicroDbId) -> Result<(), SqlError> {
     let snapshot = writer.transaction.latest_snapshot();
-    let person = Datum::text(&pseudonym(&snapshot, microdb));
+    let person = Datum::text(pseudonym(&snapshot, microdb));
     let (people, rows) = (snapshot.shape(RETAINED_PEOPLE)?.clone(), snapshot.shape(RETAINED_ROWS)?.clone());
     for (row_key, row) in found(&snapshot, &people, 0, &person)? {
         let values = people.unpack(&row);
@@ -265,7 +265,7 @@ fn open(
         id.clone(),
         Datum::text(ground),
         hold.map_or(Datum::Null, Datum::text),
-        Datum::text(&of_person),
+        Datum::text(of_person),
         Datum::Oid(subject.shape.id().0),
         Datum::Bytea(subject.row_key.bytes().into()),
         Datum::Timestamptz(now),

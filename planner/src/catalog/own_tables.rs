@@ -33,7 +33,7 @@ pub const OVERDUE_REQUESTS: RelationId = RelationId(15_104);
 const PARTS: Id = 15_110;
 
 /// A table as it is written here.
-struct Written {
+struct OwnTable {
     id: RelationId,
     name: &'static str,
     /// Names and types; the first is the key.
@@ -49,8 +49,8 @@ const TEXT: ScalarType = ScalarType::Text;
 const INT8: ScalarType = ScalarType::Int8;
 const TIME: ScalarType = ScalarType::Timestamptz;
 
-const WRITTEN: [Written; 4] = [
-    Written {
+const TABLES: [OwnTable; 4] = [
+    OwnTable {
         id: REQUESTS_MADE,
         name: "requests",
         columns: &[
@@ -69,7 +69,7 @@ const WRITTEN: [Written; 4] = [
         data_subject: false,
         of_case: None,
     },
-    Written {
+    OwnTable {
         id: RETAINED,
         name: "retained",
         columns: &[
@@ -86,7 +86,7 @@ const WRITTEN: [Written; 4] = [
         data_subject: true,
         of_case: None,
     },
-    Written {
+    OwnTable {
         id: RETAINED_ROWS,
         name: "retained_rows",
         columns: &[
@@ -104,7 +104,7 @@ const WRITTEN: [Written; 4] = [
         data_subject: false,
         of_case: Some("retained"),
     },
-    Written {
+    OwnTable {
         id: RETAINED_PEOPLE,
         name: "retained_people",
         columns: &[("id", INT8), ("retained", INT8), ("retained_row", INT8), ("person", TEXT)],
@@ -118,7 +118,7 @@ const WRITTEN: [Written; 4] = [
 const NEEDED: [&str; 9] =
     ["id", "kind", "subject", "received_at", "due_at", "ground", "since", "retained", "retained_row"];
 
-impl Written {
+impl OwnTable {
     fn position(&self, name: &str) -> ColumnIndex {
         self.columns.iter().position(|(column, _)| *column == name).expect("a column that is written above")
     }
@@ -179,7 +179,7 @@ impl Written {
 }
 
 fn overdue() -> Table {
-    let requests = &WRITTEN[0];
+    let requests = &TABLES[0];
     let mut view = Table::new(OVERDUE_REQUESTS, NamespaceId(DOGWOOD), "overdue_requests");
     let shown = ["id", "kind", "table_name", "subject", "received_at", "due_at", "extended_for"];
     view.columns = shown
@@ -219,8 +219,8 @@ impl Catalog {
     /// With the server's own tables, which folders of before do not have.
     #[must_use]
     pub fn with_own_tables(mut self) -> Catalog {
-        for (place, written) in WRITTEN.iter().enumerate() {
-            self.add_relation(Arc::new(written.table(place)));
+        for (place, own) in TABLES.iter().enumerate() {
+            self.add_relation(Arc::new(own.table(place)));
         }
         self.add_relation(Arc::new(overdue()));
         self

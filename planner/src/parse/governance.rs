@@ -1,8 +1,9 @@
 //! What is done about people's requests, behind GDPR: their book, erasures that may be taken back, restriction, breaches.
 
 use super::grammar::Grammar;
+use super::request::{RequestKind, RequestStatement};
 use super::rights::{HoldStatement, RightsStatement};
-use super::statement::{RequestKind, Statement};
+use super::statement::Statement;
 use crate::error::PlanError;
 
 fn hold(statement: HoldStatement) -> Statement {
@@ -21,9 +22,9 @@ impl Grammar<'_, '_> {
     pub(super) fn governance(&mut self) -> Result<Option<Statement>, PlanError> {
         let words = ["UNFORGET", "RESTRICT", "UNRESTRICT", "REQUEST", "ANSWER", "EXTEND", "BREACH"];
         let statement = match self.eat_one_of(&words) {
-            Some("UNFORGET") => Statement::GdprUnforget(self.subject_reference()?),
-            Some("RESTRICT") => Statement::GdprRestrict { subject: self.subject_reference()?, begins: true },
-            Some("UNRESTRICT") => Statement::GdprRestrict { subject: self.subject_reference()?, begins: false },
+            Some("UNFORGET") => RequestStatement::Unforget(self.subject_reference()?),
+            Some("RESTRICT") => RequestStatement::Restrict { subject: self.subject_reference()?, begins: true },
+            Some("UNRESTRICT") => RequestStatement::Restrict { subject: self.subject_reference()?, begins: false },
             Some("REQUEST") => {
                 let words = RequestKind::ALL.map(RequestKind::word);
                 let word = self.eat_one_of(&words).ok_or_else(|| {
@@ -32,17 +33,17 @@ impl Grammar<'_, '_> {
                 let kind = RequestKind::ALL.into_iter().find(|kind| kind.word() == word);
                 let kind = kind.expect("it is one of these words");
                 let subject = self.subject_reference()?;
-                Statement::GdprRequest { kind, subject, received: self.string_behind("RECEIVED")? }
+                RequestStatement::Enter { kind, subject, received: self.string_behind("RECEIVED")? }
             }
             Some("ANSWER") => {
                 let request = self.integer()?;
                 let text = if self.at_end() { None } else { Some(self.string()?) };
-                Statement::GdprAnswer { request, text, extends: false }
+                RequestStatement::Answer { request, text, extends: false }
             }
             Some("EXTEND") => {
                 let request = self.integer()?;
                 self.expect(&["FOR"])?;
-                Statement::GdprAnswer { request, text: Some(self.string()?), extends: true }
+                RequestStatement::Answer { request, text: Some(self.string()?), extends: true }
             }
             Some(_) => {
                 self.expect(&["BETWEEN"])?;
@@ -50,11 +51,11 @@ impl Grammar<'_, '_> {
                 self.expect(&["AND"])?;
                 let to = self.string()?;
                 let role = if self.eat(&["ROLE"]) { Some(self.identifier()?) } else { None };
-                Statement::GdprBreach { from, to, role, people: self.eat(&["PEOPLE"]) }
+                RequestStatement::Breach { from, to, role, people: self.eat(&["PEOPLE"]) }
             }
             None => return Ok(None),
         };
-        Ok(Some(statement))
+        Ok(Some(Statement::Request(statement)))
     }
 
     /// Behind CREATE HOLD.

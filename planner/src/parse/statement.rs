@@ -9,6 +9,7 @@ use super::definition::{
     CreateTable, CreateTableAs, CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
+use super::request::{ExportFormat, RequestStatement};
 use super::rights::RightsStatement;
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, ReindexNames, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::{NamespaceId, SearchPath};
@@ -326,51 +327,15 @@ pub enum Statement {
 
     /// GDPR GET table key
     GdprGet(SubjectReference),
-    /// GDPR FORGET table key [GRACE 'interval']
+    /// GDPR FORGET table key, perhaps with GRACE
     GdprForget {
         /// Who.
         subject: SubjectReference,
         /// For how long it may be taken back, and where that is written.
         grace: Option<(String, u32)>,
     },
-    /// GDPR UNFORGET table key
-    GdprUnforget(SubjectReference),
-    /// GDPR RESTRICT table key, GDPR UNRESTRICT table key
-    GdprRestrict {
-        /// Who.
-        subject: SubjectReference,
-        /// Whether it begins.
-        begins: bool,
-    },
-    /// GDPR REQUEST kind table key [RECEIVED 'time']
-    GdprRequest {
-        /// What is asked for.
-        kind: RequestKind,
-        /// By whom.
-        subject: SubjectReference,
-        /// When it came, and where that is written; else now.
-        received: Option<(String, u32)>,
-    },
-    /// GDPR ANSWER number ['answer'], GDPR EXTEND number FOR 'reason'
-    GdprAnswer {
-        /// The request's number.
-        request: i64,
-        /// What was answered, or why it takes longer.
-        text: Option<String>,
-        /// Whether it takes longer.
-        extends: bool,
-    },
-    /// GDPR BREACH BETWEEN 'time' AND 'time' [ROLE name] [PEOPLE]
-    GdprBreach {
-        /// From when.
-        from: String,
-        /// To when.
-        to: String,
-        /// By whom; else by everybody.
-        role: Option<Identifier>,
-        /// Person by person, rather than table by table.
-        people: bool,
-    },
+    /// What is done about people's requests.
+    Request(RequestStatement),
     /// GDPR PURGE table: what has expired is deleted.
     GdprPurge(ObjectName),
     /// GDPR EXPORT table key [FORMAT json|csv]
@@ -635,52 +600,6 @@ pub enum LabelledObject {
     Other(String),
 }
 
-/// What somebody may ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestKind {
-    /// Art. 15
-    Access,
-    /// Art. 16
-    Rectification,
-    /// Art. 17
-    Erasure,
-    /// Art. 18
-    Restriction,
-    /// Art. 20
-    Portability,
-    /// Art. 21
-    Objection,
-}
-
-impl RequestKind {
-    /// All.
-    pub const ALL: [RequestKind; 6] = [
-        RequestKind::Access,
-        RequestKind::Rectification,
-        RequestKind::Erasure,
-        RequestKind::Restriction,
-        RequestKind::Portability,
-        RequestKind::Objection,
-    ];
-
-    /// As it is written in statements.
-    pub fn word(self) -> &'static str {
-        match self {
-            RequestKind::Access => "ACCESS",
-            RequestKind::Rectification => "RECTIFICATION",
-            RequestKind::Erasure => "ERASURE",
-            RequestKind::Restriction => "RESTRICTION",
-            RequestKind::Portability => "PORTABILITY",
-            RequestKind::Objection => "OBJECTION",
-        }
-    }
-
-    /// As `dogwood.requests` has it.
-    pub fn name(self) -> String {
-        self.word().to_ascii_lowercase()
-    }
-}
-
 /// `table key` of a subject request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubjectReference {
@@ -688,15 +607,6 @@ pub struct SubjectReference {
     pub table: ObjectName,
     /// The key, one expression a primary-key column: literals or parameters.
     pub key: Vec<ast::Expr>,
-}
-
-/// The portable form of GDPR EXPORT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExportFormat {
-    /// One JSON document.
-    Json,
-    /// CSV with a metadata header.
-    Csv,
 }
 
 /// What EXPLAIN COMPLIANCE gives.

@@ -1,9 +1,10 @@
 //! What stands around people's requests: terms, moments, and whom a breach concerns.
 
 use super::Resolver;
-use super::statement::Resolved;
+use super::statement::{GdprRequest, Resolved};
 use crate::error::PlanError;
 use crate::parse::Statement;
+use crate::parse::request::RequestStatement;
 use crate::parse::statement::Identifier;
 use repr::text::{TextContext, parse};
 use repr::{Datum, Interval, ScalarType};
@@ -28,7 +29,7 @@ pub(super) fn grace_period((text, position): &(String, u32)) -> Result<Interval,
 }
 
 /// When a request came. 22008 for a moment to come.
-pub(super) fn moment((text, position): &(String, u32)) -> Result<i64, PlanError> {
+fn moment((text, position): &(String, u32)) -> Result<i64, PlanError> {
     let read = parse(&ScalarType::Timestamptz, -1, text, &TextContext::default());
     match read.map_err(|error| PlanError::from(error).at(Some(*position)))? {
         Datum::Timestamptz(moment) => Ok(moment),
@@ -41,8 +42,22 @@ fn quoted(text: &str) -> String {
 }
 
 impl Resolver<'_> {
+    /// A statement about people's requests; what names nobody is the session's.
+    pub(super) fn request(&mut self, request: &RequestStatement, statement: &Statement) -> Result<Resolved, PlanError> {
+        match request {
+            RequestStatement::Unforget(subject) => self.gdpr(GdprRequest::Unforget, subject),
+            RequestStatement::Restrict { subject, begins } => self.gdpr(GdprRequest::Restrict(*begins), subject),
+            RequestStatement::Enter { kind, subject, received } => {
+                let received = received.as_ref().map(moment).transpose()?;
+                self.gdpr(GdprRequest::Enter(*kind, received), subject)
+            }
+            RequestStatement::Answer { .. } => Ok(Resolved::Other(Box::new(statement.clone()))),
+            RequestStatement::Breach { from, to, role, people } => self.breach((from, to), role.as_ref(), *people),
+        }
+    }
+
     /// GDPR BREACH: a query over the audit log, by the rights of whoever reads that.
-    pub(super) fn breach(
+    fn breach(
         &mut self,
         (from, to): (&str, &str),
         role: Option<&Identifier>,

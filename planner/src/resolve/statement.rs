@@ -3,7 +3,7 @@
 use super::levels::has_subquery;
 use super::outputs::Outputs;
 use super::positioned::CursorTables;
-use super::requests::{grace_period, moment};
+use super::requests::grace_period;
 use super::returned::writes_in_with;
 use super::scope::{Clause, Frame};
 use super::{Needs, Resolver, SessionInfo};
@@ -12,9 +12,8 @@ use crate::catalog::{Catalog, Column, Privilege, Table};
 use crate::error::PlanError;
 use crate::hir::{HirExpr, HirQuery, InsertHir, LockingQuery, OutputColumn, WithHir, WithMain, WriteHir};
 use crate::parse::definition::CreateTableAs;
-use crate::parse::statement::{
-    ExplainOptions, ExportFormat, ObjectName, RequestKind, SubjectReference, Subscribe, SubscribeForm, SubscribeTerms,
-};
+use crate::parse::request::{ExportFormat, RequestKind};
+use crate::parse::statement::{ExplainOptions, ObjectName, SubjectReference, Subscribe, SubscribeForm, SubscribeTerms};
 use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::plan::ParamTypes;
@@ -411,13 +410,7 @@ impl Resolver<'_> {
                 let grace = grace.as_ref().map(grace_period).transpose()?;
                 self.gdpr(GdprRequest::Forget(grace), subject)
             }
-            Statement::GdprUnforget(subject) => self.gdpr(GdprRequest::Unforget, subject),
-            Statement::GdprRestrict { subject, begins } => self.gdpr(GdprRequest::Restrict(*begins), subject),
-            Statement::GdprRequest { kind, subject, received } => {
-                let received = received.as_ref().map(moment).transpose()?;
-                self.gdpr(GdprRequest::Enter(*kind, received), subject)
-            }
-            Statement::GdprBreach { from, to, role, people } => self.breach((from, to), role.as_ref(), *people),
+            Statement::Request(request) => self.request(request, statement),
             Statement::ExplainGdprForget(subject) => self.gdpr(GdprRequest::ExplainForget, subject),
             Statement::GdprExport { subject, format } => self.gdpr(GdprRequest::Export(*format), subject),
             Statement::GdprPurge(table) => self.purge(table),
@@ -540,7 +533,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn gdpr(&mut self, request: GdprRequest, subject: &SubjectReference) -> Result<Resolved, PlanError> {
+    pub(super) fn gdpr(&mut self, request: GdprRequest, subject: &SubjectReference) -> Result<Resolved, PlanError> {
         let table = self.table_named(&subject.table)?;
         let position = Some(subject.table.position);
         if !table.data_subject || is_own(table.id.0) {

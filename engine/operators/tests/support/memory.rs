@@ -105,6 +105,7 @@ fn table(id: RelationId, width: usize) -> Table {
         rules: Vec::new(),
         comment: None,
         schema_version: 0,
+        holds: Vec::new(),
         pending: None,
         view: None,
         max_lag_ms: 0,

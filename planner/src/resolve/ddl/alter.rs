@@ -38,6 +38,7 @@ impl DefinitionChange<'_> {
         let id = self.relation(&alter.name)?;
         for action in &alter.actions {
             self.refuse_for_view(id, action)?;
+            self.refuse_if_held(id, action)?;
             self.alter_table_action(id, action)?;
         }
         Ok("ALTER TABLE")
@@ -101,16 +102,19 @@ impl DefinitionChange<'_> {
             .detail(format!("This operation is not supported for {}s.", table.kind())))
     }
 
-    fn alter_table_action(&mut self, id: RelationId, action: &AlterTableAction) -> Result<(), PlanError> {
-        if matches!(
-            action,
+    /// DG006 where a hold keeps rows: what is kept is kept as it is, and what says which rows names columns.
+    fn refuse_if_held(&self, id: RelationId, action: &AlterTableAction) -> Result<(), PlanError> {
+        match action {
             AlterTableAction::DropColumn { .. }
-                | AlterTableAction::RenameColumn(..)
-                | AlterTableAction::AlterType { .. }
-        ) {
-            // What is kept is kept as it is, and what says which rows names columns.
-            crate::catalog::hold::refuse_held(&self.catalog.relations, id, "change columns of")?;
+            | AlterTableAction::RenameColumn(..)
+            | AlterTableAction::AlterType { .. } => {
+                crate::catalog::hold::refuse_held(&self.catalog.relations, id, "change columns of")
+            }
+            _ => Ok(()),
         }
+    }
+
+    fn alter_table_action(&mut self, id: RelationId, action: &AlterTableAction) -> Result<(), PlanError> {
         match action {
             AlterTableAction::AddColumn { if_not_exists, column } => self.add_column(id, *if_not_exists, column),
             AlterTableAction::DropColumn { if_exists, column, behavior } => {
