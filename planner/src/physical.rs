@@ -5,6 +5,7 @@
 
 mod access;
 mod alternatives;
+mod bounds;
 mod chain;
 pub mod costs;
 mod estimate;

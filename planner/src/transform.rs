@@ -6,6 +6,7 @@
 
 pub mod demand;
 pub mod equality;
+mod factor;
 pub mod fold;
 pub mod pushdown;
 pub mod ranks;
@@ -23,6 +24,7 @@ pub fn optimize(mut query: MirQuery, _catalog: &Catalog) -> Result<MirQuery, Pla
     let mut relation = query.relation;
     fold::fold(&mut relation);
     relation = reuse::inline(relation);
+    factor::factor(&mut relation);
     relation = pushdown::push(relation, Vec::new());
     // Unused locals and pass-through projections come up when predicates have moved.
     relation = reuse::inline(relation);

@@ -3,6 +3,7 @@
 //! A lookup needs a value for every column of the primary key or of an index, by the column's own equality:
 //! key bytes of equal values agree within a `KeyClass`, so a comparison across classes is never a lookup.
 
+use super::bounds::{ColumnBound, bounded_columns, numbered_range};
 use super::costs::{ARRAY_KEYS, INDEX_ROWS, KEY_ROWS, KEYS_MAX, RANGE_SHARE, SMALL_KEY_REACH, TABLE_ROWS};
 use super::{Planner, through};
 use crate::catalog::{Index, Table};
@@ -14,7 +15,7 @@ use crate::resolve::index_predicate::index_predicates;
 use crate::scalar::func::Comparison;
 use crate::scalar::implication::implies;
 use crate::scalar::{Mfp, ScalarExpr};
-use crate::system::{self, SystemRelation};
+use crate::system::SystemRelation;
 use crate::transform::shape;
 use repr::{ColumnIndex, ColumnType, Datum, IndexId, RelationId, Row, ScalarType};
 
@@ -33,13 +34,6 @@ pub(super) struct Fixed {
     values: Vec<ScalarExpr>,
     /// Which predicate says so.
     pub(super) predicate: usize,
-}
-
-/// A bound of a column.
-struct ColumnBound {
-    column: ColumnIndex,
-    comparison: Comparison,
-    value: ScalarExpr,
 }
 
 impl Planner<'_> {
@@ -160,7 +154,7 @@ impl Planner<'_> {
     /// NULLs stand in an index is not for the plan to know.
     fn range(&self, table: &Table, predicates: &[&ScalarExpr], fixed: &[Fixed]) -> Option<(Merit, Access, Vec<usize>)> {
         let bounds: Vec<ColumnBound> =
-            predicates.iter().filter_map(|predicate| bounded_column(table, predicate)).collect();
+            predicates.iter().flat_map(|predicate| bounded_columns(table, predicate)).collect();
         let mut best: Option<(f64, Merit, Access, Vec<usize>)> = None;
         let partial = self.partial_lookups(table, predicates);
         for (lookup, columns) in lookups(table).chain(partial.iter().copied()) {
@@ -429,7 +423,7 @@ impl Fixed {
     }
 }
 
-fn is_null_literal(value: &ScalarExpr) -> bool {
+pub(super) fn is_null_literal(value: &ScalarExpr) -> bool {
     matches!(value, ScalarExpr::Literal(Datum::Null, _))
 }
 
@@ -505,40 +499,6 @@ fn equal_values(table: &Table, predicate: &ScalarExpr) -> Option<(ColumnIndex, V
     None
 }
 
-/// The range of a catalog relation's numbers that predicates leave. They stay as predicates.
-fn numbered_range(relation: RelationId, predicates: &[&ScalarExpr]) -> Option<Access> {
-    let relation = system::find_by_id(relation).filter(|relation| relation.is_numbered)?;
-    let (mut lower, mut upper) = (None, None);
-    for predicate in predicates {
-        if let Some((left, right)) = shape::equality(predicate) {
-            let sides = column_and_constant(relation, left, right);
-            if let Some((0, value)) = sides.or_else(|| column_and_constant(relation, right, left)) {
-                (lower, upper) = (Some((value.clone(), true)), Some((value.clone(), true)));
-                break;
-            }
-        }
-        let Some(ColumnBound { column: 0, comparison, value }) = bounded_column(relation, predicate) else { continue };
-        match comparison {
-            Comparison::Greater | Comparison::GreaterOrEqual => {
-                lower.get_or_insert((value, comparison == Comparison::GreaterOrEqual));
-            }
-            Comparison::Less | Comparison::LessOrEqual => {
-                upper.get_or_insert((value, comparison == Comparison::LessOrEqual));
-            }
-            Comparison::Equal | Comparison::NotEqual | Comparison::Distinct | Comparison::NotDistinct => {}
-        }
-    }
-    let found = lower.is_some() || upper.is_some();
-    found.then_some(Access::Range {
-        lookup: Lookup::PrimaryKey,
-        prefix: Vec::new(),
-        lower,
-        upper,
-        reverse: false,
-        in_order: InOrder::No,
-    })
-}
-
 /// What has columns of certain types.
 pub(super) trait TypedColumns {
     /// One column's.
@@ -569,20 +529,4 @@ pub(super) fn column_and_constant<'e>(
         return None;
     }
     same_class(column_type, &value.scalar_type(&|_| ScalarType::Unknown)).then_some((*column, value))
-}
-
-fn bounded_column(relation: &impl TypedColumns, predicate: &ScalarExpr) -> Option<ColumnBound> {
-    let (comparison, left, right) = shape::compared(predicate)?;
-    let ordered = match comparison {
-        Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual => true,
-        Comparison::Equal | Comparison::NotEqual | Comparison::Distinct | Comparison::NotDistinct => false,
-    };
-    if !ordered {
-        return None;
-    }
-    if let Some((column, value)) = column_and_constant(relation, left, right) {
-        return Some(ColumnBound { column, comparison, value: value.clone() });
-    }
-    let (column, value) = column_and_constant(relation, right, left)?;
-    Some(ColumnBound { column, comparison: comparison.commuted(), value: value.clone() })
 }

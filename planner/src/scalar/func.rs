@@ -6,6 +6,7 @@
 pub(crate) mod arguments;
 mod arithmetic;
 mod array;
+pub(crate) mod bound;
 mod bytes;
 pub(crate) mod citext;
 mod clock;

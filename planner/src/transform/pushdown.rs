@@ -1,7 +1,7 @@
 //! Predicates go down: through projections, joins, unions, and below groups by their keys. On the way nested
 //! inner joins become one, and outer joins whose NULL rows a predicate refuses become inner ones.
 
-use super::{equality, ranks, shape};
+use super::{equality, factor, ranks, shape};
 use crate::mir::{Mir, expr};
 use crate::plan::MatchKind;
 use crate::scalar::{AggregateCall, ScalarExpr};
@@ -193,7 +193,13 @@ fn push_join(inputs: Vec<Mir>, on: Vec<ScalarExpr>, same: Vec<(usize, usize)>, p
             Some(home) if !expr::is_volatile(&predicate) => {
                 below[home].push(expr::renumber(&predicate, |column| column - ranges[home].start));
             }
-            Some(_) | None => across.push(predicate),
+            Some(_) | None => {
+                for (range, below) in ranges.iter().zip(&mut below) {
+                    let implied = factor::implied(&predicate, &|column| range.contains(&column));
+                    below.extend(implied.map(|said| expr::renumber(&said, |column| column - range.start)));
+                }
+                across.push(predicate);
+            }
         }
     }
     let mut inputs = Vec::with_capacity(flat.inputs.len());
@@ -294,7 +300,13 @@ fn push_match(
     let mut kept = Vec::new();
     let mut conjuncts = Vec::new();
     on.iter().for_each(|predicate| expr::conjuncts(predicate, &mut conjuncts));
+    to_left.extend(above.iter().filter_map(|predicate| factor::implied(predicate, &|column| column < arity)));
     for predicate in conjuncts {
+        let said_of_right = factor::implied(&predicate, &|column| column >= arity);
+        to_right.extend(said_of_right.map(|said| expr::renumber(&said, |column| column - arity)));
+        if kind == MatchKind::Semi {
+            to_left.extend(factor::implied(&predicate, &|column| column < arity));
+        }
         if expr::is_volatile(&predicate) {
             kept.push(predicate);
         } else if expr::reads_only(&predicate, |column| column >= arity) {

@@ -27,6 +27,15 @@ FIXED = {
     "self_join": "SELECT a.id, b.id AS other FROM users a JOIN users b ON b.city = a.city AND a.id < b.id",
     "cross": "SELECT c.id, t.n FROM categories c CROSS JOIN (SELECT count(*) AS n FROM tags) t",
     "inequality": "SELECT a.id, b.id AS other FROM stories a JOIN stories b ON a.points > b.points AND a.category = b.category",
+    "factors": """SELECT s.id, v.id AS vote FROM stories s, votes v WHERE (s.id = v.story AND v.value > 0 AND s.points > 20)
+        OR (s.id = v.story AND v.value < 0 AND s.points < 60) OR (s.id = v.story AND s.category IS NULL)""",
+    "factors_left": """SELECT u.id, s.id AS story FROM users u LEFT JOIN stories s ON (s.author = u.id AND s.points > 40)
+        OR (s.author = u.id AND u.score > 10 AND s.category = 1)""",
+    "factors_exists": """SELECT s.id FROM stories s WHERE NOT EXISTS (SELECT 1 FROM votes v WHERE (v.story = s.id AND v.value > 0)
+        OR (v.story = s.id AND s.points > 30 AND v.value < 0))""",
+    "factors_having": """SELECT category, count(*) AS n FROM stories GROUP BY category HAVING (category > 1 AND count(*) > 2)
+        OR (category > 1 AND min(points) < 20)""",
+    "other_types": "SELECT id, joined, score FROM users WHERE joined < TIMESTAMP '2024-06-01 12:00' OR score > 10.5 OR score < 3::float8",
     "left_join": "SELECT u.id, u.name, s.id AS story FROM users u LEFT JOIN stories s ON s.author = u.id",
     "left_extra": """SELECT u.id, s.id AS story, v.id AS vote FROM users u LEFT JOIN stories s ON s.author = u.id AND s.points > 40
         AND u.score > 10 LEFT JOIN votes v ON v.story = s.id AND v.value > 0""",
