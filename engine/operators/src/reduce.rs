@@ -18,6 +18,7 @@ mod distinct;
 mod evaluate;
 mod extreme;
 mod frequent;
+mod looked_at;
 
 use crate::context::{Bundle, Context, RenderTime, both};
 use crate::once::{OneShot, Pull};

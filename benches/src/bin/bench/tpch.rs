@@ -118,8 +118,9 @@ fn against_a_count(report: &mut Report, market: &Market<'_>, scale: f64) -> Resu
 
 /// Times of the query by itself; the answers must be alike.
 fn once(report: &mut Report, market: &Market<'_>, name: &str, sql: &str) -> Result<(), Failure> {
-    let mut asked = Vec::new();
+    let (mut asked, mut processor_ms) = (Vec::new(), Vec::new());
     for server in market.servers {
+        let before = server.meter().seconds()?;
         let mut client = server.connect()?;
         // A view that it would earn is another measurement.
         let own = if server.kind == Kind::Dogwood { "SET dogwood.auto_views = off" } else { "" };
@@ -131,6 +132,8 @@ fn once(report: &mut Report, market: &Market<'_>, name: &str, sql: &str) -> Resu
             Ok((started.elapsed().as_secs_f64() * 1e3, answer))
         });
         asked.push(times.collect::<Result<Vec<_>, Failure>>());
+        drop(client);
+        processor_ms.push((server.meter().seconds()? - before) * 1e3 / ASKED as f64);
     }
     let (peer, ours) = (asked.pop().ok_or("nothing was asked")??, asked.pop().ok_or("nothing was asked")?);
     let ours = match ours {
@@ -145,7 +148,8 @@ fn once(report: &mut Report, market: &Market<'_>, name: &str, sql: &str) -> Resu
         times.sort_by(f64::total_cmp);
         quantile(&times, 0.5)
     };
-    report.pair(&format!("{name} asked once, {} rows", peer[0].1.len()), "ms", median(&ours), median(&peer))
+    report.pair(&format!("{name} asked once, {} rows", peer[0].1.len()), "ms", median(&ours), median(&peer))?;
+    report.pair(&format!("{name} asked once: processor time"), "ms", processor_ms[0], processor_ms[1])
 }
 
 /// The query as a view under the refresh functions. An error if it cannot be made, or fails.

@@ -7,6 +7,7 @@ use crate::once::{OneShot, Pull};
 use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
 use crate::reduce::distinct::{self, DistinctCalls, Seen, is_distinct};
 use crate::reduce::extreme::{is_extreme, is_greatest};
+use crate::reduce::looked_at::LookedAt;
 use arrangements::arrangement::Key;
 use arrangements::key_columns::KeyColumns;
 use arrangements::totals::Totals;
@@ -285,7 +286,8 @@ pub fn fold(
         groups.insert(Vec::new(), new(Vec::new(), Totals::phantom()));
     }
     let (mut ticker, mut key) = (Ticker::default(), Vec::new());
-    while input.next(&mut accumulator.datums)? {
+    let looked_at = LookedAt::of(input, keys, aggregates);
+    while looked_at.next(input, &mut accumulator.datums)? {
         ticker.tick(&shot.watch)?;
         accumulator.read_datums(&shot.eval)?;
         key.clear();
