@@ -14,9 +14,9 @@ use repr::datetime::{DAY_MICROS, Zone};
 use repr::{Datum, Numeric, ScalarType, ValueError};
 
 /// The least value of the call's type that may be at or above the argument. No name that a statement can write leads here.
-pub(crate) static AT_LEAST: Function = bound("AT LEAST", |ctx, args, column| end(ctx, &args[0], column, Side::Low));
+pub(crate) static AT_LEAST: Function = bound("AT LEAST", |ctx, args, column| end(ctx, &args[0], column, BoundEnd::Low));
 /// The greatest value of the call's type that may be at or below the argument.
-pub(crate) static AT_MOST: Function = bound("AT MOST", |ctx, args, column| end(ctx, &args[0], column, Side::High));
+pub(crate) static AT_MOST: Function = bound("AT MOST", |ctx, args, column| end(ctx, &args[0], column, BoundEnd::High));
 
 /// Local time is away from a moment by an offset. Within one zone offsets differ by little more than a day, where it changed sides
 /// of the date line.
@@ -31,7 +31,7 @@ const fn bound(name: &'static str, evaluate: Evaluate) -> Function {
 }
 
 #[derive(Clone, Copy)]
-enum Side {
+enum BoundEnd {
     Low,
     High,
 }
@@ -46,7 +46,7 @@ pub(crate) fn is_bounded_through(from: &ScalarType, to: &ScalarType) -> bool {
     )
 }
 
-fn end(ctx: &EvalContext, value: &Datum, column: &ScalarType, side: Side) -> Result<Datum, ValueError> {
+fn end(ctx: &EvalContext, value: &Datum, column: &ScalarType, side: BoundEnd) -> Result<Datum, ValueError> {
     match (value, column) {
         (Datum::Timestamp(micros), ScalarType::Date) => Ok(Datum::Date(timestamp_to_date(*micros))),
         (Datum::Timestamptz(micros), ScalarType::Date) => {
@@ -60,35 +60,35 @@ fn end(ctx: &EvalContext, value: &Datum, column: &ScalarType, side: Side) -> Res
 }
 
 /// The first or last local time that may be that moment.
-fn local(micros: i64, zone: &Zone, side: Side) -> i64 {
+fn local(micros: i64, zone: &Zone, side: BoundEnd) -> i64 {
     // Near the last of all moments there is no local time for it: the moment's own differs by an offset, too.
     let local = zone.to_local(micros).unwrap_or(micros);
     if repr::datetime::is_infinite(local) {
         return local;
     }
     match side {
-        Side::Low => local.saturating_sub(OFFSETS_DAYS * DAY_MICROS),
-        Side::High => local.saturating_add(OFFSETS_DAYS * DAY_MICROS),
+        BoundEnd::Low => local.saturating_sub(OFFSETS_DAYS * DAY_MICROS),
+        BoundEnd::High => local.saturating_add(OFFSETS_DAYS * DAY_MICROS),
     }
 }
 
-fn whole(value: &Numeric, side: Side) -> i64 {
+fn whole(value: &Numeric, side: BoundEnd) -> i64 {
     let rounded = match side {
-        Side::Low => value.floor(),
-        Side::High => value.ceil(),
+        BoundEnd::Low => value.floor(),
+        BoundEnd::High => value.ceil(),
     };
     // NaN is above all numbers, and no negative one.
     rounded.to_i64().unwrap_or(if value.is_negative() { i64::MIN } else { i64::MAX })
 }
 
-fn near(value: f64, side: Side) -> i64 {
+fn near(value: f64, side: BoundEnd) -> i64 {
     if value.is_nan() {
         return i64::MAX;
     }
     let slack = if value.abs() < EXACT_MAX { 0 } else { ROUNDED_MAX };
     let bound = match side {
-        Side::Low => (value.floor() as i128).saturating_sub(slack),
-        Side::High => (value.ceil() as i128).saturating_add(slack),
+        BoundEnd::Low => (value.floor() as i128).saturating_sub(slack),
+        BoundEnd::High => (value.ceil() as i128).saturating_add(slack),
     };
     bound.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
@@ -100,7 +100,7 @@ mod tests {
     fn ends(value: &Datum, column: &ScalarType) -> (Datum, Datum) {
         let ctx = EvalContext::immutable();
         let at = |side| end(&ctx, value, column, side).expect("a bound");
-        (at(Side::Low), at(Side::High))
+        (at(BoundEnd::Low), at(BoundEnd::High))
     }
 
     #[test]
