@@ -138,6 +138,11 @@ impl Batch {
         take_part(&mut &self.operations[start as usize + 1..])
     }
 
+    /// Gives back the memory of the operations, once they are written down elsewhere.
+    pub(crate) fn forget_operations(&mut self) {
+        (self.operations, self.count) = (Vec::new(), 0);
+    }
+
     /// How many operations and audit records.
     pub fn len(&self) -> usize {
         self.count + self.audit.len()

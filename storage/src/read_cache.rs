@@ -229,15 +229,21 @@ impl ReadCache {
             }
             return Writing { cache: self, buckets: Touched::All, latest };
         }
-        let mut buckets = Vec::with_capacity(touched.len());
-        for (family, hash, key) in touched {
-            let number = self.number(hash);
-            let mut bucket = self.buckets[number].lock();
+        // Each bucket once, as a batch may touch hundreds of thousands of keys; in order, so that it is done a bucket at a time.
+        let mut touched: Vec<(u32, u64, Family, &[u8])> =
+            touched.into_iter().map(|(family, hash, key)| (self.number(hash) as u32, hash, family, key)).collect();
+        touched.sort_unstable_by_key(|(number, ..)| *number);
+        let mut buckets = Vec::new();
+        for of_bucket in touched.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let number = of_bucket[0].0;
+            let mut bucket = self.buckets[number as usize].lock();
             bucket.writing += 1;
-            if let Some(place) = bucket.place(hash, family, key) {
-                self.bytes.fetch_sub(bucket.remove(place), Ordering::Relaxed);
+            for (_, hash, family, key) in of_bucket {
+                if let Some(place) = bucket.place(*hash, *family, key) {
+                    self.bytes.fetch_sub(bucket.remove(place), Ordering::Relaxed);
+                }
             }
-            buckets.push(number as u32);
+            buckets.push(number);
         }
         Writing { cache: self, buckets: Touched::Some(buckets), latest }
     }

@@ -418,7 +418,7 @@ fn malformed(relation: RelationId) -> StorageError {
     StorageError::Malformed { entry: StoredEntry::Row(relation) }
 }
 
-fn open_impersonal(
+pub(crate) fn open_impersonal(
     store: &Store,
     relation: RelationId,
     key: &[u8],
@@ -430,7 +430,12 @@ fn open_impersonal(
 }
 
 /// Opens a stored copy found at a key of `rows`.
-fn open_copy(store: &Store, relation: RelationId, at: &[u8], sealed: &[u8]) -> Result<StoredCopy, StorageError> {
+pub(crate) fn open_copy(
+    store: &Store,
+    relation: RelationId,
+    at: &[u8],
+    sealed: &[u8],
+) -> Result<StoredCopy, StorageError> {
     let (owner, key) = keyspace::parse_personal_row(at).ok_or(malformed(relation))?;
     let place = SealPlace::Personal(relation, owner, &at[ROW_PREFIX_BYTES..]);
     let (header, plain) = store.open_personal(owner, place, sealed)?;

@@ -225,7 +225,7 @@ impl Store {
     /// All or nothing, also in a crash. Audit records of the batch get their places in the log here, and an erasure its number.
     pub fn write(&self, batch: Batch) -> Result<(), StorageError> {
         self.check_writable()?;
-        let Some(owed) = Owed::of(&batch) else { return self.write_with(&batch, &Batch::default()) };
+        let Some(owed) = Owed::of(&batch) else { return self.write_with(batch, &Batch::default()) };
         let mut erasures = self.inner.erasures.lock();
         let mut all = erasures.all_owed();
         all.add(&owed);
@@ -233,7 +233,7 @@ impl Store {
         let (first, last) = (erasures.last + 1, erasures.last + entries.len() as u64);
         let mut noted = Batch::default();
         noted.put_erasures(self, &all, first, &entries);
-        self.write_with(&batch, &noted)?;
+        self.write_with(batch, &noted)?;
         erasures.owe(&owed, last, self.inner.db.latest_sequence_number());
         Ok(())
     }
@@ -257,13 +257,15 @@ impl Store {
     }
 
     /// Writes a batch and what the store adds to it.
-    fn write_with(&self, batch: &Batch, added: &Batch) -> Result<(), StorageError> {
+    fn write_with(&self, mut batch: Batch, added: &Batch) -> Result<(), StorageError> {
         let db = &self.inner.db;
         let mut writes = self.inner.form.begin(batch.bytes() + added.bytes() + 512);
-        writes.add(batch);
+        writes.add(&batch);
         writes.add(added);
-        let _subjects = self.inner.subjects.writing(batch, || db.latest_sequence_number());
-        let _reads = self.inner.reads.writing(batch, || db.latest_sequence_number());
+        let _subjects = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
+        let _reads = self.inner.reads.writing(&batch, || db.latest_sequence_number());
+        // A large one is not held three times.
+        batch.forget_operations();
         let commit = batch.commit_time.unwrap_or(0).max(self.inner.time.load(Ordering::Acquire));
         if batch.audit.is_empty() {
             let records = if self.inner.backups.tee.is_on() { self.inner.log.lock().sequence } else { 0 };

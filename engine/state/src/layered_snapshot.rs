@@ -4,6 +4,7 @@
 //! this transaction's own: the order is the order of `layers`. Tells sizes, and what is in memory; never chooses a way.
 
 mod batch;
+mod filled;
 mod inverted;
 mod notes;
 mod range;
@@ -65,6 +66,8 @@ pub struct LayeredSnapshot {
     personal: Option<Arc<PersonalReads>>,
     /// Where it is noted for the audit log what is read, and the leaves that note it.
     observed: Option<(Arc<ReadObserver>, Snapshot)>,
+    /// Where entries stand of indexes that a layer's transaction has filled.
+    fresh: Option<Snapshot>,
 }
 
 impl LayeredSnapshot {
@@ -86,6 +89,7 @@ impl LayeredSnapshot {
             reads: None,
             personal: None,
             observed: None,
+            fresh: None,
         }
     }
 
@@ -150,6 +154,9 @@ impl LayeredSnapshot {
     pub fn under(mut self, overlay: Arc<Overlay>) -> Self {
         if overlay.changes_schema() {
             self.schema = overlay.schema().clone();
+        }
+        if self.fresh.is_none() && overlay.filled().next().is_some() {
+            self.fresh = Some(self.store.snapshot());
         }
         if !overlay.is_empty() {
             self.layers.push(overlay);
@@ -228,7 +235,11 @@ impl LayeredSnapshot {
         }
         let relation = shape.id();
         let mut keys = Vec::new();
-        if !self.base_hidden(relation) && !self.reindexed(relation, index) {
+        if self.has_no_entries(relation, index) {
+            // All are in the layers.
+        } else if let Some(as_of) = self.filled(relation, index) {
+            keys.extend(self.filled_rows(shape, index, value, as_of)?.into_iter().map(|(row_key, _)| row_key));
+        } else {
             let entries = self.stored_located(shape, index, value)?;
             keys.extend(entries.into_iter().map(|(row_key, _)| row_key));
             if self.changes(relation) {
@@ -269,7 +280,11 @@ impl LayeredSnapshot {
             return Ok(row.into_iter().map(|row| (row_key.clone(), row)).collect());
         }
         let mut found = Vec::new();
-        if !self.base_hidden(relation) && !self.reindexed(relation, index) {
+        if self.has_no_entries(relation, index) {
+            // All are in the layers.
+        } else if let Some(as_of) = self.filled(relation, index) {
+            found = self.filled_rows(shape, index, value, as_of)?;
+        } else {
             self.stored_index(shape, index, value, &mut found)?;
         }
         let layered = self.layered_by_value(shape, index, value);
@@ -456,6 +471,11 @@ impl LayeredSnapshot {
             SqlError::new("55000", format!("view \"{}\" cannot be read now", table.name))
                 .hint("It is being filled, or a row of it cannot be evaluated; try again.")
         })
+    }
+
+    /// Whether nothing below the layers stands in an index.
+    fn has_no_entries(&self, relation: RelationId, index: IndexId) -> bool {
+        self.base_hidden(relation) || self.reindexed(relation, index)
     }
 
     /// Whether an index has no entries below the layers.

@@ -10,7 +10,7 @@ use crate::temporary::{TemporaryChanges, goes_at_commit, is_shared_index};
 use planner::catalog::{Catalog, Table, TemporaryObjects};
 use repr::hash::HashMap;
 use repr::id::is_temporary;
-use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
+use repr::{CommitTime, IndexId, MicroDbId, RelationId, Row, RowKey};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -39,6 +39,9 @@ pub struct TableChanges {
     pub truncated: bool,
     /// Indexes without entries below: all that they have is in this overlay, which holds every row.
     pub reindexed: BTreeSet<IndexId>,
+    /// Indexes that this overlay's transaction has filled beside commits, each as of a commit: their entries stand below, in
+    /// newer snapshots than the transaction's.
+    pub filled: BTreeMap<IndexId, CommitTime>,
 }
 
 /// For each index: canonical value → keys of changed rows that have it now.
@@ -59,6 +62,7 @@ enum Undo {
     DroppedTable,
     DroppedIndex,
     Reindexed { relation: RelationId, index: IndexId },
+    Filled { relation: RelationId, index: IndexId },
 }
 
 /// What a session has beside the schema that all share.
@@ -291,6 +295,22 @@ impl Overlay {
         }
     }
 
+    /// Says that an index is filled beside commits, from what was committed up to a time; rows of this overlay that were changed
+    /// before it have entries by their values from here on.
+    pub fn fill(&mut self, shape: &TableShape, index: IndexId, as_of: CommitTime) {
+        let relation = shape.id();
+        let changes = self.tables.entry(relation).or_default();
+        changes.filled.insert(index, as_of);
+        changes.enter_all(shape);
+        self.undo.push(Undo::Filled { relation, index });
+    }
+
+    /// Indexes that are filled beside commits, with their tables.
+    pub fn filled(&self) -> impl Iterator<Item = (RelationId, IndexId)> {
+        let tables = self.tables.iter();
+        tables.flat_map(|(relation, changes)| changes.filled.keys().map(|index| (*relation, *index)))
+    }
+
     /// Takes back everything since `mark`.
     pub fn roll_back(&mut self, mark: Mark) {
         match self.kept(mark) {
@@ -342,8 +362,9 @@ impl Overlay {
         };
         for relation in self.tables.keys().chain(replaced.keys()) {
             if let Some(changes) = standing(relation) {
-                let (truncated, reindexed) = (changes.truncated, changes.reindexed.clone());
-                kept.tables.insert(*relation, TableChanges { truncated, reindexed, ..TableChanges::default() });
+                let (truncated, reindexed, filled) =
+                    (changes.truncated, changes.reindexed.clone(), changes.filled.clone());
+                kept.tables.insert(*relation, TableChanges { truncated, reindexed, filled, ..TableChanges::default() });
             }
         }
         for undo in before {
@@ -367,7 +388,7 @@ impl Overlay {
             let stands = |relation: &RelationId| replaced.get(relation).is_none_or(|(until, _)| place < *until);
             kept.take_back(undo, stands);
         }
-        kept.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
+        kept.tables.retain(|_, table| !table.is_untouched());
         for (relation, changes) in &mut kept.tables {
             let Some(shape) = kept.session.over(&kept.schema).shape(*relation) else { continue };
             changes.enter_all(shape);
@@ -389,6 +410,11 @@ impl Overlay {
                     changes.reindexed.remove(index);
                 }
             }
+            Undo::Filled { relation, index } if stands(relation) => {
+                if let Some(changes) = self.tables.get_mut(relation) {
+                    changes.filled.remove(index);
+                }
+            }
             Undo::Subject { relation, key, previous } if !self.subjects.is_empty() => {
                 set_back(&mut self.subjects, &(*relation, key.clone()), previous.as_ref());
             }
@@ -396,7 +422,11 @@ impl Overlay {
             Undo::Temporary { previous } => self.session = previous.clone(),
             Undo::DroppedTable => _ = self.dropped.tables.pop(),
             Undo::DroppedIndex => _ = self.dropped.indexes.pop(),
-            Undo::Row { .. } | Undo::Subject { .. } | Undo::Reindexed { .. } | Undo::Table { .. } => {}
+            Undo::Row { .. }
+            | Undo::Subject { .. }
+            | Undo::Reindexed { .. }
+            | Undo::Filled { .. }
+            | Undo::Table { .. } => {}
         }
     }
 
@@ -438,10 +468,15 @@ impl Overlay {
                         changes.reindexed.remove(&index);
                     }
                 }
+                Undo::Filled { relation, index } => {
+                    if let Some(changes) = self.tables.get_mut(&relation) {
+                        changes.filled.remove(&index);
+                    }
+                }
             }
         }
         self.schema_changed = self.undo.iter().any(|undo| matches!(undo, Undo::Schema { .. }));
-        self.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
+        self.tables.retain(|_, table| !table.is_untouched());
         // Under a definition that is taken back rows had other values in indexes, and an index's number comes again.
         for relation in rewritten.iter().filter(|_| defined) {
             let shape = self.session.over(&self.schema).shape(*relation);
@@ -536,6 +571,7 @@ impl Overlay {
             }
             let mine = self.tables.entry(*relation).or_default();
             mine.reindexed.extend(&theirs.reindexed);
+            mine.filled.extend(&theirs.filled);
             for (key, change) in &theirs.rows {
                 let previous = mine.rows.remove(key);
                 if let Some(previous) = &previous {
@@ -566,6 +602,11 @@ fn set_back<K: Ord, V: Clone>(kept: &mut BTreeMap<K, V>, key: &K, previous: Opti
 }
 
 impl TableChanges {
+    /// Whether nothing is changed, as when all was taken back.
+    fn is_untouched(&self) -> bool {
+        self.rows.is_empty() && !self.truncated && self.reindexed.is_empty() && self.filled.is_empty()
+    }
+
     /// Makes its index values anew.
     fn enter_all(&mut self, shape: &TableShape) {
         self.index = ChangedValues::default();

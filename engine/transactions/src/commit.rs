@@ -17,6 +17,7 @@ mod clock;
 mod flush;
 mod stage;
 
+use crate::index_builds::Builds;
 use crate::ownership::{self, Between, Derivation, orphan, placement};
 use crate::receipt::{self, Erasure};
 use arc_swap::ArcSwap;
@@ -212,7 +213,7 @@ fn spawn(name: &str, body: Box<dyn FnOnce() + Send>) -> JoinHandle<()> {
 impl CommitPipeline {
     /// Starts the threads over what is published. `forgotten_at` learns the time of each erasure.
     pub fn start(
-        (store, sequences, audit): (Store, Arc<Sequences>, Arc<AuditQueue>),
+        (store, sequences, audit, builds): (Store, Arc<Sequences>, Arc<AuditQueue>, Arc<Builds>),
         published: Arc<ArcSwap<Published>>,
         forgotten_at: Arc<AtomicU64>,
         views: ViewWorkers,
@@ -235,7 +236,7 @@ impl CommitPipeline {
             sequences,
             views: ViewsToFollow { maintained: follows(&state), automatic: false },
             current: state.clone(),
-            decided: Decided::default(),
+            decided: Decided { builds, ..Decided::default() },
             written: flush.clone(),
             statistics: statistics.clone(),
             under_way: under_way.clone(),
@@ -296,6 +297,21 @@ impl CommitPipeline {
         self.commit.put(Request::View(request));
         // Who asks may hold what a view worker waits for.
         self.commit.rouse();
+    }
+
+    /// Waits until all that was handed over before is published or refused.
+    pub(crate) fn settle(&self) -> Result<(), SqlError> {
+        let (reply, outcome) = sync_channel(1);
+        let hear = move |outcome| {
+            // Whoever asked waits for it.
+            let _heard = reply.send(outcome);
+        };
+        self.commit.put(Request::Tick(TickRequest { moment: now_micros(), hear: Box::new(hear) }));
+        self.commit.rouse();
+        match outcome.recv().map_err(|_| shutting_down())? {
+            Outcome::Refused(error) => Err(error),
+            Outcome::Committed(_) | Outcome::Again => Ok(()),
+        }
     }
 
     /// Asks for the clock to go on to a moment, in the order of commits. Whoever reads waits for what is published.
@@ -408,6 +424,8 @@ struct Decided {
     recent: RecentWrites,
     /// µDBs that are erased.
     destroyed: HashSet<MicroDbId>,
+    /// Indexes that are being filled.
+    builds: Arc<Builds>,
 }
 
 /// Why a view worker is to hear of groups.
@@ -580,7 +598,8 @@ impl Committer {
                 Ok(Some(mut prepared)) => {
                     audit::name_subjects(&mut prepared.audit, &overlay, &prepared.derivation);
                     audit.append(&mut prepared.audit);
-                    self.decided.recent.record(&prepared.derivation.writes, time);
+                    self.decided.recent.record(&mut prepared.derivation.writes, time);
+                    self.decided.builds.note(&prepared.derivation, time);
                     let rows = overlay.len();
                     batch.append(prepared.batch);
                     if several || overlay.changes_schema() {
@@ -638,7 +657,8 @@ impl Committer {
             return Err(SqlError::new("DG002", "a data subject that this transaction writes for was forgotten")
                 .hint("the transaction overlapped a GDPR FORGET; nothing of it was stored"));
         }
-        if overlay.len() > REDERIVE_ROWS_MAX {
+        // What an index is filled with is looked at on its connection, too.
+        if overlay.len() > REDERIVE_ROWS_MAX || overlay.filled().next().is_some() {
             return Ok(None);
         }
         let old = LayeredSnapshot::new(self.store.clone(), self.current.clone()).under(Arc::new(layer.clone()));

@@ -1,6 +1,7 @@
 //! What all sessions of a server share: the store, what is published, the pipeline, locks, sequences.
 
 use crate::commit::{CommitPipeline, META_CATALOG, META_TIME, ViewWorkers};
+use crate::index_builds::{self, Builds};
 use crate::memory;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -68,6 +69,8 @@ pub struct Sessions {
     pub login_rules: LoginRules,
     /// What is given to one alone.
     pub(crate) numbers: Numbers,
+    /// Indexes that are being filled.
+    pub(crate) builds: Arc<Builds>,
 }
 
 /// Numbers of which no two sessions have the same.
@@ -181,6 +184,9 @@ impl Database {
         );
         let settings = Settings::of_server(&config.settings, settings)?;
         let store = open_store(&config.data, &config, config.mode)?;
+        if !store.is_read_only() {
+            index_builds::remove_unfinished(&store)?;
+        }
         let snapshot = store.snapshot();
         let time = match snapshot.meta(META_TIME)? {
             Some(bytes) => u64::from_be_bytes(bytes.try_into().map_err(|_| damaged("commit time"))?),
@@ -217,9 +223,10 @@ impl Database {
         };
         let sequences = Arc::new(Sequences::open(store.clone())?);
         let audit = Arc::new(AuditQueue::new(!store.is_read_only()));
+        let builds = Arc::<Builds>::default();
         Ok(Arc::new_cyclic(|database: &Weak<Database>| Database {
             pipeline: CommitPipeline::start(
-                (store.clone(), sequences.clone(), audit.clone()),
+                (store.clone(), sequences.clone(), audit.clone(), builds.clone()),
                 published.clone(),
                 forgotten_at.clone(),
                 views,
@@ -234,6 +241,7 @@ impl Database {
                 settings,
                 login_rules: LoginRules::default(),
                 numbers: Numbers::default(),
+                builds,
             },
             views: MaintainedViews { statistics, automatic, subscriptions },
             config,

@@ -7,8 +7,12 @@
 //! stored table dropped, all rows written under the new one. Their dependents in the ownership graph are
 //! laid anew with them.
 
+mod index_filling;
+
+use crate::index_builds;
 use crate::transaction::Transaction;
 use crate::writer::Writer;
+use index_filling::duplicate;
 use planner::catalog::{Catalog, Scope, Table, TemporaryObjects};
 use planner::parse::Statement;
 use planner::resolve::ddl::{
@@ -16,7 +20,7 @@ use planner::resolve::ddl::{
 };
 use planner::scalar::{EvalContext, Volatility};
 use repr::id::FIRST_TEMPORARY_ID;
-use repr::{ColumnIndex, Datum, Id, IndexId, RelationId, Row, RowKey, poll};
+use repr::{ColumnIndex, Datum, Id, RelationId, Row, RowKey, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode, Patience};
@@ -50,7 +54,7 @@ pub fn execute(
     if let Some(done) = define_temporary(transaction, statement, &context, patience)? {
         return Ok(done);
     }
-    transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
+    lock_catalog(transaction, patience)?;
     // The plan is made after the lock: the catalog cannot move on any more.
     let old_schema = transaction.latest_snapshot().schema().clone();
     let labels = if restoring { Labels::Wait } else { Labels::TakeEffect };
@@ -59,6 +63,11 @@ pub fn execute(
     // Whether the graph is well formed is asked at COMMIT: until then its tables may come in any order.
     transaction.define_while_restoring(restoring);
     carry_out(transaction, old_schema, plan, context, patience).map(|(done, _)| done)
+}
+
+fn lock_catalog(transaction: &mut Transaction, patience: &Patience) -> Result<(), SqlError> {
+    transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
+    index_builds::await_others(transaction.database(), transaction.id(), patience)
 }
 
 /// Carries out a definition that concerns nothing but what the session has for itself: nobody waits for it. None if it is no such.
@@ -113,7 +122,7 @@ pub fn end_restoring(
     context: EvalContext,
     patience: &Patience,
 ) -> Result<BTreeSet<RelationId>, SqlError> {
-    transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
+    lock_catalog(transaction, patience)?;
     let snapshot = transaction.latest_snapshot();
     let old_schema = snapshot.schema().clone();
     let database = transaction.database_id();
@@ -422,37 +431,6 @@ impl SchemaChange<'_> {
         Ok(())
     }
 
-    fn build_index(&mut self, relation: RelationId, index: IndexId) -> Result<(), SqlError> {
-        let shape = self.shape(relation)?;
-        if self.stored.contains_key(&relation) || shape.table().primary_key == Some(index) {
-            return Ok(());
-        }
-        self.writer.transaction.overlay_mut().reindex(relation, index);
-        let index = shape.index(index);
-        let rows = self.rows(relation)?;
-        let checks = self.writer.row_checks(&shape)?;
-        let mut seen: BTreeSet<Vec<u8>> = BTreeSet::new();
-        for (row_key, row) in rows {
-            poll::step()?;
-            if !index.is_whole() {
-                for predicate in &checks.index_predicates {
-                    predicate.eval(&row, &self.writer.context)?;
-                }
-                if shape.index_value(index, &row).is_none() {
-                    continue;
-                }
-            }
-            if shape.is_unique_in(index, &row)
-                && let Some(value) = shape.index_value(index, &row)
-                && !seen.insert(value)
-            {
-                return Err(duplicate(&shape, &index.name));
-            }
-            self.writer.set(&shape, &row_key, Some(Row::pack(&row)))?;
-        }
-        Ok(())
-    }
-
     fn validate_check(&mut self, relation: RelationId, name: &str) -> Result<(), SqlError> {
         let shape = self.shape(relation)?;
         let checks = self.writer.row_checks(&shape)?;
@@ -616,10 +594,4 @@ impl SchemaChange<'_> {
         }
         Ok(())
     }
-}
-
-fn duplicate(shape: &TableShape, index: &str) -> SqlError {
-    SqlError::new("23505", format!("could not create unique index \"{index}\""))
-        .detail("Two rows have the same key.")
-        .on(shape.place(), Some(index))
 }

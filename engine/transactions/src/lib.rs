@@ -8,6 +8,7 @@
 pub mod commit;
 pub mod database;
 pub mod ddl;
+mod index_builds;
 pub mod key_text;
 pub mod memory;
 pub mod modes;

@@ -70,6 +70,8 @@ pub struct Between<'a> {
 pub fn derive(between: &Between<'_>) -> Result<Derivation, SqlError> {
     let mut derivation = Derivation::default();
     derivation.reads.note(&Mark::Catalog);
+    // Whose copies their entries name was looked up beside the transaction.
+    between.overlay.filled().for_each(|(relation, _)| derivation.reads.note(&Mark::Placed(relation)));
     for relation in between.new.schema().clone().order() {
         let shape = between.new.shape(*relation)?.clone();
         TableDerivation { between, shape, deltas: Vec::new() }.run(&mut derivation)?;
@@ -448,6 +450,7 @@ fn note_writes(between: &Between<'_>, derivation: &mut Derivation) -> Result<(),
     let mut writes = Marks::default();
     for (relation, rows) in &derivation.tables {
         let shape = between.new.shape(*relation)?;
+        writes.note(&Mark::Placed(*relation));
         for (row_key, row) in rows {
             if row.before.is_some() != row.after.is_some() || row.old != row.new {
                 writes.note(&Mark::Owners(*relation, row_key));
@@ -470,6 +473,7 @@ fn note_writes(between: &Between<'_>, derivation: &mut Derivation) -> Result<(),
         writes.note(&Mark::Catalog);
     }
     note_for_statements(between, &mut writes)?;
+    writes.settle();
     derivation.writes = writes;
     Ok(())
 }

@@ -12,6 +12,7 @@ pub use moved_keys::Moved;
 
 use crate::commit::{self, Committed, Outcome, PreparedCommit};
 use crate::database::Database;
+use crate::index_builds::IndexBuild;
 use crate::modes::{Isolation, Modes};
 use crate::ownership::Derivation;
 use crate::writer::foreign_key::{self, DeferredCheck};
@@ -153,6 +154,8 @@ pub struct Pending {
     pub moved: Vec<Moved>,
     /// What its statements did, for the audit log.
     audit: Vec<AuditEntry>,
+    /// Indexes that it has filled beside commits.
+    pub(crate) builds: Vec<IndexBuild>,
     /// What SET CONSTRAINTS said, in order: names (`None` is ALL), deferred or not.
     pub constraint_modes: Vec<(Option<Vec<String>>, bool)>,
 }
@@ -482,6 +485,7 @@ impl Transaction {
     }
     /// Takes back all changes since the mark.
     pub fn roll_back_to(&mut self, mark: Mark) {
+        self.pending.builds.retain(|build| build.mark < mark);
         // A helper may read of it still: it is not copied to be thrown away.
         match self.overlay.kept(mark) {
             Some(kept) => parallel::discard(std::mem::replace(&mut self.overlay, Arc::new(kept))),
@@ -567,14 +571,19 @@ impl Transaction {
             }
             // Whatever ends a statement comes too late from here on: only the outcome is to be told.
             let _alone = poll::alone();
+            self.pending.builds.iter_mut().for_each(IndexBuild::hand_over);
             match self.database.pipeline.commit_announcing(self.overlay.clone(), prepared, announcement.clone())? {
                 Outcome::Committed(committed) => {
+                    self.pending.builds.iter_mut().for_each(IndexBuild::publish);
                     self.audited(true);
                     self.keep_temporary();
                     return Ok(committed);
                 }
-                Outcome::Refused(error) => return Err(error),
-                Outcome::Again => {}
+                Outcome::Refused(error) => {
+                    self.pending.builds.iter_mut().for_each(IndexBuild::take_back);
+                    return Err(error);
+                }
+                Outcome::Again => self.pending.builds.iter_mut().for_each(IndexBuild::take_back),
             }
         }
         Err(kept_changing())
@@ -655,6 +664,9 @@ impl Transaction {
             }
             None => {
                 let base = self.database.latest();
+                for build in &self.pending.builds {
+                    build.follow(&self.overlay, &base)?;
+                }
                 // Of no use to a second attempt: what it says may have changed.
                 let known = OwnershipHints::take(&self.reads.owners_seen, &mut self.reads.parents);
                 let (mut time, mut old) = (base.time, LayeredSnapshot::new(self.database.store.clone(), base));
@@ -681,6 +693,8 @@ fn kept_changing() -> SqlError {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.audit_undone();
+        // While their numbers are nobody else's.
+        self.pending.builds.clear();
         self.holder.fate.leave(self.begun.id);
         self.database.sessions.locks.release(self.begun.id);
         parallel::discard_many(self.overlay.len(), || self.overlay.clone());

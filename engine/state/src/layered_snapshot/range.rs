@@ -1,13 +1,14 @@
 //! Ranges: of keys that stand in order on disk, and of hashed ones whose order is in memory, under the same overlays.
 
 use crate::SqlError;
+use crate::layered_snapshot::filled::Valued;
 use crate::layered_snapshot::{LayeredSnapshot, damaged, prefix_end};
 use crate::order_entries::parts;
 use crate::reader::{KeyRange, OrderSizes, RangeRows, RowIterator};
 use crate::shape::TableShape;
 use crate::view_states::OrderId;
 use planner::catalog::Index;
-use repr::{Datum, Row, RowKey, key};
+use repr::{Datum, RelationId, Row, RowKey, key};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -51,6 +52,14 @@ impl LayeredSnapshot {
                         }
                     }
                 }
+                if let Some(as_of) = self.filled(table.id, index.id).filter(|_| !hidden) {
+                    let mut rows = self.filled_range(&shape, index, (&lower, &upper), as_of)?;
+                    if range.reverse {
+                        rows.reverse();
+                    }
+                    let rows = rows.into_iter().map(Ok);
+                    return Ok(self.amid_changes(shape.id(), rows, changed, range.reverse));
+                }
                 let keys = snapshot.scan_index_ordered(index.id, low, high, range.reverse);
                 let (shape, index) = (shape.clone(), index.clone());
                 Box::new(keys.map(move |row_key| {
@@ -65,15 +74,27 @@ impl LayeredSnapshot {
         if !self.changes(table.id) {
             return Ok(Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row)))));
         }
-        let (this, relation) = (self.clone(), table.id);
+        let stored = stored.filter(move |_| !hidden);
+        Ok(self.amid_changes(table.id, stored, changed, range.reverse))
+    }
+
+    /// Stored rows in order, but for those that a layer decides, amid those that the layers have.
+    fn amid_changes(
+        &self,
+        relation: RelationId,
+        stored: impl Iterator<Item = Result<Valued, SqlError>> + Send + 'static,
+        changed: BTreeMap<(Vec<u8>, RowKey), Row>,
+        reverse: bool,
+    ) -> RowIterator {
+        let this = self.clone();
         let stored = stored.filter(move |item| {
-            !hidden && item.as_ref().map_or(true, |(_, row_key, _)| this.layered(relation, row_key).is_none())
+            item.as_ref().map_or(true, |(_, row_key, _)| this.layered(relation, row_key).is_none())
         });
         let mut changed: Vec<((Vec<u8>, RowKey), Row)> = changed.into_iter().collect();
-        if range.reverse {
+        if reverse {
             changed.reverse();
         }
-        Ok(Box::new(merge(stored, changed.into_iter(), range.reverse)))
+        Box::new(merge(stored, changed.into_iter(), reverse))
     }
 
     /// A range of a table with hashed keys, from its ordered index in memory, if there is one.
@@ -146,7 +167,7 @@ impl LayeredSnapshot {
     }
 }
 
-type ByteBound = Bound<Vec<u8>>;
+pub(super) type ByteBound = Bound<Vec<u8>>;
 
 fn range_bounds(range: &KeyRange) -> (ByteBound, ByteBound) {
     let prefix = key::encode_all(&range.prefix);
@@ -172,7 +193,7 @@ fn range_bounds(range: &KeyRange) -> (ByteBound, ByteBound) {
     (lower, upper)
 }
 
-fn within(bytes: &[u8], lower: &ByteBound, upper: &ByteBound) -> bool {
+pub(super) fn within(bytes: &[u8], lower: &ByteBound, upper: &ByteBound) -> bool {
     use std::ops::RangeBounds;
     let bounds = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
     <(Bound<&[u8]>, Bound<&[u8]>) as RangeBounds<[u8]>>::contains(&bounds, bytes)
