@@ -473,16 +473,6 @@ impl LayeredSnapshot {
         })
     }
 
-    /// Whether nothing below the layers stands in an index.
-    fn has_no_entries(&self, relation: RelationId, index: IndexId) -> bool {
-        self.base_hidden(relation) || self.reindexed(relation, index)
-    }
-
-    /// Whether an index has no entries below the layers.
-    fn reindexed(&self, relation: RelationId, index: IndexId) -> bool {
-        self.layers.iter().any(|layer| layer.table(relation).is_some_and(|changes| changes.reindexed.contains(&index)))
-    }
-
     // A lower layer's entry may have been overwritten by a higher layer with another value.
     fn still_has(&self, shape: &TableShape, index: IndexId, value: &[u8], row: &Row) -> bool {
         self.layers.len() == 1 || shape.index_value(shape.index(index), &shape.unpack(row)).as_deref() == Some(value)

@@ -151,6 +151,14 @@ fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
     )
 }
 
+/// The time of the last commit, zero in a new database.
+fn stored_time(snapshot: &Snapshot) -> Result<u64, SqlError> {
+    match snapshot.meta(META_TIME)? {
+        Some(bytes) => Ok(u64::from_be_bytes(bytes.try_into().map_err(|_| damaged("commit time"))?)),
+        None => Ok(0),
+    }
+}
+
 /// The stored catalog, empty in a new database.
 pub fn stored_catalog(snapshot: &Snapshot) -> Result<Catalog, SqlError> {
     let stored = match snapshot.meta(META_CATALOG)? {
@@ -184,14 +192,9 @@ impl Database {
         );
         let settings = Settings::of_server(&config.settings, settings)?;
         let store = open_store(&config.data, &config, config.mode)?;
-        if !store.is_read_only() {
-            index_builds::remove_unfinished(&store)?;
-        }
+        index_builds::remove_unfinished(&store)?;
         let snapshot = store.snapshot();
-        let time = match snapshot.meta(META_TIME)? {
-            Some(bytes) => u64::from_be_bytes(bytes.try_into().map_err(|_| damaged("commit time"))?),
-            None => 0,
-        };
+        let time = stored_time(&snapshot)?;
         if config.mode == Mode::Salvage {
             tracing::warn!(
                 target: "dogwood::storage",
@@ -209,7 +212,7 @@ impl Database {
             probes: Arc::default(),
             views: Views::default(),
         }));
-        let forgotten_at = Arc::new(AtomicU64::new(0));
+        let (forgotten_at, builds) = (Arc::<AtomicU64>::default(), Arc::<Builds>::default());
         let statistics = Arc::new(Statistics::default());
         let settings = Arc::new(settings);
         let subscriptions = Subscriptions::start(CommitTime(time), settings.clone());
@@ -223,7 +226,6 @@ impl Database {
         };
         let sequences = Arc::new(Sequences::open(store.clone())?);
         let audit = Arc::new(AuditQueue::new(!store.is_read_only()));
-        let builds = Arc::<Builds>::default();
         Ok(Arc::new_cyclic(|database: &Weak<Database>| Database {
             pipeline: CommitPipeline::start(
                 (store.clone(), sequences.clone(), audit.clone(), builds.clone()),

@@ -8,6 +8,7 @@
 //! them whose copy an entry names: the commit stage notes these rows here. While any build is under way whose transaction has
 //! ended, nobody defines anything: a number may come again.
 
+use crate::commit::Outcome;
 use crate::database::Database;
 use crate::ownership::Derivation;
 use parking_lot::Mutex;
@@ -157,14 +158,12 @@ impl IndexBuild {
         self.stands = Stands::Perhaps;
     }
 
-    /// The pipeline has refused it.
-    pub(crate) fn take_back(&mut self) {
-        self.stands = Stands::No;
-    }
-
-    /// The definition is committed.
-    pub(crate) fn publish(&mut self) {
-        self.stands = Stands::Yes;
+    /// And says what became of it.
+    pub(crate) fn hear(&mut self, outcome: &Outcome) {
+        self.stands = match outcome {
+            Outcome::Committed(_) => Stands::Yes,
+            Outcome::Refused(_) | Outcome::Again => Stands::No,
+        };
     }
 }
 
@@ -213,6 +212,9 @@ pub(crate) fn await_others(
 
 /// At a start: takes away what a server that was killed had not filled.
 pub(crate) fn remove_unfinished(store: &Store) -> Result<(), SqlError> {
+    if store.is_read_only() {
+        return Ok(());
+    }
     for index in store.unfinished_indexes()? {
         store.remove_index(index, now_micros())?;
         tracing::info!(target: "dogwood::storage", "an index that was being made when the server ended is taken away");

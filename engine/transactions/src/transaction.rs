@@ -572,18 +572,17 @@ impl Transaction {
             // Whatever ends a statement comes too late from here on: only the outcome is to be told.
             let _alone = poll::alone();
             self.pending.builds.iter_mut().for_each(IndexBuild::hand_over);
-            match self.database.pipeline.commit_announcing(self.overlay.clone(), prepared, announcement.clone())? {
+            let pipeline = &self.database.pipeline;
+            let outcome = pipeline.commit_announcing(self.overlay.clone(), prepared, announcement.clone())?;
+            self.pending.builds.iter_mut().for_each(|build| build.hear(&outcome));
+            match outcome {
                 Outcome::Committed(committed) => {
-                    self.pending.builds.iter_mut().for_each(IndexBuild::publish);
                     self.audited(true);
                     self.keep_temporary();
                     return Ok(committed);
                 }
-                Outcome::Refused(error) => {
-                    self.pending.builds.iter_mut().for_each(IndexBuild::take_back);
-                    return Err(error);
-                }
-                Outcome::Again => self.pending.builds.iter_mut().for_each(IndexBuild::take_back),
+                Outcome::Refused(error) => return Err(error),
+                Outcome::Again => {}
             }
         }
         Err(kept_changing())
@@ -664,9 +663,7 @@ impl Transaction {
             }
             None => {
                 let base = self.database.latest();
-                for build in &self.pending.builds {
-                    build.follow(&self.overlay, &base)?;
-                }
+                self.pending.builds.iter().try_for_each(|build| build.follow(&self.overlay, &base))?;
                 // Of no use to a second attempt: what it says may have changed.
                 let known = OwnershipHints::take(&self.reads.owners_seen, &mut self.reads.parents);
                 let (mut time, mut old) = (base.time, LayeredSnapshot::new(self.database.store.clone(), base));

@@ -16,6 +16,16 @@ use std::ops::Bound;
 pub(super) type Valued = (Vec<u8>, RowKey, Row);
 
 impl LayeredSnapshot {
+    /// Whether nothing below the layers stands in an index.
+    pub(super) fn has_no_entries(&self, relation: RelationId, index: IndexId) -> bool {
+        self.base_hidden(relation) || self.reindexed(relation, index)
+    }
+
+    /// Whether an index has no entries below the layers.
+    pub(super) fn reindexed(&self, relation: RelationId, index: IndexId) -> bool {
+        self.layers.iter().any(|layer| layer.table(relation).is_some_and(|changes| changes.reindexed.contains(&index)))
+    }
+
     /// As of when a layer's transaction has filled an index, if it has.
     pub(super) fn filled(&self, relation: RelationId, index: IndexId) -> Option<CommitTime> {
         let tables = self.layers.iter().filter_map(|layer| layer.table(relation));
