@@ -443,6 +443,11 @@ impl Worker for Committer {
         let mut group = Vec::new();
         for request in requests {
             match request {
+                // By itself: nobody's changes are copied to stand beside so many.
+                Request::Commit(request) if request.overlay.len() > REDERIVE_ROWS_MAX => {
+                    self.commit(std::mem::take(&mut group));
+                    self.commit(vec![request]);
+                }
                 Request::Commit(request) => group.push(request),
                 Request::View(request) => {
                     self.commit(std::mem::take(&mut group));
