@@ -55,6 +55,7 @@ class Side:
     def __init__(self, name, server):
         self.name, self.server = name, server
         self.connection = psycopg.connect(server.dsn, autocommit=True)
+        self.run("SET statement_timeout = 0")
         self.processes = [server.process.pid] if name == "dogwood" else []
 
     def run(self, *statements):
