@@ -246,4 +246,5 @@ class Building(Check):
                 self.agree(connection, table, "beside definitions")
 
 
-run_check(Building(options(20261128, rows=30_000, rounds=2)))
+if __name__ == "__main__":
+    run_check(Building(options(20261128, rows=30_000, rounds=2)))
