@@ -4,6 +4,7 @@ pub mod audit;
 mod erasures;
 pub mod inspection;
 mod login_rules;
+mod registers;
 
 use audit::AuditReader;
 use operators::once::{FoundRows, NumberRange, SystemRows};
@@ -162,7 +163,7 @@ impl Catalogs {
 
 impl SystemRows for Catalogs {
     fn rows(&self, relation: RelationId, numbers: &NumberRange) -> Option<Result<FoundRows, SqlError>> {
-        planner::system::find_by_id(relation)?;
+        let found = planner::system::find_by_id(relation)?;
         let rows = match relation {
             RECEIPTS => return Some(Ok(self.receipts(numbers))),
             AUDIT => return Some(self.audit(numbers)),
@@ -177,6 +178,7 @@ impl SystemRows for Catalogs {
             MEMORY => Ok(self.memory()),
             HBA_RULES => self.login_rules(),
             IDENTITIES => self.identities(),
+            _ if found.is_register() => self.register(relation),
             // Those of `dogwood` are the whole server's, and PostgreSQL's the session's database's.
             _ => {
                 let environment = self.context.environment.as_ref();

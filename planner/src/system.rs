@@ -99,6 +99,31 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
     ("purposes", PURPOSES.0, "purpose text, granted_to _text"),
     ("properties", PROPERTIES.0, "table_schema text, table_name text, column_name text, property text"),
     ("features", FEATURES.0, "feature text, articles text, means text, in_use bool"),
+    (
+        "inventory",
+        INVENTORY.0,
+        "table_schema text, table_name text, property text, value text, row_count int8, subject_count int8",
+    ),
+    (
+        "processing_activities",
+        PROCESSING_ACTIVITIES.0,
+        "purpose text, declared bool, table_schema text, table_name text, data_subjects _text, columns _text, \
+         categories _text, bases _text, origins _text, recipients _text, decisions _text, regions _text, \
+         retention text, granted_to _text, readers _text, row_count int8, subject_count int8",
+    ),
+    ("data_map", DATA_MAP.0, "table_schema text, table_name text, tie text, leads_to text, path text, on_erasure text"),
+    (
+        "retention_schedule",
+        RETENTION_SCHEDULE.0,
+        "table_schema text, table_name text, rule text, action text, demanded bool, row_count int8, \
+         without_end int8, ended int8, first_end timestamptz, last_end timestamptz",
+    ),
+    (
+        "impact_assessment",
+        IMPACT_ASSESSMENT.0,
+        "input text, articles text, table_schema text, table_name text, detail text, row_count int8, \
+         subject_count int8",
+    ),
     ("snapshots", SNAPSHOTS.0, "backend int4, dogwood_time int8, commits_behind int8, age_us int8"),
     ("latency", LATENCY.0, "stage text, count int8, p50_us int8, p95_us int8, p99_us int8, max_us int8"),
 ];
@@ -127,6 +152,16 @@ pub const PURPOSES: RelationId = RelationId(15_016);
 pub const PROPERTIES: RelationId = RelationId(15_017);
 /// `dogwood.features`: what there is for which articles of the GDPR.
 pub const FEATURES: RelationId = RelationId(15_018);
+/// `dogwood.inventory`: how much personal data there is, of how many people, by what columns say of it.
+pub const INVENTORY: RelationId = RelationId(15_031);
+/// `dogwood.processing_activities`: the record of processing, for each purpose and table.
+pub const PROCESSING_ACTIVITIES: RelationId = RelationId(15_032);
+/// `dogwood.data_map`: whose rows are where, and what erases them.
+pub const DATA_MAP: RelationId = RelationId(15_033);
+/// `dogwood.retention_schedule`: how long what is kept.
+pub const RETENTION_SCHEDULE: RelationId = RelationId(15_034);
+/// `dogwood.impact_assessment`: what an assessment of risks has to look at.
+pub const IMPACT_ASSESSMENT: RelationId = RelationId(15_035);
 /// `dogwood.receipts`: the signed receipts of all erasures.
 pub const RECEIPTS: RelationId = RelationId(15_001);
 /// `dogwood.erasures`: when the bytes of each erasure had left what.
@@ -176,6 +211,9 @@ pub const HBA_RULES: RelationId = RelationId(12_114);
 /// `pg_ident_file_mappings`: what roles the names in certificates are.
 pub const IDENTITIES: RelationId = RelationId(12_118);
 
+/// Registers: what a data-protection officer keeps. Controllers and regulators read them.
+const REGISTERS: [RelationId; 5] = [INVENTORY, PROCESSING_ACTIVITIES, DATA_MAP, RETENTION_SCHEDULE, IMPACT_ASSESSMENT];
+
 /// Relations of the system that are not for everybody: controllers alone read them.
 const SECRETS: [&str; 8] = [
     "pg_authid",
@@ -191,7 +229,12 @@ const SECRETS: [&str; 8] = [
 impl SystemRelation {
     /// Whether controllers alone read it, or regulators too.
     pub fn is_secret(&self) -> bool {
-        self.schema == "pg_catalog" && SECRETS.contains(&self.name) || self.is_for_auditors()
+        self.schema == "pg_catalog" && SECRETS.contains(&self.name) || self.is_for_auditors() || self.is_register()
+    }
+
+    /// Whether controllers and regulators alone read it.
+    pub fn is_register(&self) -> bool {
+        REGISTERS.contains(&self.id)
     }
 
     /// Whether regulators read it, and people's own logins what is about them.

@@ -370,6 +370,29 @@ impl Snapshot {
         cursor.entries("scan a relation", move |key, sealed| open_copy(&store, relation, key, sealed))
     }
 
+    /// The same for one who reads a whole relation and will not come again: what others read stays in the cache.
+    pub fn scan_copies_once(
+        &self,
+        relation: RelationId,
+    ) -> impl Iterator<Item = Result<StoredCopy, StorageError>> + Send + use<> {
+        let store = self.store().clone();
+        let cursor = Cursor::all_once(self, Family::Rows, &keyspace::relation(relation));
+        cursor.entries("scan a relation", move |key, sealed| open_copy(&store, relation, key, sealed))
+    }
+
+    /// Who holds each of these copies, in the same order, and whether scans read it. None is opened.
+    pub fn scan_holders(
+        &self,
+        relation: RelationId,
+    ) -> impl Iterator<Item = Result<(MicroDbId, bool), StorageError>> + Send + use<> {
+        let cursor = Cursor::all_once(self, Family::Rows, &keyspace::relation(relation));
+        cursor.entries("scan a relation", move |key, sealed| {
+            let (owner, _) = keyspace::parse_personal_row(key).ok_or(malformed(relation))?;
+            let (header, _) = Header::parse(sealed).ok_or(malformed(relation))?;
+            Ok((owner, matches!(header.kind, SealKind::Personal { canonical: true })))
+        })
+    }
+
     /// Reads a data subject's copies, one relation after the other.
     pub fn microdb_probe(&self) -> MicroDbProbe {
         MicroDbProbe { store: self.store().clone(), cursor: Cursor::probe(self, Family::Rows) }

@@ -274,8 +274,13 @@ impl Catalog {
 
     /// Whether it reads the audit log: all of it, or a person's own login what is about that person.
     pub fn reads_audit(&self, role: RoleId) -> bool {
+        self.reads_registers(role) || self.person_of(role).is_some()
+    }
+
+    /// Whether it reads the registers, and all of the audit log.
+    pub fn reads_registers(&self, role: RoleId) -> bool {
         // Controllers are members of all.
-        self.is_member(role, RoleKind::Regulator.role()) || self.person_of(role).is_some()
+        self.is_member(role, RoleKind::Regulator.role())
     }
 
     /// Whether a login may act as a role. A person's own acts as nobody else.

@@ -160,9 +160,10 @@ impl Needs {
         for (object, need) in &self.through {
             need.check(catalog, role, *object, home)?;
         }
-        let is_kept = |secret: &system::SystemRelation| match secret.is_for_auditors() {
-            true => !catalog.reads_audit(role),
-            false => !catalog.is_controller(role),
+        let is_kept = |secret: &system::SystemRelation| match () {
+            () if secret.is_register() => !catalog.reads_registers(role),
+            () if secret.is_for_auditors() => !catalog.reads_audit(role),
+            () => !catalog.is_controller(role),
         };
         let kept = self.secrets.iter().filter_map(|secret| system::find_by_id(*secret)).find(|secret| is_kept(secret));
         kept.map_or(Ok(()), |secret| Err(PlanError::denied("table", secret.name)))

@@ -50,7 +50,7 @@ pub(crate) fn of_system(relation: &SystemRelation) -> Acl {
     if !relation.is_secret() {
         acl.grant(None, RoleId::FIRST, Privilege::Select.into(), false);
     }
-    if relation.is_for_auditors() {
+    if relation.is_for_auditors() || relation.is_register() {
         acl.grant(Some(RoleKind::Regulator.role()), RoleId::FIRST, Privilege::Select.into(), false);
     }
     acl
