@@ -12,6 +12,7 @@ mod expiry;
 mod graph;
 mod housekeeping;
 mod key_rotation;
+pub mod lint;
 mod password;
 pub mod protocol;
 mod publishing;

@@ -1,13 +1,14 @@
 //! The data ownership graph: who owns and who may access what, read from the catalog's annotated foreign keys.
 //!
 //! `graph` is the DOG itself, `path` its paths to people, `check` whether it is well formed, `blanking` what erasures may
-//! blank, `compliance` what a data-protection officer should know about it, `data_map` what becomes of whose rows, `traversal` the plan of
-//! subject requests. Pure: knows declarations, never rows.
+//! blank, `compliance` what a data-protection officer should know about it, `data_map` what becomes of whose rows, `drawing` the
+//! graph as text, `traversal` the plan of subject requests. Pure: knows declarations, never rows.
 
 pub mod blanking;
 pub mod check;
 pub mod compliance;
 pub mod data_map;
+pub mod drawing;
 pub mod graph;
 pub mod path;
 mod proposals;
@@ -15,8 +16,9 @@ pub mod traversal;
 
 pub(crate) use check::incomplete;
 pub use check::{Incomplete, check, malformed};
-pub use compliance::{ComplianceRow, Severity, compliance, dot, json};
+pub use compliance::{About, ComplianceRow, Severity, compliance};
 pub use data_map::{Mapped, data_map, people_of};
+pub use drawing::{dot, json};
 pub use graph::{Dog, Edge, KeyForm, key_form};
 pub use path::Path;
 

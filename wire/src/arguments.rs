@@ -2,6 +2,7 @@
 
 mod auditing;
 mod backups;
+mod registers;
 mod root_key;
 
 use crate::log::{Format, Levels};
@@ -20,6 +21,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use wire::admission::WayIn;
 use wire::import::Import;
+use wire::lint::Lint;
+use wire::report::Report;
 
 /// How long a client that asks again at once is waited for awake, if nothing is said: about as long as one on the same machine
 /// takes, whose point reads come half as often again for it.
@@ -47,6 +50,9 @@ Usage:
   dogwood restore --from TARGET --keys TARGET [--to MOMENT] [--ledger FILE]
                   --data DIR [--overwrite] [--unchecked] [ROOT KEY]
   dogwood import --data DIR [--database NAME] [--as-text] [--keep-going] FILE
+  dogwood lint [--json] [--impersonal TABLE]... FILE
+  dogwood report --data DIR --html|--csv|--jsonld [--database NAME]
+                 [ROOT KEY] FILE
   dogwood rotate --data DIR [--root [NEW ROOT KEY]] [ROOT KEY]
   dogwood shred --data DIR [ROOT KEY]
   dogwood export-capsule --data DIR [--from NUMBER] [ROOT KEY] FILE
@@ -130,6 +136,20 @@ import   Reads a dump of PostgreSQL (pg_dump: text, archive or folder; \"-\" is
   --as-text    columns of types that are not here become text, and of domains
                what these are made of
   --keep-going errors are reported, and stop nothing
+lint     Reads a schema as pg_dump writes it (text, archive or folder; \"-\" is
+         standard input), and says what annotations it is missing, with their
+         lines and with statements that would annotate it. Needs no server and no
+         folder. Exit status 0 if none is missing, 1 if some are, 2 if a table
+         could not be read
+  --json       as one object of JSON
+  --impersonal the columns of this table look personal and are not
+report   Writes the registers of a running server's or stopped one's folder to
+         FILE (\"-\" is standard output): processing activities, data map,
+         inventory, retention schedule, inputs of an impact assessment
+  --html       a page to print, with the graph drawn
+  --csv        tables
+  --jsonld     JSON-LD of the Data Privacy Vocabulary
+  --database   of which database; \"postgres\" by default
 rotate   Rewrites a stopped server's data keys under a fresh key-encryption key,
          and destroys the old one. A running server does it by itself:
          see the setting dogwood.key_rotation
@@ -184,6 +204,10 @@ pub enum Command {
     VerifyBackup(VerifyBackup),
     /// Make a folder from a backup.
     Restore(RestoreOrder),
+    /// Look at a schema.
+    Lint(Lint),
+    /// Write the registers to a file.
+    Report(Report),
     /// Replace the key-encryption key.
     Rotate(Rotate),
     /// Read a dump.
@@ -359,6 +383,8 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, Argum
         Some("verify-backup") => backups::verify_backup(&mut options),
         Some("restore") => backups::restore(&mut options),
         Some("import") => import(&mut options),
+        Some("lint") => registers::lint(&mut options),
+        Some("report") => registers::report(&mut options),
         Some("rotate") => rotate(&mut options, Rotation::Rotate),
         Some("shred") => rotate(&mut options, Rotation::Shred),
         Some("export-capsule") => auditing::export_capsule(&mut options),
@@ -706,6 +732,12 @@ mod tests {
             ("restore --from t --keys k", "--data is needed"),
             ("restore --to now-ish", "\"now-ish\" is neither a time nor commit:NUMBER nor record:NUMBER"),
             ("restore --to commit:x", "\"commit:x\" is neither a time nor commit:NUMBER nor record:NUMBER"),
+            ("lint", "FILE is needed"),
+            ("lint --html f", "unknown option \"--html\""),
+            ("report --data d f", "--html, --csv or --jsonld is needed"),
+            ("report --data d --html --csv f", "the report's form is given twice"),
+            ("report --data d --pdf f", "unknown option \"--pdf\""),
+            ("report --data d --html", "FILE is needed"),
             ("check --insecure", "unknown option \"--insecure\""),
         ] {
             assert_eq!(read(line).expect_err("refused").to_string(), complaint);

@@ -1,4 +1,4 @@
-//! The operator's door: a socket of the machine, named by the data folder, by which `dogwood backup` reaches a running server.
+//! The operator's door: a socket of the machine, named by the data folder, by which `dogwood backup` and `dogwood report` reach a running server.
 //!
 //! ```text
 //! dogwood backup ──▶ @dogwood/DEVICE/INODE ──▶ one order at a time ──▶ engine
@@ -11,10 +11,11 @@
 //! environment of who asks.
 //!
 //! ```text
-//! order  = line*  empty line     name ␣ value, the value without line breaks
+//! order  = line*  empty line     name ␣ value, the value without line breaks: "backup" and what belongs to it, or "report"
 //! answer = "done" or "failed", and text up to the end
 //! ```
 
+use crate::report::{self, Form, ReportOrder};
 use engine::backup::{BackupOrder, Variables};
 use engine::{BackupReport, Engine, SqlError};
 use rustix::net::sockopt::socket_peercred;
@@ -104,13 +105,12 @@ fn serve(stream: &UnixStream, engine: &Engine, stopped: &AtomicBool) -> io::Resu
     check_peer(stream)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let answer = match read_order(stream)? {
-        Some((order, variables)) => {
+        Some(order) => {
             stream.set_nonblocking(true)?;
-            let stops = || stopped.load(Ordering::Relaxed) || has_left(stream);
-            let taken = engine.back_up(&order, &|name| variables.get(name).cloned(), &stops);
+            let answered = answered(&order, engine, &|| stopped.load(Ordering::Relaxed) || has_left(stream));
             stream.set_nonblocking(false)?;
-            match taken {
-                Ok(report) => format!("done\n{}", described(&report)),
+            match answered {
+                Ok(text) => format!("done\n{text}"),
                 Err(error) => format!("failed\n{}", with_hint(&error)),
             }
         }
@@ -118,6 +118,17 @@ fn serve(stream: &UnixStream, engine: &Engine, stopped: &AtomicBool) -> io::Resu
     };
     let mut stream = stream;
     stream.write_all(answer.as_bytes())
+}
+
+/// Does what was asked for, unless it is to stop.
+fn answered(order: &Order, engine: &Engine, stops: &(dyn Fn() -> bool + Sync)) -> Result<String, SqlError> {
+    match order {
+        Order::Backup(order, variables) => {
+            let taken = engine.back_up(order, &|name| variables.get(name).cloned(), stops);
+            taken.map(|report| described(&report))
+        }
+        Order::Report(order) => report::run(engine, order, &|| !stops()),
+    }
 }
 
 /// Who asks says nothing more, but may go.
@@ -137,7 +148,13 @@ fn with_hint(error: &SqlError) -> String {
     }
 }
 
-type Order = (BackupOrder, BTreeMap<String, String>);
+/// What the server is asked for.
+enum Order {
+    /// A backup, with the variables of who asks.
+    Backup(BackupOrder, BTreeMap<String, String>),
+    /// A report.
+    Report(ReportOrder),
+}
 
 fn read_order(stream: &UnixStream) -> io::Result<Option<Order>> {
     let mut lines = BufReader::new(stream.take(ORDER_BYTES_MAX)).lines();
@@ -152,6 +169,11 @@ fn read_order(stream: &UnixStream) -> io::Result<Option<Order>> {
             None => return Ok(None),
         }
     }
+    if let Some(name) = said.remove("report") {
+        let form = Form::ALL.into_iter().find(|(known, _)| *known == name);
+        let order = |(_, form)| Order::Report(ReportOrder { form, database: said.remove("database") });
+        return Ok(form.map(order));
+    }
     let mut read = || {
         let days = |text: String| text.parse().ok();
         let order = BackupOrder {
@@ -161,7 +183,7 @@ fn read_order(stream: &UnixStream) -> io::Result<Option<Order>> {
             keep_days: said.remove("keep").map(days).map_or(Some(None), |days| days.map(Some))?,
             keep_keys_days: days(said.remove("keep-keys")?)?,
         };
-        Some((order, std::mem::take(&mut said)))
+        Some(Order::Backup(order, std::mem::take(&mut said)))
     };
     Ok(read())
 }
@@ -195,6 +217,19 @@ fn written(order: &BackupOrder, variables: Variables<'_>) -> Result<String, Stri
 
 /// Has the server of a folder take a backup. None where none is running.
 pub fn ask(data: &Path, order: &BackupOrder, variables: Variables<'_>) -> Option<Result<String, String>> {
+    told(data, written(order, variables))
+}
+
+/// Has the server of a folder make a report. None where none is running.
+pub fn ask_for_report(data: &Path, order: &ReportOrder) -> Option<Result<String, String>> {
+    let database = order.database.as_ref().map_or_else(String::new, |name| format!("database {name}\n"));
+    let is_line = !order.database.as_ref().is_some_and(|name| name.contains('\n'));
+    let text = format!("report {}\n{database}\n", order.form.name());
+    told(data, if is_line { Ok(text) } else { Err("a line break stands in database".to_owned()) })
+}
+
+/// What the server of a folder answers to an order. None where none is running.
+fn told(data: &Path, order: Result<String, String>) -> Option<Result<String, String>> {
     let connected = address(data).and_then(|address| {
         let stream = UnixStream::connect_addr(&address)?;
         // It is about to be told secrets.
@@ -205,7 +240,7 @@ pub fn ask(data: &Path, order: &BackupOrder, variables: Variables<'_>) -> Option
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return None,
         Err(error) => return Some(Err(format!("could not reach the server of \"{}\": {error}", data.display()))),
     };
-    let asked = written(order, variables).and_then(|text| {
+    let asked = order.and_then(|text| {
         let failed = |error: io::Error| format!("could not ask the server of \"{}\": {error}", data.display());
         let mut answer = String::new();
         stream.write_all(text.as_bytes()).map_err(failed)?;

@@ -7,8 +7,8 @@
 //! Runs over a folder that no server has open, with a session of its own. What is not supported is left out and reported; any
 //! other error stops it, unless it is told to go on.
 
-mod dump;
-mod left_out;
+pub(crate) mod dump;
+pub(crate) mod left_out;
 
 use crate::copy::RowDecoder;
 use dump::{Dump, Piece};
@@ -340,7 +340,7 @@ impl Importer<'_> {
 }
 
 /// Whether rows stand behind it.
-fn is_copy_in(text: &str) -> bool {
+pub(crate) fn is_copy_in(text: &str) -> bool {
     // Only of the few that it may be a copy is made.
     text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("COPY "))
         && text.to_ascii_uppercase().contains("FROM STDIN")
@@ -388,14 +388,14 @@ impl fmt::Display for Note {
 }
 
 /// Where the dump's text comes from.
-struct Source {
-    text: Box<dyn BufRead>,
+pub(crate) struct Source {
+    pub(crate) text: Box<dyn BufRead>,
     program: Option<Child>,
 }
 
 impl Source {
     /// The file itself; of an archive or a folder what pg_restore makes of it.
-    fn open(file: &Path) -> Result<Source, String> {
+    pub(crate) fn open(file: &Path) -> Result<Source, String> {
         let failed = |error: io::Error| format!("could not read \"{}\": {error}", file.display());
         if file == Path::new("-") {
             return Ok(Source { text: Box::new(BufReader::new(io::stdin())), program: None });
@@ -415,7 +415,7 @@ impl Source {
     }
 
     /// Fails if what was read was not all.
-    fn end(self) -> Result<(), String> {
+    pub(crate) fn end(self) -> Result<(), String> {
         drop(self.text);
         let Some(mut program) = self.program else { return Ok(()) };
         match program.wait() {

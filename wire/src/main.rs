@@ -1,4 +1,4 @@
-//! The program: `dogwood serve`, `check`, `backup`, `verify-backup`, `restore`, `import`, `rotate`, `shred`,
+//! The program: `dogwood serve`, `check`, `backup`, `verify-backup`, `restore`, `import`, `lint`, `report`, `rotate`, `shred`,
 //! `export-capsule`, `prove` and `verify`.
 //!
 //! Reads its arguments, starts what they ask for, and turns the outcome into an exit status: 0 done, 1 failed or
@@ -26,6 +26,8 @@ use std::time::Duration;
 use wiping_allocator::WipingAllocator;
 use wire::control::{self, OperatorDoor};
 use wire::import::Import;
+use wire::lint::{Lint, Outcome};
+use wire::report::{self, Report};
 use wire::server::{Server, ServerConfig};
 use wire::{limits, shutdown};
 
@@ -83,6 +85,8 @@ fn commanded() -> ExitCode {
         Ok(arguments::Command::Restore(order)) => outcome(restore(&order)),
         Ok(arguments::Command::Rotate(rotate)) => outcome(run_rotation(rotate)),
         Ok(arguments::Command::Import(import)) => read_dump(&import),
+        Ok(arguments::Command::Lint(lint)) => look_at(&lint),
+        Ok(arguments::Command::Report(report)) => outcome(write_report(&report)),
         Ok(arguments::Command::ExportCapsule(export)) => outcome(export_capsule(&export)),
         Ok(arguments::Command::Prove(prove)) => outcome(prove_record(&prove)),
         Ok(arguments::Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| say!("{report}"))),
@@ -239,6 +243,51 @@ fn read_dump(import: &Import) -> ExitCode {
         }
         Err(error) => outcome(Err(error)),
     }
+}
+
+fn look_at(lint: &Lint) -> ExitCode {
+    let found = match wire::lint::run(lint) {
+        Ok(found) => found,
+        Err(error) => {
+            say_failure(&error);
+            return ExitCode::from(2);
+        }
+    };
+    if lint.json {
+        say!("{}", found.json());
+    } else {
+        say!("{found}");
+    }
+    match found.outcome() {
+        Outcome::Clean => ExitCode::SUCCESS,
+        Outcome::Missing => ExitCode::FAILURE,
+        Outcome::Unread => ExitCode::from(2),
+    }
+}
+
+/// Has the server of a folder make a report, or makes one where none is running.
+fn write_report(report: &Report) -> Result<(), String> {
+    limits::raise_descriptors();
+    let document = match control::ask_for_report(&report.data, &report.order) {
+        Some(answered) => answered,
+        // A folder without one would become a database.
+        None if report.data.join("keyring").is_file() => {
+            let mut config = Config::new(report.data.clone());
+            config.allocator = Some(allocated);
+            config.root_key = report.root_key.clone();
+            let engine = Engine::open(config).map_err(|error| described(&error))?;
+            let document = report::run(&engine, &report.order, &|| true).map_err(|error| described(&error));
+            engine.shutdown().map_err(|error| error.to_string())?;
+            document
+        }
+        None => Err(format!("\"{}\" is no data folder", report.data.display())),
+    }?;
+    if report.file.as_os_str() == "-" {
+        say!("{}", document.trim_end());
+        return Ok(());
+    }
+    std::fs::write(&report.file, document)
+        .map_err(|error| format!("could not write \"{}\": {error}", report.file.display()))
 }
 
 /// Why a server has stopped.

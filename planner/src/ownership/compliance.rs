@@ -1,5 +1,5 @@
 //! EXPLAIN COMPLIANCE: for each table whose it is and by which paths, and what a data-protection officer should
-//! look at before relying on it. Also the graph as DOT and JSON.
+//! look at before relying on it.
 //!
 //! Reports on declarations only: it never reads rows, and refuses nothing.
 
@@ -8,9 +8,9 @@ use super::check::erasable_tables;
 use super::graph::{Dog, Edge};
 use super::path::Path;
 use super::proposals::{Proposal, proposals};
-use super::{column_names, describe_edge, describe_edge_ref, edge_word};
-use crate::catalog::{Catalog, ForeignKey, ReferentialAction, RuleAction, RuleEvent, Table};
-use repr::RelationId;
+use super::{column_names, describe_edge, describe_edge_ref};
+use crate::catalog::{Catalog, ForeignKey, ReferentialAction, RuleEvent, Table};
+use repr::{ColumnIndex, Id, RelationId};
 use std::collections::BTreeSet;
 
 /// How much a row of the report matters.
@@ -41,6 +41,19 @@ impl Severity {
     }
 }
 
+/// What a remark is about, for whoever looks for the place in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// The table.
+    pub table: RelationId,
+    /// Columns of it, if it is about some.
+    pub columns: Vec<ColumnIndex>,
+    /// The foreign key, by its constraint's id, if it is about one.
+    pub foreign_key: Option<Id>,
+    /// An annotation is missing, rather than that one is doubtful.
+    pub is_missing: bool,
+}
+
 /// One result row: `(severity, table_name, subject, path, message, hint)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComplianceRow {
@@ -56,6 +69,8 @@ pub struct ComplianceRow {
     pub message: String,
     /// What may be done.
     pub hint: Option<String>,
+    /// Where in the schema.
+    pub about: About,
 }
 
 /// The report: tables by name, and for each what is so before what is doubtful.
@@ -77,12 +92,32 @@ pub fn compliance(catalog: &Catalog) -> Vec<ComplianceRow> {
         report.blanked_columns();
         report.primary_key();
         report.pending();
-        for Proposal { message, statement } in proposed.remove(&table.id).unwrap_or_default() {
-            report.add(Severity::Proposal, None, None, message, &statement);
+        for Proposal { message, statement, key } in proposed.remove(&table.id).unwrap_or_default() {
+            let about = report.add(Severity::Proposal, None, None, message, &statement).missing();
+            if let Some(key) = key {
+                about.of_key(key);
+            }
         }
         rows.append(&mut report.rows);
     }
     rows
+}
+
+impl About {
+    fn of(table: RelationId) -> About {
+        About { table, columns: Vec::new(), foreign_key: None, is_missing: false }
+    }
+
+    fn missing(&mut self) -> &mut Self {
+        self.is_missing = true;
+        self
+    }
+
+    fn of_key(&mut self, key: &ForeignKey) -> &mut Self {
+        self.columns.clone_from(&key.columns);
+        self.foreign_key = Some(key.constraint.id);
+        self
+    }
 }
 
 struct ComplianceReport<'a> {
@@ -94,7 +129,14 @@ struct ComplianceReport<'a> {
 }
 
 impl ComplianceReport<'_> {
-    fn add(&mut self, severity: Severity, subject: Option<String>, path: Option<String>, message: String, hint: &str) {
+    fn add(
+        &mut self,
+        severity: Severity,
+        subject: Option<String>,
+        path: Option<String>,
+        message: String,
+        hint: &str,
+    ) -> &mut About {
         let hint = if hint.is_empty() { None } else { Some(hint.to_string()) };
         self.rows.push(ComplianceRow {
             severity,
@@ -103,7 +145,9 @@ impl ComplianceReport<'_> {
             path,
             message,
             hint,
+            about: About::of(self.table.id),
         });
+        &mut self.rows.last_mut().expect("it was added just now").about
     }
 
     fn name(&self, table: RelationId) -> String {
@@ -170,24 +214,24 @@ impl ComplianceReport<'_> {
         if self.dog.is_personal(id) {
             return;
         }
-        let columns: Vec<String> = self
+        let found: Vec<ColumnIndex> = self
             .table
             .live_columns()
             .filter(|(_, column)| looks_personal(&column.name))
-            .map(|(_, column)| column.name.clone())
+            .map(|(index, _)| index)
             .collect();
-        if columns.is_empty() {
+        if found.is_empty() {
             return;
         }
-        let columns = columns.join(", ");
-        if self.dog.outgoing(id).is_empty() {
+        let columns = column_names(self.table, &found);
+        let about = if self.dog.outgoing(id).is_empty() {
             self.add(
                 Severity::Severe,
                 None,
                 None,
                 format!("columns look personal ({columns}), but the table is connected to no data subject: nobody can ask for these data or have them erased"),
                 "declare the table DATA_SUBJECT, or give it an OWNED_BY edge to the person whom the data are about",
-            );
+            )
         } else {
             self.add(
                 Severity::Severe,
@@ -195,8 +239,9 @@ impl ComplianceReport<'_> {
                 None,
                 format!("columns look personal ({columns}), but the table is only accessed, never owned: its rows stand in no µDB and outlive everyone"),
                 "add an ownership edge to the person whom the data are about",
-            );
-        }
+            )
+        };
+        about.missing().columns = found;
     }
 
     fn ownership_paths(&mut self) {
@@ -225,20 +270,24 @@ impl ComplianceReport<'_> {
             let text = path.describe(self.catalog);
             match path.variable_edges() {
                 0 => {}
-                1 => self.add(
+                1 => {
+                    self.add(
                     Severity::Notice,
                     Some(subject),
                     Some(text),
                     "many people may own a row by this path: each owner has a copy".to_string(),
                     "make sure that everyone at the end of the path shall own the row, not merely access it (ACCESSES, ACCESSED_BY)",
-                ),
-                edges => self.add(
-                    Severity::Severe,
-                    Some(subject),
-                    Some(text),
-                    format!("{edges} variable-ownership edges on one path: the number of owners multiplies"),
-                    "make all but one of the OWNS edges ACCESSES",
-                ),
+                );
+                }
+                edges => {
+                    self.add(
+                        Severity::Severe,
+                        Some(subject),
+                        Some(text),
+                        format!("{edges} variable-ownership edges on one path: the number of owners multiplies"),
+                        "make all but one of the OWNS edges ACCESSES",
+                    );
+                }
             }
         }
         for edge in self.dog.ownership(self.table.id) {
@@ -252,6 +301,7 @@ impl ComplianceReport<'_> {
                     path: Some(text),
                     message: format!("the chain of ownership passes data subject \"{near}\" and ends there: who owns that person does not own what the person owns"),
                     hint: Some("add an edge of the table's own if the other person shall own its rows too".to_string()),
+                    about: About::of(self.table.id),
                 });
             }
         }
@@ -325,7 +375,9 @@ impl ComplianceReport<'_> {
                     Some(text.clone()),
                     format!("a plain foreign key leads to a data subject through \"{target}\", and gives nobody any right to the row"),
                     "annotate it (OWNED_BY, ACCESSED_BY, …), or write REFERENCES ONLY if it says nothing about a person",
-                );
+                )
+                .missing()
+                .of_key(key);
             }
         }
         if self.erasable.contains(&key.target) && key.on_delete == ReferentialAction::NoAction {
@@ -336,7 +388,8 @@ impl ComplianceReport<'_> {
                 Some(text),
                 format!("rows of \"{target}\" can be erased and this foreign key has no ON DELETE action: erasure sets \"{columns}\" to NULL"),
                 "write ON DELETE SET NULL to say so, or ON DELETE CASCADE to erase the row with it",
-            );
+            )
+            .of_key(key);
         }
     }
 
@@ -354,7 +407,8 @@ impl ComplianceReport<'_> {
                 Some(why),
                 format!("\"{name}\" is NOT NULL, and an erasure may blank it: it is reported nullable, and readers must expect NULL"),
                 "declare the column nullable so that applications expect it",
-            );
+            )
+            .columns = vec![column];
         }
     }
 
@@ -392,7 +446,8 @@ impl ComplianceReport<'_> {
                 None,
                 format!("not complete, INSERT is refused: {reason}"),
                 "finish declaring the graph",
-            );
+            )
+            .missing();
         }
     }
 }
@@ -461,102 +516,4 @@ pub(super) fn looks_personal(name: &str) -> bool {
     spaced == "name"
         || parts.iter().any(is_personal_word)
         || parts.windows(2).any(|pair| names_of_people.iter().any(|known| known == pair))
-}
-
-/// The graph for Graphviz: solid edges own, dashed ones access, dotted ones are plain foreign keys.
-pub fn dot(catalog: &Catalog) -> String {
-    let catalog = &catalog.without_own_tables();
-    let dog = Dog::new(catalog);
-    let quote = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
-    let mut lines = vec!["digraph dog {".to_string(), "  rankdir=LR;".to_string()];
-    for table in catalog.stored_tables() {
-        let shape = if table.data_subject {
-            "shape=box, style=\"filled,bold\", fillcolor=lightblue"
-        } else if dog.is_personal(table.id) {
-            "shape=box, style=filled, fillcolor=lightyellow"
-        } else {
-            "shape=box"
-        };
-        lines.push(format!("  {} [{shape}];", quote(&catalog.full_name(table))));
-    }
-    for table in catalog.stored_tables() {
-        for key in &table.foreign_keys {
-            let Some(target) = catalog.table(key.target) else { continue };
-            let reference = crate::catalog::EdgeRef { table: table.id, foreign_key: key.constraint.id };
-            let columns = column_names(table, &key.columns);
-            let (from, to, label, style) = match dog.edge(reference) {
-                Some(edge) => {
-                    let (from, to) = if edge.along_foreign_key() {
-                        (catalog.full_name(table), catalog.full_name(target))
-                    } else {
-                        (catalog.full_name(target), catalog.full_name(table))
-                    };
-                    let style = if edge.is_ownership() { "solid" } else { "dashed" };
-                    (from, to, format!("{columns} {}", edge_word(edge.kind)), style)
-                }
-                None => (catalog.full_name(table), catalog.full_name(target), columns, "dotted"),
-            };
-            lines.push(format!("  {} -> {} [label={}, style={style}];", quote(&from), quote(&to), quote(&label)));
-        }
-    }
-    lines.push("}".to_string());
-    lines.join("\n")
-}
-
-/// The graph as JSON: tables with their kind, and edges with what each says.
-pub fn json(catalog: &Catalog) -> String {
-    let catalog = &catalog.without_own_tables();
-    use serde_json::json;
-    let dog = Dog::new(catalog);
-    let tables: Vec<_> = catalog
-        .stored_tables()
-        .map(|table| {
-            let kind = if table.data_subject {
-                "data subject"
-            } else if dog.is_personal(table.id) {
-                "personal"
-            } else {
-                "impersonal"
-            };
-            json!({"name": catalog.full_name(table), "kind": kind, "pending": table.pending})
-        })
-        .collect();
-    let mut edges = Vec::new();
-    for table in catalog.stored_tables() {
-        for key in &table.foreign_keys {
-            let Some(target) = catalog.table(key.target) else { continue };
-            let names = |table: &Table, columns: &[usize]| -> Vec<String> {
-                columns.iter().map(|&column| table.columns[column].name.clone()).collect()
-            };
-            edges.push(json!({
-                "constraint": key.constraint.name,
-                "table": catalog.full_name(table),
-                "columns": names(table, &key.columns),
-                "target": catalog.full_name(target),
-                "target_columns": names(target, &key.target_columns),
-                "annotation": key.annotation.map(edge_word),
-            }));
-        }
-    }
-    let rules: Vec<_> = catalog
-        .stored_tables()
-        .flat_map(|table| {
-            table.rules.iter().map(|rule| {
-                let columns = match &rule.action {
-                    RuleAction::Anon(columns) => {
-                        Some(columns.iter().map(|&column| table.columns[column].name.clone()).collect::<Vec<_>>())
-                    }
-                    RuleAction::DeleteRow => None,
-                };
-                json!({
-                    "table": catalog.full_name(table),
-                    "event": match rule.event { RuleEvent::Get => "GET", RuleEvent::Del => "DEL" },
-                    "edge": describe_edge_ref(catalog, rule.edge),
-                    "action": if columns.is_some() { "ANON" } else { "DELETE_ROW" },
-                    "columns": columns,
-                })
-            })
-        })
-        .collect();
-    serde_json::to_string_pretty(&json!({"tables": tables, "edges": edges, "rules": rules})).unwrap_or_default()
 }

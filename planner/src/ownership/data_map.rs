@@ -101,6 +101,10 @@ impl Mapping<'_> {
     /// By a path to a person.
     fn erased_by(&self, path: &Path) -> String {
         let Some(edge) = path.edges.first() else { return "deleted".to_owned() };
+        // Whoever accesses a row accesses what hangs on it: by that row's own edge it is decided.
+        if edge.is_ownership() && !path.is_ownership() {
+            return "kept, unless the row that it leads to goes".to_owned();
+        }
         for rule in self.table.rules.iter().filter(|rule| rule.event == RuleEvent::Del && rule.edge == edge.reference) {
             match &rule.action {
                 RuleAction::DeleteRow => return "deleted".to_owned(),

@@ -14,11 +14,13 @@ use repr::{ColumnIndex, RelationId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An annotation that might be meant.
-pub(super) struct Proposal {
+pub(super) struct Proposal<'a> {
     /// Why.
     pub(super) message: String,
     /// What would declare it.
     pub(super) statement: String,
+    /// The foreign key that it annotates, if it annotates one.
+    pub(super) key: Option<&'a ForeignKey>,
 }
 
 /// What tables of people are called, each in the singular.
@@ -54,8 +56,8 @@ const PEOPLE: [&str; 28] = [
 ];
 
 /// By table, what is proposed.
-pub(super) fn proposals(catalog: &Catalog, dog: &Dog) -> BTreeMap<RelationId, Vec<Proposal>> {
-    let mut found: BTreeMap<RelationId, Vec<Proposal>> = BTreeMap::new();
+pub(super) fn proposals<'a>(catalog: &'a Catalog, dog: &Dog) -> BTreeMap<RelationId, Vec<Proposal<'a>>> {
+    let mut found: BTreeMap<RelationId, Vec<Proposal<'a>>> = BTreeMap::new();
     let mut somebodys: BTreeSet<RelationId> =
         catalog.stored_tables().map(|table| table.id).filter(|table| dog.is_personal(*table)).collect();
     if !catalog.stored_tables().any(|table| table.data_subject) {
@@ -70,7 +72,7 @@ pub(super) fn proposals(catalog: &Catalog, dog: &Dog) -> BTreeMap<RelationId, Ve
             let is_connected = somebodys.contains(&table.id) || !dog.outgoing(table.id).is_empty();
             !is_connected
         });
-        let owned: Vec<(RelationId, Vec<Proposal>)> = nobodys
+        let owned: Vec<(RelationId, Vec<Proposal<'a>>)> = nobodys
             .map(|table| (table.id, edges(catalog, table, &somebodys)))
             .filter(|(_, proposed)| !proposed.is_empty())
             .collect();
@@ -108,15 +110,16 @@ fn is_of_people(name: &str) -> bool {
     last.is_some_and(|word| PEOPLE.contains(&word) || word.strip_suffix('s').is_some_and(|one| PEOPLE.contains(&one)))
 }
 
-fn subject(catalog: &Catalog, table: &Table) -> Proposal {
+fn subject<'a>(catalog: &'a Catalog, table: &Table) -> Proposal<'a> {
     Proposal {
         message: format!("if each row of \"{}\" is one natural person, these are the data subjects", table.name),
         statement: format!("SECURITY LABEL FOR dogwood ON TABLE {} IS 'DATA_SUBJECT';", spelled(catalog, table)),
+        key: None,
     }
 }
 
 /// The references by which a table's rows may be somebody's: of those that cannot be NULL all, if there are any.
-fn edges(catalog: &Catalog, table: &Table, somebodys: &BTreeSet<RelationId>) -> Vec<Proposal> {
+fn edges<'a>(catalog: &'a Catalog, table: &'a Table, somebodys: &BTreeSet<RelationId>) -> Vec<Proposal<'a>> {
     let is_candidate = |key: &&ForeignKey| {
         key.annotation.is_none() && !key.only && key.target != table.id && somebodys.contains(&key.target)
     };
@@ -127,7 +130,7 @@ fn edges(catalog: &Catalog, table: &Table, somebodys: &BTreeSet<RelationId>) -> 
     chosen.iter().filter_map(|key| edge(catalog, table, key, chosen.len())).collect()
 }
 
-fn edge(catalog: &Catalog, table: &Table, key: &ForeignKey, of: usize) -> Option<Proposal> {
+fn edge<'a>(catalog: &'a Catalog, table: &Table, key: &'a ForeignKey, of: usize) -> Option<Proposal<'a>> {
     let target = catalog.table(key.target)?;
     let listed = |table: &Table, columns: &[ColumnIndex]| {
         let names: Vec<String> = columns.iter().map(|column| quote_identifier(&table.columns[*column].name)).collect();
@@ -151,6 +154,7 @@ fn edge(catalog: &Catalog, table: &Table, key: &ForeignKey, of: usize) -> Option
     Some(Proposal {
         message: format!("{whose}{unless}"),
         statement: format!("SECURITY LABEL FOR dogwood ON {object} IS '{}';", label.replace('\'', "''")),
+        key: Some(key),
     })
 }
 

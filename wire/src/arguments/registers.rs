@@ -1,0 +1,54 @@
+//! What `report` and `lint` are told.
+
+use super::root_key::Which;
+use super::{ArgumentError, Command, Options, set, unknown};
+use engine::RootKeySource;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use wire::lint::Lint;
+use wire::report::{Form, Report, ReportOrder};
+
+pub(super) fn report<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
+    let (mut data, mut database, mut form, mut root_key, mut file) = (None, None, None, None, None);
+    while let Some(word) = options.arguments.next() {
+        let named = |(name, _): &(&str, Form)| word.to_str().and_then(|word| word.strip_prefix("--")) == Some(*name);
+        match word.to_str() {
+            Some("--help" | "-h") => return Ok(Command::Help),
+            Some("--data") => options.path("--data", &mut data)?,
+            Some("--database") => {
+                let value = options.value("--database")?;
+                set("--database", &mut database, value.to_string_lossy().into_owned())?;
+            }
+            _ if Which::Present.read(&word, options, &mut root_key)? => {}
+            Some(option) if option.starts_with('-') && option != "-" => {
+                let (_, found) = Form::ALL.into_iter().find(named).ok_or_else(|| unknown(&word))?;
+                set("the report's form", &mut form, found)?;
+            }
+            _ => set("FILE", &mut file, PathBuf::from(&word))?,
+        }
+    }
+    Ok(Command::Report(Report {
+        data: data.ok_or(ArgumentError::MissingOption("--data"))?,
+        order: ReportOrder { form: form.ok_or(ArgumentError::MissingOption("--html, --csv or --jsonld"))?, database },
+        root_key: root_key.unwrap_or(RootKeySource::DataFolder),
+        file: file.ok_or(ArgumentError::MissingOption("FILE"))?,
+    }))
+}
+
+pub(super) fn lint<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
+    let (mut json, mut impersonal, mut file) = (None, BTreeSet::new(), None);
+    while let Some(word) = options.arguments.next() {
+        match word.to_str() {
+            Some("--help" | "-h") => return Ok(Command::Help),
+            Some("--json") => set("--json", &mut json, true)?,
+            Some("--impersonal") => {
+                impersonal.insert(options.value("--impersonal")?.to_string_lossy().into_owned());
+            }
+            Some(option) if option.starts_with('-') && option != "-" => return Err(unknown(&word)),
+            _ => set("FILE", &mut file, PathBuf::from(&word))?,
+        }
+    }
+    let file = file.ok_or(ArgumentError::MissingOption("FILE"))?;
+    Ok(Command::Lint(Lint { json: json.is_some(), impersonal, file }))
+}
