@@ -150,7 +150,7 @@ class Registers(Check):
             one.execute("CREATE VIEW mine AS SELECT * FROM dogwood.inventory; GRANT SELECT ON mine TO reader")
             found = rows(one, "SELECT has_table_privilege(role, 'dogwood.inventory', 'SELECT') FROM unnest('{authority,officer,agency,reader}'::text[]) role")
             self.tally.equal([row[0] for row in found], [True, True, False, False], "has_table_privilege")
-            one.execute("CREATE ROLE own LOGIN FOR person 1")
+            one.execute("CREATE USER own FOR person 1")
         with self.server.connect(user="own") as one:
             for register in REGISTERS:
                 self.tally.equal(state_of(one.execute, f"SELECT * FROM dogwood.{register}"), "42501", f"{register}, by a person")
