@@ -42,12 +42,12 @@ pub struct Remark {
 pub struct Schema {
     catalog: Catalog,
     search_path: String,
-    lines: Lines,
+    lines: Places,
 }
 
 /// On which lines of the text things are defined.
 #[derive(Default)]
-struct Lines {
+struct Places {
     tables: BTreeMap<RelationId, u64>,
     columns: BTreeMap<(RelationId, ColumnIndex), u64>,
     foreign_keys: BTreeMap<Id, u64>,
@@ -55,7 +55,7 @@ struct Lines {
 
 impl Default for Schema {
     fn default() -> Self {
-        Schema { catalog: Catalog::empty(0, FIRST_USER_ID), search_path: "public".to_owned(), lines: Lines::default() }
+        Schema { catalog: Catalog::empty(0, FIRST_USER_ID), search_path: "public".to_owned(), lines: Places::default() }
     }
 }
 
@@ -69,6 +69,11 @@ impl Schema {
         for parsed in planner::parse::parse(text)? {
             if let Statement::Set(set) = &parsed.statement {
                 self.set(set);
+            }
+            if let Statement::Reset(name) = &parsed.statement
+                && name.as_ref().is_none_or(|name| name.eq_ignore_ascii_case("search_path"))
+            {
+                self.search("public");
             }
             if is_definition(&parsed.statement) {
                 self.define(line, text, &parsed.statement)?;
@@ -145,7 +150,7 @@ fn is_definition(statement: &Statement) -> bool {
     )
 }
 
-impl Lines {
+impl Places {
     /// What a statement has made, by what is there after it and was not before.
     fn note(&mut self, before: &Catalog, after: &Catalog, line: u64, text: &str) {
         for table in after.stored_tables() {

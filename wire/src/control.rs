@@ -15,7 +15,7 @@
 //! answer = "done" or "failed", and text up to the end
 //! ```
 
-use crate::report::{self, Form, ReportOrder};
+use crate::report::{self, ReportForm, ReportOrder};
 use engine::backup::{BackupOrder, Variables};
 use engine::{BackupReport, Engine, SqlError};
 use rustix::net::sockopt::socket_peercred;
@@ -170,7 +170,7 @@ fn read_order(stream: &UnixStream) -> io::Result<Option<Order>> {
         }
     }
     if let Some(name) = said.remove("report") {
-        let form = Form::ALL.into_iter().find(|(known, _)| *known == name);
+        let form = ReportForm::ALL.into_iter().find(|(known, _)| *known == name);
         let order = |(_, form)| Order::Report(ReportOrder { form, database: said.remove("database") });
         return Ok(form.map(order));
     }

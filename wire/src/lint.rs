@@ -22,10 +22,12 @@ use std::sync::Arc;
 /// A table has no more columns than that, and so no more types that are not here.
 const TYPES_MAX: usize = 1_600;
 /// What says nothing of what tables there are, and may be long.
-const PASSED_OVER: [&str; 19] = [
-    "ANALYZE", "BEGIN", "CLUSTER", "COMMIT", "COPY", "DELETE", "END", "GRANT", "INSERT", "LOCK", "REFRESH", "RESET",
-    "REVOKE", "ROLLBACK", "SELECT", "START", "TRUNCATE", "UPDATE", "VACUUM",
+const PASSED_OVER: [&str; 18] = [
+    "ANALYZE", "BEGIN", "CLUSTER", "COMMIT", "COPY", "DELETE", "END", "GRANT", "INSERT", "LOCK", "REFRESH", "REVOKE",
+    "ROLLBACK", "SELECT", "START", "TRUNCATE", "UPDATE", "VACUUM",
 ];
+/// Types of extensions that have more in parentheses than a number of letters.
+const MODIFIED: [&str; 5] = ["geometry", "geography", "halfvec", "sparsevec", "vector"];
 /// Commands of psql that change nothing of the schema.
 const COMMANDS: [&str; 12] = [
     "\\restrict",
@@ -55,7 +57,7 @@ pub struct Lint {
 
 /// How it came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Verdict {
     /// No annotation is missing.
     Clean,
     /// Some are.
@@ -144,7 +146,7 @@ impl Reader {
         if is_passed_over(text, &subject) {
             return;
         }
-        let mut text = text.to_owned();
+        let mut text = without_modifiers(text);
         for _ in 0..TYPES_MAX {
             let Err(error) = self.schema.read(line, &text) else { return };
             // Of which type a column is does not matter here: again, with one that is.
@@ -163,10 +165,10 @@ impl Reader {
         let upper = text.to_ascii_uppercase();
         let ties = ["FOREIGN KEY", "PRIMARY KEY", "UNIQUE", "ADD COLUMN", "ATTACH", "INHERIT", "RENAME", "SET SCHEMA"];
         let matters = match subject.command.as_str() {
-            "CREATE TABLE" | "SECURITY COLUMN" | "SECURITY TABLE" | "CREATE SCHEMA" => true,
+            "CREATE TABLE" | "CREATE SCHEMA" => true,
             "ALTER TABLE" => ties.iter().any(|tie| upper.contains(tie)),
             "COMMENT COLUMN" | "COMMENT TABLE" => text.contains('@'),
-            _ => false,
+            command => command.starts_with("SECURITY"),
         };
         self.left_out.add(text);
         let hint = error.hint.as_ref().map_or_else(String::new, |hint| format!(" ({hint})"));
@@ -188,6 +190,20 @@ fn is_passed_over(text: &str, subject: &Subject) -> bool {
     PASSED_OVER.contains(&first) || is_view || is_remark || text.contains(" OWNER TO ")
 }
 
+/// A statement without what extensions' types have in parentheses, which no type that stands for them has.
+fn without_modifiers(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    let next = |rest: &str| MODIFIED.iter().filter_map(|name| Some((rest.find(name)?, name.len()))).min();
+    while let Some((start, length)) = next(rest) {
+        let (before, behind) = rest.split_at(start + length);
+        out.push_str(before);
+        let is_whole = !rest[..start].ends_with(|before: char| before.is_alphanumeric() || before == '_');
+        let end = behind.strip_prefix('(').filter(|_| is_whole).and_then(|inside| inside.find(')'));
+        rest = end.map_or(behind, |end| &behind[end + 2..]);
+    }
+    out + rest
+}
+
 /// `SELECT pg_catalog.set_config('search_path', '…', false)`, as pg_dump writes it.
 fn search_path(text: &str) -> Option<&str> {
     let (before, rest) = text.split_once("set_config('search_path',")?;
@@ -197,11 +213,11 @@ fn search_path(text: &str) -> Option<&str> {
 
 impl Findings {
     /// How it came out.
-    pub fn outcome(&self) -> Outcome {
+    pub fn verdict(&self) -> Verdict {
         match () {
-            () if self.remarks.iter().any(|remark| remark.is_missing) => Outcome::Missing,
-            () if !self.unknown.is_empty() || self.unread.iter().any(|unread| unread.matters) => Outcome::Unread,
-            () => Outcome::Clean,
+            () if self.remarks.iter().any(|remark| remark.is_missing) => Verdict::Missing,
+            () if !self.unknown.is_empty() || self.unread.iter().any(|unread| unread.matters) => Verdict::Unread,
+            () => Verdict::Clean,
         }
     }
 
@@ -320,7 +336,7 @@ mod tests {
              ALTER TABLE public.users OWNER TO app;\nCOPY public.users (id) FROM stdin;\n1\n\\.\n\
              CREATE FUNCTION public.f() RETURNS int LANGUAGE sql AS $$ SELECT 1; $$;\nCREATE TABLE public.odd (a int) PARTITION BY RANGE (a);\n",
         );
-        assert_eq!((found.tables, found.remarks.len(), found.outcome()), (1, 1, Outcome::Missing), "{found}");
+        assert_eq!((found.tables, found.remarks.len(), found.verdict()), (1, 1, Verdict::Missing), "{found}");
         assert_eq!((found.remarks[0].line, found.unread.len()), (7, 2), "{found}");
         assert_eq!(
             found.unread.iter().map(|unread| (unread.line, unread.matters)).collect::<Vec<_>>(),
@@ -331,9 +347,13 @@ mod tests {
 
     #[test]
     fn the_outcome_says_whether_all_was_read() {
-        assert_eq!(findings("CREATE TABLE t (a int);").outcome(), Outcome::Clean);
-        assert_eq!(findings("CREATE TABLE t (a int); CREATE TABLE u (LIKE nowhere);").outcome(), Outcome::Unread);
-        assert_eq!(findings("CREATE TRIGGER t BEFORE UPDATE ON x EXECUTE FUNCTION f();").outcome(), Outcome::Clean);
+        assert_eq!(findings("CREATE TABLE t (a int);").verdict(), Verdict::Clean);
+        assert_eq!(findings("CREATE TABLE t (a int); CREATE TABLE u (LIKE nowhere);").verdict(), Verdict::Unread);
+        assert_eq!(findings("CREATE TRIGGER t BEFORE UPDATE ON x EXECUTE FUNCTION f();").verdict(), Verdict::Clean);
+        assert_eq!(
+            without_modifiers("a public.geometry(Point,4326) NOT NULL, my_vector(1), v vector(3)[], geometry text"),
+            "a public.geometry NOT NULL, my_vector(1), v vector[], geometry text"
+        );
         assert_eq!(search_path("SELECT pg_catalog.set_config('search_path', 'a, b', false)"), Some("a, b"));
     }
 }

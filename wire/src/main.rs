@@ -26,7 +26,7 @@ use std::time::Duration;
 use wiping_allocator::WipingAllocator;
 use wire::control::{self, OperatorDoor};
 use wire::import::Import;
-use wire::lint::{Lint, Outcome};
+use wire::lint::{Lint, Verdict};
 use wire::report::{self, Report};
 use wire::server::{Server, ServerConfig};
 use wire::{limits, shutdown};
@@ -258,10 +258,10 @@ fn look_at(lint: &Lint) -> ExitCode {
     } else {
         say!("{found}");
     }
-    match found.outcome() {
-        Outcome::Clean => ExitCode::SUCCESS,
-        Outcome::Missing => ExitCode::FAILURE,
-        Outcome::Unread => ExitCode::from(2),
+    match found.verdict() {
+        Verdict::Clean => ExitCode::SUCCESS,
+        Verdict::Missing => ExitCode::FAILURE,
+        Verdict::Unread => ExitCode::from(2),
     }
 }
 

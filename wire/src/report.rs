@@ -27,7 +27,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(100);
 
 /// In which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ReportForm {
     /// A page to read and print, which needs nothing else.
     Html,
     /// Tables.
@@ -36,16 +36,17 @@ pub enum Form {
     JsonLd,
 }
 
-impl Form {
+impl ReportForm {
     /// All of them, by what their options and the operator's door call them.
-    pub const ALL: [(&'static str, Form); 3] = [("html", Form::Html), ("csv", Form::Csv), ("jsonld", Form::JsonLd)];
+    pub const ALL: [(&'static str, ReportForm); 3] =
+        [("html", ReportForm::Html), ("csv", ReportForm::Csv), ("jsonld", ReportForm::JsonLd)];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
-            Form::Html => "html",
-            Form::Csv => "csv",
-            Form::JsonLd => "jsonld",
+            ReportForm::Html => "html",
+            ReportForm::Csv => "csv",
+            ReportForm::JsonLd => "jsonld",
         }
     }
 }
@@ -54,7 +55,7 @@ impl Form {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportOrder {
     /// In which form.
-    pub form: Form,
+    pub form: ReportForm,
     /// Of which database.
     pub database: Option<String>,
 }
@@ -173,9 +174,9 @@ pub fn run(engine: &Engine, order: &ReportOrder, wanted: &(dyn Fn() -> bool + Sy
         document
     })
     .map(|document| match order.form {
-        Form::Html => html::page(&document),
-        Form::Csv => csv::tables(&document),
-        Form::JsonLd => jsonld::graph(&document),
+        ReportForm::Html => html::page(&document),
+        ReportForm::Csv => csv::tables(&document),
+        ReportForm::JsonLd => jsonld::graph(&document),
     })
 }
 
@@ -202,9 +203,9 @@ fn one(session: &mut Session, query: &str) -> Result<String, SqlError> {
     Ok(rows.first().and_then(|row| row.first()).map(shown).unwrap_or_default())
 }
 
-type Rows = (Vec<String>, Vec<Vec<Datum>>);
+type Fetched = (Vec<String>, Vec<Vec<Datum>>);
 
-fn rows_of(session: &mut Session, query: &str) -> Result<Rows, SqlError> {
+fn rows_of(session: &mut Session, query: &str) -> Result<Fetched, SqlError> {
     let mut found = (Vec::new(), Vec::new());
     for statement in session.read(query)? {
         let prepared = session.prepare(statement, &[])?;

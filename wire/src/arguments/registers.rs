@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use wire::lint::Lint;
-use wire::report::{Form, Report, ReportOrder};
+use wire::report::{Report, ReportForm, ReportOrder};
 
 pub(super) fn report<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
     let (mut data, mut database, mut form, mut root_key, mut file) = (None, None, None, None, None);
     while let Some(word) = options.arguments.next() {
-        let named = |(name, _): &(&str, Form)| word.to_str().and_then(|word| word.strip_prefix("--")) == Some(*name);
+        let named =
+            |(name, _): &(&str, ReportForm)| word.to_str().and_then(|word| word.strip_prefix("--")) == Some(*name);
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
             Some("--data") => options.path("--data", &mut data)?,
@@ -22,7 +23,7 @@ pub(super) fn report<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> 
             }
             _ if Which::Present.read(&word, options, &mut root_key)? => {}
             Some(option) if option.starts_with('-') && option != "-" => {
-                let (_, found) = Form::ALL.into_iter().find(named).ok_or_else(|| unknown(&word))?;
+                let (_, found) = ReportForm::ALL.into_iter().find(named).ok_or_else(|| unknown(&word))?;
                 set("the report's form", &mut form, found)?;
             }
             _ => set("FILE", &mut file, PathBuf::from(&word))?,

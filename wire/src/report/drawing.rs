@@ -28,7 +28,7 @@ struct Node {
 }
 
 /// One step towards a person, or a plain foreign key.
-struct Step {
+struct Arrow {
     near: usize,
     far: usize,
     label: String,
@@ -78,7 +78,7 @@ fn string(item: &Jsonb, key: &str) -> String {
     }
 }
 
-fn steps(graph: &Jsonb, nodes: &[Node]) -> Vec<Step> {
+fn steps(graph: &Jsonb, nodes: &[Node]) -> Vec<Arrow> {
     let by_name: BTreeMap<&str, usize> = nodes.iter().enumerate().map(|(at, node)| (node.name.as_str(), at)).collect();
     let step = |edge: &Jsonb| {
         let holder = *by_name.get(string(edge, "table").as_str())?;
@@ -96,13 +96,13 @@ fn steps(graph: &Jsonb, nodes: &[Node]) -> Vec<Step> {
         // OWNS and ACCESSES say of the row that is referred to whose it is.
         let (near, far) =
             if matches!(word.as_str(), "OWNS" | "ACCESSES") { (target, holder) } else { (holder, target) };
-        Some(Step { near, far, label: format!("{} {word}", columns.join(", ")).trim_end().to_owned(), style })
+        Some(Arrow { near, far, label: format!("{} {word}", columns.join(", ")).trim_end().to_owned(), style })
     };
     items(graph, "edges").iter().filter_map(step).collect()
 }
 
 /// Gives each table its place; how many columns there are.
-fn place(nodes: &mut [Node], steps: &[Step]) -> usize {
+fn place(nodes: &mut [Node], steps: &[Arrow]) -> usize {
     let unplaced = usize::MAX;
     for node in nodes.iter_mut() {
         node.column = if node.kind == "data subject" { 0 } else { unplaced };
@@ -112,7 +112,7 @@ fn place(nodes: &mut [Node], steps: &[Step]) -> usize {
     for styles in [&[Style::Owns][..], &[Style::Owns, Style::Accesses][..]] {
         column = 0;
         while nodes.iter().any(|node| node.column == column) {
-            let is_next = |step: &&Step| {
+            let is_next = |step: &&Arrow| {
                 styles.contains(&step.style) && nodes[step.far].column == column && nodes[step.near].column == unplaced
             };
             let next: Vec<usize> = steps.iter().filter(is_next).map(|step| step.near).collect();
@@ -170,7 +170,7 @@ fn shortened(name: &str) -> String {
     }
 }
 
-fn draw_step(out: &mut String, near: &Node, far: &Node, step: &Step) {
+fn draw_step(out: &mut String, near: &Node, far: &Node, step: &Arrow) {
     let ((near_x, near_y), (far_x, far_y)) = (corner(near), corner(far));
     let (from_y, to_y) = (near_y + HEIGHT / 2, far_y + HEIGHT / 2);
     let (path, (x, y)) = if near.column > far.column {

@@ -138,6 +138,7 @@ class Reports:
     def sections(self, text):
         """The tables of the CSV form: by name, columns and rows."""
         found, name = {}, None
+        text = text.split("\r\n\r\n", 1)[1]
         for line in csv.reader(io.StringIO(text, newline="")):
             if line and line[0].startswith("# ") and name is None:
                 name = line[0][2:]
@@ -150,8 +151,6 @@ class Reports:
 
     def tables(self):
         found, expected = self.sections(self.report("csv")), self.expected()
-        self.tally.equal(found.pop("database", []), [], "a heading of the whole")
-        found = {name: lines for name, lines in found.items() if name in expected}
         self.tally.equal(list(found), list(expected), "all tables are there")
         for name, lines in found.items():
             self.tally.equal(lines[1:], expected[name], f"{name} as CSV")
@@ -206,15 +205,15 @@ class Reports:
     def left(self):
         """Who asks leaves; the server goes on."""
         with self.server.connect() as one:
-            one.execute("INSERT INTO people SELECT n, 'n' FROM generate_series(100, 40000) n")
+            one.execute("INSERT INTO notes SELECT n, 1 + n % 4, NULL, NULL FROM generate_series(100, 30000) n")
         for pause in (0, 0.005, 0.02, 0.05, 0.1):
             process = subprocess.Popen([BINARY, "report", "--data", self.server.data, "--html", "-"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(pause)
             process.send_signal(signal.SIGKILL)
             process.wait()
-        self.tally.that("40001" not in self.report("csv").split("\n")[0], "the next is answered")
+        self.tally.that("public,notes,,,29903," in self.report("csv"), "the next is answered")
         with self.server.connect() as one:
-            one.execute("DELETE FROM people WHERE id >= 100")
+            one.execute("DELETE FROM notes WHERE id >= 100")
             found = rows(one, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dogwood report'")
         self.tally.equal(found, [(0,)], "no session of theirs is left")
 
@@ -227,6 +226,10 @@ class Reports:
         self.tally.equal([row[1] for row in found["dogwood.data_map"][1:]], ["citizens"], "of another database")
 
     def stopped(self):
+        until = time.monotonic() + 30
+        with self.server.connect() as one:
+            while rows(one, "SELECT count(*) FROM dogwood.erasures WHERE pending IS NOT NULL") != [(0,)] and time.monotonic() < until:
+                time.sleep(0.2)
         without_time = lambda text: re.sub(r"\d{4}-\d\d-\d\d [\d:.]+\+00", "…", text)
         running = {form: without_time(self.report(form)) for form in ("html", "csv", "jsonld")}
         self.tally.equal(self.server.stop(), 0, "SIGTERM")
