@@ -42,12 +42,12 @@ pub struct Remark {
 pub struct Schema {
     catalog: Catalog,
     search_path: String,
-    lines: Places,
+    lines: DefinedOn,
 }
 
 /// On which lines of the text things are defined.
 #[derive(Default)]
-struct Places {
+struct DefinedOn {
     tables: BTreeMap<RelationId, u64>,
     columns: BTreeMap<(RelationId, ColumnIndex), u64>,
     foreign_keys: BTreeMap<Id, u64>,
@@ -55,7 +55,11 @@ struct Places {
 
 impl Default for Schema {
     fn default() -> Self {
-        Schema { catalog: Catalog::empty(0, FIRST_USER_ID), search_path: "public".to_owned(), lines: Places::default() }
+        Schema {
+            catalog: Catalog::empty(0, FIRST_USER_ID),
+            search_path: "public".to_owned(),
+            lines: DefinedOn::default(),
+        }
     }
 }
 
@@ -150,7 +154,7 @@ fn is_definition(statement: &Statement) -> bool {
     )
 }
 
-impl Places {
+impl DefinedOn {
     /// What a statement has made, by what is there after it and was not before.
     fn note(&mut self, before: &Catalog, after: &Catalog, line: u64, text: &str) {
         for table in after.stored_tables() {

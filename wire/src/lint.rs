@@ -221,8 +221,15 @@ impl Findings {
         }
     }
 
+    /// How many tables lack an annotation.
     fn missing(&self) -> usize {
-        self.remarks.iter().filter(|remark| remark.is_missing).count()
+        let missing = self.remarks.iter().filter(|remark| remark.is_missing);
+        missing.map(|remark| &remark.row.table_name).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Remarks that ask for none.
+    fn others(&self) -> usize {
+        self.remarks.iter().filter(|remark| !remark.is_missing).count()
     }
 
     /// One object, on one line.
@@ -305,11 +312,11 @@ impl fmt::Display for Findings {
         };
         write!(
             f,
-            "{}, {} of them with rows of people; {} missing, {}, {} not understood",
+            "{}, {} with rows of people, {} without annotations that seem to be needed; {}, {} not understood",
             counted(self.tables, "table", "tables"),
             self.personal,
-            counted(self.missing(), "annotation", "annotations"),
-            counted(self.remarks.len() - self.missing(), "other remark", "other remarks"),
+            self.missing(),
+            counted(self.others(), "other remark", "other remarks"),
             counted(self.unread.len(), "statement", "statements"),
         )
     }

@@ -232,7 +232,7 @@ class Lint:
         file = self.folder / f"{name}.sql"
         subprocess.run([postgres_program("pg_dump"), "-s", "-f", file, dsn], check=True)
         status, found = self.found(file)
-        print(f"{name}: {found['tables']} tables, {found['missing']} annotations missing, {len(found['not_understood'])} statements not understood", flush=True)
+        print(f"{name}: {found['tables']} tables, {found['missing']} without annotations, {len(found['not_understood'])} statements not understood", flush=True)
         self.tally.equal(found["not_understood"], [], f"{name}: all is understood")
         self.tally.equal(status, 1 if found["missing"] else 0, f"{name}: the status")
         lines = file.read_text().split("\n")
