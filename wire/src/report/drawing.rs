@@ -8,6 +8,7 @@
 
 use super::html::escaped;
 use repr::Jsonb;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::str::FromStr;
@@ -18,7 +19,7 @@ const WIDTH: usize = 190;
 const HEIGHT: usize = 36;
 const MARGIN: usize = 16;
 /// Of longer names what is left is shown where the pointer stands.
-const LETTERS_MAX: usize = 26;
+const LETTERS_MAX: usize = 24;
 
 struct Node {
     name: String,
@@ -58,7 +59,12 @@ pub(super) fn svg(graph: &str) -> String {
          role=\"img\" aria-label=\"The ownership graph\">\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" \
          markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#57606a\"/></marker></defs>\n"
     );
-    steps.iter().for_each(|step| draw_step(&mut out, &nodes[step.near], &nodes[step.far], step));
+    for (number, step) in steps.iter().enumerate() {
+        let of_table = |others: &[Arrow]| others.iter().filter(|other| other.near == step.near).count();
+        // Those of one table leave it one below the other.
+        let leaves_at = HEIGHT * (of_table(&steps[..number]) + 1) / (of_table(&steps) + 1);
+        draw_step(&mut out, &nodes[step.near], &nodes[step.far], (step, leaves_at));
+    }
     nodes.iter().for_each(|node| draw_node(&mut out, node));
     out.push_str("</svg>\n");
     out
@@ -170,28 +176,22 @@ fn shortened(name: &str) -> String {
     }
 }
 
-fn draw_step(out: &mut String, near: &Node, far: &Node, step: &Arrow) {
+fn draw_step(out: &mut String, near: &Node, far: &Node, (step, leaves_at): (&Arrow, usize)) {
     let ((near_x, near_y), (far_x, far_y)) = (corner(near), corner(far));
-    let (from_y, to_y) = (near_y + HEIGHT / 2, far_y + HEIGHT / 2);
-    let (path, (x, y)) = if near.column > far.column {
-        let (from, to) = (near_x, far_x + WIDTH);
-        let half = (from - to) / 2;
-        let path = format!("M{from} {from_y}C{} {from_y} {} {to_y} {to} {to_y}", from - half, to + half);
-        (path, ((from + to) / 2, usize::midpoint(from_y, to_y)))
-    } else if near.column == far.column {
+    let (from_y, to_y) = (near_y + leaves_at, far_y + HEIGHT / 2);
+    let is_leftward = near.column > far.column;
+    let from = if is_leftward { near_x } else { near_x + WIDTH };
+    let (to, around) = match near.column.cmp(&far.column) {
+        Ordering::Greater => {
+            (far_x + WIDTH, (from - (from - far_x - WIDTH) / 2, far_x + WIDTH + (from - far_x - WIDTH) / 2))
+        }
         // Around, by the right; a table to itself, too.
-        let (from, to_y) = (near_x + WIDTH, if near_y == far_y { to_y + 10 } else { to_y });
-        let out_x = from + 56;
-        (
-            format!("M{from} {from_y}C{out_x} {from_y} {out_x} {to_y} {from} {to_y}"),
-            (from + 44, usize::midpoint(from_y, to_y)),
-        )
-    } else {
-        let (from, to) = (near_x + WIDTH, far_x);
-        let half = (to - from) / 2;
-        let path = format!("M{from} {from_y}C{} {from_y} {} {to_y} {to} {to_y}", from + half, to - half);
-        (path, ((from + to) / 2, usize::midpoint(from_y, to_y)))
+        Ordering::Equal => (far_x + WIDTH, (from + 56, from + 56)),
+        Ordering::Less => (far_x, (from + (far_x - from) / 2, far_x - (far_x - from) / 2)),
     };
+    let to_y = if near_y == far_y && near_x == far_x { to_y + 12 } else { to_y };
+    let path = format!("M{from} {from_y}C{} {from_y} {} {to_y} {to} {to_y}", around.0, around.1);
+    let (x, anchor) = if is_leftward { (from - 4, "end") } else { (from + 4, "start") };
     let dashes = match step.style {
         Style::Owns => "",
         Style::Accesses => " stroke-dasharray=\"6 4\"",
@@ -201,9 +201,9 @@ fn draw_step(out: &mut String, near: &Node, far: &Node, step: &Arrow) {
     writeln!(
         out,
         "<g><title>{}</title><path d=\"{path}\" fill=\"none\" stroke=\"#57606a\"{dashes} marker-end=\"url(#tip)\"/><text x=\"{x}\" y=\"{}\" \
-         text-anchor=\"middle\" font-size=\"9\" fill=\"#57606a\">{}</text></g>",
+         text-anchor=\"{anchor}\" font-size=\"9\" fill=\"#57606a\">{}</text></g>",
         escaped(&title),
-        y.saturating_sub(3),
+        from_y - 2,
         escaped(&label)
     )
     .expect("a string takes all");
