@@ -6,7 +6,7 @@ use super::check::erasable_tables;
 use super::graph::{Dog, Edge};
 use super::path::Path;
 use super::{column_names, describe_edge};
-use crate::catalog::{Catalog, ForeignKey, ReferentialAction, RuleAction, RuleEvent, Table};
+use crate::catalog::{Catalog, ForeignKey, ReferentialAction, Rule, RuleAction, RuleEvent, Table};
 use repr::id::is_temporary;
 use repr::{ColumnIndex, RelationId};
 use std::collections::BTreeSet;
@@ -105,11 +105,11 @@ impl Mapping<'_> {
         if edge.is_ownership() && !path.is_ownership() {
             return "kept, unless the row that it leads to goes".to_owned();
         }
-        for rule in self.table.rules.iter().filter(|rule| rule.event == RuleEvent::Del && rule.edge == edge.reference) {
-            match &rule.action {
-                RuleAction::DeleteRow => return "deleted".to_owned(),
-                RuleAction::Anon(columns) => return self.blanked(edge, columns),
-            }
+        let is_this = |rule: &&Rule| rule.event == RuleEvent::Del && rule.edge == edge.reference;
+        match self.table.rules.iter().find(is_this).map(|rule| &rule.action) {
+            Some(RuleAction::DeleteRow) => return "deleted".to_owned(),
+            Some(RuleAction::Anon(columns)) => return self.blanked(edge, columns),
+            None => {}
         }
         if super::blanking::is_sole_ownership(self.dog, self.table, edge.reference) {
             return match self.dog.is_subject(edge.far) {
