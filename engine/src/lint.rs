@@ -89,7 +89,7 @@ impl Schema {
 
     /// Where bare names are looked for from here on, as `search_path` has it.
     pub fn search(&mut self, path: &str) {
-        self.search_path = path.to_owned();
+        path.clone_into(&mut self.search_path);
     }
 
     fn set(&mut self, set: &Set) {

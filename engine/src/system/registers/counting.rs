@@ -319,7 +319,7 @@ fn words(value: &Datum, is_list: bool) -> BTreeSet<Box<str>> {
         Datum::Array(array) => array
             .elements
             .iter()
-            .flat_map(|element| match element {
+            .filter_map(|element| match element {
                 // What an array says is compared as it is.
                 Datum::Text(text) => Some(Box::from(&**text)),
                 _ => None,
