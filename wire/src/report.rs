@@ -212,7 +212,7 @@ fn rows_of(session: &mut Session, query: &str) -> Result<Fetched, SqlError> {
         let response = session.execute(&prepared, Arc::from([]), false)?;
         if let Response::Rows(mut stream) = response {
             let _overseen = session.oversee();
-            let name = |column: &OutputColumn| column.name.to_string();
+            let name = |column: &OutputColumn| column.name.clone();
             let rows: Result<_, SqlError> = poll::unwinds_to(|| stream.rows.by_ref().collect());
             found = (stream.columns.iter().map(name).collect(), rows?);
         }
