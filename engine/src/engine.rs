@@ -128,6 +128,7 @@ impl Engine {
     /// Has what erasures still owe rewritten if that is little. Makes everything written durable and leaves the next start no
     /// log to replay; sessions that are still open hear 57P01 from `wire`.
     pub fn shutdown(&self) -> Result<(), SqlError> {
+        expiry::write_requests(&self.database, &self.templates);
         self.database.record_waiting()?;
         self.eraser.finish(&self.database);
         // The last that was written is shipped and published, too.

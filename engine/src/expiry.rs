@@ -46,6 +46,7 @@ impl Purging {
         if database.store.is_read_only() {
             return;
         }
+        write_requests(database, templates);
         if has_ended_cases(database).unwrap_or(false)
             && let Ok(mut session) = session(database, templates, DEFAULT_DATABASE[0].to_owned())
             && let Err(error) = session.end_cases()
@@ -84,6 +85,18 @@ impl Purging {
             due.entry(name).or_default().push((table.id, format!("GDPR PURGE {spelled}")));
         }
         due
+    }
+}
+
+/// Requests that were answered stand in their book.
+pub fn write_requests(database: &Arc<Database>, templates: &Arc<Templates>) {
+    if database.sessions.requests.is_empty() || database.store.is_read_only() {
+        return;
+    }
+    let Ok(mut session) = session(database, templates, DEFAULT_DATABASE[0].to_owned()) else { return };
+    if let Err(error) = session.write_requests() {
+        session.fail(&error);
+        tracing::warn!(target: "dogwood::expiry", code = error.code, "answered requests could not be entered yet");
     }
 }
 

@@ -145,7 +145,7 @@ pub const SUBSCRIPTIONS: RelationId = RelationId(15_014);
 /// `dogwood.dataflow`: the operators of the whole database, and what each reads.
 pub const DATAFLOW: RelationId = RelationId(15_015);
 /// `dogwood.holds`: what keeps which rows, whatever expires or is asked.
-pub const HOLDS: RelationId = RelationId(15_031);
+pub const HOLDS: RelationId = RelationId(15_040);
 /// `dogwood.purposes`: for what data may be used, by whom.
 pub const PURPOSES: RelationId = RelationId(15_016);
 /// `dogwood.properties`: which columns say what of their rows to those who govern data.

@@ -54,6 +54,11 @@ pub(super) struct StatementAudit {
 }
 
 impl StatementAudit {
+    /// Whether its entry is durable before its answer.
+    pub(super) fn is_strict(&self) -> bool {
+        self.mode == AuditMode::Strict
+    }
+
     /// Whether it looks for what has expired, as the server does all the time.
     fn purges(&self) -> bool {
         self.what.as_ref().is_some_and(|(_, prepared)| matches!(prepared.statement, Statement::GdprPurge(_)))

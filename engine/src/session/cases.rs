@@ -16,6 +16,7 @@ use state::answer::QueryRows;
 use state::interrupt::Watch;
 use state::layered_snapshot::LayeredSnapshot;
 use state::reader::Reader;
+use state::unwritten_requests::UnwrittenRequest;
 use std::sync::Arc;
 use subject_requests::book::{self, Answered, Asking};
 use subject_requests::{restrict, retain};
@@ -77,6 +78,44 @@ impl Session {
             let asking = Asking { table: &table, subject: &person };
             book::answer_all(writer, &asking, kinds, Answered { now, by: &by, answer: None })
         })
+    }
+
+    /// The same of a statement that only reads: where nothing is open its answer does not wait for the book, which has it within a
+    /// second; unless the audit log is strict.
+    pub(super) fn note_answer(
+        &mut self,
+        snapshot: &LayeredSnapshot,
+        subject: &Subject,
+        kinds: &[RequestKind],
+    ) -> Result<(), SqlError> {
+        if self.is_read_only() || self.database.store.is_read_only() {
+            return Ok(());
+        }
+        let (table, person) = Session::named(snapshot, subject);
+        let is_alone = self.transaction.active.as_ref().is_none_or(|active| !active.block);
+        if !is_alone || self.audit.statement.is_strict() || book::is_open(snapshot, &person, kinds)? {
+            return self.answer_requests(snapshot, subject, kinds);
+        }
+        let Some(kind) = kinds.first() else { return Ok(()) };
+        let (by, at) = (self.acting_name(), self.transaction_moment());
+        let noted = UnwrittenRequest { kind: kind.word(), table, subject: person, by, at };
+        match self.database.sessions.requests.push(noted) {
+            Ok(()) => Ok(()),
+            Err(_) => self.answer_requests(snapshot, subject, kinds),
+        }
+    }
+
+    /// What was noted so is written.
+    pub(crate) fn write_requests(&mut self) -> Result<(), SqlError> {
+        let noted = self.database.sessions.requests.take();
+        if noted.is_empty() {
+            return Ok(());
+        }
+        let written = self.keeping(|writer| book::write_answered(writer, &noted)).and_then(|()| self.complete());
+        if written.is_err() {
+            self.database.sessions.requests.put_back(noted);
+        }
+        written
     }
 
     /// GDPR REQUEST

@@ -203,7 +203,7 @@ impl Session {
         let limits = self.limits(snapshot.time());
         let watch = Watch::new(limits.clone());
         let found = traversal::find(&snapshot, &subject, &watch, &mut RequestProfile::default())?;
-        self.answer_requests(&snapshot, &subject, kinds)?;
+        self.note_answer(&snapshot, &subject, kinds)?;
         let context = self.eval_context(params, snapshot.catalog());
         Ok(AccessRows::new(found, snapshot, &context, limits.ended))
     }

@@ -8,6 +8,7 @@ mod counting;
 
 use crate::system::Catalogs;
 use counting::{Activity, Count, Counted, counted};
+use planner::catalog::own_tables::is_own;
 use planner::catalog::{Acl, Catalog, Privilege, Property, RoleId, Table};
 use planner::ownership::{Dog, data_map, people_of};
 use planner::system::{DATA_MAP, IMPACT_ASSESSMENT, INVENTORY, PROCESSING_ACTIVITIES, RETENTION_SCHEDULE};
@@ -65,7 +66,8 @@ impl<'c> Register<'c> {
 
     /// The stored tables, by schema and name.
     fn tables(&self) -> Vec<&Arc<Table>> {
-        let mut tables: Vec<_> = self.catalog.stored_tables().filter(|table| !is_temporary(table.id.0)).collect();
+        let mut tables: Vec<_> =
+            self.catalog.stored_tables().filter(|table| !is_temporary(table.id.0) && !is_own(table.id.0)).collect();
         tables.sort_by_key(|table| (self.schema(table), &*table.name));
         tables
     }
@@ -209,10 +211,12 @@ impl Register<'_> {
 
 /// By which rule a table's rows end.
 fn retention(table: &Table) -> String {
-    match table.property(Property::Expires) {
+    let ends = match table.property(Property::Expires) {
         Some(column) => format!("deleted at \"{}\"", table.columns[column].name),
         None => "until erasure".to_owned(),
-    }
+    };
+    let holds: Vec<&str> = table.holds.iter().map(|hold| &*hold.name).collect();
+    if holds.is_empty() { ends } else { format!("{ends}; rows are held: {}", holds.join(", ")) }
 }
 
 impl Register<'_> {
@@ -310,6 +314,7 @@ fn inputs(property: Property, value: &str) -> Vec<(&'static str, &'static str)> 
         Property::SharedWith | Property::Recipient => vec![("sharing", "28, 35(7)a")],
         Property::Region => vec![("region", "44-46")],
         Property::Objections => vec![("objection", "21")],
+        Property::Restricted => vec![("restriction", "18")],
         Property::Purposes | Property::Expires | Property::Origin | Property::Basis => Vec::new(),
     }
 }

@@ -44,6 +44,7 @@ pub mod statistics;
 pub mod temporary;
 pub mod time_budget;
 pub mod transaction_fate;
+pub mod unwritten_requests;
 pub mod validation;
 pub mod view_states;
 

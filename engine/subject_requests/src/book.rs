@@ -7,9 +7,11 @@ use planner::catalog::own_tables::REQUESTS_MADE;
 use planner::parse::request::RequestKind;
 use repr::{Datum, Interval, Row, RowKey};
 use state::SqlError;
+use state::layered_snapshot::LayeredSnapshot;
 use state::locks::LockMode;
 use state::reader::Reader;
 use state::shape::TableShape;
+use state::unwritten_requests::UnwrittenRequest;
 use std::sync::Arc;
 use transactions::writer::{RowUpdate, Writer};
 
@@ -57,6 +59,26 @@ pub fn enter(
     let due = later(received, MONTHS)?;
     let id = insert(writer, asking, kind, (received, due), None)?;
     Ok((id, due))
+}
+
+/// Whether a person has asked for one of these kinds and waits for it.
+pub fn is_open(snapshot: &LayeredSnapshot, subject: &str, kinds: &[RequestKind]) -> Result<bool, SqlError> {
+    let shape = snapshot.shape(REQUESTS_MADE)?;
+    let names: Vec<Datum> = kinds.iter().map(|kind| Datum::text(kind.name())).collect();
+    let found = snapshot.index(shape.table(), &shape.table().indexes[1], &[Datum::text(subject)])?;
+    Ok(found
+        .iter()
+        .any(|(_, row)| shape.datum(row, ANSWERED_AT) == Datum::Null && names.contains(&shape.datum(row, KIND))))
+}
+
+/// Enters what was answered some moments ago.
+pub fn write_answered(writer: &mut Writer<'_>, requests: &[UnwrittenRequest]) -> Result<(), SqlError> {
+    for UnwrittenRequest { kind, table, subject, by, at } in requests {
+        let kind = RequestKind::ALL.into_iter().find(|known| known.word() == *kind).unwrap_or(RequestKind::Access);
+        let answered = Answered { now: *at, by, answer: None };
+        insert(writer, &Asking { table, subject }, kind, (*at, later(*at, MONTHS)?), Some(answered))?;
+    }
+    Ok(())
 }
 
 /// Answers what a person has asked for of these kinds; enters it as answered if nothing was open.

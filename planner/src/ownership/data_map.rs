@@ -56,6 +56,7 @@ pub struct Mapped {
 
 /// The map: tables by schema and name, of each its paths. What is temporary is not on it.
 pub fn data_map(catalog: &Catalog) -> Vec<Mapped> {
+    let catalog = &catalog.without_own_tables();
     let dog = Dog::new(catalog);
     let erasable = erasable_tables(catalog, &dog);
     let mut tables: Vec<&Table> =
