@@ -90,7 +90,7 @@ impl Purging {
 
 /// Requests that were answered stand in their book.
 pub fn write_requests(database: &Arc<Database>, templates: &Arc<Templates>) {
-    if database.sessions.requests.is_empty() || database.store.is_read_only() {
+    if database.audit.requests.is_empty() || database.store.is_read_only() {
         return;
     }
     let Ok(mut session) = session(database, templates, DEFAULT_DATABASE[0].to_owned()) else { return };

@@ -99,7 +99,7 @@ impl Session {
         let Some(kind) = kinds.first() else { return Ok(()) };
         let (by, at) = (self.acting_name(), self.transaction_moment());
         let noted = UnwrittenRequest { kind: kind.word(), table, subject: person, by, at };
-        match self.database.sessions.requests.push(noted) {
+        match self.database.audit.requests.push(noted) {
             Ok(()) => Ok(()),
             Err(_) => self.answer_requests(snapshot, subject, kinds),
         }
@@ -107,13 +107,13 @@ impl Session {
 
     /// What was noted so is written.
     pub(crate) fn write_requests(&mut self) -> Result<(), SqlError> {
-        let noted = self.database.sessions.requests.take();
+        let noted = self.database.audit.requests.take();
         if noted.is_empty() {
             return Ok(());
         }
         let written = self.keeping(|writer| book::write_answered(writer, &noted)).and_then(|()| self.complete());
         if written.is_err() {
-            self.database.sessions.requests.put_back(noted);
+            self.database.audit.requests.put_back(noted);
         }
         written
     }

@@ -7,6 +7,7 @@
 //! Never holds a row, a key or a literal.
 
 use crate::SqlError;
+use crate::unwritten_requests::UnwrittenRequests;
 use parking_lot::{Condvar, Mutex};
 use repr::{MicroDbId, RelationId, RowKey};
 use std::collections::{BTreeSet, HashSet};
@@ -55,6 +56,8 @@ pub struct AuditQueue {
     statements: Mutex<Statements>,
     rounds: Mutex<Rounds>,
     ended: Condvar,
+    /// Requests that were answered and stand in their book soon.
+    pub requests: UnwrittenRequests,
 }
 
 /// Rounds in which what waits is made durable, one after the other.
@@ -90,6 +93,7 @@ impl AuditQueue {
             statements: Mutex::default(),
             rounds: Mutex::default(),
             ended: Condvar::new(),
+            requests: UnwrittenRequests::default(),
         }
     }
 

@@ -22,7 +22,6 @@ use state::settings::server::ServerSettings;
 use state::shape::Schema;
 use state::snapshot_holders::{Hold, Holder, Holders};
 use state::statistics::Statistics;
-use state::unwritten_requests::UnwrittenRequests;
 use state::view_states::Views;
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
@@ -68,8 +67,6 @@ pub struct Sessions {
     pub accounts: Arc<Accounts>,
     /// Whom the server lets in.
     pub login_rules: LoginRules,
-    /// Requests that were answered and stand in the book soon.
-    pub requests: UnwrittenRequests,
     /// What is given to one alone.
     pub(crate) numbers: Numbers,
     /// Indexes that are being filled.
@@ -245,7 +242,6 @@ impl Database {
                 accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
                 settings,
                 login_rules: LoginRules::default(),
-                requests: UnwrittenRequests::default(),
                 numbers: Numbers::default(),
                 builds,
             },

@@ -52,14 +52,14 @@ impl Count {
 }
 
 /// What rows say of themselves, by property.
-pub(super) type Said = BTreeMap<Property, BTreeSet<Box<str>>>;
+pub(super) type ValuesSaid = BTreeMap<Property, BTreeSet<Box<str>>>;
 
 /// What rows are used for one purpose.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
     pub(super) count: Count,
     /// What they say of themselves.
-    pub(super) said: Said,
+    pub(super) said: ValuesSaid,
 }
 
 /// When rows end. Times are microseconds since 2000-01-01 UTC.
@@ -98,7 +98,7 @@ pub(super) fn counted(snapshot: &Snapshot, shape: &TableShape, now: i64) -> Resu
             let (owner, is_row) = holder?;
             all.add(Copy { owner: Some(owner), is_row });
         }
-        let activities = BTreeMap::from([(None, Activity { count: all, said: Said::new() })]);
+        let activities = BTreeMap::from([(None, Activity { count: all, said: ValuesSaid::new() })]);
         return Ok(Counted { all, activities, ..Counted::default() });
     } else {
         for copy in snapshot.scan_copies_once(table.id) {
@@ -119,15 +119,15 @@ struct Counting<'t> {
     known: HashMap<Box<[u8]>, Arc<[usize]>>,
     counts: Vec<Count>,
     /// Where in `counts` they stand.
-    places: BTreeMap<Place, usize>,
+    places: BTreeMap<CountedBy, usize>,
     /// What is said of rows for a purpose.
-    said: BTreeMap<Option<Box<str>>, Said>,
+    said: BTreeMap<Option<Box<str>>, ValuesSaid>,
     ends: Ends,
 }
 
 /// What a count is of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum CountedBy {
     Value(Property, Option<Box<str>>),
     Purpose(Option<Box<str>>),
 }
@@ -174,7 +174,7 @@ impl<'t> Counting<'t> {
     fn learned(&mut self, row: &Row, key: &[u8]) -> Result<Arc<[usize]>, SqlError> {
         let stored = Stored { bytes: row.bytes(), later: &self.table.columns };
         let mut columns = Columns::over(row.bytes());
-        let mut said = Said::new();
+        let mut said = ValuesSaid::new();
         for (column, property) in self.properties.iter().filter(|(_, property)| *property != Property::Expires) {
             let value = datum(stored.value(&mut columns, *column));
             said.insert(*property, words(&value, property.is_list()));
@@ -182,18 +182,18 @@ impl<'t> Counting<'t> {
         let mut places = Vec::new();
         for (property, words) in &said {
             if words.is_empty() {
-                places.push(self.place(Place::Value(*property, None)));
+                places.push(self.place(CountedBy::Value(*property, None)));
             }
             for word in words {
-                places.push(self.place(Place::Value(*property, Some(word.clone()))));
+                places.push(self.place(CountedBy::Value(*property, Some(word.clone()))));
             }
         }
         for purpose in used(&mut said) {
-            let place = Place::Purpose(purpose);
+            let place = CountedBy::Purpose(purpose);
             let at = self.place(place.clone());
             places.push(at);
-            let known = if self.places.contains_key(&place) { place } else { Place::Purpose(Some(OTHERS.into())) };
-            if let Place::Purpose(purpose) = known {
+            let known = if self.places.contains_key(&place) { place } else { CountedBy::Purpose(Some(OTHERS.into())) };
+            if let CountedBy::Purpose(purpose) = known {
                 add(self.said.entry(purpose).or_default(), &said);
             }
         }
@@ -209,18 +209,21 @@ impl<'t> Counting<'t> {
     }
 
     /// Where that is counted: among the others, where there are too many.
-    fn place(&mut self, place: Place) -> usize {
+    fn place(&mut self, place: CountedBy) -> usize {
         if let Some(at) = self.places.get(&place) {
             return *at;
         }
         let (others, count) = match &place {
-            Place::Value(property, _) => {
-                let same = |place: &Place| matches!(place, Place::Value(of, _) if of == property);
-                (Place::Value(*property, Some(OTHERS.into())), self.places.keys().filter(|place| same(place)).count())
+            CountedBy::Value(property, _) => {
+                let same = |place: &CountedBy| matches!(place, CountedBy::Value(of, _) if of == property);
+                (
+                    CountedBy::Value(*property, Some(OTHERS.into())),
+                    self.places.keys().filter(|place| same(place)).count(),
+                )
             }
-            Place::Purpose(_) => {
-                let same = |place: &&Place| matches!(place, Place::Purpose(_));
-                (Place::Purpose(Some(OTHERS.into())), self.places.keys().filter(same).count())
+            CountedBy::Purpose(_) => {
+                let same = |place: &&CountedBy| matches!(place, CountedBy::Purpose(_));
+                (CountedBy::Purpose(Some(OTHERS.into())), self.places.keys().filter(same).count())
             }
         };
         let place = if count < VALUES_MAX { place } else { others };
@@ -235,10 +238,10 @@ impl<'t> Counting<'t> {
         let mut counted = Counted { all: self.counts[0], ends: self.ends, ..Counted::default() };
         for (place, at) in self.places {
             match place {
-                Place::Value(property, value) => {
+                CountedBy::Value(property, value) => {
                     counted.values.entry(property).or_default().insert(value, self.counts[at]);
                 }
-                Place::Purpose(purpose) => {
+                CountedBy::Purpose(purpose) => {
                     let said = self.said.remove(&purpose).unwrap_or_default();
                     counted.activities.insert(purpose, Activity { count: self.counts[at], said });
                 }
@@ -249,7 +252,7 @@ impl<'t> Counting<'t> {
 }
 
 /// For what rows may be used that say this: their purposes, but for those to which somebody objects. None, for none.
-fn used(said: &mut Said) -> Vec<Option<Box<str>>> {
+fn used(said: &mut ValuesSaid) -> Vec<Option<Box<str>>> {
     let objections = said.remove(&Property::Objections).unwrap_or_default();
     let purposes = said.remove(&Property::Purposes).unwrap_or_default();
     let used: Vec<_> = purposes.difference(&objections).cloned().map(Some).collect();
@@ -257,7 +260,7 @@ fn used(said: &mut Said) -> Vec<Option<Box<str>>> {
 }
 
 /// Adds what some rows say.
-fn add(all: &mut Said, said: &Said) {
+fn add(all: &mut ValuesSaid, said: &ValuesSaid) {
     for (property, words) in said {
         let known = all.entry(*property).or_default();
         for word in words.iter().filter(|word| !word.is_empty()) {
