@@ -188,6 +188,7 @@ pub fn restore(
         images.push(image(&snapshot, &rows.unpack(&row))?);
     }
     drop(snapshot);
+    writer.bring_back();
     let restored = put_back(writer, images)?;
     delete_case(writer, &case_key)?;
     writer.finish()?;

@@ -27,7 +27,7 @@ class Cases(Check):
         with self.server.connect() as one:
             one.execute(SCHEMA)
         for case in (self.book, self.own_tables, self.taken_back, self.grace_ends, self.not_taken_back, self.others_forgotten,
-                     self.killed, self.holds, self.hold_and_erasure, self.hold_and_expiry, self.restriction, self.breach, self.bytes):
+                     self.killed, self.suppressed, self.holds, self.hold_and_erasure, self.hold_and_expiry, self.restriction, self.breach, self.bytes):
             self.tally.case(case)
 
     def fill(self, one, people=5):
@@ -216,6 +216,29 @@ class Cases(Check):
             self.tally.equal(self.state(one), before, "and what was kept")
             self.tally.equal(rows(one, "SELECT hold, table_name FROM dogwood.holds"), [("stays", "log")], "and the hold")
             one.execute("DROP HOLD stays")
+
+    def suppressed(self):
+        with self.server.connect() as one:
+            self.fill(one)
+            one.execute("GDPR FORGET users 1 GRACE '1 day'")
+            receipt = rows(one, "SELECT receipt_id FROM dogwood.receipts ORDER BY number DESC LIMIT 1")[0][0]
+            found = self.until(lambda: [row for row in rows(one, f"GDPR VERIFY DELETION '{receipt}'") if row[0] == receipt])
+            self.tally.that(found and found[0][2] is not None, f"the key is destroyed: {found}")
+            self.tally.equal(rows(one, "GDPR VERIFY DELETION 'nix'"), [], "a receipt that was never given")
+            one.execute("SET dogwood.suppress_forgotten = on")
+            self.tally.equal(state_of(one.execute, "INSERT INTO users VALUES (77, 'new'), (1, 'again')"), "DG006", "who was forgotten comes not back")
+            self.tally.equal(rows(one, "SELECT id FROM users WHERE id IN (1, 77)"), [], "nor anybody with them")
+            with one.cursor() as cursor:
+                def copied():
+                    with cursor.copy("COPY users FROM STDIN") as copy:
+                        copy.write("1\tagain\n")
+                self.tally.equal(state_of(copied), "DG006", "by COPY")
+            self.tally.equal(state_of(one.execute, "INSERT INTO users VALUES (77, 'new')"), "", "others do")
+            one.execute("GDPR UNFORGET users 1")
+            self.tally.equal(rows(one, "SELECT id FROM users WHERE id = 1"), [(1,)], "whoever is brought back by name is")
+            one.execute("GDPR FORGET users 1")
+            one.execute("RESET dogwood.suppress_forgotten")
+            self.tally.equal(state_of(one.execute, "INSERT INTO users VALUES (1, 'somebody')"), "", "a key is free for somebody new")
 
     def holds(self):
         with self.server.connect() as one:

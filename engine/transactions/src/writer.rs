@@ -38,6 +38,8 @@ pub struct Writer<'a> {
     moved_before: usize,
     /// Rows that were inserted, changed or deleted, where a statement has several parts: no other one changes them again.
     changed: Option<HashSet<(RelationId, RowKey)>>,
+    /// Whether people who were forgotten may come again, whatever the session says.
+    brings_back: bool,
 }
 
 /// What is to be looked at once a statement has written all its rows.
@@ -82,7 +84,13 @@ impl<'a> Writer<'a> {
             checks: Checks::default(),
             row_checks: HashMap::default(),
             changed: None,
+            brings_back: false,
         }
+    }
+
+    /// An erasure is taken back.
+    pub fn bring_back(&mut self) {
+        self.brings_back = true;
     }
 
     /// As `new`, for a statement of several parts, which share a snapshot.
@@ -195,6 +203,7 @@ impl<'a> Writer<'a> {
         // All are locked: what is committed under these keys stands still from here on.
         let database = self.transaction.database();
         let below = LayeredSnapshot::new(database.store.clone(), database.latest());
+        self.refuse_forgotten(shape, &row_keys)?;
         let mut stored = below.stored_rows(relation);
         // Of a temporary table nothing is stored.
         let own = is_temporary(relation.0).then(|| self.transaction.committed_snapshot());
@@ -223,6 +232,29 @@ impl<'a> Writer<'a> {
             self.need_parents(shape, None, row);
         }
         Ok(row_keys)
+    }
+
+    /// DG006 for people who were forgotten, where the session says so.
+    fn refuse_forgotten(&self, shape: &TableShape, row_keys: &[RowKey]) -> Result<(), SqlError> {
+        let environment = &self.context.environment;
+        let suppresses = || environment.setting("dogwood.suppress_forgotten").as_deref() == Some("on");
+        if !shape.table().data_subject || self.brings_back || !suppresses() {
+            return Ok(());
+        }
+        let store = &self.transaction.database().store;
+        let snapshot = store.snapshot();
+        for row_key in row_keys {
+            if let Some(receipt) = snapshot.meta(&store.forgotten_key(shape.id(), row_key))? {
+                let message = format!("a person of table \"{}\" who was forgotten would come back", shape.full_name());
+                return Err(SqlError::new("DG006", message)
+                    .detail(format!("Forgotten: receipt {}.", String::from_utf8_lossy(&receipt)))
+                    .on(shape.place(), None)
+                    .hint(
+                        "Leave the person out, or SET dogwood.suppress_forgotten = off if somebody else has that key.",
+                    ));
+            }
+        }
+        Ok(())
     }
 
     /// The key for a new row.

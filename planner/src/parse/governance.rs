@@ -20,7 +20,7 @@ impl Grammar<'_, '_> {
 
     /// Behind GDPR; none if it is another statement.
     pub(super) fn governance(&mut self) -> Result<Option<Statement>, PlanError> {
-        let words = ["UNFORGET", "RESTRICT", "UNRESTRICT", "REQUEST", "ANSWER", "EXTEND", "BREACH"];
+        let words = ["UNFORGET", "RESTRICT", "UNRESTRICT", "REQUEST", "ANSWER", "EXTEND", "VERIFY", "BREACH"];
         let statement = match self.eat_one_of(&words) {
             Some("UNFORGET") => RequestStatement::Unforget(self.subject_reference()?),
             Some("RESTRICT") => RequestStatement::Restrict { subject: self.subject_reference()?, begins: true },
@@ -44,6 +44,10 @@ impl Grammar<'_, '_> {
                 let request = self.integer()?;
                 self.expect(&["FOR"])?;
                 RequestStatement::Answer { request, text: Some(self.string()?), extends: true }
+            }
+            Some("VERIFY") => {
+                self.expect(&["DELETION"])?;
+                RequestStatement::Verify(self.string()?)
             }
             Some(_) => {
                 self.expect(&["BETWEEN"])?;

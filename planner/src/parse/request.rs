@@ -32,6 +32,8 @@ pub enum RequestStatement {
         /// Whether it takes longer.
         extends: bool,
     },
+    /// GDPR VERIFY DELETION receipt
+    Verify(String),
     /// GDPR BREACH BETWEEN two moments, perhaps ROLE name, perhaps PEOPLE
     Breach {
         /// From when.

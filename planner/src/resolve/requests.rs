@@ -52,7 +52,25 @@ impl Resolver<'_> {
                 self.gdpr(GdprRequest::Enter(*kind, received), subject)
             }
             RequestStatement::Answer { .. } => Ok(Resolved::Other(Box::new(statement.clone()))),
+            RequestStatement::Verify(receipt) => self.verify_deletion(receipt),
             RequestStatement::Breach { from, to, role, people } => self.breach((from, to), role.as_ref(), *people),
+        }
+    }
+
+    /// GDPR VERIFY DELETION: what an erasure still has to clear away. No row for a receipt that was never given.
+    fn verify_deletion(&mut self, receipt: &str) -> Result<Resolved, PlanError> {
+        self.query_text(&format!(
+            "SELECT receipt_id, erased_at, keys_at AS key_destroyed_at, pending IS NULL AS complete, pending \
+             FROM dogwood.erasures WHERE receipt_id = {}",
+            quoted(receipt)
+        ))
+    }
+
+    fn query_text(&mut self, query: &str) -> Result<Resolved, PlanError> {
+        let parsed = crate::parse::parse(query)?;
+        match parsed.first().map(|found| &found.statement) {
+            Some(Statement::Sql(query)) => self.sql(query),
+            _ => Err(PlanError::new("XX000", "a query of the server's own is read as something else")),
         }
     }
 
@@ -92,10 +110,6 @@ impl Resolver<'_> {
                  WHERE {condition} GROUP BY touched.table_name, entry.role, entry.operation ORDER BY 1, 2, 3"
             )
         };
-        let parsed = crate::parse::parse(&query)?;
-        match parsed.first().map(|found| &found.statement) {
-            Some(Statement::Sql(query)) => self.sql(query),
-            _ => Err(PlanError::new("XX000", "a question about a breach is read as something else")),
-        }
+        self.query_text(&query)
     }
 }

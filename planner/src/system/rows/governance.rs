@@ -22,7 +22,7 @@ const FEATURES: [(&str, &str, &str); 19] = [
     ("location", "46", "REGION columns"),
     ("objections", "21", "OBJECTIONS columns"),
     ("ownership", "15, 17", "DATA_SUBJECT, OWNED_BY, OWNS, ACCESSED_BY, ACCESSES"),
-    ("proof of erasure", "5(2), 17", "dogwood.receipts, dogwood.erasures"),
+    ("proof of erasure", "5(2), 17", "dogwood.receipts, dogwood.erasures, GDPR VERIFY DELETION"),
     ("purposes", "5(1)b, 6, 7", "PURPOSES columns, CREATE PURPOSE"),
     ("requests", "12(3)", "dogwood.requests, GDPR REQUEST, ANSWER, EXTEND"),
     ("restriction", "18", "RESTRICTED columns, GDPR RESTRICT"),

@@ -63,6 +63,7 @@ pub(super) static KNOWN: &[KnownSetting] = &[
     fixed("dogwood.last_flushes", "", SettingKind::Text(TextKind::Anything), DOGWOOD, "Shows how long the last commit waited for the log and the keys.").hidden(),
     text("dogwood.purpose", "", TextKind::Purpose, DOGWOOD, "Sets for which purpose data are used.").further("Whoever is a processor sees of rows that say what they are for only those that are for this."),
     text("dogwood.regions", "", TextKind::Anything, DOGWOOD, "Sets in which regions rows may be kept, divided by commas.").further("An empty string allows each.").of_definers(),
+    boolean("dogwood.suppress_forgotten", "off", DOGWOOD, "Refuses people who were forgotten, so that an import does not bring them back."),
     boolean("dogwood.restoring", "off", DOGWOOD, "Lets rows come before the labels that say whose they are."),
     integer(SUBSCRIPTION_MEMORY, "262144", Unit::Kilobytes, (64, i32::MAX), DOGWOOD, "Sets what may wait for all subscribers together."),
     integer(VIEW_MEMORY, "1048576", Unit::Kilobytes, (64, i32::MAX), DOGWOOD, "Sets what automatic views may hold together, and any view alone."),
