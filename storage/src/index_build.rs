@@ -24,6 +24,11 @@ fn intent(index: IndexId) -> Vec<u8> {
     [INTENTS, &keyspace::index(index)].concat()
 }
 
+/// Whether a key of `meta` is an intent's.
+pub(crate) fn is_intent(key: &[u8]) -> bool {
+    key.starts_with(INTENTS)
+}
+
 /// A row, and the µDB of its canonical copy where it is a person's.
 pub type LocatedRow = (RowKey, Row, Option<MicroDbId>);
 

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::audit::PendingAudit;
 use crate::batch::{Batch, Operation};
+use crate::index_build::is_intent;
 use crate::keyspace;
 use crate::rocks::{FAMILIES, Family};
 
@@ -49,6 +50,8 @@ impl Owed {
                     Family::Index | Family::Owners | Family::Subjects | Family::Meta | Family::Audit,
                     ..,
                 ) => continue,
+                // It says that an index was being made, and nothing of anybody.
+                Operation::Delete(Family::Meta, key) if is_intent(key) => continue,
                 Operation::Delete(family, key) | Operation::DeleteRange(family, key, _) => (family, key),
             };
             owed.places.insert((family as u8, number(family, key)));

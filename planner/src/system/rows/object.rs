@@ -420,7 +420,8 @@ impl Source<'_> {
 
 /// The indexes that users made; automatic ones stay out of sight.
 pub(super) fn shown_indexes(table: &Table) -> impl Iterator<Item = &Index> {
-    table.indexes.iter().filter(|index| !index.automatic)
+    // The server finds its own rows by indexes that are nobody else's concern.
+    table.indexes.iter().filter(|index| !index.automatic && !is_own(table.id.0))
 }
 
 fn attribute(

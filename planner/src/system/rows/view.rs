@@ -2,6 +2,7 @@
 
 use super::object::shown_indexes;
 use super::{Rows, Source, flag, text};
+use crate::catalog::own_tables::is_own;
 use crate::catalog::{Privilege, Privileges};
 use crate::system::asker::Held;
 use crate::system::definition_text::DefinitionText;
@@ -80,7 +81,12 @@ impl Source<'_> {
 
     /// pg_stat_user_tables and pg_statio_user_tables: as in PostgreSQL without `track_counts`.
     pub(super) fn table_counters(&self, rows: &mut Rows) {
-        for table in self.catalog.relations.values().filter(|table| table.is_stored() || table.is_maintained()) {
+        for table in self
+            .catalog
+            .relations
+            .values()
+            .filter(|table| !is_own(table.id.0) && (table.is_stored() || table.is_maintained()))
+        {
             let mut row = vec![
                 ("relid", Datum::Oid(table.id.0)),
                 ("schemaname", self.schema(table.namespace)),
