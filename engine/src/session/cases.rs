@@ -54,6 +54,11 @@ impl Session {
         (subject.shape.server_name().to_owned(), retain::pseudonym(snapshot, subject.microdb))
     }
 
+    /// Whether requests are entered: nothing is where nothing may be written.
+    fn keeps_book(&self) -> bool {
+        !self.is_read_only() && !self.database.store.is_read_only()
+    }
+
     /// Writes in the transaction as the server does.
     fn keeping<T>(&mut self, keep: impl FnOnce(&mut Writer<'_>) -> Result<T, SqlError>) -> Result<T, SqlError> {
         let patience = self.patience();
@@ -69,7 +74,7 @@ impl Session {
         subject: &Subject,
         kinds: &[RequestKind],
     ) -> Result<(), SqlError> {
-        if self.is_read_only() || self.database.store.is_read_only() {
+        if !self.keeps_book() {
             return Ok(());
         }
         let ((table, person), by, now) =
@@ -88,7 +93,7 @@ impl Session {
         subject: &Subject,
         kinds: &[RequestKind],
     ) -> Result<(), SqlError> {
-        if self.is_read_only() || self.database.store.is_read_only() {
+        if !self.keeps_book() {
             return Ok(());
         }
         let (table, person) = Session::named(snapshot, subject);
@@ -98,7 +103,7 @@ impl Session {
         }
         let Some(kind) = kinds.first() else { return Ok(()) };
         let (by, at) = (self.acting_name(), self.transaction_moment());
-        let noted = UnwrittenRequest { kind: kind.word(), table, subject: person, by, at };
+        let noted = UnwrittenRequest { kind: *kind, table, subject: person, by, at };
         match self.database.audit.requests.push(noted) {
             Ok(()) => Ok(()),
             Err(_) => self.answer_requests(snapshot, subject, kinds),

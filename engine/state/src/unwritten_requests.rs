@@ -1,6 +1,7 @@
 //! Requests that were answered at once and stand in `dogwood.requests` soon: their answers do not wait for it.
 
 use parking_lot::Mutex;
+use planner::parse::request::RequestKind;
 
 /// More are written by those who answer.
 const REQUESTS_MAX: usize = 10_000;
@@ -9,7 +10,7 @@ const REQUESTS_MAX: usize = 10_000;
 #[derive(Clone, Debug)]
 pub struct UnwrittenRequest {
     /// What was asked for.
-    pub kind: &'static str,
+    pub kind: RequestKind,
     /// The data-subject table.
     pub table: String,
     /// The person, as the audit log names them.

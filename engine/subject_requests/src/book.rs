@@ -63,20 +63,23 @@ pub fn enter(
 
 /// Whether a person has asked for one of these kinds and waits for it.
 pub fn is_open(snapshot: &LayeredSnapshot, subject: &str, kinds: &[RequestKind]) -> Result<bool, SqlError> {
+    Ok(!open_requests(snapshot, subject, kinds)?.is_empty())
+}
+
+/// What a person has asked for of these kinds and waits for.
+fn open_requests(snapshot: &LayeredSnapshot, subject: &str, kinds: &[RequestKind]) -> Result<Vec<RowKey>, SqlError> {
     let shape = snapshot.shape(REQUESTS_MADE)?;
     let names: Vec<Datum> = kinds.iter().map(|kind| Datum::text(kind.name())).collect();
     let found = snapshot.index(shape.table(), &shape.table().indexes[1], &[Datum::text(subject)])?;
-    Ok(found
-        .iter()
-        .any(|(_, row)| shape.datum(row, ANSWERED_AT) == Datum::Null && names.contains(&shape.datum(row, KIND))))
+    let is_open = |row: &Row| shape.datum(row, ANSWERED_AT) == Datum::Null && names.contains(&shape.datum(row, KIND));
+    Ok(found.into_iter().filter(|(_, row)| is_open(row)).map(|(key, _)| key).collect())
 }
 
 /// Enters what was answered some moments ago.
 pub fn write_answered(writer: &mut Writer<'_>, requests: &[UnwrittenRequest]) -> Result<(), SqlError> {
     for UnwrittenRequest { kind, table, subject, by, at } in requests {
-        let kind = RequestKind::ALL.into_iter().find(|known| known.word() == *kind).unwrap_or(RequestKind::Access);
         let answered = Answered { now: *at, by, answer: None };
-        insert(writer, &Asking { table, subject }, kind, (*at, later(*at, MONTHS)?), Some(answered))?;
+        insert(writer, &Asking { table, subject }, *kind, (*at, later(*at, MONTHS)?), Some(answered))?;
     }
     Ok(())
 }
@@ -88,21 +91,15 @@ pub fn answer_all(
     kinds: &[RequestKind],
     answered: Answered<'_>,
 ) -> Result<(), SqlError> {
-    let shape = writer.shape(REQUESTS_MADE)?;
-    let names: Vec<Datum> = kinds.iter().map(|kind| Datum::text(kind.name())).collect();
-    let found = {
-        let snapshot = writer.transaction.latest_snapshot();
-        snapshot.index(shape.table(), &shape.table().indexes[1], &[Datum::text(asking.subject)])?
-    };
-    let is_open = |row: &Row| shape.datum(row, ANSWERED_AT) == Datum::Null && names.contains(&shape.datum(row, KIND));
-    let open: Vec<RowKey> = found.into_iter().filter(|(_, row)| is_open(row)).map(|(key, _)| key).collect();
+    let open = open_requests(&writer.transaction.latest_snapshot(), asking.subject, kinds)?;
     if open.is_empty()
         && let Some(kind) = kinds.first()
     {
         insert(writer, asking, *kind, (answered.now, later(answered.now, MONTHS)?), Some(answered))?;
         return Ok(());
     }
-    writer.lock_table(shape.id())?;
+    writer.lock_table(REQUESTS_MADE)?;
+    let shape = writer.shape(REQUESTS_MADE)?;
     for row_key in open {
         // Somebody else may have answered it meanwhile.
         if let Some(row) =

@@ -199,18 +199,10 @@ pub fn restore(
 pub fn end(writer: &mut Writer<'_>, hold: Option<&str>, now: i64) -> Result<usize, SqlError> {
     let snapshot = writer.transaction.latest_snapshot();
     let cases = snapshot.shape(RETAINED)?.clone();
-    let mut ended = Vec::new();
-    match hold {
-        Some(hold) => ended.extend(found(&snapshot, &cases, 1, &Datum::text(hold))?.into_iter().map(|(key, _)| key)),
-        None => {
-            for item in snapshot.scan(cases.table())? {
-                let (row_key, row) = item?;
-                if matches!(cases.datum(&row, case::UNTIL), Datum::Timestamptz(until) if until <= now) {
-                    ended.push(row_key);
-                }
-            }
-        }
-    }
+    let ended: Vec<RowKey> = match hold {
+        Some(hold) => found(&snapshot, &cases, 1, &Datum::text(hold))?.into_iter().map(|(key, _)| key).collect(),
+        None => ended(&snapshot, now)?.collect::<Result<_, _>>()?,
+    };
     drop(snapshot);
     for case_key in &ended {
         delete_case(writer, case_key)?;
@@ -227,13 +219,20 @@ pub fn is_in_use(snapshot: &LayeredSnapshot) -> Result<bool, SqlError> {
 
 /// Whether the time of a case is over.
 pub fn has_ended(snapshot: &LayeredSnapshot, now: i64) -> Result<bool, SqlError> {
-    let cases = snapshot.shape(RETAINED)?;
-    for item in snapshot.scan(cases.table())? {
-        if matches!(cases.datum(&item?.1, case::UNTIL), Datum::Timestamptz(until) if until <= now) {
-            return Ok(true);
+    Ok(ended(snapshot, now)?.next().transpose()?.is_some())
+}
+
+/// The cases whose time is over.
+fn ended(snapshot: &LayeredSnapshot, now: i64) -> Result<impl Iterator<Item = Result<RowKey, SqlError>>, SqlError> {
+    let cases = snapshot.shape(RETAINED)?.clone();
+    let rows = snapshot.scan(cases.table())?;
+    Ok(rows.filter_map(move |item| match item {
+        Ok((row_key, row)) => {
+            let is_over = matches!(cases.datum(&row, case::UNTIL), Datum::Timestamptz(until) if until <= now);
+            is_over.then_some(Ok(row_key))
         }
-    }
-    Ok(false)
+        Err(error) => Some(Err(error)),
+    }))
 }
 
 /// The rows that stood before the erasure, and that it changed.
