@@ -2,7 +2,7 @@
 //!
 //! `graph` is the DOG itself, `path` its paths to people, `check` whether it is well formed, `blanking` what erasures may
 //! blank, `compliance` what a data-protection officer should know about it, `data_map` what becomes of whose rows, `drawing` the
-//! graph as text, `traversal` the plan of subject requests. Pure: knows declarations, never rows.
+//! graph as text, `traversal` the plan of subject requests, `redaction` what they do not show. Pure: knows declarations, never rows.
 
 pub mod blanking;
 pub mod check;
@@ -12,6 +12,7 @@ pub mod drawing;
 pub mod graph;
 pub mod path;
 mod proposals;
+pub mod redaction;
 pub mod traversal;
 
 pub(crate) use check::incomplete;

@@ -64,6 +64,7 @@ mod set_operation;
 mod special_syntax;
 pub mod statement;
 mod subject;
+mod subject_view;
 mod subquery;
 mod table_sample;
 mod ties;
@@ -227,6 +228,8 @@ pub(crate) struct Resolver<'a> {
     of_role: bool,
     /// Whether policies keep rows from it.
     bound: bool,
+    /// To a person's own login that subscribes: which parameter has the first column of the person's key.
+    person_key_at: Option<usize>,
     /// Whether expired rows are there: for what deletes them.
     with_expired: bool,
     /// The tables in whose policies it stands.
@@ -322,6 +325,7 @@ impl<'a> Resolver<'a> {
             needs: Needs::default(),
             of_role: false,
             bound: false,
+            person_key_at: None,
             with_expired: false,
             under_policies_of: Vec::new(),
             trace: None,

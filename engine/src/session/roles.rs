@@ -61,11 +61,13 @@ impl Session {
     /// For a subscription that was permitted.
     pub(super) fn permit(&self, cached: &CachedPlan) -> Permit {
         let catalog = self.catalog();
+        let role = self.actor(&catalog).role;
         Permit {
             database: self.database.clone(),
             needs: cached.permission.needs.clone(),
-            role: self.actor(&catalog).role,
+            role,
             home: self.client.database_id,
+            person: catalog.person_of(role).cloned(),
             catalog,
             of_role: cached.made_for.role.is_some(),
         }

@@ -44,6 +44,7 @@ impl Session {
     ) -> Result<Subscribed, SqlError> {
         let database = self.database.clone();
         let catalog = self.catalog();
+        let params = permit.with_person_key(params)?;
         let context = self.eval_context(params.clone(), &catalog);
         for _ in 0..ATTEMPTS_MAX {
             let (plan, lifted) = self.watched(plan, &params, &catalog)?;

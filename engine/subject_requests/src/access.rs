@@ -1,8 +1,9 @@
 //! GDPR GET: every row of a subject, redacted by the rules of the edges that led to it.
 
 use operators::witness::Witness;
-use planner::catalog::{EdgeRef, RuleAction, RuleEvent, Table};
+use planner::catalog::{EdgeRef, Table};
 use planner::hir::OutputColumn;
+use planner::ownership::redaction::Redaction;
 use planner::ownership::traversal::Relation;
 use planner::scalar::EvalContext;
 use repr::hash::HashMap;
@@ -14,7 +15,6 @@ use state::SqlError;
 use state::answer::{self, Answer, AnswerRow, Stored};
 use state::layered_snapshot::LayeredSnapshot;
 use state::shape::{Schema, TableShape};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use transactions::ownership::orphan::describe;
 
@@ -192,7 +192,10 @@ impl Answer for AccessAnswer {
 impl Form {
     /// `None` if every edge says to leave the row out.
     fn new(shape: &TableShape, schema: &Schema, edges: &[EdgeRef]) -> Option<Form> {
-        let hidden = hidden_columns(shape, edges)?;
+        let Redaction { hidden, leaves_out } = Redaction::of(shape.table(), edges);
+        if leaves_out {
+            return None;
+        }
         let mut redacted = Vec::new();
         let mut members: Vec<(&str, _)> = Vec::new();
         for (position, column) in shape.table().live_columns() {
@@ -271,31 +274,4 @@ fn write_value(shown: &mut String, value: Value<'_>, scalar: &ScalarType, text: 
         other => planner::scalar::datum_to_jsonb(&answer::datum(other), scalar, text)?.write_text(shown),
     }
     Ok(())
-}
-
-/// A column is hidden only if every edge hides it; `None`: every edge says to leave the row out.
-pub(crate) fn hidden_columns(shape: &TableShape, edges: &[EdgeRef]) -> Option<BTreeSet<ColumnIndex>> {
-    let mut hidden: Option<BTreeSet<ColumnIndex>> = None;
-    let mut dropped = !edges.is_empty();
-    for edge in edges {
-        let mut columns: BTreeSet<ColumnIndex> = BTreeSet::new();
-        let mut deletes = false;
-        for rule in &shape.table().rules {
-            if rule.event == RuleEvent::Get && rule.edge == *edge {
-                match &rule.action {
-                    RuleAction::Anon(anon) => columns.extend(anon),
-                    RuleAction::DeleteRow => deletes = true,
-                }
-            }
-        }
-        if deletes {
-            columns.extend(shape.table().live_columns().map(|(column, _)| column));
-        }
-        dropped &= deletes;
-        hidden = Some(match hidden {
-            None => columns,
-            Some(hidden) => hidden.intersection(&columns).copied().collect(),
-        });
-    }
-    if dropped { None } else { Some(hidden.unwrap_or_default()) }
 }

@@ -1,9 +1,9 @@
 //! What a person's own login sees: the rows of GET, table by table, as rows.
 
-use crate::access::hidden_columns;
 use operators::request_profile::RequestProfile;
 use operators::traversal::{self, Subject};
 use planner::catalog::Person;
+use planner::ownership::redaction::Redaction;
 use planner::ownership::traversal::Relation;
 use repr::hash::HashMap;
 use repr::{Datum, MicroDbId, RelationId, RowKey};
@@ -53,7 +53,10 @@ impl OwnRows {
             let shape = self.snapshot.shape(reached.place.0)?;
             witness.edges(number, &mut edges);
             // Left out by every edge that leads there.
-            let Some(hidden) = hidden_columns(shape, &edges) else { continue };
+            let Redaction { hidden, leaves_out } = Redaction::of(shape.table(), &edges);
+            if leaves_out {
+                continue;
+            }
             let mut row = shape.unpack(&reached.row);
             hidden.iter().for_each(|column| row[*column] = Datum::Null);
             let may_be_changed = hidden.is_empty() && matches!(reached.relation, Relation::Owner);

@@ -457,7 +457,10 @@ impl Resolver<'_> {
     /// The rows of a table that are there for the role; with their keys where they are to be locked.
     pub(super) fn rows_of(&mut self, hir: Hir, table: &Table, with_key: bool) -> Result<Hir, PlanError> {
         let hir = if !is_temporary(table.id.0) && self.is_subject() {
-            self.subject_rows(table, with_key, false)?
+            match self.person_key_at {
+                Some(first) => self.kept_subject_rows(table, first)?,
+                None => self.subject_rows(table, with_key, false)?,
+            }
         } else {
             let hir = self.for_purpose(hir, table)?;
             match with_key {

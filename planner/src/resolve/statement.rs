@@ -521,8 +521,10 @@ impl Resolver<'_> {
             return Err(PlanError::new("0A000", message));
         }
         if self.is_subject() {
-            return Err(PlanError::unsupported("SUBSCRIBE by a person's own login")
-                .hint("ask again by SELECT, or have a controller subscribe"));
+            // How many parameters are the statement's own is known once it was read.
+            self.person_key_at = Some(0);
+            self.query(&subscribe.query, Outputs::Settled)?;
+            self.person_key_at = Some(self.params.len());
         }
         let query = self.query(&subscribe.query, Outputs::Settled)?;
         Ok(Resolved::Subscribe {
