@@ -4,7 +4,7 @@
 use crate::key_rotation;
 use crate::session::env::{StatementEnvironment, value_error};
 use crate::session::path::Shape;
-use planner::catalog::{RoleId, RoleKind};
+use planner::catalog::RoleId;
 use planner::scalar::{
     AdvisoryKey, AdvisoryLock, AdvisoryScope, Environment, ListedCursor, ListedLock, ListedLockKey, ListedSession,
     SessionActs,
@@ -72,8 +72,7 @@ impl StatementEnvironment {
     /// 42501 for who neither operates the server nor controls it.
     fn require_operator(&self, function: &str) -> Result<(), ValueError> {
         let published = self.database.published.load();
-        let (catalog, actor) = (published.catalog(), self.client.actor.role);
-        if catalog.is_controller(actor) || catalog.inherited(actor).contains(&RoleKind::Operator.role()) {
+        if published.catalog().may_operate(self.client.actor.role) {
             return Ok(());
         }
         Err(ValueError::new("42501", format!("permission denied for function {function}")))

@@ -4,6 +4,7 @@ use planner::catalog::{Actor, Catalog, DatabaseId, ObjectClass, Privilege, RoleI
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::settings::Settings;
+use state::settings::server::is_shared;
 use std::sync::Arc;
 use subject_requests::own;
 use transactions::database::Database;
@@ -58,8 +59,8 @@ impl Login {
         }
     }
 
-    /// Before SET ROLE, SET SESSION AUTHORIZATION and SET dogwood.purpose: 22023 for what is not called so, 42501 for what is not for
-    /// this login.
+    /// Before SET and RESET. Of roles and purposes 22023 for what is not called so, 42501 for what is not for this login; 42501 of
+    /// what is set for all sessions, but for who operates the server.
     pub(super) fn check_setting(
         &self,
         name: &str,
@@ -68,6 +69,10 @@ impl Login {
         (catalog, home): (&Catalog, DatabaseId),
     ) -> Result<(), SqlError> {
         let is = |setting: &str| name.eq_ignore_ascii_case(setting);
+        if is_shared(&name.to_ascii_lowercase()) && !catalog.may_operate(self.actor(settings, catalog).role) {
+            return Err(SqlError::new("42501", format!("permission denied to set parameter \"{name}\""))
+                .hint("It is set for all sessions: by members of dogwood_operator and dogwood_controller."));
+        }
         if let Some(value) = value.filter(|value| is("dogwood.purpose") && !value.is_empty()) {
             return check_purpose(&self.actor(settings, catalog), value, home, catalog);
         }

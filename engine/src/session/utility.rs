@@ -177,12 +177,7 @@ impl Session {
     fn set_statement(&mut self, set: &Set, in_script: bool) -> Result<Response, SqlError> {
         let value_of = |values: &Vec<_>| self.state.lock().settings.value_of(&set.name, values);
         let value = set.values.as_ref().map(value_of).transpose()?;
-        {
-            let catalog = self.catalog();
-            let state = self.state.lock();
-            let seen = (&*catalog, self.client.database_id);
-            self.client.login.check_setting(&set.name, value.as_deref(), &state.settings, seen)?;
-        }
+        self.check_setting(&set.name, value.as_deref())?;
         if set.local && !in_script && self.transaction.company.is_none() && !self.in_block() {
             self.notice("WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
         }
@@ -196,7 +191,17 @@ impl Session {
         complete("SET")
     }
 
+    /// Whether this login may set it.
+    fn check_setting(&self, name: &str, value: Option<&str>) -> Result<(), SqlError> {
+        let catalog = self.catalog();
+        let state = self.state.lock();
+        self.client.login.check_setting(name, value, &state.settings, (&*catalog, self.client.database_id))
+    }
+
     fn reset(&mut self, name: Option<&str>) -> Result<Response, SqlError> {
+        if let Some(name) = name {
+            self.check_setting(name, None)?;
+        }
         self.set(|settings| match name {
             Some(name) => settings.set(name, None, false),
             None => {

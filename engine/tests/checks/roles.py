@@ -232,6 +232,14 @@ class Roles(Check):
                               "GRANT pg_read_all_data TO made_by_ops"):
                 equal(state_of(ops.execute, statement), "42501", f"nor gets at rows by way of another: {statement}")
             equal(state_of(office.execute, "CREATE ROLE x"), "42501", "a regulator makes no roles")
+            with self.server.connect(user="ada") as ada:
+                for login in (office, ada):
+                    for setting in ("dogwood.view_memory", "dogwood.erasure_rate", "Dogwood.Key_Rotation", "server_memory"):
+                        for statement in (f"SET {setting} = 1000", f"SET {setting} TO DEFAULT", f"RESET {setting}", f"SELECT set_config('{setting}', '1000', false)"):
+                            equal(state_of(login.execute, statement), "42501", f"what is set for all: {statement}")
+            for login in (ops, chief):
+                login.execute("SET dogwood.erasure_rate = '64MB'")
+                login.execute("RESET dogwood.erasure_rate")
             equal(rows(chief, "SELECT count(*) FROM users"), [(3,)], "a controller sees")
             chief.execute("CREATE TABLE chiefs (x int)")
             with self.one() as one:

@@ -303,6 +303,11 @@ impl Catalog {
         role == RoleId::FIRST || !self.roles.is_empty() && rules(&self.inherited(role))
     }
 
+    /// Whether it operates the server, or controls it.
+    pub fn may_operate(&self, role: RoleId) -> bool {
+        self.is_controller(role) || self.inherited(role).contains(&RoleKind::Operator.role())
+    }
+
     /// Whether rows of tables are kept from it: by what kind of role it is.
     pub fn kind_without_rows(&self, role: RoleId) -> Option<RoleKind> {
         let all = self.memberships(role);
