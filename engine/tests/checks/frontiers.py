@@ -46,7 +46,7 @@ class Check:
             with connection.cursor() as cursor:
                 cursor.executemany("INSERT INTO people VALUES (%s, %s)", [(key, f"n{key}") for key in range(PEOPLE)])
             connection.execute(f"INSERT INTO heavy SELECT n, 1, n % {PEOPLE} FROM generate_series(0, {ROWS - 1}) n")
-        for case in (self.told, self.others, self.borne, self.subscribed, self.changed, self.tied, self.made_and_dropped, self.erased, self.truncated, self.killed):
+        for case in (self.told, self.many, self.others, self.borne, self.subscribed, self.changed, self.tied, self.made_and_dropped, self.erased, self.truncated, self.killed):
             began = time.monotonic()
             self.tally.case(case)
             print(f"{case.__name__}: {time.monotonic() - began:.1f} s", flush=True)
@@ -78,6 +78,45 @@ class Check:
                 self.tally.that(pairs >= least ** 2 and round(pairs ** 0.5) ** 2 == pairs, "in a view that takes long", (pairs, least))
         with self.server.connect() as reader:
             self.agree(reader, "once all are through")
+
+    def many(self):
+        """Many views over one table beside many writers: what waits for them goes through them as one, but for whoever watches."""
+        count, tally = 24, self.tally
+        with self.server.connect() as connection, self.server.connect() as watcher:
+            connection.execute("CREATE TABLE crowd (id INT PRIMARY KEY, person INT NOT NULL OWNED_BY people(id))")
+            for number in range(count):
+                connection.execute(f"CREATE MATERIALIZED VIEW crowd_{number} AS SELECT person, count(*) AS n FROM crowd WHERE id > -{number} GROUP BY person")
+            connection.execute("INSERT INTO people VALUES (100, 'soon gone')")
+            connection.execute("INSERT INTO crowd SELECT n, 100 FROM generate_series(1000000, 1000099) n")
+            watcher.execute("BEGIN")
+            watcher.execute("DECLARE c CURSOR FOR SUBSCRIBE (SELECT n FROM crowd_0 WHERE person = 1)")
+            # A view of this would tie them all.
+            connection.execute("SET dogwood.auto_views = off")
+            every = " UNION ALL ".join(f"SELECT n FROM crowd_{number} WHERE person = 1" for number in range(count))
+            with self.writing("crowd", 8) as writing:
+                until, forgets = time.monotonic() + self.options.seconds / 2, True
+                while time.monotonic() < until or (forgets and time.monotonic() < until + READY_WITHIN_S):
+                    least = writing.answered()
+                    found = rows(connection, every)
+                    tally.that(len(set(found)) <= 1 and len(found) in (0, count), "many views are of one time", found)
+                    tally.that((found[0][0] if found else 0) >= least, "what was answered is in all of them", (found[:1], least))
+                    if forgets and least >= 10:
+                        forgets = False
+                        connection.execute("GDPR FORGET people 100")
+                        for number in range(count):
+                            tally.equal(rows(connection, f"SELECT * FROM crowd_{number} WHERE person = 100"), [], "an erasure amid many writers")
+                tally.that(not forgets, "the writers were at it", writing.answered())
+            (whole,), = rows(connection, "SELECT count(*) FROM crowd WHERE person = 1")
+            tally.equal(set(rows(connection, every)), {(whole,)}, "many views, in the end")
+            told = watcher.execute("FETCH ALL c WITH (timeout = '1s')").fetchall()
+            watcher.execute("ROLLBACK")
+            values = sorted((row[0], row[1], row[2]) for row in told if row[1] is not None)
+            gone, came = [row for row in values if row[1] < 0], [row for row in values if row[1] > 0]
+            tally.equal([row[::2] for row in gone], [(after[0], before[2]) for before, after in zip(came, came[1:])], "each change takes back the last one")
+            tally.equal(came[-1][2], whole, "the last of what was told")
+            groups = rows(connection, "SELECT max(groups), count(DISTINCT worker) FROM dogwood.views WHERE name LIKE 'crowd_%'")
+            print(f"    {whole} commits in {groups[0][0]} groups on {groups[0][1]} workers", flush=True)
+            connection.execute("DROP TABLE crowd CASCADE")
 
     def others(self):
         """Writers of a table that only a quick view reads, beside those of one that a slow view reads."""

@@ -18,7 +18,7 @@ use state::reader::Reader;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Changed rows of a relation, with their differences.
 pub type ChangedRows = Arc<Vec<(Row, isize)>>;
@@ -27,7 +27,6 @@ pub type ChangedRows = Arc<Vec<(Row, isize)>>;
 const FOLDED_MAX: usize = 1_024;
 
 /// Commits that were written together.
-#[derive(Clone)]
 pub struct CommitGroup {
     /// The state before them; its views are not looked at.
     pub before: Arc<Published>,
@@ -64,7 +63,8 @@ impl CommitGroup {
         !Arc::ptr_eq(&self.before.schema, &self.after.schema)
     }
 
-    fn is_boundary(&self) -> bool {
+    /// Whether it goes through views by itself.
+    pub fn is_boundary(&self) -> bool {
         self.changes_schema() || self.layers.iter().any(|layer| is_boundary(layer))
     }
 
@@ -102,12 +102,19 @@ pub fn is_boundary(layer: &Overlay) -> bool {
 /// See the module.
 #[derive(Default)]
 pub struct Component {
-    queue: VecDeque<CommitGroup>,
+    queue: VecDeque<Arc<CommitGroup>>,
     /// What it is going through.
     pub passage: Option<Box<Passage>>,
     /// How long things take it.
     pub pace: Pace,
+    /// So many groups have still to go through it quickly before it is taken to be quick.
+    slow_for: u32,
 }
+
+/// Who is through a group within this is quick.
+const QUICK: Duration = Duration::from_millis(1);
+/// After so many quick groups one that was slow once is taken to be quick again.
+const SLOW_FOR: u32 = 64;
 
 impl Component {
     /// Whether it has something to go through.
@@ -116,7 +123,7 @@ impl Component {
     }
 
     /// One more, after all before.
-    pub fn push(&mut self, group: CommitGroup) {
+    pub fn push(&mut self, group: Arc<CommitGroup>) {
         self.queue.push_back(group);
     }
 
@@ -134,6 +141,17 @@ impl Component {
         }
     }
 
+    /// A group took it so long.
+    pub fn took(&mut self, time: Duration) {
+        self.pace.group = time;
+        self.slow_for = if time > QUICK { SLOW_FOR } else { self.slow_for.saturating_sub(1) };
+    }
+
+    /// Whether the next group may take it long: then nobody else is to wait for it.
+    pub fn may_be_slow(&self) -> bool {
+        self.passage.is_some() || self.slow_for > 0
+    }
+
     /// Whether several groups wait.
     pub fn is_behind(&self) -> bool {
         self.queue.len() > 1
@@ -145,20 +163,20 @@ impl Component {
     }
 
     /// What it goes through next: one group, or what waits as one.
-    pub fn next_group(&mut self, folds: bool) -> Option<CommitGroup> {
+    pub fn next_group(&mut self, folds: bool) -> Option<Arc<CommitGroup>> {
         let first = self.queue.pop_front()?;
-        if !folds || first.is_boundary() || self.queue.front().is_none_or(CommitGroup::is_boundary) {
+        if !folds || first.is_boundary() || self.queue.front().is_none_or(|next| next.is_boundary()) {
             return Some(first);
         }
-        let (mut layers, mut after, mut ticks) = (first.layers, first.after, first.ticks);
+        let (mut layers, mut after, mut ticks) = (first.layers.clone(), first.after.clone(), first.ticks);
         while layers.len() < FOLDED_MAX
             && let Some(next) = self.queue.pop_front_if(|next| !next.is_boundary())
         {
-            layers.extend(next.layers);
-            after = next.after;
+            layers.extend(next.layers.iter().cloned());
+            after = next.after.clone();
             ticks |= next.ticks;
         }
-        Some(CommitGroup { ticks, ..CommitGroup::new(first.before, after, layers) })
+        Some(Arc::new(CommitGroup { ticks, ..CommitGroup::new(first.before.clone(), after, layers) }))
     }
 }
 

@@ -2,8 +2,11 @@
 //!
 //! The flush thread places views, so that all workers hear the same in commit order. Views that are tied by views over views
 //! are kept by one worker. What is tied to nothing goes to one that has had little to do of late; among those to one that
-//! hears of its tables anyway, since each worker that is told of a commit has to wake. Whoever ties views of two workers
-//! has those of one filled anew by the other: a view of a query does so only where nobody watches them, nor a query over them.
+//! hears of its tables anyway, since each worker that is told of a commit has to wake. But a worker's views go through a commit
+//! one after the other: of many over the same tables some go to the next, which wakes for them at once.
+//!
+//! Whoever ties views of two workers has those of one filled anew by the other: a view of a query does so only where nobody
+//! watches them, nor a query over them.
 
 use planner::catalog::with_tables_below;
 use planner::catalog::{Catalog, Table};
@@ -16,6 +19,10 @@ use std::time::Duration;
 
 /// Who has worked no longer than this of late has had little to do.
 const LITTLE: Duration = Duration::from_millis(20);
+
+/// So many views over the same tables are kept by a worker before the next one keeps some: to wake takes as long as a small
+/// commit takes in one or two of them.
+const TOGETHER: usize = 8;
 
 /// Where the catalog's views are kept.
 #[derive(Default)]
@@ -199,7 +206,7 @@ impl Placement {
             load.recent_us = load.recent_us / 2 + busy_us.saturating_sub(load.seen_us);
             load.seen_us = busy_us;
             let recent_us = if load.recent_us <= little_us { 0 } else { load.recent_us };
-            (recent_us, Reverse(shared[number]), counts[number], number)
+            (recent_us, shared[number] / TOGETHER, Reverse(shared[number]), counts[number], number)
         });
         ranks.min().map_or(0, |(.., number)| number)
     }
@@ -226,4 +233,38 @@ fn tied(catalog: &Catalog) -> Vec<BTreeSet<RelationId>> {
         groups.insert(table.id, views);
     }
     groups.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KeptTogether, Placement, TOGETHER};
+    use planner::catalog::Catalog;
+    use repr::RelationId;
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    /// Places so many views over one table on three workers that have nothing to do.
+    fn placed(views: usize) -> Vec<usize> {
+        let busy = (0..3).map(|_| Arc::default()).collect();
+        let mut placement = Placement::new(busy, &Catalog::empty(0, 0));
+        let read = BTreeSet::from([RelationId(1)]);
+        let mut kept: Vec<KeptTogether> = Vec::new();
+        for _ in 0..views {
+            kept.push((placement.least(&kept, &read), read.clone()));
+        }
+        kept.into_iter().map(|(worker, _)| worker).collect()
+    }
+
+    #[test]
+    fn few_views_over_a_table_are_kept_together() {
+        assert_eq!(placed(TOGETHER), vec![0; TOGETHER]);
+    }
+
+    #[test]
+    fn many_are_kept_by_all() {
+        let placed = placed(TOGETHER * 3);
+        for worker in 0..3 {
+            assert_eq!(placed.iter().filter(|place| **place == worker).count(), TOGETHER, "{placed:?}");
+        }
+    }
 }

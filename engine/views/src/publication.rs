@@ -262,31 +262,35 @@ impl Publication {
         self.routes.load_full()
     }
 
-    /// What views became. It is published at once if its commit is, else with it.
-    pub fn pass(&self, passed: Passed) {
-        let mut frontiers = self.frontiers.lock();
-        if let Some(component) = passed.component {
-            frontiers.reached.insert(component, passed.time);
-            frontiers.paces.insert(component, passed.pace);
-        }
-        self.pass_to(frontiers, passed);
+    /// What views became, in order. What is of commits that are published is published at once, together; the rest with its commits.
+    pub fn pass(&self, passed: Vec<Passed>) {
+        self.pass_to(self.frontiers.lock(), passed);
     }
 
-    fn pass_to(&self, mut frontiers: MutexGuard<'_, Frontiers>, passed: Passed) {
+    fn pass_to(&self, mut frontiers: MutexGuard<'_, Frontiers>, passed: Vec<Passed>) {
+        for Passed { component, time, pace, .. } in &passed {
+            if let Some(component) = component {
+                frontiers.reached.insert(*component, *time);
+                frontiers.paces.insert(*component, *pace);
+            }
+        }
         let published = self.published.load_full();
-        if passed.time > published.time {
-            frontiers.ahead.push(passed);
+        let (due, ahead): (Vec<_>, Vec<_>) = passed.into_iter().partition(|passed| passed.time <= published.time);
+        if !ahead.is_empty() {
+            frontiers.ahead.extend(ahead);
             if frontiers.waiting.quick.as_ref().is_some_and(|waits| frontiers.are_quick(waits)) {
                 self.news.quick.notify_all();
             }
+        }
+        if due.is_empty() {
             return;
         }
         let mut views = published.views.clone();
-        let told = Self::apply(&mut frontiers, &mut views, passed);
+        let told = due.into_iter().map(|passed| Self::apply(&mut frontiers, &mut views, passed)).collect();
         views.set_behind(frontiers.behind(&self.routes.load()));
         // Under the lock, so that no group is published in between.
         self.published.store(Arc::new(Published { views, ..Published::clone(&published) }));
-        self.finish(frontiers, vec![told], published.time);
+        self.finish(frontiers, told, published.time);
     }
 
     /// All components of a worker are through all groups up to there that it was told of.
@@ -299,7 +303,7 @@ impl Publication {
             // What subscribers were told of the erasure stands before it. Whoever waits for it sees it after this.
             let mut deltas = Deltas::default();
             deltas.forget();
-            self.pass_to(frontiers, Passed::only(settled, deltas));
+            self.pass_to(frontiers, vec![Passed::only(settled, deltas)]);
         }
     }
 

@@ -39,6 +39,7 @@ use state::settings::server::ServerSettings;
 use state::statistics::Statistics;
 use state::view_states::{Stage, ViewState, Views};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -124,7 +125,13 @@ struct At {
     amid_group: bool,
     /// The last erasure for which what held it up was given up.
     given_up: Arc<AtomicU64>,
+    /// What is to be said together, and since when that waits.
+    unsaid: Option<(Instant, Vec<Passed>)>,
 }
+
+/// What became of one component is said with what becomes of others within this: who publishes it, and who waits, looks at all
+/// that is waited for.
+const SAID_TOGETHER: Duration = Duration::from_micros(250);
 
 impl ViewWorker {
     /// The worker of this number, over the state that the server starts with.
@@ -135,6 +142,7 @@ impl ViewWorker {
             untold: BTreeMap::new(),
             amid_group: false,
             given_up: Arc::default(),
+            unsaid: None,
         };
         ViewWorker {
             around,
@@ -153,12 +161,16 @@ impl ViewWorker {
         self.follow_catalog(&mut Deltas::default());
         let mut heard = message::START;
         self.tell_all();
+        self.say();
         self.say_what_is_read(heard);
         let (mut idle, mut fills) = (false, false);
+        let mut next = None;
         loop {
             let (pending, filling) = (self.is_pending(), self.is_filling());
             self.tell_merged();
-            let message = if pending || filling || !self.upkeep.unmerged.is_empty() {
+            let message = if next.is_some() {
+                next.take()
+            } else if pending || filling || !self.upkeep.unmerged.is_empty() {
                 // While commits come one after the other, nothing is merged between them.
                 let patience = if pending || filling || idle { Duration::ZERO } else { merge::AFTER };
                 match messages.recv_timeout(patience) {
@@ -176,8 +188,9 @@ impl ViewWorker {
             idle = message.is_none();
             if let Some(message) = message {
                 heard += u64::from(message.is_structural());
-                if !self.hear(message) {
-                    return;
+                match self.hear(message, messages) {
+                    ControlFlow::Continue(behind) => next = behind,
+                    ControlFlow::Break(()) => return,
                 }
             } else {
                 // What lags has others waiting for it, and what is filled shall come to an end, too.
@@ -185,6 +198,7 @@ impl ViewWorker {
                 self.give_up();
                 self.work(fills, pending);
             }
+            self.say();
             self.say_what_is_read(heard);
             self.around.busy.add(began.elapsed());
         }
@@ -202,10 +216,10 @@ impl ViewWorker {
         }
     }
 
-    /// False if it is to stop.
-    fn hear(&mut self, message: Message) -> bool {
+    /// Breaks off if it is to stop. Gives a message that it came upon behind this one, and has not heard.
+    fn hear(&mut self, message: Message, messages: &Receiver<Message>) -> ControlFlow<(), Option<Message>> {
         match message {
-            Message::Group(group) => self.group(&group),
+            Message::Group(group) => return ControlFlow::Continue(self.groups(group, messages)),
             Message::Create(definition, state) => {
                 self.at.state = state;
                 self.create_automatic(*definition);
@@ -231,7 +245,7 @@ impl ViewWorker {
                 self.at.state = state;
                 let mut deltas = Deltas::default();
                 self.follow_catalog(&mut deltas);
-                self.around.publication.pass(Passed::only(self.at.state.time, deltas));
+                self.pass(Passed::only(self.at.state.time, deltas));
                 self.tell_all();
             }
             Message::Release(views, state) => {
@@ -248,9 +262,9 @@ impl ViewWorker {
                 self.at.state = state;
                 self.merge_all(reply);
             }
-            Message::Stop => return false,
+            Message::Stop => return ControlFlow::Break(()),
         }
-        true
+        ControlFlow::Continue(None)
     }
 
     fn drop_view(&mut self, view: RelationId) {
@@ -344,7 +358,23 @@ impl ViewWorker {
         let all = (id, RelationId(0))..=(id, RelationId(u32::MAX));
         let untold: Vec<_> = self.at.untold.range(all).map(|(key, _)| *key).collect();
         let views = untold.into_iter().filter_map(|key| Some((key.1, self.at.untold.remove(&key)?))).collect();
-        self.around.publication.pass(Passed { time, component: Some(id), after, pace, retired: false, views, deltas });
+        self.pass(Passed { time, component: Some(id), after, pace, retired: false, views, deltas });
+    }
+
+    /// What views became is to be said, soon, with what was before it.
+    fn pass(&mut self, passed: Passed) {
+        let (since, unsaid) = self.at.unsaid.get_or_insert_with(|| (Instant::now(), Vec::new()));
+        unsaid.push(passed);
+        if since.elapsed() >= SAID_TOGETHER {
+            self.say();
+        }
+    }
+
+    /// Says what views became, before others have to wait for anything else.
+    fn say(&mut self) {
+        if let Some((_, unsaid)) = self.at.unsaid.take() {
+            self.around.publication.pass(unsaid);
+        }
     }
 
     /// Tells what has become of all components that something has become of.

@@ -146,8 +146,8 @@ impl ViewWorker {
     }
 
     /// A component has no views any more.
-    pub(super) fn retire(&self, id: ComponentId) {
-        self.around.publication.pass(Passed {
+    pub(super) fn retire(&mut self, id: ComponentId) {
+        self.pass(Passed {
             time: self.at.state.time,
             component: Some(id),
             after: None,
@@ -181,6 +181,6 @@ impl ViewWorker {
             let ended = SqlError::new("55000", "the view that is subscribed to is tied to others now, and filled anew");
             deltas.end(*id, ended.hint("Subscribe again."));
         }
-        self.around.publication.pass(Passed::only(self.at.state.time, deltas));
+        self.pass(Passed::only(self.at.state.time, deltas));
     }
 }

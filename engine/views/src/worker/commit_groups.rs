@@ -4,9 +4,10 @@
 //! messages, and what comes meanwhile is folded. An erasure is over once nobody is behind it; whoever holds it up for too
 //! long is filled anew.
 
-use crate::component::{CommitGroup, Found, Passage};
+use crate::component::{CommitGroup, Component, Found, Passage};
 use crate::dataflow::CLOCK;
 use crate::maintained::{Maintained, Progress};
+use crate::message::Message;
 use crate::publication::{ComponentId, Passed};
 use crate::sources::{is_truncated, table_changes};
 use crate::subscription::Deltas;
@@ -16,9 +17,10 @@ use operators::delta::{Feed, Group};
 use repr::{RelationId, Row};
 use state::SqlError;
 use state::view_states::Stage;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 /// So long others wait for a component that is quick …
@@ -39,8 +41,40 @@ enum Followed {
 }
 
 impl ViewWorker {
-    pub(super) fn group(&mut self, group: &CommitGroup) {
-        let started = Instant::now();
+    /// A group, and those that come behind it until all whom it concerns have had their first slice: who has several to go through
+    /// goes through them as one. A boundary is alone: what an erasure took is told before anything that came after it. The message
+    /// that came behind them, if it is another.
+    pub(super) fn groups(&mut self, first: CommitGroup, messages: &Receiver<Message>) -> Option<Message> {
+        let (started, mut quick, mut next) = (Instant::now(), VecDeque::new(), None);
+        let mut is_alone = first.is_boundary();
+        self.take_in(&Arc::new(first), &mut quick);
+        let mut concerned = quick.len();
+        loop {
+            while !is_alone && concerned > 0 {
+                // One that is disconnected is heard of when it is waited for.
+                match messages.try_recv() {
+                    Ok(Message::Group(behind)) if !behind.is_boundary() => {
+                        self.take_in(&Arc::new(behind), &mut quick);
+                    }
+                    Ok(other) => (is_alone, next) = (true, Some(other)),
+                    Err(_nothing) => break,
+                }
+            }
+            let Some(id) = quick.pop_front() else { break };
+            self.go_through(id, FIRST_SLICE);
+            concerned = concerned.saturating_sub(1);
+        }
+        if std::mem::take(&mut self.at.amid_group) {
+            self.wake_waiting();
+            self.tell_all();
+        }
+        self.around.statistics.views.record(started.elapsed());
+        self.settle();
+        next
+    }
+
+    /// A group is laid before the components that read what it wrote. Those that had nothing to go through are noted.
+    fn take_in(&mut self, group: &Arc<CommitGroup>, quick: &mut VecDeque<ComponentId>) {
         self.at.state = group.after.clone();
         if group.changes_schema() {
             let mut deltas = Deltas::default();
@@ -49,7 +83,7 @@ impl ViewWorker {
             // With how much lag others bear may be another.
             self.known.is_read_said = false;
             // What DDL ended is told with it.
-            self.around.publication.pass(Passed::only(self.at.state.time, deltas));
+            self.pass(Passed::only(self.at.state.time, deltas));
         }
         self.follow_ordered(&group.layers);
         self.upkeep.scans.close(group.tables(), group.after.time);
@@ -65,24 +99,14 @@ impl ViewWorker {
         let awaited = || group.awaited.iter().copied();
         concerned.extend(awaited().filter(|component| overview.members.contains_key(component)));
         awaited().filter(|component| overview.is_gone(*component)).for_each(|component| self.retire(component));
-        let mut first = Vec::new();
         for id in concerned {
             let component = self.components.of.entry(id).or_default();
             if !component.is_pending() {
-                first.push(id);
+                quick.push_back(id);
             }
             component.push(group.clone());
         }
         self.tell_all();
-        for id in first {
-            self.go_through(id, FIRST_SLICE);
-        }
-        if std::mem::take(&mut self.at.amid_group) {
-            self.wake_waiting();
-            self.tell_all();
-        }
-        self.around.statistics.views.record(started.elapsed());
-        self.settle();
     }
 
     /// A slice for the next component that lags.
@@ -99,6 +123,7 @@ impl ViewWorker {
 
     /// Once nobody is behind, all know it.
     pub(super) fn settle(&mut self) {
+        self.say();
         if self.is_pending() {
             return;
         }
@@ -140,6 +165,10 @@ impl ViewWorker {
 
     /// Takes a component through what waits for it, as long as a slice lasts.
     pub(super) fn go_through(&mut self, id: ComponentId, slice: Duration) {
+        if self.components.of.get(&id).is_some_and(Component::may_be_slow) {
+            // What is through already does not wait for it.
+            self.say();
+        }
         let until = Instant::now() + slice;
         loop {
             let folds = self.folds(id);
@@ -158,6 +187,7 @@ impl ViewWorker {
                 self.enter(id, &group);
             }
             if !self.walk(id, until) {
+                self.say();
                 return;
             }
             self.end_passage(id);
@@ -301,7 +331,7 @@ impl ViewWorker {
         let Some(component) = self.components.of.get_mut(&id) else { return };
         let Some(passage) = component.passage.take() else { return };
         let Passage { after, found, began, .. } = *passage;
-        component.pace.group = began.elapsed();
+        component.took(began.elapsed());
         let Found { mut deltas, failing, doubtful, left_behind } = found;
         self.end_failing(failing, &mut deltas);
         self.refill_left_behind(left_behind, &mut deltas);

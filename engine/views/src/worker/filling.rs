@@ -75,6 +75,10 @@ impl ViewWorker {
 
     /// These views again, from where their component stands.
     pub(super) fn fill_anew(&mut self, ids: BTreeSet<RelationId>) {
+        // Most often there are none, and then nothing is to be drawn up again for all views.
+        if ids.is_empty() {
+            return;
+        }
         self.known.overview = None;
         // All are unreadable before the first looks at the others.
         for id in &ids {
