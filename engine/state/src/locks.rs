@@ -13,7 +13,7 @@ pub use listing::{Listed, ListedKey};
 use crate::cancel::CancelFlag;
 use crate::{SqlError, clock};
 use advisory::AdvisoryBook;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use planner::hir::LockStrength;
 use planner::scalar::AdvisoryKey;
 use repr::hash::{HashMap, HashSet, RandomState};
@@ -162,74 +162,74 @@ pub enum Granted {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Name(u64, u64);
 
+/// A lock: mostly of one, whom nobody waits for. A transaction may have a million of them.
 #[derive(Default)]
 struct LockEntry {
-    holders: Holders,
+    first: Option<(TransactionId, LockMode)>,
+    crowd: Option<Box<Crowd>>,
+}
+
+/// What a lock has beside who has taken it first.
+#[derive(Default)]
+struct Crowd {
+    /// Few: at most one for each connection.
+    others: Vec<(TransactionId, LockMode)>,
     /// By mode.
     waiters: [u32; MODES],
     /// Made by the first that waits.
     changed: Option<Arc<Condvar>>,
 }
 
-/// Mostly one, and few: at most one for each connection.
-#[derive(Default)]
-struct Holders {
-    first: Option<(TransactionId, LockMode)>,
-    others: Vec<(TransactionId, LockMode)>,
-}
-
-impl Holders {
-    fn iter(&self) -> impl Iterator<Item = (TransactionId, LockMode)> {
-        self.first.iter().chain(&self.others).copied()
+impl LockEntry {
+    /// Who has it.
+    fn holders(&self) -> impl Iterator<Item = (TransactionId, LockMode)> {
+        self.first.iter().chain(self.crowd.iter().flat_map(|crowd| &crowd.others)).copied()
     }
     fn mode_of(&self, transaction: TransactionId) -> Option<LockMode> {
-        self.iter().find(|(holder, _)| *holder == transaction).map(|(_, mode)| mode)
-    }
-    fn is_empty(&self) -> bool {
-        self.first.is_none()
+        self.holders().find(|(holder, _)| *holder == transaction).map(|(_, mode)| mode)
     }
     /// Those that keep somebody from taking the lock in a mode.
     fn against(&self, asker: Asker, mode: LockMode) -> impl Iterator<Item = TransactionId> {
         let against = move |(holder, held): &(TransactionId, LockMode)| !asker.is(*holder) && held.conflicts(mode);
-        self.iter().filter(against).map(|(holder, _)| holder)
+        self.holders().filter(against).map(|(holder, _)| holder)
     }
     /// Makes what a transaction holds this; none is nothing.
     fn set(&mut self, transaction: TransactionId, mode: Option<LockMode>) {
         let Some(mode) = mode else {
-            self.others.retain(|(holder, _)| *holder != transaction);
+            self.crowd.iter_mut().for_each(|crowd| crowd.others.retain(|(holder, _)| *holder != transaction));
             if self.first.is_some_and(|(holder, _)| holder == transaction) {
-                self.first = self.others.pop();
+                self.first = self.crowd.as_mut().and_then(|crowd| crowd.others.pop());
             }
             return;
         };
-        if let Some(held) = self.first.iter_mut().chain(&mut self.others).find(|(holder, _)| *holder == transaction) {
+        let others = self.crowd.iter_mut().flat_map(|crowd| &mut crowd.others);
+        if let Some(held) = self.first.iter_mut().chain(others).find(|(holder, _)| *holder == transaction) {
             held.1 = mode;
         } else if self.first.is_none() {
             self.first = Some((transaction, mode));
         } else {
-            self.others.push((transaction, mode));
+            self.crowd.get_or_insert_default().others.push((transaction, mode));
         }
     }
-}
 
-impl LockEntry {
     fn is_idle(&self) -> bool {
-        self.holders.is_empty() && self.waiters == [0; MODES]
+        self.first.is_none() && self.crowd.as_ref().is_none_or(|crowd| crowd.waiters == [0; MODES])
     }
 
     /// Whether somebody waits for the lock whom one who has it in this mode would keep waiting.
     fn is_wanted_against(&self, mode: LockMode) -> bool {
         const ALL: [LockMode; MODES] =
             [LockMode::KeyShare, LockMode::Shared, LockMode::NoKeyUpdate, LockMode::Exclusive];
-        ALL.into_iter().zip(self.waiters).any(|(waited, count)| count > 0 && waited.conflicts(mode))
+        let waiters = self.crowd.as_ref().map_or([0; MODES], |crowd| crowd.waiters);
+        ALL.into_iter().zip(waiters).any(|(waited, count)| count > 0 && waited.conflicts(mode))
     }
 
     /// Wakes who may take the lock now: of those who want it alone the one who has waited longest. The others would only
     /// go to sleep again.
     fn wake(&self) {
-        let Some(changed) = &self.changed else { return };
-        let sharers = self.waiters[LockMode::KeyShare as usize] + self.waiters[LockMode::Shared as usize];
-        if self.holders.is_empty() && sharers == 0 {
+        let Some(Crowd { waiters, changed: Some(changed), .. }) = self.crowd.as_deref() else { return };
+        let sharers = waiters[LockMode::KeyShare as usize] + waiters[LockMode::Shared as usize];
+        if self.first.is_none() && sharers == 0 {
             changed.notify_one();
         } else {
             changed.notify_all();
@@ -244,9 +244,45 @@ struct TakenLock(Name, Option<LockMode>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockMark(usize);
 
+/// Locks that somebody has or wants. In parts, since a table that grows moves all that it has while everybody waits.
+struct LockEntries(Vec<HashMap<Name, LockEntry>>);
+
+const PARTS: usize = 64;
+/// A part that has held more, and is empty, gives its memory back.
+const EMPTY_PART_MAX: usize = 256;
+
+impl Default for LockEntries {
+    fn default() -> Self {
+        LockEntries((0..PARTS).map(|_| HashMap::default()).collect())
+    }
+}
+
+impl LockEntries {
+    fn get(&self, name: &Name) -> Option<&LockEntry> {
+        self.0[Self::part(name)].get(name)
+    }
+
+    fn entry(&mut self, name: Name) -> Entry<'_, Name, LockEntry> {
+        self.0[Self::part(&name)].entry(name)
+    }
+
+    /// One is gone.
+    fn shrink(&mut self, name: &Name) {
+        let part = &mut self.0[Self::part(name)];
+        if part.is_empty() && part.capacity() > EMPTY_PART_MAX {
+            *part = HashMap::default();
+        }
+    }
+
+    // The other number is what a part's own places follow from.
+    fn part(name: &Name) -> usize {
+        name.1 as usize % PARTS
+    }
+}
+
 #[derive(Default)]
 struct LockState {
-    entries: HashMap<Name, LockEntry>,
+    entries: LockEntries,
     held: HashMap<TransactionId, Vec<TakenLock>>,
     waits: HashMap<TransactionId, Wait>,
     advisory: AdvisoryBook,
@@ -270,6 +306,8 @@ pub struct Locks {
     state: Mutex<LockState>,
 }
 
+// So many locks are given back before somebody else has a turn.
+const RELEASED_AT_ONCE: usize = 1_024;
 // How often a waiter looks at its cancel flag.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -296,9 +334,9 @@ impl Locks {
         }
         let give_up = patience.timeout.map(|timeout| Instant::now() + timeout);
         let changed = {
-            let entry = state.entries.entry(name).or_default();
-            entry.waiters[mode as usize] += 1;
-            entry.changed.get_or_insert_default().clone()
+            let crowd = state.entries.entry(name).or_default().crowd.get_or_insert_default();
+            crowd.waiters[mode as usize] += 1;
+            crowd.changed.get_or_insert_default().clone()
         };
         state.begin_wait(Wait { asker, name, mode, key: ListedKey::of(&key), since: clock::now_micros() });
         let outcome = loop {
@@ -319,13 +357,14 @@ impl Locks {
         state.end_wait(asker);
         if let Entry::Occupied(mut place) = state.entries.entry(name) {
             let entry = place.get_mut();
-            entry.waiters[mode as usize] -= 1;
+            entry.crowd.get_or_insert_default().waiters[mode as usize] -= 1;
             if outcome.is_err() {
                 // It may have been woken for nothing, or others have waited behind it.
                 changed.notify_all();
             }
             if entry.is_idle() {
                 place.remove();
+                state.entries.shrink(&name);
                 state.advisory.leaves(name);
             }
         }
@@ -347,21 +386,21 @@ impl Locks {
     pub fn release_since(&self, transaction: TransactionId, mark: LockMark) {
         let mut state = self.state.lock();
         let since = state.held.get_mut(&transaction).map(|held| held.split_off(mark.0.min(held.len())));
-        state.give_back(transaction, since.unwrap_or_default());
+        give_back(&mut state, transaction, since.unwrap_or_default());
     }
 
     /// Those whose locks keep a transaction from taking this one.
     pub fn holders_against(&self, asker: impl Into<Asker>, key: &LockKey, mode: LockMode) -> Vec<TransactionId> {
         let state = self.state.lock();
         let Some(entry) = state.entries.get(&self.name(key)) else { return Vec::new() };
-        entry.holders.against(asker.into(), mode).collect()
+        entry.against(asker.into(), mode).collect()
     }
 
     /// Ends a transaction: all its locks are free.
     pub fn release(&self, transaction: TransactionId) {
         let mut state = self.state.lock();
         let held = state.held.remove(&transaction).unwrap_or_default();
-        state.give_back(transaction, held);
+        give_back(&mut state, transaction, held);
     }
 
     fn name(&self, key: &LockKey) -> Name {
@@ -381,16 +420,16 @@ enum Turn {
 impl LockState {
     fn try_grant(&mut self, asker: Asker, name: Name, mode: LockMode, turn: Turn) -> bool {
         let entry = self.entries.entry(name).or_default();
-        let held = entry.holders.mode_of(asker.taker);
+        let held = entry.mode_of(asker.taker);
         if held < Some(mode) {
             // Whoever has the lock in some mode is waited for already.
-            let has_some = held.is_some() || asker.kin.is_some_and(|kin| entry.holders.mode_of(kin).is_some());
+            let has_some = held.is_some() || asker.kin.is_some_and(|kin| entry.mode_of(kin).is_some());
             let waits_its_turn = turn == Turn::BehindWaiters && !has_some && !mode.is_for_one();
-            let is_held_against = entry.holders.against(asker, mode).next().is_some();
+            let is_held_against = entry.against(asker, mode).next().is_some();
             if is_held_against || (waits_its_turn && entry.is_wanted_against(mode)) {
                 return false;
             }
-            entry.holders.set(asker.taker, Some(mode));
+            entry.set(asker.taker, Some(mode));
             if !asker.keeps {
                 self.held.entry(asker.taker).or_default().push(TakenLock(name, held));
             }
@@ -401,21 +440,15 @@ impl LockState {
         true
     }
 
-    /// The last taken first.
-    fn give_back(&mut self, transaction: TransactionId, taken: Vec<TakenLock>) {
-        for TakenLock(name, before) in taken.into_iter().rev() {
-            self.turn(transaction, name, before);
-        }
-    }
-
     /// Makes what somebody holds of a lock this; none is nothing.
     fn turn(&mut self, holder: TransactionId, name: Name, mode: Option<LockMode>) {
         if let Entry::Occupied(mut place) = self.entries.entry(name) {
             let entry = place.get_mut();
-            entry.holders.set(holder, mode);
+            entry.set(holder, mode);
             entry.wake();
             if entry.is_idle() {
                 place.remove();
+                self.entries.shrink(&name);
                 self.advisory.leaves(name);
             }
         }
@@ -437,7 +470,7 @@ impl LockState {
 
     // Who waits behind waiters is not among those whom they wait for: it takes its turn in the next round.
     fn blockers(&self, asker: Asker, name: Name, mode: LockMode) -> Vec<TransactionId> {
-        self.entries.get(&name).map_or_else(Vec::new, |entry| entry.holders.against(asker, mode).collect())
+        self.entries.get(&name).map_or_else(Vec::new, |entry| entry.against(asker, mode).collect())
     }
 
     fn closes_cycle(&self, asker: Asker, name: Name, mode: LockMode) -> bool {
@@ -457,11 +490,22 @@ impl LockState {
     }
 }
 
+/// Gives back locks, the last taken first. Of many some at a time: others lock meanwhile.
+fn give_back(state: &mut MutexGuard<'_, LockState>, transaction: TransactionId, taken: Vec<TakenLock>) {
+    for (number, TakenLock(name, before)) in taken.into_iter().rev().enumerate() {
+        if number > 0 && number % RELEASED_AT_ONCE == 0 {
+            MutexGuard::bump(state);
+        }
+        state.turn(transaction, name, before);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Granted, LockKey, LockMode, Locks, Patience, TransactionId};
     use crate::SqlError;
     use repr::RelationId;
+    use repr::hash::HashMap;
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
@@ -539,7 +583,7 @@ mod tests {
         locks.release(a);
         assert!(locks.try_lock(b, &table(1), LockMode::Exclusive));
         locks.release(b);
-        assert!(locks.state.lock().entries.is_empty());
+        assert!(locks.state.lock().entries.0.iter().all(HashMap::is_empty));
     }
 
     #[test]
@@ -565,7 +609,7 @@ mod tests {
         locks.release(TransactionId(0));
         let granted = waiting.into_iter().map(|thread| thread.join().unwrap()).filter(|ok| *ok).count();
         assert!(granted >= 19, "{granted} of 20 had the lock");
-        assert!(locks.state.lock().entries.is_empty());
+        assert!(locks.state.lock().entries.0.iter().all(HashMap::is_empty));
     }
 
     #[test]

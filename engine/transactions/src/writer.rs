@@ -197,7 +197,10 @@ impl<'a> Writer<'a> {
         let mut row_keys = Vec::with_capacity(rows.len());
         for row in rows {
             let row_key = self.new_row_key(shape, row.as_ref())?;
-            self.transaction.lock(LockKey::Row(relation, row_key.clone()), LockMode::Exclusive, &self.patience)?;
+            // A key that is made for the row nobody else can have.
+            if shape.table().primary_key.is_some() {
+                self.transaction.lock(LockKey::Row(relation, row_key.clone()), LockMode::Exclusive, &self.patience)?;
+            }
             row_keys.push(row_key);
         }
         // All are locked: what is committed under these keys stands still from here on.

@@ -53,11 +53,11 @@ impl Locks {
         let state = self.state.lock();
         let mut listed = Vec::new();
         for (name, key) in named {
-            let holders = state.entries.get(&name).into_iter().flat_map(|entry| entry.holders.iter());
+            let holders = state.entries.get(&name).into_iter().flat_map(|entry| entry.holders());
             listed.extend(holders.map(|(holder, mode)| Listed { key, mode, holder, waits_since: None }));
         }
         for (name, key) in &state.advisory.keys {
-            let holders = state.entries.get(name).into_iter().flat_map(|entry| entry.holders.iter());
+            let holders = state.entries.get(name).into_iter().flat_map(|entry| entry.holders());
             for (holder, strongest) in holders {
                 for mode in state.advisory_modes(holder, *name, strongest) {
                     listed.push(Listed { key: ListedKey::Advisory(*key), mode, holder, waits_since: None });
