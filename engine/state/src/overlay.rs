@@ -56,7 +56,8 @@ pub struct Mark(usize);
 enum Undo {
     Row { relation: RelationId, key: RowKey, previous: Option<Change> },
     Subject { relation: RelationId, key: RowKey, previous: Option<Option<MicroDbId>> },
-    Table { relation: RelationId, previous: TableChanges },
+    // Apart: a row's entry is as small as it can be, and there are millions of them.
+    Table { relation: RelationId, previous: Box<TableChanges> },
     Schema { previous: Arc<Schema> },
     Temporary { previous: SessionSchema },
     DroppedTable,
@@ -257,7 +258,7 @@ impl Overlay {
     pub fn truncate(&mut self, relation: RelationId) {
         let cleared = TableChanges { truncated: true, ..TableChanges::default() };
         let previous = self.tables.insert(relation, cleared).unwrap_or_default();
-        self.undo.push(Undo::Table { relation, previous });
+        self.undo.push(Undo::Table { relation, previous: Box::new(previous) });
     }
 
     /// Takes a new catalog (DDL).
@@ -277,7 +278,7 @@ impl Overlay {
     /// A dropped table's stored rows go with this overlay.
     pub fn drop_table(&mut self, table: &Arc<Table>) {
         let previous = self.tables.remove(&table.id).unwrap_or_default();
-        self.undo.push(Undo::Table { relation: table.id, previous });
+        self.undo.push(Undo::Table { relation: table.id, previous: Box::new(previous) });
         self.dropped.tables.push(table.clone());
         self.undo.push(Undo::DroppedTable);
     }
@@ -353,7 +354,7 @@ impl Overlay {
         let mut replaced: BTreeMap<RelationId, (usize, &TableChanges)> = BTreeMap::new();
         for (place, undo) in since.iter().enumerate() {
             if let Undo::Table { relation, previous } = undo {
-                replaced.entry(*relation).or_insert((place, previous));
+                replaced.entry(*relation).or_insert((place, previous.as_ref()));
             }
         }
         let standing = |relation: &RelationId| match replaced.get(relation) {
@@ -447,7 +448,7 @@ impl Overlay {
                     };
                 }
                 Undo::Table { relation, previous } => {
-                    self.tables.insert(relation, previous);
+                    self.tables.insert(relation, *previous);
                 }
                 Undo::Schema { previous } => {
                     defined = true;

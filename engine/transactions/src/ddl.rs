@@ -38,8 +38,11 @@ pub struct Done {
     pub notices: Vec<Notice>,
 }
 
-type RowsWithKeys = Vec<(RowKey, Vec<Datum>)>;
+/// Packed: there are as many as a table has.
+type RowsWithKeys = Vec<(RowKey, Row)>;
 
+/// Of a table whose columns have never changed.
+const SCHEMA_VERSION_FIRST: u32 = 1;
 /// No one definition takes so many ids.
 const IDS_LEFT_MIN: Id = 1 << 20;
 
@@ -313,8 +316,11 @@ fn laid_anew(old: &Schema, new: &Schema, effects: &[DdlEffect]) -> BTreeSet<Rela
     found
 }
 
+/// All rows, as wide as the table is.
 fn all_rows(snapshot: &LayeredSnapshot, shape: &TableShape) -> Result<RowsWithKeys, SqlError> {
-    snapshot.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, shape.unpack(&row)))).collect()
+    let are_wide = shape.table().schema_version == SCHEMA_VERSION_FIRST;
+    let wide = |row: Row| if are_wide { row } else { Row::pack(&shape.unpack(&row)) };
+    snapshot.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, wide(row)))).collect()
 }
 
 /// A row as wide as the table is now. What its last columns were before, if the change takes their old value from the catalog.
@@ -343,19 +349,29 @@ impl SchemaChange<'_> {
         shape.ok_or_else(|| SqlError::new("42P01", format!("relation with OID {relation} does not exist")))
     }
 
-    /// All rows of a table, as wide as it is now.
-    fn rows(&mut self, relation: RelationId) -> Result<RowsWithKeys, SqlError> {
+    /// Looks at all rows of a table, as wide as it is now, one after the other. Whoever writes some does so afterwards: what is
+    /// read is not to be copied.
+    fn each_row(
+        &mut self,
+        relation: RelationId,
+        mut look: impl FnMut(&mut Self, RowKey, Vec<Datum>) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
         let shape = self.shape(relation)?;
-        if let Some(rows) = self.stored.get(&relation) {
-            return Ok(rows.iter().map(|(row_key, row)| (row_key.clone(), shape.unpack(&Row::pack(row)))).collect());
+        if let Some(rows) = self.stored.remove(&relation) {
+            let each = |(row_key, row): &(RowKey, Row)| look(self, row_key.clone(), shape.unpack(row));
+            let outcome = rows.iter().try_for_each(each);
+            self.stored.insert(relation, rows);
+            return outcome;
         }
         let old_catalog = self.old_schema.catalog().clone();
         let before = old_catalog.table(relation);
         let snapshot = self.writer.transaction.latest_snapshot();
-        snapshot
-            .scan(shape.table())?
-            .map(|item| item.map(|(row_key, row)| (row_key, widened(&row, &shape, before))))
-            .collect()
+        for item in snapshot.scan(shape.table())? {
+            let (row_key, row) = item?;
+            poll::step()?;
+            look(self, row_key, widened(&row, &shape, before))?;
+        }
+        Ok(())
     }
 
     fn carry_out(&mut self, effect: &DdlEffect) -> Result<(), SqlError> {
@@ -377,10 +393,10 @@ impl SchemaChange<'_> {
             DdlEffect::ValidateNotNull { table, column } => self.validate_not_null(*table, *column),
             DdlEffect::ValidateForeignKey { table, foreign_key } => {
                 let shape = self.shape(*table)?;
-                for (_, row) in self.rows(*table)? {
-                    poll::step()?;
-                    self.writer.need_parent(&shape, *foreign_key, &row);
-                }
+                self.each_row(*table, |change, _, row| {
+                    change.writer.need_parent(&shape, *foreign_key, &row);
+                    Ok(())
+                })?;
                 // While tables are being laid anew their rows are not there: they are looked up at the end.
                 if self.stored.is_empty() { self.writer.finish() } else { Ok(()) }
             }
@@ -422,7 +438,12 @@ impl SchemaChange<'_> {
             return Ok(());
         }
         // Owners of other rows may follow from these: they go one by one. References were the planner's matter.
-        for (row_key, _) in self.rows(relation)? {
+        let mut row_keys = Vec::new();
+        self.each_row(relation, |_, row_key, _| {
+            row_keys.push(row_key);
+            Ok(())
+        })?;
+        for row_key in row_keys {
             self.writer.set(&shape, &row_key, None)?;
             if shape.table().data_subject {
                 self.writer.transaction.overlay_mut().set_subject(relation, row_key, None);
@@ -435,25 +456,26 @@ impl SchemaChange<'_> {
         let shape = self.shape(relation)?;
         let checks = self.writer.row_checks(&shape)?;
         let Some((_, expression)) = checks.checks.iter().find(|(check, _)| check == name) else { return Ok(()) };
-        for (_, row) in self.rows(relation)? {
-            poll::step()?;
-            if matches!(expression.eval(&row, &self.writer.context)?, Datum::Bool(false)) {
+        self.each_row(relation, |change, _, row| {
+            if matches!(expression.eval(&row, &change.writer.context)?, Datum::Bool(false)) {
                 let table = &shape.table().name;
                 let message = format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
                 return Err(SqlError::new("23514", message).on(shape.place(), Some(name)));
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn validate_not_null(&mut self, relation: RelationId, column: ColumnIndex) -> Result<(), SqlError> {
         let shape = self.shape(relation)?;
-        if self.rows(relation)?.iter().any(|(_, row)| row[column].is_null()) {
-            let (table, name) = (&shape.table().name, &shape.table().columns[column].name);
-            let message = format!("column \"{name}\" of relation \"{table}\" contains null values");
-            return Err(SqlError::new("23502", message).on(shape.place(), None));
-        }
-        Ok(())
+        self.each_row(relation, |_, _, row| {
+            if row[column].is_null() {
+                let (table, name) = (&shape.table().name, &shape.table().columns[column].name);
+                let message = format!("column \"{name}\" of relation \"{table}\" contains null values");
+                return Err(SqlError::new("23502", message).on(shape.place(), None));
+            }
+            Ok(())
+        })
     }
 
     fn validate_domain(&mut self, validation: &DomainValidation) -> Result<(), SqlError> {
@@ -462,17 +484,16 @@ impl SchemaChange<'_> {
         let (table, of) = (shape.table().clone(), &shape.table().columns[*column]);
         let catalog = self.new_schema.catalog().clone();
         let expression = planner::plan_domain_condition(&catalog, &of.column_type, condition)?;
-        for (_, mut row) in self.rows(*relation)? {
-            poll::step()?;
+        self.each_row(*relation, |change, _, mut row| {
             let value = std::mem::replace(&mut row[*column], Datum::Null);
             let Some(expression) = &expression else {
                 if value.is_null() {
                     let message = format!("column \"{}\" of table \"{}\" contains null values", of.name, table.name);
                     return Err(SqlError::new("23502", message).on(shape.place(), None));
                 }
-                continue;
+                return Ok(());
             };
-            let passed = expression.eval(&[value], &self.writer.context)?;
+            let passed = expression.eval(&[value], &change.writer.context)?;
             if matches!(condition, DomainCondition::Check(..)) && passed == Datum::Bool(false) {
                 let message = format!(
                     "column \"{}\" of table \"{}\" contains values that violate the new constraint",
@@ -480,8 +501,8 @@ impl SchemaChange<'_> {
                 );
                 return Err(SqlError::new("23514", message).on(shape.place(), None));
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn rewrite(&mut self, relation: RelationId, columns: &[RewriteColumn]) -> Result<(), SqlError> {
@@ -490,28 +511,30 @@ impl SchemaChange<'_> {
         let old_table = old_catalog.table(relation).unwrap_or_else(|| shape.table());
         let rewrites =
             planner::plan_rewrite(columns, &old_catalog, old_table, self.new_schema.catalog(), shape.table())?;
-        let mut rows = self.rows(relation)?;
-        for (_, row) in &mut rows {
-            poll::step()?;
+        let mut rows = RowsWithKeys::new();
+        self.each_row(relation, |change, row_key, mut row| {
             for over_new_row in [false, true] {
                 let seen = row.clone();
                 for rewrite in rewrites.iter().filter(|rewrite| rewrite.over_new_row == over_new_row) {
-                    row[rewrite.column] = rewrite.expr.eval(&seen, &self.writer.context)?;
+                    row[rewrite.column] = rewrite.expr.eval(&seen, &change.writer.context)?;
                 }
             }
-        }
+            rows.push((row_key, Row::pack(&row)));
+            Ok(())
+        })?;
         self.keep(&shape, rows)
     }
 
     fn relabel(&mut self, change: &EnumChange) -> Result<(), SqlError> {
         let shape = self.shape(change.table)?;
-        let mut rows = self.rows(change.table)?;
-        for (_, row) in &mut rows {
-            poll::step()?;
+        let mut rows = RowsWithKeys::new();
+        self.each_row(change.table, |_, row_key, mut row| {
             for &column in &change.columns {
                 row[column] = change.apply(&row[column]);
             }
-        }
+            rows.push((row_key, Row::pack(&row)));
+            Ok(())
+        })?;
         if change.moves {
             self.rekeyed.insert(change.table);
         }
@@ -532,7 +555,7 @@ impl SchemaChange<'_> {
             overlay.reindex(relation, index.id);
         }
         for (row_key, row) in rows {
-            self.writer.set(shape, &row_key, Some(Row::pack(&row)))?;
+            self.writer.set(shape, &row_key, Some(row))?;
         }
         Ok(())
     }
@@ -554,7 +577,7 @@ impl SchemaChange<'_> {
                 && old.key_form == shape.key_form
                 && old.table().primary_key_columns() == shape.table().primary_key_columns();
             for (old_key, row) in rows {
-                let row = shape.unpack(&Row::pack(&row));
+                let row = shape.unpack(&row);
                 let row_key = if keyed_alike { old_key.clone() } else { self.writer.new_row_key(&shape, &row)? };
                 let changes = self.writer.transaction.overlay().table(relation);
                 if changes.is_some_and(|changes| changes.rows.contains_key(&row_key)) {

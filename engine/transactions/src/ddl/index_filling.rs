@@ -48,9 +48,13 @@ impl SchemaChange<'_> {
         let relation = shape.id();
         self.writer.transaction.overlay_mut().reindex(relation, index);
         let index = shape.index(index);
-        let rows = self.rows(relation)?;
         let checks = self.writer.row_checks(shape)?;
         let mut seen: BTreeSet<Vec<u8>> = BTreeSet::new();
+        let mut rows = Vec::new();
+        self.each_row(relation, |_, row_key, row| {
+            rows.push((row_key, row));
+            Ok(())
+        })?;
         for (row_key, row) in rows {
             poll::step()?;
             if !index.is_whole() {
