@@ -10,6 +10,7 @@ use repr::{MicroDbId, RelationId, RowKey};
 use crate::audit::PendingAudit;
 use crate::keyspace;
 use crate::rocks::{FAMILIES, Family};
+use crate::side_files::SideFiles;
 
 /// A list of operations, in order; later ones win.
 ///
@@ -24,6 +25,8 @@ pub struct Batch {
     pub(crate) commit_time: Option<u64>,
     /// When a definition erased, in microseconds since 2000-01-01 UTC: see `mark_erasing`.
     pub(crate) erases: Option<i64>,
+    /// Operations that stand in files already: see `Store::set_aside`.
+    pub(crate) side_files: Option<SideFiles>,
 }
 
 /// One operation of a batch.
@@ -34,6 +37,17 @@ pub(crate) enum Operation<'a> {
     Delete(Family, &'a [u8]),
     /// Deletes from the first key up to before the second.
     DeleteRange(Family, &'a [u8], &'a [u8]),
+}
+
+impl<'a> Operation<'a> {
+    /// Where it is; of a range where that begins.
+    fn place(&self) -> (Family, &'a [u8]) {
+        match self {
+            Operation::Put(family, key, _)
+            | Operation::Delete(family, key)
+            | Operation::DeleteRange(family, key, _) => (*family, *key),
+        }
+    }
 }
 
 /// Beside a row: its place, its seal, and the operations that mostly come with it.
@@ -79,11 +93,12 @@ impl Batch {
     /// Adds another batch's operations and audit records after this one's.
     pub fn append(&mut self, other: Batch) {
         let erases = self.erases.max(other.erases);
-        if self.operations.is_empty() && self.audit.is_empty() {
+        if self.operations.is_empty() && self.audit.is_empty() && self.side_files.is_none() {
             *self = other;
             self.erases = erases;
             return;
         }
+        assert!(other.side_files.is_none(), "a batch with files is written by itself");
         self.erases = erases;
         self.operations.extend_from_slice(&other.operations);
         self.count += other.count;
@@ -131,6 +146,72 @@ impl Batch {
             });
         }
         self.operations = sorted;
+    }
+
+    /// Whether its rows stand in files already.
+    pub fn is_set_aside(&self) -> bool {
+        self.side_files.is_some()
+    }
+
+    /// Takes out what is written to and deleted from these families, sorted, but for what a later deletion of a range takes
+    /// away. Deletions of ranges stay: they come first.
+    pub(crate) fn take_large(&mut self, of: impl Fn(Family) -> bool) -> Batch {
+        let (mut large, mut rest) = (Batch::with_room(self.operations.len()), Batch::default());
+        let ranges: Vec<(usize, Family, &[u8], &[u8])> = self
+            .operations()
+            .enumerate()
+            .filter_map(|(place, operation)| match operation {
+                Operation::DeleteRange(family, from, to) => Some((place, family, from, to)),
+                Operation::Put(..) | Operation::Delete(..) => None,
+            })
+            .collect();
+        let goes = |place: usize, family: Family, key: &[u8]| {
+            let covers = |(at, of, from, to): &(usize, Family, &[u8], &[u8])| {
+                *at > place && *of == family && *from <= key && key < *to
+            };
+            ranges.iter().any(covers)
+        };
+        for (place, operation) in self.operations().enumerate() {
+            match operation {
+                Operation::Put(family, key, value) if of(family) => {
+                    if !goes(place, family, key) {
+                        large.put(family, key, value);
+                    }
+                }
+                Operation::Delete(family, key) if of(family) => {
+                    if !goes(place, family, key) {
+                        large.delete(family, key);
+                    }
+                }
+                Operation::Put(family, key, value) => rest.put(family, key, value),
+                Operation::Delete(family, key) => rest.delete(family, key),
+                Operation::DeleteRange(family, from, to) => rest.delete_range(family, from, to),
+            }
+        }
+        (self.operations, self.count) = (rest.operations, rest.count);
+        if !large.is_sorted() {
+            large.sort();
+        }
+        large
+    }
+
+    fn is_sorted(&self) -> bool {
+        self.operations().is_sorted_by(|one, other| {
+            let ((family, key), (later, later_key)) = (one.place(), other.place());
+            (family as u8, key) <= (later as u8, later_key)
+        })
+    }
+
+    /// The operations of a family in a batch that is sorted, of each key the last.
+    pub(crate) fn last_operations(&self, family: Family) -> impl Iterator<Item = Operation<'_>> {
+        let mut operations = self.operations().filter(move |operation| operation.place().0 == family).peekable();
+        std::iter::from_fn(move || {
+            let mut last = operations.next()?;
+            while let Some(later) = operations.next_if(|later| later.place() == last.place()) {
+                last = later;
+            }
+            Some(last)
+        })
     }
 
     /// The key of the operation that begins there.

@@ -114,6 +114,11 @@ pub enum StorageError {
     },
     /// The folder leads to less than was acknowledged.
     CommitsLost(Box<Loss>),
+    /// A server was killed while it wrote a commit that stands: half of it is still in files of its own.
+    Unfinished {
+        /// Where these are.
+        path: PathBuf,
+    },
     /// The folder is open for reading only.
     ReadOnly,
     /// The disk has less room than is kept free.
@@ -289,6 +294,9 @@ impl fmt::Display for StorageError {
                 write!(f, "\"{}\" is not this folder's own of today: {what}", path.display())
             }
             StorageError::CommitsLost(loss) => loss.fmt(f),
+            StorageError::Unfinished { path } => {
+                at(f, "the last commit is still to be finished from", path, ": start the server once")
+            }
             StorageError::ReadOnly => f.write_str("the data folder is open for reading only"),
             StorageError::DiskFull { free, kept } => {
                 let (free, kept) = (free >> 20, kept >> 20);

@@ -79,7 +79,8 @@ pub(crate) struct Writing<'a, L: Fn() -> u64> {
     latest: L,
 }
 
-enum Touched {
+/// Buckets to which something is being written.
+pub(crate) enum Touched {
     Some(Vec<u32>),
     All,
 }
@@ -201,6 +202,11 @@ impl ReadCache {
 
     /// Says that a batch is being written. `latest` gives the sequence number after it.
     pub(crate) fn writing<L: Fn() -> u64>(&self, batch: &Batch, latest: L) -> Writing<'_, L> {
+        Writing { cache: self, buckets: self.begin_writing(batch), latest }
+    }
+
+    /// The same, until `end_writing`.
+    pub(crate) fn begin_writing(&self, batch: &Batch) -> Touched {
         let mut touched = Vec::with_capacity(batch.len());
         let mut all = false;
         for operation in batch.operations() {
@@ -227,7 +233,7 @@ impl ReadCache {
                 bucket.writing += 1;
                 self.bytes.fetch_sub(bucket.clear(), Ordering::Relaxed);
             }
-            return Writing { cache: self, buckets: Touched::All, latest };
+            return Touched::All;
         }
         // Each bucket once, as a batch may touch hundreds of thousands of keys; in order, so that it is done a bucket at a time.
         let mut touched: Vec<(u32, u64, Family, &[u8])> =
@@ -245,7 +251,20 @@ impl ReadCache {
             }
             buckets.push(number);
         }
-        Writing { cache: self, buckets: Touched::Some(buckets), latest }
+        Touched::Some(buckets)
+    }
+
+    /// What was begun is over, done or not, with this sequence number.
+    pub(crate) fn end_writing(&self, touched: &Touched, latest: u64) {
+        let end = |bucket: &Mutex<Bucket>| {
+            let mut bucket = bucket.lock();
+            bucket.writing -= 1;
+            bucket.changed = bucket.changed.max(latest);
+        };
+        match touched {
+            Touched::Some(numbers) => numbers.iter().for_each(|number| end(&self.buckets[*number as usize])),
+            Touched::All => self.buckets.iter().for_each(end),
+        }
     }
 
     /// Drops all rows of people whose keys are destroyed.
@@ -301,17 +320,7 @@ impl ReadCache {
 
 impl<L: Fn() -> u64> Drop for Writing<'_, L> {
     fn drop(&mut self) {
-        // Failed or not, it is over.
-        let latest = (self.latest)();
-        let end = |bucket: &Mutex<Bucket>| {
-            let mut bucket = bucket.lock();
-            bucket.writing -= 1;
-            bucket.changed = bucket.changed.max(latest);
-        };
-        match &self.buckets {
-            Touched::Some(numbers) => numbers.iter().for_each(|number| end(&self.cache.buckets[*number as usize])),
-            Touched::All => self.cache.buckets.iter().for_each(end),
-        }
+        self.cache.end_writing(&self.buckets, (self.latest)());
     }
 }
 

@@ -128,6 +128,11 @@ fn from_text(text: &str) -> Result<Options, StorageError> {
     Options::default().get_options_from_string(text).map_err(failed("set the storage engine's options"))
 }
 
+/// How a family's files are written by whoever writes one by itself.
+pub(crate) fn file_options(family: Family, cache: &Cache) -> Result<Options, StorageError> {
+    family.options(cache)
+}
+
 /// The number of a file of sorted entries, by its name.
 pub(crate) fn file_number(name: &str) -> Option<u64> {
     name.trim_start_matches('/').strip_suffix(".sst")?.parse().ok()

@@ -46,6 +46,7 @@ use crate::location_cache::LocationCache;
 use crate::log_room::LogRoom;
 use crate::read_cache::ReadCache;
 use crate::rocks::{self, FAMILIES, Family};
+use crate::side_files::SideFolder;
 use crate::snapshot::Snapshot;
 use crate::subjects::Subjects;
 use crate::witness::Witness;
@@ -81,6 +82,7 @@ struct Inner {
     settling: Mutex<BackgroundMerge>,
     erasures: Erasures,
     backups: Backups,
+    side_folder: Arc<SideFolder>,
     writable: bool,
     /// None where nothing is written.
     witness: Mutex<Option<Witness>>,
@@ -258,6 +260,14 @@ impl Store {
 
     /// Writes a batch and what the store adds to it.
     fn write_with(&self, mut batch: Batch, added: &Batch) -> Result<(), StorageError> {
+        match batch.side_files.take() {
+            Some(side) => self.write_with_files(batch, added, &side),
+            None => self.write_to_log(batch, added),
+        }
+    }
+
+    /// The same, all of it through the log.
+    pub(crate) fn write_to_log(&self, mut batch: Batch, added: &Batch) -> Result<(), StorageError> {
         let db = &self.inner.db;
         let mut writes = self.inner.form.begin(batch.bytes() + added.bytes() + 512);
         writes.add(&batch);
@@ -397,15 +407,20 @@ impl Store {
     }
 
     pub(crate) fn flush_buffers(&self) -> Result<(), StorageError> {
+        // All families: a log file goes only when every family has left it.
+        self.flush_buffers_of(&FAMILIES)
+    }
+
+    /// The same for some families.
+    pub(crate) fn flush_buffers_of(&self, families: &[Family]) -> Result<(), StorageError> {
         if !self.inner.writable {
             return Ok(());
         }
         let db = &self.inner.db;
         let mut wait = FlushOptions::default();
         wait.set_wait(true);
-        let handles: Vec<_> = FAMILIES.iter().map(|family| family.handle(db)).collect();
+        let handles: Vec<_> = families.iter().map(|family| family.handle(db)).collect();
         self.inner.room.leave();
-        // All families: a log file goes only when every family has left it.
         let started = std::time::Instant::now();
         db.flush_cfs_opt(&handles, &wait).map_err(rocks::failed("flush write buffers"))?;
         let took_ms = started.elapsed().as_secs_f64() * 1e3;
@@ -571,6 +586,10 @@ impl Store {
     /// Whether files of so many bytes can be written before those that they replace go.
     pub(crate) fn has_room_to_rewrite(&self, bytes: u64) -> Result<bool, StorageError> {
         self.inner.space.holds(bytes)
+    }
+
+    pub(crate) fn side_folder(&self) -> &Arc<SideFolder> {
+        &self.inner.side_folder
     }
 
     pub(crate) fn backups(&self) -> &Backups {

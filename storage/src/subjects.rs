@@ -74,6 +74,11 @@ impl Subjects {
 
     /// Says that a batch is being written. `latest` gives the sequence number after it.
     pub(crate) fn writing<L: Fn() -> u64>(&self, batch: &Batch, latest: L) -> Writing<'_, L> {
+        Writing { subjects: self, slots: self.begin_writing(batch), latest }
+    }
+
+    /// The same, until `end_writing`: the slots.
+    pub(crate) fn begin_writing(&self, batch: &Batch) -> Vec<usize> {
         let mut slots = Vec::new();
         for operation in batch.operations() {
             match operation {
@@ -95,7 +100,17 @@ impl Subjects {
                 slot.found = Default::default();
             });
         }
-        Writing { subjects: self, slots, latest }
+        slots
+    }
+
+    /// What was begun is over, done or not, with this sequence number.
+    pub(crate) fn end_writing(&self, slots: &[usize], latest: u64) {
+        for slot in slots {
+            self.with(*slot, |slot| {
+                slot.writing -= 1;
+                slot.changed = slot.changed.max(latest);
+            });
+        }
     }
 
     /// What is held, in bytes.
@@ -115,16 +130,8 @@ impl Subjects {
 
 impl<L: Fn() -> u64> Drop for Writing<'_, L> {
     fn drop(&mut self) {
-        if self.slots.is_empty() {
-            return;
-        }
-        // Failed or not, it is over.
-        let latest = (self.latest)();
-        for slot in &self.slots {
-            self.subjects.with(*slot, |slot| {
-                slot.writing -= 1;
-                slot.changed = slot.changed.max(latest);
-            });
+        if !self.slots.is_empty() {
+            self.subjects.end_writing(&self.slots, (self.latest)());
         }
     }
 }

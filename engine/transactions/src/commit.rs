@@ -79,6 +79,13 @@ pub struct CommitRequest {
     reply: Reply,
 }
 
+impl CommitRequest {
+    /// Too large to be derived again with others waiting, or to stand beside others in one write.
+    fn is_large(&self) -> bool {
+        self.overlay.len() > REDERIVE_ROWS_MAX || self.prepared.batch.is_set_aside()
+    }
+}
+
 /// Hears what became of a transaction, on the thread that knows it first; it must not wait there. Dropped unheard when
 /// the server stops.
 pub type Hear = Box<dyn FnOnce(Outcome) + Send>;
@@ -118,7 +125,8 @@ pub struct PreparedCommit {
     pub erasures: Vec<Erasure>,
     /// What a SERIALIZABLE transaction has read, and as of when: nobody may have written it since.
     pub seen: Option<(Marks, CommitTime)>,
-    /// What the audit log says of its statements.
+    /// What the audit log says of its statements. Of a large one whose rows they wrote stands in it; of others the pipeline
+    /// adds that, when it is settled.
     pub audit: Vec<AuditEntry>,
 }
 
@@ -177,6 +185,7 @@ pub fn seal(
         batch.mark_erasing(now_micros());
     }
     let erasures = receipt::issue(&between, &derivation, &mut batch)?;
+    new.store().set_aside(&mut batch)?;
     let derivation = Arc::into_inner(derivation).expect("whoever helped to place its rows has let go of it");
     Ok(PreparedCommit { based_on, derivation, batch, erasures, seen: None, audit: Vec::new() })
 }
@@ -444,7 +453,7 @@ impl Worker for Committer {
         for request in requests {
             match request {
                 // By itself: nobody's changes are copied to stand beside so many.
-                Request::Commit(request) if request.overlay.len() > REDERIVE_ROWS_MAX => {
+                Request::Commit(request) if request.is_large() => {
                     self.commit(std::mem::take(&mut group));
                     self.commit(vec![request]);
                 }
@@ -601,7 +610,9 @@ impl Committer {
         for CommitRequest { overlay, prepared, reply } in group {
             match self.decide(prepared, &overlay, &layer) {
                 Ok(Some(mut prepared)) => {
-                    audit::name_subjects(&mut prepared.audit, &overlay, &prepared.derivation);
+                    if overlay.len() <= REDERIVE_ROWS_MAX {
+                        audit::name_subjects(&mut prepared.audit, &overlay, &prepared.derivation);
+                    }
                     audit.append(&mut prepared.audit);
                     self.decided.recent.record(&mut prepared.derivation.writes, time);
                     self.decided.builds.note(&prepared.derivation, time);

@@ -328,7 +328,7 @@ impl Transaction {
             (OneSnapshot::Taken(base, _), Isolation::Serializable) => Some((self.reads.set.marks(), base.time)),
             _ => None,
         };
-        PreparedCommit { seen, audit: self.pending.audit.clone(), ..prepared }
+        PreparedCommit { seen, ..prepared }.audited(self.pending.audit.clone(), &self.overlay)
     }
 
     /// Whether all its statements read one snapshot, which is taken.

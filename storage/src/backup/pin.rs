@@ -10,7 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rocksdb::DB;
 use rocksdb::checkpoint::Checkpoint;
 
@@ -21,6 +21,8 @@ use crate::rocks;
 pub(crate) struct Pins {
     folder: PathBuf,
     state: Mutex<PinState>,
+    /// Held while the store is not what it was nor what it will be.
+    whole: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -39,7 +41,7 @@ pub(super) struct Pin<'a> {
 impl Pins {
     /// Of a data folder.
     pub(crate) fn new(folder: PathBuf) -> Pins {
-        Pins { folder, state: Mutex::default() }
+        Pins { folder, state: Mutex::default(), whole: Mutex::default() }
     }
 
     /// Removes what a killed server has left.
@@ -56,6 +58,11 @@ impl Pins {
         Ok(())
     }
 
+    /// Until this is dropped nothing is pinned, nor is anything being pinned.
+    pub(crate) fn whole(&self) -> MutexGuard<'_, ()> {
+        self.whole.lock()
+    }
+
     /// Pins all that the store is made of now. None where that was taken away at once.
     pub(super) fn pin(&self, db: &DB) -> Result<Option<Pin<'_>>, StorageError> {
         let number = {
@@ -67,6 +74,7 @@ impl Pins {
         };
         let pin = Pin { pins: self, number };
         self.clear()?;
+        let _whole = self.whole.lock();
         // Write buffers go to files first: what the log has then is little.
         let checkpoint = Checkpoint::new(db).and_then(|checkpoint| checkpoint.create_checkpoint(&self.folder));
         match checkpoint {

@@ -61,6 +61,14 @@ struct Waiting {
     has_gap: bool,
 }
 
+impl Waiting {
+    fn lose(&mut self) {
+        self.has_gap = true;
+        self.batches.clear();
+        self.bytes = 0;
+    }
+}
+
 impl Tee {
     /// Begins anew: what waits is forgotten.
     pub(super) fn start(&self, now_us: fn() -> i64) {
@@ -79,14 +87,25 @@ impl Tee {
         self.is_on.load(Ordering::Acquire)
     }
 
+    /// Whether somebody listens, and so many bytes may wait.
+    pub(crate) fn takes(&self, bytes: usize) -> bool {
+        self.is_on() && bytes <= WAITING_BYTES_MAX
+    }
+
+    /// Something is written that does not come by here.
+    pub(crate) fn lose(&self) {
+        let mut waiting = self.waiting.lock();
+        if waiting.now_us.is_some() {
+            waiting.lose();
+        }
+    }
+
     /// A batch that was written. In the order of writing.
     pub(crate) fn push(&self, batch: Vec<u8>, at: WrittenAt) {
         let mut waiting = self.waiting.lock();
         let Some(now_us) = waiting.now_us else { return };
         if waiting.has_gap || waiting.bytes + batch.len() > WAITING_BYTES_MAX {
-            waiting.has_gap = true;
-            waiting.batches.clear();
-            waiting.bytes = 0;
+            waiting.lose();
             return;
         }
         waiting.bytes += batch.len();

@@ -40,7 +40,14 @@ impl Owed {
         if !has_receipt && batch.erases.is_none() {
             return None;
         }
-        let mut owed = Owed::default();
+        let mut owed = Owed { everything: false, places: Owed::places_of(batch) };
+        batch.side_files.iter().for_each(|side| owed.places.extend(&side.places));
+        (has_receipt || !owed.is_nothing()).then_some(owed)
+    }
+
+    /// Where a batch deletes and overwrites.
+    pub(crate) fn places_of(batch: &Batch) -> BTreeSet<(u8, u32)> {
+        let mut places = BTreeSet::new();
         for operation in batch.operations() {
             let (family, key) = match operation {
                 // What a row was before stands under a key that may live: another owner's, or the database's.
@@ -54,9 +61,9 @@ impl Owed {
                 Operation::Delete(Family::Meta, key) if is_intent(key) => continue,
                 Operation::Delete(family, key) | Operation::DeleteRange(family, key, _) => (family, key),
             };
-            owed.places.insert((family as u8, number(family, key)));
+            places.insert((family as u8, number(family, key)));
         }
-        (has_receipt || !owed.is_nothing()).then_some(owed)
+        places
     }
 
     /// These too.

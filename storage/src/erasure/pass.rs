@@ -207,6 +207,11 @@ impl Store {
         number.filter(|number| *number > 0)
     }
 
+    /// Whether somebody reads from before a write, or has made a batch then that is not written: it may hold what is erased.
+    fn is_held_before(&self, sequence: u64) -> bool {
+        self.oldest_snapshot().is_some_and(|oldest| oldest < sequence) || self.side_folder().holds_before(sequence)
+    }
+
     /// The logs that are there, in order.
     fn log_numbers(&self) -> Result<BTreeSet<u64>, StorageError> {
         numbers_in(&self.rocks_folder(), rocks::log_number)
@@ -283,7 +288,7 @@ impl Store {
             }),
             Stage::Readers => {
                 let sequence = pass.sequence;
-                if !waited(|| self.oldest_snapshot().is_none_or(|oldest| oldest >= sequence)) {
+                if !waited(|| !self.is_held_before(sequence)) {
                     return Ok(Advance::Waits(Waits::Readers));
                 }
                 let now = (pace.now_us)();

@@ -33,6 +33,7 @@ use crate::log_room::LogRoom;
 use crate::loss_report::{Loss, LostRows};
 use crate::read_cache::ReadCache;
 use crate::rocks::{self, Access};
+use crate::side_files::SideFolder;
 use crate::subjects::Subjects;
 use crate::witness::{self, Acknowledged, Testimony, Witness};
 use crate::write_form::WriteForm;
@@ -56,8 +57,8 @@ impl Store {
             (FolderState::New, _) => return Store::create(options, lock),
             (FolderState::Unwitnessed | FolderState::Witnessed { .. }, Mode::Salvage) => {
                 let store = Store::assemble(options, lock, state, Access::Salvage)?;
-                if let Err(error) = store.judge(state) {
-                    store.notice(error.to_string());
+                for outcome in [store.judge(state).map(|_| ()), store.check_finished()] {
+                    outcome.err().into_iter().for_each(|error| store.notice(error.to_string()));
                 }
                 return Ok(store);
             }
@@ -71,6 +72,7 @@ impl Store {
                         let reading = Store::assemble(options, lock.clone(), state, Access::Read)?;
                         let found = reading.judge(state)?;
                         if options.mode == Mode::Check {
+                            reading.check_finished()?;
                             return Ok(reading);
                         }
                         found
@@ -81,6 +83,7 @@ impl Store {
         let started = std::time::Instant::now();
         let store = Store::assemble(options, lock, state, Access::Write)?;
         store.inner.backups.pins.clear()?;
+        store.finish_ingest()?;
         store.announce(state, found.opening)?;
         store.roll_forward()?;
         store.read_owed()?;
@@ -192,6 +195,7 @@ impl Store {
             settling: Mutex::new(BackgroundMerge::new()),
             erasures: Erasures::default(),
             backups: Backups::new(options.file("pinned")),
+            side_folder: SideFolder::new(options.file("ingest")),
             writable,
             witness: Mutex::new(witness),
             space: FreeSpace::new(&folder, options.keep_free_bytes),

@@ -1,6 +1,6 @@
 //! What commits bring into the audit log: what their statements did and whose rows they wrote, and what was only read.
 
-use super::{CommitPipeline, Committer, Outcome, PreparedCommit};
+use super::{CommitPipeline, Committer, Outcome, PreparedCommit, REDERIVE_ROWS_MAX};
 use crate::ownership::Derivation;
 use repr::{CommitTime, MicroDbId, RelationId};
 use state::SqlError;
@@ -41,6 +41,16 @@ impl CommitPipeline {
 }
 
 impl PreparedCommit {
+    /// With what the audit log is to say of its statements.
+    #[must_use]
+    pub(crate) fn audited(mut self, mut entries: Vec<AuditEntry>, overlay: &Overlay) -> PreparedCommit {
+        if overlay.len() > REDERIVE_ROWS_MAX {
+            name_subjects(&mut entries, overlay, &self.derivation);
+        }
+        self.audit = entries;
+        self
+    }
+
     /// Of nothing but a batch. Nothing was read: no commit that comes first can make it another.
     fn of_batch(batch: Batch) -> PreparedCommit {
         PreparedCommit {

@@ -20,6 +20,8 @@ use storage::{Batch, OwnerSet, Store, ValueHash};
 const SORTED_OPERATIONS_MIN: usize = 256;
 /// What a row's operations take at least, mostly.
 const ROW_OPERATIONS_BYTES: usize = 256;
+/// So many of an index are remembered.
+const REMEMBERED_HASHES_MAX: usize = 1 << 16;
 /// Of fewer rows no hashes are remembered.
 const REMEMBERED_ROWS_MIN: usize = 16;
 
@@ -51,11 +53,13 @@ pub fn build(
         if !shape.personal {
             for (row_key, change) in &changes.rows {
                 put_impersonal(&mut batch, between, &mut hashes, &shape, row_key, (&change.before, &change.after))?;
+                store.set_aside_so_far(&mut batch)?;
             }
         }
     }
     for part in personal(old, new, overlay, derivation) {
         batch.append(part?);
+        store.set_aside_so_far(&mut batch)?;
     }
     // Old places first: a subject that moved to another key is put again below, from both sides.
     for ((relation, row_key), now) in overlay.subjects() {
@@ -154,7 +158,11 @@ impl<'a> Hashes<'a> {
         let store = self.store;
         match &mut self.known {
             Some(known) => {
-                *known.entry(index).or_default().entry(value).or_insert_with_key(|value| hash(store, index, value))
+                let known = known.entry(index).or_default();
+                if known.len() >= REMEMBERED_HASHES_MAX {
+                    known.clear();
+                }
+                *known.entry(value).or_insert_with_key(|value| hash(store, index, value))
             }
             None => store.hash_index(index, &value),
         }
