@@ -162,6 +162,8 @@ fn sentence(problem: &Problem, schema: &Schema) -> String {
         Problem::CopiesDiffer(relation) => of_table(relation, "the copies of a row differ"),
         Problem::DanglingIndexEntry(index) => of_index(index, "an entry points to no row"),
         Problem::DanglingLocator(index) => of_index(index, "an entry points to a µDB that has no copy of the row"),
+        Problem::UnknownIndex(index) => of_index(index, "it has entries, and no table has such an index"),
+        Problem::UnknownRelation(relation) => of_table(relation, "it has rows, and there is no such table"),
         Problem::SubjectSides => "a data subject is found from its row or from its µDB only".to_string(),
         Problem::SubjectWithoutKey => "the key of a data subject's µDB is gone".to_string(),
         Problem::DamagedKeyCopy => {

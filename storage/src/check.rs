@@ -4,6 +4,7 @@
 //! engine's to check, over the same iterators. Problems name relations, indexes and files, never people.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::path::PathBuf;
 
 use repr::{IndexId, RelationId, RowKey};
@@ -12,8 +13,11 @@ use rocksdb::ReadOptions;
 use crate::audit::capsule::ExportError;
 use crate::audit::verify::{self, VerifyError};
 use crate::error::StorageError;
+use crate::keyspace;
 use crate::rocks::{self, Family};
+use crate::side_files::MARKER;
 use crate::snapshot::Snapshot;
+use crate::snapshot::cursor::{Cursor, Direction};
 
 /// A relation to check.
 #[derive(Clone, Debug)]
@@ -50,6 +54,10 @@ pub enum Problem {
     DanglingIndexEntry(IndexId),
     /// An index entry whose locator owns no copy of the row.
     DanglingLocator(IndexId),
+    /// Entries of an index that no relation has, and that nobody was making.
+    UnknownIndex(IndexId),
+    /// Rows or ownership entries of a relation that there is not.
+    UnknownRelation(RelationId),
     /// A data subject found from one side only.
     SubjectSides,
     /// A data subject whose key is gone.
@@ -98,6 +106,9 @@ pub fn check(snapshot: &Snapshot, relations: &[CheckedRelation]) -> CheckReport 
         if let Err(error) = checked {
             report.add(Problem::Unreadable { relation: Some(relation.relation), error });
         }
+    }
+    if let Err(error) = report.strangers(snapshot, relations) {
+        report.add(Problem::Unreadable { relation: None, error });
     }
     if let Err(error) = report.people(snapshot) {
         report.add(Problem::Unreadable { relation: None, error });
@@ -211,6 +222,26 @@ impl CheckReport {
         Ok(())
     }
 
+    /// What stands under numbers that nobody has.
+    fn strangers(&mut self, snapshot: &Snapshot, relations: &[CheckedRelation]) -> Result<(), StorageError> {
+        let mut indexes: BTreeSet<u32> =
+            relations.iter().flat_map(|one| one.hashed.iter().chain(&one.ordered)).map(|index| index.0).collect();
+        // The next start takes these away.
+        indexes.extend(snapshot.store().unfinished_indexes()?.into_iter().map(|index| index.0));
+        for number in numbers_in(snapshot, Family::Index)? {
+            if !indexes.contains(&number) {
+                self.add(Problem::UnknownIndex(IndexId(number)));
+            }
+        }
+        let mut numbers = numbers_in(snapshot, Family::Rows)?;
+        numbers.extend(numbers_in(snapshot, Family::Owners)?);
+        relations.iter().for_each(|known| {
+            numbers.remove(&known.relation.0);
+        });
+        numbers.into_iter().for_each(|number| self.add(Problem::UnknownRelation(RelationId(number))));
+        Ok(())
+    }
+
     fn people(&mut self, snapshot: &Snapshot) -> Result<(), StorageError> {
         for subject in snapshot.scan_subjects() {
             let (relation, key, microdb) = subject?;
@@ -246,6 +277,24 @@ impl CheckReport {
         }
         Ok(())
     }
+}
+
+/// The numbers with which a family's keys begin, without reading what lies between.
+fn numbers_in(snapshot: &Snapshot, family: Family) -> Result<BTreeSet<u32>, StorageError> {
+    let mut numbers = BTreeSet::new();
+    let mut from = Some(Vec::new());
+    while let Some(lower) = from {
+        let (lower, upper) = (Bound::Included(lower.as_slice()), Bound::Unbounded);
+        let mut cursor = Cursor::range(snapshot, family, &[], lower, upper, Direction::Forward);
+        let found = cursor.next("look for what is stored", |key, _| {
+            // No number, but what a start takes away.
+            (key != MARKER).then(|| key.first_chunk().copied().unwrap_or_default())
+        })?;
+        let Some(Some(number)) = found else { break };
+        numbers.insert(u32::from_be_bytes(number));
+        from = keyspace::successor(&number);
+    }
+    Ok(numbers)
 }
 
 /// Reads a file's range with checksums, past the cache.

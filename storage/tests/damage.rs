@@ -79,6 +79,16 @@ fn a_sound_store_has_no_problems_and_each_kind_of_unsoundness_is_named() {
     assert!(found.iter().any(|problem| matches!(problem, Problem::CanonicalMark(POSTS))));
     let found = spoil(&|batch| batch.delete_impersonal(CITIES, &repr::RowKey::new(&content(3))));
     assert!(found.iter().any(|problem| matches!(problem, Problem::DanglingIndexEntry(BY_NAME))));
+    let found = spoil(&|batch| {
+        let (other, value) = (IndexId(BY_NAME.0 + 7), store.hash_index(BY_AUTHOR, &[1]));
+        batch.put_index_hashed(other, &value, &key, None);
+        batch.put_impersonal(&store, RelationId(9), &repr::RowKey::new(b"x"), &row(b"x"), 1).expect("seals");
+    });
+    assert!(found.iter().any(|problem| matches!(problem, Problem::UnknownIndex(IndexId(16_398)))));
+    assert!(found.iter().any(|problem| matches!(problem, Problem::UnknownRelation(RelationId(9)))));
+    store.begin_index(IndexId(16_398)).expect("takes away what stands there");
+    let found = spoil(&|batch| batch.put_index_ordered(IndexId(16_398), b"made", &key));
+    assert!(!found.iter().any(|problem| matches!(problem, Problem::UnknownIndex(_))), "one that is being made");
     let person = owners[0].0;
     store.destroy_keys(&[person]).expect("destroys");
     let found = check(&store.snapshot(), &relations()).problems;
