@@ -19,7 +19,8 @@ pub mod window;
 
 pub use aggregate::Aggregate;
 pub use env::acts::{
-    AdvisoryKey, AdvisoryLock, AdvisoryScope, ListedCursor, ListedLock, ListedLockKey, ListedSession, SessionActs,
+    AdvisoryKey, AdvisoryLock, AdvisoryScope, ListedCommand, ListedCursor, ListedLock, ListedLockKey, ListedProgress,
+    ListedSession, SessionActs,
 };
 pub use env::{AuditQuestion, Environment, EvalContext, ListedSetting, ListedStatement};
 pub use func::{Comparison, Function, FunctionKind, Volatility, quote_identifier};

@@ -14,7 +14,8 @@ use planner::resolve::{Resolved, SessionInfo, resolve};
 use planner::scalar::env::CastLists;
 use planner::scalar::table_func::GivenRows;
 use planner::scalar::{
-    AdvisoryKey, AdvisoryLock, Environment, EvalContext, ListedCursor, ListedLock, ListedSession, SessionActs,
+    AdvisoryKey, AdvisoryLock, Environment, EvalContext, ListedCommand, ListedCursor, ListedLock, ListedProgress,
+    ListedSession, SessionActs,
 };
 use planner::system;
 use repr::{Datum, RelationId, SequenceId, ValueError, text};
@@ -147,6 +148,24 @@ impl SessionActs for Sessions {
             waits: None,
         };
         vec![session(7, "office"), session(8, "controller")]
+    }
+    fn progress(&self) -> Vec<ListedProgress> {
+        let progress = |backend, user: &str, command| ListedProgress {
+            backend,
+            user: user.to_owned(),
+            database: "postgres".to_owned(),
+            database_id: DatabaseId::FIRST,
+            relation: 16_384,
+            command,
+            rows: 1_000,
+            bytes: 100_000,
+        };
+        let index = |compares| ListedCommand::CreateIndex { index: 16_400, compares, bytes_total: 819_200 };
+        vec![
+            progress(7, "office", index(false)),
+            progress(8, "controller", index(true)),
+            progress(9, "controller", ListedCommand::CopyIn { excluded: 3 }),
+        ]
     }
     fn locks(&self) -> Vec<ListedLock> {
         Vec::new()
@@ -415,6 +434,26 @@ fn what_others_run_is_for_their_own_role_controllers_and_pg_read_all_stats() {
         let line = |sees: bool, of: &str| if sees { shown(of) } else { hidden(of) };
         let expected = vec![line(of_first, "controller"), line(of_office, "office")];
         assert_eq!(world.tell(question), expected, "{role}");
+        let line = |sees: bool, shown: &str, columns: usize| {
+            if sees { shown.to_owned() } else { vec!["~"; columns].join("|") }
+        };
+        let expected = vec![
+            format!(
+                "7|postgres|{}",
+                line(of_office, "16384|16400|CREATE INDEX|building index: scanning table|100|12|0|1000", 8)
+            ),
+            format!(
+                "8|postgres|{}",
+                line(of_first, "16384|16400|CREATE INDEX|building index: sorting live tuples|100|100|1000|1000", 8)
+            ),
+        ];
+        let question = "SELECT pid, datname, relid, index_relid, command, phase, blocks_total, blocks_done, tuples_total, \
+                        tuples_done FROM pg_stat_progress_create_index";
+        assert_eq!(world.tell(question), expected, "{role}");
+        let question = "SELECT pid, datname, relid, command, type, bytes_processed, bytes_total, tuples_processed, tuples_excluded \
+                        FROM pg_stat_progress_copy";
+        let expected = format!("9|postgres|{}", line(of_first, "16384|COPY FROM|PIPE|100000|0|1000|3", 7));
+        assert_eq!(world.tell(question), [expected], "{role}");
     }
 }
 

@@ -296,6 +296,7 @@ impl Importer<'_> {
         while done.is_ok() && !ended && !(chunked && rows >= CHUNK_ROWS) {
             match dump.row()? {
                 Some(row) => {
+                    copy.receive(row.len());
                     decoder.feed(row);
                     rows += 1;
                 }

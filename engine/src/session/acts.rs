@@ -6,17 +6,19 @@ use crate::session::env::{StatementEnvironment, value_error};
 use crate::session::path::Shape;
 use planner::catalog::RoleId;
 use planner::scalar::{
-    AdvisoryKey, AdvisoryLock, AdvisoryScope, Environment, ListedCursor, ListedLock, ListedLockKey, ListedSession,
-    SessionActs,
+    AdvisoryKey, AdvisoryLock, AdvisoryScope, Environment, ListedCommand, ListedCursor, ListedLock, ListedLockKey,
+    ListedProgress, ListedSession, SessionActs,
 };
 use repr::{RelationId, ValueError};
 use state::SqlError;
 use state::activity::Doing;
 use state::locks::{Asker, Listed, ListedKey, LockKey, LockMode, Patience, TransactionId};
 use state::notice::Notice;
+use state::progress::LongCommand;
 use state::snapshot_holders::Holder;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 fn mode(shared: bool) -> LockMode {
@@ -221,6 +223,33 @@ impl SessionActs for StatementEnvironment {
             }
         });
         sessions.collect()
+    }
+
+    fn progress(&self) -> Vec<ListedProgress> {
+        let sessions = self.database.sessions.holders.living().into_iter();
+        let shown = sessions.filter_map(|session| {
+            let progress = session.activity.progress.shown()?;
+            let count = |counter: &AtomicU64| i64::try_from(counter.load(Ordering::Relaxed)).unwrap_or(i64::MAX);
+            let command = match progress.command {
+                LongCommand::CreateIndex(index) => ListedCommand::CreateIndex {
+                    index: index.0,
+                    compares: progress.compares.load(Ordering::Relaxed),
+                    bytes_total: i64::try_from(progress.bytes_total).unwrap_or(i64::MAX),
+                },
+                LongCommand::CopyIn => ListedCommand::CopyIn { excluded: count(&progress.excluded) },
+            };
+            Some(ListedProgress {
+                backend: session.backend,
+                database: session.activity.owner.database.to_string(),
+                database_id: session.activity.owner.database_id,
+                user: session.activity.owner.user.to_string(),
+                relation: progress.relation.0,
+                command,
+                rows: count(&progress.rows),
+                bytes: count(&progress.bytes),
+            })
+        });
+        shown.collect()
     }
 
     fn locks(&self) -> Vec<ListedLock> {

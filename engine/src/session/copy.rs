@@ -8,6 +8,7 @@ use planner::parse::utility::{self, CopyHeader, CopyOptions};
 use planner::scalar::EvalContext;
 use repr::{Datum, Encoding};
 use state::SqlError;
+use state::progress::{LongCommand, ProgressSlot, ShownProgress};
 use std::sync::Arc;
 
 /// How COPY's rows are written.
@@ -203,15 +204,27 @@ pub struct CopyIn {
     /// In what those are evaluated and written.
     pub(super) context: Option<EvalContext>,
     pub(super) copied: usize,
+    /// What others see of it.
+    pub(super) under_way: ShownProgress,
 }
 
 impl CopyIn {
     /// Ready for rows.
-    pub(super) fn new(plan: Arc<CopyInPlan>, options: &CopyOptions) -> Result<CopyIn, SqlError> {
+    pub(super) fn new(
+        plan: Arc<CopyInPlan>,
+        options: &CopyOptions,
+        slot: &Arc<ProgressSlot>,
+    ) -> Result<CopyIn, SqlError> {
         let mut format = format(options, CopyWay::In)?;
         format.forced.not_null = positions(&options.force_not_null, &plan.columns, "FORCE_NOT_NULL")?;
         format.forced.null = positions(&options.force_null, &plan.columns, "FORCE_NULL")?;
-        Ok(CopyIn { plan, format, rows: Vec::new(), context: None, copied: 0 })
+        let under_way = ShownProgress::begin(slot, LongCommand::CopyIn, plan.insert.table, 0);
+        Ok(CopyIn { plan, format, rows: Vec::new(), context: None, copied: 0, under_way })
+    }
+
+    /// So many bytes have come from the client.
+    pub fn receive(&self, bytes: usize) {
+        self.under_way.progress().add(0, bytes as u64);
     }
 
     /// The table's name, for the context of errors: "COPY t, line 3".

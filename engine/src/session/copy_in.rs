@@ -8,6 +8,7 @@ use crate::session::copy::CopyIn;
 use repr::{Datum, poll};
 use state::SqlError;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use transactions::writer::{Writer, dml};
 
 /// Rows are written in chunks of this many: enough to spread a chunk's costs, few enough to hold.
@@ -29,6 +30,7 @@ impl Session {
         if let Some(condition) = &plan.condition
             && !condition.holds(&complete, context)?
         {
+            copy.under_way.progress().excluded.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }
         copy.rows.push(complete);
@@ -57,6 +59,7 @@ impl Session {
         let written = dml::insert_rows(&mut writer, &copy.plan.insert, rows)?;
         writer.finish()?;
         copy.copied += written.rows;
+        copy.under_way.progress().add(written.rows as u64, 0);
         Ok(())
     }
 }

@@ -116,7 +116,11 @@ impl Session {
                     self.refuse_read_only("COPY FROM")?;
                 }
                 self.transaction();
-                Ok(Response::CopyIn(Box::new(CopyIn::new(plan.clone(), options)?)))
+                Ok(Response::CopyIn(Box::new(CopyIn::new(
+                    plan.clone(),
+                    options,
+                    &self.control.holder.activity.progress,
+                )?)))
             }
             Planned::CopyOut(what, options) => {
                 let format = copy::format(options, copy::CopyWay::Out)?;

@@ -3,6 +3,7 @@
 //! Never holds a row or a value beyond the text of the statement, which others are shown by its shape.
 
 use crate::clock;
+use crate::progress::ProgressSlot;
 use parking_lot::Mutex;
 use planner::catalog::DatabaseId;
 use std::sync::Arc;
@@ -69,6 +70,8 @@ pub struct Activity {
     /// When it began.
     pub began_at: i64,
     now: Mutex<Now>,
+    /// How far its long command is.
+    pub progress: Arc<ProgressSlot>,
     ended: AtomicBool,
     to_end: AtomicBool,
 }
@@ -82,6 +85,7 @@ impl Activity {
             owner,
             began_at,
             now: Mutex::new(now),
+            progress: Arc::default(),
             ended: AtomicBool::new(false),
             to_end: AtomicBool::new(false),
         }

@@ -9,6 +9,7 @@
 //! audit                                       what it read and wrote, for the log
 //! account interrupt cancel time_budget        what ends a statement
 //! parallel                                    a second thread's help
+//! activity progress                           what sessions are at, and how far, for others to see
 //! settings config sequence clock              what is set, counted and told
 //! login_rules                                 whom the server lets in
 //! answer error notice                         what goes back to the client
@@ -33,6 +34,7 @@ pub mod order_entries;
 pub mod overlay;
 pub mod ownership_hints;
 pub mod parallel;
+pub mod progress;
 pub mod published;
 pub mod read_memo;
 pub mod reader;

@@ -39,6 +39,7 @@ class Building(Check):
             self.tally.case(self.meanwhile, number)
             self.tally.case(self.killed, number)
         self.tally.case(self.two_definitions)
+        self.tally.case(self.progress)
 
     def agree(self, connection, table, name, column="v"):
         """Each value by the index, and by a scan that no index helps."""
@@ -224,6 +225,25 @@ class Building(Check):
                 connection.execute(f"CREATE INDEX again ON {table} (w, v)")
                 self.agree(connection, table, "after a kill", "w")
                 connection.execute("DROP INDEX again")
+
+    def progress(self):
+        """How far it is, for others to see."""
+        question = """SELECT relid::regclass::text, command, phase, blocks_done <= blocks_total, tuples_done, tuples_total
+                      FROM pg_stat_progress_create_index"""
+        seen = []
+        with self.server.connect() as connection, self.server.connect() as other:
+            thread = threading.Thread(target=lambda: connection.execute("CREATE INDEX seen ON plain (w, v)"))
+            thread.start()
+            while thread.is_alive():
+                seen += rows(other, question)
+            thread.join()
+            count = rows(other, "SELECT count(*) FROM plain")[0][0]
+            self.tally.equal({row[:2] for row in seen}, {("plain", "CREATE INDEX")}, "what is shown of an index that is filled")
+            self.tally.that(all(row[2].startswith("building index: ") and row[3] and row[4] <= count and row[5] in (0, count) for row in seen),
+                            "how far it is", (count, seen[:9]))
+            self.tally.equal(seen, sorted(seen, key=lambda row: row[4]), "it goes on")
+            self.tally.equal(rows(other, question), [], "it is over")
+            connection.execute("DROP INDEX seen")
 
     def two_definitions(self):
         """Others define meanwhile: one after the other."""

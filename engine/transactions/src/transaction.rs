@@ -16,7 +16,7 @@ use crate::index_builds::IndexBuild;
 use crate::modes::{Isolation, Modes};
 use crate::ownership::Derivation;
 use crate::writer::foreign_key::{self, DeferredCheck};
-use planner::catalog::{Catalog, ConstraintName, DatabaseId};
+use planner::catalog::{Catalog, ConstraintName};
 use repr::{CommitTime, RelationId, poll};
 use state::SqlError;
 use state::audit::ReadObserver;
@@ -251,11 +251,6 @@ impl Transaction {
     /// Has COMMIT tell this to those who listen.
     pub fn announce(&mut self, announcement: Option<Announcement>) {
         self.at_commit.announcement = announcement.map(Arc::new);
-    }
-
-    /// The database of its session.
-    pub(crate) fn database_id(&self) -> DatabaseId {
-        self.holder.activity.owner.database_id
     }
 
     /// Whether `dogwood.restoring` is on while it defines.

@@ -346,6 +346,20 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
     ),
     ("pg_stat_gssapi", 12253, "pid int4, gss_authenticated bool, principal text, encrypted bool"),
     (
+        "pg_stat_progress_copy",
+        12322,
+        "pid int4, datid oid, datname name, relid oid, command text, type text, \
+     bytes_processed int8, bytes_total int8, tuples_processed int8, tuples_excluded int8",
+    ),
+    (
+        "pg_stat_progress_create_index",
+        12312,
+        "pid int4, datid oid, datname name, relid oid, index_relid oid, command text, phase text, \
+     lockers_total int8, lockers_done int8, current_locker_pid int8, blocks_total int8, \
+     blocks_done int8, tuples_total int8, tuples_done int8, partitions_total int8, \
+     partitions_done int8",
+    ),
+    (
         "pg_stat_replication",
         12227,
         "pid int4, usesysid oid, usename name, application_name text, client_addr inet, \

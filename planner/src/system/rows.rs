@@ -58,9 +58,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_enum") => source.enum_labels(&mut table),
         ("pg_catalog", "pg_namespace") => source.namespaces(&mut table),
         ("pg_catalog", "pg_extension") => source.extensions(&mut table),
-        ("pg_catalog", "pg_available_extensions" | "pg_available_extension_versions") => {
-            source.available_extensions(&mut table);
-        }
+        ("pg_catalog", name) if name.starts_with("pg_available_extension") => source.available_extensions(&mut table),
         ("pg_catalog", "pg_stat_gssapi") => source.gssapi(&mut table),
         ("pg_catalog", "pg_am") => source.access_methods(&mut table),
         ("pg_catalog", "pg_collation") => source.collations(&mut table),
@@ -78,6 +76,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_proc") => source.functions(&mut table),
         ("pg_catalog", "pg_prepared_statements") => source.prepared_statements(&mut table),
         ("pg_catalog", "pg_stat_activity") => source.activity(&mut table),
+        ("pg_catalog", name) if name.starts_with("pg_stat_progress_") => source.progress(name, &mut table),
         ("pg_catalog", "pg_locks") => source.locks(&mut table),
         ("pg_catalog", "pg_cursors") => source.cursors(&mut table),
         ("pg_catalog", "pg_policy") => source.policies(&mut table),

@@ -36,6 +36,7 @@ impl Handler<'_> {
             let frame = self.copy_frame(&mut copy)?;
             match frame.kind {
                 b'd' => {
+                    copy.receive(frame.body()?.len());
                     match reading.is_same() {
                         true => decoder.feed(frame.body()?),
                         false => decoder.feed(reading.read(frame.body()?, false).map_err(SqlError::from)?.as_bytes()),

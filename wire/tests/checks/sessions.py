@@ -27,7 +27,7 @@ class Sessions(Check):
                     connection.execute("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
                     connection.execute("INSERT INTO t VALUES (1, 0), (2, 0)")
                 theirs = lambda: psycopg.connect(postgres.dsn, autocommit=True)  # noqa: E731
-            for told in (self.cursors, self.signals, self.activity, self.numbers):
+            for told in (self.cursors, self.signals, self.activity, self.numbers, self.progress):
                 ours = told(self.server.connect)
                 self.tally.that(len(ours) > 0, f"{told.__name__} says something")
                 if theirs:
@@ -51,6 +51,22 @@ class Sessions(Check):
             said += [rows(one, CURSORS), rows(one, "FETCH ABSOLUTE 1 held")]
             one.execute("CLOSE ALL")
             said.append(rows(one, CURSORS))
+        return said
+
+    def progress(self, connect):
+        """How far a COPY is."""
+        question = """SELECT relid::regclass::text, datname = current_database(), command, type, bytes_processed, bytes_total, tuples_processed,
+                      tuples_excluded FROM pg_stat_progress_copy WHERE pid = %s"""
+        with connect() as one, connect() as two:
+            with one.cursor().copy("COPY t (id, n) FROM STDIN WHERE id > 1002") as copy:
+                copy.write("".join(f"{n}\t1\n" for n in range(1000, 1010)))
+                time.sleep(0.5)
+                said = [rows(two, question % one.info.backend_pid)]
+            said += [rows(two, question % one.info.backend_pid), rows(two, "SELECT count(*) FROM t WHERE id > 1000")]
+            state = state_of(one.execute, "CREATE INDEX more ON t (n)")
+            said += [state, rows(two, "SELECT count(*) FROM pg_stat_progress_create_index")]
+            one.execute("DROP INDEX more")
+            one.execute("DELETE FROM t WHERE id > 1000")
         return said
 
     def beside(self, connection, statement):

@@ -13,15 +13,19 @@ use repr::hash::RandomState;
 use repr::{IndexId, RelationId, Row, RowKey, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
+use state::progress::{LongCommand, Progress, ShownProgress};
 use state::published::Published;
 use state::reader::Reader;
 use state::shape::TableShape;
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use storage::{Batch, LocatedRow, Store};
 
+/// What a stored row takes beside its bytes: its key and its seal.
+const STORED_BYTES: u64 = 100;
 /// Opened rows that wait, in parts of as many as are written at once.
 const PARTS_WAITING_MAX: usize = 2;
 /// Values that are held against each other in memory; of more rows the filled index is looked through.
@@ -85,11 +89,15 @@ impl SchemaChange<'_> {
             // Whatever was decided before this is published: of all that comes later it is noted whose owners change.
             database.pipeline.settle()?;
         }
+        let bytes = database.store.approximate_size(shape.id());
+        let command = LongCommand::CreateIndex(index);
+        let under_way =
+            ShownProgress::begin(&self.writer.transaction.holder().activity.progress, command, shape.id(), bytes);
         let mut attempts = 0;
         let (as_of, repeats) = loop {
             attempts += 1;
             let base = database.latest();
-            match self.fill(shape, shape.index(index), &base) {
+            match self.fill(shape, shape.index(index), &base, under_way.progress()) {
                 // Somebody was forgotten whose copies were to be read.
                 Err(error) if error.code == "40001" && attempts < ATTEMPTS_MAX => {
                     self.writer.transaction.check_not_ended()?;
@@ -97,12 +105,19 @@ impl SchemaChange<'_> {
                 outcome => break (base.time, outcome?),
             }
         };
+        under_way.progress().compares.store(true, Ordering::Relaxed);
         self.writer.transaction.overlay_mut().fill(shape, index, as_of);
         self.check_values(shape, shape.index(index), repeats)
     }
 
     /// Writes the entries of all stored rows. Whether a value may stand in it twice.
-    fn fill(&mut self, shape: &Arc<TableShape>, index: &Index, base: &Arc<Published>) -> Result<bool, SqlError> {
+    fn fill(
+        &mut self,
+        shape: &Arc<TableShape>,
+        index: &Index,
+        base: &Arc<Published>,
+        progress: &Progress,
+    ) -> Result<bool, SqlError> {
         let database = self.writer.transaction.database().clone();
         let checks = if index.is_whole() { None } else { Some(self.writer.row_checks(shape)?) };
         let (sender, parts) = sync_channel(PARTS_WAITING_MAX);
@@ -116,7 +131,12 @@ impl SchemaChange<'_> {
                 database.check_not_ended(base.time)?;
                 self.writer.transaction.check_not_ended()?;
                 let mut entries = Entries { store: &database.store, shape, index, batch: Batch::default() };
-                for located in part? {
+                let part = part?;
+                progress.add(
+                    part.len() as u64,
+                    part.iter().map(|(_, row, _)| STORED_BYTES + row.bytes().len() as u64).sum(),
+                );
+                for located in part {
                     poll::step()?;
                     if let Some(checks) = &checks {
                         let row = shape.unpack(&located.1);

@@ -1,14 +1,25 @@
 //! What a transaction does with what its session has for itself: it is laid over what all share, and set apart again at COMMIT.
 
 use super::{OneSnapshot, Transaction};
-use planner::catalog::TemporaryObjects;
+use planner::catalog::{DatabaseId, TemporaryObjects};
 use repr::RelationId;
 use state::shape::Schema;
+use state::snapshot_holders::Holder;
 use state::temporary::{PersonalReads, TemporaryChanges, TemporarySpace};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Transaction {
+    /// Its session.
+    pub(crate) fn holder(&self) -> &Arc<Holder> {
+        &self.holder
+    }
+
+    /// The database of its session.
+    pub(crate) fn database_id(&self) -> DatabaseId {
+        self.holder.activity.owner.database_id
+    }
+
     /// What the session has for itself.
     pub fn temporary(&self) -> &TemporarySpace {
         &self.holder.temporary

@@ -115,6 +115,46 @@ pub struct ListedCursor {
     pub made_at: i64,
 }
 
+/// A long command that a session is at, for `pg_stat_progress_create_index` and `pg_stat_progress_copy`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedProgress {
+    /// The session's number.
+    pub backend: i32,
+    /// The database's name.
+    pub database: String,
+    /// Which of the catalog's databases that is.
+    pub database_id: DatabaseId,
+    /// The login.
+    pub user: String,
+    /// The table.
+    pub relation: u32,
+    /// What is done.
+    pub command: ListedCommand,
+    /// Rows that are through.
+    pub rows: i64,
+    /// Bytes that are through.
+    pub bytes: i64,
+}
+
+/// What a long command does, and what only it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListedCommand {
+    /// An index is filled.
+    CreateIndex {
+        /// Its OID.
+        index: u32,
+        /// All rows have entries, and values that must not repeat are compared.
+        compares: bool,
+        /// About how many bytes the table has.
+        bytes_total: i64,
+    },
+    /// COPY FROM STDIN, which leaves out so many rows.
+    CopyIn {
+        /// By its condition.
+        excluded: i64,
+    },
+}
+
 /// See the module.
 pub trait SessionActs: Send + Sync {
     /// Takes an advisory lock; false if others have it and it is not waited for.
@@ -143,6 +183,8 @@ pub trait SessionActs: Send + Sync {
     fn blocking(&self, backend: i32) -> Vec<i32>;
     /// All sessions.
     fn sessions(&self) -> Vec<ListedSession>;
+    /// Long commands that are under way.
+    fn progress(&self) -> Vec<ListedProgress>;
     /// What is locked, and what is waited for.
     fn locks(&self) -> Vec<ListedLock>;
     /// The session's open cursors.

@@ -4,8 +4,8 @@ use super::super::extension;
 use super::super::schemas::{DOGWOOD, EXTENSION, LANGUAGES, SYSTEM, TABLESPACES};
 use super::{HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
 use crate::catalog::{DEFAULT_DATABASE, DatabaseId, IndexMethod, RoleId};
-use crate::scalar::ListedLockKey;
 use crate::scalar::collation::{self, Provider};
+use crate::scalar::{ListedCommand, ListedLockKey, ListedProgress};
 use repr::{Array, Datum, ScalarType};
 use std::sync::Arc;
 
@@ -237,6 +237,78 @@ impl Source<'_> {
                 ("query", text(&listed.query)),
                 ("backend_type", text("client backend")),
             ]);
+            rows.add(&row);
+        }
+    }
+
+    /// What every row of a long command has. Of one whose role whoever asks has not the privileges of, only that it is there.
+    fn long_command(&self, listed: &ListedProgress) -> (Vec<(&'static str, Datum)>, bool) {
+        let row = vec![
+            ("pid", Datum::Int4(listed.backend)),
+            ("datid", Datum::Oid(listed.database_id.0)),
+            ("datname", text(&listed.database)),
+        ];
+        let (asker, role) = (self.asker(), self.catalog.role_of_login(&listed.user));
+        let sees = asker.has_privileges_of(RoleId::READ_ALL_STATS) || asker.has_privileges_of(role);
+        (row, sees)
+    }
+
+    /// How far long commands are.
+    pub(super) fn progress(&self, name: &str, rows: &mut Rows) {
+        match name {
+            "pg_stat_progress_create_index" => self.index_progress(rows),
+            _ => self.copy_progress(rows),
+        }
+    }
+
+    /// Indexes that are filled. Rows are read in PostgreSQL's blocks, as far as the table stands in files.
+    fn index_progress(&self, rows: &mut Rows) {
+        const BLOCK_BYTES: i64 = 8 << 10;
+        let Ok(acts) = self.environment.acts() else { return };
+        for listed in acts.progress() {
+            let ListedCommand::CreateIndex { index, compares, bytes_total } = listed.command else { continue };
+            let (mut row, sees) = self.long_command(&listed);
+            if sees {
+                let phase =
+                    if compares { "building index: sorting live tuples" } else { "building index: scanning table" };
+                let (blocks, read) = (bytes_total / BLOCK_BYTES, listed.bytes / BLOCK_BYTES);
+                // How many rows there are is known when all are read.
+                let (total, done) = if compares { (listed.rows, blocks) } else { (0, read.min(blocks)) };
+                row.extend([
+                    ("relid", Datum::Oid(listed.relation)),
+                    ("index_relid", Datum::Oid(index)),
+                    ("command", text("CREATE INDEX")),
+                    ("phase", text(phase)),
+                    ("blocks_total", Datum::Int8(blocks)),
+                    ("blocks_done", Datum::Int8(done)),
+                    ("tuples_total", Datum::Int8(total)),
+                    ("tuples_done", Datum::Int8(listed.rows)),
+                ]);
+                let unused =
+                    ["lockers_total", "lockers_done", "current_locker_pid", "partitions_total", "partitions_done"];
+                row.extend(unused.map(|column| (column, Datum::Int8(0))));
+            }
+            rows.add(&row);
+        }
+    }
+
+    /// Rows that come in by COPY.
+    fn copy_progress(&self, rows: &mut Rows) {
+        let Ok(acts) = self.environment.acts() else { return };
+        for listed in acts.progress() {
+            let ListedCommand::CopyIn { excluded } = listed.command else { continue };
+            let (mut row, sees) = self.long_command(&listed);
+            if sees {
+                row.extend([
+                    ("relid", Datum::Oid(listed.relation)),
+                    ("command", text("COPY FROM")),
+                    ("type", text("PIPE")),
+                    ("bytes_processed", Datum::Int8(listed.bytes)),
+                    ("bytes_total", Datum::Int8(0)),
+                    ("tuples_processed", Datum::Int8(listed.rows)),
+                    ("tuples_excluded", Datum::Int8(excluded)),
+                ]);
+            }
             rows.add(&row);
         }
     }
