@@ -66,6 +66,8 @@ struct Wrapping {
     file: File,
     header: Header,
     key: SecretMemory,
+    /// Whether the file's name is durable.
+    is_named: AtomicBool,
 }
 
 /// Slots that are on disk with a key and belong to nobody yet.
@@ -137,7 +139,7 @@ impl Keyring {
             secrets,
             signing,
             permutation: Permutation::new(permutation),
-            wrapping: RwLock::new(Wrapping { file, header, key }),
+            wrapping: RwLock::new(Wrapping { file, header, key, is_named: AtomicBool::new(true) }),
             pool: Mutex::new(Pool { next: made, end: made, made_next: SLOTS_MADE_AT_FIRST }),
             made: AtomicU64::new(made),
             damaged_header: damaged,
@@ -179,6 +181,7 @@ impl Keyring {
     /// Notes that the keys of the first `receipts` receipts are gone.
     pub(crate) fn set_receipts_done(&self, receipts: u64) -> Result<(), StorageError> {
         let mut wrapping = self.wrapping.write();
+        wrapping.settle_name(&self.path)?;
         wrapping.header.receipts_done = receipts;
         wrapping.header.revision += 1;
         let page = wrapping.header.page();
@@ -208,6 +211,7 @@ impl Keyring {
     /// Makes `count` slots from `first` on, a whole number of page groups, under one flush.
     fn make(&self, first: u64, count: u64) -> Result<(), StorageError> {
         let wrapping = self.wrapping.read();
+        wrapping.settle_name(&self.path)?;
         let mut bytes = Vec::with_capacity((count / SLOTS_IN_PAGE * 2 * PAGE_BYTES) as usize);
         let mut key = [0; KEY_BYTES];
         let mut page = Vec::with_capacity(PAGE_BYTES as usize);
@@ -386,6 +390,7 @@ impl Keyring {
 
     fn overwrite(&self, slots: &[u64]) -> Result<(), StorageError> {
         let wrapping = self.wrapping.read();
+        wrapping.settle_name(&self.path)?;
         for &slot in slots {
             for copy in [0, 1] {
                 let written = wrapping.file.write_all_at(&slot::destroyed(), offset(slot, copy));
@@ -405,6 +410,15 @@ impl Keyring {
 impl Wrapping {
     fn key(&self) -> &[u8; KEY_BYTES] {
         self.key.bytes().first_chunk().expect("allocated with this size")
+    }
+
+    /// Makes the file's name durable where that has failed: what is written to a file that a power failure takes away is lost.
+    fn settle_name(&self, path: &Path) -> Result<(), StorageError> {
+        if !self.is_named.load(Ordering::Acquire) {
+            sync_folder(path)?;
+            self.is_named.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 }
 

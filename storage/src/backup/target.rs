@@ -81,7 +81,7 @@ impl Folder {
     pub fn open(path: &Path, make: bool) -> Result<Folder, BackupFault> {
         let made = match (path.is_dir(), make) {
             (true, _) => Ok(()),
-            (false, true) => fs::DirBuilder::new().mode(0o700).create(path),
+            (false, true) => fs::DirBuilder::new().mode(0o700).create(path).and_then(|()| settle_name(path)),
             (false, false) => Err(io::Error::from(io::ErrorKind::NotFound)),
         };
         // A relative path means the same to whoever reads the answer.
@@ -119,7 +119,7 @@ impl Folder {
             match fs::DirBuilder::new().mode(0o700).create(&folder) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 Err(_) => {}
-                Ok(()) => sync(folder.parent().unwrap_or(&self.root))?,
+                Ok(()) => settle_name(&folder)?,
             }
         }
         Ok(folder)
@@ -145,6 +145,15 @@ impl Folder {
         }
         written.and_then(|()| sync(&folder))
     }
+}
+
+/// Makes the name of a new folder durable. One that fails that is gone: else the next to find it would take it for whole.
+fn settle_name(folder: &Path) -> io::Result<()> {
+    let synced = fs::canonicalize(folder).and_then(|folder| folder.parent().map_or(Ok(()), sync));
+    if synced.is_err() {
+        let _gone = fs::remove_dir(folder);
+    }
+    synced
 }
 
 fn sync(folder: &Path) -> io::Result<()> {

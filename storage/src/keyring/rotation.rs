@@ -16,6 +16,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 
@@ -157,20 +158,28 @@ impl Keyring {
         let staged = staged(&self.path);
         let made = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&staged);
         let file = made.map_err(StorageError::io("create keyring", &staged))?;
-        let renewed = Wrapping { file, header, key };
+        let renewed = Wrapping { file, header, key, is_named: AtomicBool::new(false) };
         if let Err(error) = self.write_rotated(wrapping, &renewed, slots, &staged) {
             // What was written so far must not outlive the attempt; if it cannot go now, the next start sees to it.
             let _left = clear(&self.path);
             return Err(error);
         }
         let old = old(&self.path);
-        std::fs::hard_link(&self.path, &old).map_err(StorageError::io("name the old keyring", &old))?;
-        std::fs::rename(&staged, &self.path).map_err(StorageError::io("put keyring in place as", &self.path))?;
-        sync_folder(&self.path)?;
+        if let Err(error) = self.put_in_place(&staged, &old) {
+            let _left = clear(&self.path);
+            return Err(error);
+        }
+        // The new one counts, whatever fails now: keys that are made or destroyed are so in it, once its name is durable.
         let before = std::mem::replace(wrapping, renewed);
+        wrapping.settle_name(&self.path)?;
         overwrite(&before.file, rotation, &old)?;
         std::fs::remove_file(&old).map_err(StorageError::io("remove", &old))?;
         sync_folder(&self.path)
+    }
+
+    fn put_in_place(&self, staged: &Path, old: &Path) -> Result<(), StorageError> {
+        std::fs::hard_link(&self.path, old).map_err(StorageError::io("name the old keyring", old))?;
+        std::fs::rename(staged, &self.path).map_err(StorageError::io("put keyring in place as", &self.path))
     }
 
     fn write_rotated(&self, from: &Wrapping, to: &Wrapping, slots: u64, path: &Path) -> Result<(), StorageError> {

@@ -138,6 +138,7 @@ fn format(path: &Path) -> Result<Option<u32>, StorageError> {
 
 /// Makes the files of a new database, or those that a crash has left to be made.
 fn create(options: &StoreOptions) -> Result<(), StorageError> {
+    settle_names(&options.path)?;
     // First, so that whatever stands beside it is known to be half made.
     if witness::read(&witness(options))? == WitnessFile::Missing {
         witness::create(&witness(options), &Testimony::default())?;
@@ -153,6 +154,21 @@ fn create(options: &StoreOptions) -> Result<(), StorageError> {
     let root = options.root_key();
     root.make()?;
     Keyring::create(&keyring, &*root)
+}
+
+/// Makes the names of a new folder, and of those that were made on the way to it, durable: else a power failure takes it with all
+/// that is in it. Folders further up than its own may be others' business, and refuse.
+fn settle_names(folder: &Path) -> Result<(), StorageError> {
+    let folder = fs::canonicalize(folder).map_err(StorageError::io("look for", folder))?;
+    for (height, above) in folder.ancestors().skip(1).enumerate() {
+        match File::open(above).and_then(|above| above.sync_all()) {
+            // Who may not list a folder cannot flush it.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+            Err(error) if height == 0 => return Err(StorageError::io("flush folder", above)(error)),
+            Err(_) | Ok(()) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Notes that the folder has the present format.
