@@ -182,12 +182,13 @@ compat: build install-test
 	@command -v mvn >/dev/null || { $(call install_debian,maven default-jdk-headless); }
 	@"$(VENV)/bin/python" wire/tests/compat/compat.py $(SUITES) --write
 
-# The long run: a thousand crashes, a hundred thousand transactions searched for anomalies, then hours' worth of random statements
-# against PostgreSQL and against themselves, and of cancels.
+# The long run: a thousand crashes, an hour of lives over a disk that fails, a hundred thousand transactions searched for anomalies,
+# then hours' worth of random statements against PostgreSQL and against themselves, and of cancels.
 # Each check says how many cases it ran, and the seed with which one is repeated. SEED=$RANDOM for others than yesterday's.
 SEED ?= 15
 soak: build install-test
 	CRASH_CYCLES=1000 CRASH_SEED=$(SEED) "$(VENV)/bin/python" storage/tests/checks/crash.py
+	"$(VENV)/bin/python" storage/tests/checks/disk.py --seed $(SEED)000000 --seconds 3600 --workers 8
 	DAMAGE_FLIPS=300 DAMAGE_SEED=$(SEED) "$(VENV)/bin/python" storage/tests/checks/damage.py
 	"$(VENV)/bin/python" storage/tests/checks/backup.py --seed $(SEED) --histories 200 --steps 100
 	CONCURRENCY_ROUNDS=500 "$(VENV)/bin/python" engine/tests/checks/concurrency.py

@@ -3,7 +3,6 @@ model. Nobody who was forgotten comes back, everything else is as it was; what i
 
     backup.py [--seed S] [--histories H] [--steps N]      H histories (4) of N steps each (60)
 """
-import copy
 import datetime
 import os
 import shutil
@@ -14,61 +13,10 @@ import time
 
 from harness import BINARY, Check, options, rows, run, run_check, state_of
 from harness.server import Server
+from support.people import Model, SCHEMA, Steps, held
 
-SCHEMA = (
-    "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
-    "CREATE TABLE notes (id INT PRIMARY KEY, author INT NOT NULL OWNED_BY people(id), body TEXT)",
-    "CREATE TABLE messages (id INT PRIMARY KEY, sender INT OWNED_BY people(id), receiver INT OWNED_BY people(id), body TEXT, subject TEXT,"
-    " ON DEL sender ANON (sender, body))",
-    "CREATE INDEX by_subject ON messages (subject)",
-    "CREATE TABLE places (id INT PRIMARY KEY, label TEXT, opener INT REFERENCES people(id) ON DELETE SET NULL)",
-    "CREATE TABLE shelves (id INT PRIMARY KEY, label TEXT)",
-    "CREATE TABLE keeps (id INT PRIMARY KEY, keeper INT NOT NULL OWNED_BY people(id), shelf INT NOT NULL OWNS shelves(id))",
-    "ALTER TABLE shelves ADD ON DEL keeps(shelf) ANON (label)",
-    "CREATE MATERIALIZED VIEW busy AS SELECT author, count(*) AS notes FROM notes GROUP BY author",
-)
-TABLES = ("people", "notes", "messages", "places", "shelves", "keeps")
 # What may be lost of the log in a crash: it was not shipped yet.
 SHIPPED_WITHIN = 5
-
-
-class Model:
-    """What the tables hold. Each person is somebody: a number may be given again, and then is somebody else's."""
-
-    def __init__(self):
-        self.tables = {name: {} for name in TABLES}
-        self.somebody = {}
-        self.born = 0
-
-    def forget(self, number):
-        tables = self.tables
-        del tables["people"][number]
-        del self.somebody[number]
-        drop = lambda name, goes: [tables[name].pop(key) for key in [key for key, row in tables[name].items() if goes(row)]]
-        drop("notes", lambda row: row[0] == number)
-        for row in tables["messages"].values():
-            if row[0] == number:
-                row[0], row[2] = None, None
-            if row[1] == number:
-                row[1] = None
-        drop("messages", lambda row: row[0] is None and row[1] is None)
-        for row in tables["places"].values():
-            if row[1] == number:
-                row[1] = None
-        shelves = {row[1] for row in drop("keeps", lambda row: row[0] == number)}
-        kept = {row[1] for row in tables["keeps"].values()}
-        for shelf in shelves:
-            if shelf in kept:
-                tables["shelves"][shelf][0] = None
-            else:
-                del tables["shelves"][shelf]
-
-    def found(self):
-        return {name: sorted((key, *row) for key, row in table.items()) for name, table in self.tables.items()}
-
-
-def held(connection, names):
-    return {name: sorted(rows(connection, f"SELECT * FROM {name}"), key=lambda row: row[0]) for name in names}
 
 
 class History:
@@ -79,6 +27,7 @@ class History:
         self.server = Server()
         self.data, self.keys = (os.path.join(self.server.root, name) for name in ("backups", "keys"))
         self.model, self.forgotten = Model(), []
+        self.steps = Steps(self.dice)
         # (what to ask for, the model then, how many were forgotten by then)
         self.moments = []
         self.extra = 0
@@ -86,86 +35,28 @@ class History:
     def arguments(self):
         return ["--ship-to", self.data, "--ship-keys-to", self.keys] if self.ships else []
 
-    def free(self, table, reuse=0.0):
-        numbers = self.model.tables[table]
-        if table == "people" and self.forgotten and self.dice.random() < reuse:
-            number = self.dice.choice(self.forgotten)[0]
-            if number not in numbers:
-                return number
-        return self.dice.choice([number for number in range(1, 400) if number not in numbers])
-
     def step(self, connection):
-        dice, tables = self.dice, self.model.tables
-        people = list(tables["people"])
-        anybody = lambda: dice.choice(people)
-        word = "".join(dice.choices("abcdefghij", k=12))
-        kinds = ["person"] if len(people) < 3 else ["person", "note", "note", "message", "message", "place", "keep", "keep", "forget", "rename", "move", "unsay", "define"]
-        kind = dice.choice(kinds)
-        say = connection.execute
-        if kind == "person":
-            number = self.free("people", reuse=0.5)
-            say("INSERT INTO people VALUES (%s, %s)", (number, word))
-            tables["people"][number] = [word]
-            self.model.born += 1
-            self.model.somebody[number] = self.model.born
-        elif kind == "note":
-            number, author = self.free("notes"), anybody()
-            say("INSERT INTO notes VALUES (%s, %s, %s)", (number, author, word))
-            tables["notes"][number] = [author, word]
-        elif kind == "message":
-            number, sender, receiver = self.free("messages"), anybody(), dice.choice([anybody(), anybody(), None])
-            say("INSERT INTO messages VALUES (%s, %s, %s, %s, %s)", (number, sender, receiver, word, word[:1]))
-            tables["messages"][number] = [sender, receiver, word, word[:1]]
-        elif kind == "place":
-            number, opener = self.free("places"), anybody()
-            say("INSERT INTO places VALUES (%s, %s, %s)", (number, word, opener))
-            tables["places"][number] = [word, opener]
-        elif kind == "keep":
-            self.keep(connection, anybody(), word)
-        elif kind == "forget":
-            number = anybody()
-            say(f"GDPR FORGET people {number}")
-            self.forgotten.append((number, self.model.somebody[number]))
-            self.model.forget(number)
-        elif kind == "rename":
-            number = anybody()
-            say("UPDATE people SET name = %s WHERE id = %s", (word, number))
-            tables["people"][number] = [word]
-        elif kind == "move" and tables["notes"]:
-            # What was one person's is another's: an erasure of the first has nothing to do with it any more.
-            number, author = dice.choice(list(tables["notes"])), anybody()
-            say("UPDATE notes SET author = %s WHERE id = %s", (author, number))
-            tables["notes"][number][0] = author
-        elif kind == "unsay" and tables["messages"]:
-            number = dice.choice(list(tables["messages"]))
-            say("DELETE FROM messages WHERE id = %s", (number,))
-            del tables["messages"][number]
-        elif kind == "define":
-            self.extra += 1
-            say(f"CREATE TABLE extra_{self.extra} (id INT PRIMARY KEY, word TEXT)")
-            say(f"INSERT INTO extra_{self.extra} VALUES (1, %s)", (word,))
-            tables[f"extra_{self.extra}"] = {1: [word]}
-            old = dice.choice([name for name in tables if name.startswith("extra")])
-            if dice.random() < 0.3:
-                say(f"DROP TABLE {old}")
-                del tables[old]
+        """One step, or a definition."""
+        if self.model.born >= 3 and self.dice.random() < 0.08:
+            return self.define(connection)
+        step = self.steps.next(self.model)
+        step.run(connection)
+        self.model = step.after
+        self.forgotten += [step.forgotten] if step.forgotten else []
 
-    def keep(self, connection, keeper, word):
-        """A shelf with its first keeper, or one more keeper of a shelf."""
-        tables, number = self.model.tables, self.free("keeps")
-        theirs = {row[1] for row in tables["keeps"].values() if row[0] == keeper}
-        others = [shelf for shelf in tables["shelves"] if shelf not in theirs]
-        shelf = self.dice.choice(others) if others and self.dice.random() < 0.5 else None
-        with connection.transaction():
-            if shelf is None:
-                shelf = self.free("shelves")
-                connection.execute("INSERT INTO shelves VALUES (%s, %s)", (shelf, word))
-                tables["shelves"][shelf] = [word]
-            connection.execute("INSERT INTO keeps VALUES (%s, %s, %s)", (number, keeper, shelf))
-        tables["keeps"][number] = [keeper, shelf]
+    def define(self, connection):
+        self.extra += 1
+        tables, word = self.model.tables, self.steps.word()
+        connection.execute(f"CREATE TABLE extra_{self.extra} (id INT PRIMARY KEY, word TEXT)")
+        connection.execute(f"INSERT INTO extra_{self.extra} VALUES (1, %s)", (word,))
+        tables[f"extra_{self.extra}"] = {1: [word]}
+        old = self.dice.choice([name for name in tables if name.startswith("extra")])
+        if self.dice.random() < 0.3:
+            connection.execute(f"DROP TABLE {old}")
+            del tables[old]
 
     def remember(self, ask):
-        self.moments.append((time.time(), ask, copy.deepcopy(self.model), len(self.forgotten)))
+        self.moments.append((time.time(), ask, self.model.copy(), len(self.forgotten)))
 
     def back_up(self, incremental):
         status, said = run("backup", "--data", self.server.data, "--to", self.data, "--keys-to", self.keys, *(["--incremental"] if incremental else []))
@@ -221,7 +112,7 @@ class History:
         self.dice.random() < 0.5 and self.server.kill()
 
     def expected(self, model, forgotten):
-        model = copy.deepcopy(model)
+        model = model.copy()
         for number, somebody in self.forgotten[forgotten:]:
             if model.somebody.get(number) == somebody:
                 model.forget(number)
@@ -242,8 +133,7 @@ class History:
             restored.start(["--root-key-file", key])
             with restored.connect() as connection:
                 self.tally.equal(held(connection, expected.tables), expected.found(), f"restored to {ask}")
-                authors = [row[0] for row in expected.tables["notes"].values()]
-                self.tally.equal(sorted(rows(connection, "SELECT author, notes FROM busy")), sorted((author, authors.count(author)) for author in set(authors)), "its view")
+                self.tally.equal(sorted(rows(connection, "SELECT author, notes FROM busy")), expected.busy(), "its view")
                 for number, _ in self.forgotten:
                     if number not in expected.somebody:
                         self.tally.equal(state_of(connection.execute, f"GDPR GET people {number}"), "DG003", "the forgotten are not found")

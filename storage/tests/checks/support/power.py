@@ -2,32 +2,45 @@
 
 The server runs with unflushed.c preloaded, which is built where a C compiler is (Rust needs one anyway).
 """
+import atexit
+import functools
 import os
 import shutil
 import subprocess
 import tempfile
 
 SHIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "unflushed.c")
+PAGE, SECTOR = 4096, 512
+
+
+@functools.cache
+def compiled(source):
+    """A library to be preloaded; it is gone when this process ends."""
+    folder = tempfile.mkdtemp(prefix="dogwood-preloaded-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    library = os.path.join(folder, os.path.basename(source) + ".so")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl", "-lpthread"], check=True)
+    return library
 
 
 class Power:
-    """For one server's folder."""
+    """For one server's folder, or one that it is in."""
 
     def __init__(self, data):
         self.data = os.path.abspath(data)
         self.root = tempfile.mkdtemp(prefix="dogwood-power-")
         self.kept = os.path.join(self.root, "kept")
-        self.library = os.path.join(self.root, "unflushed.so")
-        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", self.library, SHIM, "-ldl", "-lpthread"], check=True)
+        self.library = compiled(SHIM)
 
     def before(self):
         """To be called before a server starts; gives what its process is to do first."""
         shutil.rmtree(self.kept, ignore_errors=True)
         os.mkdir(self.kept)
+        return lambda: os.environ.update(self.environment())
 
-        def preload():
-            os.environ.update(LD_PRELOAD=self.library, UNFLUSHED_DATA=self.data, UNFLUSHED_KEPT=self.kept)
-        return preload
+    def environment(self):
+        """What a program is run with over this folder."""
+        return {"LD_PRELOAD": self.library, "UNFLUSHED_DATA": self.data, "UNFLUSHED_KEPT": self.kept}
 
     def fails(self, dice):
         """The server was killed: its folder becomes what a power failure leaves."""
@@ -64,13 +77,24 @@ class Power:
 
     @staticmethod
     def _some_of(flushed, written, dice):
-        """The flushed content with some of the pages that differ from it as they were written last."""
-        page, merged = 4096, bytearray(flushed)
-        for at in range(0, len(written), page):
-            new = written[at:at + page]
-            if new != flushed[at:at + page] and new.strip(b"\0") and dice.random() < 0.5:
+        """The flushed content with some of the pages that differ from it as they were written last; of some pages some sectors."""
+        merged = bytearray(flushed)
+
+        def take(at, size):
+            new = written[at:at + size]
+            if new != flushed[at:at + size] and new.strip(b"\0") and dice.random() < 0.5:
                 merged.extend(b"\0" * (at + len(new) - len(merged)))
                 merged[at:at + len(new)] = new
+
+        for at in range(0, len(written), PAGE):
+            if written[at:at + PAGE] == flushed[at:at + PAGE]:
+                continue
+            if dice.random() < 0.8:
+                take(at, PAGE)
+                continue
+            # The power went while it was written.
+            for sector in range(at, min(at + PAGE, len(written)), SECTOR):
+                take(sector, SECTOR)
         return bytes(merged)
 
     def remove(self):

@@ -4,7 +4,11 @@
  *   UNFLUSHED_DATA   the folder          UNFLUSHED_KEPT   where it is kept:
  *   kept/<file id>   a content           kept/names+<path, '/' as '+'>   lines: kind, file id, name
  *
- * A file id is its inode with the time of its birth: inodes are used again. What stood there at the start is taken for flushed.
+ *   kept/<file id>.lost   what it held when a flush of it failed: pages that have not changed since never reach the disk,
+ *                         though a later flush says so, as Linux takes them for clean
+ *
+ * A file id is its inode with the time of its birth: inodes are used again. What stood there at the start is taken for flushed; a
+ * process that becomes another one goes on.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -17,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const char *data, *kept;
@@ -33,26 +38,57 @@ static void fail(const char *what) {
     abort();
 }
 
+/* Beside the program's own calls, which others may have made fail. */
+static int open_file(const char *path, int how) {
+    return syscall(SYS_openat, AT_FDCWD, path, how | O_CLOEXEC, 0600);
+}
+
+static ssize_t write_at(int file, const void *bytes, size_t count, off_t at) {
+    return syscall(SYS_pwrite64, file, bytes, count, at);
+}
+
+static ssize_t read_at(int file, void *bytes, size_t count, off_t at) {
+    return syscall(SYS_pread64, file, bytes, count, at);
+}
+
+/* Takes back, of a content that was just flushed, the pages that a failed flush has lost. */
+static void take_back(int to, const char *path, off_t size) {
+    char lost_path[PATH_MAX + 8], now[4096], lost[4096], before[4096];
+    snprintf(lost_path, sizeof lost_path, "%s.lost", path);
+    int losses = open_file(lost_path, O_RDONLY), former = open_file(path, O_RDONLY);
+    for (off_t at = 0; losses >= 0 && (at = lseek(losses, at, SEEK_DATA)) >= 0 && at < size; at += sizeof now) {
+        at -= at % sizeof now;
+        ssize_t length = read_at(to, now, sizeof now, at);
+        if (length <= 0 || read_at(losses, lost, sizeof lost, at) < length || memcmp(now, lost, length)) continue;
+        memset(before, 0, sizeof before);
+        if (former >= 0 && read_at(former, before, sizeof before, at) < 0) fail("unflushed: read");
+        if (write_at(to, before, length, at) != length) fail("unflushed: write");
+    }
+    if (losses >= 0) close(losses);
+    if (former >= 0) close(former);
+}
+
 static void keep_content(const char *source, const char *id, off_t size) {
     char staged[PATH_MAX], path[PATH_MAX], bytes[1 << 16];
     snprintf(staged, sizeof staged, "%s/staged", kept);
     snprintf(path, sizeof path, "%s/%s", kept, id);
-    int from = open(source, O_RDONLY), to = open(staged, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int from = open_file(source, O_RDONLY), to = open_file(staged, O_RDWR | O_CREAT | O_TRUNC);
     if (from < 0 || to < 0) fail("unflushed: open");
     for (off_t at = 0; (at = lseek(from, at, SEEK_DATA)) >= 0 && at < size;) {
         off_t end = lseek(from, at, SEEK_HOLE);
         while (at < end && at < size) {
-            ssize_t read = pread(from, bytes, end - at < (off_t)sizeof bytes ? end - at : (off_t)sizeof bytes, at);
+            ssize_t read = read_at(from, bytes, end - at < (off_t)sizeof bytes ? end - at : (off_t)sizeof bytes, at);
             if (read <= 0) break;
-            if (pwrite(to, bytes, read, at) != read) fail("unflushed: write");
+            if (write_at(to, bytes, read, at) != read) fail("unflushed: write");
             at += read;
         }
         if (at < end) break;
     }
-    if (ftruncate(to, size) != 0) fail("unflushed: truncate");
+    if (syscall(SYS_ftruncate, to, size) != 0) fail("unflushed: truncate");
+    take_back(to, path, size);
     close(from);
     close(to);
-    if (rename(staged, path) != 0) fail("unflushed: rename");
+    if (syscall(SYS_rename, staged, path) != 0) fail("unflushed: rename");
 }
 
 static void keep_names(const char *folder, int contents) {
@@ -61,8 +97,8 @@ static void keep_names(const char *folder, int contents) {
     int start = snprintf(path, sizeof path, "%s/names", kept);
     snprintf(path + start, sizeof path - start, "%s", folder + strlen(data));
     for (char *letter = path + start; *letter; letter++) if (*letter == '/') *letter = '+';
-    FILE *names = fopen(staged, "w");
-    DIR *entries = opendir(folder);
+    FILE *names = fdopen(open_file(staged, O_WRONLY | O_CREAT | O_TRUNC), "w");
+    DIR *entries = fdopendir(open_file(folder, O_RDONLY | O_DIRECTORY));
     if (!names || !entries) fail("unflushed: open folder");
     struct dirent *entry;
     while ((entry = readdir(entries))) {
@@ -72,7 +108,7 @@ static void keep_names(const char *folder, int contents) {
         fprintf(names, "%c %s %s\n", S_ISDIR(status.stx_mode) ? 'd' : 'f', id, entry->d_name);
     }
     fclose(names);
-    if (rename(staged, path) != 0) fail("unflushed: rename");
+    if (syscall(SYS_rename, staged, path) != 0) fail("unflushed: rename");
     if (contents) {
         rewinddir(entries);
         while ((entry = readdir(entries))) {
@@ -91,27 +127,35 @@ static void keep_names(const char *folder, int contents) {
 __attribute__((constructor)) static void begin(void) {
     data = getenv("UNFLUSHED_DATA");
     kept = getenv("UNFLUSHED_KEPT");
-    if (data && access(data, F_OK) == 0) keep_names(data, 1);
+    char names[PATH_MAX];
+    snprintf(names, sizeof names, "%s/names", kept ? kept : "");
+    if (data && access(data, F_OK) == 0 && access(names, F_OK) != 0) keep_names(data, 1);
 }
+
+static void flushed(int descriptor, const char *suffix) {
+    char link[64], path[PATH_MAX], id[96];
+    struct statx status;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t length = data ? readlink(link, path, sizeof path - 1) : -1;
+    if (length <= 0) return;
+    path[length] = 0;
+    size_t folder = strlen(data);
+    if (strncmp(path, data, folder) || (path[folder] && path[folder] != '/')) return;
+    if (identify(descriptor, "", AT_EMPTY_PATH, &status, id) != 0) return;
+    strcat(id, suffix);
+    pthread_mutex_lock(&one_at_a_time);
+    if (S_ISDIR(status.stx_mode) && !*suffix) keep_names(path, 0);
+    else if (S_ISREG(status.stx_mode)) keep_content(link, id, status.stx_size);
+    pthread_mutex_unlock(&one_at_a_time);
+}
+
+/* Whoever makes a flush fail says so. */
+void unflushed_lost(int descriptor) { flushed(descriptor, ".lost"); }
 
 static int flush(const char *name, int descriptor) {
     int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
     int done = real(descriptor), error = errno;
-    char link[64], path[PATH_MAX], id[80];
-    struct statx status;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-    ssize_t length = data && done == 0 ? readlink(link, path, sizeof path - 1) : -1;
-    if (length > 0) {
-        path[length] = 0;
-        size_t folder = strlen(data);
-        if (!strncmp(path, data, folder) && (path[folder] == '/' || !path[folder])
-            && identify(descriptor, "", AT_EMPTY_PATH, &status, id) == 0) {
-            pthread_mutex_lock(&one_at_a_time);
-            if (S_ISDIR(status.stx_mode)) keep_names(path, 0);
-            else if (S_ISREG(status.stx_mode)) keep_content(link, id, status.stx_size);
-            pthread_mutex_unlock(&one_at_a_time);
-        }
-    }
+    if (done == 0) flushed(descriptor, "");
     errno = error;
     return done;
 }
