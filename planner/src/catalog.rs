@@ -14,6 +14,7 @@ pub mod own_tables;
 mod policy;
 mod property;
 mod purpose;
+mod retention;
 mod rights;
 mod role;
 mod search_path;
@@ -30,6 +31,7 @@ pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, Namespace
 pub use policy::{Policy, PolicyCommand, RowSecurity};
 pub use property::Property;
 pub use purpose::Purpose;
+pub use retention::{Retention, RetentionEnd};
 pub use rights::{Acl, AclItem, DefaultAcl, ObjectClass, Privilege, Privileges, REQUESTS, Revoked, Rights};
 pub use role::{CONTROLLER, LoginTerms, Membership, PREDEFINED, Person, Role, RoleAttributes, RoleId, RoleKind};
 pub use search_path::{Class, Qualifier, Scope, SearchPath};
@@ -139,6 +141,9 @@ pub struct Table {
     /// What keeps rows of it from going.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<Hold>,
+    /// How long rows of it are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Retention>,
     /// Why INSERT must be refused for now (an annotation graph that is not complete yet).
     pub pending: Option<String>,
     /// What makes it a view; `None` for stored tables.
@@ -567,6 +572,7 @@ impl Table {
             comment: None,
             schema_version: 1,
             holds: Vec::new(),
+            retention: None,
             pending: None,
             view: None,
             max_lag_ms: 0,
@@ -636,7 +642,7 @@ impl Table {
     }
 
     /// The live column of that name.
-    pub(crate) fn column_by_name(&self, name: &str) -> Option<(ColumnIndex, &Column)> {
+    pub fn column_by_name(&self, name: &str) -> Option<(ColumnIndex, &Column)> {
         self.live_columns().find(|(_, column)| column.name == name)
     }
 }

@@ -101,6 +101,8 @@ pub struct CopyInPlan {
     pub width: usize,
     /// Defaults of the columns that the data does not have, over nothing.
     pub defaults: Vec<(ColumnIndex, ScalarExpr)>,
+    /// When a row ends that does not say it itself, over nothing.
+    pub expiry: Option<(ColumnIndex, ScalarExpr)>,
     /// What a row, with its defaults, must meet.
     pub condition: Option<ScalarExpr>,
     /// What is done with each row.
@@ -220,7 +222,17 @@ fn copy_in(
             defaults.push((position, plan_default(catalog, table, position)?));
         }
     }
-    Ok(CopyInPlan { table_name, columns, positions, width: table.columns.len(), defaults, condition: None, insert })
+    let expiry = match table.filled_expiry() {
+        None => None,
+        Some((position, retention)) => {
+            let column = &table.columns[position];
+            let (text, session) = (retention.end(column), SessionInfo::default());
+            let end = check_expression(&text, table, catalog, &session, ExpressionUse::Default(column))?;
+            Some((position, plan_expr(&end)?))
+        }
+    };
+    let width = table.columns.len();
+    Ok(CopyInPlan { table_name, columns, positions, width, defaults, expiry, condition: None, insert })
 }
 
 fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog) -> Result<Explained, PlanError> {

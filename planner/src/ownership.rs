@@ -1,9 +1,11 @@
 //! The data ownership graph: who owns and who may access what, read from the catalog's annotated foreign keys.
 //!
 //! `graph` is the DOG itself, `path` its paths to people, `check` whether it is well formed, `blanking` what erasures may
-//! blank, `compliance` what a data-protection officer should know about it, `data_map` what becomes of whose rows, `drawing` the
-//! graph as text, `traversal` the plan of subject requests, `redaction` what they do not show. Pure: knows declarations, never rows.
+//! blank, `anonymity` rows that outlive their owners, `compliance` what a data-protection officer should know about it, `data_map`
+//! what becomes of whose rows, `drawing` the graph as text, `traversal` the plan of subject requests, `redaction` what they do not
+//! show. Pure: knows declarations, never rows.
 
+mod anonymity;
 pub mod blanking;
 pub mod check;
 pub mod compliance;
@@ -15,9 +17,10 @@ mod proposals;
 pub mod redaction;
 pub mod traversal;
 
+pub(crate) use anonymity::{Anonymity, anonymity, require_retention};
 pub(crate) use check::incomplete;
 pub use check::{Incomplete, check, malformed};
-pub use compliance::{About, ComplianceRow, Severity, compliance};
+pub use compliance::{About, ComplianceRow, Severity, compliance, looks_personal};
 pub use data_map::{Mapped, data_map, people_of};
 pub use drawing::{dot, json};
 pub use graph::{Dog, Edge, KeyForm, key_form};

@@ -37,6 +37,7 @@ mod policy;
 mod purpose;
 mod recursion_clause;
 pub mod request;
+pub(crate) mod retention;
 pub mod rights;
 mod role;
 mod routine;

@@ -53,8 +53,10 @@ fn names(catalog: &Catalog) -> BTreeSet<&str> {
     });
     let sequences = catalog.sequences.values().map(|sequence| sequence.name.as_str());
     let enums = catalog.types.values().map(|found| found.name.as_str());
+    // GDPR PURGE … BASIS.
+    let bases = catalog.relations.values().filter_map(|table| table.retention.as_ref()?.basis.as_deref());
     let schemas = catalog.namespaces.values().map(|found| found.name.as_str());
-    tables.chain(sequences).chain(enums).chain(schemas).collect()
+    tables.chain(sequences).chain(enums).chain(schemas).chain(bases).collect()
 }
 
 /// Those of the relations that every database has.

@@ -115,7 +115,7 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
     (
         "retention_schedule",
         RETENTION_SCHEDULE.0,
-        "table_schema text, table_name text, rule text, action text, demanded bool, row_count int8, \
+        "table_schema text, table_name text, rule text, retain text, basis text, action text, demanded bool, row_count int8, \
          without_end int8, ended int8, first_end timestamptz, last_end timestamptz",
     ),
     (

@@ -61,7 +61,7 @@ impl StatementAudit {
 
     /// Whether it looks for what has expired, as the server does all the time.
     fn purges(&self) -> bool {
-        self.what.as_ref().is_some_and(|(_, prepared)| matches!(prepared.statement, Statement::GdprPurge(_)))
+        self.what.as_ref().is_some_and(|(_, prepared)| matches!(prepared.statement, Statement::GdprPurge(..)))
     }
 }
 

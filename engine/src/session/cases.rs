@@ -4,10 +4,10 @@ use crate::response::{Response, RowStream, RowTag};
 use crate::session::Session;
 use crate::session::result_columns::column;
 use operators::traversal::Subject;
-use planner::catalog::RoleKind;
+use planner::catalog::{RetentionEnd, RoleKind};
 use planner::hir::OutputColumn;
 use planner::parse::Statement;
-use planner::parse::request::RequestKind;
+use planner::parse::request::{RequestKind, RequestStatement};
 use planner::parse::rights::{HoldStatement, RightsStatement};
 use planner::scalar::ScalarExpr;
 use repr::{Datum, Interval, RelationId, ScalarType};
@@ -142,6 +142,23 @@ impl Session {
         Ok(rows(request_columns(), vec![Datum::Int8(number), Datum::Timestamptz(due)], "GDPR REQUEST"))
     }
 
+    /// A statement about requests that has no plan.
+    pub(super) fn request_statement(&mut self, request: &RequestStatement) -> Result<Response, SqlError> {
+        match request {
+            RequestStatement::Answer { request, text, extends } => {
+                self.answer_request(*request, text.as_deref(), *extends)
+            }
+            RequestStatement::Discard(number) => self.discard_case(*number),
+            RequestStatement::Unforget(_)
+            | RequestStatement::Restrict { .. }
+            | RequestStatement::Enter { .. }
+            | RequestStatement::Verify(_)
+            | RequestStatement::Breach { .. } => {
+                Err(SqlError::new("XX000", "a request that has a plan is carried out without one"))
+            }
+        }
+    }
+
     /// GDPR ANSWER, GDPR EXTEND
     pub(super) fn answer_request(
         &mut self,
@@ -253,6 +270,29 @@ impl Session {
             rows: QueryRows::new(rows.into_iter()),
             tag: RowTag::Fixed(tag.into()),
         }))
+    }
+
+    /// GDPR PURGE of a table whose rows are handed over at their end: what it takes is kept before it is committed. None of others.
+    pub(super) fn hand_over(&mut self, purged: RelationId) -> Result<(), SqlError> {
+        let catalog = self.catalog();
+        let Some(table) = catalog.table(purged).filter(|table| table.ends_by() == RetentionEnd::HandOver) else {
+            return Ok(());
+        };
+        if self.transaction.active.as_ref().is_some_and(|active| active.block) {
+            let message = format!("rows of table \"{}\" cannot be handed over inside a transaction block", table.name);
+            return Err(SqlError::new("25001", message));
+        }
+        let basis = table.retention.as_ref().and_then(|retention| retention.basis.clone());
+        let now = self.transaction_moment();
+        self.keeping(|writer| retain::for_handing_over(writer, basis.as_deref(), now)).map(|_| ())
+    }
+
+    /// GDPR DISCARD
+    pub(super) fn discard_case(&mut self, number: i64) -> Result<Response, SqlError> {
+        self.refuse_read_only("GDPR DISCARD")?;
+        self.require_controller_or(RoleKind::Controller.role(), "discard what was handed over")?;
+        self.keeping(|writer| retain::discard(writer, number))?;
+        Ok(Response::Complete("GDPR DISCARD".into()))
     }
 
     /// What a hold that a definition ended has kept of people who were forgotten goes in the same transaction.

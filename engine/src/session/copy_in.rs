@@ -27,6 +27,11 @@ impl Session {
             // A default sees no columns.
             complete[*column] = default.eval(&[], context)?;
         }
+        if let Some((column, end)) = &plan.expiry
+            && complete[*column].is_null()
+        {
+            complete[*column] = end.eval(&[], context)?;
+        }
         if let Some(condition) = &plan.condition
             && !condition.holds(&complete, context)?
         {

@@ -12,6 +12,7 @@ use crate::system::Catalogs;
 use operators::once::SystemRows;
 use operators::query;
 use planner::catalog::Catalog;
+use planner::parse::Statement;
 use planner::parse::utility::{CopyOptions, DeclareCursor};
 use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
@@ -105,7 +106,11 @@ impl Session {
             }
             Planned::Write(plan) => {
                 self.ask_for_orders(cached);
-                self.write(plan, params)
+                let response = self.write(plan, params)?;
+                if matches!(prepared.statement, Statement::GdprPurge(..)) {
+                    self.hand_over(plan.table())?;
+                }
+                Ok(response)
             }
             Planned::With(plan) => {
                 self.ask_for_orders(cached);

@@ -9,7 +9,6 @@ use crate::session::result_columns::text_columns;
 use crate::session::statements::deallocated;
 use crate::session::{Active, Company, Session, roles};
 use planner::catalog::{Catalog, Privilege, RoleKind, with_tables_below};
-use planner::parse::request::RequestStatement;
 use planner::parse::statement::{CtxCommand, DiscardTarget, Guard, Guarded, ObjectName, Statement};
 use planner::parse::utility::{Fetch, FetchDirection, LockTable, Set, Show, TableLockMode, TransactionModes};
 use repr::Datum;
@@ -75,9 +74,7 @@ impl Session {
             }
             Statement::Fetch(fetch) => self.fetch(fetch),
             Statement::Close(name) => self.close(name.as_deref()),
-            Statement::Request(RequestStatement::Answer { request, text, extends }) => {
-                self.answer_request(*request, text.as_deref(), *extends)
-            }
+            Statement::Request(request) => self.request_statement(request),
             Statement::ExplainCompliance { format } => self.explain_compliance(*format),
             Statement::ExplainDataflow { format } => self.explain_dataflow(*format),
             Statement::LockTable(lock) => self.lock_tables(lock),

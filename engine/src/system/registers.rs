@@ -9,7 +9,7 @@ mod counting;
 use crate::system::Catalogs;
 use counting::{Activity, Count, Counted, counted};
 use planner::catalog::own_tables::is_own;
-use planner::catalog::{Acl, Catalog, Privilege, Property, RoleId, Table};
+use planner::catalog::{Acl, Catalog, Privilege, Property, Retention, RoleId, Table};
 use planner::ownership::{Dog, data_map, people_of};
 use planner::system::{DATA_MAP, IMPACT_ASSESSMENT, INVENTORY, PROCESSING_ACTIVITIES, RETENTION_SCHEDULE};
 use repr::id::is_temporary;
@@ -211,10 +211,14 @@ impl Register<'_> {
 
 /// By which rule a table's rows end.
 fn retention(table: &Table) -> String {
-    let ends = match table.property(Property::Expires) {
-        Some(column) => format!("deleted at \"{}\"", table.columns[column].name),
+    let mut ends = match table.property(Property::Expires) {
+        Some(column) => format!("{} at \"{}\"", table.ends_by().done(), table.columns[column].name),
         None => "until erasure".to_owned(),
     };
+    if let Some(Retention { retain, basis, .. }) = &table.retention {
+        ends += &format!(", after {retain}");
+        ends += &basis.as_ref().map_or_else(String::new, |basis| format!(" ({basis})"));
+    }
     let holds: Vec<&str> = table.holds.iter().map(|hold| &*hold.name).collect();
     if holds.is_empty() { ends } else { format!("{ends}; rows are held: {}", holds.join(", ")) }
 }
@@ -234,8 +238,10 @@ impl Register<'_> {
                 text(self.schema(table)),
                 text(&table.name),
                 optional(column.map(|column| format!("EXPIRES {}", column.name)).as_deref()),
-                optional(column.map(|_| "delete")),
-                Datum::Bool(column.is_some_and(|column| !column.column_type.nullable)),
+                optional(table.retention.as_ref().map(|retention| &*retention.retain)),
+                optional(table.retention.as_ref().and_then(|retention| retention.basis.as_deref())),
+                optional(column.map(|_| table.ends_by().name())),
+                Datum::Bool(column.is_some_and(|column| !column.column_type.nullable || table.retention.is_some())),
                 number(all.rows),
                 number(without),
                 number(ends.ended),

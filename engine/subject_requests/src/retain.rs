@@ -1,12 +1,14 @@
-//! What is kept of an erasure: so that it can be taken back for a while, or because a row must be kept whatever is asked.
+//! What is kept of an erasure: so that it can be taken back for a while, or because a row must be kept whatever is asked. And rows that
+//! are handed over when their time in a table is over.
 //!
 //! ```text
 //! FORGET … GRACE      ─▶ a case with the rows as they were, under a key of its own ─▶ UNFORGET puts them back
 //! FORGET of held rows ─▶ a case for each hold: the rows, for the controller alone  ─▶ DROP HOLD ends it
+//! GDPR PURGE          ─▶ a case for those whose rows are handed over ─▶ GDPR DISCARD ends it
 //! a case ends         ─▶ its row in dogwood.retained is deleted, as a person's would be: its key is gone
 //! ```
 //! The erasure itself is whole: nothing of the person is left in any table, view or subscription. What another person had a part in
-//! leaves a case of the first kind when that person is forgotten, too.
+//! leaves a case of the first kind, or of the last one, when that person is forgotten, too.
 
 use crate::access::row_json;
 use crate::disposition::{self, Disposition};
@@ -27,9 +29,11 @@ use transactions::writer::{RowUpdate, Writer};
 mod case {
     pub(super) const ID: usize = 0;
     pub(super) const GROUND: usize = 1;
+    pub(super) const SUBJECT: usize = 3;
     pub(super) const TABLE: usize = 4;
     pub(super) const SINCE: usize = 6;
     pub(super) const UNTIL: usize = 7;
+    pub(super) const BASIS: usize = 8;
 }
 
 /// `dogwood.retained_rows`, by position.
@@ -44,11 +48,13 @@ mod kept {
 
 /// `dogwood.retained_people`, by position.
 mod part {
+    pub(super) const CASE: usize = 1;
     pub(super) const ROW: usize = 2;
 }
 
 const GRACE: &str = "grace";
 const HOLD: &str = "hold";
+const HAND_OVER: &str = "hand over";
 
 /// A row that an erasure changes, as it was and as it is.
 struct Image {
@@ -134,18 +140,96 @@ pub fn for_holds(writer: &mut Writer<'_>, subject: &Subject, now: i64) -> Result
     Ok(withheld)
 }
 
-/// Of what may be taken back of others' erasures goes what this person had a part in.
+/// Rows that a purge in the transaction's overlay takes from their tables are kept for controllers: by whose they were, each under a
+/// key of its own. How many.
+pub fn for_handing_over(writer: &mut Writer<'_>, basis: Option<&str>, now: i64) -> Result<u64, SqlError> {
+    let (snapshot, text) = (writer.transaction.committed_snapshot(), writer.context.text_context());
+    let mut cases: BTreeMap<Vec<String>, Datum> = BTreeMap::new();
+    let (mut rows, mut people) = (Vec::new(), Vec::new());
+    for Image { shape, row_key, before, .. } in images(writer)?.into_iter().filter(|image| image.after.is_none()) {
+        let mut owners: Vec<String> = Vec::new();
+        if shape.personal {
+            let found = snapshot.owners_of(shape.id(), &row_key)?;
+            owners.extend(found.as_slice().iter().map(|(owner, _)| pseudonym(&snapshot, *owner)));
+            owners.sort_unstable();
+        }
+        let case = match cases.get(&owners) {
+            Some(case) => case.clone(),
+            None => {
+                let case = next_id(writer)?;
+                let mut row = vec![Datum::Null; case::BASIS + 1];
+                row[case::ID] = case.clone();
+                row[case::GROUND] = Datum::text(HAND_OVER);
+                // Nobody owns what is of no person.
+                row[case::SUBJECT] = Datum::text(owners.first().map_or("", String::as_str));
+                row[case::SINCE] = Datum::Timestamptz(now);
+                row[case::BASIS] = basis.map_or(Datum::Null, Datum::text);
+                insert(writer, RETAINED, &[row])?;
+                cases.insert(owners.clone(), case.clone());
+                case
+            }
+        };
+        let id = next_id(writer)?;
+        for owner in &owners {
+            people.push(vec![next_id(writer)?, case.clone(), id.clone(), Datum::text(owner)]);
+        }
+        let mut row = vec![id, case, Datum::text(shape.server_name())];
+        row.push(row_json(&snapshot, shape.id(), &before, &text)?);
+        row.resize(kept::FORM + 1, Datum::Null);
+        row[kept::RELATION] = Datum::Oid(shape.id().0);
+        rows.push(row);
+    }
+    insert(writer, RETAINED_ROWS, &rows)?;
+    insert(writer, RETAINED_PEOPLE, &people)?;
+    Ok(rows.len() as u64)
+}
+
+/// GDPR DISCARD: what was handed over is kept no longer. 42704 if there is no such case, DG006 if it is one of another kind.
+pub fn discard(writer: &mut Writer<'_>, number: i64) -> Result<(), SqlError> {
+    let snapshot = writer.transaction.latest_snapshot();
+    let cases = snapshot.shape(RETAINED)?.clone();
+    let case_key = cases.key_of(snapshot.store(), &[Datum::Int8(number)]);
+    drop(snapshot);
+    writer.lock_table(RETAINED)?;
+    let Some(case) = writer.lock_row(&cases, &case_key, state::locks::LockMode::Exclusive)? else {
+        return Err(SqlError::new("42704", format!("nothing is kept as number {number}"))
+            .hint("dogwood.retained has the numbers."));
+    };
+    if case[case::GROUND] != Datum::text(HAND_OVER) {
+        return Err(SqlError::new("DG006", format!("what is kept as number {number} was not handed over"))
+            .hint("DROP HOLD ends a hold; what may be taken back goes when its time is over."));
+    }
+    delete_case(writer, &case_key)?;
+    writer.finish()
+}
+
+/// Of what may be taken back of others' erasures, and of what was handed over, goes what this person had a part in.
 pub fn without(writer: &mut Writer<'_>, microdb: MicroDbId) -> Result<(), SqlError> {
     let snapshot = writer.transaction.latest_snapshot();
     let person = Datum::text(pseudonym(&snapshot, microdb));
     let (people, rows) = (snapshot.shape(RETAINED_PEOPLE)?.clone(), snapshot.shape(RETAINED_ROWS)?.clone());
+    let cases = snapshot.shape(RETAINED)?.clone();
+    let mut looked: BTreeMap<i64, RowKey> = BTreeMap::new();
     for (row_key, row) in found(&snapshot, &people, 0, &person)? {
         let values = people.unpack(&row);
         delete(writer, &people, &row_key)?;
         let kept_key = rows.key_of(snapshot.store(), &[values[part::ROW].clone()]);
         delete(writer, &rows, &kept_key)?;
+        if let Datum::Int8(case) = values[part::CASE] {
+            looked.insert(case, cases.key_of(snapshot.store(), &[Datum::Int8(case)]));
+        }
     }
-    Ok(())
+    drop(snapshot);
+    // All rows of what was handed over were of the same people: its key goes, too.
+    let mut ended = false;
+    for (_, case_key) in looked {
+        let case = writer.lock_row(&cases, &case_key, state::locks::LockMode::Exclusive)?;
+        if case.is_some_and(|case| case[case::GROUND] == Datum::text(HAND_OVER)) {
+            delete_case(writer, &case_key)?;
+            ended = true;
+        }
+    }
+    if ended { writer.finish() } else { Ok(()) }
 }
 
 /// Takes an erasure back: all of it, but for rows that somebody else deleted since, or nothing.
@@ -270,6 +354,7 @@ fn open(
         Datum::Bytea(subject.row_key.bytes().into()),
         Datum::Timestamptz(now),
         until.map_or(Datum::Null, Datum::Timestamptz),
+        Datum::Null,
     ];
     insert(writer, RETAINED, &[row])?;
     Ok(id)

@@ -3,7 +3,8 @@
 //! ```text
 //! requests        what people asked for, and by when it is due                    impersonal: pseudonyms
 //! retained        a case: what is kept of somebody whose erasure may be taken     DATA_SUBJECT, so that each case has
-//!                 back, or of rows that must be kept although they are erased     a key of its own, and ends like a person
+//!                 back, of rows that must be kept although they are erased, or    a key of its own, and ends like a person
+//!                 of rows that were handed over at their end
 //! retained_rows   the rows of a case                                              OWNED_BY retained
 //! retained_people who else had a part in a row of a case                          OWNED_BY retained
 //! ```
@@ -81,6 +82,7 @@ const TABLES: [OwnTable; 4] = [
             ("subject_key", ScalarType::Bytea),
             ("since", TIME),
             ("until", TIME),
+            ("basis", TEXT),
         ],
         found_by: &["subject_key", "hold"],
         data_subject: true,

@@ -89,6 +89,9 @@ pub(crate) fn incomplete(catalog: &Catalog) -> Vec<Incomplete> {
                 may_wait: true,
             });
         }
+        if let Err(error) = super::require_retention(catalog, table) {
+            found.push(Incomplete { table: table.id, error, may_wait: false });
+        }
         let only_self = dog.ownership(table.id).all(Edge::is_self);
         for edge in dog.outgoing(table.id) {
             let error = if edge.is_ownership() && only_self && edge.is_self() && !table.data_subject {

@@ -453,7 +453,7 @@ impl ComplianceReport<'_> {
 }
 
 /// Whether a column's name suggests data about a person.
-pub(super) fn looks_personal(name: &str) -> bool {
+pub fn looks_personal(name: &str) -> bool {
     const WORDS: [&str; 34] = [
         "address",
         "affiliation",

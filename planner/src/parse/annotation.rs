@@ -2,7 +2,7 @@
 //!
 //! A label or tag that does not parse is refused, never ignored; a comment without tags is only a comment.
 
-use super::definition::{EdgeName, References, RuleActionDefinition, RuleDefinition};
+use super::definition::{EdgeName, References, RetentionDefinition, RuleActionDefinition, RuleDefinition};
 use super::grammar::Grammar;
 use super::statement::Identifier;
 use super::with_grammar;
@@ -23,6 +23,8 @@ pub enum Annotation {
     Rule(RuleDefinition),
     /// PURPOSES and its kin, on a column.
     Property(Property),
+    /// RETAIN '90 days' BASIS … THEN …, on a table.
+    Retention(RetentionDefinition),
 }
 
 /// Reads a security label: annotations separated by semicolons.
@@ -57,7 +59,7 @@ pub(crate) fn parse_label(label: &str) -> Result<Vec<Annotation>, PlanError> {
 }
 
 const ANNOTATION_HINT: &str = "write DATA_SUBJECT, OWNED_BY table(column), OWNS, ACCESSED_BY, ACCESSES, \
-REFERENCES ONLY, PURPOSES, OBJECTIONS, EXPIRES, ORIGIN, SHARED_WITH, DECISIONS, REGION, CATEGORY, BASIS, RECIPIENT, or ON GET|DEL edge ANON (columns) | DELETE_ROW; separate several by semicolons";
+REFERENCES ONLY, PURPOSES, OBJECTIONS, EXPIRES, ORIGIN, SHARED_WITH, DECISIONS, REGION, CATEGORY, BASIS, RECIPIENT, RETAIN '90 days' BASIS '…' THEN DELETE | ANONYMIZE | HAND OVER, or ON GET|DEL edge ANON (columns) | DELETE_ROW; separate several by semicolons";
 
 /// Reads the tags in a comment. A comment may hold prose; a tag is `@` before one of our words, and runs
 /// to the next tag or the comment's end, or as far as the annotation goes.
@@ -71,8 +73,8 @@ pub(crate) fn parse_comment_tags(comment: &str) -> Result<Vec<Annotation>, PlanE
         let glued = comment[..start].chars().next_back().is_some_and(|before| before.is_alphanumeric());
         let rest = &comment[start + 1..];
         let word: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        const TAGS: [&str; 8] =
-            ["data_subject", "owned_by", "owns", "accessed_by", "accesses", "on_del", "on_get", "references"];
+        const TAGS: [&str; 9] =
+            ["data_subject", "owned_by", "owns", "accessed_by", "accesses", "on_del", "on_get", "references", "retain"];
         let properties = Property::ALL.into_iter().map(Property::word);
         if glued || !TAGS.into_iter().chain(properties).any(|tag| tag.eq_ignore_ascii_case(&word)) {
             continue;
@@ -123,6 +125,9 @@ impl Grammar<'_, '_> {
         }
         if let Some(property) = self.property() {
             return Ok(Annotation::Property(property));
+        }
+        if self.eat(&["RETAIN"]) {
+            return Ok(Annotation::Retention(self.retention()?));
         }
         if self.eat(&["FOREIGN", "KEY"]) {
             let columns = self.columns()?;

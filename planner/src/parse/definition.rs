@@ -6,7 +6,7 @@
 use super::rights::{RoleName, RowSecurityChange};
 use super::statement::{DropBehavior, Identifier, ObjectName, SqlText, TypeName};
 use super::utility::SetValue;
-use crate::catalog::{EdgeKind, OnCommit, Property, ReferentialAction, RuleEvent};
+use crate::catalog::{EdgeKind, OnCommit, Property, ReferentialAction, RetentionEnd, RuleEvent};
 use sqlparser::ast;
 
 /// CREATE [TEMP] [DATA_SUBJECT] TABLE
@@ -32,6 +32,19 @@ pub struct CreateTable {
     pub refused: Option<String>,
     /// ON COMMIT
     pub on_commit: Option<OnCommit>,
+    /// WITH (retain = …)
+    pub retention: RetentionDefinition,
+}
+
+/// How long rows are kept, as far as it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RetentionDefinition {
+    /// retain
+    pub retain: Option<String>,
+    /// retain_basis
+    pub basis: Option<String>,
+    /// then
+    pub then: Option<RetentionEnd>,
 }
 
 /// LIKE table [INCLUDING | EXCLUDING …]
@@ -346,6 +359,10 @@ pub enum AlterTableAction {
     SetProperty(Identifier, Property),
     /// ALTER COLUMN c DROP PURPOSES and its kin
     DropProperty(Identifier, Property),
+    /// SET (retain = …)
+    SetRetention(RetentionDefinition),
+    /// RESET (retain), and what goes with it
+    ResetRetention(Vec<String>),
     /// SET DATA_SUBJECT
     SetDataSubject,
     /// DROP DATA_SUBJECT

@@ -20,7 +20,7 @@ impl Grammar<'_, '_> {
 
     /// Behind GDPR; none if it is another statement.
     pub(super) fn governance(&mut self) -> Result<Option<Statement>, PlanError> {
-        let words = ["UNFORGET", "RESTRICT", "UNRESTRICT", "REQUEST", "ANSWER", "EXTEND", "VERIFY", "BREACH"];
+        let words = ["UNFORGET", "RESTRICT", "UNRESTRICT", "REQUEST", "ANSWER", "EXTEND", "DISCARD", "VERIFY", "BREACH"];
         let statement = match self.eat_one_of(&words) {
             Some("UNFORGET") => RequestStatement::Unforget(self.subject_reference()?),
             Some("RESTRICT") => RequestStatement::Restrict { subject: self.subject_reference()?, begins: true },
@@ -45,6 +45,7 @@ impl Grammar<'_, '_> {
                 self.expect(&["FOR"])?;
                 RequestStatement::Answer { request, text: Some(self.string()?), extends: true }
             }
+            Some("DISCARD") => RequestStatement::Discard(self.integer()?),
             Some("VERIFY") => {
                 self.expect(&["DELETION"])?;
                 RequestStatement::Verify(self.string()?)

@@ -7,8 +7,8 @@ use super::subject::boolean;
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
-/// What would be said of how long rows are kept: nothing that may be read and forgotten.
-const RETENTION: [&str; 4] = ["retain", "retain_basis", "retain_from", "then"];
+/// What is said of how long a table's rows are kept: nothing that may be read elsewhere and forgotten.
+pub(super) const RETENTION: [&str; 3] = ["retain", "retain_basis", "then"];
 
 impl Grammar<'_, '_> {
     /// What follows CREATE [UNIQUE] INDEX.
@@ -90,6 +90,17 @@ impl Grammar<'_, '_> {
 
     /// The same, for who knows some of them, with where they stand.
     pub(super) fn parameters(&mut self) -> Result<Vec<(String, Option<String>, Option<u32>)>, PlanError> {
+        let parameters = self.written_parameters()?;
+        match parameters.iter().find(|(name, ..)| RETENTION.contains(&name.as_str())) {
+            None => Ok(parameters),
+            Some((name, _, position)) => Err(PlanError::new("22023", format!("unrecognized parameter \"{name}\""))
+                .hint("It is said of a table: CREATE TABLE … WITH (retain = …).")
+                .at(*position)),
+        }
+    }
+
+    /// The same, of tables.
+    pub(super) fn written_parameters(&mut self) -> Result<Vec<(String, Option<String>, Option<u32>)>, PlanError> {
         let parameters = self.parenthesized(|grammar| {
             let position = grammar.position();
             let mut name = grammar.any_word()?;
@@ -98,12 +109,7 @@ impl Grammar<'_, '_> {
             }
             Ok((name, grammar.option_value()?, Some(position)))
         })?;
-        for (name, value, position) in &parameters {
-            if RETENTION.contains(&name.as_str()) {
-                return Err(PlanError::unsupported(format!("storage parameter \"{name}\""))
-                    .hint("An EXPIRES column with a DEFAULT says until when a row is kept, CREATE HOLD what must be kept.")
-                    .at(*position));
-            }
+        for (name, value, _) in &parameters {
             if name == "oids" && boolean(name, value.as_deref())? {
                 return Err(PlanError::new("0A000", "tables declared WITH OIDS are not supported"));
             }

@@ -1,6 +1,6 @@
 //! Statements about people's requests: what they asked for, erasures that are taken back, restriction, breaches.
 
-use super::statement::{Identifier, SubjectReference};
+use super::statement::{Identifier, ObjectName, SubjectReference};
 
 /// A statement about people's requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,8 @@ pub enum RequestStatement {
         /// Whether it takes longer.
         extends: bool,
     },
+    /// GDPR DISCARD number: what was handed over is kept no longer.
+    Discard(i64),
     /// GDPR VERIFY DELETION receipt
     Verify(String),
     /// GDPR BREACH BETWEEN two moments, perhaps ROLE name, perhaps PEOPLE
@@ -45,6 +47,17 @@ pub enum RequestStatement {
         /// Person by person, rather than table by table.
         people: bool,
     },
+}
+
+/// GDPR PURGE table, perhaps BASIS name, perhaps WITHOUT OWNER.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Purge {
+    /// Whose rows.
+    pub table: ObjectName,
+    /// On which basis they were kept: for the audit log, which has names and no literals.
+    pub basis: Option<Identifier>,
+    /// Only those that would have no owner if they were anonymized: they are deleted.
+    pub without_owner: bool,
 }
 
 /// What somebody may ask for.

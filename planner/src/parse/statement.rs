@@ -9,7 +9,7 @@ use super::definition::{
     CreateTable, CreateTableAs, CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
-use super::request::{ExportFormat, RequestStatement};
+use super::request::{ExportFormat, Purge, RequestStatement};
 use super::rights::RightsStatement;
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, ReindexNames, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::{NamespaceId, SearchPath};
@@ -336,8 +336,8 @@ pub enum Statement {
     },
     /// What is done about people's requests.
     Request(RequestStatement),
-    /// GDPR PURGE table: what has expired is deleted.
-    GdprPurge(ObjectName),
+    /// GDPR PURGE: what has expired is deleted, anonymized or handed over.
+    GdprPurge(Purge),
     /// GDPR EXPORT table key [FORMAT json|csv]
     GdprExport {
         /// Whose data.

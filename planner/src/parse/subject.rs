@@ -3,7 +3,7 @@
 //! Every first word here is free for other uses: it counts only at the start of a statement.
 
 use super::grammar::Grammar;
-use super::request::ExportFormat;
+use super::request::{ExportFormat, Purge};
 use super::statement::{
     ComplianceFormat, CtxCommand, ExplainFormat, ExplainOptions, LabelledObject, ObjectKind, Rung, Statement,
     SubjectReference,
@@ -47,7 +47,10 @@ impl Grammar<'_, '_> {
 
     fn gdpr(&mut self) -> Result<Statement, PlanError> {
         if self.eat(&["PURGE"]) {
-            return self.object_name().map(Statement::GdprPurge);
+            let table = self.object_name()?;
+            let basis = if self.eat(&["BASIS"]) { Some(self.identifier()?) } else { None };
+            let without_owner = self.eat(&["WITHOUT", "OWNER"]);
+            return Ok(Statement::GdprPurge(Purge { table, basis, without_owner }));
         }
         if let Some(statement) = self.governance()? {
             return Ok(statement);
@@ -138,7 +141,7 @@ impl Grammar<'_, '_> {
             | Statement::CreateTableAs(_)
             | Statement::GdprGet(_)
             | Statement::GdprForget { .. }
-            | Statement::GdprPurge(_)
+            | Statement::GdprPurge(..)
             | Statement::Subscribe(_) => Ok(Statement::Explain { options, statement: Box::new(statement) }),
             _ => Err(PlanError::new("42601", "syntax error: this statement has no plan to explain").at(Some(position))),
         }

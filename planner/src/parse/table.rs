@@ -5,7 +5,7 @@
 
 use super::definition::{
     ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateTable, CreateTableAs, LikeClause, LikeParts,
-    References, TableConstraint, TableConstraintKind, Timing,
+    References, RetentionDefinition, TableConstraint, TableConstraintKind, Timing,
 };
 use super::grammar::Grammar;
 use super::statement::{Identifier, Statement};
@@ -47,6 +47,7 @@ impl Grammar<'_, '_> {
             rules: Vec::new(),
             refused: None,
             on_commit: None,
+            retention: RetentionDefinition::default(),
         };
         if self.eat(&["PARTITION", "OF"]) || self.eat(&["OF"]) {
             self.unsupported("partitions");
@@ -116,7 +117,7 @@ impl Grammar<'_, '_> {
     fn table_options(&mut self, create: &mut CreateTable) -> Result<(), PlanError> {
         loop {
             if self.eat(&["WITH"]) {
-                self.storage_parameters()?;
+                create.retention = self.table_parameters()?;
             } else if self.eat(&["WITHOUT", "OIDS"]) {
             } else if self.eat(&["TABLESPACE"]) || self.eat(&["USING"]) {
                 self.identifier()?;

@@ -1,6 +1,6 @@
 //! Reads ALTER TABLE, annotation forms included.
 
-use super::definition::{AlterTable, AlterTableAction, SequenceOptions};
+use super::definition::{AlterTable, AlterTableAction, RetentionDefinition, SequenceOptions};
 use super::grammar::Grammar;
 use super::statement::{Identifier, Statement};
 use super::table::EDGE_WORDS;
@@ -226,12 +226,12 @@ impl Grammar<'_, '_> {
             return Ok(AlterTableAction::Nothing);
         }
         if self.eat(&["SET"]) {
-            self.storage_parameters()?;
-            return Ok(AlterTableAction::Nothing);
+            let written = self.table_parameters()?;
+            let says_nothing = written == RetentionDefinition::default();
+            return Ok(if says_nothing { AlterTableAction::Nothing } else { AlterTableAction::SetRetention(written) });
         }
         if self.eat(&["RESET"]) {
-            self.skip_parenthesized()?;
-            return Ok(AlterTableAction::Nothing);
+            return self.reset_parameters();
         }
         if self.eat(&["REPLICA", "IDENTITY"]) {
             if self.eat(&["USING", "INDEX"]) {

@@ -30,6 +30,7 @@ mod permission;
 mod policy;
 mod property;
 mod purpose;
+mod retention;
 mod rewrite;
 mod role;
 mod routine;

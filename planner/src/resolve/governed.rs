@@ -1,16 +1,16 @@
 //! Rows that are there: not expired, and of use for the purpose that is declared. Below every query, as policies are.
 
-use super::scope::Clause;
+use super::scope::{Clause, Frame};
 use super::statement::Resolved;
-use super::{PolicyUse, Resolver};
-use crate::catalog::{Class, Column, Property, Table};
+use super::{PolicyUse, Resolver, Typed};
+use crate::catalog::{Class, Column, Property, RetentionEnd, Table};
 use crate::error::PlanError;
-use crate::hir::{Hir, HirExpr, RowTermHir};
-use crate::ownership::quote_identifier;
+use crate::hir::{Hir, HirExpr, RowChecksHir, RowTermHir, WriteHir};
+use crate::ownership::{Anonymity, anonymity, quote_identifier};
 use crate::parse::Statement;
-use crate::parse::statement::ObjectName;
+use crate::parse::request::Purge;
 use crate::row_term::RowTerm;
-use repr::ScalarType;
+use repr::{ColumnIndex, ColumnType, ScalarType};
 use std::sync::Arc;
 
 impl Resolver<'_> {
@@ -98,8 +98,26 @@ impl Resolver<'_> {
         Ok(Some(RowTermHir { term: RowTerm::Expiry, expr: self.row_condition(&text, table)? }))
     }
 
-    /// GDPR PURGE: what has expired is deleted, as DELETE would.
-    pub(super) fn purge(&mut self, name: &ObjectName) -> Result<Resolved, PlanError> {
+    /// A row that does not say until when it is there is kept as long as its table says.
+    pub(super) fn kept_until(&mut self, table: &Table, index: ColumnIndex, value: Typed) -> Result<Typed, PlanError> {
+        let Some((column, retention)) = table.filled_expiry().filter(|(column, _)| *column == index) else {
+            return Ok(value);
+        };
+        if self.with_expired {
+            return Ok(value);
+        }
+        let column = &table.columns[column];
+        let frame = Frame::default().clause(Clause::ColumnDefault);
+        let end = self.kept_expression(&retention.end(column), frame, |resolver, typed| {
+            resolver.assign(typed, &column.column_type, &column.name, None)
+        })?;
+        let filled = HirExpr::Coalesce(vec![value.expr, end.expr], column.column_type.scalar.clone());
+        Ok(Typed::of(filled, ColumnType { nullable: false, ..column.column_type.clone() }))
+    }
+
+    /// GDPR PURGE: what has expired is deleted, as DELETE would, or anonymized, as erasures of its owners would.
+    pub(super) fn purge(&mut self, purge: &Purge) -> Result<Resolved, PlanError> {
+        let name = &purge.table;
         let Some(Class::Relation(table)) = self.scope().class((None, name.schema.as_deref()), &name.name) else {
             let message = format!("relation \"{}\" does not exist", name.name);
             return Err(PlanError::new("42P01", message).at(Some(name.position)));
@@ -110,6 +128,11 @@ impl Resolver<'_> {
             let hint = "Say by when they do: ALTER TABLE … ALTER COLUMN … SET EXPIRES.";
             return Err(PlanError::new("55000", message).hint(hint).at(Some(name.position)));
         };
+        let declared = table.retention.as_ref().and_then(|retention| retention.basis.as_deref());
+        if let Some(basis) = purge.basis.as_ref().filter(|basis| declared != Some(&*basis.name)) {
+            let message = format!("rows of table \"{}\" are not kept for \"{}\"", table.name, basis.name);
+            return Err(PlanError::new("22023", message).at(Some(basis.position)));
+        }
         let column = &table.columns[index];
         let spelled = self.scope().spelled_table(&table);
         let mut condition = format!("{} <= {}", quoted(column), now_as(column));
@@ -120,12 +143,45 @@ impl Resolver<'_> {
                 .as_ref()
                 .map_or_else(|| " AND false".to_owned(), |text| format!(" AND ({text}) IS NOT TRUE"));
         }
-        let parsed = crate::parse::parse(&format!("DELETE FROM {spelled} WHERE {condition}"))?;
-        let Some(Statement::Sql(delete)) = parsed.first().map(|found| &found.statement) else {
-            return Err(PlanError::new("XX000", "a deletion is read as something else"));
+        let write = match table.ends_by() {
+            RetentionEnd::Delete | RetentionEnd::HandOver => {
+                // None of them would stay.
+                let which = if purge.without_owner { " AND false" } else { "" };
+                format!("DELETE FROM {spelled} WHERE {condition}{which}")
+            }
+            RetentionEnd::Anonymize => {
+                let Anonymity { blanked, kept } = anonymity(self.catalog, &table)?;
+                // An erasure may have taken the owner that it would keep.
+                let owned = kept.iter().map(|columns| {
+                    let has = columns.iter().map(|column| format!("{} IS NOT NULL", quoted(&table.columns[*column])));
+                    has.collect::<Vec<_>>().join(" AND ")
+                });
+                let owned = owned.collect::<Vec<_>>().join(" OR ");
+                let owned = if owned.is_empty() { "true".to_owned() } else { owned };
+                if purge.without_owner {
+                    format!("DELETE FROM {spelled} WHERE {condition} AND NOT ({owned})")
+                } else {
+                    let blanked = blanked.into_iter().chain([index]);
+                    let set: Vec<String> =
+                        blanked.map(|column| format!("{} = NULL", quoted(&table.columns[column]))).collect();
+                    format!("UPDATE {spelled} SET {} WHERE {condition} AND ({owned})", set.join(", "))
+                }
+            }
+        };
+        let parsed = crate::parse::parse(&write)?;
+        let Some(Statement::Sql(write)) = parsed.first().map(|found| &found.statement) else {
+            return Err(PlanError::new("XX000", "a purge is read as something else"));
         };
         self.with_expired = true;
-        self.sql(delete)
+        let mut resolved = self.sql(write)?;
+        if let Resolved::Write(write) = &mut resolved
+            && let WriteHir::Update(update) = &mut **write
+        {
+            // As an erasure, it overrides every other constraint.
+            let generated = std::mem::take(&mut update.checks.generated);
+            update.checks = RowChecksHir { generated, ..RowChecksHir::default() };
+        }
+        Ok(resolved)
     }
 }
 

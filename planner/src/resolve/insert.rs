@@ -416,11 +416,12 @@ impl Resolver<'_> {
             if given.iter().any(|(target, _)| Some(target.named) != first) {
                 return Err(super::part::assigned_twice(&column.name));
             }
-            row.push(match given.is_empty() {
+            let value = match given.is_empty() {
                 false => self.inserted_value(table, index, given)?,
                 true if column.dropped => null_of(&column.column_type),
                 true => self.default_value(table, index)?,
-            });
+            };
+            row.push(self.kept_until(table, index, value)?);
         }
         // Two serial columns are two calls: no expression is shared here.
         let arity = relation.arity();

@@ -175,11 +175,12 @@ impl Resolver<'_> {
                 };
                 values.push((target, value));
             }
-            row.push(match values.is_empty() {
+            let value = match values.is_empty() {
                 false => self.inserted_value(table, index, values)?,
                 true if column.dropped => null_of(&column.column_type),
                 true => self.default_value(table, index)?,
-            });
+            };
+            row.push(self.kept_until(table, index, value)?);
         }
         Ok(row)
     }

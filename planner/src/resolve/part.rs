@@ -255,7 +255,11 @@ impl Resolver<'_> {
                 }
             }
         }
-        Ok(whole.into_iter().map(|(index, value, _)| (index, value)).collect())
+        let mut columns = Vec::with_capacity(whole.len());
+        for (index, value, _) in whole {
+            columns.push((index, self.kept_until(table, index, value)?));
+        }
+        Ok(columns)
     }
 
     /// The value that an INSERT gives a column: that of the one target, or of parts that are set one after another.

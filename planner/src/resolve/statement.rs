@@ -413,7 +413,7 @@ impl Resolver<'_> {
             Statement::Request(request) => self.request(request, statement),
             Statement::ExplainGdprForget(subject) => self.gdpr(GdprRequest::ExplainForget, subject),
             Statement::GdprExport { subject, format } => self.gdpr(GdprRequest::Export(*format), subject),
-            Statement::GdprPurge(table) => self.purge(table),
+            Statement::GdprPurge(purge) => self.purge(purge),
             Statement::Explain { options, statement } => {
                 let what = Box::new(self.statement(statement)?);
                 Ok(Resolved::Explain { options: options.clone(), what })

@@ -75,6 +75,8 @@ impl DefinitionChange<'_> {
             | AlterTableAction::DropAnnotation(..)
             | AlterTableAction::SetProperty(..)
             | AlterTableAction::DropProperty(..)
+            | AlterTableAction::SetRetention(_)
+            | AlterTableAction::ResetRetention(_)
             | AlterTableAction::AddRule(_)
             | AlterTableAction::DropRule(_) => "an annotation",
             AlterTableAction::SetDefault(..) | AlterTableAction::DropDefault(_) => {
@@ -159,6 +161,11 @@ impl DefinitionChange<'_> {
                 self.give_property(id, index, *property).map_err(|error| error.at(Some(column.position)))
             }
             AlterTableAction::DropProperty(column, property) => self.drop_property(id, column, *property),
+            AlterTableAction::SetRetention(written) => self.set_retention(id, written),
+            AlterTableAction::ResetRetention(names) => {
+                self.reset_retention(id, names);
+                Ok(())
+            }
             AlterTableAction::SetDataSubject => {
                 self.edit(id).data_subject = true;
                 Ok(())
@@ -180,7 +187,7 @@ impl DefinitionChange<'_> {
         }
     }
 
-    fn add_column(
+    pub(super) fn add_column(
         &mut self,
         id: RelationId,
         if_not_exists: bool,

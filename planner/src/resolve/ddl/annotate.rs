@@ -2,10 +2,12 @@
 
 use super::change::DefinitionChange;
 use super::validity::Existing;
-use crate::catalog::{EdgeKind, EdgeRef, EdgeSource, ForeignKey, Rule, RuleAction, RuleEvent, Table};
+use crate::catalog::{
+    EdgeKind, EdgeRef, EdgeSource, ForeignKey, Property, RetentionEnd, Rule, RuleAction, RuleEvent, Table,
+};
 use crate::error::PlanError;
 use crate::parse::annotation::Annotation;
-use crate::parse::definition::{References, RuleActionDefinition, RuleDefinition, Timing};
+use crate::parse::definition::{References, RetentionDefinition, RuleActionDefinition, RuleDefinition, Timing};
 use crate::parse::statement::{Identifier, ObjectName};
 use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;
@@ -49,9 +51,25 @@ impl DefinitionChange<'_> {
             (Annotation::Property(property), Some(column)) => {
                 self.give_property(id, column, *property).map(|()| Applied::Now)
             }
+            (Annotation::Retention(written), None) => self.apply_retention(id, written),
+            (Annotation::Retention(_), Some(_)) => Err(misplaced("RETAIN", "a table")),
             (Annotation::Property(property), None) => Err(misplaced(property.word(), "a column")),
             (Annotation::Rule(_), Some(_)) => Err(misplaced("ON GET and ON DEL", "a table")),
         }
+    }
+
+    /// RETAIN by label, once there is the column that it counts by, and the edges that say how a row is anonymized.
+    fn apply_retention(&mut self, id: RelationId, written: &RetentionDefinition) -> Result<Applied, PlanError> {
+        let others_wait = self.catalog.pending_annotations.get(&id).is_some_and(|waiting| !waiting.is_empty());
+        let cuts_edges = written.then == Some(RetentionEnd::Anonymize);
+        if self.get(id).property(Property::Expires).is_none() || cuts_edges && others_wait {
+            return Ok(Applied::Waits);
+        }
+        if let Some(retention) = &mut self.edit(id).retention {
+            // A label says all of it.
+            retention.basis = None;
+        }
+        self.set_retention(id, written).map(|()| Applied::Now)
     }
 
     /// An edge by label: on the foreign key that is there, or in its stead.

@@ -74,6 +74,7 @@ impl DefinitionChange<'_> {
         for rule in &create.rules {
             self.add_rule(id, rule)?;
         }
+        self.set_retention(id, &create.retention)?;
         self.copy_comments(id, &models)?;
         self.require_owner_like(id, &models)?;
         Ok("CREATE TABLE")

@@ -7,9 +7,10 @@ use super::Labels;
 use super::annotate::{Applied, edge_word, event_word};
 use super::change::DefinitionChange;
 use crate::catalog::own_tables::is_own;
-use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, RuleAction, Scope, Table};
+use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, Retention, RetentionEnd, RuleAction, Scope, Table};
 use crate::error::PlanError;
 use crate::parse::annotation::{Annotation, parse_comment_tags, parse_label};
+use crate::parse::definition::RetentionDefinition;
 use crate::parse::statement::{LabelledObject, ObjectKind, ObjectName};
 use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;
@@ -89,6 +90,7 @@ fn table_label(scope: Scope<'_>, table: &Table) -> String {
         };
         parts.push(format!("ON {} {edge} {action}", event_word(rule.event)));
     }
+    parts.extend(table.retention.as_ref().map(Retention::label));
     parts.extend(pending_texts(scope.catalog, table.id, None));
     parts.join("; ")
 }
@@ -194,7 +196,9 @@ impl DefinitionChange<'_> {
                 Annotation::Edge(references) | Annotation::CompositeEdge(_, references) => {
                     change.names_target(id, key, references) && key.annotation == references.annotation
                 }
-                Annotation::DataSubject | Annotation::Rule(_) | Annotation::Property(_) => false,
+                Annotation::DataSubject | Annotation::Rule(_) | Annotation::Property(_) | Annotation::Retention(_) => {
+                    false
+                }
             })
         };
         for key in &table.foreign_keys {
@@ -213,9 +217,13 @@ impl DefinitionChange<'_> {
             self.take_property(id, column)?;
         }
         if column.is_none() {
+            let keeps = new.iter().any(|annotation| matches!(annotation, Annotation::Retention(_)));
             let table = self.edit(id);
             table.data_subject = false;
             table.rules.clear();
+            if !keeps {
+                table.retention = None;
+            }
         }
         Ok(())
     }
@@ -343,6 +351,11 @@ impl DefinitionChange<'_> {
             {
                 return Err(removal(&table, Some(column)));
             }
+            if let (Annotation::Retention(written), Some(retention)) = (annotation, &table.retention)
+                && retained(written) != *retention
+            {
+                return Err(removal(&table, None));
+            }
             let known = self.catalog.pending_annotations.get(&id).is_some_and(|pending| {
                 pending.iter().any(|entry| entry.column == column && entry.text == canonical(annotation))
             });
@@ -378,10 +391,14 @@ impl DefinitionChange<'_> {
             if !self.catalog.relations.contains_key(&id) {
                 continue;
             }
-            // Edges before the rules that name them.
-            let (edges, rules): (Vec<_>, Vec<_>) =
-                entries.into_iter().partition(|entry| !entry.text.starts_with("ON "));
-            for entry in edges.into_iter().chain(rules) {
+            // Edges before the rules that name them, and these before what they say of rows that are kept no longer.
+            let mut entries = entries;
+            entries.sort_by_key(|entry| match () {
+                () if entry.text.starts_with("RETAIN ") => 2,
+                () if entry.text.starts_with("ON ") => 1,
+                () => 0,
+            });
+            for entry in entries {
                 for annotation in parse_label(&entry.text)? {
                     self.annotate(id, entry.column, &annotation, entry.text.clone())?;
                 }
@@ -433,6 +450,7 @@ fn canonical(annotation: &Annotation) -> String {
         Annotation::DataSubject => "DATA_SUBJECT".to_string(),
         Annotation::Edge(references) => edge(references),
         Annotation::Property(property) => property.word().to_string(),
+        Annotation::Retention(written) => retained(written).label(),
         Annotation::CompositeEdge(columns, references) => {
             format!("FOREIGN KEY ({}) {}", list(columns), edge(references))
         }
@@ -449,5 +467,14 @@ fn canonical(annotation: &Annotation) -> String {
             };
             format!("ON {} {edge} {action}", event_word(rule.event))
         }
+    }
+}
+
+/// How long rows are kept, as a label says it: whole.
+fn retained(written: &RetentionDefinition) -> Retention {
+    Retention {
+        retain: written.retain.clone().unwrap_or_default(),
+        basis: written.basis.clone(),
+        then: written.then.unwrap_or(RetentionEnd::Delete),
     }
 }

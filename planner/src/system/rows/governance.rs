@@ -7,7 +7,7 @@ use repr::Datum;
 use std::sync::Arc;
 
 /// What a server has of what the GDPR asks for: its name, the articles, and what it is.
-const FEATURES: [(&str, &str, &str); 19] = [
+const FEATURES: [(&str, &str, &str); 20] = [
     ("access", "15, 20", "GDPR GET, GDPR EXPORT"),
     ("anonymisation", "17, 25", "ON GET and ON DEL rules"),
     ("audit", "5(2), 30, 33", "dogwood.audit, dogwood verify"),
@@ -25,6 +25,7 @@ const FEATURES: [(&str, &str, &str); 19] = [
     ("proof of erasure", "5(2), 17", "dogwood.receipts, dogwood.erasures, GDPR VERIFY DELETION"),
     ("purposes", "5(1)b, 6, 7", "PURPOSES columns, CREATE PURPOSE"),
     ("requests", "12(3)", "dogwood.requests, GDPR REQUEST, ANSWER, EXTEND"),
+    ("retention", "5(1)e, 30(1)f", "WITH (retain, retain_basis, then), GDPR PURGE, GDPR DISCARD"),
     ("restriction", "18", "RESTRICTED columns, GDPR RESTRICT"),
     ("roles and row policies", "25, 28", "GRANT, CREATE POLICY, the kinds of dogwood roles"),
 ];
@@ -108,6 +109,7 @@ impl Source<'_> {
             "location" => holds(Property::Region),
             "objections" => holds(Property::Objections),
             "purposes" => holds(Property::Purposes) && !self.catalog.rights.purposes.is_empty(),
+            "retention" => any(&|table| table.retention.is_some()),
             "restriction" => holds(Property::Restricted),
             "roles and row policies" => !self.catalog.roles.is_empty(),
             _ => true,
