@@ -13,6 +13,7 @@ mod graph;
 mod housekeeping;
 mod key_rotation;
 pub mod lint;
+pub mod masking;
 mod password;
 pub mod protocol;
 mod publishing;

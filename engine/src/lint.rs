@@ -6,15 +6,16 @@
 //! ```
 //! Expressions are not looked at: of what functions a default consists, says nothing about whose a row is.
 
-use planner::catalog::{Actor, Catalog, DatabaseId, ForeignKey, RoleId, Scope, SearchPath, Table};
+use planner::catalog::{Actor, Catalog, Class, Column, DatabaseId, ForeignKey, RoleId, Scope, SearchPath, Table};
 use planner::ownership::{About, ComplianceRow, Dog, compliance};
-use planner::parse::statement::Statement;
+use planner::parse::statement::{ObjectName, Statement};
 use planner::parse::utility::{Set, SetValue};
-use planner::resolve::ddl::{Labels, plan_ddl};
+use planner::resolve::ddl::{Labels, plan_ddl, plan_restored};
 use repr::id::FIRST_USER_ID;
 use repr::{ColumnIndex, Id, RelationId};
 use state::SqlError;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use planner::ownership::Severity;
 
@@ -41,6 +42,7 @@ pub struct Remark {
 /// A schema as far as it has been read.
 pub struct Schema {
     catalog: Catalog,
+    labels: Labels,
     search_path: String,
     lines: DefinedOn,
 }
@@ -57,6 +59,7 @@ impl Default for Schema {
     fn default() -> Self {
         Schema {
             catalog: Catalog::empty(0, FIRST_USER_ID),
+            labels: Labels::TakeEffect,
             search_path: "public".to_owned(),
             lines: DefinedOn::default(),
         }
@@ -64,6 +67,20 @@ impl Default for Schema {
 }
 
 impl Schema {
+    /// One of a whole dump, whose annotations come before what they name: they wait for `settle`.
+    pub fn of_dump() -> Schema {
+        Schema { labels: Labels::Wait, ..Schema::default() }
+    }
+
+    /// What has waited takes effect.
+    ///
+    /// # Errors
+    /// Those of the annotations.
+    pub fn settle(&mut self) -> Result<(), SqlError> {
+        self.catalog = plan_restored(&self.catalog, DatabaseId::FIRST, &|_expression| Ok(()))?.catalog;
+        Ok(())
+    }
+
     /// Takes a statement that begins on this line.
     ///
     /// # Errors
@@ -103,13 +120,46 @@ impl Schema {
     }
 
     fn define(&mut self, line: u64, text: &str, statement: &Statement) -> Result<(), SqlError> {
-        let actor = Actor::of_login(RoleId::FIRST, "controller".into());
-        let path = SearchPath::of(&self.search_path, actor, ("postgres", DatabaseId::FIRST), &self.catalog);
+        let path = self.path();
         let scope = Scope { catalog: &self.catalog, path: &path };
-        let planned = plan_ddl(statement, scope, Labels::TakeEffect, &|_expression| Ok(()))?;
+        let planned = plan_ddl(statement, scope, self.labels, &|_expression| Ok(()))?;
         self.lines.note(&self.catalog, &planned.catalog, line, text);
         self.catalog = planned.catalog;
         Ok(())
+    }
+
+    /// What the definitions have made so far.
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// A column as `dogwood mask` calls it.
+    pub(crate) fn full_name(&self, table: &Table, column: &Column) -> String {
+        format!("{}.{}", self.catalog.full_name(table), column.name)
+    }
+
+    /// The table of that name. 42P01 if it was not defined.
+    pub(crate) fn table(&self, name: &ObjectName) -> Result<Arc<Table>, SqlError> {
+        let path = self.path();
+        let scope = Scope { catalog: &self.catalog, path: &path };
+        match scope.class((None, name.schema.as_deref()), &name.name) {
+            Some(Class::Relation(table)) => Ok(Arc::clone(table)),
+            _ => Err(SqlError::new("42P01", format!("table \"{}\" is not known", name.name))),
+        }
+    }
+
+    /// Whether a CHECK asks for values of a column.
+    pub(crate) fn is_checked(&self, table: &Table, column: &Column) -> bool {
+        let is_in = |text: &str| {
+            let mut words = text.split(|other: char| !other.is_alphanumeric() && other != '_');
+            words.any(|word| word == column.name) || text.contains(&format!("\"{}\"", column.name))
+        };
+        table.checks.iter().any(|check| is_in(&check.expression))
+    }
+
+    fn path(&self) -> SearchPath {
+        let actor = Actor::of_login(RoleId::FIRST, "controller".into());
+        SearchPath::of(&self.search_path, actor, ("postgres", DatabaseId::FIRST), &self.catalog)
     }
 
     /// How many tables there are, and how many hold rows of people.

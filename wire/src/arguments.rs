@@ -22,6 +22,7 @@ use std::time::Duration;
 use wire::admission::WayIn;
 use wire::import::Import;
 use wire::lint::Lint;
+use wire::mask::Masking;
 use wire::report::Report;
 
 /// How long a client that asks again at once is waited for awake, if nothing is said: about as long as one on the same machine
@@ -51,6 +52,8 @@ Usage:
                   --data DIR [--overwrite] [--unchecked] [ROOT KEY]
   dogwood import --data DIR [--database NAME] [--as-text] [--keep-going] FILE
   dogwood lint [--json] [--impersonal TABLE]... FILE
+  dogwood mask [--key KEYFILE] [--keep COLUMN]... [--mask COLUMN]...
+                [--null COLUMN]... [--no-security-labels] FILE TO
   dogwood report --data DIR --html|--csv|--jsonld [--database NAME]
                  [ROOT KEY] FILE
   dogwood rotate --data DIR [--root [NEW ROOT KEY]] [ROOT KEY]
@@ -143,6 +146,16 @@ lint     Reads a schema as pg_dump writes it (text, archive or folder; \"-\" is
          could not be read
   --json       as one object of JSON
   --impersonal the columns of this table look personal and are not
+mask     Writes to TO a copy of a dump of pg_dump's for test systems: columns of
+         people's rows hold pseudonyms of the same type and shape, the same for
+         the same value. TO may be \"-\". Needs no server and no folder
+  --key        a file of 16 bytes or more: the same key, the same pseudonyms;
+               without it one is made, and nobody keeps it
+  --keep       this column (table.column) holds nothing personal
+  --mask       this one does
+  --null       this one becomes NULL
+  --no-security-labels
+               annotations are left out, for PostgreSQL
 report   Writes the registers of a running server's or stopped one's folder to
          FILE (\"-\" is standard output): processing activities, data map,
          inventory, retention schedule, inputs of an impact assessment
@@ -206,6 +219,8 @@ pub enum Command {
     Restore(RestoreOrder),
     /// Look at a schema.
     Lint(Lint),
+    /// Write a dump with pseudonyms.
+    Mask(Masking),
     /// Write the registers to a file.
     Report(Report),
     /// Replace the key-encryption key.
@@ -384,6 +399,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, Argum
         Some("restore") => backups::restore(&mut options),
         Some("import") => import(&mut options),
         Some("lint") => registers::lint(&mut options),
+        Some("mask") => registers::mask(&mut options),
         Some("report") => registers::report(&mut options),
         Some("rotate") => rotate(&mut options, Rotation::Rotate),
         Some("shred") => rotate(&mut options, Rotation::Shred),

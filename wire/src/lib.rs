@@ -28,6 +28,7 @@ pub mod import;
 mod incoming_memory;
 pub mod limits;
 pub mod lint;
+pub mod mask;
 pub mod parking;
 pub mod reload;
 pub mod report;

@@ -92,7 +92,7 @@ pub struct Findings {
 /// Why it cannot be read.
 pub fn run(lint: &Lint) -> Result<Findings, String> {
     let mut source = Source::open(&lint.file)?;
-    let mut reader = Reader { schema: Schema::default(), left_out: LeftOut::default(), unread: Vec::new() };
+    let mut reader = Reader::default();
     let failed = |error: io::Error| format!("could not read \"{}\": {error}", lint.file.display());
     reader.read(&mut Dump::new(&mut source.text)).map_err(failed)?;
     source.end()?;
@@ -110,14 +110,19 @@ pub fn run(lint: &Lint) -> Result<Findings, String> {
     Ok(Findings { file: lint.file.display().to_string(), tables: count, personal, remarks, unread, unknown })
 }
 
-struct Reader {
-    schema: Schema,
+/// A schema that is read from a dump.
+#[derive(Default)]
+pub(crate) struct Reader {
+    pub(crate) schema: Schema,
     left_out: LeftOut,
     unread: Vec<Unread>,
+    /// What columns are of whose type is not here, and no domain; else text.
+    pub(crate) stand_in: Option<&'static str>,
 }
 
 impl Reader {
-    fn read(&mut self, dump: &mut Dump<impl BufRead>) -> io::Result<()> {
+    /// Reads all of it.
+    pub(crate) fn read(&mut self, dump: &mut Dump<impl BufRead>) -> io::Result<()> {
         while let Some(piece) = dump.next()? {
             match piece {
                 Piece::Command(line, command) => {
@@ -151,7 +156,10 @@ impl Reader {
             let Err(error) = self.schema.read(line, &text) else { return };
             // Of which type a column is does not matter here: again, with one that is.
             let changed = missing_type(&error.message).and_then(|missing| {
-                let other = self.left_out.instead_of(&missing).to_owned();
+                let other = match (self.left_out.instead_of(&missing), self.stand_in) {
+                    ("text", Some(other)) => other.to_owned(),
+                    (other, _) => other.to_owned(),
+                };
                 with_type(&text, &missing, &other)
             });
             match changed {
@@ -173,6 +181,14 @@ impl Reader {
         self.left_out.add(text);
         let hint = error.hint.as_ref().map_or_else(String::new, |hint| format!(" ({hint})"));
         self.unread(line, subject, format!("{}{hint}", error.message), matters);
+    }
+
+    /// What of it would have to be known, and is not.
+    pub(crate) fn needed(&self) -> impl Iterator<Item = String> {
+        let needed = self.unread.iter().filter(|unread| unread.matters);
+        needed.map(|Unread { line, subject, why, .. }| {
+            format!("line {line}: {} {}: {why}", subject.command, subject.name)
+        })
     }
 
     fn unread(&mut self, line: u64, subject: Subject, why: String, matters: bool) {
@@ -327,7 +343,7 @@ mod tests {
     use super::*;
 
     fn findings(text: &str) -> Findings {
-        let mut reader = Reader { schema: Schema::default(), left_out: LeftOut::default(), unread: Vec::new() };
+        let mut reader = Reader::default();
         reader.read(&mut Dump::new(text.as_bytes())).expect("it is read");
         let Reader { schema, unread, .. } = reader;
         let (tables, personal) = schema.counts();

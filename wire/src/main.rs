@@ -1,4 +1,4 @@
-//! The program: `dogwood serve`, `check`, `backup`, `verify-backup`, `restore`, `import`, `lint`, `report`, `rotate`, `shred`,
+//! The program: `dogwood serve`, `check`, `backup`, `verify-backup`, `restore`, `import`, `lint`, `mask`, `report`, `rotate`, `shred`,
 //! `export-capsule`, `prove` and `verify`.
 //!
 //! Reads its arguments, starts what they ask for, and turns the outcome into an exit status: 0 done, 1 failed or
@@ -27,6 +27,7 @@ use wiping_allocator::WipingAllocator;
 use wire::control::{self, OperatorDoor};
 use wire::import::Import;
 use wire::lint::{Lint, Verdict};
+use wire::mask::Masking;
 use wire::report::{self, Report};
 use wire::server::{Server, ServerConfig};
 use wire::{limits, shutdown};
@@ -86,6 +87,7 @@ fn commanded() -> ExitCode {
         Ok(arguments::Command::Rotate(rotate)) => outcome(run_rotation(rotate)),
         Ok(arguments::Command::Import(import)) => read_dump(&import),
         Ok(arguments::Command::Lint(lint)) => look_at(&lint),
+        Ok(arguments::Command::Mask(masking)) => outcome(write_masked(&masking)),
         Ok(arguments::Command::Report(report)) => outcome(write_report(&report)),
         Ok(arguments::Command::ExportCapsule(export)) => outcome(export_capsule(&export)),
         Ok(arguments::Command::Prove(prove)) => outcome(prove_record(&prove)),
@@ -263,6 +265,17 @@ fn look_at(lint: &Lint) -> ExitCode {
         Verdict::Missing => ExitCode::FAILURE,
         Verdict::Unread => ExitCode::from(2),
     }
+}
+
+/// A dump with pseudonyms. Where it goes to standard output, what is told of it does not.
+fn write_masked(masking: &Masking) -> Result<(), String> {
+    let masked = wire::mask::run(masking)?;
+    if masking.to.as_os_str() == "-" {
+        eprintln!("{masked}");
+    } else {
+        say!("{masked}");
+    }
+    Ok(())
 }
 
 /// Has the server of a folder make a report, or makes one where none is running.

@@ -87,7 +87,7 @@ pub(crate) fn split_time(micros: i64) -> (i64, i64, i64, i64) {
 }
 
 /// Days from 2000-01-01 of a date in the proleptic Gregorian calendar.
-pub(crate) fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
+pub fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
     // Years begin in March, so that the leap day is the last; eras are 400 years.
     let shifted = if month <= 2 { year - 1 } else { year };
     let era = shifted.div_euclid(400);
@@ -99,7 +99,7 @@ pub(crate) fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
 }
 
 /// Year, month and day of days from 2000-01-01.
-pub(crate) fn civil_from_days(days: i64) -> (i64, u32, u32) {
+pub fn civil_from_days(days: i64) -> (i64, u32, u32) {
     let shifted = days + 730_425;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);

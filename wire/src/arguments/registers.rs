@@ -1,12 +1,14 @@
-//! What `report` and `lint` are told.
+//! What `report`, `lint` and `mask` are told.
 
 use super::root_key::Which;
 use super::{ArgumentError, Command, Options, set, unknown};
 use engine::RootKeySource;
+use engine::masking::Judged;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use wire::lint::Lint;
+use wire::mask::Masking;
 use wire::report::{Report, ReportForm, ReportOrder};
 
 pub(super) fn report<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
@@ -52,4 +54,42 @@ pub(super) fn lint<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Re
     }
     let file = file.ok_or(ArgumentError::MissingOption("FILE"))?;
     Ok(Command::Lint(Lint { json: json.is_some(), impersonal, file }))
+}
+
+pub(super) fn mask<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
+    let (mut key, mut without_labels, mut file, mut to) = (None, None, None, None);
+    let mut judged = Judged::default();
+    while let Some(word) = options.arguments.next() {
+        let (option, columns) = match word.to_str() {
+            Some("--help" | "-h") => return Ok(Command::Help),
+            Some("--key") => {
+                options.path("--key", &mut key)?;
+                continue;
+            }
+            Some("--no-security-labels") => {
+                set("--no-security-labels", &mut without_labels, true)?;
+                continue;
+            }
+            Some("--keep") => ("--keep", &mut judged.kept),
+            Some("--mask") => ("--mask", &mut judged.masked),
+            Some("--null") => ("--null", &mut judged.nulled),
+            Some(option) if option.starts_with('-') && option != "-" => return Err(unknown(&word)),
+            _ if file.is_none() => {
+                file = Some(PathBuf::from(&word));
+                continue;
+            }
+            _ => {
+                set("TO", &mut to, PathBuf::from(&word))?;
+                continue;
+            }
+        };
+        columns.insert(options.value(option)?.to_string_lossy().into_owned());
+    }
+    Ok(Command::Mask(Masking {
+        judged,
+        key,
+        without_labels: without_labels.is_some(),
+        file: file.ok_or(ArgumentError::MissingOption("FILE"))?,
+        to: to.ok_or(ArgumentError::MissingOption("TO"))?,
+    }))
 }
