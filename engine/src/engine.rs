@@ -1,5 +1,6 @@
 //! The engine's door: open a data folder, connect sessions, stop.
 
+use crate::analyzer;
 use crate::backup::{BackupOrder, Variables};
 use crate::eraser::Eraser;
 use crate::expiry;
@@ -25,6 +26,7 @@ pub struct Engine {
     // First, so that the folder is free once the engine and its sessions are gone.
     _keeper: Housekeeping,
     _expiry: Housekeeping,
+    _analyzer: Housekeeping,
     eraser: Eraser,
     /// While there is a target for the log.
     shipping: Mutex<Option<Shipping>>,
@@ -42,6 +44,7 @@ impl Engine {
         Ok(Arc::new(Engine {
             _keeper: Housekeeping::start(&database),
             _expiry: expiry::start(&database, &templates),
+            _analyzer: analyzer::start(&database),
             eraser: Eraser::start(&database),
             shipping: Mutex::default(),
             publishing: Mutex::default(),

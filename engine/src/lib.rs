@@ -3,6 +3,7 @@
 //! It never sees a socket (that is `wire`) and never SQL text beyond handing it to the planner. Everything is
 //! synchronous: a connection's thread evaluates its own statements; one commit thread orders all writes.
 
+mod analyzer;
 pub mod backup;
 pub mod capsule;
 pub mod check;

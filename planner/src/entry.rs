@@ -13,8 +13,9 @@ use crate::parse::definition::CreateTableAs;
 use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
 use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
-use crate::physical::MaintainedPlan;
-use crate::plan::{InsertPlan, Query, RowChecks, WithPlan, WritePlan};
+use crate::physical::expected::ExpectedRows;
+use crate::physical::{self, KeyForms, MaintainedPlan};
+use crate::plan::{InsertPlan, Plan, Query, RowChecks, WithPlan, WritePlan};
 use crate::resolve::ddl::{DdlPlan, DomainCondition, Labels, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
 use crate::resolve::positioned::CursorTables;
 use crate::resolve::statement::{ExpressionUse, check_expression, resolve_arguments};
@@ -24,6 +25,7 @@ use crate::resolve::{
     next_value_expression, resolve_reads, row_checks,
 };
 use crate::scalar::ScalarExpr;
+use crate::statistics::{KnownStatistics, TableStatistics};
 use crate::subscribe::{SubscribePlan, told, watched};
 use crate::transform;
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
@@ -119,15 +121,35 @@ pub struct Rewrite {
     pub over_new_row: bool,
 }
 
-fn ordered(catalog: &Catalog) -> impl Fn(RelationId) -> bool + '_ {
-    let dog = OnceCell::new();
-    move |relation| {
-        let form = || dog.get_or_init(|| Dog::new(catalog)).key_form(catalog, relation);
-        catalog.table(relation).is_some() && form() == KeyForm::Ordered
+/// What is known of relations while a statement is planned.
+struct KnownRelations<'a> {
+    catalog: &'a Catalog,
+    dog: OnceCell<Dog>,
+    statistics: &'a KnownStatistics,
+    /// Whoever asks sees all rows: policies may keep some of them from others, who then learn no values either.
+    sees_all: bool,
+}
+
+impl<'a> KnownRelations<'a> {
+    fn new(catalog: &'a Catalog, statistics: &'a KnownStatistics, sees_all: bool) -> Self {
+        KnownRelations { catalog, dog: OnceCell::new(), statistics, sees_all }
     }
 }
 
-/// Plans a statement. Some parameter types may be given; the rest are inferred.
+impl KeyForms for KnownRelations<'_> {
+    fn ordered(&self, relation: RelationId) -> bool {
+        let form = || self.dog.get_or_init(|| Dog::new(self.catalog)).key_form(self.catalog, relation);
+        self.catalog.table(relation).is_some() && form() == KeyForm::Ordered
+    }
+
+    fn statistics(&self, relation: RelationId) -> Option<&TableStatistics> {
+        let known = self.statistics.tables.get(&relation)?;
+        Some(if self.sees_all { &known.whole } else { &known.bare })
+    }
+}
+
+/// Plans a statement. Some parameter types may be given; the rest are inferred. Statistics decide how its rows are found,
+/// never which.
 ///
 /// # Errors
 /// PostgreSQL's, with positions in the whole query string.
@@ -136,6 +158,7 @@ pub fn plan_statement<'a>(
     scope: impl Into<Scope<'a>>,
     param_types: &[Option<ScalarType>],
     views: MaintainedViews,
+    statistics: &KnownStatistics,
 ) -> Result<PlannedStatement, PlanError> {
     let views = match views {
         MaintainedViews::Read => ViewUse::Read,
@@ -145,15 +168,22 @@ pub fn plan_statement<'a>(
     let session = SessionInfo { path: path.clone(), views, policies: PolicyUse::Apply, relabel: None };
     let Resolution { resolved, params, views, needs, of_role } = resolve_reads(parsed, catalog, &session, param_types)?;
     let params = params.into_iter().map(|column_type| column_type.scalar).collect();
-    let mut planned = plan_resolved(resolved, catalog)?;
+    let known = KnownRelations::new(catalog, statistics, !of_role);
+    let mut planned = plan_resolved(resolved, catalog, &known)?;
     if let Some(plan) = subscribe_plan(&mut planned).filter(|_| !views.is_empty()) {
         let session = SessionInfo { views: ViewUse::Expand, ..session };
         let found = resolve_reads(parsed, catalog, &session, param_types)?;
-        let mut expanded = plan_resolved(found.resolved, catalog)?;
+        let mut expanded = plan_resolved(found.resolved, catalog, &known)?;
         let expanded = subscribe_plan(&mut expanded).cloned();
         Arc::make_mut(plan).expanded = expanded;
     }
     Ok(PlannedStatement { planned, params, views: views.into_iter().collect(), needs, of_role })
+}
+
+/// How many rows each operator of a plan is expected to give, by its place in memory; of nothing if no table has statistics.
+/// Who does not see all rows is told nothing that follows from others' values.
+pub fn expected_rows(plan: &Plan, catalog: &Catalog, statistics: &KnownStatistics, sees_all: bool) -> ExpectedRows {
+    physical::expected::expected_rows(plan, catalog, &KnownRelations::new(catalog, statistics, sees_all))
 }
 
 /// SUBSCRIBE's plan, in whatever it stands.
@@ -165,18 +195,17 @@ fn subscribe_plan(planned: &mut Planned) -> Option<&mut Arc<SubscribePlan>> {
     }
 }
 
-fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanError> {
-    let forms = ordered(catalog);
+fn plan_resolved(resolved: Resolved, catalog: &Catalog, forms: &KnownRelations<'_>) -> Result<Planned, PlanError> {
     Ok(match resolved {
-        Resolved::Query(query) => Planned::Query(Arc::new(plan_query(&query, catalog, &forms)?)),
-        Resolved::Write(write) => Planned::Write(Arc::new(plan_write(&write, catalog, &forms)?)),
-        Resolved::With(with) => Planned::With(Arc::new(plan_with(&with, catalog, &forms)?)),
+        Resolved::Query(query) => Planned::Query(Arc::new(plan_query(&query, catalog, forms)?)),
+        Resolved::Write(write) => Planned::Write(Arc::new(plan_write(&write, catalog, forms)?)),
+        Resolved::With(with) => Planned::With(Arc::new(plan_with(&with, catalog, forms)?)),
         Resolved::CreateTableAs { create, query } => {
-            Planned::CreateTableAs(create, Arc::new(plan_query(&query, catalog, &forms)?))
+            Planned::CreateTableAs(create, Arc::new(plan_query(&query, catalog, forms)?))
         }
         Resolved::CopyFrom { insert, columns, condition, table, options } => {
             let relation = insert.table;
-            let plan = plan_write(&crate::hir::WriteHir::Insert(*insert), catalog, &forms)?;
+            let plan = plan_write(&crate::hir::WriteHir::Insert(*insert), catalog, forms)?;
             let WritePlan::Insert(insert) = plan else {
                 return Err(PlanError::new("XX000", "COPY FROM is planned as an INSERT"));
             };
@@ -185,8 +214,10 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
             let plan = copy_in(catalog, target, table, columns, insert)?;
             Planned::CopyIn(Arc::new(CopyInPlan { condition, ..plan }), options)
         }
-        Resolved::CopyTo { what, options } => Planned::CopyOut(Box::new(plan_resolved(*what, catalog)?), options),
-        Resolved::DeclareCursor { cursor, what, tables } => match plan_resolved(*what, catalog)? {
+        Resolved::CopyTo { what, options } => {
+            Planned::CopyOut(Box::new(plan_resolved(*what, catalog, forms)?), options)
+        }
+        Resolved::DeclareCursor { cursor, what, tables } => match plan_resolved(*what, catalog, forms)? {
             Planned::Query(query) => Planned::Cursor(cursor, query, tables),
             Planned::Subscribe(plan) => Planned::SubscribeCursor(cursor, plan),
             _ => return Err(PlanError::unsupported("DECLARE CURSOR for anything but a query")),
@@ -194,7 +225,7 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
         Resolved::Subscribe { query, terms, form, text } => {
             let watched = watched(&query, catalog)?;
             let (told, columns) = told(&form, &query.columns)?;
-            let query = Arc::new(plan_query(&query, catalog, &forms)?);
+            let query = Arc::new(plan_query(&query, catalog, forms)?);
             let expanded = None;
             let plan = SubscribePlan { watched, columns, terms, told, text, query, expanded };
             Planned::Subscribe(Arc::new(plan))

@@ -363,7 +363,7 @@ impl<'a> Text<'a> {
             node: line.node,
             alias: line.item.and_then(|item| voice.item(item)).map(str::to_owned),
             relation: line.relation.clone(),
-            way: None,
+            foreseen: report::Foreseen::default(),
             actual: None,
             held: Vec::new(),
         };

@@ -23,15 +23,16 @@ pub mod resolve;
 pub mod row_term;
 pub mod scalar;
 pub mod statement_shape;
+pub mod statistics;
 pub mod subscribe;
 pub mod system;
 pub mod temporal;
 pub mod transform;
 
 pub use entry::{
-    CopyInPlan, Explained, MaintainedViews, Planned, PlannedStatement, Rewrite, plan_arguments, plan_default,
-    plan_definition, plan_domain_condition, plan_lifted, plan_restored, plan_rewrite, plan_row_checks, plan_statement,
-    plan_type, plan_view,
+    CopyInPlan, Explained, MaintainedViews, Planned, PlannedStatement, Rewrite, expected_rows, plan_arguments,
+    plan_default, plan_definition, plan_domain_condition, plan_lifted, plan_restored, plan_rewrite, plan_row_checks,
+    plan_statement, plan_type, plan_view,
 };
 pub use parse::statement::SubscribeTerms;
 pub use resolve::index_predicate::index_predicates;

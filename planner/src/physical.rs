@@ -1,7 +1,8 @@
 //! MIR → plan: how each table is read, in which order joins happen, and which side is looked up.
 //!
-//! Last step of planning. There are no statistics: tables count as `TABLE_ROWS` rows, and what matters is
-//! where constants and parameters enter. Never changes what rows come out.
+//! Last step of planning. Where large tables have statistics, sizes follow from these (`sizes`, `join_order`). Else, and in
+//! what is maintained, tables count as `TABLE_ROWS` rows, and what matters is where constants and parameters enter: a view's
+//! plan says the same whatever is in its tables. Never changes what rows come out.
 
 mod access;
 mod alternatives;
@@ -9,15 +10,18 @@ mod bounds;
 mod chain;
 pub mod costs;
 mod estimate;
+pub mod expected;
 mod finish;
 mod index_expressions;
 mod inverted;
 mod join;
+mod join_order;
 mod late_materialization;
 mod matching;
 mod order;
 mod range;
 mod row_keys;
+mod sizes;
 
 use crate::catalog::Catalog;
 use crate::delta;
@@ -27,17 +31,24 @@ use crate::mir::Mir;
 use crate::ownership::{KeyForm, key_form};
 use crate::plan::{Counting, Finishing, LocalId, MatchKind, Plan, Query};
 use crate::scalar::{Mfp, Order, ScalarExpr};
+use crate::statistics::TableStatistics;
 use crate::temporal;
 pub(crate) use access::same_class;
 use chain::Chain;
 use late_materialization::First;
 use repr::{Datum, RelationId, Row, poll};
+use sizes::Sizes;
 use std::collections::BTreeMap;
 
-/// Whether a relation's keys and indexes stand in SQL order (`ownership::graph::key_form`).
+/// How a relation is stored, and what is known of it.
 pub trait KeyForms {
-    /// True for impersonal tables without a path to a data subject.
+    /// Whether its keys and indexes stand in SQL order (`ownership::graph::key_form`): true for impersonal tables without a
+    /// path to a data subject.
     fn ordered(&self, relation: RelationId) -> bool;
+    /// What its statistics say that whoever asks may know.
+    fn statistics(&self, _relation: RelationId) -> Option<&TableStatistics> {
+        None
+    }
 }
 
 impl<F: Fn(RelationId) -> bool> KeyForms for F {
@@ -60,6 +71,7 @@ pub fn query(query: MirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result
         forms,
         next_local: query.next_local,
         locals: BTreeMap::new(),
+        sizes: Sizes::of(&query.relation, forms),
         maintained: false,
         recursions: 0,
     };
@@ -84,6 +96,7 @@ pub fn maintained(query: MirQuery, catalog: &Catalog) -> Result<MaintainedPlan, 
         forms: &never,
         next_local: query.next_local,
         locals: BTreeMap::new(),
+        sizes: None,
         maintained: true,
         recursions: 0,
     };
@@ -118,6 +131,8 @@ struct Planner<'a> {
     next_local: usize,
     /// Estimated rows of locals in scope.
     locals: BTreeMap<LocalId, f64>,
+    /// What statistics say, where a large table has any.
+    sizes: Option<Sizes>,
     /// The plan is kept up to date: tables are looked up wherever their changes can be followed back, and read
     /// as a whole otherwise.
     maintained: bool,
@@ -194,6 +209,7 @@ impl Planner<'_> {
             Mir::Threshold(input) => Plan::Threshold(Box::new(self.plan(input)?)),
             Mir::Let { id, value, body } => {
                 self.locals.insert(*id, self.estimate(value).rows);
+                self.know_local(*id, value);
                 Plan::Let { id: *id, value: Box::new(self.plan(value)?), body: Box::new(self.plan(body)?) }
             }
             Mir::LetRec { id, base, step, distinct, body } => {

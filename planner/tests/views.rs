@@ -12,6 +12,7 @@ use planner::parse::parse;
 use planner::plan::{Finishing, Plan, Query};
 use planner::resolve::ddl::Labels;
 use planner::resolve::{Resolved, SessionInfo, resolve};
+use planner::statistics::KnownStatistics;
 use planner::{
     MaintainedViews, Planned, check_maintainable, depends_on_session, explain, plan_definition, plan_lifted,
     plan_statement, plan_view,
@@ -69,7 +70,7 @@ fn show_view(catalog: &Catalog, name: &str, out: &mut String) {
 }
 
 fn rung(catalog: &Catalog, sql: &str, views: MaintainedViews, out: &mut String) -> Result<(), PlanError> {
-    let planned = plan_statement(&parse(sql)?[0], catalog, &[], views)?;
+    let planned = plan_statement(&parse(sql)?[0], catalog, &[], views, KnownStatistics::none())?;
     let read: Vec<&str> =
         planned.views.iter().map(|view| catalog.table(*view).expect("it is read").name.as_str()).collect();
     let _ = writeln!(out, "views: {}", read.join(", "));

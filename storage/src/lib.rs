@@ -55,5 +55,5 @@ pub use keyspace::ValueHash;
 pub use loss_report::{Loss, LostRows};
 pub use microdb::OwnerSet;
 pub use owners::OwnerProbe;
-pub use snapshot::{MicroDbProbe, Snapshot};
+pub use snapshot::{MicroDbProbe, SampledRows, Snapshot};
 pub use store::{COMMIT_TIME, Reclaim, Repair, Store, StoreStatistics};

@@ -5,6 +5,7 @@
 
 pub(crate) mod cursor;
 mod salvage;
+mod sample;
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use crate::people_read::PeopleRead;
 use crate::rocks::{self, Family};
 use crate::snapshot::cursor::{Cursor, Direction};
 use crate::store::Store;
+
+pub use sample::SampledRows;
 
 type RocksSnapshot<'a> = rocksdb::Snapshot<'a>;
 

@@ -5,11 +5,12 @@
 
 use crate::context::{Bundle, Context, RenderTime, both};
 use crate::groups::reduce;
-use crate::once::{OneShot, Pull};
+use crate::once::{OneShot, PackedPull, Pull};
 use arrangements::arrangement::{FlatBytes, arrange, metered};
 use differential_dataflow::AsCollection;
 use repr::{Datum, Row, key, poll};
 use state::SqlError;
+use state::answer::Stored;
 use state::interrupt::Ticker;
 use std::collections::BTreeMap;
 use std::collections::btree_map::{IntoIter, IntoValues};
@@ -52,10 +53,27 @@ impl LocalRows {
 
 impl Pull for LocalRows {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
-        let Some(next) = self.rows.get(self.position) else { return Ok(false) };
-        self.position += 1;
-        next.unpack_into(row);
-        Ok(true)
+        let found = self.advance()?;
+        if found {
+            self.rows[self.position - 1].unpack_into(row);
+        }
+        Ok(found)
+    }
+
+    fn packed(&mut self) -> Option<&mut dyn PackedPull> {
+        Some(self)
+    }
+}
+
+impl PackedPull for LocalRows {
+    fn advance(&mut self) -> Result<bool, SqlError> {
+        let found = self.position < self.rows.len();
+        self.position += usize::from(found);
+        Ok(found)
+    }
+
+    fn row(&mut self) -> Stored<'_> {
+        Stored::whole(self.rows[self.position - 1].bytes())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Joins of two inputs.
 //!
 //! ```text
-//! once    the right side is held by key, the left streams past it                            `HashJoinRows`
+//! once    the right side is held by key, the left streams past it                            `hashed`
 //!         or it is held in order besides, for joins by BETWEEN and the like                   `by_range`
 //!
 //! kept    left  ── key ──▶ arranged ─┬───────────────▶ join ──▶ inner
@@ -15,23 +15,22 @@
 //! the query. Kept, a join yields after a million rows, in the middle of a key, too, so that cross joins stay interruptible.
 
 pub mod by_range;
+pub mod hashed;
 mod held;
 mod pairs;
 
 use crate::context::{Bundle, Context, Errors, RenderTime, Rows, both, split_operator};
 use crate::groups::split;
 use crate::mfp;
-use crate::once::{Keeping, OneShot, Pull};
 use arrangements::arrangement::{Bytes, FlatBytes, Key, RowsByKey, arrange, concatenate, distinct_keys, metered};
 use arrangements::meter::Meter;
 use differential_dataflow::operators::join::join_with_tactic;
 use differential_dataflow::{AsCollection, Data, VecCollection};
-use held::{JoinSides, Keys};
 use pairs::PairsTactic;
 use planner::plan::MatchKind;
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
 use repr::row::RowIter;
-use repr::{Datum, Row, ValueError, key, poll};
+use repr::{Datum, Row, ValueError, key};
 use state::SqlError;
 use state::interrupt::Ticker;
 
@@ -52,92 +51,6 @@ pub struct HashJoin<'p> {
     pub swapped: bool,
     /// Applied to what comes out.
     pub mfp: &'p Mfp,
-}
-
-/// The joined rows.
-pub struct HashJoinRows<'p> {
-    sides: JoinSides<'p, Row>,
-    join: HashJoin<'p>,
-    /// The next match of the left row.
-    position: usize,
-    /// Whether there is a left row with matches to go through.
-    matching: bool,
-}
-
-impl<'p> HashJoinRows<'p> {
-    /// Joins two inputs; what is held of the right is kept there, if anywhere.
-    pub fn new(
-        left: Box<dyn Pull + 'p>,
-        right: Box<dyn Pull + 'p>,
-        keeping: Option<Keeping>,
-        join: HashJoin<'p>,
-        shot: &OneShot,
-    ) -> Self {
-        HashJoinRows { sides: JoinSides::new(left, right, keeping, shot), join, position: 0, matching: false }
-    }
-
-    /// The next row before `mfp`.
-    fn joined(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
-        let HashJoin { left_key, right_key, null_safe, kind, right_arity, swapped, .. } = self.join;
-        // Semi and anti joins ask only whether a key is there.
-        let lone = matches!(kind, MatchKind::Semi | MatchKind::Anti);
-        loop {
-            self.sides.ticker.tick(&self.sides.shot.watch)?;
-            if self.matching
-                && let Some(found) = self.sides.matches().and_then(|rows| rows.get(self.position))
-            {
-                self.position += 1;
-                if swapped {
-                    found.unpack_into(row);
-                    row.extend_from_slice(&self.sides.at.row);
-                } else {
-                    row.clone_from(&self.sides.at.row);
-                    row.extend(found.iter());
-                }
-                return Ok(true);
-            }
-            self.matching = false;
-            let keys = Keys { left: left_key, right: right_key, null_safe };
-            let holds = |row: &[Datum], _: &EvalContext| {
-                if lone {
-                    return Ok(None);
-                }
-                let packed = Row::pack(row);
-                poll::bytes(packed.bytes().len())?;
-                Ok(Some(packed))
-            };
-            if !self.sides.advance(keys, holds, |_, _| Ok(()))? {
-                return Ok(false);
-            }
-            match (kind, self.sides.matches().is_some()) {
-                (MatchKind::Inner | MatchKind::Left, true) => {
-                    self.position = 0;
-                    self.matching = true;
-                }
-                (MatchKind::Inner | MatchKind::Semi, false) | (MatchKind::Anti, true) => {}
-                (MatchKind::Left, false) => {
-                    row.clone_from(&self.sides.at.row);
-                    row.resize(row.len() + right_arity, Datum::Null);
-                    return Ok(true);
-                }
-                (MatchKind::Semi, true) | (MatchKind::Anti, false) => {
-                    std::mem::swap(row, &mut self.sides.at.row);
-                    return Ok(true);
-                }
-            }
-        }
-    }
-}
-
-impl Pull for HashJoinRows<'_> {
-    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
-        while self.joined(row)? {
-            if self.join.mfp.evaluate(row, &self.sides.shot.eval)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
 }
 
 /// One input of a join.

@@ -49,17 +49,20 @@ impl Leaf {
         if mfp.is_identity() {
             return self;
         }
+        let evaluated = mfp.map.iter().chain(mfp.filter.iter().map(|(_, predicate)| predicate));
+        self.read_columns(evaluated.flat_map(ScalarExpr::columns).chain(mfp.project.iter().copied()));
+        self
+    }
+
+    /// Nobody looks at any columns but these, which may be more than there are.
+    pub(crate) fn read_columns(&mut self, columns: impl IntoIterator<Item = usize>) {
         let mut unread = vec![true; self.arity()];
-        let mut read = |column: usize| {
+        for column in columns {
             if let Some(unread) = unread.get_mut(column) {
                 *unread = false;
             }
-        };
-        mfp.project.iter().copied().for_each(&mut read);
-        let evaluated = mfp.map.iter().chain(mfp.filter.iter().map(|(_, predicate)| predicate));
-        evaluated.flat_map(ScalarExpr::columns).for_each(&mut read);
+        }
         self.unread = unread;
-        self
     }
 
     /// The table.

@@ -90,6 +90,17 @@ impl LookupJoin<'_> {
         failure.map_or(Ok(false), |error| Err(error.into()))
     }
 
+    /// The table's columns that are looked at.
+    fn of_table(&self, leaf: &Leaf) -> Vec<usize> {
+        let gives_table = matches!(self.kind, MatchKind::Inner | MatchKind::Left);
+        let of_table = if gives_table { leaf.arity() + usize::from(self.with_key) } else { 0 };
+        let start = self.mfp.input_arity - of_table;
+        let mfp = self.mfp.map.iter().chain(self.mfp.filter.iter().map(|(_, predicate)| predicate));
+        let of_mfp = mfp.flat_map(ScalarExpr::columns).chain(self.mfp.project.iter().copied());
+        let of_condition = self.condition.iter().flat_map(ScalarExpr::columns);
+        of_mfp.filter(|_| gives_table).chain(of_condition).filter_map(|column| column.checked_sub(start)).collect()
+    }
+
     /// Appends the NULLs of an outer join.
     pub fn pad(&self, leaf: &Leaf, row: &mut Vec<Datum>) {
         row.resize(row.len() + leaf.arity() + usize::from(self.with_key), Datum::Null);
@@ -216,9 +227,11 @@ impl<'p> LookupJoinRows<'p> {
             at_once: KEYS_AT_ONCE_FIRST,
             failed: None,
         };
+        let mut leaf = Leaf::open(shot.reader.catalog(), relation, Some(lookup))?;
+        leaf.read_columns(join.of_table(&leaf));
         Ok(LookupJoinRows {
             inputs,
-            leaf: Leaf::open(shot.reader.catalog(), relation, Some(lookup))?,
+            leaf,
             join,
             matches: Matches { found: Vec::new().into_iter(), counts: VecDeque::new(), left: 0, unmatched: false },
             shot: shot.clone(),

@@ -8,8 +8,9 @@
 
 use crate::bags::{ConstantRows, LocalRows, Signed, ThresholdRows, UnionRows};
 use crate::get;
+use crate::join::HashJoin;
 use crate::join::by_range::{RangeJoin, RangeJoinRows};
-use crate::join::{HashJoin, HashJoinRows};
+use crate::join::hashed::HashJoinRows;
 use crate::lookup_join::{LookupJoin, LookupJoinRows};
 use crate::mfp::through;
 use crate::once::{Local, OneShot, Pull, Scope, Whole, materialise, nothing};

@@ -8,6 +8,7 @@ use planner::catalog::{Actor, Catalog, DatabaseId, SearchPath, Sequence};
 use planner::scalar::{
     AuditQuestion, Environment, ListedCursor, ListedSetting, ListedStatement, SessionActs, TableRows,
 };
+use planner::statistics::KnownStatistics;
 use repr::id::is_temporary;
 use repr::poll::Overseer;
 use repr::text::TextContext;
@@ -377,6 +378,9 @@ impl Environment for StatementEnvironment {
     }
     fn prepared_statements(&self) -> Vec<ListedStatement> {
         self.state.lock().statements.list()
+    }
+    fn table_statistics(&self) -> Arc<KnownStatistics> {
+        self.database.views.statistics.tables.known()
     }
     fn relation_size(&self, relation: RelationId) -> i64 {
         i64::try_from(self.database.store.approximate_size(relation)).unwrap_or(i64::MAX)

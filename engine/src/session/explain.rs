@@ -9,6 +9,7 @@ mod subject;
 
 use crate::response::{Response, RowStream, RowTag, text_rows};
 use crate::session::Session;
+use crate::session::names::Seen;
 use crate::session::ordered_indexes::source;
 use crate::session::plan::{self, CachedPlan};
 use crate::session::plan::{Prepared, is_lookup, reads_rows};
@@ -56,6 +57,9 @@ impl Session {
         let cached = self.readable_plan(&inner, cached)?;
         let planning = started.elapsed();
         let (mut report, own) = self.way(&inner, &cached, unread, &params)?;
+        if own.is_none() {
+            self.expect(&mut report, &cached);
+        }
         let ordered_indexes = if own.is_none() { self.explain_orders(&cached)? } else { Vec::new() };
         if options.analyze {
             if in_script {
@@ -96,6 +100,16 @@ impl Session {
         Ok((Arc::new(inner), params.clone()))
     }
 
+    /// Says how many rows are expected of each operator, where statistics tell.
+    fn expect(&self, report: &mut Report, cached: &CachedPlan) {
+        let Some(query) = source(&cached.planned) else { return };
+        let Seen { catalog, statistics, .. } = self.seen();
+        let expected = planner::expected_rows(&query.plan, &catalog, &statistics, !cached.is_of_role());
+        for operator in &mut report.operators {
+            operator.foreseen.rows = operator.node.and_then(|node| expected.get(&node).copied());
+        }
+    }
+
     /// Says which way each table's rows would be found now, where that depends on sizes and on what is in memory.
     fn foresee(&mut self, report: &mut Report, cached: &CachedPlan, params: &Arc<[Datum]>) -> Result<(), SqlError> {
         let Some(query) = source(&cached.planned) else { return Ok(()) };
@@ -105,7 +119,7 @@ impl Session {
         let limits = self.limits(snapshot.time());
         query::foresee(query, self.readable(snapshot), context, limits, profile.clone());
         for operator in &mut report.operators {
-            operator.way = operator.node.and_then(|node| profile.way(node));
+            operator.foreseen.way = operator.node.and_then(|node| profile.way(node));
         }
         Ok(())
     }

@@ -153,7 +153,8 @@ impl Session {
         self.refuse_restoring()?;
         let text = Statement::GdprGet(reference);
         let parsed = ParsedStatement { statement: text, text: String::new(), offset: 0 };
-        let planned = planner::plan_statement(&parsed, self.seen().scope(), &[], MaintainedViews::Read)?;
+        let seen = self.seen();
+        let planned = planner::plan_statement(&parsed, seen.scope(), &[], MaintainedViews::Read, &seen.statistics)?;
         let Planned::Gdpr(_, table, key) = planned.planned else {
             return Err(SqlError::new("XX000", "a person's login without a person"));
         };

@@ -1,9 +1,12 @@
 //! What names mean to a session: its search path, and what it finds by it.
 
 use super::Session;
+use crate::analyzer::analyze;
 use crate::response::Response;
 use planner::catalog::{Catalog, Class, DatabaseId, NamespaceId, Scope, SearchPath, Table};
 use planner::parse::statement::{Identifier, ObjectName};
+use planner::parse::utility::Vacuum;
+use planner::statistics::KnownStatistics;
 use state::SqlError;
 use std::sync::Arc;
 
@@ -13,6 +16,8 @@ pub struct Seen {
     pub catalog: Arc<Catalog>,
     /// Where bare names are looked for.
     pub path: Arc<SearchPath>,
+    /// What is known of the sizes of tables.
+    pub statistics: Arc<KnownStatistics>,
 }
 
 impl Seen {
@@ -42,7 +47,7 @@ impl Session {
     /// The catalog, and where this session looks for bare names in it.
     pub(super) fn seen(&self) -> Seen {
         let catalog = self.catalog();
-        Seen { path: self.search_path(&catalog), catalog }
+        Seen { path: self.search_path(&catalog), catalog, statistics: self.database.views.statistics.tables.known() }
     }
 
     /// Where this session looks for bare names.
@@ -100,6 +105,32 @@ impl Session {
             }
         }
         Ok(Response::Complete(tag.into()))
+    }
+
+    /// VACUUM, which has nothing to do but for ANALYZE.
+    pub(super) fn vacuum(&self, vacuum: &Vacuum) -> Result<Response, SqlError> {
+        if vacuum.analyze {
+            return self.analyze_tables(&vacuum.tables, "VACUUM");
+        }
+        self.maintained(&vacuum.tables, None, "VACUUM")
+    }
+
+    /// ANALYZE: of these tables, or of all in this database.
+    pub(super) fn analyze_tables(&self, names: &[ObjectName], tag: &str) -> Result<Response, SqlError> {
+        let done = self.maintained(names, None, tag)?;
+        let catalog = self.catalog();
+        let mut tables = Vec::new();
+        for name in names {
+            tables.extend(self.table_named(&catalog, name)?.map(|table| table.id));
+        }
+        if names.is_empty() {
+            tables.extend(self.own(&catalog).relations.keys().copied());
+        }
+        let account = self.control.account.clone();
+        for table in tables {
+            analyze(&self.database, table, || account.check())?;
+        }
+        Ok(done)
     }
 
     /// The table or view that a definition of that name makes, or would find in its place.

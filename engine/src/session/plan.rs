@@ -135,6 +135,8 @@ pub(super) struct MadeFor {
     pub version: u64,
     /// Where bare names were looked for.
     pub path: Arc<SearchPath>,
+    /// The version of what was known of tables' sizes.
+    pub statistics: u64,
     /// For whom alone, and for what, if policies had a say.
     pub role: Option<RoleAndPurpose>,
 }
@@ -147,26 +149,33 @@ impl MadeFor {
     pub(super) fn of(seen: &Seen, of_role: bool) -> Self {
         let actor = seen.path.actor();
         let role = of_role.then(|| (actor.role, actor.purpose.clone()));
-        MadeFor { version: seen.catalog.version, path: seen.path.clone(), role }
+        let (version, statistics) = (seen.catalog.version, seen.statistics.version);
+        MadeFor { version, path: seen.path.clone(), statistics, role }
     }
 }
 
 impl CachedPlan {
     /// In place of one that has gone.
     fn none() -> Self {
-        let made_for = MadeFor { version: 0, path: Arc::default(), role: None };
+        let made_for = MadeFor { version: 0, path: Arc::default(), statistics: 0, role: None };
         CachedPlan::new(made_for, Planned::Other, None, (Vec::new(), Arc::default()))
     }
 
     /// Whether it is for this catalog, and means what its text means by this search path.
     pub(super) fn is_for(&self, seen: &Seen) -> bool {
-        let MadeFor { version, path, role } = &self.made_for;
+        let MadeFor { version, path, statistics, role } = &self.made_for;
         *version == seen.catalog.version
+            && *statistics == seen.statistics.version
             && (Arc::ptr_eq(path, &seen.path) || *path == seen.path)
             && role.as_ref().is_none_or(|(role, purpose)| {
                 let actor = seen.path.actor();
                 *role == actor.role && *purpose == actor.purpose
             })
+    }
+
+    /// Whether it is for whom it was made alone.
+    pub(super) fn is_of_role(&self) -> bool {
+        self.made_for.role.is_some()
     }
 
     /// A plan for a version of the catalog and a search path.
@@ -209,7 +218,7 @@ pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
 
 /// Plans a statement.
 pub fn prepare(parsed: ParsedStatement, seen: &Seen, param_types: &[Option<ScalarType>]) -> Result<Prepared, SqlError> {
-    let planned = planner::plan_statement(&parsed, seen.scope(), param_types, MaintainedViews::Read)?;
+    let planned = planner::plan_statement(&parsed, seen.scope(), param_types, MaintainedViews::Read, &seen.statistics)?;
     let PlannedStatement { planned, params, views, needs, of_role } = planned;
     let columns = result_columns(&parsed.statement, &planned);
     // COPY's rows fill the parameters of its plan; the client has none to give.

@@ -181,7 +181,8 @@ impl Session {
             return Ok(cached);
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
-        let planned = planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViews::Read)?;
+        let planned =
+            planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViews::Read, &seen.statistics)?;
         let PlannedStatement { planned, views, needs, of_role, .. } = planned;
         let columns = result_columns(&prepared.statement, &planned);
         if prepared.fixed_result && differ(prepared.columns.as_deref(), columns.as_deref()) {

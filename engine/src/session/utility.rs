@@ -78,8 +78,8 @@ impl Session {
             Statement::ExplainCompliance { format } => self.explain_compliance(*format),
             Statement::ExplainDataflow { format } => self.explain_dataflow(*format),
             Statement::LockTable(lock) => self.lock_tables(lock),
-            Statement::Vacuum(vacuum) => self.maintained(&vacuum.tables, None, "VACUUM"),
-            Statement::Analyze(analyze) => self.maintained(&analyze.tables, None, "ANALYZE"),
+            Statement::Vacuum(vacuum) => self.vacuum(vacuum),
+            Statement::Analyze(analyze) => self.analyze_tables(&analyze.tables, "ANALYZE"),
             Statement::Checkpoint => self.checkpoint(),
             Statement::Reindex { names, .. } => {
                 self.maintained(names.relation.as_slice(), names.schema.as_ref(), "REINDEX")

@@ -92,7 +92,8 @@ impl Session {
         }
         let seen = self.seen();
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
-        let planned = planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViews::Expand)?;
+        let planned =
+            planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViews::Expand, &seen.statistics)?;
         let PlannedStatement { planned, views, of_role, .. } = planned;
         let expanded = Arc::new(CachedPlan::new(
             MadeFor::of(&seen, of_role),

@@ -43,6 +43,7 @@ pub mod settings;
 pub mod shape;
 pub mod snapshot_holders;
 pub mod statistics;
+pub mod table_statistics;
 pub mod temporary;
 pub mod time_budget;
 pub mod transaction_fate;

@@ -1,5 +1,6 @@
 //! What the commit pipeline and view workers count about themselves, for `dogwood.views` and `dogwood.latency`.
 
+use crate::table_statistics::StatisticsBook;
 use parking_lot::Mutex;
 use repr::RelationId;
 use std::collections::BTreeMap;
@@ -73,6 +74,8 @@ pub struct Statistics {
     pub flush: Histogram,
     /// Waiting for views after that.
     pub wait_for_views: Histogram,
+    /// What tables hold.
+    pub tables: StatisticsBook,
     by_view: Mutex<BTreeMap<RelationId, ViewTimes>>,
 }
 

@@ -15,7 +15,7 @@
 use crate::disposition::{self, Disposition};
 use operators::request_profile::{Counted, RequestProfile};
 use planner::catalog::{EdgeKind, EdgeRef, Table};
-use planner::explain::report::Operator;
+use planner::explain::report::{Foreseen, Operator};
 use planner::ownership::Edge;
 use planner::ownership::traversal::{Component, Join, Node, NodeId, Relation, SUBJECT_NODE, TraversalPlan};
 use repr::{ColumnIndex, RelationId};
@@ -75,7 +75,7 @@ impl Shown<'_> {
             node: None,
             relation,
             alias: None,
-            way: None,
+            foreseen: Foreseen::default(),
             actual,
             held: Vec::new(),
         });

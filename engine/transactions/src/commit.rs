@@ -544,6 +544,7 @@ impl Committer {
             self.views.maintained |= follows(&self.current);
         }
         let layer = only.unwrap_or_else(|| Arc::new(layer));
+        self.statistics.tables.count(&layer);
         let changes = self.is_followed().then(|| GroupChanges { before, layer, changes_schema, ticks: false });
         self.written.put(Work::Group(WrittenGroup {
             state: self.current.clone(),

@@ -21,12 +21,21 @@ pub struct Operator {
     pub relation: Option<String>,
     /// What the statement calls this relation.
     pub alias: Option<String>,
-    /// How it finds its rows, where its plan leaves a choice and it is known.
-    pub way: Option<Way>,
+    /// What is known of it besides its plan.
+    pub foreseen: Foreseen,
     /// What it did, under ANALYZE.
     pub actual: Option<Actual>,
     /// What is held for it, under ANALYZE, such as the batches of a view.
     pub held: Vec<(&'static str, u64)>,
+}
+
+/// What is known of an operator before it runs, or of how it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Foreseen {
+    /// How it finds its rows, where its plan leaves a choice and it is known.
+    pub way: Option<Way>,
+    /// How many rows it is expected to give, where its tables have statistics.
+    pub rows: Option<u64>,
 }
 
 /// What an operator did.
@@ -194,8 +203,10 @@ impl Report {
                 let actual = operator.actual.as_ref().map_or_else(String::new, Actual::text);
                 let held: Vec<String> = operator.held.iter().map(|(name, count)| format!("{name}={count}")).collect();
                 let held = if held.is_empty() { String::new() } else { format!(" (held {})", held.join(" ")) };
-                let way = operator.way.map_or_else(String::new, |way| format!(" (read {})", way.words()));
-                format!("{}{}{way}{actual}{held}", "  ".repeat(operator.depth), operator.text)
+                let Foreseen { way, rows } = operator.foreseen;
+                let way = way.map_or_else(String::new, |way| format!(" (read {})", way.words()));
+                let rows = rows.map_or_else(String::new, |rows| format!(" (rows={rows})"));
+                format!("{}{}{way}{rows}{actual}{held}", "  ".repeat(operator.depth), operator.text)
             })
             .collect();
         lines.push(format!("Path: {}", self.path.text()));
@@ -258,7 +269,8 @@ fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operato
         fields.extend(operator.relation.iter().map(|relation| ("Relation Name".to_string(), json!(relation))));
         fields.extend(operator.alias.iter().map(|alias| ("Alias".to_string(), json!(alias))));
         fields.insert("Description".into(), json!(operator.text));
-        fields.extend(operator.way.map(|way| ("Read".to_string(), json!(way.words()))));
+        fields.extend(operator.foreseen.way.map(|way| ("Read".to_string(), json!(way.words()))));
+        fields.extend(operator.foreseen.rows.map(|rows| ("Plan Rows".to_string(), json!(rows))));
         if let Some(actual) = &operator.actual {
             actual.fields(&mut fields);
         }
@@ -274,13 +286,14 @@ fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operato
 
 #[cfg(test)]
 mod tests {
-    use super::{Actual, Operator, OrderedIndex, Path, Report, Way};
+    use super::{Actual, Foreseen, Operator, OrderedIndex, Path, Report, Way};
     use std::time::Duration;
 
     fn operator(depth: usize, text: &str, actual: Option<Actual>) -> Operator {
         let held = if actual.is_some() { vec![("batches", 2)] } else { Vec::new() };
         let way = actual.as_ref().map(|_| Way::AllRows);
-        Operator { depth, text: text.into(), node: None, relation: None, alias: None, way, actual, held }
+        let foreseen = Foreseen { way, rows: way.map(|_| 7) };
+        Operator { depth, text: text.into(), node: None, relation: None, alias: None, foreseen, actual, held }
     }
 
     #[test]
@@ -305,8 +318,8 @@ mod tests {
         };
         let expected = [
             "Finish output (id)",
-            "  Join inner (read all rows) (actual time=0.005..1.500 rows=3 loops=1) (held batches=2)",
-            "    Scan a (read all rows) (never executed) (held batches=2)",
+            "  Join inner (read all rows) (rows=7) (actual time=0.005..1.500 rows=3 loops=1) (held batches=2)",
+            "    Scan a (read all rows) (rows=7) (never executed) (held batches=2)",
             "    Scan b",
             "Path: one-shot over maintained view \"v\"",
             "Why not a view: it is young",
@@ -320,6 +333,7 @@ mod tests {
         assert_eq!(plan["Plans"][0]["Actual Total Time"], 1.5);
         assert_eq!(plan["Plans"][0]["Held Batches"], 2);
         assert_eq!(plan["Plans"][0]["Read"], "all rows");
+        assert_eq!(plan["Plans"][0]["Plan Rows"], 7);
         assert_eq!(plan["Plans"][0]["Plans"][1]["Node Type"], "Scan");
         assert_eq!(json[0]["Views"][0], "v");
         assert_eq!(json[0]["Ordered Indexes"][1]["Why Not"], "it is seldom");

@@ -85,6 +85,9 @@ impl Planner<'_> {
             }
             let rows = self.lookup_rows(table, lookup, used.len());
             let rows = if nulls { rows.max(KEY_ROWS) } else { rows };
+            if self.is_too_much(relation, keys.len(), rows) {
+                continue;
+            }
             let merit = Merit::lookup(lookup, rows, used.len(), keys.len());
             if best.as_ref().is_none_or(|(most, ..)| merit.beats(most)) {
                 best = Some((merit, Access::Lookup { lookup, keys, besides: Besides::None }, used));
@@ -128,6 +131,9 @@ impl Planner<'_> {
             Lookup::PrimaryKey => true,
             Lookup::Index(id) => table.index(id).is_some_and(|index| index.unique && bound == index.columns.len()),
         };
+        if let Some(rows) = self.known_rows(table, lookup, bound).filter(|_| !unique) {
+            return rows;
+        }
         match (unique, bound) {
             (true, _) => 1.0,
             (false, 0 | 1) => INDEX_ROWS,

@@ -25,6 +25,10 @@ pub(super) struct Estimate {
 impl Planner<'_> {
     /// The size of a relation.
     pub(super) fn estimate(&self, mir: &Mir) -> Estimate {
+        if let Some(sizes) = &self.sizes {
+            let size = self.size(mir, sizes);
+            return Estimate { rows: size.rows, cost: size.cost };
+        }
         let Chain { core, mfp } = Chain::of(mir, self.maintained);
         let (mut estimate, filtered) = match core {
             Mir::Get { relation, .. } => {

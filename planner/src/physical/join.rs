@@ -5,6 +5,7 @@ use super::access::{lookups, same_class, with_filters};
 use super::chain::Chain;
 use super::costs::{JOINED_ROWS, LOOKUP_COST, RANGE_SHARE, TABLE_ROWS};
 use super::estimate::Estimate;
+use super::join_order::{JoinOrder, JoinStep};
 use super::order::Links;
 use super::range::Between;
 use super::{Planner, through};
@@ -53,8 +54,16 @@ pub(super) struct LookedUpTable {
 /// How the next input is joined.
 enum NextInput {
     Lookup(LookedUp),
-    Arrange,
+    /// Both sides by key; of a join that runs once the input is held, or what is there.
+    Arrange(HeldSide),
     Cross,
+}
+
+/// Which side of a join that runs once is held by key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HeldSide {
+    Input,
+    Stream,
 }
 
 /// What has been joined so far.
@@ -77,16 +86,16 @@ impl Stream {
 }
 
 /// The join under construction.
-struct Pending<'a> {
-    inputs: &'a [Mir],
-    ranges: Vec<Range<usize>>,
-    types: Vec<ColumnType>,
+pub(super) struct Pending<'a> {
+    pub(super) inputs: &'a [Mir],
+    pub(super) ranges: Vec<Range<usize>>,
+    pub(super) types: Vec<ColumnType>,
     estimates: Vec<Estimate>,
     left: BTreeSet<usize>,
-    on: Vec<ScalarExpr>,
-    same: Vec<(usize, usize)>,
+    pub(super) on: Vec<ScalarExpr>,
+    pub(super) same: Vec<(usize, usize)>,
     /// Of each input, columns that are equal by way of others, one of them its own.
-    derived: Vec<Vec<(usize, usize)>>,
+    pub(super) derived: Vec<Vec<(usize, usize)>>,
 }
 
 impl LookedUp {
@@ -128,6 +137,9 @@ impl Planner<'_> {
         mfp: Mfp,
     ) -> Result<Plan, PlanError> {
         let mut pending = Pending::new(inputs, on, same, self);
+        if let Some(order) = self.join_order(&pending, same) {
+            return self.join_in_order(pending, &order, mfp);
+        }
         let Some(first) = pending.first(self.maintained) else {
             return Ok(through(Plan::Constant { rows: vec![Row::pack([])], arity: 0, names: Names::default() }, mfp));
         };
@@ -141,9 +153,40 @@ impl Planner<'_> {
         while let Some((next, step)) = self.next_step(&pending, &stream) {
             stream = self.take(&mut pending, stream, next, step, &mfp)?;
         }
-        let mut mfp = mfp;
-        mfp.permute_input(stream.arity, &|column| stream.places[column].unwrap_or(0));
-        Ok(through(stream.plan, mfp))
+        Ok(joined(stream, mfp))
+    }
+
+    /// Takes the inputs in an order that was found by their sizes.
+    fn join_in_order(&mut self, mut pending: Pending<'_>, order: &JoinOrder, mfp: Mfp) -> Result<Plan, PlanError> {
+        let mut order = order.iter().copied();
+        let (first, _, rows) = order.next().ok_or_else(out_of_reach)?;
+        let mut stream = Stream {
+            plan: self.plan(&pending.inputs[first])?,
+            arity: pending.ranges[first].len(),
+            places: vec![None; pending.types.len()],
+            rows,
+        };
+        pending.arrived(first, &mut stream.places, 0);
+        for (next, step, rows) in order {
+            let links = pending.links(next, &stream);
+            let looked_up = match step {
+                JoinStep::Lookup => self.look_up(&pending.inputs[next], &links, &pending.types),
+                JoinStep::HoldInput | JoinStep::HoldStream | JoinStep::Cross => None,
+            };
+            // Bounds are of what streams past what is held in their order.
+            let ranged = self.join_range(&pending, next, &stream).is_some();
+            let next_input = match (step, looked_up) {
+                (JoinStep::Lookup, Some(looked_up)) => NextInput::Lookup(looked_up),
+                (JoinStep::HoldStream, None) if !ranged => NextInput::Arrange(HeldSide::Stream),
+                (JoinStep::Cross, None) => NextInput::Cross,
+                (JoinStep::Lookup | JoinStep::HoldInput | JoinStep::HoldStream | JoinStep::Cross, _) => {
+                    NextInput::Arrange(HeldSide::Input)
+                }
+            };
+            stream = self.take(&mut pending, stream, next, next_input, &mfp)?;
+            stream.rows = rows;
+        }
+        Ok(joined(stream, mfp))
     }
 
     fn next_step(&self, pending: &Pending, stream: &Stream) -> Option<(usize, NextInput)> {
@@ -182,7 +225,7 @@ impl Planner<'_> {
                 options.push((cost, NextInput::Lookup(looked_up)));
             }
             options.push(if linked_same || !links.is_empty() {
-                (estimate.cost + estimate.rows + stream.rows, NextInput::Arrange)
+                (estimate.cost + estimate.rows + stream.rows, NextInput::Arrange(HeldSide::Input))
             } else {
                 let pairs = stream.rows * estimate.rows * self.range_share(pending, *candidate, stream);
                 (estimate.cost + pairs + 1.0, NextInput::Cross)
@@ -237,6 +280,8 @@ impl Planner<'_> {
         let range = pending.ranges[next].clone();
         let estimate = pending.estimates[next];
         let links = pending.links(next, &stream);
+        // Where the columns of what is there stand then, and the input's.
+        let mut at = [0, stream.arity];
         let (plan, rows) = match step {
             NextInput::Lookup(looked_up) => {
                 let rows = stream.rows * looked_up.rows;
@@ -246,16 +291,22 @@ impl Planner<'_> {
                 let plan = looked_up.joined((stream.plan, stream.arity), key);
                 (plan, rows)
             }
-            NextInput::Arrange => {
-                let range_hint = self.join_range(pending, next, &stream);
+            NextInput::Arrange(held) => {
+                let range_hint = if held == HeldSide::Input { self.join_range(pending, next, &stream) } else { None };
                 let keys = pending.arranged_keys(next, &stream, &links)?;
                 let (least, most) = (stream.rows.min(estimate.rows), stream.rows.max(estimate.rows));
                 let rows = most * (least / JOINED_ROWS).clamp(0.1, 10.0);
+                let (there, input) = (Box::new(stream.plan), Box::new(self.plan(&pending.inputs[next])?));
+                let ((left, left_key), (right, right_key)) = match held {
+                    HeldSide::Input => ((there, keys.left), (input, keys.right)),
+                    HeldSide::Stream => ((input, keys.right), (there, keys.left)),
+                };
+                at = if held == HeldSide::Input { [0, stream.arity] } else { [range.len(), 0] };
                 let plan = Plan::Join {
-                    left: Box::new(stream.plan),
-                    right: Box::new(self.plan(&pending.inputs[next])?),
-                    left_key: keys.left,
-                    right_key: keys.right,
+                    left,
+                    right,
+                    left_key,
+                    right_key,
                     null_safe: keys.null_safe,
                     kind: MatchKind::Inner,
                     range: range_hint,
@@ -279,8 +330,10 @@ impl Planner<'_> {
                 (plan, pairs)
             }
         };
+        let [there, input] = at;
         let mut places = stream.places;
-        pending.arrived(next, &mut places, stream.arity);
+        places.iter_mut().flatten().for_each(|place| *place += there);
+        pending.arrived(next, &mut places, input);
         let stream = Stream { plan, arity: stream.arity + range.len(), places, rows };
         pending.settle(stream, mfp)
     }
@@ -423,9 +476,19 @@ impl<'a> Pending<'a> {
     }
 
     fn links(&self, candidate: usize, stream: &Stream) -> Links {
-        Links::between(&self.on, &self.derived[candidate], &self.ranges[candidate], &self.types, |expr| {
-            stream.has(expr)
-        })
+        self.links_to(candidate, |expr| stream.has(expr))
+    }
+
+    /// What ties an input to what is there.
+    pub(super) fn links_to(&self, candidate: usize, there: impl Fn(&ScalarExpr) -> bool) -> Links {
+        Links::between(&self.on, &self.derived[candidate], &self.ranges[candidate], &self.types, there)
+    }
+
+    /// Whether a column of an input is the same as one that is there.
+    pub(super) fn is_same_as(&self, candidate: usize, there: impl Fn(usize) -> bool) -> bool {
+        let range = &self.ranges[candidate];
+        let crosses = |left: &usize, right: &usize| range.contains(left) && there(*right);
+        self.same.iter().any(|(left, right)| crosses(left, right) || crosses(right, left))
     }
 
     /// What the candidate and the stream are arranged by: columns that are the same, or else those that links equate.
@@ -508,6 +571,12 @@ impl<'a> Pending<'a> {
 fn crosses((left, right): (usize, usize), range: &Range<usize>, stream: &Stream) -> bool {
     (range.contains(&left) && stream.places[right].is_some())
         || (range.contains(&right) && stream.places[left].is_some())
+}
+
+/// The plan of what was joined, through what is done with all columns.
+fn joined(stream: Stream, mut mfp: Mfp) -> Plan {
+    mfp.permute_input(stream.arity, &|column| stream.places[column].unwrap_or(0));
+    through(stream.plan, mfp)
 }
 
 fn out_of_reach() -> PlanError {

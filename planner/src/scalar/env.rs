@@ -5,6 +5,7 @@ pub(crate) mod names;
 
 use super::table_func::{GivenRows, TableRows};
 use crate::catalog::{Actor, Catalog, DatabaseId, RoleId, SearchPath};
+use crate::statistics::KnownStatistics;
 use acts::SessionActs;
 use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
@@ -86,6 +87,10 @@ pub trait Environment: Send + Sync {
     /// The session's settings, where there is a session.
     fn settings(&self) -> Vec<ListedSetting> {
         Vec::new()
+    }
+    /// What is known of the sizes of tables.
+    fn table_statistics(&self) -> Arc<KnownStatistics> {
+        Arc::default()
     }
     /// The session's prepared statements, where there is a session.
     fn prepared_statements(&self) -> Vec<ListedStatement> {

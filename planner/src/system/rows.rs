@@ -14,6 +14,7 @@ mod recorded;
 mod role;
 mod search;
 mod server;
+mod statistics;
 mod types;
 mod view;
 
@@ -81,7 +82,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_cursors") => source.cursors(&mut table),
         ("pg_catalog", "pg_policy") => source.policies(&mut table),
         ("pg_catalog", "pg_policies") => source.policies_view(&mut table),
-        ("pg_catalog", "pg_tables") => source.tables_view(&mut table),
+        ("pg_catalog", "pg_tables" | "pg_stats") => source.about_tables(&mut table),
         ("pg_catalog", "pg_indexes") => source.indexes_view(&mut table),
         ("pg_catalog", "pg_sequences") => source.sequences_view(&mut table),
         (

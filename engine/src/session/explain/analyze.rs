@@ -147,7 +147,7 @@ impl Session {
             {
                 operator.held.extend(sizes(state));
             }
-            operator.way = operator.node.and_then(|node| profile.way(node));
+            operator.foreseen.way = operator.node.and_then(|node| profile.way(node));
             operator.actual = Some(actual);
         }
     }

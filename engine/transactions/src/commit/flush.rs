@@ -130,6 +130,10 @@ impl Flusher {
         let awaited: Waits =
             written.iter().filter(|(id, _)| !borne.contains(id)).map(|(id, time)| (*id, *time)).collect();
         self.publication.await_quick(&awaited, GRACE);
+        let forgets = |group: &WrittenGroup| group.replies.iter().any(|(_, erasures)| !erasures.is_empty());
+        if !destroyed.is_empty() || groups.iter().any(forgets) {
+            self.statistics.tables.forget();
+        }
         if flushed.is_ok() && !destroyed.is_empty() {
             // Views have read what they retract.
             erased.into_iter().for_each(|time| self.publication.await_settled(time, ERASURE_PATIENCE));

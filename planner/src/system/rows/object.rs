@@ -11,7 +11,7 @@ use crate::scalar::collation;
 use crate::system::definition_text::DefinitionText;
 use crate::system::{SystemRelation, access_list, builtin, opclass, relations};
 use repr::id::is_temporary;
-use repr::{ColumnIndex, ColumnType, Datum, ScalarType};
+use repr::{ColumnIndex, ColumnType, Datum, RelationId, ScalarType};
 
 /// OID of the relation pg_class, of things that hang on tables.
 pub(super) const PG_CLASS: u32 = 1259;
@@ -79,7 +79,7 @@ impl Source<'_> {
                 ("relname", text(name)),
                 ("relnamespace", Datum::Oid(schema)),
                 ("relfilenode", Datum::Oid(id)),
-                ("reltuples", Datum::Float4(-1.0)),
+                ("reltuples", self.rows_of(RelationId(id))),
                 ("relpersistence", text(if is_temporary(id) { "t" } else { "p" })),
                 ("relkind", text(kind)),
                 ("relispopulated", flag(true)),
