@@ -6,7 +6,7 @@ use crate::session::env::RESTORING;
 use crate::session::result_columns::{column, compliance_columns, forget_columns};
 use operators::request_profile::{Counted, RequestProfile};
 use operators::traversal::{self, Subject};
-use planner::catalog::Role;
+use planner::catalog::{Role, own_tables};
 use planner::hir::OutputColumn;
 use planner::ownership::{compliance, dot, json};
 use planner::parse::request::{ExportFormat, RequestKind};
@@ -16,6 +16,7 @@ use planner::parse::{ParsedStatement, Statement};
 use planner::resolve::GdprRequest;
 use planner::scalar::{EvalContext, ScalarExpr};
 use planner::{MaintainedViews, Planned};
+use repr::id::is_temporary;
 use repr::{Datum, Interval, MicroDbId, RelationId, ScalarType};
 use state::SqlError;
 use state::answer::QueryRows;
@@ -219,6 +220,12 @@ impl Session {
         self.refuse_restoring()?;
         if self.transaction.active.as_ref().is_some_and(|active| active.block) {
             return Err(SqlError::new("25001", "GDPR FORGET cannot run inside a transaction block"));
+        }
+        // What becomes of rows is read as it is committed: of these that would be nothing.
+        let may_stand = |relation: RelationId| own_tables::is_own(relation.0) || is_temporary(relation.0);
+        if self.transaction.active.as_ref().is_some_and(|active| !active.transaction.overlay().changes_only(may_stand)) {
+            return Err(SqlError::new("25001", "GDPR FORGET cannot run behind changes that are not committed")
+                .hint("Send it by itself: what stands before it in the same query string or pipeline is one transaction with it."));
         }
         self.refuse_read_only("GDPR FORGET")?;
         let insists_from = Instant::now() + self.state.lock().everyday().forget_wait;

@@ -570,6 +570,13 @@ def transactions(check):
                     tally.equal(rows(holder, "SELECT count(*) FROM notes WHERE body = 'held'"), [(0,)], f"nothing of it stands: {name}")
                     tally.equal(state_of(holder.execute, "SELECT 1"), "", f"its session goes on: {name}")
         tally.equal(state_of(fresh.execute, "COMMIT"), "", "who holds nothing of it goes on")
+        # What stands before it in the same string is one transaction with it, whose rows it would not find.
+        person = check.person(one, 1)
+        behind = f"INSERT INTO notes VALUES (-77, {person}, 'not committed'); GDPR FORGET people {person}"
+        tally.equal(state_of(one.execute, behind), "25001", "behind changes of its own transaction")
+        tally.equal(rows(one, "SELECT count(*) FROM notes WHERE body = 'not committed'"), [(0,)], "nothing of the string stands")
+        tally.equal(state_of(one.execute, f"SELECT 1; GDPR FORGET people {person}"), "", "behind a query")
+        check.agrees_gone(one, person)
         # Many that wait for the same row one after the other, and do end.
         person = check.person(one, 3)
         with check.server.connect() as holder:

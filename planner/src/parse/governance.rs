@@ -20,7 +20,8 @@ impl Grammar<'_, '_> {
 
     /// Behind GDPR; none if it is another statement.
     pub(super) fn governance(&mut self) -> Result<Option<Statement>, PlanError> {
-        let words = ["UNFORGET", "RESTRICT", "UNRESTRICT", "REQUEST", "ANSWER", "EXTEND", "DISCARD", "VERIFY", "BREACH"];
+        let words =
+            ["UNFORGET", "RESTRICT", "UNRESTRICT", "REQUEST", "ANSWER", "EXTEND", "DISCARD", "VERIFY", "BREACH"];
         let statement = match self.eat_one_of(&words) {
             Some("UNFORGET") => RequestStatement::Unforget(self.subject_reference()?),
             Some("RESTRICT") => RequestStatement::Restrict { subject: self.subject_reference()?, begins: true },

@@ -51,7 +51,9 @@ impl Resolver<'_> {
                 let received = received.as_ref().map(moment).transpose()?;
                 self.gdpr(GdprRequest::Enter(*kind, received), subject)
             }
-            RequestStatement::Answer { .. } | RequestStatement::Discard(_) => Ok(Resolved::Other(Box::new(statement.clone()))),
+            RequestStatement::Answer { .. } | RequestStatement::Discard(_) => {
+                Ok(Resolved::Other(Box::new(statement.clone())))
+            }
             RequestStatement::Verify(receipt) => self.verify_deletion(receipt),
             RequestStatement::Breach { from, to, role, people } => self.breach((from, to), role.as_ref(), *people),
         }

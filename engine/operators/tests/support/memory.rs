@@ -106,6 +106,7 @@ fn table(id: RelationId, width: usize) -> Table {
         comment: None,
         schema_version: 0,
         holds: Vec::new(),
+        retention: None,
         pending: None,
         view: None,
         max_lag_ms: 0,
