@@ -57,7 +57,7 @@ impl Session {
         let cached = self.readable_plan(&inner, cached)?;
         let planning = started.elapsed();
         let (mut report, own) = self.way(&inner, &cached, unread, &params)?;
-        if own.is_none() {
+        if own.is_none() && options.costs {
             self.expect(&mut report, &cached);
         }
         let ordered_indexes = if own.is_none() { self.explain_orders(&cached)? } else { Vec::new() };

@@ -223,7 +223,8 @@ impl Session {
         }
         // What becomes of rows is read as it is committed: of these that would be nothing.
         let may_stand = |relation: RelationId| own_tables::is_own(relation.0) || is_temporary(relation.0);
-        if self.transaction.active.as_ref().is_some_and(|active| !active.transaction.overlay().changes_only(may_stand)) {
+        if self.transaction.active.as_ref().is_some_and(|active| !active.transaction.overlay().changes_only(may_stand))
+        {
             return Err(SqlError::new("25001", "GDPR FORGET cannot run behind changes that are not committed")
                 .hint("Send it by itself: what stands before it in the same query string or pipeline is one transaction with it."));
         }

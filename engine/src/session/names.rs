@@ -108,7 +108,7 @@ impl Session {
     }
 
     /// VACUUM, which has nothing to do but for ANALYZE.
-    pub(super) fn vacuum(&self, vacuum: &Vacuum) -> Result<Response, SqlError> {
+    pub(super) fn vacuum(&mut self, vacuum: &Vacuum) -> Result<Response, SqlError> {
         if vacuum.analyze {
             return self.analyze_tables(&vacuum.tables, "VACUUM");
         }
@@ -116,15 +116,23 @@ impl Session {
     }
 
     /// ANALYZE: of these tables, or of all in this database.
-    pub(super) fn analyze_tables(&self, names: &[ObjectName], tag: &str) -> Result<Response, SqlError> {
+    pub(super) fn analyze_tables(&mut self, names: &[ObjectName], tag: &str) -> Result<Response, SqlError> {
         let done = self.maintained(names, None, tag)?;
         let catalog = self.catalog();
+        let (role, home) = (self.actor(&catalog).role, self.client.database_id);
         let mut tables = Vec::new();
         for name in names {
-            tables.extend(self.table_named(&catalog, name)?.map(|table| table.id));
+            let Some(table) = self.table_named(&catalog, name)? else { continue };
+            let (id, name) = (table.id, table.name.clone());
+            if catalog.owns(role, id.0, home) {
+                tables.push(id);
+            } else {
+                let message = format!("skipping \"{name}\" --- only table or database owner can analyze it");
+                self.notice("WARNING", "01000", message);
+            }
         }
         if names.is_empty() {
-            tables.extend(self.own(&catalog).relations.keys().copied());
+            tables.extend(self.own(&catalog).relations.keys().filter(|id| catalog.owns(role, id.0, home)).copied());
         }
         let account = self.control.account.clone();
         for table in tables {

@@ -18,7 +18,7 @@ use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
 use planner::resolve::positioned::CursorTables;
 use planner::scalar::EvalContext;
-use planner::{MaintainedViews, Planned, PlannedStatement, SubscribePlan};
+use planner::{CopyInPlan, MaintainedViews, Planned, PlannedStatement, SubscribePlan};
 use repr::id::is_temporary;
 use repr::{Datum, RelationId};
 use state::SqlError;
@@ -116,17 +116,7 @@ impl Session {
                 self.ask_for_orders(cached);
                 self.write_with(plan, params)
             }
-            Planned::CopyIn(plan, options) => {
-                if !is_temporary(plan.insert.table.0) {
-                    self.refuse_read_only("COPY FROM")?;
-                }
-                self.transaction();
-                Ok(Response::CopyIn(Box::new(CopyIn::new(
-                    plan.clone(),
-                    options,
-                    &self.control.holder.activity.progress,
-                )?)))
-            }
+            Planned::CopyIn(plan, options) => self.begin_copy_in(plan, options),
             Planned::CopyOut(what, options) => {
                 let format = copy::format(options, copy::CopyWay::Out)?;
                 self.ask_for_orders(cached);
@@ -145,6 +135,15 @@ impl Session {
             Planned::Explain(explained) => self.explain(explained, prepared, params, in_script),
             Planned::Other => self.utility(prepared, params, in_script),
         }
+    }
+
+    fn begin_copy_in(&mut self, plan: &Arc<CopyInPlan>, options: &CopyOptions) -> Result<Response, SqlError> {
+        if !is_temporary(plan.insert.table.0) {
+            self.refuse_read_only("COPY FROM")?;
+        }
+        self.transaction();
+        let copy = CopyIn::new(plan.clone(), options, &self.control.holder.activity.progress)?;
+        Ok(Response::CopyIn(Box::new(copy)))
     }
 
     /// The plan once the tables that it writes, or whose rows it locks, stay what they are: a definition that was waited for

@@ -125,8 +125,7 @@ pub struct PreparedCommit {
     pub erasures: Vec<Erasure>,
     /// What a SERIALIZABLE transaction has read, and as of when: nobody may have written it since.
     pub seen: Option<(Marks, CommitTime)>,
-    /// What the audit log says of its statements. Of a large one whose rows they wrote stands in it; of others the pipeline
-    /// adds that, when it is settled.
+    /// What the audit log says of its statements; whose rows they wrote stands in it of a large one, and is added to others.
     pub audit: Vec<AuditEntry>,
 }
 

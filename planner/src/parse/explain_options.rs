@@ -9,6 +9,8 @@ pub struct ExplainOptions {
     pub analyze: bool,
     /// VERBOSE
     pub verbose: bool,
+    /// COSTS: how many rows are expected; on unless said otherwise.
+    pub costs: bool,
     /// TIMING: what each operator took; on unless said otherwise.
     pub timing: bool,
     /// SUMMARY: what the whole took; on with ANALYZE unless said otherwise.

@@ -281,6 +281,7 @@ impl WrittenExplain {
             rung: Rung::Physical,
             analyze: false,
             verbose: false,
+            costs: true,
             timing: true,
             summary: false,
             format: ExplainFormat::Text,
@@ -304,8 +305,9 @@ impl WrittenExplain {
             "physical" => self.options.rung = Rung::Physical,
             "analyze" => self.options.analyze = boolean(name, value)?,
             "verbose" => self.options.verbose = boolean(name, value)?,
-            // Shown or not, they change nothing in a plan without cost estimates.
-            "costs" | "settings" | "buffers" | "wal" | "generic_plan" => {
+            "costs" => self.options.costs = boolean(name, value)?,
+            // Shown or not, they change nothing in a plan without costs.
+            "settings" | "buffers" | "wal" | "generic_plan" => {
                 boolean(name, value)?;
             }
             "timing" => self.timing = Some((boolean(name, value)?, position)),

@@ -8,7 +8,7 @@
 pub const LOOKUP_ROWS: usize = 4;
 /// The same to reckon with.
 pub(super) const LOOKUP_COST: f64 = LOOKUP_ROWS as f64;
-/// A row that a join holds by its key, in rows of a scan. Measured on joins of TPC-H, as are the next two.
+/// A row that a join holds by its key, in rows of a scan. Reckoned, as are the next two.
 pub(super) const HELD_COST: f64 = 0.6;
 /// A row whose key is asked of what is held.
 pub(super) const HASHED_COST: f64 = 0.3;
