@@ -104,7 +104,7 @@ pub fn analyze(
     let making = book.begin(relation);
     let mut ended = Ok(());
     let goes_on = |rows: u64| {
-        if rows % ROWS_AT_ONCE == 0 {
+        if rows.is_multiple_of(ROWS_AT_ONCE) {
             ended = go_on();
         }
         ended.is_ok() && !book.is_over(&making)

@@ -158,8 +158,7 @@ impl Planner<'_> {
             Mir::GetLocal { id, .. } => {
                 let known = sizes.locals.borrow().get(id).cloned();
                 known
-                    .map(|known| Size { cost: known.rows, ..known })
-                    .unwrap_or_else(|| Size::of(TABLE_ROWS, TABLE_ROWS, arity))
+                    .map_or_else(|| Size::of(TABLE_ROWS, TABLE_ROWS, arity), |known| Size { cost: known.rows, ..known })
             }
             Mir::Join { inputs, on, same } => {
                 let inputs: Vec<Size> = inputs.iter().map(|input| self.size(input, sizes)).collect();
@@ -358,7 +357,7 @@ pub(super) fn share_by_all<'k, 'e>(
         let mut columns = predicate.columns().into_iter();
         match (columns.next(), columns.next()) {
             (Some(column), None) if is_known(predicate) => by_column.entry(column).or_default().push(predicate),
-            (None, _) | (Some(_), _) => share *= share_by(predicate, of_column),
+            (None | Some(_), _) => share *= share_by(predicate, of_column),
         }
     }
     for (column, predicates) in by_column {

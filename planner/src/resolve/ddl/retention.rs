@@ -2,7 +2,7 @@
 
 use super::change::DefinitionChange;
 use super::{DdlEffect, RewriteColumn, RewriteValue};
-use crate::catalog::{Property, Retention};
+use crate::catalog::{Property, Retention, RetentionEnd};
 use crate::error::PlanError;
 use crate::ownership::{quote_identifier, require_retention};
 use crate::parse::definition::RetentionDefinition;
@@ -60,7 +60,7 @@ impl DefinitionChange<'_> {
                     self.edit(id).retention = None;
                     return;
                 }
-                "then" => retention.then = Default::default(),
+                "then" => retention.then = RetentionEnd::default(),
                 _ => retention.basis = None,
             }
         }
