@@ -137,7 +137,9 @@ impl Planner<'_> {
         mfp: Mfp,
     ) -> Result<Plan, PlanError> {
         let mut pending = Pending::new(inputs, on, same, self);
-        if let Some(order) = self.join_order(&pending, same) {
+        // What is tied by bounds alone its sizes do not tell: from which side these can be asked is seen step by step.
+        let by_keys = |order: &JoinOrder| order.iter().skip(1).all(|(_, step, _)| !matches!(step, JoinStep::Cross));
+        if let Some(order) = self.join_order(&pending, same).filter(by_keys) {
             return self.join_in_order(pending, &order, mfp);
         }
         let Some(first) = pending.first(self.maintained) else {
