@@ -202,8 +202,7 @@ pub fn join_step(plan: &Plan, catalog: &Catalog) -> Option<JoinStep> {
     let table = catalog.table(*relation)?;
     let looked_up = lookup_columns(table, *lookup)?.iter().copied();
     let left = left_arity(*kind, mfp, table)?;
-    let expressions = condition.iter().chain(&mfp.map).chain(mfp.filter.iter().map(|(_, predicate)| predicate));
-    let named = expressions.flat_map(ScalarExpr::columns).chain(mfp.project.iter().copied());
+    let named = condition.iter().flat_map(ScalarExpr::columns).chain(mfp.columns());
     let right = named.filter_map(|column| column.checked_sub(left)).filter(|column| *column < table.columns.len());
     let used: BTreeSet<ColumnIndex> = looked_up.chain(right).collect();
     Some(JoinStep {

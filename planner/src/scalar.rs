@@ -286,6 +286,12 @@ impl Mfp {
         Mfp { input_arity: arity, map: Vec::new(), filter: Vec::new(), project: (0..arity).collect() }
     }
 
+    /// The columns that are looked at, those that it appends among them; some several times.
+    pub fn columns(&self) -> impl Iterator<Item = usize> {
+        let computed = self.map.iter().chain(self.filter.iter().map(|(_, predicate)| predicate));
+        computed.flat_map(ScalarExpr::columns).chain(self.project.iter().copied())
+    }
+
     /// Whether it changes nothing.
     pub fn is_identity(&self) -> bool {
         self.map.is_empty() && self.filter.is_empty() && self.project.iter().copied().eq(0..self.input_arity)

@@ -4,7 +4,7 @@
 
 use planner::catalog::{Catalog, Index, Table};
 use planner::plan::Lookup;
-use planner::scalar::{Mfp, ScalarExpr};
+use planner::scalar::Mfp;
 use repr::row::RowIter;
 use repr::{Datum, RelationId, Row, RowKey};
 use state::SqlError;
@@ -49,8 +49,7 @@ impl Leaf {
         if mfp.is_identity() {
             return self;
         }
-        let evaluated = mfp.map.iter().chain(mfp.filter.iter().map(|(_, predicate)| predicate));
-        self.read_columns(evaluated.flat_map(ScalarExpr::columns).chain(mfp.project.iter().copied()));
+        self.read_columns(mfp.columns());
         self
     }
 

@@ -95,10 +95,13 @@ impl LookupJoin<'_> {
         let gives_table = matches!(self.kind, MatchKind::Inner | MatchKind::Left);
         let of_table = if gives_table { leaf.arity() + usize::from(self.with_key) } else { 0 };
         let start = self.mfp.input_arity - of_table;
-        let mfp = self.mfp.map.iter().chain(self.mfp.filter.iter().map(|(_, predicate)| predicate));
-        let of_mfp = mfp.flat_map(ScalarExpr::columns).chain(self.mfp.project.iter().copied());
         let of_condition = self.condition.iter().flat_map(ScalarExpr::columns);
-        of_mfp.filter(|_| gives_table).chain(of_condition).filter_map(|column| column.checked_sub(start)).collect()
+        self.mfp
+            .columns()
+            .filter(|_| gives_table)
+            .chain(of_condition)
+            .filter_map(|column| column.checked_sub(start))
+            .collect()
     }
 
     /// Appends the NULLs of an outer join.
