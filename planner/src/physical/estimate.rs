@@ -102,12 +102,7 @@ impl Planner<'_> {
             }
             Mir::TopK { input, keys, limit, .. } => {
                 let input = self.estimate(input);
-                let limit = match limit {
-                    Some(ScalarExpr::Literal(Datum::Int8(limit), _)) => *limit as f64,
-                    Some(_) => LIMIT_ROWS,
-                    None => input.rows,
-                };
-                let rows = if keys.is_empty() { input.rows.min(limit) } else { input.rows };
+                let rows = if keys.is_empty() { limit_rows(limit.as_ref(), input.rows) } else { input.rows };
                 Estimate { rows, cost: input.cost + input.rows }
             }
             Mir::Union(inputs, _) => {
@@ -151,6 +146,15 @@ impl Planner<'_> {
             }
         }
         total
+    }
+}
+
+/// How many of so many rows a limit lets through.
+pub(super) fn limit_rows(limit: Option<&ScalarExpr>, rows: f64) -> f64 {
+    match limit {
+        Some(ScalarExpr::Literal(Datum::Int8(limit), _)) => rows.min(*limit as f64),
+        Some(_) => rows.min(LIMIT_ROWS),
+        None => rows,
     }
 }
 

@@ -3,9 +3,13 @@
 //! Nothing is expected of a plan over small tables alone, nor where nothing is known.
 
 use super::KeyForms;
-use super::costs::{CATALOG_ROWS, FUNCTION_ROWS, LIMIT_ROWS, OTHER_SHARE, RECURSION_GROWTH, TABLE_ROWS};
-use super::sizes::{Size, column_statistics, mapped, share_by, share_by_all, share_of, size_of_groups};
+use super::costs::{CATALOG_ROWS, FUNCTION_ROWS, OTHER_SHARE, RECURSION_GROWTH, TABLE_ROWS};
+use super::estimate::limit_rows;
+use super::sizes::{
+    Size, column_statistics, equal_shares, mapped, share_by, share_by_all, share_of, size_of_groups, sized,
+};
 use crate::catalog::{Catalog, Table};
+use crate::delta::lookup_columns;
 use crate::plan::{Access, LocalId, Lookup, MatchKind, Plan};
 use crate::scalar::{Mfp, ScalarExpr};
 use crate::statistics::{LARGE_ROWS, TableStatistics};
@@ -67,12 +71,7 @@ impl<'a> Expecting<'a> {
             Plan::Reduce { input, keys, aggregates, .. } => size_of_groups(&self.size(input), keys, aggregates.len()),
             Plan::TopK { input, keys, limit, .. } => {
                 let size = self.size(input);
-                let limit = match limit {
-                    Some(ScalarExpr::Literal(Datum::Int8(limit), _)) => *limit as f64,
-                    Some(_) => LIMIT_ROWS,
-                    None => size.rows,
-                };
-                if keys.is_empty() { Size { rows: size.rows.min(limit), ..size } } else { size }
+                if keys.is_empty() { Size { rows: limit_rows(limit.as_ref(), size.rows), ..size } } else { size }
             }
             Plan::Window { input, calls, .. } => {
                 let mut size = self.size(input);
@@ -122,7 +121,7 @@ impl<'a> Expecting<'a> {
             (Some(known), _) => known.share_of_any(),
             (None, _) => OTHER_SHARE,
         };
-        let columns = access.lookup().map_or(&[][..], |lookup| key_columns(table, lookup));
+        let columns = access.lookup().and_then(|lookup| lookup_columns(table, lookup)).unwrap_or_default();
         let unique = |lookup: &Lookup| is_unique(table, *lookup);
         let found = match access {
             Access::Lookup { lookup, keys, .. } => {
@@ -157,7 +156,7 @@ impl<'a> Expecting<'a> {
         let share = if is_unique(table, *lookup) {
             1.0 / right.rows
         } else {
-            let columns = key_columns(table, *lookup).iter().zip(key);
+            let columns = lookup_columns(table, *lookup).unwrap_or_default().iter().zip(key);
             let keys = columns.map(|(column, value)| (left.distinct_of(value), right.distinct[*column]));
             matching_share(&left, &right, keys.collect())
         };
@@ -172,16 +171,6 @@ impl<'a> Expecting<'a> {
     }
 }
 
-/// All rows of a table.
-fn sized(table: &Table, known: &TableStatistics, width: usize) -> Size {
-    let rows = (known.rows as f64).max(1.0);
-    let mut size = Size::of(rows, 0.0, width);
-    for (column, distinct) in size.distinct.iter_mut().enumerate() {
-        *distinct = column_statistics(table, known, column).map(|known| known.distinct.clamp(1.0, rows));
-    }
-    size
-}
-
 fn through(mut size: Size, mfp: &Mfp) -> Size {
     size.rows *= mfp.filter.iter().map(|(_, predicate)| share_of(predicate, &size)).product::<f64>();
     size.distinct = mapped(&size, mfp);
@@ -191,13 +180,9 @@ fn through(mut size: Size, mfp: &Mfp) -> Size {
 /// The share of all pairs that match.
 fn matching_share(left: &Size, right: &Size, keys: Vec<(Option<f64>, Option<f64>)>) -> f64 {
     let values = |distinct: Option<f64>, size: &Size| distinct.unwrap_or(size.all_rows).max(1.0);
-    let apart: f64 = keys.iter().map(|(one, other)| 1.0 / values(*one, left).max(values(*other, right))).product();
-    if keys.len() < 2 {
-        return apart;
-    }
-    let of_left = keys.iter().map(|(one, _)| values(*one, left)).product::<f64>().min(left.all_rows);
-    let of_right = keys.iter().map(|(_, other)| values(*other, right)).product::<f64>().min(right.all_rows);
-    apart.max(1.0 / of_left.min(of_right).max(1.0))
+    let pairs: Vec<(f64, f64)> = keys.iter().map(|(one, other)| (values(*one, left), values(*other, right))).collect();
+    let (apart, together) = equal_shares(&pairs, left.all_rows, right.all_rows);
+    if pairs.len() < 2 { apart } else { apart.max(together) }
 }
 
 fn joined(left: Size, right: Size, kind: MatchKind, share: f64) -> Size {
@@ -213,13 +198,6 @@ fn joined(left: Size, right: Size, kind: MatchKind, share: f64) -> Size {
         distinct.extend(right.distinct);
     }
     Size { rows, cost: 0.0, distinct, all_rows: rows }
-}
-
-fn key_columns(table: &Table, lookup: Lookup) -> &[ColumnIndex] {
-    match lookup {
-        Lookup::PrimaryKey => table.primary_key_columns().unwrap_or_default(),
-        Lookup::Index(id) => table.index(id).map_or(&[], |index| &index.columns),
-    }
 }
 
 fn is_unique(table: &Table, lookup: Lookup) -> bool {

@@ -137,9 +137,7 @@ impl Planner<'_> {
         mfp: Mfp,
     ) -> Result<Plan, PlanError> {
         let mut pending = Pending::new(inputs, on, same, self);
-        // What is tied by bounds alone its sizes do not tell: from which side these can be asked is seen step by step.
-        let by_keys = |order: &JoinOrder| order.iter().skip(1).all(|(_, step, _)| !matches!(step, JoinStep::Cross));
-        if let Some(order) = self.join_order(&pending, same).filter(by_keys) {
+        if let Some(order) = self.join_order(&pending, same) {
             return self.join_in_order(pending, &order, mfp);
         }
         let Some(first) = pending.first(self.maintained) else {
@@ -173,15 +171,14 @@ impl Planner<'_> {
             let links = pending.links(next, &stream);
             let looked_up = match step {
                 JoinStep::Lookup => self.look_up(&pending.inputs[next], &links, &pending.types),
-                JoinStep::HoldInput | JoinStep::HoldStream | JoinStep::Cross => None,
+                JoinStep::HoldInput | JoinStep::HoldStream => None,
             };
             // Bounds are of what streams past what is held in their order.
             let ranged = self.join_range(&pending, next, &stream).is_some();
             let next_input = match (step, looked_up) {
                 (JoinStep::Lookup, Some(looked_up)) => NextInput::Lookup(looked_up),
                 (JoinStep::HoldStream, None) if !ranged => NextInput::Arrange(HeldSide::Stream),
-                (JoinStep::Cross, None) => NextInput::Cross,
-                (JoinStep::Lookup | JoinStep::HoldInput | JoinStep::HoldStream | JoinStep::Cross, _) => {
+                (JoinStep::Lookup | JoinStep::HoldInput | JoinStep::HoldStream, _) => {
                     NextInput::Arrange(HeldSide::Input)
                 }
             };

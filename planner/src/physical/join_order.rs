@@ -10,7 +10,7 @@ use super::Planner;
 use super::costs::{ALL_ORDERS_MAX, HASHED_COST, HELD_COST, INPUTS_MAX, JOINED_COST, LOOKUP_COST, SETS_MAX};
 use super::join::{LookedUp, Pending};
 use super::order::Links;
-use super::sizes::Size;
+use super::sizes::{Size, equal_shares};
 use crate::mir::expr;
 use crate::scalar::ScalarExpr;
 use crate::transform::shape;
@@ -31,8 +31,6 @@ pub(super) enum JoinStep {
     HoldInput,
     /// What is there is held by key, it streams past that.
     HoldStream,
-    /// All pairs.
-    Cross,
 }
 
 /// Inputs in their order, each with how it comes and how many rows there are then.
@@ -173,11 +171,7 @@ fn tied_by_several(inputs: &[Size], equal: &[EqualColumns]) -> Vec<(Set, f64)> {
             if pairs.len() < 2 {
                 continue;
             }
-            let apart: f64 = pairs.iter().map(|(left, right)| 1.0 / left.max(*right)).product();
-            let of_left = pairs.iter().map(|(left, _)| left).product::<f64>().min(inputs[left].all_rows);
-            let of_right = pairs.iter().map(|(_, right)| right).product::<f64>().min(inputs[right].all_rows);
-            // Whose rows are fewer is what the other refers to.
-            let together = 1.0 / of_left.min(of_right).max(1.0);
+            let (apart, together) = equal_shares(&pairs, inputs[left].all_rows, inputs[right].all_rows);
             found.push((bit(left) | bit(right), (together / apart).max(1.0)));
         }
     }
@@ -207,7 +201,8 @@ struct Ties {
 }
 
 impl Planner<'_> {
-    /// The order in which a join takes its inputs; none where sizes are not known, or there are too many.
+    /// The order in which a join takes its inputs; none where sizes are not known, or there are too many, or some are tied by no
+    /// key: from which side bounds can be asked is not told by sizes.
     pub(super) fn join_order(&self, pending: &Pending<'_>, same: &[(usize, usize)]) -> Option<JoinOrder> {
         let sizes = self.sizes.as_ref()?;
         let count = pending.inputs.len();
@@ -226,12 +221,10 @@ impl Planner<'_> {
         for _ in 1..count {
             let mut next: BTreeMap<Set, Way> = BTreeMap::new();
             for (set, way) in &ways {
-                let outside: Vec<usize> = (0..count).filter(|input| !has(*set, *input)).collect();
-                let linked: Vec<usize> = outside.iter().copied().filter(|input| near[*input] & set != 0).collect();
-                for input in if linked.is_empty() { outside } else { linked } {
+                for input in (0..count).filter(|input| !has(*set, *input) && near[*input] & set != 0) {
                     poll::step_or_unwind();
                     let tie = ties.entry((input, set & near[input])).or_insert_with(|| self.ties(pending, input, *set));
-                    let (step, cost) = cheapest(&graph, *set, input, tie);
+                    let Some((step, cost)) = cheapest(&graph, *set, input, tie) else { continue };
                     let to = set | bit(input);
                     let rows = graph.rows(to);
                     let cost = way.cost + cost + rows * JOINED_COST;
@@ -264,12 +257,12 @@ impl Planner<'_> {
     }
 }
 
-/// The cheapest way in which an input comes to a set.
-fn cheapest(graph: &JoinGraph, set: Set, input: usize, tie: &Ties) -> (JoinStep, f64) {
-    let (stream, size) = (graph.rows(set), &graph.inputs[input]);
+/// The cheapest way in which an input comes to a set, if a key ties it.
+fn cheapest(graph: &JoinGraph, set: Set, input: usize, tie: &Ties) -> Option<(JoinStep, f64)> {
     if !tie.linked {
-        return (JoinStep::Cross, size.cost + size.rows * HELD_COST + stream * size.rows);
+        return None;
     }
+    let (stream, size) = (graph.rows(set), &graph.inputs[input]);
     let hold_input = size.cost + size.rows * HELD_COST + stream * HASHED_COST;
     let hold_stream = size.cost + stream * HELD_COST + size.rows * HASHED_COST;
     let mut best =
@@ -280,7 +273,7 @@ fn cheapest(graph: &JoinGraph, set: Set, input: usize, tie: &Ties) -> (JoinStep,
             best = (JoinStep::Lookup, looked_up);
         }
     }
-    best
+    Some(best)
 }
 
 impl Pending<'_> {

@@ -5,10 +5,10 @@
 
 use super::chain::Chain;
 use super::costs::{
-    BOUNDS_MIN, CATALOG_ROWS, FUNCTION_ROWS, GROUP_SHARE, JOINED_COST, LIMIT_ROWS, LOOKUP_COST, OTHER_SHARE,
-    RANGE_SHARE, RECURSION_GROWTH, TABLE_ROWS,
+    BOUNDS_MIN, CATALOG_ROWS, FUNCTION_ROWS, GROUP_SHARE, JOINED_COST, LOOKUP_COST, OTHER_SHARE, RANGE_SHARE,
+    RECURSION_GROWTH, TABLE_ROWS,
 };
-use super::estimate::selectivity;
+use super::estimate::{limit_rows, selectivity};
 use super::join_order::JoinGraph;
 use super::{KeyForms, Planner};
 use crate::catalog::Table;
@@ -128,12 +128,10 @@ impl Planner<'_> {
             let share = mfp.filter.iter().map(|(_, predicate)| selectivity(predicate)).product();
             return (size, share);
         };
-        let rows = (known.rows as f64).max(1.0);
         let of_column = |column: usize| column_statistics(table, known, column);
-        let mut size = Size::of(rows, rows, arity);
-        for (column, distinct) in size.distinct.iter_mut().enumerate() {
-            *distinct = of_column(column).map(|known| known.distinct.clamp(1.0, rows));
-        }
+        let mut size = sized(table, known, arity);
+        let rows = size.rows;
+        size.cost = rows;
         for index in table.indexes.iter().filter(|index| index.unique && index.is_whole()) {
             if let [column] = index.columns.as_slice() {
                 size.distinct[*column] = Some(rows);
@@ -184,13 +182,8 @@ impl Planner<'_> {
             Mir::TopK { input, keys, limit, .. } => {
                 let mut size = self.size(input, sizes);
                 size.cost += size.rows;
-                let limit = match limit {
-                    Some(ScalarExpr::Literal(Datum::Int8(limit), _)) => *limit as f64,
-                    Some(_) => LIMIT_ROWS,
-                    None => size.rows,
-                };
                 if keys.is_empty() {
-                    size.rows = size.rows.min(limit);
+                    size.rows = limit_rows(limit.as_ref(), size.rows);
                 }
                 size
             }
@@ -292,6 +285,26 @@ impl Planner<'_> {
         }
         (share * OTHER_SHARE.powi(i32::try_from(others).unwrap_or(i32::MAX))).clamp(0.01, 0.99)
     }
+}
+
+/// All rows of a table, at no cost.
+pub(super) fn sized(table: &Table, known: &TableStatistics, width: usize) -> Size {
+    let rows = (known.rows as f64).max(1.0);
+    let mut size = Size::of(rows, 0.0, width);
+    for (column, distinct) in size.distinct.iter_mut().enumerate() {
+        *distinct = column_statistics(table, known, column).map(|known| known.distinct.clamp(1.0, rows));
+    }
+    size
+}
+
+/// The share of all pairs of two relations' rows that are equal in some columns, of which these are the different values: if each
+/// column says by itself, and if together they have no more values than either has rows.
+pub(super) fn equal_shares(pairs: &[(f64, f64)], left_rows: f64, right_rows: f64) -> (f64, f64) {
+    let apart: f64 = pairs.iter().map(|(left, right)| 1.0 / left.max(*right)).product();
+    let of_left = pairs.iter().map(|(left, _)| left).product::<f64>().min(left_rows);
+    let of_right = pairs.iter().map(|(_, right)| right).product::<f64>().min(right_rows);
+    // Whose rows are fewer is what the other refers to.
+    (apart, 1.0 / of_left.min(of_right).max(1.0))
 }
 
 pub(super) fn size_of_groups(input: &Size, keys: &[ScalarExpr], aggregates: usize) -> Size {
