@@ -8,6 +8,7 @@
 use crate::housekeeping::Housekeeping;
 use planner::catalog::{Catalog, Table};
 use planner::statistics::TableStatistics;
+use repr::id::is_temporary;
 use repr::{Datum, RelationId, ScalarType};
 use state::SqlError;
 use state::clock::now_micros;
@@ -87,7 +88,7 @@ fn due(database: &Database, seen: &mut HashSet<RelationId>) -> Vec<RelationId> {
 
 /// Whether a relation's rows are in the leaves, for all to read.
 fn is_sampled(table: &Table) -> bool {
-    table.is_stored() && table.view.is_none() && table.id.0 < repr::id::FIRST_TEMPORARY_ID
+    table.is_stored() && !is_temporary(table.id.0)
 }
 
 /// Makes the statistics of a table. `go_on` is asked between some rows and the next.
@@ -113,14 +114,7 @@ pub fn analyze(
     ended?;
     let Some(SampledRows { rows, sample }) = sampled else { return Ok(()) };
     let types: Vec<ScalarType> = table.columns.iter().map(|column| column.column_type.scalar.clone()).collect();
-    let missing = |column: usize| table.columns[column].missing.clone().unwrap_or(Datum::Null);
-    let whole = |row: repr::Row| {
-        let mut datums = row.unpack();
-        let stored = datums.len();
-        datums.extend((stored..types.len()).map(missing));
-        datums
-    };
-    let sample: Vec<Vec<Datum>> = sample.into_iter().map(whole).collect();
+    let sample: Vec<Vec<Datum>> = sample.iter().map(|row| shape.unpack(row)).collect();
     let mut made = TableStatistics::of_sample(rows, &types, &sample);
     made.made_at = now_micros();
     made.personal = shape.personal;
