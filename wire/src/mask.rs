@@ -8,6 +8,8 @@
 //! Reads the definitions first: foreign keys stand behind the rows. Needs no server and no folder. What it cannot mask it refuses, and
 //! then writes nothing.
 
+use crate::copy::decode::unescaped;
+use crate::copy::encode::escape;
 use crate::import::dump::{Dump, Piece};
 use crate::import::left_out::Subject;
 use crate::import::{Source, is_copy_in};
@@ -169,6 +171,7 @@ impl DumpWriter<'_> {
         out: &mut impl Write,
     ) -> Result<(), String> {
         let failed = |error: io::Error| error.to_string();
+        let mut text = Vec::new();
         loop {
             let line = dump.line() + 1;
             let Some(row) = dump.row().map_err(failed)? else { break };
@@ -185,13 +188,16 @@ impl DumpWriter<'_> {
                 match masks.get(place).copied().flatten().filter(|_| value != "\\N") {
                     None => out.write_all(value.as_bytes()).map_err(failed)?,
                     Some(mask) => {
-                        let plain = unescaped(value);
-                        let masked = self.pseudonyms.of(mask, &plain);
                         // The value itself is told to nobody.
-                        let masked =
-                            masked.map_err(|_| format!("line {line}: value {} is not of its type", place + 1))?;
-                        let text = masked.map_or_else(|| "\\N".to_owned(), |masked| escaped(&masked));
-                        out.write_all(text.as_bytes()).map_err(failed)?;
+                        let not_of_type = || format!("line {line}: value {} is not of its type", place + 1);
+                        let plain = String::from_utf8(unescaped(value.as_bytes())).map_err(|_| not_of_type())?;
+                        let masked = self.pseudonyms.of(mask, &plain).map_err(|_| not_of_type())?;
+                        text.clear();
+                        match masked {
+                            None => text.extend_from_slice(b"\\N"),
+                            Some(masked) => escape(masked.as_bytes(), b'\t', &mut text),
+                        }
+                        out.write_all(&text).map_err(failed)?;
                     }
                 }
             }
@@ -200,45 +206,6 @@ impl DumpWriter<'_> {
         }
         out.write_all(b"\\.\n").map_err(failed)
     }
-}
-
-/// A value as COPY writes it, without its backslashes.
-fn unescaped(value: &str) -> String {
-    let (mut plain, mut rest) = (String::with_capacity(value.len()), value.chars());
-    while let Some(character) = rest.next() {
-        if character != '\\' {
-            plain.push(character);
-            continue;
-        }
-        match rest.next() {
-            Some('b') => plain.push('\u{8}'),
-            Some('f') => plain.push('\u{c}'),
-            Some('n') => plain.push('\n'),
-            Some('r') => plain.push('\r'),
-            Some('t') => plain.push('\t'),
-            Some('v') => plain.push('\u{b}'),
-            Some(other) => plain.push(other),
-            None => plain.push('\\'),
-        }
-    }
-    plain
-}
-
-fn escaped(plain: &str) -> String {
-    let mut value = String::with_capacity(plain.len());
-    for character in plain.chars() {
-        match character {
-            '\u{8}' => value.push_str("\\b"),
-            '\u{c}' => value.push_str("\\f"),
-            '\n' => value.push_str("\\n"),
-            '\r' => value.push_str("\\r"),
-            '\t' => value.push_str("\\t"),
-            '\u{b}' => value.push_str("\\v"),
-            '\\' => value.push_str("\\\\"),
-            other => value.push(other),
-        }
-    }
-    value
 }
 
 impl fmt::Display for Masked {

@@ -316,10 +316,7 @@ impl CopyDecoder {
                     more = true;
                     break;
                 }
-                match (byte, line.get(at)) {
-                    (b'\\', Some(&escaped)) => at = unescape(line, at, escaped, &mut self.split.text),
-                    _ => self.split.text.push(byte),
-                }
+                at = push_byte(line, at, byte, &mut self.split.text);
             }
             let null = line[raw_start..raw_end] == *self.format.null.as_bytes();
             self.split.push(null, start, self.columns.len());
@@ -433,6 +430,26 @@ impl QuoteState {
         }
         if Some(byte) != escape {
             self.after_escape = false;
+        }
+    }
+}
+
+/// A value of the text format without its escapes.
+pub(crate) fn unescaped(value: &[u8]) -> Vec<u8> {
+    let (mut text, mut at) = (Vec::with_capacity(value.len()), 0);
+    while let Some(&byte) = value.get(at) {
+        at = push_byte(value, at + 1, byte, &mut text);
+    }
+    text
+}
+
+/// Appends a byte of a value, or what it escapes with those behind it; gives the place after them. `at` is that behind the byte.
+fn push_byte(line: &[u8], at: usize, byte: u8, text: &mut Vec<u8>) -> usize {
+    match (byte, line.get(at)) {
+        (b'\\', Some(&escaped)) => unescape(line, at, escaped, text),
+        _ => {
+            text.push(byte);
+            at
         }
     }
 }

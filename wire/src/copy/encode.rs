@@ -69,26 +69,11 @@ impl CopyEncoder {
             out.put_slice(value);
             return;
         }
-        if self.format.is_csv() { self.csv(value, force_quote, out) } else { self.text(value, out) }
-    }
-
-    fn text(&self, value: &[u8], out: &mut Vec<u8>) {
-        let mut rest = value;
-        while let Some(at) = rest.iter().position(|&byte| byte == self.format.delimiter || is_special(byte)) {
-            out.put_slice(&rest[..at]);
-            out.put_u8(b'\\');
-            out.put_u8(match rest[at] {
-                0x08 => b'b',
-                0x0c => b'f',
-                b'\n' => b'n',
-                b'\r' => b'r',
-                b'\t' => b't',
-                0x0b => b'v',
-                other => other,
-            });
-            rest = &rest[at + 1..];
+        if self.format.is_csv() {
+            self.csv(value, force_quote, out);
+        } else {
+            escape(value, self.format.delimiter, out);
         }
-        out.put_slice(rest);
     }
 
     fn csv(&self, value: &[u8], force_quote: bool, out: &mut Vec<u8>) {
@@ -111,6 +96,26 @@ impl CopyEncoder {
         }
         out.put_u8(quote);
     }
+}
+
+/// Appends a value of the text format, with the escapes that it needs.
+pub(crate) fn escape(value: &[u8], delimiter: u8, out: &mut Vec<u8>) {
+    let mut rest = value;
+    while let Some(at) = rest.iter().position(|&byte| byte == delimiter || is_special(byte)) {
+        out.put_slice(&rest[..at]);
+        out.put_u8(b'\\');
+        out.put_u8(match rest[at] {
+            0x08 => b'b',
+            0x0c => b'f',
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            0x0b => b'v',
+            other => other,
+        });
+        rest = &rest[at + 1..];
+    }
+    out.put_slice(rest);
 }
 
 fn is_special(byte: u8) -> bool {
