@@ -11,6 +11,7 @@ import time
 import psycopg
 
 from harness import Check, options, rows, run_check, state_of
+from support.listening import Listener
 
 PEOPLE = (1, 2, 3, 4)
 
@@ -165,55 +166,37 @@ class OwnSubscriptions(Check):
                 self.tally.that(told.until(collections.Counter({(90, "ninety"): 1})), query, told.rows)
                 told.connection.close()
 
-    def listened(self, login, query, ended, told):
-        """Listens on a thread of its own until it is refused."""
-        def listen():
-            try:
-                with login.cursor().copy(f"COPY (SUBSCRIBE ({query})) TO STDOUT") as copy:
-                    for row in copy:
-                        told.append(bytes(row).decode())
-            except psycopg.Error as error:
-                ended.append(error.sqlstate)
-        thread = threading.Thread(target=listen)
-        thread.start()
-        return thread
-
     def another_takes_the_number(self):
         with self.one() as one:
             one.autocommit = True
             one.execute("INSERT INTO users VALUES (7, 'first', 'infinity'); CREATE USER p7 FOR users 7; INSERT INTO posts VALUES (70, 'hers', 7)")
-            told, ended = [], []
-            thread = self.listened(self.server.connect(user="p7"), "SELECT id, body FROM posts", ended, told)
-            self.wait(lambda: any("hers" in row for row in told))
+            listener = Listener(self.server.connect(user="p7"), "SELECT id, body FROM posts")
+            self.tally.that(listener.hears("hers"), "it comes")
             one.execute("DELETE FROM posts WHERE id = 70")
             one.execute("DELETE FROM users WHERE id = 7")
             one.execute("INSERT INTO users VALUES (7, 'second', 'infinity'); INSERT INTO posts VALUES (71, 'secret of the second', 7)")
-            thread.join(20)
-            self.tally.that(not thread.is_alive() and ended, "it ends", ended)
-            self.tally.that(not any("secret" in row for row in told), "and tells nothing of who came after", told)
+            self.tally.that(listener.ends(), "it ends", listener.ended)
+            self.tally.that(not listener.has_heard("secret"), "and tells nothing of who came after", listener.told)
             one.execute("INSERT INTO users VALUES (8, 'eighth', 'infinity'); CREATE USER p8 FOR users 8; INSERT INTO posts VALUES (80, 'eight', 8)")
-            told, ended = [], []
-            thread = self.listened(self.server.connect(user="p8"), "SELECT id, body FROM posts", ended, told)
-            self.wait(lambda: any("eight" in row for row in told))
+            listener = Listener(self.server.connect(user="p8"), "SELECT id, body FROM posts")
+            self.tally.that(listener.hears("eight"), "it comes")
             one.execute("GDPR FORGET users 8")
-            thread.join(20)
-            self.tally.that(not thread.is_alive() and ended, "FORGET ends it", ended)
+            self.tally.that(listener.ends(), "FORGET ends it", listener.ended)
 
     def declared_otherwise(self):
         """Who owns what is declared otherwise, or something is hidden from now on: the subscription does not go on."""
         with self.one() as one:
             one.autocommit = True
-            told, ended = [], []
-            thread = self.listened(self.server.connect(user="p2"), "SELECT id, body FROM posts", ended, told)
-            self.wait(lambda: any("ninety" in row for row in told))
+            listener = Listener(self.server.connect(user="p2"), "SELECT id, body FROM posts")
+            self.tally.that(listener.hears("ninety"), "it comes")
             one.execute("CREATE TABLE unrelated (x int)")
             one.execute("UPDATE posts SET body = 'goes on' WHERE id = 91")
-            self.wait(lambda: any("goes on" in row for row in told))
-            self.tally.equal(ended, [], "other definitions are nothing to it")
+            self.tally.that(listener.hears("goes on"), "it comes")
+            self.tally.equal(listener.ended, [], "other definitions are nothing to it")
             one.execute("CREATE TABLE likes (id INT PRIMARY KEY, post INT ACCESSES posts(id), who INT NOT NULL OWNED_BY users(id))")
             one.execute("UPDATE posts SET body = 'after' WHERE id = 91")
-            thread.join(20)
-            self.tally.equal(ended, ["42501"], "an edge more")
+            listener.ends()
+            self.tally.equal(listener.ended, ["42501"], "an edge more")
             one.execute("DROP TABLE likes")
 
     def many(self):
@@ -231,12 +214,6 @@ class OwnSubscriptions(Check):
             self.tally.that(views - before <= 3, "shared", (before, views))
             for subscription in told:
                 subscription.connection.close()
-
-    def wait(self, there, seconds=20):
-        end = time.monotonic() + seconds
-        while not there() and time.monotonic() < end:
-            time.sleep(0.01)
-        self.tally.that(there(), "it comes")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Roles, rights and policies as logins meet them: passwords, kinds of roles, people's own logins, what a REVOKE does to those who
 are listening, what a view or a cursor lets through; and that all of it outlives kill -9.
 """
-import threading
 import time
 
 import psycopg
@@ -9,6 +8,7 @@ from psycopg import pq
 
 from harness import Check, rows, run_check, state_of
 from harness.server import Server
+from support.listening import Listener
 
 SCHEMA = """
 CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY, name TEXT, email TEXT UNIQUE);
@@ -248,26 +248,13 @@ class Roles(Check):
 
     def revoked_while_listening(self):
         with self.role("listener", "GRANT SELECT ON prices TO listener") as listener, self.one() as one:
-            told, ended = [], []
-
-            def listen():
-                try:
-                    with listener.cursor().copy("COPY (SUBSCRIBE (SELECT id, price FROM prices)) TO STDOUT") as copy:
-                        for row in copy:
-                            told.append(bytes(row).decode())
-                except psycopg.Error as error:
-                    ended.append(error.sqlstate)
-
-            thread = threading.Thread(target=listen)
-            thread.start()
-            deadline = time.monotonic() + 20
-            while not any("\t5\n" in row for row in told) and time.monotonic() < deadline:
-                time.sleep(0.01)
+            listener = Listener(listener, "SELECT id, price FROM prices")
+            listener.hears("\t5\n")
             one.execute("REVOKE SELECT ON prices FROM listener")
             one.execute("UPDATE prices SET price = 777")
-            thread.join(20)
-            self.tally.equal(ended, ["42501"], "a subscription ends with its right")
-            self.tally.that(not any("777" in row for row in told), "and tells nothing of what came after", told)
+            listener.ends()
+            self.tally.equal(listener.ended, ["42501"], "a subscription ends with its right")
+            self.tally.that(not listener.has_heard("777"), "and tells nothing of what came after", listener.told)
 
     def transactions(self):
         """Rights are those of the moment, to each statement."""
