@@ -4,6 +4,7 @@
 
 use planner::catalog::{ForeignKey, ReferentialAction, RuleAction, RuleEvent};
 use planner::ownership::Edge;
+use planner::ownership::blanking::blankable;
 use repr::ColumnIndex;
 use state::shape::TableShape;
 use std::collections::BTreeSet;
@@ -32,7 +33,7 @@ pub fn at_edge(near: &TableShape, edge: &Edge) -> Disposition {
     }
     // No column of a survivor names an erased row, whatever the rules leave out.
     if edge.along_foreign_key() && !edge.near_columns.iter().any(|column| blanked.contains(column)) {
-        match blankable(near, &edge.near_columns) {
+        match blankable(near.table(), &edge.near_columns) {
             Some(columns) => blanked.extend(columns),
             None => return Disposition::Erase,
         }
@@ -59,7 +60,7 @@ pub fn at_foreign_key(shape: &TableShape, foreign_key: &ForeignKey) -> Dispositi
 
 /// Of a row whose foreign key must name nothing: one whose key would have to be blanked goes.
 pub fn unnamed(shape: &TableShape, columns: &[ColumnIndex]) -> Disposition {
-    match blankable(shape, columns) {
+    match blankable(shape.table(), columns) {
         Some(columns) => Disposition::Blank(columns.into_iter().collect()),
         None => Disposition::Erase,
     }
@@ -71,18 +72,4 @@ pub fn fires_nothing(near: &TableShape, edge: &Edge) -> bool {
     !near.personal
         && !edge.along_foreign_key()
         && !rules.iter().any(|rule| rule.event == RuleEvent::Del && rule.edge == edge.reference)
-}
-
-/// Which columns of a foreign key are blanked so that it names nothing: those in no primary key and no other
-/// foreign key, else those outside the primary key. `None`: only key columns are left, the row must go.
-fn blankable(shape: &TableShape, columns: &[ColumnIndex]) -> Option<Vec<ColumnIndex>> {
-    let primary = shape.table().primary_key_columns().unwrap_or(&[]);
-    let outside: Vec<ColumnIndex> = columns.iter().copied().filter(|column| !primary.contains(column)).collect();
-    let users =
-        |column: &ColumnIndex| shape.table().foreign_keys.iter().filter(|key| key.columns.contains(column)).count();
-    let alone: Vec<ColumnIndex> = outside.iter().copied().filter(|column| users(column) <= 1).collect();
-    if !alone.is_empty() {
-        return Some(alone);
-    }
-    if outside.is_empty() { None } else { Some(outside) }
 }

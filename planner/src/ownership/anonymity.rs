@@ -3,6 +3,7 @@
 //! They are left as erasures of the people at the table's own edges with ON DEL rules would leave them. A row of a personal table
 //! has an owner after every commit: another edge has to give it one.
 
+use super::blanking::blankable;
 use super::graph::Dog;
 use crate::catalog::{Catalog, EdgeKind, ForeignKey, Property, Retention, RetentionEnd, RuleAction, RuleEvent, Table};
 use crate::error::PlanError;
@@ -104,15 +105,6 @@ fn blanked_at(table: &Table, key: &ForeignKey) -> Result<BTreeSet<ColumnIndex>, 
         return Ok(blanked);
     }
     // As an erasure does: what tied the row to the person is cut, whatever the rule leaves out.
-    let primary = table.primary_key_columns().unwrap_or_default();
-    let mut tie: Vec<ColumnIndex> = key.columns.iter().copied().filter(|column| !primary.contains(column)).collect();
-    let users = |column: &ColumnIndex| table.foreign_keys.iter().filter(|key| key.columns.contains(column)).count();
-    if tie.iter().any(|column| users(column) == 1) {
-        tie.retain(|column| users(column) == 1);
-    }
-    if tie.is_empty() {
-        return Err("Its primary key says whose a row is.".to_owned());
-    }
-    blanked.extend(tie);
+    blanked.extend(blankable(table, &key.columns).ok_or("Its primary key says whose a row is.")?);
     Ok(blanked)
 }

@@ -97,3 +97,16 @@ pub(crate) fn all_blanked(catalog: &Catalog) -> BTreeSet<(RelationId, ColumnInde
     };
     catalog.stored_tables().flat_map(|table| of_table(table)).collect()
 }
+
+/// Which columns of a foreign key are blanked so that it names nothing: those in no primary key and no other
+/// foreign key, else those outside the primary key. `None`: only key columns are left, the row must go.
+pub fn blankable(table: &Table, columns: &[ColumnIndex]) -> Option<Vec<ColumnIndex>> {
+    let primary = table.primary_key_columns().unwrap_or(&[]);
+    let outside: Vec<ColumnIndex> = columns.iter().copied().filter(|column| !primary.contains(column)).collect();
+    let users = |column: &ColumnIndex| table.foreign_keys.iter().filter(|key| key.columns.contains(column)).count();
+    let alone: Vec<ColumnIndex> = outside.iter().copied().filter(|column| users(column) <= 1).collect();
+    if !alone.is_empty() {
+        return Some(alone);
+    }
+    if outside.is_empty() { None } else { Some(outside) }
+}
