@@ -72,6 +72,11 @@ impl Session {
         if catalog.version == cached.made_for.version {
             cached.views.with_below.get_or_init(|| maintained(catalog, &cached.views.list));
         }
+        for view in &below {
+            if let Some(NoView::Waiting | NoView::Hydrating { .. }) = NoView::of(snapshot.views(), *view) {
+                self.database.views.statistics.missed(*view);
+            }
+        }
         Ok(unreadable((&snapshot, now), &cached.views.list).or_else(|| changed(&snapshot, &cached.views.list)))
     }
 

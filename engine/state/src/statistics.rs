@@ -52,7 +52,7 @@ impl Histogram {
     }
 }
 
-/// What one view took.
+/// What one view took, and whom it was not there for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ViewTimes {
     /// Commit groups that changed a table that it reads.
@@ -61,6 +61,8 @@ pub struct ViewTimes {
     pub busy_us: u64,
     /// Microseconds in the longest.
     pub busiest_us: u64,
+    /// How often it was asked for while it was still to be filled.
+    pub missed: u64,
 }
 
 /// See the module.
@@ -80,9 +82,11 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// A view was made.
+    /// A view was made, or made anew: who asked for it before still asks.
     pub fn created(&self, view: RelationId) {
-        self.by_view.lock().insert(view, ViewTimes::default());
+        let mut by_view = self.by_view.lock();
+        let times = by_view.entry(view).or_default();
+        *times = ViewTimes { missed: times.missed, ..ViewTimes::default() };
     }
 
     /// A view is no more.
@@ -98,6 +102,11 @@ impl Statistics {
         times.groups += u64::from(is_through);
         times.busy_us += us;
         times.busiest_us = times.busiest_us.max(us);
+    }
+
+    /// A view was asked for that is still to be filled.
+    pub fn missed(&self, view: RelationId) {
+        self.by_view.lock().entry(view).or_default().missed += 1;
     }
 
     /// What a view took so far.

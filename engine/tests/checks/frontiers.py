@@ -46,7 +46,7 @@ class Check:
             with connection.cursor() as cursor:
                 cursor.executemany("INSERT INTO people VALUES (%s, %s)", [(key, f"n{key}") for key in range(PEOPLE)])
             connection.execute(f"INSERT INTO heavy SELECT n, 1, n % {PEOPLE} FROM generate_series(0, {ROWS - 1}) n")
-        for case in (self.told, self.many, self.others, self.borne, self.subscribed, self.changed, self.tied, self.made_and_dropped, self.erased, self.truncated, self.killed):
+        for case in (self.told, self.many, self.others, self.borne, self.subscribed, self.changed, self.tied, self.made_and_dropped, self.erased, self.truncated, self.killed, self.asked_first):
             began = time.monotonic()
             self.tally.case(case)
             print(f"{case.__name__}: {time.monotonic() - began:.1f} s", flush=True)
@@ -302,6 +302,32 @@ class Check:
     def key(self):
         self.next_key += 1
         return self.next_key
+
+    def asked_first(self):
+        """After a start the view that is read is filled before the others."""
+        views = 8
+        server = Server()
+        arguments = ["--view-workers", "1"]
+        server.start(arguments)
+        try:
+            with server.connect() as connection:
+                connection.execute("CREATE TABLE many (id INT PRIMARY KEY, g INT)")
+                connection.execute("INSERT INTO many SELECT n, n % 20000 FROM generate_series(1, 60000) n")
+                for number in range(views):
+                    connection.execute(f"CREATE MATERIALIZED VIEW v{number} AS SELECT g, sum(id + {number}) AS n FROM many GROUP BY g")
+            server.stop()
+            server.start(arguments)
+            with server.connect() as connection:
+                asked = f"v{views - 1}"
+                found = rows(connection, f"SELECT n FROM {asked} WHERE g = 1")
+                self.tally.equal(found, [(60003 + 3 * (views - 1),)], "a view that is not filled yet is computed")
+                ready = []
+                until = time.monotonic() + READY_WITHIN_S
+                while not ready and time.monotonic() < until:
+                    ready = [name for name, in rows(connection, "SELECT name FROM dogwood.views WHERE stage = 'ready' AND kind = 'materialized'")]
+                self.tally.that(asked in ready, "what is asked for is filled first", ready)
+        finally:
+            server.remove()
 
 
 class Writing:

@@ -22,7 +22,7 @@ use state::settings::server::ServerSettings;
 use state::shape::Schema;
 use state::snapshot_holders::{Hold, Holder, Holders};
 use state::statistics::Statistics;
-use state::view_states::Views;
+use state::view_states::{Stage, ViewState, Views};
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -151,6 +151,15 @@ fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
     )
 }
 
+/// The catalog's views, before their workers have said anything of them.
+fn unfilled_views(catalog: &Catalog) -> Views {
+    let mut views = Views::default();
+    for table in catalog.relations.values().filter(|table| table.is_maintained()) {
+        views.set(table.id, Arc::new(ViewState::at(Stage::Waiting)));
+    }
+    views
+}
+
 /// The time of the last commit, zero in a new database.
 fn stored_time(snapshot: &Snapshot) -> Result<u64, SqlError> {
     match snapshot.meta(META_TIME)? {
@@ -203,6 +212,7 @@ impl Database {
             );
         }
         let catalog = stored_catalog(&snapshot)?;
+        let views = unfilled_views(&catalog);
         let published = Arc::new(ArcSwap::from_pointee(Published {
             clock: state::clock::now_micros(),
             time: CommitTime(time),
@@ -210,7 +220,7 @@ impl Database {
             kept: snapshot.keeping(),
             snapshot,
             probes: Arc::default(),
-            views: Views::default(),
+            views,
         }));
         let (forgotten_at, builds) = (Arc::<AtomicU64>::default(), Arc::<Builds>::default());
         let statistics = Arc::new(Statistics::default());

@@ -67,6 +67,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         drop_views(&market, &[name])?;
     }
     together(&mut report, &mut market, &verdicts.right, options.scale, &alone)?;
+    restarted(&mut report, place, ours, &verdicts.right)?;
     let listed = |names: &[String]| if names.is_empty() { "none".to_string() } else { names.join(", ") };
     report.note(&format!(
         "{} of {} queries are right as views after the refresh functions; wrong: {}; refused or failed: {}; a commit that keeps them takes more processor time than one with REFRESH: {}",
@@ -243,6 +244,23 @@ fn together(
     let refresh: Vec<String> = names.iter().map(|name| format!("REFRESH MATERIALIZED VIEW {name}")).collect();
     let both = market.both(&refresh.join("; "))?;
     let name = format!("a commit under {} views, all kept up (PostgreSQL: REFRESH of each)", names.len());
-    costs(report, &name, &both, Some(alone))?;
-    drop_views(market, names)
+    costs(report, &name, &both, Some(alone))
+}
+
+/// How long it takes after a start until the views are there again. PostgreSQL has them on disk, as of their last REFRESH.
+fn restarted(report: &mut Report, place: &Place, ours: Server, names: &[String]) -> Result<(), Failure> {
+    if names.len() < 2 {
+        return Ok(());
+    }
+    ours.stop();
+    let ours = Server::dogwood(place, "dogwood")?;
+    report.single("a start with these views, until it answers", "ms", ours.opened.as_secs_f64() * 1e3)?;
+    let mut client = ours.connect()?;
+    let started = Instant::now();
+    let asked = names.last().ok_or("no view")?;
+    client.simple_query(&format!("SELECT * FROM {asked}"))?;
+    report.single("the answer of one that is not filled yet", "ms", started.elapsed().as_secs_f64() * 1e3)?;
+    filled(&mut client)?;
+    report.single("until all are filled", "s", started.elapsed().as_secs_f64())?;
+    report.single("processor time until all are filled", "s", ours.meter().seconds()?)
 }

@@ -165,7 +165,7 @@ fn change(join: &JoinStep, left: &[Datum], changed: &[(Vec<Datum>, isize)], eval
 /// How many matches a left row has in the state that `run` reads.
 fn count(run: &mut Run<'_>, join: &JoinStep, left: &[Datum], values: &[Datum]) -> Result<Count, SqlError> {
     let leaf = run.leaf(join)?;
-    let found = run.found(join, &leaf, values)?;
+    let found = run.found(join, values)?;
     if join.condition.is_empty() {
         return Ok(Count { matches: found.len() as isize, failures: 0 });
     }

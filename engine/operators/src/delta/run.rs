@@ -21,42 +21,50 @@ pub(super) struct Run<'r> {
     eval: &'r EvalContext,
     watch: &'r Watch,
     ticker: Ticker,
-    found: LastLookups,
+    lookups: Lookups,
     pub(super) changes: &'r mut Changes,
 }
 
-/// What each join found last, by its place in memory: rows that come one after another often ask for the same.
+/// What each join looks up, by its place in memory.
 #[derive(Default)]
-struct LastLookups(Vec<LastFound>);
+struct Lookups(Vec<JoinLookups>);
 
-struct LastFound {
+/// The right side of a join.
+struct JoinLookups {
     join: *const JoinStep,
-    key: Vec<u8>,
-    rows: Rc<[(RowKey, Row)]>,
+    leaf: Rc<Leaf>,
+    /// What it found last: rows that come one after another often ask for the same.
+    last: Option<(Vec<u8>, FoundRows)>,
 }
 
-impl LastLookups {
-    /// The rows that `join` looks up by these values.
-    fn rows(
-        &mut self,
-        reader: &dyn Reader,
-        join: &JoinStep,
-        leaf: &Leaf,
-        values: &[Datum],
-    ) -> Result<Rc<[(RowKey, Row)]>, SqlError> {
+/// Rows that one key found.
+type FoundRows = Rc<[(RowKey, Row)]>;
+
+impl Lookups {
+    fn of(&mut self, reader: &dyn Reader, join: &JoinStep) -> Result<&mut JoinLookups, SqlError> {
+        let position = match self.0.iter().position(|known| std::ptr::eq(known.join, join)) {
+            Some(position) => position,
+            None => {
+                let mut leaf = Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?;
+                leaf.read_columns(join.used.iter().copied());
+                self.0.push(JoinLookups { join, leaf: Rc::new(leaf), last: None });
+                self.0.len() - 1
+            }
+        };
+        Ok(&mut self.0[position])
+    }
+}
+
+impl JoinLookups {
+    fn rows(&mut self, reader: &dyn Reader, values: &[Datum]) -> Result<FoundRows, SqlError> {
         let key = key::encode_all(values);
-        let known = self.0.iter().position(|last| std::ptr::eq(last.join, join));
-        if let Some(last) = known.map(|position| &self.0[position])
-            && last.key == key
+        if let Some((last, rows)) = &self.last
+            && *last == key
         {
-            return Ok(last.rows.clone());
+            return Ok(rows.clone());
         }
-        let rows: Rc<[(RowKey, Row)]> = leaf.find(reader, values)?.into();
-        let last = LastFound { join, key, rows: rows.clone() };
-        match known {
-            Some(position) => self.0[position] = last,
-            None => self.0.push(last),
-        }
+        let rows: FoundRows = self.leaf.find(reader, values)?.into();
+        self.last = Some((key, rows.clone()));
         Ok(rows)
     }
 }
@@ -69,7 +77,7 @@ impl<'r> Run<'r> {
         watch: &'r Watch,
         changes: &'r mut Changes,
     ) -> Self {
-        Run { reader, eval, watch, ticker: Ticker::default(), found: LastLookups::default(), changes }
+        Run { reader, eval, watch, ticker: Ticker::default(), lookups: Lookups::default(), changes }
     }
 
     /// Over the same state, with what comes of it kept apart.
@@ -85,19 +93,14 @@ impl<'r> Run<'r> {
         self.eval
     }
 
-    /// The right side of a join, as it is read here.
-    pub(super) fn leaf(&self, join: &JoinStep) -> Result<Leaf, SqlError> {
-        Leaf::open(self.reader.catalog(), join.relation, Some(join.lookup))
+    /// The right side of a join, as it is read here: with NULL for columns that the join does not look at.
+    pub(super) fn leaf(&mut self, join: &JoinStep) -> Result<Rc<Leaf>, SqlError> {
+        Ok(self.lookups.of(self.reader, join)?.leaf.clone())
     }
 
     /// The rows of it that these values find.
-    pub(super) fn found(
-        &mut self,
-        join: &JoinStep,
-        leaf: &Leaf,
-        values: &[Datum],
-    ) -> Result<Rc<[(RowKey, Row)]>, SqlError> {
-        self.found.rows(self.reader, join, leaf, values)
+    pub(super) fn found(&mut self, join: &JoinStep, values: &[Datum]) -> Result<FoundRows, SqlError> {
+        self.lookups.of(self.reader, join)?.rows(self.reader, values)
     }
 
     /// One more row is looked at.
@@ -113,7 +116,7 @@ impl<'r> Run<'r> {
         mfp: &Mfp,
         steps: &[Step],
     ) -> Result<(), SqlError> {
-        let leaf = Leaf::open(self.reader.catalog(), relation, None)?;
+        let leaf = Leaf::open(self.reader.catalog(), relation, None)?.read_by(mfp);
         let mut datums = Vec::new();
         for (row, diff) in rows {
             datums.clear();
@@ -213,7 +216,7 @@ impl<'r> Run<'r> {
         join: &JoinStep,
         rest: &[Step],
     ) -> Result<(), SqlError> {
-        let leaf = Leaf::open(self.reader.catalog(), join.relation, Some(join.lookup))?;
+        let leaf = self.leaf(join)?;
         let values = match evaluate(&join.key, row, self.eval) {
             Ok(values) => values,
             Err(error) => {
@@ -225,7 +228,7 @@ impl<'r> Run<'r> {
             MatchKind::Inner | MatchKind::Left => {
                 let mut matched = false;
                 let mut right = Vec::with_capacity(leaf.arity());
-                for (_, found) in self.found.rows(self.reader, join, &leaf, &values)?.iter() {
+                for (_, found) in self.found(join, &values)?.iter() {
                     right.clear();
                     leaf.append(found, &mut right);
                     matched |= self.pair(row, &right, diff, join, rest)?;
@@ -292,7 +295,7 @@ impl<'r> Run<'r> {
                     }
                 }
                 SeedStart::Rows { relation, lookup, key, mfp } => {
-                    let leaf = Leaf::open(self.reader.catalog(), *relation, Some(*lookup))?;
+                    let leaf = Leaf::open(self.reader.catalog(), *relation, Some(*lookup))?.read_by(mfp);
                     for key in distinct(values, key) {
                         for (_, row) in leaf.find(self.reader, &key)? {
                             let mut datums = Vec::new();

@@ -146,17 +146,19 @@ impl ViewWorker {
         }
     }
 
-    /// The view whose filling is next: whichever has had least time so far, by powers of two, so that small ones and those that
-    /// somebody has just asked for do not wait for large ones, and large ones are not all filled at once.
+    /// The view whose filling is next. Those that somebody asks for come first, as a query's own view is asked for. Of
+    /// these, whichever has had least time so far, by powers of two, so that small ones and those that somebody has just
+    /// asked for do not wait for large ones, and large ones are not all filled at once.
     fn next_hydrating(&mut self) -> Option<RelationId> {
         let overview = self.overview();
-        let level = |id: &RelationId| match self.views.get(id).map(|view| &view.progress) {
-            Some(Progress::Hydrating(hydration)) => {
-                hydration.so_far.took.as_millis().checked_ilog2().map_or(0, |log| log + 1)
+        let order = |id: &RelationId| match self.views.get(id) {
+            Some(Maintained { progress: Progress::Hydrating(hydration), automatic, .. }) => {
+                let is_asked = *automatic || self.around.statistics.of(*id).missed > 0;
+                (!is_asked, hydration.so_far.took.as_millis().checked_ilog2().map_or(0, |log| log + 1))
             }
-            _ => 0,
+            _ => (false, 0),
         };
-        overview.hydrating.iter().min_by_key(|id| (level(id), **id)).copied()
+        overview.hydrating.iter().min_by_key(|id| (order(id), **id)).copied()
     }
 
     /// One chunk of a view that is being filled, or one group of its backlog.
