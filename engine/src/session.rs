@@ -79,7 +79,7 @@ use subscribed::Subscribed;
 use transactions::commit::Committed;
 use transactions::database::Database;
 use transactions::modes::Modes;
-use transactions::receipt::Erasure;
+use transactions::receipt::{Erased, Erasure};
 use transactions::transaction::{HeldState, Transaction};
 
 /// A session.
@@ -617,7 +617,9 @@ impl Session {
             let wait = self.state.lock().everyday().forget_wait;
             self.database.end_older(&self.control.holder, wait);
         }
-        for Erasure { receipt, .. } in self.transaction.committed.erasures.iter().filter(|erasure| !erasure.is_case) {
+        for Erasure { receipt, .. } in
+            self.transaction.committed.erasures.iter().filter(|erasure| erasure.of != Erased::Case)
+        {
             self.client.notices.push(Notice {
                 severity: "NOTICE",
                 code: "00000",

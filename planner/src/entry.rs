@@ -272,7 +272,7 @@ fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog
             Resolved::Query(_)
             | Resolved::Write(_)
             | Resolved::With(_)
-            | Resolved::Gdpr { request: GdprRequest::Get | GdprRequest::Forget(_), .. } => {
+            | Resolved::Gdpr { request: GdprRequest::Get(_) | GdprRequest::Forget(_), .. } => {
                 Ok(Explained::Statement(options.clone()))
             }
             // EXECUTE: the session knows what it stands for.

@@ -112,8 +112,13 @@ fn add_person(store: &Store, name: &str) -> (MicroDbId, RowKey) {
 }
 
 fn forget(store: &Store, (person, key): &(MicroDbId, RowKey)) {
-    let receipt =
-        store.sign_receipt(&ReceiptRequest { time_us: now_us(), subject: *person, tables: Vec::new(), plan: [9; 32] });
+    let receipt = store.sign_receipt(&ReceiptRequest {
+        time_us: now_us(),
+        subject: *person,
+        parts: Vec::new(),
+        tables: Vec::new(),
+        plan: [9; 32],
+    });
     let mut batch = Batch::default();
     batch.delete_copy(PEOPLE, key, *person);
     batch.delete_owner(PEOPLE, key, *person);

@@ -15,10 +15,15 @@ use storage::{Batch, ErasurePace, PassStep, Reclaim, Snapshot, StorageError, Sto
 use support::{Folder, PEOPLE, entry, put, row};
 
 fn receipt(store: &Store, subject: MicroDbId) -> Receipt {
+    receipt_of(store, subject, &[])
+}
+
+fn receipt_of(store: &Store, subject: MicroDbId, parts: &[&str]) -> Receipt {
     let table = |table: &str| ReceiptTable { table: table.into(), deleted: 1, anonymized: 2, disowned: 3 };
     store.sign_receipt(&ReceiptRequest {
         time_us: 5,
         subject,
+        parts: parts.iter().copied().map(String::from).collect(),
         tables: vec![table("people"), table("a \"b\" é")],
         plan: [9; 32],
     })
@@ -63,8 +68,36 @@ fn a_crash_between_receipt_and_key_is_rolled_forward() {
     assert!(store.key_exists(bob).expect("reads"));
     assert_eq!(store.snapshot().get_personal(PEOPLE, &bob_key).expect("reads"), Some(row(b"bob canary QX8")));
     let stored = store.snapshot().receipt(&receipt.id()).expect("reads").expect("is there");
-    assert_eq!((stored.number, stored.text.as_str(), stored.microdb), (1, receipt.text(), ann));
+    assert_eq!((stored.number, stored.text.as_str(), stored.microdb), (1, receipt.text(), Some(ann)));
     assert_eq!(store.snapshot().receipts(1..=u64::MAX, false).count(), 1);
+}
+
+#[test]
+fn a_receipt_of_a_part_destroys_no_key() {
+    let folder = Folder::new("part");
+    let store = folder.open();
+    let (ann, ann_key) = add_person(&store, "ann stays");
+    let receipt = receipt_of(&store, ann, &["notes", "people (phone)"]);
+    let mut batch = Batch::default();
+    batch.append_receipt(&store, &receipt, &entry(AuditOperation::Forget, &[ann])).expect("records");
+    store.write(batch).expect("writes");
+    store.flush().expect("flushes");
+    let public = store.public_key();
+    drop(store);
+    for _ in 0..2 {
+        let store = folder.open();
+        assert!(store.key_exists(ann).expect("reads"), "nothing is rolled forward");
+        assert_eq!(store.snapshot().get_personal(PEOPLE, &ann_key).expect("reads"), Some(row(b"ann stays")));
+        let stored = store.snapshot().receipt(&receipt.id()).expect("reads").expect("is there");
+        assert_eq!((stored.number, stored.microdb), (1, None));
+    }
+    let summary = verify_receipt(&public, receipt.text().as_bytes()).expect("is genuine");
+    assert_eq!(
+        (summary.key_destroyed, summary.parts.as_slice()),
+        (None, ["notes", "people (phone)"].map(String::from).as_slice())
+    );
+    let forged = receipt.text().replace("in part ", "");
+    assert_eq!(verify_receipt(&public, forged.as_bytes()), Err(VerifyError::Signature));
 }
 
 #[test]

@@ -71,7 +71,8 @@ impl Filled {
     fn forget(&mut self, store: &Store) {
         let (person, key, _) = self.people.remove(3);
         let table = ReceiptTable { table: "people".into(), deleted: 1, anonymized: 0, disowned: 0 };
-        let request = ReceiptRequest { time_us: 5, subject: person, tables: vec![table], plan: [9; 32] };
+        let request =
+            ReceiptRequest { time_us: 5, subject: person, parts: Vec::new(), tables: vec![table], plan: [9; 32] };
         let mut batch = Batch::default();
         batch.delete_copy(PEOPLE, &key, person);
         batch.delete_owner(PEOPLE, &key, person);

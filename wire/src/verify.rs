@@ -139,11 +139,14 @@ pub fn hex(bytes: &[u8]) -> String {
 
 fn describe_receipt(receipt: &ReceiptSummary) -> String {
     let mut text = format!(
-        "genuine receipt {}\ndatabase      {}\nsubject       {}\nkey destroyed {}\nlog record    {}",
+        "genuine receipt {}\ndatabase      {}\nsubject       {}\n{}\nlog record    {}",
         hex(&receipt.id),
         hex(&receipt.database),
         hex(&receipt.subject),
-        hex(&receipt.key_destroyed),
+        match &receipt.key_destroyed {
+            Some(key) => format!("key destroyed {}", hex(key)),
+            None => format!("in part       {}", receipt.parts.join(", ")),
+        },
         receipt.log_sequence,
     );
     for table in &receipt.tables {

@@ -415,8 +415,8 @@ fn operation(planned: &Planned) -> AuditOperation {
             AuditOperation::Select
         }
         Planned::Subscribe(_) | Planned::SubscribeCursor(..) => AuditOperation::Subscribe,
-        Planned::Gdpr(GdprRequest::Get | GdprRequest::ExplainForget, ..) => AuditOperation::Get,
-        Planned::Gdpr(GdprRequest::Export(_), ..) => AuditOperation::Export,
+        Planned::Gdpr(GdprRequest::Get(_) | GdprRequest::ExplainForget(_), ..) => AuditOperation::Get,
+        Planned::Gdpr(GdprRequest::Export(..), ..) => AuditOperation::Export,
         Planned::Gdpr(GdprRequest::Forget(_), ..) => AuditOperation::Forget,
         Planned::Gdpr(GdprRequest::Unforget, ..) => AuditOperation::Unforget,
         Planned::Gdpr(GdprRequest::Restrict(_), ..) => AuditOperation::Restrict,

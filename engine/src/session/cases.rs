@@ -9,6 +9,7 @@ use planner::hir::OutputColumn;
 use planner::parse::Statement;
 use planner::parse::request::{RequestKind, RequestStatement};
 use planner::parse::rights::{HoldStatement, RightsStatement};
+use planner::resolve::Forgetting;
 use planner::scalar::ScalarExpr;
 use repr::{Datum, Interval, RelationId, ScalarType};
 use state::SqlError;
@@ -19,7 +20,7 @@ use state::reader::Reader;
 use state::unwritten_requests::UnwrittenRequest;
 use std::sync::Arc;
 use subject_requests::book::{self, Answered, Asking};
-use subject_requests::{restrict, retain};
+use subject_requests::{notices, restrict, retain};
 use transactions::writer::Writer;
 
 /// The columns of GDPR REQUEST, ANSWER and EXTEND.
@@ -82,6 +83,25 @@ impl Session {
         self.keeping(|writer| {
             let asking = Asking { table: &table, subject: &person };
             book::answer_all(writer, &asking, kinds, Answered { now, by: &by, answer: None })
+        })
+    }
+
+    /// An erasure in part is entered as what it was; a request for a whole one stays open.
+    pub(super) fn enter_part(
+        &mut self,
+        snapshot: &LayeredSnapshot,
+        subject: &Subject,
+        parts: &[String],
+    ) -> Result<(), SqlError> {
+        if !self.keeps_book() {
+            return Ok(());
+        }
+        let ((table, person), by, now) =
+            (Session::named(snapshot, subject), self.acting_name(), self.transaction_moment());
+        let answer = format!("in part: {}", parts.join(", "));
+        self.keeping(|writer| {
+            let answered = Answered { now, by: &by, answer: Some(&answer) };
+            book::enter_answered(writer, &Asking { table: &table, subject: &person }, RequestKind::Erasure, answered)
         })
     }
 
@@ -148,6 +168,7 @@ impl Session {
             RequestStatement::Answer { request, text, extends } => {
                 self.answer_request(*request, text.as_deref(), *extends)
             }
+            RequestStatement::Notified { notice, how } => self.notified(*notice, how.as_deref()),
             RequestStatement::Discard(number) => self.discard_case(*number),
             RequestStatement::Unforget(_)
             | RequestStatement::Restrict { .. }
@@ -178,13 +199,26 @@ impl Session {
         Ok(Response::Complete("GDPR ANSWER".into()))
     }
 
+    /// GDPR NOTIFIED
+    fn notified(&mut self, notice: i64, how: Option<&str>) -> Result<Response, SqlError> {
+        self.refuse_read_only("GDPR NOTIFIED")?;
+        self.require_controller_or(RoleKind::Controller.role(), "say that recipients were told")?;
+        let (by, now) = (self.acting_name(), self.transaction_moment());
+        self.keeping(|writer| notices::told(writer, notice, (now, &by), how))?;
+        Ok(Response::Complete("GDPR NOTIFIED".into()))
+    }
+
     /// An erasure stands in the overlay: what must be kept of it is, before it is committed.
-    pub(super) fn keep_of_erasure(&mut self, subject: &Subject, grace: Option<Interval>) -> Result<(), SqlError> {
+    pub(super) fn keep_of_erasure(&mut self, subject: &Subject, forgetting: &Forgetting) -> Result<(), SqlError> {
         let now = self.transaction_moment();
-        let until = grace.map(|grace| repr::datetime::arithmetic::timestamp_add(now, &grace)).transpose()?;
+        let until = forgetting.grace.map(|grace| repr::datetime::arithmetic::timestamp_add(now, &grace)).transpose()?;
         let withheld = self.keeping(|writer| {
             // First, since what is kept from now on is this person's own.
-            retain::without(writer, subject.microdb)?;
+            let whole = forgetting.parts.iter().filter(|part| part.columns.is_empty());
+            let tables: Vec<RelationId> = whole.map(|part| part.table).collect();
+            if forgetting.parts.is_empty() || !tables.is_empty() {
+                retain::without(writer, subject.microdb, &tables)?;
+            }
             let withheld = retain::for_holds(writer, subject, now)?;
             if let Some(until) = until {
                 retain::for_grace(writer, subject, now, until)?;

@@ -166,7 +166,7 @@ impl Session {
                 let ViewRead { operators, keys } = view_read(&lifted, &plan.query.columns, &name, &catalog);
                 report(operators, Path::Automatic { name, keys, rows_min: None }, None)
             }
-            Planned::Gdpr(request, table, _) => self.subject_report(*request, *table)?,
+            Planned::Gdpr(request, table, _) => self.subject_report(request, *table)?,
             _ => return Err(SqlError::unsupported("EXPLAIN of this statement")),
         };
         Ok((report, None))

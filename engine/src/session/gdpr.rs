@@ -4,6 +4,7 @@ use crate::response::{Response, RowStream, RowTag};
 use crate::session::Session;
 use crate::session::env::RESTORING;
 use crate::session::result_columns::{column, compliance_columns, forget_columns};
+use crate::system::audit::AuditReader;
 use operators::request_profile::{Counted, RequestProfile};
 use operators::traversal::{self, Subject};
 use planner::catalog::{Role, own_tables};
@@ -13,20 +14,22 @@ use planner::parse::request::{ExportFormat, RequestKind};
 use planner::parse::rights::{RightsStatement, RoleOptionKind};
 use planner::parse::statement::ComplianceFormat;
 use planner::parse::{ParsedStatement, Statement};
-use planner::resolve::GdprRequest;
+use planner::resolve::{Forgetting, GdprRequest};
 use planner::scalar::{EvalContext, ScalarExpr};
 use planner::{MaintainedViews, Planned};
 use repr::id::is_temporary;
-use repr::{Datum, Interval, MicroDbId, RelationId, ScalarType};
+use repr::{Datum, Jsonb, MicroDbId, RelationId, ScalarType};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::interrupt::Watch;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode, Patience};
+use state::overlay::ErasedInPart;
 use state::reader::Reader;
 use std::sync::Arc;
 use std::time::Instant;
 use subject_requests::access::{AccessAnswer, AccessRows};
+use subject_requests::erase::KeptByOthers;
 use subject_requests::own::{self, OwnRows};
 use subject_requests::{access, erase};
 use transactions::ddl;
@@ -35,8 +38,8 @@ use transactions::receipt::{self, Counts};
 use transactions::transaction::Derived;
 use transactions::writer::Writer;
 
-/// A person's table and key; and for how long the erasure may be taken back.
-pub(super) type Whom<'a> = (RelationId, &'a [ScalarExpr], Option<Interval>);
+/// A person's table and key; and what of them is to be forgotten.
+pub(super) type Whom<'a> = (RelationId, &'a [ScalarExpr], &'a Forgetting);
 
 /// Whoever is forgotten waits for nothing else any more.
 const FORGET_ANSWERS: [RequestKind; 6] = [
@@ -63,36 +66,37 @@ const FORGET_ATTEMPTS_MAX: usize = 20;
 impl Session {
     pub(super) fn subject_request(
         &mut self,
-        request: GdprRequest,
+        request: &GdprRequest,
         table: RelationId,
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
     ) -> Result<Response, SqlError> {
         self.refuse_restoring()?;
         match request {
-            GdprRequest::Get => {
-                let rows = self.access_rows(table, key, params, &[RequestKind::Access])?;
-                Ok(Response::Rows(RowStream {
-                    columns: access::columns(),
-                    rows: QueryRows::of(AccessAnswer::new(rows)),
-                    tag: RowTag::Counted("SELECT"),
-                }))
+            GdprRequest::Get(audit) => {
+                let (rows, subject) = self.access_rows(table, key, params, &[RequestKind::Access])?;
+                let mut rows = QueryRows::of(AccessAnswer::new(rows));
+                if *audit {
+                    let told = self.told_of(&subject)?.map(|entry| Ok(access::audit_row(&entry?)));
+                    rows = QueryRows::new(rows.chain(told));
+                }
+                Ok(Response::Rows(RowStream { columns: access::columns(), rows, tag: RowTag::Counted("SELECT") }))
             }
-            GdprRequest::Forget(grace) => {
-                let counts = self.forget((table, key, grace), &params, &mut RequestProfile::default())?;
+            GdprRequest::Forget(forgetting) => {
+                let counts = self.forget((table, key, forgetting), &params, &mut RequestProfile::default())?;
                 Ok(self.forget_rows(&counts, "GDPR FORGET"))
             }
             GdprRequest::Unforget => self.unforget(table, key, &params),
-            GdprRequest::Restrict(begins) => self.restrict(begins, table, key, params),
-            GdprRequest::Enter(kind, received) => self.enter_request((kind, received), table, key, params),
-            GdprRequest::ExplainForget => {
+            GdprRequest::Restrict(begins) => self.restrict(*begins, table, key, params),
+            GdprRequest::Enter(kind, received) => self.enter_request((*kind, *received), table, key, params),
+            GdprRequest::ExplainForget(parts) => {
                 self.transaction();
                 let mark = self.transaction().mark();
-                let counts = self.plan_forget(table, key, &params);
+                let counts = self.plan_forget((table, key, &Forgetting { grace: None, parts: parts.clone() }), &params);
                 self.transaction().roll_back_to(mark);
                 Ok(self.forget_rows(&counts?, "EXPLAIN"))
             }
-            GdprRequest::Export(_) => {
+            GdprRequest::Export(..) => {
                 Err(SqlError::new("0A000", "GDPR EXPORT is read through COPY")
                     .hint("write COPY (GDPR EXPORT …) TO STDOUT"))
             }
@@ -152,7 +156,7 @@ impl Session {
         };
         let RoleOptionKind::For(reference) = create.options[place].kind.clone() else { return Ok(None) };
         self.refuse_restoring()?;
-        let text = Statement::GdprGet(reference);
+        let text = Statement::GdprGet { subject: reference, audit: false };
         let parsed = ParsedStatement { statement: text, text: String::new(), offset: 0 };
         let seen = self.seen();
         let planned = planner::plan_statement(&parsed, seen.scope(), &[], MaintainedViews::Read, &seen.statistics)?;
@@ -198,7 +202,7 @@ impl Session {
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
         kinds: &[RequestKind],
-    ) -> Result<AccessRows, SqlError> {
+    ) -> Result<(AccessRows, Subject), SqlError> {
         let snapshot = self.snapshot()?;
         let subject = self.subject(&snapshot, table, key, params.clone())?;
         self.audit.statement.subject = Some(subject.microdb);
@@ -207,7 +211,15 @@ impl Session {
         let found = traversal::find(&snapshot, &subject, &watch, &mut RequestProfile::default())?;
         self.note_answer(&snapshot, &subject, kinds)?;
         let context = self.eval_context(params, snapshot.catalog());
-        Ok(AccessRows::new(found, snapshot, &context, limits.ended))
+        Ok((AccessRows::new(found, snapshot, &context, limits.ended), subject))
+    }
+
+    /// Who did what with a person's data.
+    fn told_of(
+        &self,
+        subject: &Subject,
+    ) -> Result<impl Iterator<Item = Result<Jsonb, SqlError>> + Send + use<>, SqlError> {
+        AuditReader::about_subject(&self.database, &self.catalog(), subject.microdb)
     }
 
     /// Erases a person; gives what was done, by table.
@@ -260,7 +272,7 @@ impl Session {
 
     fn try_forget(
         &mut self,
-        (table, key, grace): Whom<'_>,
+        whom: Whom<'_>,
         params: &Arc<[Datum]>,
         insists_from: Instant,
         profile: &mut RequestProfile,
@@ -270,7 +282,7 @@ impl Session {
         transaction.shield();
         // A definition is carried out before it or after it, never upon rows that go.
         transaction.lock(LockKey::Catalog, LockMode::Shared, &patience)?;
-        let microdb = self.erase((table, key, grace), params, patience, (profile, Keeps::All))?;
+        let microdb = self.erase(whom, params, patience, (profile, Keeps::All))?;
         // The erasure stands before its rows are sent; nothing is left to commit at Sync.
         let started = profile.start();
         self.complete()?;
@@ -279,14 +291,16 @@ impl Session {
         let erasure = self.transaction.committed.erasures.iter().find(|erasure| erasure.microdb == microdb);
         let erasure = erasure.ok_or_else(|| SqlError::new("XX000", "an erasure was committed without its receipt"))?;
         let counts = erasure.counts.clone();
-        self.end_logins(microdb)?;
+        if whom.2.parts.is_empty() {
+            self.end_logins(microdb)?;
+        }
         Ok(counts)
     }
 
     /// Erases in the transaction's overlay; gives whom.
     fn erase(
         &mut self,
-        (table, key, grace): Whom<'_>,
+        (table, key, forgetting): Whom<'_>,
         params: &Arc<[Datum]>,
         patience: Patience,
         (profile, keeps): (&mut RequestProfile, Keeps),
@@ -294,28 +308,44 @@ impl Session {
         let snapshot = self.transaction().latest_snapshot();
         let subject = self.subject(&snapshot, table, key, params.clone())?;
         let context = self.eval_context(params.clone(), snapshot.catalog());
-        if keeps == Keeps::All {
-            // Before: what is derived of the changes at the end stands for the commit.
-            self.answer_requests(&snapshot, &subject, &FORGET_ANSWERS)?;
+        // Before: what is derived of the changes at the end stands for the commit.
+        let parts = erase::named(&snapshot, &forgetting.parts)?;
+        match (keeps, parts.is_empty()) {
+            (Keeps::Nothing, _) => {}
+            (Keeps::All, true) => self.answer_requests(&snapshot, &subject, &FORGET_ANSWERS)?,
+            (Keeps::All, false) => self.enter_part(&snapshot, &subject, &parts)?,
         }
         drop(snapshot);
         let mut writer = Writer::new(self.transaction(), context, patience);
-        erase::erase(&mut writer, &subject, profile)?;
-        if keeps == Keeps::All && self.keeps_of_erasures(grace)? {
-            self.keep_of_erasure(&subject, grace)?;
+        if parts.is_empty() {
+            erase::erase(&mut writer, &subject, profile)?;
+        } else {
+            let kept = erase::erase_part(&mut writer, &subject, &forgetting.parts, profile)?;
+            self.tell_kept(&kept);
+        }
+        if keeps == Keeps::All && self.keeps_of_erasures(forgetting.grace)? {
+            self.keep_of_erasure(&subject, forgetting)?;
+        }
+        if keeps == Keeps::All && !parts.is_empty() {
+            let erased = ErasedInPart { microdb: subject.microdb, parts };
+            self.transaction().overlay_mut().erase_in_part(erased);
         }
         Ok(subject.microdb)
     }
 
+    /// Rows that keep columns which were named.
+    fn tell_kept(&mut self, kept: &KeptByOthers) {
+        for (table, count) in kept {
+            let message =
+                format!("{count} rows of table \"{table}\" are others', too, and keep columns that no rule blanks");
+            self.notice("NOTICE", "00000", message);
+        }
+    }
+
     /// Erases in the transaction's overlay and counts what a commit of it would do.
-    fn plan_forget(
-        &mut self,
-        table: RelationId,
-        key: &[ScalarExpr],
-        params: &Arc<[Datum]>,
-    ) -> Result<Counts, SqlError> {
-        let microdb =
-            self.erase((table, key, None), params, self.patience(), (&mut RequestProfile::default(), Keeps::Nothing))?;
+    fn plan_forget(&mut self, whom: Whom<'_>, params: &Arc<[Datum]>) -> Result<Counts, SqlError> {
+        let patience = self.patience();
+        let microdb = self.erase(whom, params, patience, (&mut RequestProfile::default(), Keeps::Nothing))?;
         let derived = self.transaction().take_derived();
         let Derived { old, overlay, derivation } =
             derived.ok_or_else(|| SqlError::new("XX000", "an erasure was planned without its owners"))?;
@@ -326,14 +356,15 @@ impl Session {
     /// GDPR EXPORT: one self-describing, signed document, a line at a time.
     pub(super) fn export(
         &mut self,
-        format: ExportFormat,
-        table: RelationId,
-        key: &[ScalarExpr],
+        (format, audit): (ExportFormat, bool),
+        (table, key): (RelationId, &[ScalarExpr]),
         params: Arc<[Datum]>,
     ) -> Result<(Arc<[OutputColumn]>, QueryRows), SqlError> {
         self.refuse_restoring()?;
-        let rows = self.access_rows(table, key, params, &[RequestKind::Portability, RequestKind::Access])?;
-        let document = subject_requests::export::document(format, rows, &self.database.store);
+        let kinds = [RequestKind::Portability, RequestKind::Access];
+        let (rows, subject) = self.access_rows(table, key, params, &kinds)?;
+        let told = if audit { Some(self.told_of(&subject)?.collect::<Result<_, _>>()?) } else { None };
+        let document = subject_requests::export::document(format, rows, told, &self.database.store);
         let rows = QueryRows::new(document.map(|line| line.map(|line| vec![Datum::Text(line.into())])));
         Ok((Arc::from([column("document", ScalarType::Text)]), rows))
     }

@@ -42,7 +42,7 @@ impl StatementPath {
             Planned::Query(_) | Planned::Cursor(..) => StatementPath::OneShot,
             Planned::Write(_) | Planned::With(_) | Planned::CreateTableAs(..) => StatementPath::Write,
             Planned::CopyIn(..) | Planned::CopyOut(..) => StatementPath::Copy,
-            Planned::Gdpr(GdprRequest::ExplainForget, ..) => StatementPath::Other,
+            Planned::Gdpr(GdprRequest::ExplainForget(_), ..) => StatementPath::Other,
             Planned::Gdpr(..) => StatementPath::SubjectRequest,
             Planned::Subscribe(_) | Planned::SubscribeCursor(..) | Planned::Explain(_) | Planned::Other => {
                 StatementPath::Other

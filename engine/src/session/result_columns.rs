@@ -38,14 +38,14 @@ pub fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[O
         Planned::Write(plan) => returning(plan).map(Into::into),
         Planned::With(plan) => plan.columns().map(Into::into),
         Planned::Explain(explained) => Some(explain_columns(explained)),
-        Planned::Gdpr(GdprRequest::Get, ..) => Some(subject_requests::access::columns()),
-        Planned::Gdpr(GdprRequest::Forget(_) | GdprRequest::ExplainForget, ..) => Some(forget_columns()),
+        Planned::Gdpr(GdprRequest::Get(_), ..) => Some(subject_requests::access::columns()),
+        Planned::Gdpr(GdprRequest::Forget(_) | GdprRequest::ExplainForget(_), ..) => Some(forget_columns()),
         Planned::Gdpr(GdprRequest::Unforget, ..) => Some(unforget_columns()),
         Planned::Gdpr(GdprRequest::Enter(..), ..) => Some(request_columns()),
         Planned::Gdpr(GdprRequest::Restrict(_), ..) => Some(restrict_columns()),
         Planned::Subscribe(plan) => Some(plan.columns.as_slice().into()),
         Planned::Other => utility_columns(statement),
-        Planned::Gdpr(GdprRequest::Export(_), ..)
+        Planned::Gdpr(GdprRequest::Export(..), ..)
         | Planned::CopyIn(..)
         | Planned::CopyOut(..)
         | Planned::CreateTableAs(..)

@@ -131,7 +131,7 @@ impl Session {
                 Ok(Response::Subscribed(Box::new(self.subscribe(self.permit(cached), plan, params)?), None))
             }
             Planned::SubscribeCursor(declare, plan) => self.declare_subscription(cached, declare, plan, params),
-            Planned::Gdpr(request, table, key) => self.subject_request(*request, *table, key, params),
+            Planned::Gdpr(request, table, key) => self.subject_request(request, *table, key, params),
             Planned::Explain(explained) => self.explain(explained, prepared, params, in_script),
             Planned::Other => self.utility(prepared, params, in_script),
         }
@@ -409,11 +409,11 @@ impl Session {
                 _ => return Err(SqlError::new("0A000", "COPY query must have a RETURNING clause")),
             },
             Planned::Gdpr(request, table, key) => {
-                if let GdprRequest::Export(export) = request {
+                if let GdprRequest::Export(export, audit) = request {
                     format.content.raw = true;
-                    self.export(*export, *table, key, params)?
+                    self.export((*export, *audit), (*table, key), params)?
                 } else {
-                    match self.subject_request(*request, *table, key, params)? {
+                    match self.subject_request(request, *table, key, params)? {
                         Response::Rows(stream) => (stream.columns, stream.rows),
                         _ => return Err(SqlError::unsupported("COPY of this statement")),
                     }

@@ -1,12 +1,14 @@
 //! `dogwood.audit` and its functions: entries of the audit log as rows, for whoever may see them.
 //!
-//! Controllers and regulators see all; a person's own login what may be about that person, and nothing of others.
+//! Controllers and regulators see all; a person's own login what may be about that person, and nothing of others. The same is what
+//! GET and EXPORT tell WITH AUDIT.
 
 use crate::system::hexadecimal;
 use operators::once::FoundRows;
 use planner::catalog::{Actor, Catalog, RoleId};
 use planner::scalar::AuditQuestion;
-use repr::{Array, Datum, MicroDbId, RelationId, Row};
+use repr::datetime::Zone;
+use repr::{Array, Datum, Jsonb, MicroDbId, RelationId, Row};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use std::collections::HashMap;
@@ -63,6 +65,24 @@ impl AuditReader {
         };
         let entries = self.snapshot.audit_of(&mentioned, &range)?;
         Ok(self.shown(entries))
+    }
+
+    /// Who did what with a person's data, as GET and EXPORT tell it: a JSON object an entry, from the first to the last.
+    pub fn about_subject(
+        database: &Arc<Database>,
+        catalog: &Arc<Catalog>,
+        microdb: MicroDbId,
+    ) -> Result<impl Iterator<Item = Result<Jsonb, SqlError>> + Send + use<>, SqlError> {
+        database.record_waiting()?;
+        let (snapshot, person) = (database.store.snapshot(), database.store.pseudonym(microdb));
+        let reader =
+            AuditReader { database: database.clone(), catalog: catalog.clone(), snapshot, person: Some(person) };
+        let entries = reader.snapshot.audit_of(&reader.about(person), &EntryRange::ALL)?;
+        let catalog = catalog.clone();
+        Ok(entries.filter_map(move |entry| match entry {
+            Ok(entry) => of_person(entry, person).map(|entry| Ok(told(&entry, microdb, &catalog))),
+            Err(error) => Some(Err(error.into())),
+        }))
     }
 
     /// A person, and whatever does not list all whose data it was.
@@ -133,23 +153,49 @@ impl StatementTexts {
     }
 }
 
+/// What a person is told of an entry: when, what, for which purpose, by which role; of somebody else's own login no name.
+fn told(entry: &LoggedEntry, microdb: MicroDbId, catalog: &Catalog) -> Jsonb {
+    let role = RoleId(entry.actor.role);
+    let role = match catalog.person_of(role) {
+        Some(person) if person.microdb != microdb.0 => Jsonb::string("another person"),
+        _ if role.0 == 0 => Jsonb::Null,
+        _ => catalog.role_name(role).map_or_else(|| Jsonb::string(role.0.to_string()), Jsonb::string),
+    };
+    let at = repr::datetime::format_timestamptz(entry.time_us, &Zone::utc());
+    let purpose = entry.actor.purpose.map_or(Jsonb::Null, |id| Jsonb::string(purpose_name(catalog, id)));
+    let tables = entry.tables.iter().map(|table| Jsonb::string(table_name(catalog, *table)));
+    let pairs = [
+        ("recorded_at", Jsonb::string(at)),
+        ("operation", Jsonb::string(entry.operation.name().to_lowercase())),
+        ("role", role),
+        ("purpose", purpose),
+        ("tables", Jsonb::array(tables.collect())),
+        ("may_be_more", Jsonb::Bool(entry.scope.may_be_more)),
+    ];
+    Jsonb::object(pairs.into_iter().map(|(name, value)| (Arc::from(name), value)).collect())
+}
+
+/// What is gone is named by its number.
+fn table_name(catalog: &Catalog, id: RelationId) -> String {
+    catalog.table(id).map_or_else(|| id.to_string(), |table| catalog.server_name(table).into_owned())
+}
+
+fn purpose_name(catalog: &Catalog, id: u32) -> String {
+    let found = catalog.rights.purposes.iter().find(|(_, purpose)| purpose.id == id);
+    found.map_or_else(|| id.to_string(), |(name, _)| name.clone())
+}
+
 fn row(entry: &LoggedEntry, statement: Datum, catalog: &Catalog) -> Row {
     let count = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
     let text = |text: String| Datum::Text(text.into());
     let texts = |all: Vec<String>| Datum::Array(Arc::new(Array::vector(all.into_iter().map(text).collect())));
-    // What is gone is named by its number.
-    let table = |id: &RelationId| {
-        catalog.table(*id).map_or_else(|| id.to_string(), |table| catalog.server_name(table).into_owned())
-    };
+    let table = |id: &RelationId| table_name(catalog, *id);
     let role = |id: u32| match catalog.role_name(RoleId(id)) {
         _ if id == 0 => Datum::Null,
         Some(name) => Datum::Text(name.as_ref().into()),
         None => text(id.to_string()),
     };
-    let purpose = |id: u32| {
-        let found = catalog.rights.purposes.iter().find(|(_, purpose)| purpose.id == id);
-        text(found.map_or_else(|| id.to_string(), |(name, _)| name.clone()))
-    };
+    let purpose = |id: u32| text(purpose_name(catalog, id));
     let actor = &entry.actor;
     Row::pack(&[
         count(entry.number),

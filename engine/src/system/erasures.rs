@@ -10,8 +10,17 @@ impl Catalogs {
     /// The erasures of a range of numbers.
     pub(super) fn erasures(&self, numbers: &NumberRange) -> FoundRows {
         let now = now_micros();
-        let erasures = self.database.store.snapshot().erasures(numbers.first..=numbers.last, numbers.reverse);
-        Box::new(erasures.map(move |erasure| Ok(row(&erasure?, now))))
+        let snapshot = self.database.store.snapshot();
+        let erasures = snapshot.erasures(numbers.first..=numbers.last, numbers.reverse);
+        Box::new(erasures.map(move |erasure| {
+            let mut erasure = erasure?;
+            // A definition destroys no key, and neither does an erasure in part.
+            let receipt = erasure.receipt.filter(|_| erasure.moments.keys.is_some());
+            let receipt = receipt.map(|(_, id)| snapshot.receipt(&id)).transpose()?.flatten();
+            erasure.moments.keys =
+                erasure.moments.keys.filter(|_| receipt.is_some_and(|found| found.microdb.is_some()));
+            Ok(row(&erasure, now))
+        }))
     }
 }
 
@@ -29,8 +38,7 @@ fn row(erasure: &ErasureRecord, now: i64) -> Row {
         receipt_number,
         receipt_id,
         Datum::Timestamptz(*time_us),
-        // A definition destroys no key.
-        moment(keys.filter(|_| receipt.is_some())),
+        moment(keys),
         moment(arrangements),
         moment(readers),
         moment(log),

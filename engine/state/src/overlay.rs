@@ -105,6 +105,17 @@ pub struct Overlay {
     undo: Vec<Undo>,
     /// Who changes it, for the audit log.
     actor: Arc<AuditActor>,
+    /// Of whom it erases a part.
+    in_part: Option<Arc<ErasedInPart>>,
+}
+
+/// A person of whose data a part is erased, and what it is, as it was asked.
+#[derive(Clone, Debug)]
+pub struct ErasedInPart {
+    /// The person, who stays.
+    pub microdb: MicroDbId,
+    /// The part.
+    pub parts: Vec<String>,
 }
 
 impl Overlay {
@@ -120,7 +131,18 @@ impl Overlay {
             dropped: Dropped::default(),
             undo: Vec::new(),
             actor: Arc::default(),
+            in_part: None,
         }
+    }
+
+    /// Of whom it erases a part, if it does.
+    pub fn erased_in_part(&self) -> Option<&ErasedInPart> {
+        self.in_part.as_deref()
+    }
+
+    /// Says that its changes erase a part of somebody's data: a receipt goes with them.
+    pub fn erase_in_part(&mut self, erased: ErasedInPart) {
+        self.in_part = Some(Arc::new(erased));
     }
 
     /// Who changes it, for the audit log.
@@ -341,6 +363,7 @@ impl Overlay {
         let (before, since) = self.undo.split_at(mark.0);
         let mut kept = Overlay {
             actor: self.actor.clone(),
+            in_part: self.in_part.clone(),
             schema: self.schema.clone(),
             schema_changed: before.iter().any(|undo| matches!(undo, Undo::Schema { .. })),
             session: self.session.clone(),
@@ -587,6 +610,9 @@ impl Overlay {
             self.subjects.insert(subject.clone(), *microdb);
         }
         self.owners.extend(owners);
+        if other.in_part.is_some() {
+            self.in_part.clone_from(&other.in_part);
+        }
     }
 }
 

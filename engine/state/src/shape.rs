@@ -4,7 +4,7 @@
 
 use crate::locks::LockMode;
 use parking_lot::RwLock;
-use planner::catalog::{Catalog, EdgeKind, ForeignKey, Index, Table, with_tables_below};
+use planner::catalog::{Catalog, EdgeKind, ForeignKey, Index, Property, Table, with_tables_below};
 use planner::ownership::traversal::TraversalPlan;
 use planner::ownership::{Dog, Edge, KeyForm};
 use planner::scalar::{EvalContext, ScalarExpr, inverted};
@@ -54,6 +54,8 @@ pub struct TableShape {
     pub referrers: Vec<Referrer>,
     /// Each of its rows has one owner, by one way: the row that its one edge leads to is a person or has one owner itself.
     pub one_owner: bool,
+    /// The columns that say with whom its rows are shared.
+    pub recipients: Vec<ColumnIndex>,
     partial: PartialIndexes,
 }
 
@@ -240,6 +242,10 @@ fn shapes(catalog: &Arc<Catalog>, dog: &Dog, wanted: impl Fn(RelationId) -> bool
             access_dependents: accessed,
             referrers: Vec::new(),
             one_owner: false,
+            recipients: [Property::SharedWith, Property::Recipient]
+                .into_iter()
+                .filter_map(|property| table.property(property))
+                .collect(),
             partial: PartialIndexes::of(catalog, table),
         }
     };

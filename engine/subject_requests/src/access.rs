@@ -10,7 +10,7 @@ use repr::hash::HashMap;
 use repr::jsonb::write_string;
 use repr::row::Columns;
 use repr::text::{TextContext, integer};
-use repr::{Array, ColumnIndex, ColumnType, Datum, RelationId, Row, ScalarType, Value};
+use repr::{Array, ColumnIndex, ColumnType, Datum, Jsonb, RelationId, Row, ScalarType, Value};
 use state::SqlError;
 use state::answer::{self, Answer, AnswerRow, Stored};
 use state::layered_snapshot::LayeredSnapshot;
@@ -62,6 +62,14 @@ pub fn columns() -> Arc<[OutputColumn]> {
         column("row", ScalarType::Jsonb),
         column("redacted", ScalarType::Array(Box::new(ScalarType::Text))),
     ])
+}
+
+/// What somebody did with the person's data, as a row of the answer.
+pub fn audit_row(entry: &Jsonb) -> Vec<Datum> {
+    let text = |text: &str| Datum::Text(text.into());
+    let none = Datum::Array(Arc::new(Array::vector(Vec::new())));
+    // As other rows: the text of a jsonb value is its value.
+    vec![text("dogwood.audit"), text("audit"), text(""), Datum::Text(entry.to_string().into()), none]
 }
 
 /// The answer, row by row.

@@ -111,6 +111,16 @@ pub fn answer_all(
     Ok(())
 }
 
+/// Enters what was asked for and answered at once; what else the person waits for stays open.
+pub fn enter_answered(
+    writer: &mut Writer<'_>,
+    asking: &Asking<'_>,
+    kind: RequestKind,
+    answered: Answered<'_>,
+) -> Result<(), SqlError> {
+    insert(writer, asking, kind, (answered.now, later(answered.now, MONTHS)?), Some(answered)).map(|_| ())
+}
+
 /// GDPR ANSWER
 pub fn answer(writer: &mut Writer<'_>, number: i64, answered: Answered<'_>) -> Result<(), SqlError> {
     let (shape, row_key, row) = open_request(writer, number)?;

@@ -4,6 +4,10 @@
 //! blanked, or goes too. Then owners are derived as for any transaction, and a row that is left without one
 //! goes as well, which fires again. What comes out is an overlay, and takes the one commit path.
 
+mod part;
+
+pub use part::{KeptByOthers, erase_part, named};
+
 use crate::disposition::{self, Disposition, fires_nothing};
 use crate::{no_such_subject, read_ahead};
 use operators::request_profile::{Counted, RequestProfile};
@@ -39,15 +43,23 @@ pub fn erase(writer: &mut Writer<'_>, subject: &Subject, profile: &mut RequestPr
     outcome
 }
 
-fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut RequestProfile) -> Result<(), SqlError> {
+/// Locks a person's own row: nobody gives them anything meanwhile. The row.
+fn locked_subject(writer: &mut Writer<'_>, subject: &Subject) -> Result<Row, SqlError> {
     writer.lock_table(subject.shape.id())?;
     // Another FORGET may have come first while this one waited for the person's row.
     let row = writer.lock_row(&subject.shape, &subject.row_key, LockMode::Exclusive)?;
     let microdb = writer.transaction.latest_snapshot().subject(subject.shape.id(), &subject.row_key)?;
-    if row.is_none() || microdb != Some(subject.microdb) {
-        let snapshot = writer.transaction.latest_snapshot();
-        return Err(no_such_subject(&snapshot, &subject.shape, &subject.row_key)?);
+    match row {
+        Some(row) if microdb == Some(subject.microdb) => Ok(Row::pack(&row)),
+        Some(_) | None => {
+            let snapshot = writer.transaction.latest_snapshot();
+            Err(no_such_subject(&snapshot, &subject.shape, &subject.row_key)?)
+        }
     }
+}
+
+fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut RequestProfile) -> Result<(), SqlError> {
+    locked_subject(writer, subject)?;
     let snapshot = writer.transaction.committed_snapshot();
     let started = profile.start();
     let (recalled, ahead) = read_ahead::recall(&snapshot, subject)?;

@@ -18,6 +18,7 @@ use planner::catalog::{EdgeKind, EdgeRef, Table};
 use planner::explain::report::{Foreseen, Operator};
 use planner::ownership::Edge;
 use planner::ownership::traversal::{Component, Join, Node, NodeId, Relation, SUBJECT_NODE, TraversalPlan};
+use planner::resolve::ErasedPart;
 use repr::{ColumnIndex, RelationId};
 use state::shape::{Referrer, Schema, TableShape};
 use std::collections::{BTreeSet, VecDeque};
@@ -46,16 +47,35 @@ pub fn erasure(schema: &Schema, plan: &TraversalPlan, profile: &RequestProfile) 
     shown.subject(4, root);
     let owned: Vec<String> = plan.owned().into_iter().map(|relation| shown.name(relation)).collect();
     shown.line(4, format!("Read {} of the µDB", owned.join(", ")), None, Some(Counted::MicroDb));
-    let mut goes = VecDeque::from([root]);
-    let mut known = BTreeSet::from([root]);
-    while let Some(relation) = goes.pop_front() {
-        let Some(shape) = schema.shape(relation) else { continue };
-        for near in shown.falls(shape) {
-            if known.insert(near) {
-                goes.push_back(near);
-            }
-        }
+    shown.all_falls([root]);
+    shown.operators
+}
+
+/// The operators of an erasure of these parts, which have these names, of somebody in that table.
+pub fn erasure_in_part(
+    schema: &Schema,
+    root: RelationId,
+    (parts, names): (&[ErasedPart], &[String]),
+    profile: &RequestProfile,
+) -> Vec<Operator> {
+    let mut shown = Shown { schema, profile, operators: Vec::new() };
+    shown.line(0, format!("GDPR FORGET {} IN ({})", shown.name(root), names.join(", ")), Some(root), None);
+    shown.line(1, "Commit signs a receipt".into(), None, Some(Counted::Commit));
+    shown.line(2, "Derive owners, erase rows without one".into(), None, Some(Counted::Owners));
+    shown.line(3, "Iterate rows that go".into(), None, Some(Counted::Rounds));
+    shown.subject(4, root);
+    for part in parts {
+        let (name, columns) = (shown.name(part.table), shown.columns(part.table, &part.columns));
+        let text = match part.columns.as_slice() {
+            [] => format!(
+                "Read {name} of the µDB: erase if nobody else owns it, else as by its edges to {}",
+                shown.name(root)
+            ),
+            _ => format!("Read {name} of the µDB: blank ({columns}) if nobody else owns it, else what rules blank"),
+        };
+        shown.line(4, text, Some(part.table), Some(Counted::MicroDb));
     }
+    shown.all_falls(parts.iter().filter(|part| part.columns.is_empty()).map(|part| part.table));
     shown.operators
 }
 
@@ -148,6 +168,20 @@ impl Shown<'_> {
             text += &index.map_or_else(String::new, |index| format!(" using {}", index.name));
         }
         self.line(depth, text, Some(edge.near), Some(Counted::Operator(join.operator)));
+    }
+
+    /// What falls when rows of tables go, and what falls then.
+    fn all_falls(&mut self, tables: impl IntoIterator<Item = RelationId>) {
+        let mut goes: VecDeque<RelationId> = tables.into_iter().collect();
+        let mut known: BTreeSet<RelationId> = goes.iter().copied().collect();
+        while let Some(relation) = goes.pop_front() {
+            let Some(shape) = self.schema.shape(relation) else { continue };
+            for near in self.falls(shape) {
+                if known.insert(near) {
+                    goes.push_back(near);
+                }
+            }
+        }
     }
 
     /// What falls when rows of a table go; the tables whose rows may go with them.

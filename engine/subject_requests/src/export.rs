@@ -5,8 +5,10 @@
 //! "rows":[
 //! {…},
 //! …
-//! ], "signature":…}
+//! ], "audit":[…], "signature":…}
 //! ```
+//! Who read or changed the data is there WITH AUDIT alone.
+//!
 //! The signature is over every byte before its own field, by the key in `public.key`.
 
 use crate::access::AccessRow;
@@ -18,10 +20,11 @@ use state::{SqlError, clock};
 use std::collections::BTreeMap;
 use storage::Store;
 
-/// The document's lines.
+/// The document's lines. `audit`: what the audit log tells the person, if it is to.
 pub fn document(
     format: ExportFormat,
     rows: impl Iterator<Item = Result<AccessRow, SqlError>> + Send + 'static,
+    audit: Option<Vec<Jsonb>>,
     store: &Store,
 ) -> Box<dyn Iterator<Item = Result<String, SqlError>> + Send> {
     let store = store.clone();
@@ -35,6 +38,14 @@ pub fn document(
         ExportFormat::Json => json(&rows, &generated),
         ExportFormat::Csv => csv(&rows, &generated),
     };
+    if let Some(entries) = audit {
+        match format {
+            ExportFormat::Json => add_json(&mut lines, &entries),
+            ExportFormat::Csv => {
+                lines.extend(entries.iter().map(|entry| format!("# audit,{}", quote(&entry.to_string()))));
+            }
+        }
+    }
     let signed = lines.join("\n");
     let signature = store.sign_document(signed.as_bytes());
     lines.push(match format {
@@ -42,6 +53,18 @@ pub fn document(
         ExportFormat::Csv => format!("# signature,{signature}"),
     });
     Box::new(lines.into_iter().map(Ok))
+}
+
+/// The audit log's part, behind the rows; its last bracket is the signature's line's.
+fn add_json(lines: &mut Vec<String>, entries: &[Jsonb]) {
+    lines.push("], \"audit\":[".to_string());
+    for (number, entry) in entries.iter().enumerate() {
+        lines.push(format!("{entry}{}", if number + 1 < entries.len() { "," } else { "" }));
+    }
+}
+
+fn quote(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
 }
 
 fn string(text: &str) -> String {
@@ -90,7 +113,6 @@ fn json(rows: &[AccessRow], generated: &str) -> Vec<String> {
 }
 
 fn csv(rows: &[AccessRow], generated: &str) -> Vec<String> {
-    let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let mut lines = vec![format!("# dogwood_export,1,generated,{generated}")];
     for (name, table) in tables(rows) {
         for (_, column) in table.live_columns() {

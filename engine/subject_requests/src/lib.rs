@@ -10,6 +10,7 @@ pub mod disposition;
 pub mod erase;
 pub mod explain;
 pub mod export;
+pub mod notices;
 pub mod own;
 pub mod read_ahead;
 pub mod restrict;

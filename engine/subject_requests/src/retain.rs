@@ -203,8 +203,9 @@ pub fn discard(writer: &mut Writer<'_>, number: i64) -> Result<(), SqlError> {
     writer.finish()
 }
 
-/// Of what may be taken back of others' erasures, and of what was handed over, goes what this person had a part in.
-pub fn without(writer: &mut Writer<'_>, microdb: MicroDbId) -> Result<(), SqlError> {
+/// Of what may be taken back of others' erasures, and of what was handed over, goes what this person had a part in; of these tables
+/// alone, where some are named.
+pub fn without(writer: &mut Writer<'_>, microdb: MicroDbId, of: &[RelationId]) -> Result<(), SqlError> {
     let snapshot = writer.transaction.latest_snapshot();
     let person = Datum::text(pseudonym(&snapshot, microdb));
     let (people, rows) = (snapshot.shape(RETAINED_PEOPLE)?.clone(), snapshot.shape(RETAINED_ROWS)?.clone());
@@ -212,19 +213,28 @@ pub fn without(writer: &mut Writer<'_>, microdb: MicroDbId) -> Result<(), SqlErr
     let mut looked: BTreeMap<i64, RowKey> = BTreeMap::new();
     for (row_key, row) in found(&snapshot, &people, 0, &person)? {
         let values = people.unpack(&row);
-        delete(writer, &people, &row_key)?;
         let kept_key = rows.key_of(snapshot.store(), &[values[part::ROW].clone()]);
+        if !of.is_empty() {
+            let Some(kept) = snapshot.get(rows.table(), &kept_key)? else { continue };
+            let Datum::Oid(relation) = rows.datum(&kept, kept::RELATION) else { continue };
+            if !of.contains(&RelationId(relation)) {
+                continue;
+            }
+        }
+        delete(writer, &people, &row_key)?;
         delete(writer, &rows, &kept_key)?;
         if let Datum::Int8(case) = values[part::CASE] {
             looked.insert(case, cases.key_of(snapshot.store(), &[Datum::Int8(case)]));
         }
     }
     drop(snapshot);
-    // All rows of what was handed over were of the same people: its key goes, too.
+    // All rows of what was handed over were of the same people: its key goes, too, once none of them is kept.
     let mut ended = false;
-    for (_, case_key) in looked {
+    for (case_id, case_key) in looked {
         let case = writer.lock_row(&cases, &case_key, state::locks::LockMode::Exclusive)?;
-        if case.is_some_and(|case| case[case::GROUND] == Datum::text(HAND_OVER)) {
+        let snapshot = writer.transaction.latest_snapshot();
+        let is_empty = of.is_empty() || found(&snapshot, &rows, 0, &Datum::Int8(case_id))?.is_empty();
+        if is_empty && case.is_some_and(|case| case[case::GROUND] == Datum::text(HAND_OVER)) {
             delete_case(writer, &case_key)?;
             ended = true;
         }

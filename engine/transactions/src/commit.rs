@@ -623,7 +623,7 @@ impl Committer {
                     } else {
                         only = Some(overlay);
                     }
-                    let keys = prepared.erasures.iter().map(|erasure| erasure.microdb);
+                    let keys = prepared.erasures.iter().filter_map(Erasure::doomed);
                     self.decided.destroyed.extend(keys.clone());
                     destroyed.extend(keys);
                     replies.push((reply, prepared.erasures));

@@ -24,7 +24,7 @@ pub struct TableCounts {
 /// The outcome, by table name.
 pub type Counts = BTreeMap<String, TableCounts>;
 
-/// A person's erasure: whose key dies, what is said of it, and what it did.
+/// An erasure: whose, what is said of it, and what it did.
 pub struct Erasure {
     /// The µDB.
     pub microdb: MicroDbId,
@@ -32,52 +32,94 @@ pub struct Erasure {
     pub receipt: Receipt,
     /// By table.
     pub counts: Counts,
-    /// What was kept of somebody else's erasure: its key is gone, too, but it is no person.
-    pub is_case: bool,
+    /// Of what it was.
+    pub of: Erased,
 }
 
-/// A receipt for every person whose row the transaction removes, by GDPR FORGET or plain DELETE; in its batch.
+impl Erasure {
+    /// Whose key goes with it.
+    pub(crate) fn doomed(&self) -> Option<MicroDbId> {
+        (self.of != Erased::Part).then_some(self.microdb)
+    }
+}
+
+/// What was erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Erased {
+    /// A person, whose key dies.
+    Person,
+    /// What was kept of somebody else's erasure: its key dies, too, but it is no person.
+    Case,
+    /// A part of a person's data: they stay, and so does their key.
+    Part,
+}
+
+/// A receipt for every person whose row the transaction removes, by GDPR FORGET or plain DELETE, and for the one of whom it erases
+/// a part; in its batch.
 pub(crate) fn issue(
     between: &Between<'_>,
     derivation: &Derivation,
     batch: &mut Batch,
 ) -> Result<Vec<Erasure>, SqlError> {
-    let mut receipts = Vec::new();
-    let store = between.new.store();
+    let mut erasures = Vec::new();
     for (microdb, relation, row_key) in removed(between)? {
-        let is_case = relation == own_tables::RETAINED;
-        let counts = if is_case { Counts::new() } else { counts(between, derivation, microdb) };
-        let time_us = clock::now_micros();
-        let tables = counts.iter().map(|(table, counts)| ReceiptTable {
-            table: table.clone(),
-            deleted: counts.deleted,
-            anonymized: counts.anonymized,
-            disowned: counts.disowned,
-        });
-        // What the erasure was planned by: the annotated schema, as it stands in the catalog.
-        let plan = between.new.schema().content_hash();
-        let receipt = store.sign_receipt(&ReceiptRequest { time_us, subject: microdb, tables: tables.collect(), plan });
-        let entry = AuditEntry {
-            time_us,
-            commit: between.new.time(),
-            actor: between.overlay.actor().clone(),
-            operation: AuditOperation::Forget,
-            statement: [0; 8],
-            tables: derivation.tables.keys().copied().collect(),
-            key: None,
-            subjects: vec![microdb],
-            scope: AuditScope::default(),
-            rows: counts.values().map(|table| table.deleted + table.anonymized).sum(),
-            payload: None,
-        };
-        batch.append_receipt(store, &receipt, &entry)?;
-        if store.is_backed_up()? {
-            batch.put_blanked(store, &receipt.id(), &blanked(between));
-        }
-        batch.put_meta(store, &store.forgotten_key(relation, row_key), receipt.id_text().as_bytes());
-        receipts.push(Erasure { microdb, receipt, counts, is_case });
+        let of = if relation == own_tables::RETAINED { Erased::Case } else { Erased::Person };
+        let erasure = receipt(between, derivation, batch, (microdb, of))?;
+        let store = between.new.store();
+        batch.put_meta(store, &store.forgotten_key(relation, row_key), erasure.receipt.id_text().as_bytes());
+        erasures.push(erasure);
     }
-    Ok(receipts)
+    if let Some(part) = between.overlay.erased_in_part() {
+        erasures.push(receipt(between, derivation, batch, (part.microdb, Erased::Part))?);
+    }
+    Ok(erasures)
+}
+
+/// Signs one, and has the log vouch for it.
+fn receipt(
+    between: &Between<'_>,
+    derivation: &Derivation,
+    batch: &mut Batch,
+    (microdb, of): (MicroDbId, Erased),
+) -> Result<Erasure, SqlError> {
+    let store = between.new.store();
+    let counts = if of == Erased::Case { Counts::new() } else { counts(between, derivation, microdb) };
+    let time_us = clock::now_micros();
+    let tables = counts.iter().map(|(table, counts)| ReceiptTable {
+        table: table.clone(),
+        deleted: counts.deleted,
+        anonymized: counts.anonymized,
+        disowned: counts.disowned,
+    });
+    let part = between.overlay.erased_in_part().filter(|_| of == Erased::Part);
+    let request = ReceiptRequest {
+        time_us,
+        subject: microdb,
+        parts: part.map_or_else(Vec::new, |part| part.parts.clone()),
+        tables: tables.collect(),
+        // What the erasure was planned by: the annotated schema, as it stands in the catalog.
+        plan: between.new.schema().content_hash(),
+    };
+    let receipt = store.sign_receipt(&request);
+    let entry = AuditEntry {
+        time_us,
+        commit: between.new.time(),
+        actor: between.overlay.actor().clone(),
+        operation: AuditOperation::Forget,
+        statement: [0; 8],
+        tables: derivation.tables.keys().copied().collect(),
+        key: None,
+        subjects: vec![microdb],
+        scope: AuditScope::default(),
+        rows: counts.values().map(|table| table.deleted + table.anonymized).sum(),
+        payload: None,
+    };
+    batch.append_receipt(store, &receipt, &entry)?;
+    // A restore of an older backup erases nobody in part.
+    if of != Erased::Part && store.is_backed_up()? {
+        batch.put_blanked(store, &receipt.id(), &blanked(between));
+    }
+    Ok(Erasure { microdb, receipt, counts, of })
 }
 
 /// Rows that stay and whose columns changed: a restore of an older backup does the same again.

@@ -5,6 +5,7 @@
 
 mod auditing;
 mod moved_keys;
+mod notices;
 mod savepoints;
 mod temporary;
 
@@ -173,6 +174,8 @@ struct AtCommit {
     temporary: Option<TemporaryChanges>,
     /// Temporary tables that it has filled from personal rows, each with the state that these were first read of.
     tainted: BTreeMap<RelationId, CommitTime>,
+    /// Who has to be told of its changes is written.
+    has_noted: bool,
     /// The last definition was made while `dogwood.restoring` was on: the graph may be incomplete.
     restoring: bool,
 }
@@ -644,6 +647,7 @@ impl Transaction {
         foreign_key::check_deferred(self, patience, None)?;
         self.forget_tainted();
         self.set_temporary_apart();
+        self.note_recipients()?;
         Ok(!self.overlay.is_empty())
     }
 

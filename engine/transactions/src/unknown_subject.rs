@@ -31,7 +31,7 @@ pub fn audited(
         statement: [0; 8],
         tables: vec![table],
         key: None,
-        subjects: forgotten.map(|receipt| receipt.microdb).into_iter().collect(),
+        subjects: forgotten.and_then(|receipt| receipt.microdb).into_iter().collect(),
         scope: AuditScope::default(),
         rows: 0,
         payload: None,

@@ -89,9 +89,9 @@ impl CommitGroup {
 /// A table's changes up to this are put together once for all views.
 const MEMO_ROWS_MAX: usize = 10_000;
 
-/// Whether people are forgotten by a commit.
+/// Whether people are forgotten by a commit, or a part of their data.
 pub fn erases(layer: &Overlay) -> bool {
-    layer.subjects().any(|(_, microdb)| microdb.is_none())
+    layer.erased_in_part().is_some() || layer.subjects().any(|(_, microdb)| microdb.is_none())
 }
 
 /// Whether a commit's changes go through views alone: it erases people or truncates a table.

@@ -7,6 +7,7 @@
 //!                 of rows that were handed over at their end
 //! retained_rows   the rows of a case                                              OWNED_BY retained
 //! retained_people who else had a part in a row of a case                          OWNED_BY retained
+//! notices         who is to be told that shared rows were corrected or erased     impersonal: pseudonyms
 //! ```
 //! They have fixed ids, are in every catalog, and need no definition to be there.
 
@@ -29,6 +30,8 @@ pub const RETAINED_ROWS: RelationId = RelationId(15_102);
 pub const RETAINED_PEOPLE: RelationId = RelationId(15_103);
 /// `dogwood.overdue_requests`, a view.
 pub const OVERDUE_REQUESTS: RelationId = RelationId(15_104);
+/// `dogwood.notices`
+pub const NOTICES: RelationId = RelationId(15_105);
 
 /// Ids of their indexes and constraints: ten for each table.
 const PARTS: Id = 15_110;
@@ -50,7 +53,7 @@ const TEXT: ScalarType = ScalarType::Text;
 const INT8: ScalarType = ScalarType::Int8;
 const TIME: ScalarType = ScalarType::Timestamptz;
 
-const TABLES: [OwnTable; 4] = [
+const TABLES: [OwnTable; 5] = [
     OwnTable {
         id: REQUESTS_MADE,
         name: "requests",
@@ -114,11 +117,43 @@ const TABLES: [OwnTable; 4] = [
         data_subject: false,
         of_case: Some("retained"),
     },
+    OwnTable {
+        id: NOTICES,
+        name: "notices",
+        columns: &[
+            ("id", INT8),
+            ("recipient", TEXT),
+            ("happened", TEXT),
+            ("table_name", TEXT),
+            ("subject", TEXT),
+            ("rows", INT8),
+            ("happened_at", TIME),
+            ("told_at", TIME),
+            ("told_by", TEXT),
+            ("told_how", TEXT),
+        ],
+        found_by: &["subject", "recipient"],
+        data_subject: false,
+        of_case: None,
+    },
 ];
 
 /// What a case and a request never has no value for.
-const NEEDED: [&str; 9] =
-    ["id", "kind", "subject", "received_at", "due_at", "ground", "since", "retained", "retained_row"];
+const NEEDED: [&str; 13] = [
+    "id",
+    "kind",
+    "subject",
+    "received_at",
+    "due_at",
+    "ground",
+    "since",
+    "retained",
+    "retained_row",
+    "recipient",
+    "happened",
+    "rows",
+    "happened_at",
+];
 
 impl OwnTable {
     fn position(&self, name: &str) -> ColumnIndex {
@@ -204,17 +239,17 @@ fn overdue() -> Table {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = RelationId> {
-    (REQUESTS_MADE.0..=OVERDUE_REQUESTS.0).map(RelationId)
+    (REQUESTS_MADE.0..=NOTICES.0).map(RelationId)
 }
 
 /// Whether it is one of the server's own relations that have stored rows, or a view of these.
 pub fn is_own(id: Id) -> bool {
-    (REQUESTS_MADE.0..=OVERDUE_REQUESTS.0).contains(&id)
+    (REQUESTS_MADE.0..=NOTICES.0).contains(&id)
 }
 
 /// Whether regulators read it: it names nobody.
 pub(super) fn is_for_auditors(id: Id) -> bool {
-    [REQUESTS_MADE, OVERDUE_REQUESTS].contains(&RelationId(id))
+    [REQUESTS_MADE, OVERDUE_REQUESTS, NOTICES].contains(&RelationId(id))
 }
 
 impl Catalog {

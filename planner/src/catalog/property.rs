@@ -1,8 +1,9 @@
 //! What a column says of its row to those who govern data: for what it may be used, until when, where it came from.
 
 use super::Table;
-use repr::{ColumnIndex, ScalarType};
+use repr::{ColumnIndex, Datum, ScalarType};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A property of personal data that a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -83,6 +84,25 @@ impl Property {
             | Property::Category
             | Property::Basis
             | Property::Restricted => false,
+        }
+    }
+
+    /// What a value of it says: the elements of an array, or of a text with commas.
+    pub fn words(self, value: &Datum) -> BTreeSet<Box<str>> {
+        let word = |text: &str| Some(text.trim()).filter(|text| !text.is_empty()).map(Box::from);
+        match value {
+            Datum::Text(text) if self.is_list() => text.split(',').filter_map(word).collect(),
+            Datum::Text(text) => word(text).into_iter().collect(),
+            Datum::Array(array) => array
+                .elements
+                .iter()
+                .filter_map(|element| match element {
+                    // What an array says is compared as it is.
+                    Datum::Text(text) => Some(Box::from(&**text)),
+                    _ => None,
+                })
+                .collect(),
+            _ => BTreeSet::new(),
         }
     }
 

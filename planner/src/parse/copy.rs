@@ -70,9 +70,10 @@ impl Grammar<'_, '_> {
             let (statement, text) = self.statement_with_text()?;
             self.expect_token(&Token::RParen)?;
             match statement {
-                Statement::Sql(_) | Statement::Subscribe(_) | Statement::GdprGet(_) | Statement::GdprExport { .. } => {
-                    CopySource::Statement(Box::new(statement), text)
-                }
+                Statement::Sql(_)
+                | Statement::Subscribe(_)
+                | Statement::GdprGet { .. }
+                | Statement::GdprExport { .. } => CopySource::Statement(Box::new(statement), text),
                 _ => {
                     return Err(
                         PlanError::new("42601", "this statement cannot be the source of COPY").at(Some(position))

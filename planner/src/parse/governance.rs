@@ -1,7 +1,7 @@
 //! What is done about people's requests, behind GDPR: their book, erasures that may be taken back, restriction, breaches.
 
 use super::grammar::Grammar;
-use super::request::{RequestKind, RequestStatement};
+use super::request::{Forget, ForgetPart, RequestKind, RequestStatement};
 use super::rights::{HoldStatement, RightsStatement};
 use super::statement::Statement;
 use crate::error::PlanError;
@@ -12,16 +12,30 @@ fn hold(statement: HoldStatement) -> Statement {
 
 impl Grammar<'_, '_> {
     /// Behind GDPR FORGET.
-    pub(super) fn forget(&mut self) -> Result<Statement, PlanError> {
+    pub(super) fn forget(&mut self) -> Result<Forget, PlanError> {
         let subject = self.subject_reference()?;
-        let grace = self.string_behind("GRACE")?;
-        Ok(Statement::GdprForget { subject, grace })
+        let parts = if self.eat(&["IN"]) { self.parenthesized(Self::forget_part)? } else { Vec::new() };
+        Ok(Forget { subject, parts, grace: self.string_behind("GRACE")? })
+    }
+
+    fn forget_part(&mut self) -> Result<ForgetPart, PlanError> {
+        Ok(ForgetPart { table: self.object_name()?, columns: self.optional_columns()? })
     }
 
     /// Behind GDPR; none if it is another statement.
     pub(super) fn governance(&mut self) -> Result<Option<Statement>, PlanError> {
-        let words =
-            ["UNFORGET", "RESTRICT", "UNRESTRICT", "REQUEST", "ANSWER", "EXTEND", "DISCARD", "VERIFY", "BREACH"];
+        let words = [
+            "UNFORGET",
+            "RESTRICT",
+            "UNRESTRICT",
+            "REQUEST",
+            "ANSWER",
+            "EXTEND",
+            "NOTIFIED",
+            "DISCARD",
+            "VERIFY",
+            "BREACH",
+        ];
         let statement = match self.eat_one_of(&words) {
             Some("UNFORGET") => RequestStatement::Unforget(self.subject_reference()?),
             Some("RESTRICT") => RequestStatement::Restrict { subject: self.subject_reference()?, begins: true },
@@ -45,6 +59,11 @@ impl Grammar<'_, '_> {
                 let request = self.integer()?;
                 self.expect(&["FOR"])?;
                 RequestStatement::Answer { request, text: Some(self.string()?), extends: true }
+            }
+            Some("NOTIFIED") => {
+                let notice = self.integer()?;
+                let how = if self.at_end() { None } else { Some(self.string()?) };
+                RequestStatement::Notified { notice, how }
             }
             Some("DISCARD") => RequestStatement::Discard(self.integer()?),
             Some("VERIFY") => {

@@ -381,15 +381,21 @@ impl Grammar<'_, '_> {
     }
 }
 
-/// Where DEFAULT's expression grammar begins.
-trait RestrictedPrecedence {
+/// Where DEFAULT's expression grammar begins, and where that of a subject's key ends.
+pub(super) trait RestrictedPrecedence {
     fn dialect_precedence_above_like(&self) -> u8;
+    fn dialect_precedence_of_in(&self) -> u8;
 }
 
 impl RestrictedPrecedence for Parser<'_> {
     fn dialect_precedence_above_like(&self) -> u8 {
         use sqlparser::dialect::{Dialect, Precedence};
         super::dialect::DogwoodDialect.prec_value(Precedence::Like)
+    }
+
+    fn dialect_precedence_of_in(&self) -> u8 {
+        use sqlparser::dialect::{Dialect, Precedence};
+        super::dialect::DogwoodDialect.prec_value(Precedence::Between)
     }
 }
 

@@ -34,6 +34,13 @@ pub enum RequestStatement {
     },
     /// GDPR DISCARD number: what was handed over is kept no longer.
     Discard(i64),
+    /// GDPR NOTIFIED number, perhaps with how: a recipient was told.
+    Notified {
+        /// The notice's number.
+        notice: i64,
+        /// How.
+        how: Option<String>,
+    },
     /// GDPR VERIFY DELETION receipt
     Verify(String),
     /// GDPR BREACH BETWEEN two moments, perhaps ROLE name, perhaps PEOPLE
@@ -47,6 +54,26 @@ pub enum RequestStatement {
         /// Person by person, rather than table by table.
         people: bool,
     },
+}
+
+/// GDPR FORGET: whom, and perhaps of what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forget {
+    /// Who.
+    pub subject: SubjectReference,
+    /// For how long it may be taken back, and where that is written.
+    pub grace: Option<(String, u32)>,
+    /// Of what alone; of everything where nothing is named.
+    pub parts: Vec<ForgetPart>,
+}
+
+/// table, or table (columns): a part of what a person has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForgetPart {
+    /// The table.
+    pub table: ObjectName,
+    /// Its columns; whole rows where none are named.
+    pub columns: Vec<Identifier>,
 }
 
 /// GDPR PURGE table, perhaps BASIS name, perhaps WITHOUT OWNER.

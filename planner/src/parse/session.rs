@@ -414,7 +414,7 @@ impl Grammar<'_, '_> {
         let (statement, text) = self.statement_with_text()?;
         match &statement {
             Statement::Sql(sql) if matches!(**sql, sqlparser::ast::Statement::Query(_)) => {}
-            Statement::Subscribe(_) | Statement::GdprGet(_) => {}
+            Statement::Subscribe(_) | Statement::GdprGet { .. } => {}
             _ => return Err(PlanError::new("42601", "a cursor needs a query").at(Some(position))),
         }
         Ok(Statement::DeclareCursor(Box::new(DeclareCursor {

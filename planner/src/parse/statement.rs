@@ -9,7 +9,7 @@ use super::definition::{
     CreateTable, CreateTableAs, CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
-use super::request::{ExportFormat, Purge, RequestStatement};
+use super::request::{ExportFormat, Forget, Purge, RequestStatement};
 use super::rights::RightsStatement;
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, ReindexNames, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::{NamespaceId, SearchPath};
@@ -325,28 +325,30 @@ pub enum Statement {
         position: u32,
     },
 
-    /// GDPR GET table key
-    GdprGet(SubjectReference),
-    /// GDPR FORGET table key, perhaps with GRACE
-    GdprForget {
-        /// Who.
+    /// GDPR GET table key [WITH AUDIT]
+    GdprGet {
+        /// Whose data.
         subject: SubjectReference,
-        /// For how long it may be taken back, and where that is written.
-        grace: Option<(String, u32)>,
+        /// Whether it says who read them, too.
+        audit: bool,
     },
+    /// GDPR FORGET table key, perhaps with GRACE or IN
+    GdprForget(Forget),
     /// What is done about people's requests.
     Request(RequestStatement),
     /// GDPR PURGE: what has expired is deleted, anonymized or handed over.
     GdprPurge(Purge),
-    /// GDPR EXPORT table key [FORMAT json|csv]
+    /// GDPR EXPORT table key [FORMAT json|csv] [WITH AUDIT]
     GdprExport {
         /// Whose data.
         subject: SubjectReference,
         /// The document's form.
         format: ExportFormat,
+        /// Whether it says who read them, too.
+        audit: bool,
     },
-    /// EXPLAIN GDPR FORGET table key
-    ExplainGdprForget(SubjectReference),
+    /// EXPLAIN GDPR FORGET table key [IN …]
+    ExplainGdprForget(Forget),
     /// EXPLAIN [(FORMAT …)] COMPLIANCE
     ExplainCompliance {
         /// Rows, or the graph.

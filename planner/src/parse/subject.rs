@@ -2,7 +2,7 @@
 //!
 //! Every first word here is free for other uses: it counts only at the start of a statement.
 
-use super::grammar::Grammar;
+use super::grammar::{Grammar, RestrictedPrecedence};
 use super::request::{ExportFormat, Purge};
 use super::statement::{
     ComplianceFormat, CtxCommand, ExplainFormat, ExplainOptions, LabelledObject, ObjectKind, Rung, Statement,
@@ -56,8 +56,11 @@ impl Grammar<'_, '_> {
             return Ok(statement);
         }
         match self.eat_one_of(&["GET", "FORGET", "EXPORT"]) {
-            Some("GET") => Ok(Statement::GdprGet(self.subject_reference()?)),
-            Some("FORGET") => self.forget(),
+            Some("GET") => {
+                let subject = self.subject_reference()?;
+                Ok(Statement::GdprGet { subject, audit: self.eat(&["WITH", "AUDIT"]) })
+            }
+            Some("FORGET") => Ok(Statement::GdprForget(self.forget()?)),
             Some(_) => {
                 let subject = self.subject_reference()?;
                 let format = if self.eat(&["FORMAT"]) {
@@ -69,7 +72,7 @@ impl Grammar<'_, '_> {
                 } else {
                     ExportFormat::Json
                 };
-                Ok(Statement::GdprExport { subject, format })
+                Ok(Statement::GdprExport { subject, format, audit: self.eat(&["WITH", "AUDIT"]) })
             }
             None => Err(self.unexpected()),
         }
@@ -77,7 +80,8 @@ impl Grammar<'_, '_> {
 
     pub(super) fn subject_reference(&mut self) -> Result<SubjectReference, PlanError> {
         let table = self.object_name()?;
-        let key = match self.run(|parser| parser.parse_expr())? {
+        // An IN behind the key is the statement's.
+        let key = match self.run(|parser| parser.parse_subexpr(parser.dialect_precedence_of_in()))? {
             Expr::Tuple(parts) => parts,
             Expr::Nested(inner) => vec![*inner],
             key => vec![key],
@@ -131,7 +135,7 @@ impl Grammar<'_, '_> {
         // With options, as for other statements, its operators; without, what it would do to whom it names.
         if !has_options && !options.analyze && !options.verbose && self.words_are(&["GDPR", "FORGET"]) {
             self.eat(&["GDPR", "FORGET"]);
-            return Ok(Statement::ExplainGdprForget(self.subject_reference()?));
+            return Ok(Statement::ExplainGdprForget(self.forget()?));
         }
         let position = self.position();
         let statement = self.statement_within()?;
@@ -139,8 +143,8 @@ impl Grammar<'_, '_> {
             Statement::Sql(_)
             | Statement::Execute { .. }
             | Statement::CreateTableAs(_)
-            | Statement::GdprGet(_)
-            | Statement::GdprForget { .. }
+            | Statement::GdprGet { .. }
+            | Statement::GdprForget(_)
             | Statement::GdprPurge(..)
             | Statement::Subscribe(_) => Ok(Statement::Explain { options, statement: Box::new(statement) }),
             _ => Err(PlanError::new("42601", "syntax error: this statement has no plan to explain").at(Some(position))),

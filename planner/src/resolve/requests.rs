@@ -51,7 +51,7 @@ impl Resolver<'_> {
                 let received = received.as_ref().map(moment).transpose()?;
                 self.gdpr(GdprRequest::Enter(*kind, received), subject)
             }
-            RequestStatement::Answer { .. } | RequestStatement::Discard(_) => {
+            RequestStatement::Answer { .. } | RequestStatement::Notified { .. } | RequestStatement::Discard(_) => {
                 Ok(Resolved::Other(Box::new(statement.clone())))
             }
             RequestStatement::Verify(receipt) => self.verify_deletion(receipt),

@@ -1,9 +1,9 @@
 //! The door of `resolve`: one parsed statement in, names and types resolved out.
 
+use super::forget::{ErasedPart, Forgetting};
 use super::levels::has_subquery;
 use super::outputs::Outputs;
 use super::positioned::CursorTables;
-use super::requests::grace_period;
 use super::returned::writes_in_with;
 use super::scope::{Clause, Frame};
 use super::{Needs, Resolver, SessionInfo};
@@ -19,7 +19,7 @@ use crate::parse::{ParsedStatement, Statement};
 use crate::plan::ParamTypes;
 use crate::scalar::cast::{Cast, CastContext};
 use crate::scalar::func::Volatility;
-use repr::{ColumnType, Interval, RelationId, ScalarType};
+use repr::{ColumnType, RelationId, ScalarType};
 use sqlparser::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -125,35 +125,35 @@ impl Resolved {
 }
 
 /// What a subject request asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GdprRequest {
-    /// The right of access.
-    Get,
-    /// The right to erasure; for so long it may be taken back.
-    Forget(Option<Interval>),
+    /// The right of access; whether it says who read them, too.
+    Get(bool),
+    /// The right to erasure.
+    Forget(Forgetting),
     /// An erasure taken back.
     Unforget,
     /// The right to restriction: whether it begins.
     Restrict(bool),
     /// A request that is not answered yet, and when it came.
     Enter(RequestKind, Option<i64>),
-    /// What FORGET would do.
-    ExplainForget,
-    /// The portable form of GET.
-    Export(ExportFormat),
+    /// What FORGET would do: to all, or to these.
+    ExplainForget(Arc<[ErasedPart]>),
+    /// The portable form of GET; whether it says who read them, too.
+    Export(ExportFormat, bool),
 }
 
 impl GdprRequest {
     /// What it takes. What FORGET would do is told to whoever may do it.
-    fn privilege(self) -> Privilege {
+    fn privilege(&self) -> Privilege {
         match self {
-            GdprRequest::Get => Privilege::GdprGet,
+            GdprRequest::Get(_) => Privilege::GdprGet,
             GdprRequest::Forget(_)
-            | GdprRequest::ExplainForget
+            | GdprRequest::ExplainForget(_)
             | GdprRequest::Unforget
             | GdprRequest::Restrict(_)
             | GdprRequest::Enter(..) => Privilege::GdprForget,
-            GdprRequest::Export(_) => Privilege::GdprExport,
+            GdprRequest::Export(..) => Privilege::GdprExport,
         }
     }
 }
@@ -405,14 +405,19 @@ impl Resolver<'_> {
                 Ok(Resolved::DeclareCursor { cursor: cursor.clone(), what, tables })
             }
             Statement::Subscribe(subscribe) => self.subscribe(subscribe),
-            Statement::GdprGet(subject) => self.gdpr(GdprRequest::Get, subject),
-            Statement::GdprForget { subject, grace } => {
-                let grace = grace.as_ref().map(grace_period).transpose()?;
-                self.gdpr(GdprRequest::Forget(grace), subject)
+            Statement::GdprGet { subject, audit } => self.gdpr(GdprRequest::Get(*audit), subject),
+            Statement::GdprForget(forget) => {
+                let forgetting = self.forgetting(forget)?;
+                self.gdpr(GdprRequest::Forget(forgetting), &forget.subject)
             }
             Statement::Request(request) => self.request(request, statement),
-            Statement::ExplainGdprForget(subject) => self.gdpr(GdprRequest::ExplainForget, subject),
-            Statement::GdprExport { subject, format } => self.gdpr(GdprRequest::Export(*format), subject),
+            Statement::ExplainGdprForget(forget) => {
+                let Forgetting { parts, .. } = self.forgetting(forget)?;
+                self.gdpr(GdprRequest::ExplainForget(parts), &forget.subject)
+            }
+            Statement::GdprExport { subject, format, audit } => {
+                self.gdpr(GdprRequest::Export(*format, *audit), subject)
+            }
             Statement::GdprPurge(purge) => self.purge(purge),
             Statement::Explain { options, statement } => {
                 let what = Box::new(self.statement(statement)?);

@@ -7,6 +7,7 @@ use repr::MicroDbId;
 use crate::audit::group::Beginning;
 use crate::audit::log;
 use crate::audit::logged::LoggedEntry;
+use crate::audit::receipt;
 use crate::crypto::seal::SealPlace;
 use crate::error::{StorageError, StoredEntry};
 use crate::microdb::{self, MICRODB_BYTES};
@@ -24,8 +25,8 @@ pub struct StoredReceipt {
     pub id: [u8; 16],
     /// The signed text.
     pub text: String,
-    /// Whose key it says is destroyed.
-    pub microdb: MicroDbId,
+    /// Whose key it says is destroyed; none's after an erasure in part.
+    pub microdb: Option<MicroDbId>,
 }
 
 const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Audit };
@@ -177,5 +178,6 @@ pub(crate) fn parse(store: &Store, number: u64, value: &[u8]) -> Result<StoredRe
     }
     let text = String::from_utf8(plain.split_off(MICRODB_BYTES)).map_err(|_| MALFORMED)?;
     let microdb: [u8; MICRODB_BYTES] = plain.try_into().map_err(|_| MALFORMED)?;
-    Ok(StoredReceipt { number, id: *id, text, microdb: microdb::loaded(microdb) })
+    let microdb = receipt::destroys_key(&text).then(|| microdb::loaded(microdb));
+    Ok(StoredReceipt { number, id: *id, text, microdb })
 }

@@ -2,6 +2,8 @@
 //!
 //! A receipt is one line of JSON whose last member is the signature over all before it, so that the text itself is what is
 //! signed and nothing needs to be put in a canonical form first. It names no one: the person is a keyed hash.
+//!
+//! One of an erasure in part is of another kind: it says of what it was, and no key goes with it.
 
 use repr::MicroDbId;
 use serde_json::{Value, json};
@@ -9,8 +11,13 @@ use serde_json::{Value, json};
 use crate::audit::PendingAudit;
 use crate::crypto::seal::{Header, SealKind, SealPlace};
 use crate::crypto::{hex, sodium};
-use crate::microdb;
+use crate::microdb::{self, MICRODB_BYTES};
 use crate::store::Store;
+
+/// The kind of a receipt with which a person's key goes.
+pub(crate) const WHOLE: &str = "dogwood erasure 1";
+/// That of one of a part, which the person outlives.
+pub(crate) const IN_PART: &str = "dogwood erasure in part 1";
 
 /// What stands before the signature's digits.
 pub(crate) const SIGNATURE_START: &str = ",\"signature\":\"";
@@ -22,8 +29,10 @@ pub(crate) const SIGNATURE_END: &str = "\"}";
 pub struct ReceiptRequest {
     /// Microseconds since 2000-01-01 UTC, by the caller's clock.
     pub time_us: i64,
-    /// Whose key is to be destroyed.
+    /// Whose data it was; their key is to be destroyed, where it was all of it.
     pub subject: MicroDbId,
+    /// Of what it was, as it was asked; of everything where nothing is named.
+    pub parts: Vec<String>,
     /// Counts of each table touched.
     pub tables: Vec<ReceiptTable>,
     /// A hash of the erasure's plan.
@@ -48,7 +57,8 @@ pub struct ReceiptTable {
 pub struct Receipt {
     id: [u8; 16],
     text: String,
-    subject: MicroDbId,
+    /// Whose key is to be destroyed.
+    doomed: Option<MicroDbId>,
     time_us: i64,
 }
 
@@ -70,7 +80,8 @@ impl Receipt {
 
     pub(crate) fn pending(&self, store: &Store) -> PendingAudit {
         let header = Header { kind: SealKind::Impersonal, cipher: store.cipher(), schema_version: 0 };
-        let mut plain = microdb::stored(self.subject).to_vec();
+        // Where no key goes none is named: whoever rolls receipts forward destroys what they name.
+        let mut plain = self.doomed.map_or([0; MICRODB_BYTES], microdb::stored).to_vec();
         plain.extend_from_slice(self.text.as_bytes());
         let mut sealed = Vec::new();
         store.seal_impersonal(SealPlace::Receipt(&self.id), header, &plain, &mut sealed);
@@ -101,19 +112,24 @@ impl Store {
                 })
             })
             .collect();
-        let key: [u8; 16] = self.keyed_hash(b'd', &[&request.subject.0]);
-        let content = json!({
+        let is_whole = request.parts.is_empty();
+        let mut content = json!({
             "receipt": hex::encode(&id),
-            "kind": "dogwood erasure 1",
+            "kind": if is_whole { WHOLE } else { IN_PART },
             "database": hex::encode(&self.database_id()),
             "time_us": request.time_us,
             "subject": hex::encode(&self.pseudonym(request.subject)),
             "tables": tables,
-            "key_destroyed": hex::encode(&key),
             "plan": hex::encode(&request.plan),
             "log_sequence": sequence,
             "previous": hex::encode(&hash),
         });
+        if is_whole {
+            let key: [u8; 16] = self.keyed_hash(b'd', &[&request.subject.0]);
+            content["key_destroyed"] = hex::encode(&key).into();
+        } else {
+            content["parts"] = request.parts.clone().into();
+        }
         let mut text = content.to_string();
         let closing = text.pop();
         assert_eq!(closing, Some('}'), "an object's text ends with a brace");
@@ -121,8 +137,14 @@ impl Store {
         text.push_str(SIGNATURE_START);
         text.push_str(&hex::encode(&signature));
         text.push_str(SIGNATURE_END);
-        Receipt { id, text, subject: request.subject, time_us: request.time_us }
+        Receipt { id, text, doomed: is_whole.then_some(request.subject), time_us: request.time_us }
     }
+}
+
+/// Whether a person's key goes with a receipt. One that cannot be read says so: it is not of the kind that spares a key.
+pub(crate) fn destroys_key(text: &str) -> bool {
+    let content: Option<Value> = serde_json::from_str(text).ok();
+    content.is_none_or(|content| content.get("kind").and_then(Value::as_str) != Some(IN_PART))
 }
 
 /// What is signed.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::audit::capsule::CapsuleReader;
 use crate::audit::group::{FORM_OF_EMPTIED, Links};
 use crate::audit::log::{Head, hash_after, log_name};
-use crate::audit::receipt::{ReceiptTable, SIGNATURE_END, SIGNATURE_START, message};
+use crate::audit::receipt::{IN_PART, ReceiptTable, SIGNATURE_END, SIGNATURE_START, WHOLE, message};
 use crate::crypto::{hex, sodium};
 
 const SIGNATURE_DIGITS: usize = 128;
@@ -97,8 +97,10 @@ pub struct ReceiptSummary {
     pub subject: [u8; 16],
     /// What was done in each table.
     pub tables: Vec<ReceiptTable>,
-    /// The id of the key that was destroyed.
-    pub key_destroyed: [u8; 16],
+    /// Of what it was, if it was not of everything.
+    pub parts: Vec<String>,
+    /// The id of the key that was destroyed; an erasure in part leaves it.
+    pub key_destroyed: Option<[u8; 16]>,
     /// The hash of the erasure's plan.
     pub plan: [u8; 32],
     /// The log's last record when it was signed.
@@ -124,9 +126,14 @@ pub fn verify_receipt(public_key: &[u8; 32], receipt: &[u8]) -> Result<ReceiptSu
 }
 
 fn summarise(receipt: &Value) -> Option<ReceiptSummary> {
-    if receipt.get("kind")?.as_str()? != "dogwood erasure 1" {
-        return None;
-    }
+    let (parts, key_destroyed) = match receipt.get("kind")?.as_str()? {
+        WHOLE => (Vec::new(), Some(bytes(receipt, "key_destroyed")?)),
+        IN_PART => {
+            let part = |part: &Value| part.as_str().map(str::to_owned);
+            (receipt.get("parts")?.as_array()?.iter().map(part).collect::<Option<_>>()?, None)
+        }
+        _ => return None,
+    };
     let table = |table: &Value| {
         Some(ReceiptTable {
             table: table.get("table")?.as_str()?.to_owned(),
@@ -141,7 +148,8 @@ fn summarise(receipt: &Value) -> Option<ReceiptSummary> {
         time_us: receipt.get("time_us")?.as_i64()?,
         subject: bytes(receipt, "subject")?,
         tables: receipt.get("tables")?.as_array()?.iter().map(table).collect::<Option<_>>()?,
-        key_destroyed: bytes(receipt, "key_destroyed")?,
+        parts,
+        key_destroyed,
         plan: bytes(receipt, "plan")?,
         log_sequence: receipt.get("log_sequence")?.as_u64()?,
         previous: bytes(receipt, "previous")?,

@@ -61,9 +61,11 @@ impl Store {
             let (id, sealed) = entry.receipt.split_first_chunk::<16>().ok_or(MALFORMED)?;
             let receipt = crate::audit::parse_receipt(self, 0, &entry.receipt)?;
             let summary = verify_receipt(&self.public_key(), receipt.text.as_bytes()).map_err(|_| MALFORMED)?;
-            doomed.insert(receipt.microdb);
-            if let Some((relation, key)) = snapshot.subject_of(receipt.microdb)? {
-                batch.delete_subject(relation, &key, receipt.microdb);
+            doomed.extend(receipt.microdb);
+            if let Some(microdb) = receipt.microdb
+                && let Some((relation, key)) = snapshot.subject_of(microdb)?
+            {
+                batch.delete_subject(relation, &key, microdb);
                 batch.put_meta(self, &self.forgotten_key(relation, &key), hex::encode(id).as_bytes());
                 forgotten.found += 1;
             }

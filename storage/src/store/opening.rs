@@ -386,8 +386,10 @@ impl Store {
         let mut doomed = Vec::new();
         for receipt in self.snapshot().receipts(done + 1..=u64::MAX, false) {
             let receipt = receipt?;
-            if keyring.is_live(receipt.microdb)? {
-                doomed.push(receipt.microdb);
+            if let Some(microdb) = receipt.microdb
+                && keyring.is_live(microdb)?
+            {
+                doomed.push(microdb);
             }
             done = receipt.number;
         }

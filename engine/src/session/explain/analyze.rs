@@ -58,7 +58,7 @@ impl Session {
                 Ok(started.elapsed())
             }
             Planned::Gdpr(request, table, key) => {
-                self.analyze_subject_request(report, (*request, *table, key), params, timing)
+                self.analyze_subject_request(report, (request, *table, key), params, timing)
             }
             _ => Err(SqlError::unsupported("EXPLAIN ANALYZE of this statement")),
         }

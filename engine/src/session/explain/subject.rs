@@ -7,7 +7,7 @@ use crate::session::explain::analyze::{actual, set};
 use operators::request_profile::RequestProfile;
 use operators::traversal;
 use planner::explain::report::{Operator, Path, Report};
-use planner::resolve::GdprRequest;
+use planner::resolve::{Forgetting, GdprRequest};
 use planner::scalar::ScalarExpr;
 use repr::{Datum, RelationId};
 use state::SqlError;
@@ -16,17 +16,18 @@ use state::reader::Reader;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use subject_requests::access::AccessRows;
+use subject_requests::erase::named;
 use subject_requests::explain;
 
 impl Session {
     /// What a subject request would do, whomever it names.
-    pub(super) fn subject_report(&mut self, request: GdprRequest, table: RelationId) -> Result<Report, SqlError> {
+    pub(super) fn subject_report(&mut self, request: &GdprRequest, table: RelationId) -> Result<Report, SqlError> {
         let by_microdb = match request {
-            GdprRequest::Get => !self.snapshot()?.has_changes(),
+            GdprRequest::Get(_) => !self.snapshot()?.has_changes(),
             // An erasure stands at the beginning of its transaction.
             GdprRequest::Forget(_) => true,
-            GdprRequest::ExplainForget
-            | GdprRequest::Export(_)
+            GdprRequest::ExplainForget(_)
+            | GdprRequest::Export(..)
             | GdprRequest::Unforget
             | GdprRequest::Restrict(_)
             | GdprRequest::Enter(..) => {
@@ -45,7 +46,7 @@ impl Session {
 
     fn subject_operators(
         &mut self,
-        request: GdprRequest,
+        request: &GdprRequest,
         table: RelationId,
         by_microdb: bool,
         profile: &RequestProfile,
@@ -53,9 +54,14 @@ impl Session {
         let snapshot = self.snapshot()?;
         let plan = traversal::plan(&snapshot, snapshot.shape(table)?)?;
         Ok(match request {
-            GdprRequest::Forget(_) | GdprRequest::ExplainForget => explain::erasure(snapshot.schema(), plan, profile),
-            GdprRequest::Get
-            | GdprRequest::Export(_)
+            GdprRequest::Forget(Forgetting { parts, .. }) | GdprRequest::ExplainForget(parts) if parts.is_empty() => {
+                explain::erasure(snapshot.schema(), plan, profile)
+            }
+            GdprRequest::Forget(Forgetting { parts, .. }) | GdprRequest::ExplainForget(parts) => {
+                explain::erasure_in_part(snapshot.schema(), table, (parts, &named(&snapshot, parts)?), profile)
+            }
+            GdprRequest::Get(_)
+            | GdprRequest::Export(..)
             | GdprRequest::Unforget
             | GdprRequest::Restrict(_)
             | GdprRequest::Enter(..) => explain::access(snapshot.schema(), plan, by_microdb, profile),
@@ -66,15 +72,15 @@ impl Session {
     pub(super) fn analyze_subject_request(
         &mut self,
         report: &mut Report,
-        (request, table, key): (GdprRequest, RelationId, &[ScalarExpr]),
+        (request, table, key): (&GdprRequest, RelationId, &[ScalarExpr]),
         params: &Arc<[Datum]>,
         timing: bool,
     ) -> Result<Duration, SqlError> {
         let mut profile = RequestProfile::counting(timing);
         let started = Instant::now();
         let by_microdb = report.path == Path::Traversal { by_microdb: true };
-        if let GdprRequest::Forget(grace) = request {
-            let counts = self.forget((table, key, grace), params, &mut profile)?;
+        if let GdprRequest::Forget(forgetting) = request {
+            let counts = self.forget((table, key, forgetting), params, &mut profile)?;
             let took = started.elapsed();
             report.operators = self.subject_operators(request, table, by_microdb, &profile)?;
             let rows = counts.values().map(|table| table.deleted + table.anonymized).sum();

@@ -177,7 +177,7 @@ impl<'t> Counting<'t> {
         let mut said = ValuesSaid::new();
         for (column, property) in self.properties.iter().filter(|(_, property)| *property != Property::Expires) {
             let value = datum(stored.value(&mut columns, *column));
-            said.insert(*property, words(&value, property.is_list()));
+            said.insert(*property, property.words(&value));
         }
         let mut places = Vec::new();
         for (property, words) in &said {
@@ -310,24 +310,5 @@ impl Ends {
         self.ended += u64::from(end <= now);
         self.first = Some(self.first.map_or(end, |first| first.min(end)));
         self.last = Some(self.last.map_or(end, |last| last.max(end)));
-    }
-}
-
-/// What a column says: the elements of an array, or of a text with commas.
-fn words(value: &Datum, is_list: bool) -> BTreeSet<Box<str>> {
-    let word = |text: &str| Some(text.trim()).filter(|text| !text.is_empty()).map(Box::from);
-    match value {
-        Datum::Text(text) if is_list => text.split(',').filter_map(word).collect(),
-        Datum::Text(text) => word(text).into_iter().collect(),
-        Datum::Array(array) => array
-            .elements
-            .iter()
-            .filter_map(|element| match element {
-                // What an array says is compared as it is.
-                Datum::Text(text) => Some(Box::from(&**text)),
-                _ => None,
-            })
-            .collect(),
-        _ => BTreeSet::new(),
     }
 }

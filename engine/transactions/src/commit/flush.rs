@@ -13,7 +13,7 @@ pub(super) mod view_messages;
 
 use crate::commit::stage::Worker;
 use crate::commit::{Committed, Flushes, Hear, Outcome, Reply};
-use crate::receipt::Erasure;
+use crate::receipt::{Erased, Erasure};
 use repr::MicroDbId;
 use state::overlay::Overlay;
 use state::published::Published;
@@ -104,7 +104,8 @@ fn tell_erasures(groups: &[WrittenGroup], keys_destroyed: usize) {
             deleted = counts(|table| table.deleted),
             anonymized = counts(|table| table.anonymized),
             disowned = counts(|table| table.disowned),
-            "a data subject is forgotten"
+            "a data subject is forgotten{}",
+            if erasure.of == Erased::Part { ", in part" } else { "" }
         );
     }
     if keys_destroyed > 0 {
@@ -134,14 +135,18 @@ impl Flusher {
         if !destroyed.is_empty() || groups.iter().any(forgets) {
             self.statistics.tables.forget();
         }
-        if flushed.is_ok() && !destroyed.is_empty() {
+        let in_part = |(_, erasures): &(Reply, Vec<Erasure>)| erasures.iter().any(|erasure| erasure.of == Erased::Part);
+        let erases = !destroyed.is_empty() || groups.iter().flat_map(|group| &group.replies).any(in_part);
+        if flushed.is_ok() && erases {
             // Views have read what they retract.
             erased.into_iter().for_each(|time| self.publication.await_settled(time, ERASURE_PATIENCE));
             // Before the keys go: who reads older snapshots is told so, and who comes now waits for the new one.
             self.forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
-            let started = Instant::now();
-            flushed = self.store.destroy_keys(&destroyed);
-            flushes.keys = started.elapsed();
+            if !destroyed.is_empty() {
+                let started = Instant::now();
+                flushed = self.store.destroy_keys(&destroyed);
+                flushes.keys = started.elapsed();
+            }
         }
         self.statistics.wait_for_views.record(started.elapsed().saturating_sub(flushes.log + flushes.keys));
         if let Err(error) = flushed {

@@ -7,7 +7,7 @@ use repr::Datum;
 use std::sync::Arc;
 
 /// What a server has of what the GDPR asks for: its name, the articles, and what it is.
-const FEATURES: [(&str, &str, &str); 20] = [
+const FEATURES: [(&str, &str, &str); 22] = [
     ("access", "15, 20", "GDPR GET, GDPR EXPORT"),
     ("anonymisation", "17, 25", "ON GET and ON DEL rules"),
     ("audit", "5(2), 30, 33", "dogwood.audit, dogwood verify"),
@@ -20,8 +20,10 @@ const FEATURES: [(&str, &str, &str); 20] = [
     ("grace", "17", "GDPR FORGET … GRACE, GDPR UNFORGET"),
     ("holds", "17(3)e, 18", "CREATE HOLD"),
     ("location", "46", "REGION columns"),
+    ("notices", "16, 17, 18, 19", "dogwood.notices, GDPR NOTIFIED"),
     ("objections", "21", "OBJECTIONS columns"),
     ("ownership", "15, 17", "DATA_SUBJECT, OWNED_BY, OWNS, ACCESSED_BY, ACCESSES"),
+    ("partial erasure", "17(1)", "GDPR FORGET … IN"),
     ("proof of erasure", "5(2), 17", "dogwood.receipts, dogwood.erasures, GDPR VERIFY DELETION"),
     ("purposes", "5(1)b, 6, 7", "PURPOSES columns, CREATE PURPOSE"),
     ("requests", "12(3)", "dogwood.requests, GDPR REQUEST, ANSWER, EXTEND"),
@@ -102,11 +104,14 @@ impl Source<'_> {
         let any = |has: &dyn Fn(&Arc<Table>) -> bool| made().any(has);
         let holds = |property| any(&|table| table.property(property).is_some());
         match feature {
-            "access" | "erasure" | "ownership" | "proof of erasure" => any(&|table| table.data_subject),
+            "access" | "erasure" | "ownership" | "partial erasure" | "proof of erasure" => {
+                any(&|table| table.data_subject)
+            }
             "anonymisation" => any(&|table| !table.rules.is_empty()),
             "expiry" => holds(Property::Expires),
             "holds" => any(&|table| !table.holds.is_empty()),
             "location" => holds(Property::Region),
+            "notices" => holds(Property::SharedWith) || holds(Property::Recipient),
             "objections" => holds(Property::Objections),
             "purposes" => holds(Property::Purposes) && !self.catalog.rights.purposes.is_empty(),
             "retention" => any(&|table| table.retention.is_some()),
