@@ -3,7 +3,7 @@
 //! Read by a view worker before it feeds a group. Never looks at a dataflow.
 
 use differential_dataflow::consolidation::consolidate;
-use planner::catalog::Table;
+use planner::catalog::{Column, Property, Table};
 use repr::{RelationId, Row};
 use state::overlay::Overlay;
 use state::reader::Reader;
@@ -34,7 +34,12 @@ pub fn change(then: &Arc<Table>, now: Option<&Arc<Table>>) -> SourceChange {
         return SourceChange::None;
     }
     let columns = |table: &Table| {
-        table.columns.iter().map(|column| (column.column_type.clone(), column.dropped)).collect::<Vec<_>>()
+        let column = |column: &Column| {
+            // Which rows there are at a moment is told by it.
+            let expires = column.property == Some(Property::Expires);
+            (column.column_type.clone(), column.dropped, expires)
+        };
+        table.columns.iter().map(column).collect::<Vec<_>>()
     };
     let indexes =
         |table: &Table| table.indexes.iter().map(|index| (index.id, index.columns.clone())).collect::<Vec<_>>();

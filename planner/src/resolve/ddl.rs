@@ -316,6 +316,8 @@ pub enum Labels {
     TakeEffect,
     /// It waits, whatever is there: rows come before it (`dogwood.restoring`).
     Wait,
+    /// What has waited takes effect: views that were made meanwhile are made anew by it.
+    Settle,
 }
 
 /// Plans a definition.
@@ -343,7 +345,7 @@ pub fn plan_ddl<'a>(
 /// Those of the labels.
 pub fn plan_restored(catalog: &Catalog, database: DatabaseId, hook: &ExpressionHook<'_>) -> Result<DdlPlan, PlanError> {
     let path = SearchPath::within(database, catalog);
-    DefinitionChange::new(Scope { catalog, path: &path }, Labels::TakeEffect, hook).finish(catalog, "SET")
+    DefinitionChange::new(Scope { catalog, path: &path }, Labels::Settle, hook).finish(catalog, "SET")
 }
 
 impl DefinitionChange<'_> {

@@ -152,6 +152,20 @@ class Lint:
         status, found = self.found("-", text=DUMP + "COMMENT ON COLUMN shop.orders.buyer IS '@owned_by';")
         self.tally.that(found["not_understood"][-1]["matters"], "a tag that does not parse", found)
 
+        # As pg_dump has it of a schema that is annotated: labels with the tables, keys at the end, whatever they are called.
+        for name in ("t_u_fkey", "other"):
+            dumped = f"""CREATE TABLE public.t (id integer NOT NULL, u integer, v integer);
+                SECURITY LABEL FOR dogwood ON COLUMN public.t.u IS 'OWNED_BY users(id)';
+                CREATE TABLE public.users (id integer NOT NULL, email text);
+                SECURITY LABEL FOR dogwood ON TABLE public.users IS 'DATA_SUBJECT';
+                ALTER TABLE ONLY public.t ADD CONSTRAINT t_pkey PRIMARY KEY (id);
+                ALTER TABLE ONLY public.users ADD CONSTRAINT users_pkey PRIMARY KEY (id);
+                ALTER TABLE ONLY public.t ADD CONSTRAINT {name} FOREIGN KEY (u) REFERENCES public.users(id);"""
+            status, found = self.found("-", text=dumped)
+            self.tally.equal((found["personal"], found["missing"], found["not_understood"]), (2, 0, []), f"labels come before their key {name}")
+            _, found = self.found("-", text=dumped + "ALTER TABLE public.t ADD CONSTRAINT t_u_fkey FOREIGN KEY (v) REFERENCES public.users(id);")
+            self.tally.equal(len(found["not_understood"]), int(name == "t_u_fkey"), "another key of that name is one too many")
+
     def old_paths(self):
         text = "CREATE SCHEMA a;\nSET search_path = a, pg_catalog;\nCREATE TABLE users (id int PRIMARY KEY, email text);\nSET search_path = public, pg_catalog;\nCREATE TABLE users (id int);\n"
         _, found = self.found("-", text=text)

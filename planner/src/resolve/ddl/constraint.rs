@@ -28,15 +28,9 @@ impl DefinitionChange<'_> {
         constraint: &TableConstraint,
         fresh: bool,
     ) -> Result<(), PlanError> {
-        if let Some(name) = &constraint.name {
-            let table = self.get(id);
-            if has_constraint(table, &name.name) {
-                return Err(PlanError::new(
-                    "42710",
-                    format!("constraint \"{}\" for relation \"{}\" already exists", name.name, table.name),
-                )
-                .at(Some(name.position)));
-            }
+        let may_merge = matches!(constraint.kind, TableConstraintKind::ForeignKey(..));
+        if let Some(name) = constraint.name.as_ref().filter(|name| !(may_merge && self.is_stand_in(id, name))) {
+            self.require_new_name(id, name)?;
         }
         refuse_keys_not_valid(constraint)?;
         let name = constraint.name.as_ref();
@@ -59,6 +53,25 @@ impl DefinitionChange<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// 42710 if the table has a constraint of that name.
+    fn require_new_name(&self, id: RelationId, name: &Identifier) -> Result<(), PlanError> {
+        let table = self.get(id);
+        if !has_constraint(table, &name.name) {
+            return Ok(());
+        }
+        let message = format!("constraint \"{}\" for relation \"{}\" already exists", name.name, table.name);
+        Err(PlanError::new("42710", message).at(Some(name.position)))
+    }
+
+    /// Whether that is the name of a foreign key that a label stands for, until it is declared.
+    fn is_stand_in(&self, id: RelationId, name: &Identifier) -> bool {
+        let mut keys = self.get(id).foreign_keys.iter().filter(|key| key.constraint.name == name.name);
+        keys.any(|key| {
+            let edge = EdgeRef { table: id, foreign_key: key.constraint.id };
+            self.catalog.labelled_edges.get(&edge) == Some(&EdgeSource::LabelOnly)
+        })
     }
 
     /// The columns that a key names: 42703, and 42701 for one named twice.
@@ -318,12 +331,16 @@ impl DefinitionChange<'_> {
             let edge = EdgeRef { table: id, foreign_key: merged.constraint.id };
             let stand_in = self.catalog.labelled_edges.get(&edge) == Some(&EdgeSource::LabelOnly);
             if references.annotation.is_some() || stand_in {
-                let new_name = name.map_or_else(|| merged.constraint.name.clone(), |name| name.name.clone());
+                let other_name = name.filter(|name| name.name != merged.constraint.name);
+                other_name.map_or(Ok(()), |name| self.require_new_name(id, name))?;
+                let new_name = other_name.map_or_else(|| merged.constraint.name.clone(), |name| name.name.clone());
                 // Whose rows are whose is known of all rows.
                 self.validate_foreign_key(id, edge.foreign_key);
                 return Ok(self.merge_foreign_key(edge, references, new_name, timing, source));
             }
         }
+        // A stand-in of that name is for another key.
+        name.map_or(Ok(()), |name| self.require_new_name(id, name))?;
         let index = self.equality_index(id, &columns, existing == Existing::None);
         let not_valid = existing == Existing::Unchecked;
         let constraint = ConstraintName { not_valid, ..self.constraint(constraint_name, timing) };

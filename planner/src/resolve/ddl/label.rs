@@ -171,7 +171,7 @@ impl DefinitionChange<'_> {
         text: String,
     ) -> Result<(), PlanError> {
         let applied = match self.labels {
-            Labels::TakeEffect => self.apply_annotation(id, column, annotation)?,
+            Labels::TakeEffect | Labels::Settle => self.apply_annotation(id, column, annotation)?,
             Labels::Wait => Applied::Waits,
         };
         if let Applied::Waits = applied {
