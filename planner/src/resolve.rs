@@ -11,6 +11,7 @@ mod catalog_expr;
 mod coerce;
 mod collate;
 mod conflict;
+mod consent;
 mod copy;
 mod copy_terms;
 mod cte;

@@ -96,7 +96,7 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
         "id text, kind text, name text, relation oid, inputs _text, stage text, rows int8, bytes int8",
     ),
     ("holds", HOLDS.0, "hold text, table_schema text, table_name text, condition text, reason text, made_by text"),
-    ("purposes", PURPOSES.0, "purpose text, granted_to _text"),
+    ("purposes", PURPOSES.0, "purpose text, granted_to _text, by_consent bool"),
     ("properties", PROPERTIES.0, "table_schema text, table_name text, column_name text, property text"),
     ("features", FEATURES.0, "feature text, articles text, means text, in_use bool"),
     (

@@ -321,7 +321,12 @@ fn inputs(property: Property, value: &str) -> Vec<(&'static str, &'static str)> 
         Property::Region => vec![("region", "44-46")],
         Property::Objections => vec![("objection", "21")],
         Property::Restricted => vec![("restriction", "18")],
-        Property::Purposes | Property::Expires | Property::Origin | Property::Basis => Vec::new(),
+        Property::Purposes
+        | Property::Expires
+        | Property::Origin
+        | Property::Basis
+        | Property::Consents
+        | Property::Withdrawn => Vec::new(),
     }
 }
 

@@ -45,7 +45,8 @@ class Governance(Check):
         with self.server.connect() as one:
             one.execute(SCHEMA)
         for case in (self.spellings, self.refusals, self.random_questions, self.withdrawals, self.writes, self.told, self.expiry,
-                     self.expiry_beside, self.expiry_of_types, self.expired_after_crash, self.regions, self.plans):
+                     self.expiry_beside, self.expiry_of_types, self.expired_after_crash, self.regions, self.plans,
+                     self.consents, self.consent_in_subscriptions, self.consent_refusals):
             self.tally.case(case)
 
     def session(self, role, purpose=None):
@@ -202,7 +203,7 @@ class Governance(Check):
             time.sleep(1.2)
             found = rows(controller, "SELECT purpose FROM dogwood.audit WHERE login = 'two' AND operation = 'select' ORDER BY number DESC LIMIT 1")
             self.tally.equal(found, [("billing",)], "the audit log has the purpose")
-            self.tally.equal(rows(controller, "SELECT * FROM dogwood.purposes ORDER BY 1"),
+            self.tally.equal(rows(controller, "SELECT purpose, granted_to FROM dogwood.purposes ORDER BY 1"),
                              [("ads", ["one"]), ("billing", ["two"]), ("research", [])], "dogwood.purposes")
             found = dict(rows(controller, "SELECT feature, in_use FROM dogwood.features"))
             with controller.cursor().copy("COPY (GDPR EXPORT person 1) TO STDOUT") as copy:
@@ -329,6 +330,123 @@ class Governance(Check):
             self.tally.equal(rows(two, "SELECT count(*) FROM contact"), [(0,)], "a purpose that is gone")
             controller.execute("CREATE PURPOSE ads; GRANT PURPOSE ads TO one; DROP OWNED BY one")
             self.tally.equal(state_of(controller.execute, "DROP ROLE reader"), "2BP01", "a role with rights stays")
+
+    # Consent: rows with evidence and time, by which a purpose is allowed.
+
+    BOOKS = """
+    CREATE DATA_SUBJECT TABLE patient (id int PRIMARY KEY, code text UNIQUE, allowed text[] PURPOSES);
+    CREATE TABLE visit (id int PRIMARY KEY, patient int NOT NULL OWNED_BY patient(id), allowed text[] PURPOSES);
+    CREATE TABLE note (id int PRIMARY KEY, visit int NOT NULL OWNED_BY visit(id), allowed text[] PURPOSES);
+    CREATE TABLE talk (id int PRIMARY KEY, one int OWNED_BY patient(id), other text OWNED_BY patient(code), allowed text PURPOSES);
+    CREATE TABLE room (id int PRIMARY KEY, allowed text[] PURPOSES);
+    CREATE TABLE stay (id int PRIMARY KEY, patient int NOT NULL OWNED_BY patient(id), room int NOT NULL OWNS room(id));
+    CREATE TABLE consent (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, patient int NOT NULL OWNED_BY patient(id), study text NOT NULL CONSENTS,
+        given_at timestamptz NOT NULL DEFAULT now(), evidence text NOT NULL, withdrawn_at timestamptz WITHDRAWN, until timestamptz EXPIRES);
+    CREATE PURPOSE trial BY CONSENT; CREATE PURPOSE care;
+    CREATE VIEW visits AS SELECT patient, count(*)::int AS n FROM visit GROUP BY patient;
+    CREATE MATERIALIZED VIEW kept_visits AS SELECT patient, count(*)::int AS n FROM visit GROUP BY patient;
+    CREATE ROLE lab LOGIN IN ROLE dogwood_processor;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON patient, visit, note, talk, room TO lab; GRANT SELECT ON visits, kept_visits TO lab;
+    GRANT PURPOSE trial, care TO lab;
+    INSERT INTO patient SELECT n, 'c' || n, '{trial,care}' FROM generate_series(1, 5) n;
+    """
+
+    def consents(self):
+        with self.server.connect() as one:
+            one.execute(self.BOOKS)
+            visits = {n: self.dice.randint(1, 5) for n in range(1, 13)}
+            notes = {n: self.dice.randint(1, 12) for n in range(1, 13)}
+            talks = {n: self.dice.choice([(1, None), (2, 3), (None, 4), (5, 5), (3, 1)]) for n in range(1, 13)}
+            allows = {n: self.dice.random() < 0.8 for n in range(1, 13)}
+            allowed = lambda n: ["trial", "care"] if allows[n] else ["care"]
+            write = one.cursor().executemany
+            write("INSERT INTO visit VALUES (%s, %s, %s)", [(n, patient, allowed(n)) for n, patient in visits.items()])
+            write("INSERT INTO note VALUES (%s, %s, %s)", [(n, visit, allowed(n)) for n, visit in notes.items()])
+            write("INSERT INTO talk VALUES (%s, %s, %s, %s)", [(n, a, b and f"c{b}", ",".join(allowed(n))) for n, (a, b) in talks.items()])
+            one.execute("BEGIN; INSERT INTO room VALUES (1, '{trial,care}'); INSERT INTO stay VALUES (1, 1, 1); COMMIT")
+            entries, number = {}, 0
+            with self.session("lab", "trial") as trial, self.session("lab", "care") as care:
+                for _ in range(25):
+                    patient = self.dice.randint(1, 5)
+                    change = self.dice.choice(["gives", "gives", "withdraws", "other", "ends", "deletes"])
+                    if change in ("gives", "other"):
+                        (number,), = rows(one, "INSERT INTO consent (patient, study, evidence) VALUES (%s, %s, 'form') RETURNING id", (patient, "trial" if change == "gives" else "else"))
+                        entries[number] = (patient, change == "gives")
+                    elif entries:
+                        number = self.dice.choice(list(entries))
+                        one.execute({"withdraws": "UPDATE consent SET withdrawn_at = now() WHERE id = %s", "ends": "UPDATE consent SET until = now() WHERE id = %s",
+                                     "deletes": "DELETE FROM consent WHERE id = %s"}[change], (number,))
+                        del entries[number]
+                    who = {patient for patient, stands in entries.values() if stands}
+                    seen = {
+                        "patient": sorted(who),
+                        "visit": [n for n in visits if visits[n] in who and allows[n]],
+                        "note": [n for n in notes if visits[notes[n]] in who and allows[n]],
+                        "talk": [n for n in talks if {*talks[n]} - {None} <= who and allows[n]],
+                        "room": [],
+                    }
+                    self.ask_consent(trial, care, seen, visits, change)
+
+    def ask_consent(self, trial, care, seen, visits, change):
+        first = lambda one, sql, *parameters: [row[0] for row in rows(one, sql, parameters or None)]
+        for table, ids in seen.items():
+            self.tally.equal(first(trial, f"SELECT id FROM {table} ORDER BY id"), ids, f"{change}: {table}")
+            number = self.dice.randint(1, 12)
+            self.tally.equal(first(trial, f"SELECT id FROM {table} WHERE id = %s", number), [number] if number in ids else [], f"{change}: {table} by key")
+        counted = [(patient, sum(visits[n] == patient for n in seen["visit"])) for patient in seen["patient"]]
+        counted = [(patient, n) for patient, n in counted if n]
+        for view in ("visits", "kept_visits"):
+            self.tally.equal(rows(trial, f"SELECT * FROM {view} ORDER BY 1"), counted, f"{change}: {view}")
+        with trial.cursor().copy("COPY visit (id) TO STDOUT") as copy:
+            self.tally.equal(sorted(int(line) for line in b"".join(copy).split()), seen["visit"], f"{change}: COPY")
+        with trial.transaction(force_rollback=True):
+            self.tally.equal(trial.execute("UPDATE visit SET id = id").rowcount, len(seen["visit"]), f"{change}: UPDATE")
+            self.tally.equal(trial.execute("DELETE FROM talk").rowcount, len(seen["talk"]), f"{change}: DELETE")
+        self.tally.equal(first(care, "SELECT count(*) FROM visit"), [12], "what needs no consent asks for none")
+
+    def consent_in_subscriptions(self):
+        with self.server.connect() as one, self.session("lab", "trial") as lab:
+            one.execute("DELETE FROM consent; DELETE FROM talk; DELETE FROM note; DELETE FROM visit; INSERT INTO visit VALUES (1, 1, '{trial}'), (2, 2, '{trial}'); INSERT INTO consent (patient, study, evidence) VALUES (1, 'trial', 'form')")
+            lab.execute("BEGIN; DECLARE s CURSOR FOR SUBSCRIBE (SELECT id FROM visit)")
+            self.tally.equal(self.changes(lab, 1), [(1, 1)], "what is consented to")
+            one.execute("UPDATE consent SET withdrawn_at = now()")
+            self.tally.equal(self.changes(lab, 1), [(-1, 1)], "a withdrawal retracts")
+            one.execute("INSERT INTO consent (patient, study, evidence) VALUES (1, 'trial', 'call'), (2, 'trial', 'call')")
+            self.tally.equal(sorted(self.changes(lab, 2)), [(1, 1), (1, 2)], "a consent brings them")
+            one.execute("INSERT INTO consent (patient, study, evidence, until) VALUES (1, 'trial', 'again', now() + interval '1 day')")
+            one.execute("DELETE FROM consent WHERE patient = 1 AND evidence = 'call'")
+            one.execute("DELETE FROM consent WHERE patient = 2")
+            self.tally.equal(self.changes(lab, 1), [(-1, 2)], "one of two consents is enough")
+            one.execute("UPDATE consent SET until = now() + interval '300 ms' WHERE evidence = 'again'")
+            self.tally.equal(self.changes(lab, 1), [(-1, 1)], "a consent ends by itself")
+            one.execute("ALTER TABLE consent ALTER COLUMN study DROP CONSENTS")
+            self.tally.equal(state_of(self.changes, lab, 1, 3), "55000", "without a book it ends")
+            lab.rollback()
+            self.tally.equal(rows(lab, "SELECT count(*) FROM visit"), [(0,)], "and nobody has consented")
+            one.execute("ALTER TABLE consent ALTER COLUMN study SET CONSENTS")
+
+    def consent_refusals(self):
+        with self.server.connect() as one, self.session("lab", "trial") as lab:
+            one.execute("DELETE FROM consent; INSERT INTO consent (patient, study, evidence) VALUES (1, 'trial', 'form')")
+            for statement, state in (
+                    ("INSERT INTO visit VALUES (20, 1, '{trial}')", ""), ("INSERT INTO visit VALUES (21, 3, '{trial}')", "42501"),
+                    ("UPDATE visit SET patient = 3 WHERE id = 20", "42501"), ("INSERT INTO room VALUES (9, '{trial}')", "42501"),
+                    ("SELECT * FROM consent", "42501"), ("INSERT INTO consent (patient, study, evidence) VALUES (3, 'trial', 'x')", "42501")):
+                self.tally.equal(state_of(lab.execute, statement), state, f"{statement}, by a processor")
+            for statement, state in (
+                    ("CREATE TABLE x (id int, a int CONSENTS)", "42804"), ("CREATE TABLE x (id int, a text WITHDRAWN)", "42804"),
+                    ("CREATE TABLE x (a text CONSENTS, b text CONSENTS)", "42710"), ("CREATE PURPOSE x BY", "42601"), ("CREATE PURPOSE trial BY CONSENT", "42710")):
+                self.tally.equal(state_of(one.execute, statement), state, statement)
+            self.tally.equal(rows(one, "SELECT purpose, by_consent FROM dogwood.purposes WHERE purpose IN ('care', 'trial') ORDER BY 1"), [("care", False), ("trial", True)], "dogwood.purposes")
+            self.tally.equal(rows(one, "SELECT in_use FROM dogwood.features WHERE feature = 'consent'"), [(True,)], "dogwood.features")
+            one.execute("CREATE TABLE y (id int PRIMARY KEY, patient int NOT NULL OWNED_BY patient(id), s text, w date); SECURITY LABEL FOR dogwood ON COLUMN y.s IS 'CONSENTS'; COMMENT ON COLUMN y.w IS '@withdrawn'")
+            one.execute("INSERT INTO y VALUES (1, 3, 'trial', NULL)")
+            self.tally.equal(state_of(lab.execute, "INSERT INTO visit VALUES (22, 3, '{trial}')"), "", "a second book counts, too")
+            one.execute("DROP TABLE y")
+        self.server.kill()
+        self.server.start()
+        with self.session("lab", "trial") as lab:
+            self.tally.equal(rows(lab, "SELECT id FROM patient"), [(1,)], "after kill -9")
 
 
 if __name__ == "__main__":

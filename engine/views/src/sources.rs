@@ -35,9 +35,9 @@ pub fn change(then: &Arc<Table>, now: Option<&Arc<Table>>) -> SourceChange {
     }
     let columns = |table: &Table| {
         let column = |column: &Column| {
-            // Which rows there are at a moment is told by it.
-            let expires = column.property == Some(Property::Expires);
-            (column.column_type.clone(), column.dropped, expires)
+            // Which rows there are at a moment, or for a purpose, is told by these.
+            let tells = [Property::Expires, Property::Consents, Property::Withdrawn];
+            (column.column_type.clone(), column.dropped, column.property.filter(|property| tells.contains(property)))
         };
         table.columns.iter().map(column).collect::<Vec<_>>()
     };

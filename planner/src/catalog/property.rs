@@ -30,11 +30,15 @@ pub enum Property {
     Recipient,
     /// Whether it may be stored, and nothing more.
     Restricted,
+    /// To which purpose its owner consents by it.
+    Consents,
+    /// When that was taken back; NULL while it stands.
+    Withdrawn,
 }
 
 impl Property {
     /// All of them.
-    pub const ALL: [Property; 11] = [
+    pub const ALL: [Property; 13] = [
         Property::Purposes,
         Property::Objections,
         Property::Expires,
@@ -46,6 +50,8 @@ impl Property {
         Property::Basis,
         Property::Recipient,
         Property::Restricted,
+        Property::Consents,
+        Property::Withdrawn,
     ];
 
     /// As it is written in a label.
@@ -62,6 +68,8 @@ impl Property {
             Property::Basis => "BASIS",
             Property::Recipient => "RECIPIENT",
             Property::Restricted => "RESTRICTED",
+            Property::Consents => "CONSENTS",
+            Property::Withdrawn => "WITHDRAWN",
         }
     }
 
@@ -83,7 +91,9 @@ impl Property {
             | Property::Region
             | Property::Category
             | Property::Basis
-            | Property::Restricted => false,
+            | Property::Restricted
+            | Property::Consents
+            | Property::Withdrawn => false,
         }
     }
 
@@ -108,7 +118,7 @@ impl Property {
 
     /// What a column that holds it is of.
     pub(crate) fn types(self) -> &'static str {
-        if self == Property::Expires {
+        if matches!(self, Property::Expires | Property::Withdrawn) {
             "timestamp with time zone, timestamp or date"
         } else if self == Property::Restricted {
             "boolean"
@@ -123,7 +133,7 @@ impl Property {
     pub(crate) fn is_held_by(self, scalar: &ScalarType) -> bool {
         let is_text = |scalar: &ScalarType| matches!(scalar, ScalarType::Text | ScalarType::Varchar);
         match self {
-            Property::Expires => {
+            Property::Expires | Property::Withdrawn => {
                 return matches!(scalar, ScalarType::Timestamptz | ScalarType::Timestamp | ScalarType::Date);
             }
             Property::Restricted => return *scalar == ScalarType::Bool,

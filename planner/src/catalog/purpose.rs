@@ -13,6 +13,9 @@ pub struct Purpose {
     pub id: Id,
     /// GRANT PURPOSE … TO; none is everybody.
     pub grantees: BTreeSet<Option<RoleId>>,
+    /// BY CONSENT: whoever owns the data has to consent to it.
+    #[serde(default)]
+    pub by_consent: bool,
 }
 
 impl Catalog {

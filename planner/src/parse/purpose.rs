@@ -13,7 +13,9 @@ impl Grammar<'_, '_> {
     /// Behind CREATE PURPOSE.
     pub(super) fn create_purpose(&mut self) -> Result<Statement, PlanError> {
         let if_not_exists = self.eat(&["IF", "NOT", "EXISTS"]);
-        Ok(purpose(PurposeStatement::Create { if_not_exists, name: self.identifier()? }))
+        let name = self.identifier()?;
+        let by_consent = self.eat(&["BY", "CONSENT"]);
+        Ok(purpose(PurposeStatement::Create { if_not_exists, name, by_consent }))
     }
 
     /// Behind DROP PURPOSE.

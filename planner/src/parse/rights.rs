@@ -289,6 +289,8 @@ pub enum PurposeStatement {
         if_not_exists: bool,
         /// Its name.
         name: Identifier,
+        /// BY CONSENT
+        by_consent: bool,
     },
     /// DROP PURPOSE
     Drop {

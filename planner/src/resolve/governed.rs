@@ -60,6 +60,7 @@ impl Resolver<'_> {
         }
         let may = |purpose: &&str| self.catalog.may_use_for(actor.role, purpose, home) == Some(true);
         let Some(purpose) = actor.purpose.as_deref().filter(may) else { return Some("false".to_owned()) };
+        let by_consent = self.catalog.rights.purposes.get(purpose).is_some_and(|purpose| purpose.by_consent);
         let purpose = format!("'{}'", purpose.replace('\'', "''"));
         let holds = |property| {
             let column = &table.columns[table.property(property)?];
@@ -71,11 +72,26 @@ impl Resolver<'_> {
         };
         let allows = holds(Property::Purposes).unwrap_or_else(|| "true".to_owned());
         let objects = holds(Property::Objections).unwrap_or_else(|| "false".to_owned());
-        Some(format!("({allows}) AND ({objects}) IS NOT TRUE"))
+        let consents = if by_consent { self.consent_condition(table, &purpose) } else { "true".to_owned() };
+        Some(format!("({allows}) AND ({objects}) IS NOT TRUE AND {consents}"))
     }
 
     pub(super) fn row_condition(&mut self, text: &str, table: &Table) -> Result<HirExpr, PlanError> {
-        let frame = self.row_frame(table, Clause::Policy);
+        self.row_condition_at(text, table, None)
+    }
+
+    /// Of a row whose columns stand at these places, or at their own.
+    pub(super) fn row_condition_at(
+        &mut self,
+        text: &str,
+        table: &Table,
+        positions: Option<&[usize]>,
+    ) -> Result<HirExpr, PlanError> {
+        let mut frame = self.row_frame(table, Clause::Policy);
+        let bound = frame.tables.iter_mut().flat_map(|table| &mut table.columns);
+        for column in frame.columns.iter_mut().chain(bound) {
+            column.index = positions.map_or(column.index, |positions| positions[column.index]);
+        }
         self.kept_expression(text, frame, |resolver, typed| resolver.condition(typed, "POLICY", None))
     }
 

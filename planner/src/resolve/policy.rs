@@ -184,7 +184,12 @@ impl Resolver<'_> {
     ) -> Result<(), PlanError> {
         if let Some(text) = self.purpose_condition(table) {
             let expr = self.row_condition(&text, table)?;
-            checks.terms.push(RowTermHir { term: RowTerm::Purpose, expr });
+            if has_subquery(&expr) {
+                let of_source = self.row_condition_at(&text, table, Some(positions))?;
+                self.ask_source(table, RowTerm::Purpose, of_source, source)?;
+            } else {
+                checks.terms.push(RowTermHir { term: RowTerm::Purpose, expr });
+            }
         }
         let Some(security) = self.policies_of(table) else { return Ok(()) };
         let sides =
@@ -199,21 +204,27 @@ impl Resolver<'_> {
                 checks.terms.push(RowTermHir { term: RowTerm::Policy(condition.policy), expr: condition.expr });
                 continue;
             }
-            if table
-                .columns
-                .iter()
-                .any(|column| matches!(column.default, Some(crate::catalog::DefaultValue::Generated(_))))
-            {
-                return Err(PlanError::unsupported(
-                    "a policy that reads other tables on a table with generated columns",
-                ));
-            }
-            let broken = RowTerm::Policy(condition.policy).broken(table);
-            let message = Typed::literal(Datum::text(&broken.message), ScalarType::Text);
-            let asked = self.call_named("POLICY HOLDS", vec![Typed::boolean(of_source.expr), message], None)?;
-            let relation = std::mem::replace(&mut source.relation, Hir::unit());
-            source.relation = relation.filter(vec![asked.expr]);
+            self.ask_source(table, RowTerm::Policy(condition.policy), of_source.expr, source)?;
         }
+        Ok(())
+    }
+
+    /// What reads other tables is asked of the source of new rows.
+    fn ask_source(
+        &mut self,
+        table: &Table,
+        term: RowTerm,
+        of_source: HirExpr,
+        source: &mut HirQuery,
+    ) -> Result<(), PlanError> {
+        if table.columns.iter().any(|column| matches!(column.default, Some(crate::catalog::DefaultValue::Generated(_))))
+        {
+            return Err(PlanError::unsupported("a policy that reads other tables on a table with generated columns"));
+        }
+        let message = Typed::literal(Datum::text(&term.broken(table).message), ScalarType::Text);
+        let asked = self.call_named("POLICY HOLDS", vec![Typed::boolean(of_source), message], None)?;
+        let relation = std::mem::replace(&mut source.relation, Hir::unit());
+        source.relation = relation.filter(vec![asked.expr]);
         Ok(())
     }
 

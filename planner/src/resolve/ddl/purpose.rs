@@ -15,7 +15,9 @@ impl DefinitionChange<'_> {
                 .hint("Only a controller says for what data may be used."));
         }
         match statement {
-            PurposeStatement::Create { if_not_exists, name } => self.create_purpose(*if_not_exists, name),
+            PurposeStatement::Create { if_not_exists, name, by_consent } => {
+                self.create_purpose(*if_not_exists, name, *by_consent)
+            }
             PurposeStatement::Drop { if_exists, names } => self.drop_purposes(*if_exists, names),
             PurposeStatement::Grant { grants, purposes, grantees } => {
                 let grantees = self.grantees(grantees)?;
@@ -33,7 +35,12 @@ impl DefinitionChange<'_> {
         }
     }
 
-    fn create_purpose(&mut self, if_not_exists: bool, name: &Identifier) -> Result<&'static str, PlanError> {
+    fn create_purpose(
+        &mut self,
+        if_not_exists: bool,
+        name: &Identifier,
+        by_consent: bool,
+    ) -> Result<&'static str, PlanError> {
         if name.name.is_empty() || name.name.contains(',') {
             return Err(PlanError::new("42602", format!("invalid name for a purpose: \"{}\"", name.name))
                 .hint("Lists of purposes in a text are divided by commas.")
@@ -48,7 +55,7 @@ impl DefinitionChange<'_> {
             return Err(PlanError::new("42710", message).at(Some(name.position)));
         }
         let id = self.next_id();
-        let purpose = Purpose { id, grantees: BTreeSet::new() };
+        let purpose = Purpose { id, grantees: BTreeSet::new(), by_consent };
         self.catalog.rights_mut().purposes.insert(name.name.clone(), purpose);
         Ok("CREATE PURPOSE")
     }

@@ -7,12 +7,13 @@ use repr::Datum;
 use std::sync::Arc;
 
 /// What a server has of what the GDPR asks for: its name, the articles, and what it is.
-const FEATURES: [(&str, &str, &str); 22] = [
+const FEATURES: [(&str, &str, &str); 23] = [
     ("access", "15, 20", "GDPR GET, GDPR EXPORT"),
     ("anonymisation", "17, 25", "ON GET and ON DEL rules"),
     ("audit", "5(2), 30, 33", "dogwood.audit, dogwood verify"),
     ("backup", "32", "dogwood backup, dogwood restore; erasures are replayed"),
     ("breaches", "33, 34", "GDPR BREACH"),
+    ("consent", "6(1)a, 7", "CREATE PURPOSE … BY CONSENT, CONSENTS and WITHDRAWN columns"),
     ("encryption at rest", "32", "each person's rows under that person's key"),
     ("encryption in transit", "32", "TLS, SCRAM-SHA-256"),
     ("erasure", "17", "GDPR FORGET"),
@@ -50,7 +51,8 @@ impl Source<'_> {
             let grantees = purpose.grantees.iter();
             let grantees =
                 grantees.map(|role| text(&role.map_or_else(|| "public".to_owned(), |role| self.called(role))));
-            rows.add(&[("purpose", text(name)), ("granted_to", array(grantees.collect()))]);
+            let granted_to = array(grantees.collect());
+            rows.add(&[("purpose", text(name)), ("granted_to", granted_to), ("by_consent", flag(purpose.by_consent))]);
         }
     }
 
@@ -108,6 +110,7 @@ impl Source<'_> {
                 any(&|table| table.data_subject)
             }
             "anonymisation" => any(&|table| !table.rules.is_empty()),
+            "consent" => holds(Property::Consents),
             "expiry" => holds(Property::Expires),
             "holds" => any(&|table| !table.holds.is_empty()),
             "location" => holds(Property::Region),

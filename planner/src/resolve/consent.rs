@@ -1,0 +1,117 @@
+//! Purposes for which data may be used while its owners consent: the condition that the books of consents set to a row.
+//!
+//! ```text
+//! contacts.person ─▶ people ◀─ consents.person      consents: a row says to which purpose (CONSENTS), and perhaps that it was
+//!                                                   taken back (WITHDRAWN); who does not consent any more is not in it, or is so marked
+//! ```
+//! Each owner has to: by every edge of ownership along which the row leads to a person. Where that cannot be told, nobody has.
+
+use super::Resolver;
+use crate::catalog::{EdgeKind, ForeignKey, Property, Scope, SearchPath, Table};
+use crate::ownership::quote_identifier;
+use repr::ColumnIndex;
+
+impl Resolver<'_> {
+    /// Over a row that is called by its table's name: that its owners consent to a purpose, which is written as a literal.
+    pub(super) fn consent_condition(&self, table: &Table, purpose: &str) -> String {
+        self.consented(table, &quote_identifier(&table.name), purpose, 0)
+    }
+
+    fn consented(&self, table: &Table, row: &str, purpose: &str, depth: usize) -> String {
+        if table.data_subject {
+            return self.is_in_book(table, (table, row, None), purpose, depth);
+        }
+        let owns = |other: &Table| {
+            let leads = |key: &ForeignKey| key.target == table.id && key.annotation == Some(EdgeKind::Owns);
+            other.foreign_keys.iter().any(leads)
+        };
+        let edges = table.foreign_keys.iter().filter(|key| key.annotation == Some(EdgeKind::OwnedBy));
+        let conditions: Vec<String> = edges.map(|key| self.consents_along(table, row, key, purpose, depth)).collect();
+        // Who owns it from afar is not told by the row.
+        if conditions.is_empty() || self.catalog.stored_tables().any(|other| owns(other)) {
+            return "false".to_owned();
+        }
+        conditions.join(" AND ")
+    }
+
+    /// That those consent to whom an edge leads; an edge that is not set leads to nobody.
+    fn consents_along(&self, table: &Table, row: &str, key: &ForeignKey, purpose: &str, depth: usize) -> String {
+        let leads = match self.catalog.table(key.target) {
+            Some(people) if people.data_subject => self.is_in_book(people, (table, row, Some(key)), purpose, depth),
+            Some(target) if target.id != table.id => {
+                let far = format!("dogwood_owner_{depth}");
+                let met = equal((table, row, &key.columns), (target, &far, &key.target_columns));
+                let consents = self.consented(target, &far, purpose, depth + 1);
+                format!("EXISTS (SELECT FROM {} AS {far} WHERE {met} AND {consents})", self.kept_name(target))
+            }
+            // Who else owns what it hangs on is not told here.
+            Some(_) | None => "false".to_owned(),
+        };
+        let unset = key.columns.iter().filter(|column| table.columns[**column].column_type.nullable);
+        let unset: Vec<String> = unset.map(|column| format!("{} IS NULL", named(table, row, *column))).collect();
+        match unset.is_empty() {
+            true => leads,
+            false => format!("({} OR {leads})", unset.join(" OR ")),
+        }
+    }
+
+    /// A table as texts that the catalog keeps call it.
+    fn kept_name(&self, table: &Table) -> String {
+        Scope { catalog: self.catalog, path: SearchPath::kept() }.spelled_table(table)
+    }
+
+    /// That a person is in a book of consents: the one of this row, or whom a key of it names.
+    fn is_in_book(
+        &self,
+        people: &Table,
+        (table, row, by): (&Table, &str, Option<&ForeignKey>),
+        purpose: &str,
+        depth: usize,
+    ) -> String {
+        let mut books = Vec::new();
+        for book in self.catalog.stored_tables() {
+            let Some(consents) = book.property(Property::Consents) else { continue };
+            let leads = |key: &&ForeignKey| key.target == people.id && key.annotation == Some(EdgeKind::OwnedBy);
+            for key in book.foreign_keys.iter().filter(leads) {
+                let (name, far) = (format!("dogwood_consent_{depth}"), format!("dogwood_owner_{depth}"));
+                let stands = book
+                    .property(Property::Withdrawn)
+                    .map_or_else(String::new, |column| format!(" AND {} IS NULL", named(book, &name, column)));
+                let entry = |met: String| {
+                    let (book_name, to) = (self.kept_name(book), named(book, &name, consents));
+                    format!("EXISTS (SELECT FROM {book_name} AS {name} WHERE {met} AND {to} = {purpose}{stands})")
+                };
+                books.push(match by {
+                    None => entry(equal((book, &name, &key.columns), (table, row, &key.target_columns))),
+                    Some(by) if by.target_columns == key.target_columns => {
+                        entry(equal((book, &name, &key.columns), (table, row, &by.columns)))
+                    }
+                    Some(by) => {
+                        let met = equal((table, row, &by.columns), (people, &far, &by.target_columns));
+                        let consents = entry(equal((book, &name, &key.columns), (people, &far, &key.target_columns)));
+                        format!("EXISTS (SELECT FROM {} AS {far} WHERE {met} AND {consents})", self.kept_name(people))
+                    }
+                });
+            }
+        }
+        match books.len() {
+            0 => "false".to_owned(),
+            1 => books.swap_remove(0),
+            _ => format!("({})", books.join(" OR ")),
+        }
+    }
+}
+
+fn named(table: &Table, row: &str, column: ColumnIndex) -> String {
+    format!("{row}.{}", quote_identifier(&table.columns[column].name))
+}
+
+/// That columns of one row are those of another.
+fn equal(
+    (table, row, columns): (&Table, &str, &[ColumnIndex]),
+    (other, other_row, other_columns): (&Table, &str, &[ColumnIndex]),
+) -> String {
+    let pairs = columns.iter().zip(other_columns);
+    let equal = pairs.map(|(one, two)| format!("{} = {}", named(table, row, *one), named(other, other_row, *two)));
+    equal.collect::<Vec<_>>().join(" AND ")
+}
