@@ -1,7 +1,7 @@
 """The ten applications of benches/apps: their schemas, their stories, and random data against a walk over all rows.
 
 For each application: EXPLAIN COMPLIANCE says exactly what the story explains; the story's answers are the server's; the server's
-graph is the one that the schema's text says; labels on an ordinary schema with rows in it tell the same story; and over random rows
+graph is the one that the schema's text says; what three of them declare beyond that governs their rows as they say; labels on an ordinary schema with rows in it tell the same story; and over random rows
 GDPR GET and FORGET of everybody agree with support/ownership.py, in random order, until nearly nobody is left. APPS=name,name does
 some; APPS_SEED=n starts from another seed; APPS_ROUNDS=n makes random rows n times.
 """
@@ -14,7 +14,7 @@ import time
 
 import harness
 from harness import ROOT
-from support import stories
+from support import governed, stories
 from support.ownership import Erasure, Walk
 from support.schemas import Rows, Schema, labels, ordinary
 
@@ -30,6 +30,8 @@ class Application:
         self.schema_text, self.seed_text, story = ((folder / file).read_text() for file in ("schema.sql", "seed.sql", "story.txt"))
         self.schema = Schema(self.schema_text)
         self.story = stories.Story(story)
+        rules = folder / "governed.txt"
+        self.governed = governed.Governed(rules.read_text()) if rules.exists() else None
 
 
 class Fresh:
@@ -120,6 +122,15 @@ def check_labels(tally, application):
                 connection.execute(label)
         check_graph(tally, application, connection)
         stories.Telling(tally, name, connection, application.schema).play(application.story.scenes[0])
+
+
+def check_governed(tally, application):
+    """Purposes, retention, holds and what else is declared on top of the schema, step by step."""
+    name = f"{application.name}, governed"
+    fresh = Fresh(tally, name, application.schema_text)
+    with fresh as connection:
+        connection.execute(application.seed_text)
+        governed.play(tally, name, fresh.server, application.governed)
 
 
 def check_mistakes(tally, application):
@@ -233,6 +244,8 @@ def check(folder):
     tally.case(check_story, tally, application)
     tally.case(check_labels, tally, application)
     tally.case(check_mistakes, tally, application)
+    if application.governed:
+        tally.case(check_governed, tally, application)
     for number in range(ROUNDS):
         tally.case(check_random, tally, application, SEED + number)
     return tally, (f"{application.name}: {len(application.schema.tables)} tables, {len(application.story.scenes)} scenes, {ROUNDS} rounds of random rows, "

@@ -103,7 +103,10 @@ fn owned(snapshot: &LayeredSnapshot, subject: &Subject, relation: RelationId) ->
 }
 
 impl Eraser<'_, '_> {
-    fn is_sole_owner(&mut self, subject: &Subject, place: &Place) -> Result<bool, SqlError> {
+    fn is_sole_owner(&mut self, subject: &Subject, shape: &TableShape, place: &Place) -> Result<bool, SqlError> {
+        if shape.one_owner {
+            return Ok(true);
+        }
         let owners = self.committed().owners_of(place.0, &place.1)?;
         Ok(matches!(owners.as_slice(), [(only, _)] if *only == subject.microdb))
     }
@@ -116,7 +119,7 @@ impl Eraser<'_, '_> {
         shape: &Arc<TableShape>,
         place: &Place,
     ) -> Result<(), SqlError> {
-        if self.is_sole_owner(subject, place)? {
+        if self.is_sole_owner(subject, shape, place)? {
             return self.remove(shape, place.clone());
         }
         for edge in self.edges_to(subject, own_row, shape, place)? {
@@ -158,7 +161,7 @@ impl Eraser<'_, '_> {
     ) -> Result<bool, SqlError> {
         let mut columns: BTreeSet<ColumnIndex> = asked.iter().copied().collect();
         let is_own = place == (subject.shape.id(), subject.row_key.clone());
-        if !is_own && !self.is_sole_owner(subject, &place)? {
+        if !is_own && !self.is_sole_owner(subject, shape, &place)? {
             let mut ruled = BTreeSet::new();
             for edge in self.edges_to(subject, own_row, shape, &place)? {
                 if let Disposition::Blank(blanked) = disposition::at_edge(shape, &edge) {
