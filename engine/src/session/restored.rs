@@ -13,10 +13,13 @@ impl Session {
     /// Does with the rows that are left what the erasures did with them. How many were changed or went.
     pub fn settle_restored(&mut self, forgotten: &Forgotten) -> Result<u64, SqlError> {
         let mut settled = 0;
-        if forgotten.found > 0 {
+        if forgotten.found > 0 || !forgotten.parts.is_empty() {
             let snapshot = self.transaction().latest_snapshot();
-            let mut loose = again::dangling(&snapshot)?;
-            loose.extend(again::named(&snapshot, forgotten)?);
+            let mut loose = again::in_part(&snapshot, forgotten)?;
+            if forgotten.found > 0 {
+                loose.extend(again::dangling(&snapshot)?);
+                loose.extend(again::named(&snapshot, forgotten)?);
+            }
             settled = loose.len() as u64;
             let context = self.eval_context(Arc::from([]), snapshot.catalog());
             drop(snapshot);

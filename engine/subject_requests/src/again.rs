@@ -94,6 +94,27 @@ pub fn named(snapshot: &LayeredSnapshot, forgotten: &Forgotten) -> Result<Vec<Lo
     Ok(loose)
 }
 
+/// What erasures in part took, as far as it is there again and is of the same person: another may have had the key before.
+pub fn in_part(snapshot: &LayeredSnapshot, forgotten: &Forgotten) -> Result<Vec<Loose>, SqlError> {
+    let mut loose = Vec::new();
+    for (person, BlankedRow { relation, key, columns }) in &forgotten.parts {
+        let Some(shape) = snapshot.schema().shape(*relation).filter(|shape| shape.personal) else { continue };
+        if !snapshot.exists(shape, key)? {
+            continue;
+        }
+        let owners = snapshot.owners_of(*relation, key)?;
+        if !owners.iter().any(|(owner, _)| snapshot.store().pseudonym(*owner) == *person) {
+            continue;
+        }
+        let falls = match columns.as_slice() {
+            [] => Disposition::Erase,
+            columns => Disposition::Blank(columns.iter().map(|column| *column as ColumnIndex).collect()),
+        };
+        loose.push(Loose { shape: shape.clone(), row_key: key.clone(), falls, referrer: None });
+    }
+    Ok(loose)
+}
+
 /// Columns that a rule blanks by an edge whose reference stands in the row that goes. By an ownership edge only a row that lost an
 /// owner was tied.
 fn ruled_from_afar(shape: &TableShape, disowned: bool) -> BTreeSet<ColumnIndex> {

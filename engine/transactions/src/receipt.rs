@@ -115,19 +115,21 @@ fn receipt(
         payload: None,
     };
     batch.append_receipt(store, &receipt, &entry)?;
-    // A restore of an older backup erases nobody in part.
-    if of != Erased::Part && store.is_backed_up()? {
-        batch.put_blanked(store, &receipt.id(), &blanked(between));
+    if store.is_backed_up()? {
+        batch.put_blanked(store, &receipt.id(), &left(between, of));
     }
     Ok(Erasure { microdb, receipt, counts, of })
 }
 
-/// Rows that stay and whose columns changed: a restore of an older backup does the same again.
-fn blanked(between: &Between<'_>) -> Vec<BlankedRow> {
+/// Rows that stay and whose columns changed, and of an erasure in part those that went: a restore of an older backup does the same again.
+fn left(between: &Between<'_>, of: Erased) -> Vec<BlankedRow> {
     let mut rows = Vec::new();
     for (relation, changes) in between.overlay.tables() {
         let Some(shape) = between.new.schema().shape(relation) else { continue };
         for (row_key, change) in &changes.rows {
+            if of == Erased::Part && shape.personal && change.before.is_some() && change.after.is_none() {
+                rows.push(BlankedRow { relation, key: row_key.clone(), columns: Vec::new() });
+            }
             let (Some(before), Some(after)) = (&change.before, &change.after) else { continue };
             let (before, after) = (shape.unpack(before), shape.unpack(after));
             let changed = |column: &usize| before[*column] != after[*column];

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use repr::{MicroDbId, RelationId, RowKey};
 
-use crate::audit::{PendingAudit, verify_receipt};
+use crate::audit::{PendingAudit, Pseudonym, verify_receipt};
 use crate::backup::ledger::{BlankedRow, LedgerEntry};
 use crate::batch::Batch;
 use crate::crypto::hex;
@@ -36,6 +36,8 @@ pub struct Forgotten {
     pub disowned: BTreeSet<(RelationId, RowKey)>,
     /// Rows that the erasures left without some columns.
     pub blanked: Vec<BlankedRow>,
+    /// What erasures in part took of people who stayed: of whom, as the log names them.
+    pub parts: Vec<(Pseudonym, BlankedRow)>,
 }
 
 /// What becomes of a row.
@@ -73,7 +75,10 @@ impl Store {
             // What is restored may be backed up, and restored again.
             let blanked = entry.blanked(self)?;
             batch.put_blanked(self, id, &blanked);
-            forgotten.blanked.extend(blanked);
+            match receipt.microdb {
+                Some(_) => forgotten.blanked.extend(blanked),
+                None => forgotten.parts.extend(blanked.into_iter().map(|row| (summary.subject, row))),
+            }
         }
         if forgotten.found > 0 {
             let fates = self.disown(&snapshot, &doomed, &mut batch, &mut forgotten.disowned)?;

@@ -8,7 +8,8 @@
 //! ```
 //! A person is known by the key that was destroyed, never by a name or number: another may have that by now. Rows that go with a key
 //! need no list. Rows of others that lost columns by a rule and not by a reference have one, as nothing else tells. All of it is
-//! sealed under the database's key, and is kept while a backup from before the erasure is.
+//! sealed under the database's key, and is kept while a backup from before the erasure is. After an erasure in part no key is gone: it
+//! has a list of all rows that it changed, and what went whole has no columns there.
 
 use repr::{RelationId, RowKey};
 
@@ -26,7 +27,7 @@ pub(super) const LEDGER: &str = "ledger/";
 const KIND: Kind = b"DOGLEDG1";
 const BLANKED: &[u8] = b"erasure/blanked/";
 
-/// A row that an erasure left, without some columns.
+/// A row that an erasure left without some columns; of an erasure in part also one that went, of which none are listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlankedRow {
     /// Its table.
