@@ -40,7 +40,7 @@ class PartialErasure(Check):
                 for name, columns in TABLES.items():
                     one.execute(f"CREATE TABLE {name} ({columns})")
                     one.execute(f"CREATE MATERIALIZED VIEW n_{name} AS SELECT count(*)::int AS n FROM {name}")
-        for case in (self.twins, self.columns, self.refusals, self.holds, self.told, self.own_login, self.beside, self.killed, self.verified):
+        for case in (self.twins, self.columns, self.refusals, self.holds, self.told, self.own_login, self.beside, self.cancelled, self.killed, self.verified):
             self.tally.case(case)
 
     # Against a whole erasure.
@@ -241,6 +241,16 @@ class PartialErasure(Check):
             self.tally.equal(failed, [], "writers")
             one.execute("GDPR FORGET users 1 IN (posts)")
             self.tally.equal(rows(one, "SELECT (SELECT count(*) FROM posts WHERE author = 1), (SELECT count(*) FROM parts WHERE body = 'w')"), [(0, 0)], "all of it, at last")
+
+    def cancelled(self):
+        with self.server.connect() as one:
+            for number in range(8):
+                self.people(one, "INSERT INTO posts SELECT n, 'mine', 1 FROM generate_series(1, 2000) n", "INSERT INTO parts SELECT n, 'q', n FROM generate_series(1, 2000) n")
+                one.execute(f"SET statement_timeout = {self.dice.randint(1, 120)}")
+                state = state_of(one.execute, "GDPR FORGET users %s IN (posts, users (phone))", (1,))
+                one.execute("SET statement_timeout = 0")
+                found = rows(one, "SELECT (SELECT count(*) FROM posts), (SELECT count(*) FROM parts), (SELECT count(phone) FROM users)")[0]
+                self.tally.equal(found, {"": (0, 0, PEOPLE - 1), "57014": (2000, 2000, PEOPLE)}.get(state), f"out of time {number}: {state or 'in time'}")
 
     def killed(self):
         for round in range(4):

@@ -125,6 +125,24 @@ GDPR FORGET users
         Access comments by parent from comments.id: erase if nobody else owns it, else blank (parent)
 Path: traversal of the µDB and its edges
 
+EXPLAIN GDPR FORGET users 1 IN (posts)
+----
+posts | 2 | 0 | 0
+taggings | 2 | 0 | 0
+
+EXPLAIN (COSTS off) GDPR FORGET users 1 IN (posts, comments)
+----
+GDPR FORGET users IN (posts, comments)
+  Commit signs a receipt
+    Derive owners, erase rows without one
+      Iterate rows that go
+        Subject users by id
+        Read posts of the µDB: erase if nobody else owns it, else as by its edges to users
+        Read comments of the µDB: erase if nobody else owns it, else as by its edges to users
+        Own taggings by post from posts.id: erase if nobody else owns it, else blank (post)
+        Access comments by parent from comments.id: erase if nobody else owns it, else blank (parent)
+Path: traversal of the µDB and its edges
+
 SELECT count(*) FROM posts
 ----
 2

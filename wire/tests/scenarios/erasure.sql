@@ -496,3 +496,59 @@ DROP TABLE users
 SELECT count(*) FROM dogwood.audit WHERE tables[1] = 'users'
 ----
 0
+
+=== in part: the person stays, and what they share they leave
+CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY, phone TEXT);
+CREATE TABLE messages (id INT PRIMARY KEY, sender INT OWNED_BY users(id), receiver INT OWNED_BY users(id), body TEXT, ON DEL sender ANON (sender, body));
+CREATE TABLE files (id INT PRIMARY KEY, message INT NOT NULL OWNED_BY messages(id));
+CREATE TABLE clubs (id INT PRIMARY KEY);
+CREATE TABLE members (id INT PRIMARY KEY, who INT NOT NULL OWNED_BY users(id), club INT NOT NULL OWNS clubs(id));
+INSERT INTO users VALUES (1, '01'), (2, '02');
+INSERT INTO messages VALUES (1, 1, 2, 'to two'), (2, 1, 1, 'to myself'), (3, 2, 1, 'to one');
+INSERT INTO files VALUES (1, 1), (2, 2), (3, 3);
+
+BEGIN
+
+INSERT INTO clubs VALUES (1)
+
+INSERT INTO members VALUES (1, 1, 1), (2, 2, 1)
+
+COMMIT
+
+GDPR FORGET users 1 IN (clubs)
+----
+error DG006 members
+
+GDPR FORGET users 1 IN (files)
+----
+error DG006 messages
+
+EXPLAIN GDPR FORGET users 1 IN (messages, users (phone))
+----
+files | 1 | 0 | 2
+messages | 1 | 2 | 2
+users | 0 | 1 | 0
+
+GDPR FORGET users 1 IN (messages, users (phone))
+----
+files | 1 | 0 | 2
+messages | 1 | 2 | 2
+users | 0 | 1 | 0
+
+SELECT * FROM messages
+----
+1 | NULL | 2 | NULL
+3 | 2 | NULL | to one
+
+GDPR FORGET users 1 IN (clubs, members)
+----
+clubs | 0 | 0 | 1
+members | 1 | 0 | 0
+
+GDPR FORGET users 1 IN (messages, clubs)
+----
+
+SELECT * FROM users
+----
+1 | NULL
+2 | 02
