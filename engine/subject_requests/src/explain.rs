@@ -64,16 +64,15 @@ pub fn erasure_in_part(
     shown.line(2, "Derive owners, erase rows without one".into(), None, Some(Counted::Owners));
     shown.line(3, "Iterate rows that go".into(), None, Some(Counted::Rounds));
     shown.subject(4, root);
-    for part in parts {
-        let (name, columns) = (shown.name(part.table), shown.columns(part.table, &part.columns));
+    let tables: Vec<String> = parts.iter().map(|part| shown.name(part.table)).collect();
+    shown.line(4, format!("Read {} of the µDB", tables.join(", ")), None, Some(Counted::MicroDb));
+    for (part, table) in parts.iter().zip(tables) {
+        let columns = shown.columns(part.table, &part.columns);
         let text = match part.columns.as_slice() {
-            [] => format!(
-                "Read {name} of the µDB: erase if nobody else owns it, else as by its edges to {}",
-                shown.name(root)
-            ),
-            _ => format!("Read {name} of the µDB: blank ({columns}) if nobody else owns it, else what rules blank"),
+            [] => format!("Part {table}: erase if nobody else owns it, else as by its edges to {}", shown.name(root)),
+            _ => format!("Part {table}: blank ({columns}) if nobody else owns it, else what rules blank"),
         };
-        shown.line(4, text, Some(part.table), Some(Counted::MicroDb));
+        shown.line(4, text, Some(part.table), None);
     }
     shown.all_falls(parts.iter().filter(|part| part.columns.is_empty()).map(|part| part.table));
     shown.operators

@@ -137,8 +137,9 @@ GDPR FORGET users IN (posts, comments)
     Derive owners, erase rows without one
       Iterate rows that go
         Subject users by id
-        Read posts of the µDB: erase if nobody else owns it, else as by its edges to users
-        Read comments of the µDB: erase if nobody else owns it, else as by its edges to users
+        Read posts, comments of the µDB
+        Part posts: erase if nobody else owns it, else as by its edges to users
+        Part comments: erase if nobody else owns it, else as by its edges to users
         Own taggings by post from posts.id: erase if nobody else owns it, else blank (post)
         Access comments by parent from comments.id: erase if nobody else owns it, else blank (parent)
 Path: traversal of the µDB and its edges

@@ -12,7 +12,6 @@ use crate::disposition::{self, Disposition};
 use operators::request_profile::{Counted, RequestProfile};
 use operators::traversal::Subject;
 use operators::witness::Place;
-use planner::catalog::own_tables;
 use planner::ownership::Edge;
 use planner::resolve::ErasedPart;
 use repr::hash::HashMap;
@@ -186,10 +185,6 @@ impl Eraser<'_, '_> {
 fn refuse_left(writer: &mut Writer<'_>, subject: &Subject, whole: &[(Arc<TableShape>, Place)]) -> Result<(), SqlError> {
     let no_owners = || SqlError::new("XX000", "an erasure was planned without its owners");
     let derived = writer.transaction.take_derived().ok_or_else(no_owners)?;
-    if derived.overlay.changes_only(|relation| own_tables::is_own(relation.0)) && whole.is_empty() {
-        writer.transaction.keep_derived(derived);
-        return Ok(());
-    }
     for (shape, (relation, row_key)) in whole {
         let change = derived.overlay.table(*relation).and_then(|changes| changes.rows.get(row_key));
         if change.is_some_and(|change| change.after.is_none()) {
