@@ -121,7 +121,7 @@ impl Document {
 }
 
 /// (title, articles, relation, query).
-const REGISTERS: [(&str, &str, &str, &str); 9] = [
+const REGISTERS: [(&str, &str, &str, &str); 10] = [
     (
         "Record of processing activities",
         "30",
@@ -135,6 +135,13 @@ const REGISTERS: [(&str, &str, &str, &str); 9] = [
     ("Purposes", "5(1)b, 6", "dogwood.purposes", "SELECT * FROM dogwood.purposes"),
     ("Columns that hold properties", "13-15, 30", "dogwood.properties", "SELECT * FROM dogwood.properties"),
     ("Measures", "25, 32", "dogwood.features", "SELECT * FROM dogwood.features ORDER BY feature"),
+    (
+        "Recipients that are still to be told",
+        "19",
+        "dogwood.notices",
+        "SELECT recipient, happened, count(*) AS notices, sum(rows)::bigint AS row_count, min(happened_at) AS since \
+         FROM dogwood.notices WHERE told_at IS NULL GROUP BY recipient, happened ORDER BY recipient, happened",
+    ),
     (
         "Erasures on this server",
         "17",

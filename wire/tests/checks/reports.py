@@ -43,6 +43,7 @@ SECTIONS = {
     "dogwood.purposes": "SELECT * FROM dogwood.purposes",
     "dogwood.properties": "SELECT * FROM dogwood.properties",
     "dogwood.features": "SELECT * FROM dogwood.features ORDER BY feature",
+    "dogwood.notices": "SELECT recipient, happened, count(*), sum(rows)::bigint, min(happened_at) FROM dogwood.notices WHERE told_at IS NULL GROUP BY 1, 2 ORDER BY 1, 2",
     "dogwood.erasures": "SELECT count(*), count(receipt_number), max(erased_at), count(*) FILTER (WHERE pending IS NOT NULL) FROM dogwood.erasures",
     "EXPLAIN COMPLIANCE": "EXPLAIN COMPLIANCE",
 }
@@ -112,6 +113,7 @@ class Reports:
                 one.cursor().executemany('INSERT INTO "<img src=x onerror=alert(1)>&" VALUES (%s, %s, %s, %s, %s, %s, %s, %s)', [
                     (1, 1, "health, <i>bad</i>", ["ads", EVIL], EVIL, "=cmd|' /C calc'!A0,b\"c", "eu", None),
                     (2, 2, "# not a heading", ["ads"], "line\nbreak", "", "us", datetime.datetime(2100, 5, 1, tzinfo=datetime.timezone.utc)), (3, 3, None, None, None, None, None, None)])
+                one.execute('UPDATE "<img src=x onerror=alert(1)>&" SET kind = kind, "a""<b" = 3 WHERE id = 1')
                 one.execute("GDPR FORGET people 5")
             for case in (self.tables, self.page, self.json_ld, self.refused, self.left, self.other_database, self.stopped):
                 self.tally.case(case)
