@@ -75,6 +75,7 @@ mod unlockable;
 pub(crate) mod updatable;
 mod update;
 pub mod view;
+mod view_default;
 mod view_names;
 mod window;
 mod with_write;

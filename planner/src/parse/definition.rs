@@ -4,7 +4,7 @@
 //! against the catalog.
 
 use super::rights::{RoleName, RowSecurityChange};
-use super::statement::{DropBehavior, Identifier, ObjectName, SqlText, TypeName};
+use super::statement::{DropBehavior, Identifier, ObjectKind, ObjectName, SqlText, TypeName};
 use super::utility::SetValue;
 use crate::catalog::{EdgeKind, OnCommit, Property, ReferentialAction, RetentionEnd, RuleEvent};
 use sqlparser::ast;
@@ -247,9 +247,11 @@ pub enum RuleActionDefinition {
     DeleteRow,
 }
 
-/// ALTER TABLE
+/// ALTER TABLE, and what ALTER [MATERIALIZED] VIEW has of it
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlterTable {
+    /// Which of these it says.
+    pub kind: ObjectKind,
     /// The table.
     pub name: ObjectName,
     /// IF EXISTS

@@ -2,7 +2,7 @@
 
 use super::definition::{AlterTable, AlterTableAction, RetentionDefinition, SequenceOptions};
 use super::grammar::Grammar;
-use super::statement::{Identifier, Statement};
+use super::statement::{Identifier, ObjectKind, Statement};
 use super::table::EDGE_WORDS;
 use crate::catalog::EdgeKind;
 use crate::error::PlanError;
@@ -16,7 +16,7 @@ impl Grammar<'_, '_> {
         let name = self.object_name()?;
         self.eat_token(&Token::Mul);
         let actions = if self.eat(&["RENAME"]) { vec![self.rename()?] } else { self.list(Self::table_action)? };
-        Ok(Statement::AlterTable(Box::new(AlterTable { name, if_exists, actions })))
+        Ok(Statement::AlterTable(Box::new(AlterTable { kind: ObjectKind::Table, name, if_exists, actions })))
     }
 
     fn rename(&mut self) -> Result<AlterTableAction, PlanError> {
@@ -37,7 +37,7 @@ impl Grammar<'_, '_> {
         })
     }
 
-    fn table_action(&mut self) -> Result<AlterTableAction, PlanError> {
+    pub(super) fn table_action(&mut self) -> Result<AlterTableAction, PlanError> {
         if self.eat(&["ADD"]) {
             return self.add();
         }

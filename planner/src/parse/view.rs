@@ -1,8 +1,8 @@
 //! Reads CREATE VIEW, CREATE MATERIALIZED VIEW and REFRESH. The query is kept as text; sqlparser has read it once.
 
-use super::definition::{CreateView, ViewOptionsChange, ViewUpkeep};
+use super::definition::{AlterTable, CreateView, ViewOptionsChange, ViewUpkeep};
 use super::grammar::Grammar;
-use super::statement::{Identifier, ObjectName, SqlText, Statement};
+use super::statement::{Identifier, ObjectKind, ObjectName, SqlText, Statement};
 use crate::error::PlanError;
 use crate::ownership::quote_identifier;
 use sqlparser::tokenizer::Token;
@@ -144,6 +144,11 @@ impl Grammar<'_, '_> {
             self.expect(&["TO"])?;
             let new_name = self.identifier()?;
             return Ok(Some(Statement::RenameViewColumn { materialized, if_exists, name, column, new_name }));
+        }
+        if ["ALTER", "ADD", "DROP"].iter().any(|word| self.word_is(0, word)) {
+            let kind = if materialized { ObjectKind::MaterializedView } else { ObjectKind::View };
+            let actions = self.list(Self::table_action)?;
+            return Ok(Some(Statement::AlterTable(Box::new(AlterTable { kind, name, if_exists, actions }))));
         }
         if materialized {
             let max_lag_ms = self.alter_max_lag()?;

@@ -349,11 +349,15 @@ impl Resolver<'_> {
     fn assigned_value(&mut self, table: &Written, target: &Assignee, written: &Expr) -> Result<Typed, PlanError> {
         if is_default(written) {
             target.check_default()?;
-            if table.through.is_some() {
-                // A view's column has no default of its own, and the table's is not asked for.
-                return Ok(null_of(&table.columns[target.index].column_type));
+            if table.through.is_none() {
+                return self.default_value(table, target.index);
             }
-            return self.default_value(table, target.index);
+            // The named view's column has one or none: what is below is not asked.
+            let own = &table.columns[target.index];
+            return match self.default_of_view(&Arc::clone(table.named()), target.named)? {
+                Some(value) => self.assign(value, &own.column_type, &own.name, None),
+                None => Ok(null_of(&own.column_type)),
+            };
         }
         self.check_assigned(&table.columns[target.index])?;
         let position = self.position_of(written);

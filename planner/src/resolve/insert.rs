@@ -221,7 +221,7 @@ impl Resolver<'_> {
         })?;
         let relation = self.given_rows(table, targets, values)?;
         let places: Vec<usize> = (0..width).collect();
-        self.complete_rows(table, targets, relation, places, Vec::new())
+        self.complete_rows(table, (targets, overriding), relation, places, Vec::new())
     }
 
     /// INSERT … VALUES of many rows of plain literals; the text stands behind that position.
@@ -277,7 +277,7 @@ impl Resolver<'_> {
         let kept = targets.iter().cloned().enumerate();
         let kept = kept.filter(|(_, target)| !is_overridden(table, target.index, overriding));
         let (places, targets): (Vec<usize>, Vec<Assignee>) = kept.unzip();
-        self.complete_rows(table, &targets, relation, places, Vec::new())
+        self.complete_rows(table, (&targets, overriding), relation, places, Vec::new())
     }
 
     /// Constants as a relation, each column cast once for all rows: as it is written, then to its own type.
@@ -323,7 +323,7 @@ impl Resolver<'_> {
             let mut assigned = Vec::with_capacity(row.len());
             for (target, given) in targets.iter().zip(row) {
                 assigned.push(match given.typed {
-                    None => self.default_value(table, target.index)?,
+                    None => self.default_of_target(table, target)?,
                     Some(typed) => self.assign_to(table, target, typed, given.position)?,
                 });
             }
@@ -376,7 +376,7 @@ impl Resolver<'_> {
             assigned.push(self.assign_to(table, target, typed, None)?);
         }
         let (relation, places) = relation.with_columns(assigned);
-        self.complete_rows(table, &targets, relation, places, order_by)
+        self.complete_rows(table, (&targets, overriding), relation, places, order_by)
     }
 
     pub(super) fn check_width(
@@ -402,11 +402,12 @@ impl Resolver<'_> {
     fn complete_rows(
         &mut self,
         table: &Written,
-        targets: &[Assignee],
+        (targets, overriding): (&[Assignee], Overriding),
         relation: Hir,
         places: Vec<usize>,
         order_by: Vec<Order>,
     ) -> Result<HirQuery, PlanError> {
+        self.refuse_computed_defaults(table)?;
         let mut row = Vec::with_capacity(table.columns.len());
         for (index, column) in table.columns.iter().enumerate() {
             let given = targets.iter().zip(&places).filter(|(target, _)| target.index == index);
@@ -416,10 +417,13 @@ impl Resolver<'_> {
             if given.iter().any(|(target, _)| Some(target.named) != first) {
                 return Err(super::part::assigned_twice(&column.name));
             }
-            let value = match given.is_empty() {
-                false => self.inserted_value(table, index, given)?,
-                true if column.dropped => null_of(&column.column_type),
-                true => self.default_value(table, index)?,
+            let value = match first {
+                Some(first) => {
+                    self.refuse_default_beside(table, index, first)?;
+                    self.inserted_value(table, index, given)?
+                }
+                None if column.dropped => null_of(&column.column_type),
+                None => self.omitted_value(table, index, overriding)?,
             };
             row.push(self.kept_until(table, index, value)?);
         }
@@ -472,14 +476,15 @@ impl Resolver<'_> {
         }
         let places = (0..row.len()).collect();
         let targets: Vec<Assignee> = columns.iter().map(|&index| Assignee::whole(index)).collect();
-        let source = self.complete_rows(table, &targets, Hir::unit().map(row), places, Vec::new())?;
+        let targets = (targets.as_slice(), Overriding::System);
+        let source = self.complete_rows(table, targets, Hir::unit().map(row), places, Vec::new())?;
         let checks = self.row_checks(table)?;
         Ok((InsertHir { table: table.id, source, checks, on_conflict: None, returning: None }, outputs))
     }
 }
 
 /// Whether a given value gives way to the column's own sequence.
-fn is_overridden(table: &Written, index: ColumnIndex, overriding: Overriding) -> bool {
+pub(super) fn is_overridden(table: &Written, index: ColumnIndex, overriding: Overriding) -> bool {
     overriding == Overriding::User && matches!(table.columns[index].default, Some(DefaultValue::Identity { .. }))
 }
 

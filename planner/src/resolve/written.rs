@@ -46,10 +46,10 @@ struct SeenColumn {
 }
 
 /// One view.
-struct Level {
-    view: Arc<Table>,
+pub(super) struct Level {
+    pub(super) view: Arc<Table>,
     /// Of which column of the relation below each of its columns is.
-    places: Vec<Option<ColumnIndex>>,
+    pub(super) places: Vec<Option<ColumnIndex>>,
     /// What its rows meet, over the table's row.
     conditions: Vec<HirExpr>,
 }
@@ -110,10 +110,38 @@ impl Written {
     /// 0A000 for a value of a column that the view computes.
     pub(super) fn computed_column(&self, place: ColumnIndex, write: ViewWrite) -> Option<PlanError> {
         let (view, column) = self.through.as_ref()?.columns.get(place)?.computed_in.as_ref()?;
-        let doing = if write == ViewWrite::Insert { "insert into" } else { "update" };
-        let message = format!("cannot {doing} column \"{column}\" of view \"{view}\"");
-        let detail = "View columns that are not columns of their base relation are not updatable.";
-        Some(PlanError::new("0A000", message).detail(detail))
+        Some(not_writable(view, column, write))
+    }
+
+    /// The views by which the table is written, the one that is named first.
+    pub(super) fn views(&self) -> impl Iterator<Item = &Level> {
+        self.through.iter().flat_map(|through| &through.levels)
+    }
+
+    /// The column of the table that a view's column is, of the view at that level.
+    pub(super) fn base_of(&self, level: usize, place: ColumnIndex) -> Option<ColumnIndex> {
+        self.views().skip(level).try_fold(place, |place, level| level.places[place])
+    }
+
+    /// The name that a view's column has in the relation below the view.
+    pub(super) fn name_below(&self, level: usize, place: ColumnIndex) -> &str {
+        let mut views = self.views().skip(level);
+        let below = views.next().and_then(|view| view.places[place]).unwrap_or(place);
+        let relation = views.next().map_or(&self.table, |view| &view.view);
+        &relation.columns[below].name
+    }
+
+    /// 0A000 for a default of a column that is no column of the table's.
+    pub(super) fn computed_below(&self, level: usize, place: ColumnIndex) -> PlanError {
+        let (mut view, mut at) = (self.named(), place);
+        for level in self.views().skip(level) {
+            view = &level.view;
+            match level.places[at] {
+                Some(below) => at = below,
+                None => break,
+            }
+        }
+        not_writable(&view.name, &view.columns[at].name, ViewWrite::Insert)
     }
 
     /// What the view computes of a row that begins at that place: columns that stand for no column of the table.
@@ -147,6 +175,14 @@ impl Written {
         let levels = self.through.iter().flat_map(|through| through.levels.iter().rev());
         levels.flat_map(|level| level.conditions.iter().cloned()).collect()
     }
+}
+
+/// 0A000 for a value of a column that a view computes.
+fn not_writable(view: &str, column: &str, write: ViewWrite) -> PlanError {
+    let doing = if write == ViewWrite::Insert { "insert into" } else { "update" };
+    let message = format!("cannot {doing} column \"{column}\" of view \"{view}\"");
+    let detail = "View columns that are not columns of their base relation are not updatable.";
+    PlanError::new("0A000", message).detail(detail)
 }
 
 /// Puts something in the place of each column of the row at hand.

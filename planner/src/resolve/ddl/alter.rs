@@ -13,24 +13,28 @@ use std::sync::Arc;
 
 impl DefinitionChange<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<&'static str, PlanError> {
+        let tag = alter_tag(alter.kind);
         if alter.if_exists && self.is_missing(&alter.name)? {
-            return Ok("ALTER TABLE");
+            return Ok(tag);
+        }
+        if let ObjectKind::View | ObjectKind::MaterializedView = alter.kind {
+            self.view(&alter.name, alter.kind == ObjectKind::MaterializedView)?;
         }
         // pg_dump alters views and sequences with ALTER TABLE, to give them owners.
         let harmless = alter.actions.iter().all(|action| matches!(action, AlterTableAction::Nothing));
         match self.find(&alter.name)? {
-            Some(_) if harmless => return Ok("ALTER TABLE"),
+            Some(_) if harmless => return Ok(tag),
             Some(Class::Sequence(sequence)) => {
                 let id = sequence.id;
                 return match alter.actions.as_slice() {
                     [AlterTableAction::SetSchema(schema)] => {
                         self.set_schema_of_sequence(id, schema)?;
-                        Ok("ALTER TABLE")
+                        Ok(tag)
                     }
                     [AlterTableAction::OwnerTo(owner)] => {
-                        self.change_owner(ObjectKind::Sequence, false, &alter.name, owner).map(|_| "ALTER TABLE")
+                        self.change_owner(ObjectKind::Sequence, false, &alter.name, owner).map(|_| tag)
                     }
-                    _ => self.relation(&alter.name).map(|_| "ALTER TABLE"),
+                    _ => self.relation(&alter.name).map(|_| tag),
                 };
             }
             Some(_) | None => {}
@@ -41,13 +45,14 @@ impl DefinitionChange<'_> {
             self.refuse_if_held(id, action)?;
             self.alter_table_action(id, action)?;
         }
-        Ok("ALTER TABLE")
+        Ok(tag)
     }
 
-    /// Of a view, ALTER TABLE changes names only.
+    /// Of a view, ALTER TABLE changes names, and what its columns have where an INSERT says nothing.
     fn refuse_for_view(&self, id: RelationId, action: &AlterTableAction) -> Result<(), PlanError> {
         let table = self.get(id);
         if table.is_stored()
+            || matches!(action, AlterTableAction::SetDefault(..) | AlterTableAction::DropDefault(_) if !table.is_maintained())
             || matches!(
                 action,
                 AlterTableAction::RenameTable(_)
@@ -79,14 +84,7 @@ impl DefinitionChange<'_> {
             | AlterTableAction::ResetRetention(_)
             | AlterTableAction::AddRule(_)
             | AlterTableAction::DropRule(_) => "an annotation",
-            AlterTableAction::SetDefault(..) | AlterTableAction::DropDefault(_) => {
-                return Err(PlanError::unsupported(format!(
-                    "a default of a column of {} \"{}\"",
-                    table.kind(),
-                    table.name
-                ))
-                .hint("give the column of the table below it a default"));
-            }
+            AlterTableAction::SetDefault(..) | AlterTableAction::DropDefault(_) => "ALTER COLUMN ... SET DEFAULT",
             AlterTableAction::DropExpression { .. }
             | AlterTableAction::AddIdentity { .. }
             | AlterTableAction::SetIdentity { .. }

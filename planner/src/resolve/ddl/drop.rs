@@ -238,7 +238,7 @@ impl DefinitionChange<'_> {
             let counted = columns
                 .filter(|(_, column)| matches!(column.default, Some(DefaultValue::Serial(sequence)) if sequence == id));
             let described = counted.map(|(index, column)| {
-                (table.id, index, format!("column {} of table {}", column.name, self.shown(table)))
+                (table.id, index, format!("column {} of {} {}", column.name, table.kind(), self.shown(table)))
             });
             described.collect::<Vec<_>>()
         };
