@@ -117,6 +117,7 @@ pub(crate) fn error_response(error: &SqlError) -> PgWireBackendMessage {
     optional(b's', error.object.schema.as_deref());
     optional(b't', error.object.table.as_deref());
     optional(b'c', error.object.column.as_deref());
+    optional(b'd', error.object.datatype.as_deref());
     optional(b'n', error.object.constraint.as_deref());
     optional(b'R', error.routine);
     PgWireBackendMessage::ErrorResponse(ErrorResponse::new(fields))

@@ -249,7 +249,7 @@ impl StatementEnvironment {
 }
 
 pub(super) fn value_error(error: SqlError) -> ValueError {
-    ValueError { code: error.code, message: error.message, detail: error.detail, hint: error.hint }
+    ValueError { detail: error.detail, hint: error.hint, ..ValueError::new(error.code, error.message) }
 }
 
 impl Environment for StatementEnvironment {

@@ -259,10 +259,9 @@ impl Overseer for Account {
 
     fn look(&self, wanted_bytes: usize) -> Result<(), ValueError> {
         self.check_with(wanted_bytes).map_err(|error| ValueError {
-            code: error.code,
-            message: error.message,
             detail: error.detail,
             hint: error.hint,
+            ..ValueError::new(error.code, error.message)
         })
     }
 }

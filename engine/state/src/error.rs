@@ -41,6 +41,8 @@ pub struct ErrorObject {
     pub column: Option<String>,
     /// The constraint's name.
     pub constraint: Option<String>,
+    /// The type's name.
+    pub datatype: Option<String>,
 }
 
 impl SqlError {
@@ -123,7 +125,13 @@ impl From<PlanError> for SqlError {
 
 impl From<ValueError> for SqlError {
     fn from(error: ValueError) -> Self {
-        SqlError { detail: error.detail, hint: error.hint, ..SqlError::new(error.code, error.message) }
+        let object = error.of_type.map_or_else(ErrorObject::default, |of_type| ErrorObject {
+            schema: Some(of_type.schema),
+            datatype: Some(of_type.name),
+            constraint: of_type.constraint,
+            ..ErrorObject::default()
+        });
+        SqlError { detail: error.detail, hint: error.hint, object, ..SqlError::new(error.code, error.message) }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::func::arguments::{oid, text};
 use super::func::{Function, FunctionKind, Volatility};
 use super::{Answer, EvalContext};
+use repr::error::TypeAtFault;
 use repr::{Datum, ScalarType, ValueError};
 
 /// A value as one of a domain, whose OID is the second argument: it is known as such where it is shown.
@@ -30,10 +31,21 @@ fn name(ctx: &EvalContext, domain: &Datum) -> Result<String, ValueError> {
     Ok(ctx.names().type_name(domain, -1).unwrap_or_else(|| domain.to_string()))
 }
 
+/// The domain as drivers are told of it.
+fn at_fault(
+    ctx: &EvalContext,
+    domain: &Datum,
+    constraint: Option<&str>,
+) -> Result<Option<Box<TypeAtFault>>, ValueError> {
+    let found = ctx.names().created_by(oid(domain)?);
+    let constraint = constraint.map(str::to_owned);
+    Ok(found.map(|(schema, name)| Box::new(TypeAtFault { schema, name, constraint })))
+}
+
 fn not_null(ctx: &EvalContext, args: &[Datum], _: &ScalarType) -> Answer {
     if args[0].is_null() {
         let message = format!("domain {} does not allow null values", name(ctx, &args[1])?);
-        return Err(ValueError::new("23502", message));
+        return Err(ValueError { of_type: at_fault(ctx, &args[1], None)?, ..ValueError::new("23502", message) });
     }
     Ok(args[0].clone())
 }
@@ -42,7 +54,8 @@ fn check(ctx: &EvalContext, args: &[Datum], _: &ScalarType) -> Answer {
     if matches!(args[1], Datum::Bool(false)) {
         let (domain, constraint) = (name(ctx, &args[2])?, text(&args[3])?);
         let message = format!("value for domain {domain} violates check constraint \"{constraint}\"");
-        return Err(ValueError::new("23514", message));
+        let of_type = at_fault(ctx, &args[2], Some(constraint))?;
+        return Err(ValueError { of_type, ..ValueError::new("23514", message) });
     }
     Ok(args[0].clone())
 }

@@ -15,12 +15,25 @@ pub struct ValueError {
     pub detail: Option<String>,
     /// PostgreSQL's HINT, where it has one.
     pub hint: Option<String>,
+    /// The type whose condition the value does not meet, where it is one's.
+    pub of_type: Option<Box<TypeAtFault>>,
+}
+
+/// A type of the catalog that refuses a value, as drivers are told.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeAtFault {
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Which of its constraints, if that has a name.
+    pub constraint: Option<String>,
 }
 
 impl ValueError {
     /// An error with a message only.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        ValueError { code, message: message.into(), detail: None, hint: None }
+        ValueError { code, message: message.into(), detail: None, hint: None, of_type: None }
     }
 }
 

@@ -142,6 +142,17 @@ def psycopg_cursors_and_pipelines(server):
         except psycopg.errors.UniqueViolation as error:
             equal((error.diag.constraint_name, error.diag.table_name), ("piped_pkey", "piped"))
         connection.rollback()
+        connection.execute("CREATE DOMAIN label AS text NOT NULL CHECK (VALUE <> '')")
+        connection.execute("CREATE TABLE labels(word label)")
+        connection.commit()
+        for word, constraint in (("", "label_check"), (None, None)):
+            try:
+                connection.execute("INSERT INTO labels VALUES (%s)", [word])
+                raise AssertionError("a domain took what it forbids")
+            except psycopg.errors.IntegrityError as error:
+                told = error.diag
+                equal((told.schema_name, told.datatype_name, told.constraint_name), ("public", "label", constraint))
+            connection.rollback()
         with connection.transaction():
             try:
                 with connection.transaction():

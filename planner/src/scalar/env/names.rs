@@ -105,6 +105,12 @@ impl CatalogNames {
         self.catalog.types.get(&oid).map(|found| self.spelled_type(found))
     }
 
+    /// The schema and the name of a created type.
+    pub(crate) fn created_by(&self, oid: Id) -> Option<(String, String)> {
+        let found = self.catalog.types.get(&oid)?;
+        Some((self.catalog.namespaces.get(&found.namespace)?.name.clone(), found.name.clone()))
+    }
+
     fn spelled_type(&self, found: &CreatedType) -> String {
         self.scope().spelled_type(found)
     }
