@@ -34,6 +34,29 @@ pub(crate) fn deparsed<C: Clone + PartialEq>(expr: &ScalarExpr<C>, spelling: &dy
     writer.out
 }
 
+/// The same within a query: in the pretty form or not, with casts that nobody wrote or not, CASE as far in.
+pub(crate) fn shown<C: Clone + PartialEq>(
+    expr: &ScalarExpr<C>,
+    spelling: &dyn Spelling<C>,
+    (pretty, implicit): (bool, bool),
+    indent: usize,
+) -> String {
+    let mut writer = SqlWriter { spelling, pretty, lines: true, out: String::new(), indent };
+    writer.expr(expr, implicit);
+    writer.out
+}
+
+/// Whether it is the call of a function, a cast that is one included.
+pub(crate) fn is_function<C>(expr: &ScalarExpr<C>) -> bool {
+    match expr {
+        ScalarExpr::Call { function, .. } => {
+            !call::is_operator(function) && function.name != "NOT" && !function.name.starts_with("IS ")
+        }
+        ScalarExpr::Cast { cast, .. } => matches!(cast.method, CastMethod::Number | CastMethod::DateTime),
+        _ => false,
+    }
+}
+
 /// As PostgreSQL's EXPLAIN writes it, but that whole numbers of any width are digits.
 pub(crate) fn on_one_line<C: Clone + PartialEq>(expr: &ScalarExpr<C>, spelling: &dyn Spelling<C>) -> String {
     let mut writer = SqlWriter { spelling, pretty: false, lines: false, out: String::new(), indent: 0 };

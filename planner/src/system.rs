@@ -14,6 +14,7 @@ pub(crate) mod opclass;
 mod pg_catalog;
 mod rows;
 pub(crate) mod schemas;
+pub(crate) mod view_text;
 
 pub use rows::rows;
 

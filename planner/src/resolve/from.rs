@@ -180,7 +180,7 @@ impl Resolver<'_> {
         self.combine(target, source, kind, &JoinConstraint::On(on.clone()), false)
     }
 
-    fn combine(
+    pub(super) fn combine(
         &mut self,
         mut left: FromItem,
         mut right: FromItem,
@@ -573,7 +573,11 @@ fn require_free_name<'b>(mut others: impl Iterator<Item = &'b Binding>, table: &
 }
 
 /// The names of the columns that USING or NATURAL equates.
-fn shared_names(left: &FromItem, right: &FromItem, constraint: &JoinConstraint) -> Result<Vec<String>, PlanError> {
+pub(super) fn shared_names(
+    left: &FromItem,
+    right: &FromItem,
+    constraint: &JoinConstraint,
+) -> Result<Vec<String>, PlanError> {
     Ok(match constraint {
         JoinConstraint::Using(names) => join_alias::of(names).1.iter().map(using_name).collect::<Result<_, _>>()?,
         JoinConstraint::Natural => left

@@ -37,16 +37,16 @@ impl Target {
 }
 
 /// What is resolved of a SELECT before its operators are built.
-struct SelectParts {
-    targets: Vec<Target>,
+pub(super) struct SelectParts {
+    pub(super) targets: Vec<Target>,
     /// How many of the targets are output.
-    outputs: usize,
-    predicates: Vec<HirExpr>,
-    having: Option<HirExpr>,
-    order: Vec<Order>,
-    grouping: Option<Grouping>,
+    pub(super) outputs: usize,
+    pub(super) predicates: Vec<HirExpr>,
+    pub(super) having: Option<HirExpr>,
+    pub(super) order: Vec<Order>,
+    pub(super) grouping: Option<Grouping>,
     /// DISTINCT ON: targets.
-    distinct_on: Option<Vec<usize>>,
+    pub(super) distinct_on: Option<Vec<usize>>,
 }
 
 impl Resolver<'_> {
@@ -88,7 +88,7 @@ impl Resolver<'_> {
         Ok(query)
     }
 
-    fn select_parts(
+    pub(super) fn select_parts(
         &mut self,
         select: &Select,
         order_by: &[OrderByExpr],

@@ -3,7 +3,7 @@
 //! The catalog keeps expressions as they were written, in old folders too; how they are shown is found when it is asked.
 //! What cannot be resolved any more is shown as it was written.
 
-use crate::catalog::{Catalog, Column, DefaultValue, Index, Table};
+use crate::catalog::{Catalog, Column, DefaultValue, Index, Scope, Table};
 use crate::deparse::literal::quoted;
 use crate::deparse::simple::is_operation;
 use crate::deparse::{Spelling, deparsed};
@@ -47,6 +47,16 @@ impl DefinitionText {
         let names = || CatalogNames::kept(Arc::clone(&catalog));
         let context = TextContext { catalog: Some(Arc::new(names())), ..TextContext::default() };
         DefinitionText { names: names(), reading: context.clone(), context, catalog }
+    }
+
+    /// What names mean to whoever reads it.
+    pub(crate) fn scope(&self) -> Scope<'_> {
+        self.names.scope()
+    }
+
+    /// A table or view as whoever reads it must spell it.
+    pub(crate) fn relation(&self, id: RelationId) -> Option<String> {
+        self.catalog.table(id).map(|table| self.names.spelled(table))
     }
 
     /// A column's default or generation expression; none where PostgreSQL keeps none.

@@ -19,12 +19,12 @@ mod types;
 mod view;
 
 use super::asker::Asker;
+use super::definition_text::DefinitionText;
 use super::schemas::{DOGWOOD, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC};
+use super::view_text::view_text;
 use super::{SystemRelation, access_list, find_by_id};
 use crate::catalog::{Acl, Actor, Catalog, NamespaceId, ObjectClass, RoleId, View};
-use crate::resolve::shown_definition;
 use crate::scalar::Environment;
-use crate::scalar::env::names::CatalogNames;
 use repr::{Array, ColumnIndex, Datum, Id, RelationId, Row, ScalarType};
 use std::sync::Arc;
 
@@ -183,7 +183,7 @@ impl Source<'_> {
 
     /// A view's query, as the session reads it.
     fn view_definition(&self, view: &View) -> Datum {
-        text(&shown_definition(view, CatalogNames::of_session(self.environment).scope()))
+        text(&view_text(view, self.catalog, &DefinitionText::new(self.environment), false))
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::{FunctionDefinition, strict};
 use super::{Answer, EvalContext};
 use crate::catalog::{Catalog, Class, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
 use crate::parse::backslashes::with_backslashes_doubled;
-use crate::resolve::shown_definition;
+use crate::system::view_text::view_text;
 use crate::system::{self, definition_text::DefinitionText};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, SequenceId, ValueError};
 
@@ -148,19 +148,21 @@ fn serial_sequence(ctx: &EvalContext, args: &[Datum]) -> Answer {
 }
 
 /// A view's query, by its OID or name; an empty text for what is no view.
-fn view(ctx: &EvalContext, id: u32) -> Answer {
+fn view(ctx: &EvalContext, id: u32, pretty: bool) -> Answer {
     let catalog = ctx.environment.catalog();
     match catalog.table(RelationId(id)) {
         Some(table) => {
-            string(table.view.as_ref().map_or_else(String::new, |view| shown_definition(view, ctx.names().scope())))
+            let definition = DefinitionText::new(&*ctx.environment);
+            let written = |view| view_text(view, catalog, &definition, pretty);
+            string(table.view.as_ref().map_or_else(String::new, written))
         }
         None => Ok(Datum::Null),
     }
 }
 
-fn view_by_name(ctx: &EvalContext, name: &str) -> Answer {
+fn view_by_name(ctx: &EvalContext, name: &str, pretty: bool) -> Answer {
     let missing = || ValueError::new("42P01", format!("relation \"{name}\" does not exist"));
-    view(ctx, ctx.names().class(name)?.map(Class::oid).ok_or_else(missing)?)
+    view(ctx, ctx.names().class(name)?.map(Class::oid).ok_or_else(missing)?, pretty)
 }
 
 /// A definition as whoever reads it would write it.
@@ -189,9 +191,13 @@ pub(in super::super) const DEFINITIONS: &[FunctionDefinition] = &[
     strict("pg_get_indexdef(oid) text", |ctx, a, _| written(ctx, index(ctx, a))).stable(),
     strict("pg_get_indexdef(oid, int4, bool) text", |ctx, a, _| written(ctx, index(ctx, a))).stable(),
     strict("pg_get_serial_sequence(text, text) text", |ctx, a, _| serial_sequence(ctx, a)).stable(),
-    strict("pg_get_viewdef(oid, bool?) text", |ctx, a, _| written(ctx, view(ctx, oid(&a[0])?))).stable(),
-    strict("pg_get_viewdef(oid, int4) text", |ctx, a, _| written(ctx, view(ctx, oid(&a[0])?))).stable(),
-    strict("pg_get_viewdef(text, bool?) text", |ctx, a, _| written(ctx, view_by_name(ctx, text(&a[0])?))).stable(),
+    strict("pg_get_viewdef(oid, bool?) text", |ctx, a, _| written(ctx, view(ctx, oid(&a[0])?, is_pretty(a.get(1)))))
+        .stable(),
+    strict("pg_get_viewdef(oid, int4) text", |ctx, a, _| written(ctx, view(ctx, oid(&a[0])?, true))).stable(),
+    strict("pg_get_viewdef(text, bool?) text", |ctx, a, _| {
+        written(ctx, view_by_name(ctx, text(&a[0])?, is_pretty(a.get(1))))
+    })
+    .stable(),
     strict("pg_get_function_arg_default(oid, int4) text", nothing).stable(),
     // There are no triggers, rules of users, partitions or extended statistics whose OID could be given.
     strict("pg_get_triggerdef(oid, bool?) text", nothing).stable(),
