@@ -6,6 +6,7 @@
 //! Knows a tree and the names of columns and types; looks nothing up.
 
 mod call;
+pub(crate) use call::across;
 pub(crate) mod literal;
 pub(crate) mod simple;
 
@@ -17,6 +18,10 @@ use repr::{ColumnType, Datum, ScalarType};
 pub(crate) trait Spelling<C> {
     /// A column, quoted and qualified as it must be.
     fn column(&self, column: &C) -> String;
+    /// Whether a column is a subquery in its place.
+    fn is_subquery(&self, _column: &C) -> bool {
+        false
+    }
     /// The type of a column.
     fn column_type(&self, column: &C) -> ScalarType;
     /// A type's name, its modifier applied.
@@ -50,7 +55,11 @@ pub(crate) fn shown<C: Clone + PartialEq>(
 pub(crate) fn is_function<C>(expr: &ScalarExpr<C>) -> bool {
     match expr {
         ScalarExpr::Call { function, .. } => {
-            !call::is_operator(function) && function.name != "NOT" && !function.name.starts_with("IS ")
+            const OTHERS: [&str; 7] =
+                ["NOT", "COLLATE", "COLLATION KEY", "greatest", "least", "array_subscript", "array_slice"];
+            let is_value = call::KEYWORDS.contains(&function.name);
+            let is_test = function.name.starts_with("IS ") || OTHERS.contains(&function.name);
+            !call::is_operator(function) && !is_test && !is_value
         }
         ScalarExpr::Cast { cast, .. } => matches!(cast.method, CastMethod::Number | CastMethod::DateTime),
         _ => false,
@@ -144,7 +153,13 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
 
     /// A part, in parentheses if its parent would take it apart.
     fn within(&mut self, expr: &ScalarExpr<C>, implicit: bool, parent: &ScalarExpr<C>) {
-        let needed = self.pretty && !simple::is_simple(expr, Some(parent));
+        let is_operand = match parent {
+            ScalarExpr::Call { function, .. } => !is_function(parent) && function.name != "NOT",
+            ScalarExpr::Cast { .. } => true,
+            _ => false,
+        };
+        let is_subquery = matches!(expr, ScalarExpr::Column(column) if self.spelling.is_subquery(column));
+        let needed = self.pretty && (is_subquery && is_operand || !simple::is_simple(expr, Some(parent)));
         if needed {
             self.out.push('(');
         }

@@ -89,7 +89,10 @@ pub(crate) use dml::{default_expression, next_value_expression};
 pub use forget::{ErasedPart, Forgetting};
 pub use needs::Needs;
 pub(crate) use returned::{returned_to, returned_to_write};
-pub(crate) use shown_query::{ShownItem, ShownJoin, ShownNames, ShownQuery, same_query, shown_query};
+pub(crate) use shown_query::{
+    ShownBody, ShownCall, ShownItem, ShownJoin, ShownNames, ShownQuery, ShownSelect, ShownSet, ShownWindow, ShownWith,
+    Subqueries, compared_with, same_query, shown_query,
+};
 pub(crate) use statement::check_expression;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, resolve};
 pub(crate) use statement::{Resolution, resolve_reads};
@@ -244,6 +247,8 @@ pub(crate) struct Resolver<'a> {
     trace: Option<Trace>,
     /// Whether expressions become what PostgreSQL shows of them, rather than what is planned best.
     as_shown: bool,
+    /// The queries within the one that is shown, where one is.
+    shown: Option<shown_query::ShownWithin>,
     /// Whether the text is kept, or about to be: it names relations, rather than what is called so when it is evaluated.
     keeps: bool,
     /// Domains whose conditions are being read.
@@ -336,6 +341,7 @@ impl<'a> Resolver<'a> {
             under_policies_of: Vec::new(),
             trace: None,
             as_shown: false,
+            shown: None,
             domains: Vec::new(),
             keeps: session.path.is_of_kept_texts(),
         }

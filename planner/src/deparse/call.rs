@@ -7,7 +7,7 @@ use crate::scalar::{Function, ScalarExpr, collation};
 use repr::{Collation, ColumnType, Datum, ScalarType};
 
 /// Functions that are words.
-const KEYWORDS: [&str; 7] = [
+pub(super) const KEYWORDS: [&str; 7] = [
     "current_date",
     "current_time",
     "current_timestamp",
@@ -24,7 +24,7 @@ pub(super) fn is_operator(function: &Function) -> bool {
 }
 
 /// An operand without the cast that PostgreSQL does not need: it compares and computes across these types.
-fn across<'a, C>(symbol: &str, operand: &'a ScalarExpr<C>) -> &'a ScalarExpr<C> {
+pub(crate) fn across<'a, C>(symbol: &str, operand: &'a ScalarExpr<C>) -> &'a ScalarExpr<C> {
     let ScalarExpr::Cast { expr, cast, to } = operand else { return operand };
     let compares = matches!(symbol, "=" | "<>" | "<" | "<=" | ">" | ">=" | "IS DISTINCT FROM");
     let computes = compares || matches!(symbol, "+" | "-" | "*" | "/");

@@ -210,7 +210,7 @@ impl Resolver<'_> {
     }
 
     /// ORDER BY over output columns alone, as set operations have it.
-    fn order_by_outputs(
+    pub(super) fn order_by_outputs(
         &mut self,
         items: &[OrderByExpr],
         columns: &[OutputColumn],

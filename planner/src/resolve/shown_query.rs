@@ -3,30 +3,73 @@
 //! ```text
 //! text ─▶ clauses of resolved expressions, and the names of the rows they stand over ─▶ system::view_text writes them
 //! ```
-//! A query with a clause that is not among these is shown as it is kept: WITH, set operations, VALUES, windows, sets, functions in
-//! FROM, subqueries in expressions, grouping sets.
+//! A query with a clause that is not among these is shown as it is kept: VALUES, WINDOW, sets, functions in FROM, grouping
+//! sets, and what nests too deeply.
 
 use super::calls::{Call, VIRTUAL};
-use super::levels::{Step, rewrite_expr, rewrite_hir};
+use super::levels::{Step, rewrite_expr, rewrite_hir, shift_expr};
+use super::outputs::Outputs;
 use super::relation::{NamedRelation, Stored};
 use super::scope::{Clause, Frame, FromItem, Source, fold};
 use super::select::SelectParts;
 use super::{Resolver, SessionInfo, ViewUse};
 use crate::catalog::Scope;
 use crate::error::PlanError;
-use crate::hir::{HirColumn, HirExpr, HirQuery, JoinKind};
+use crate::hir::{Hir, HirColumn, HirExpr, HirQuery, JoinKind};
 use crate::parse::parse_query;
-use crate::scalar::AggregateCall;
 use crate::scalar::cast::{Cast, CastMethod};
+use crate::scalar::{AggregateCall, Frame as WindowFrame, WindowKind};
 use repr::{ColumnType, Datum, RelationId, ScalarType};
 use sqlparser::ast::{
-    Distinct, Expr, Join, JoinConstraint, JoinOperator, OrderByKind, Query, Select, SetExpr, TableFactor,
-    TableWithJoins,
+    CteAsMaterialized, Distinct, Expr, Join, JoinConstraint, JoinOperator, OrderByExpr, OrderByKind, Query, Select,
+    SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins, With,
 };
 use std::collections::BTreeMap;
 
-/// A SELECT with its ORDER BY and limits.
+/// How deep queries may stand in each other: each level is read once more for those within it.
+const DEPTH_MAX: usize = 5;
+
+/// A query with its limits.
 pub(crate) struct ShownQuery {
+    pub(crate) with: Option<ShownWith>,
+    pub(crate) body: ShownBody,
+    pub(crate) limit: Option<HirExpr>,
+    pub(crate) offset: Option<HirExpr>,
+}
+
+/// The queries that another one names.
+pub(crate) struct ShownWith {
+    pub(crate) is_recursive: bool,
+    pub(crate) queries: Vec<ShownCte>,
+}
+
+/// One of them.
+pub(crate) struct ShownCte {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<String>,
+    /// Whether it says to be computed by itself, or not.
+    pub(crate) materialized: Option<bool>,
+    pub(crate) query: ShownQuery,
+}
+
+/// What a query is of.
+pub(crate) enum ShownBody {
+    Select(Box<ShownSelect>),
+    Set(ShownSet),
+}
+
+/// UNION and its like.
+pub(crate) struct ShownSet {
+    pub(crate) operator: &'static str,
+    pub(crate) all: bool,
+    pub(crate) left: Box<ShownQuery>,
+    pub(crate) right: Box<ShownQuery>,
+    /// (number of the column, descending, nulls first)
+    pub(crate) order: Vec<(usize, bool, bool)>,
+}
+
+/// A SELECT with its ORDER BY.
+pub(crate) struct ShownSelect {
     /// DISTINCT; the expressions of DISTINCT ON.
     pub(crate) distinct: Option<Vec<HirExpr>>,
     pub(crate) outputs: Vec<(HirExpr, String)>,
@@ -36,17 +79,70 @@ pub(crate) struct ShownQuery {
     pub(crate) having: Option<HirExpr>,
     /// (expression, descending, nulls first)
     pub(crate) order: Vec<(HirExpr, bool, bool)>,
-    pub(crate) limit: Option<HirExpr>,
-    pub(crate) offset: Option<HirExpr>,
     /// Of the row that all but the limits stand over.
     pub(crate) names: ShownNames,
 }
 
+impl ShownQuery {
+    fn of(body: ShownBody) -> ShownQuery {
+        ShownQuery { with: None, body, limit: None, offset: None }
+    }
+
+    /// Whether it names others, its rows are in an order, or are some of them only.
+    pub(crate) fn is_finished(&self) -> bool {
+        let ordered = match &self.body {
+            ShownBody::Select(select) => !select.order.is_empty(),
+            ShownBody::Set(set) => !set.order.is_empty(),
+        };
+        ordered || self.with.is_some() || self.limit.is_some() || self.offset.is_some()
+    }
+
+    /// The names of its columns.
+    pub(crate) fn columns(&self) -> Vec<String> {
+        match &self.body {
+            ShownBody::Select(select) => select.outputs.iter().map(|(_, name)| name.clone()).collect(),
+            ShownBody::Set(set) => set.left.columns(),
+        }
+    }
+}
+
+/// The queries within one that is being read.
+#[derive(Default)]
+pub(super) struct ShownWithin {
+    depth: usize,
+    subqueries: Subqueries,
+}
+
+/// Subqueries of expressions by what they mean.
+pub(crate) type Subqueries = Vec<(Hir, ShownQuery)>;
+
 /// What stands in FROM.
 pub(crate) enum ShownItem {
     Relation { id: RelationId, name: String, schema: Option<String>, called: Called },
+    Cte { name: String, called: Called },
     Subquery { query: Box<ShownQuery>, called: Called },
-    Join { left: Box<ShownItem>, right: Box<ShownItem>, kind: JoinKind, by: ShownJoin },
+    Join { left: Box<ShownItem>, right: Box<ShownItem>, kind: JoinKind, by: ShownJoin, called: Called },
+}
+
+impl ShownItem {
+    /// What its columns are called by.
+    pub(crate) fn name(&self) -> Option<&String> {
+        match self {
+            ShownItem::Relation { name, called, .. } | ShownItem::Cte { name, called } => {
+                called.alias.as_ref().or(Some(name))
+            }
+            ShownItem::Subquery { called, .. } | ShownItem::Join { called, .. } => called.alias.as_ref(),
+        }
+    }
+
+    /// The names of all that stands in it, in that order.
+    pub(crate) fn names(&self, names: &mut Vec<String>) {
+        if let ShownItem::Join { left, right, .. } = self {
+            left.names(names);
+            right.names(names);
+        }
+        names.extend(self.name().cloned());
+    }
 }
 
 /// An alias; the names of all columns, where some have others by it.
@@ -63,11 +159,51 @@ pub(crate) enum ShownJoin {
     On(HirExpr, ShownNames),
 }
 
+/// A call over rows as a whole.
+pub(crate) enum ShownCall {
+    Aggregate(AggregateCall<HirColumn>),
+    Window(Box<ShownWindow>),
+    /// It has no form.
+    Other,
+}
+
+/// A call with OVER.
+pub(crate) struct ShownWindow {
+    pub(crate) name: &'static str,
+    pub(crate) args: Vec<HirExpr>,
+    pub(crate) filter: Option<HirExpr>,
+    pub(crate) partition: Vec<HirExpr>,
+    pub(crate) order: Vec<(HirExpr, bool, bool)>,
+    pub(crate) frame: WindowFrame,
+    pub(crate) result: ScalarType,
+}
+
+impl ShownCall {
+    fn of(call: &Call) -> ShownCall {
+        match call {
+            Call::Aggregate(call) => ShownCall::Aggregate(call.clone()),
+            Call::Window(call) => ShownCall::Window(Box::new(ShownWindow {
+                name: match call.function {
+                    WindowKind::Function(function) => function.name,
+                    WindowKind::Aggregate(aggregate) => aggregate.name,
+                },
+                args: call.args.clone(),
+                filter: call.filter.clone(),
+                partition: call.partition.iter().map(|key| key.expr.clone()).collect(),
+                order: call.order.iter().map(|(key, down, first)| (key.expr.clone(), *down, *first)).collect(),
+                frame: call.frame.clone(),
+                result: call.result.clone(),
+            })),
+            Call::Grouping(_) | Call::Set { .. } => ShownCall::Other,
+        }
+    }
+}
+
 /// The columns of a row by their places, and the aggregates over it.
 #[derive(Default)]
 pub(crate) struct ShownNames {
     columns: BTreeMap<usize, (Option<String>, String, ScalarType)>,
-    calls: Vec<Option<AggregateCall<HirColumn>>>,
+    calls: Vec<ShownCall>,
 }
 
 impl ShownNames {
@@ -83,10 +219,7 @@ impl ShownNames {
             let named = (None, column.name.clone(), column.column_type.scalar.clone());
             columns.entry(column.index).or_insert(named);
         }
-        let calls = frame.calls.iter().map(|call| match call {
-            Call::Aggregate(call) => Some(call.clone()),
-            Call::Grouping(_) | Call::Window(_) | Call::Set { .. } => None,
-        });
+        let calls = frame.calls.iter().map(ShownCall::of);
         ShownNames { columns, calls: calls.collect() }
     }
 
@@ -95,18 +228,34 @@ impl ShownNames {
         self.columns.get(&index).map(|(table, name, scalar)| (table.as_deref(), name.as_str(), scalar))
     }
 
-    /// The aggregate that a column stands for.
-    pub(crate) fn aggregate(&self, index: usize) -> Option<&AggregateCall<HirColumn>> {
-        self.calls.get(index.checked_sub(VIRTUAL)?)?.as_ref()
+    /// The call that a column stands for.
+    pub(crate) fn call(&self, index: usize) -> Option<&ShownCall> {
+        self.calls.get(index.checked_sub(VIRTUAL)?)
     }
 }
 
-/// The clauses of a kept query; none if it has others than those that are shown.
-pub(crate) fn shown_query(text: &str, scope: Scope<'_>) -> Option<ShownQuery> {
+/// The clauses of a kept query, and of the subqueries in its expressions; none if it has others than those that are shown.
+pub(crate) fn shown_query(text: &str, scope: Scope<'_>) -> Option<(ShownQuery, Subqueries)> {
     let query = parse_query(text).ok()?;
     let session = session(scope);
     let mut resolver = shown_resolver(&session, text, scope);
-    resolver.clauses(&query).ok().flatten()
+    resolver.shown = Some(ShownWithin::default());
+    let shown = resolver.clauses(&query).ok().flatten()?;
+    Some((shown, resolver.shown.take()?.subqueries))
+}
+
+/// What a subquery's rows are compared with, and by which operator, seen from outside of it.
+pub(crate) fn compared_with(condition: &HirExpr) -> Option<(HirExpr, &'static str)> {
+    let HirExpr::Call { function, args, .. } = condition else { return None };
+    let [left, right] = args.as_slice() else { return None };
+    let row = match right {
+        HirExpr::Cast { expr, cast, .. } if !cast.explicit => expr,
+        other => other,
+    };
+    let is_output = matches!(row, HirExpr::Column(HirColumn::Column { level: 0, index: 0 }));
+    let mut left = left.clone();
+    shift_expr(&mut left, -1);
+    is_output.then_some((left, function.name))
 }
 
 /// What a string becomes as a value of a type.
@@ -138,7 +287,7 @@ fn shown_resolver<'a>(session: &'a SessionInfo, text: &'a str, scope: Scope<'a>)
 fn shown_meaning(text: &str, scope: Scope<'_>, read: ReadLiteral<'_>) -> Result<HirQuery, PlanError> {
     let query = parse_query(text)?;
     let session = session(scope);
-    let mut resolved = shown_resolver(&session, text, scope).query(&query, super::outputs::Outputs::Settled)?;
+    let mut resolved = shown_resolver(&session, text, scope).query(&query, Outputs::Settled)?;
     let mut unmarked = |expr: &HirExpr, depth: usize| unmarked(expr, depth, read);
     rewrite_hir(&mut resolved.relation, 0, &mut unmarked)?;
     for bound in [&mut resolved.limit, &mut resolved.offset].into_iter().flatten() {
@@ -169,12 +318,33 @@ fn unwritten(cast: &Cast) -> Cast {
 }
 
 impl Resolver<'_> {
+    /// A query within another: what it is shown as is kept beside what it means.
+    pub(super) fn show_subquery(&mut self, query: &Query, meaning: &Hir) -> Result<(), PlanError> {
+        if self.shown.is_none() {
+            return Ok(());
+        }
+        let clauses = self.clauses(query)?;
+        if let (Some(clauses), Some(within)) = (clauses, &mut self.shown) {
+            within.subqueries.push((meaning.clone(), clauses));
+        }
+        Ok(())
+    }
+
     fn clauses(&mut self, query: &Query) -> Result<Option<ShownQuery>, PlanError> {
-        let SetExpr::Select(select) = &*query.body else { return Ok(None) };
-        let others = query.with.is_some()
-            || !query.locks.is_empty()
-            || query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties)
-            || !select.named_window.is_empty();
+        match &mut self.shown {
+            Some(within) if within.depth < DEPTH_MAX => within.depth += 1,
+            Some(_) | None => return Ok(None),
+        }
+        let mark = self.ctes.in_scope.len();
+        let shown = self.nested(|resolver| resolver.clauses_within(query));
+        self.leave_ctes(mark);
+        if let Some(within) = &mut self.shown {
+            within.depth -= 1;
+        }
+        shown
+    }
+
+    fn clauses_within(&mut self, query: &Query) -> Result<Option<ShownQuery>, PlanError> {
         let order_by = match &query.order_by {
             None => &[][..],
             Some(order_by) => match &order_by.kind {
@@ -182,27 +352,89 @@ impl Resolver<'_> {
                 OrderByKind::All(_) => return Ok(None),
             },
         };
-        if others {
+        let ties = query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties);
+        if !query.locks.is_empty() || ties {
             return Ok(None);
         }
-        let Some(from) = self.shown_items(&select.from)? else { return Ok(None) };
-        let FromItem { tables, columns, .. } = self.from_clause(&select.from)?;
-        let frame = Frame { tables, columns, ..Frame::default() };
-        let outputs = super::outputs::Outputs::Settled;
-        let (parts, frame) = self.with_frame(frame, |resolver| resolver.select_parts(select, order_by, outputs))?;
+        let with = match &query.with {
+            None => None,
+            Some(with) => match self.shown_with(with)? {
+                None => return Ok(None),
+                shown => shown,
+            },
+        };
+        let body = match &*query.body {
+            SetExpr::Select(select) => {
+                self.shown_select(select, order_by)?.map(|select| ShownBody::Select(Box::new(select)))
+            }
+            body => self.shown_set(body, order_by)?.map(ShownBody::Set),
+        };
         let (limit, offset) = self.limits(query)?;
-        Ok(shown_parts(select, parts, ShownNames::of(&frame)).map(|shown| ShownQuery { from, limit, offset, ..shown }))
+        Ok(body.map(|body| ShownQuery { with, body, limit, offset }))
     }
 
-    fn shown_items(&mut self, items: &[TableWithJoins]) -> Result<Option<Vec<ShownItem>>, PlanError> {
-        let mut shown = Vec::with_capacity(items.len());
-        for item in items {
-            match self.shown_joins(item)? {
-                Some((item, _)) => shown.push(item),
-                None => return Ok(None),
-            }
+    fn shown_with(&mut self, with: &With) -> Result<Option<ShownWith>, PlanError> {
+        self.with_clause(with, false)?;
+        let mut queries = Vec::with_capacity(with.cte_tables.len());
+        for cte in &with.cte_tables {
+            let Some(query) = self.clauses(&cte.query)? else { return Ok(None) };
+            let columns = cte.alias.columns.iter().map(|column| fold(&column.name)).collect();
+            let materialized = cte.materialized.as_ref().map(|said| matches!(said, CteAsMaterialized::Materialized));
+            queries.push(ShownCte { name: fold(&cte.alias.name), columns, materialized, query });
         }
-        Ok(Some(shown))
+        Ok(Some(ShownWith { is_recursive: with.recursive, queries }))
+    }
+
+    fn shown_set(&mut self, body: &SetExpr, order_by: &[OrderByExpr]) -> Result<Option<ShownSet>, PlanError> {
+        let SetExpr::SetOperation { op, set_quantifier, left, right } = body else { return Ok(None) };
+        let operator = match op {
+            SetOperator::Union => "UNION",
+            SetOperator::Intersect => "INTERSECT",
+            SetOperator::Except | SetOperator::Minus => "EXCEPT",
+        };
+        let Some(left) = self.shown_operand(left)? else { return Ok(None) };
+        let Some(right) = self.shown_operand(right)? else { return Ok(None) };
+        let (_, columns) = self.set_operand(body, &Outputs::Settled)?;
+        let order = self.order_by_outputs(order_by, &columns)?;
+        let order = order.iter().map(|item| (item.column + 1, item.descending, item.nulls_first)).collect();
+        let all = *set_quantifier == SetQuantifier::All;
+        Ok(Some(ShownSet { operator, all, left: Box::new(left), right: Box::new(right), order }))
+    }
+
+    fn shown_operand(&mut self, body: &SetExpr) -> Result<Option<ShownQuery>, PlanError> {
+        let body = match body {
+            SetExpr::Query(query) => return self.clauses(query),
+            SetExpr::Select(select) => {
+                self.shown_select(select, &[])?.map(|select| ShownBody::Select(Box::new(select)))
+            }
+            other => self.shown_set(other, &[])?.map(ShownBody::Set),
+        };
+        Ok(body.map(ShownQuery::of))
+    }
+
+    fn shown_select(&mut self, select: &Select, order_by: &[OrderByExpr]) -> Result<Option<ShownSelect>, PlanError> {
+        if !select.named_window.is_empty() {
+            return Ok(None);
+        }
+        let Some((from, FromItem { tables, columns, .. })) = self.shown_from(&select.from)? else { return Ok(None) };
+        let frame = Frame { tables, columns, ..Frame::default() };
+        let parts = |resolver: &mut Self| resolver.select_parts(select, order_by, Outputs::Settled);
+        let (parts, frame) = self.with_frame(frame, parts)?;
+        Ok(shown_parts(select, parts, ShownNames::of(&frame)).map(|shown| ShownSelect { from, ..shown }))
+    }
+
+    fn shown_from(&mut self, items: &[TableWithJoins]) -> Result<Option<(Vec<ShownItem>, FromItem)>, PlanError> {
+        let mut shown = Vec::with_capacity(items.len());
+        let mut all = FromItem::unit();
+        for (place, item) in items.iter().enumerate() {
+            let Some((item, right)) = self.shown_joins(item)? else { return Ok(None) };
+            shown.push(item);
+            all = match place {
+                0 => right,
+                _ => self.combine(all, right, JoinKind::Inner, &JoinConstraint::None, false)?,
+            };
+        }
+        Ok(Some((shown, all)))
     }
 
     fn shown_joins(&mut self, item: &TableWithJoins) -> Result<Option<(ShownItem, FromItem)>, PlanError> {
@@ -212,7 +444,8 @@ impl Resolver<'_> {
             let Some((kind, constraint)) = kind_of(join) else { return Ok(None) };
             let Some(by) = self.shown_join(&left, &right, constraint)? else { return Ok(None) };
             left = self.combine(left, right, kind, constraint, false)?;
-            shown = ShownItem::Join { left: Box::new(shown), right: Box::new(right_shown), kind, by };
+            let called = Called::default();
+            shown = ShownItem::Join { left: Box::new(shown), right: Box::new(right_shown), kind, by, called };
         }
         Ok(Some((shown, left)))
     }
@@ -258,28 +491,45 @@ impl Resolver<'_> {
         let shown = match factor {
             TableFactor::Table { name, args: None, sample: None, with_ordinality: false, alias, .. } => {
                 let (id, own, schema) = match self.find_relation(name)? {
-                    NamedRelation::View(view) => (view.id, view.name.clone(), None),
+                    NamedRelation::View(view) => (Some(view.id), view.name.clone(), None),
                     NamedRelation::Stored(Stored { id, name, schema, is_system, .. }) => {
-                        (id, name, schema.filter(|_| is_system))
+                        (Some(id), name, schema.filter(|_| is_system))
                     }
-                    NamedRelation::Sequence(_) | NamedRelation::Cte(_) => return Ok(None),
+                    NamedRelation::Cte(index) => (None, self.ctes.in_scope[index].name.clone(), None),
+                    NamedRelation::Sequence(_) => return Ok(None),
                 };
                 let alias = alias.as_ref().map(|alias| (fold(&alias.name), !alias.columns.is_empty()));
                 let renamed = alias.as_ref().is_some_and(|(_, renamed)| *renamed);
                 let alias = alias.map(|(alias, _)| alias).filter(|alias| *alias != own || renamed);
-                (ShownItem::Relation { id, name: own, schema, called: Called { alias, ..Called::default() } }, renamed)
+                let called = Called { alias, ..Called::default() };
+                let shown = match id {
+                    Some(id) => ShownItem::Relation { id, name: own, schema, called },
+                    None => ShownItem::Cte { name: own, called },
+                };
+                (shown, renamed)
             }
             TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None } => {
                 let Some(query) = self.clauses(subquery)? else { return Ok(None) };
                 let called = Called { alias: Some(fold(&alias.name)), ..Called::default() };
                 (ShownItem::Subquery { query: Box::new(query), called }, !alias.columns.is_empty())
             }
-            TableFactor::NestedJoin { table_with_joins, alias: None } => return self.shown_joins(table_with_joins),
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                let Some((mut shown, item)) = self.shown_joins(table_with_joins)? else { return Ok(None) };
+                let (Some(alias), ShownItem::Join { called, .. }) = (alias, &mut shown) else {
+                    return Ok(alias.is_none().then_some((shown, item)));
+                };
+                called.alias = Some(fold(&alias.name));
+                (shown, !alias.columns.is_empty())
+            }
             _ => return Ok(None),
         };
         let item = self.factor(factor)?;
         let (mut shown, renamed) = shown;
-        if renamed && let ShownItem::Relation { called, .. } | ShownItem::Subquery { called, .. } = &mut shown {
+        if renamed {
+            let (ShownItem::Relation { called, .. }
+            | ShownItem::Cte { called, .. }
+            | ShownItem::Subquery { called, .. }
+            | ShownItem::Join { called, .. }) = &mut shown;
             called.columns = item.columns.iter().map(|column| column.name.clone()).collect();
         }
         Ok(Some((shown, item)))
@@ -299,7 +549,7 @@ fn kind_of(join: &Join) -> Option<(JoinKind, &JoinConstraint)> {
 }
 
 /// The clauses of a SELECT but FROM and the limits.
-fn shown_parts(select: &Select, parts: SelectParts, names: ShownNames) -> Option<ShownQuery> {
+fn shown_parts(select: &Select, parts: SelectParts, names: ShownNames) -> Option<ShownSelect> {
     let SelectParts { targets, outputs, predicates, having, order, grouping, distinct_on } = parts;
     let target = |index: usize| targets[index].typed.expr.clone();
     let group = match grouping {
@@ -317,15 +567,13 @@ fn shown_parts(select: &Select, parts: SelectParts, names: ShownNames) -> Option
         (Some(Distinct::Distinct), None) => Some(Vec::new()),
         (Some(Distinct::All | Distinct::On(_)) | None, None) => None,
     };
-    Some(ShownQuery {
+    Some(ShownSelect {
         distinct,
         from: Vec::new(),
         filter: (!predicates.is_empty()).then(|| super::build::conjunction(predicates)),
         group,
         having,
         order: order.iter().map(|item| (target(item.column), item.descending, item.nulls_first)).collect(),
-        limit: None,
-        offset: None,
         names,
         outputs: targets[..outputs].iter().map(|item| (item.typed.expr.clone(), item.name.clone())).collect(),
     })

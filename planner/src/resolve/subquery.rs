@@ -14,7 +14,9 @@ impl Resolver<'_> {
         self.nesting.sublinks += 1;
         let resolved = self.subquery(query, limits);
         self.nesting.sublinks -= 1;
-        resolved
+        let resolved = resolved?;
+        self.show_subquery(query, &resolved.0)?;
+        Ok(resolved)
     }
 
     pub(super) fn exists(&mut self, query: &Query, negated: bool) -> Result<Typed, PlanError> {
