@@ -263,7 +263,7 @@ pub(super) fn locks(query: &Query) -> bool {
 }
 
 /// A query around one in parentheses is one query with the clauses of both, as in PostgreSQL; none may be there twice.
-fn without_parentheses(outer: &Query, inner: &Query) -> Result<Query, PlanError> {
+pub(super) fn without_parentheses(outer: &Query, inner: &Query) -> Result<Query, PlanError> {
     let twice = |clause: &str| Err(PlanError::new("42601", format!("multiple {clause} clauses not allowed")));
     let (limits, inner_limits) = (LimitParts::of(outer), LimitParts::of(inner));
     if outer.order_by.is_some() && inner.order_by.is_some() {

@@ -345,6 +345,9 @@ impl Resolver<'_> {
     }
 
     fn clauses_within(&mut self, query: &Query) -> Result<Option<ShownQuery>, PlanError> {
+        if let SetExpr::Query(inner) = &*query.body {
+            return self.clauses_within(&super::query::without_parentheses(query, inner)?);
+        }
         let order_by = match &query.order_by {
             None => &[][..],
             Some(order_by) => match &order_by.kind {

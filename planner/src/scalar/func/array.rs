@@ -243,7 +243,8 @@ pub(super) fn spread(
 ) -> Result<Datum, ValueError> {
     let Some((last, first)) = args.split_last() else { return function.call(ctx, args, result) };
     if last.is_null() {
-        return Ok(Datum::Null);
+        // Of these functions `format` alone takes no array for an empty one.
+        return if function.name == "format" { function.call(ctx, first, result) } else { Ok(Datum::Null) };
     }
     let mut spread = first.to_vec();
     spread.extend(array(last)?.elements.iter().cloned());

@@ -89,3 +89,4 @@ ALTER TABLE swapped ALTER a TYPE bigint USING b, ALTER b TYPE bigint USING a, AL
 SELECT * FROM swapped ORDER BY a;
 SELECT a FROM swapped WHERE a - b = 1 ORDER BY a;
 INSERT INTO swapped (a) VALUES (9) RETURNING *;
+SELECT format('Hello', VARIADIC NULL::int[]), format('%s and %s', VARIADIC ARRAY[1, 2]), concat(VARIADIC NULL::int[]), concat_ws(',', VARIADIC NULL::int[]), concat('a', VARIADIC NULL::text[]);

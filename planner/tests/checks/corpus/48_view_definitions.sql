@@ -40,6 +40,7 @@ CREATE VIEW sd_33 AS SELECT s.id, s.n FROM (SELECT id, 1 AS n FROM sd_people UNI
 CREATE VIEW sd_35 AS SELECT id FROM sd_people ORDER BY name COLLATE "C", (SELECT 1);
 CREATE VIEW sd_36 AS WITH few AS (SELECT id FROM sd_people WHERE id < 5), more (x, y) AS MATERIALIZED (SELECT few.id, n.body FROM few JOIN sd_notes n ON n.author = few.id) SELECT m.x, few.id FROM more m, few ORDER BY m.x;
 CREATE VIEW sd_37 AS WITH RECURSIVE up AS (SELECT id, author FROM sd_notes WHERE author IS NULL UNION ALL SELECT n.id, n.author FROM sd_notes n JOIN up ON up.id = n.author) SELECT id FROM up WHERE id IN (WITH w AS (SELECT 1 AS one) SELECT one FROM w);
+CREATE VIEW sd_38 AS (SELECT id FROM sd_people WHERE mood = 'sad') ORDER BY id;
 SELECT viewname, definition FROM pg_views WHERE viewname LIKE 'sd\_%' ORDER BY 1;
 SELECT matviewname, definition FROM pg_matviews WHERE matviewname LIKE 'sd\_%' ORDER BY 1;
 SELECT table_name, view_definition FROM information_schema.views WHERE table_name LIKE 'sd\_%' ORDER BY 1;
