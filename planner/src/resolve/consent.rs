@@ -9,15 +9,17 @@
 use super::Resolver;
 use crate::catalog::{EdgeKind, ForeignKey, Property, Scope, SearchPath, Table};
 use crate::ownership::quote_identifier;
-use repr::ColumnIndex;
+use repr::{ColumnIndex, RelationId};
 
 impl Resolver<'_> {
     /// Over a row that is called by its table's name: that its owners consent to a purpose, which is written as a literal.
     pub(super) fn consent_condition(&self, table: &Table, purpose: &str) -> String {
-        self.consented(table, &quote_identifier(&table.name), purpose, 0)
+        self.consented(table, &quote_identifier(&table.name), purpose, &[])
     }
 
-    fn consented(&self, table: &Table, row: &str, purpose: &str, depth: usize) -> String {
+    /// `passed` are the tables on the way here.
+    fn consented(&self, table: &Table, row: &str, purpose: &str, passed: &[RelationId]) -> String {
+        let depth = passed.len();
         if table.data_subject {
             return self.is_in_book(table, (table, row, None), purpose, depth);
         }
@@ -26,7 +28,9 @@ impl Resolver<'_> {
             other.foreign_keys.iter().any(leads)
         };
         let edges = table.foreign_keys.iter().filter(|key| key.annotation == Some(EdgeKind::OwnedBy));
-        let conditions: Vec<String> = edges.map(|key| self.consents_along(table, row, key, purpose, depth)).collect();
+        let passed = [passed, &[table.id]].concat();
+        let conditions: Vec<String> =
+            edges.map(|key| self.consents_along((table, row), key, purpose, &passed)).collect();
         // Who owns it from afar is not told by the row.
         if conditions.is_empty() || self.catalog.stored_tables().any(|other| owns(other)) {
             return "false".to_owned();
@@ -34,17 +38,24 @@ impl Resolver<'_> {
         conditions.join(" AND ")
     }
 
-    /// That those consent to whom an edge leads; an edge that is not set leads to nobody.
-    fn consents_along(&self, table: &Table, row: &str, key: &ForeignKey, purpose: &str, depth: usize) -> String {
+    /// That those consent to whom an edge leads; an edge that is not set leads to nobody. The last that was passed is its table.
+    fn consents_along(
+        &self,
+        (table, row): (&Table, &str),
+        key: &ForeignKey,
+        purpose: &str,
+        passed: &[RelationId],
+    ) -> String {
+        let depth = passed.len() - 1;
         let leads = match self.catalog.table(key.target) {
             Some(people) if people.data_subject => self.is_in_book(people, (table, row, Some(key)), purpose, depth),
-            Some(target) if target.id != table.id => {
+            Some(target) if !passed.contains(&target.id) => {
                 let far = format!("dogwood_owner_{depth}");
                 let met = equal((table, row, &key.columns), (target, &far, &key.target_columns));
-                let consents = self.consented(target, &far, purpose, depth + 1);
+                let consents = self.consented(target, &far, purpose, passed);
                 format!("EXISTS (SELECT FROM {} AS {far} WHERE {met} AND {consents})", self.kept_name(target))
             }
-            // Who else owns what it hangs on is not told here.
+            // Tables that lead to each other: who else owns what it hangs on is not told here.
             Some(_) | None => "false".to_owned(),
         };
         let unset = key.columns.iter().filter(|column| table.columns[**column].column_type.nullable);
