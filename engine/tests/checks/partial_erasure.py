@@ -40,7 +40,7 @@ class PartialErasure(Check):
                 for name, columns in TABLES.items():
                     one.execute(f"CREATE TABLE {name} ({columns})")
                     one.execute(f"CREATE MATERIALIZED VIEW n_{name} AS SELECT count(*)::int AS n FROM {name}")
-        for case in (self.twins, self.columns, self.refusals, self.holds, self.told, self.own_login, self.beside, self.cancelled, self.killed, self.verified):
+        for case in (self.twins, self.columns, self.refusals, self.holds, self.told, self.own_login, self.beside, self.beside_erasures, self.cancelled, self.killed, self.verified):
             self.tally.case(case)
 
     # Against a whole erasure.
@@ -241,6 +241,28 @@ class PartialErasure(Check):
             self.tally.equal(failed, [], "writers")
             one.execute("GDPR FORGET users 1 IN (posts)")
             self.tally.equal(rows(one, "SELECT (SELECT count(*) FROM posts WHERE author = 1), (SELECT count(*) FROM parts WHERE body = 'w')"), [(0, 0)], "all of it, at last")
+
+    def beside_erasures(self):
+        """The two who share rows are forgotten at once, one whole, one in part and twice: nobody is left in a row, and no row without anybody."""
+        statements = ("GDPR FORGET part.users 2", "GDPR FORGET part.users 1 IN (part.messages)", "GDPR FORGET part.users 1 IN (part.posts, part.messages, part.files)")
+        with self.server.connect() as one:
+            for number in range(12):
+                self.people(one, "INSERT INTO messages SELECT n, 'm', 1 + n % 2, 2 - n % 2 FROM generate_series(1, 40) n", "INSERT INTO messages VALUES (41, 'm', 3, 1), (42, 'm', 2, 3)",
+                            "INSERT INTO files SELECT n, 'f', n, 1 + n % 2 FROM generate_series(1, 42) n")
+                answers = {}
+
+                def forget(statement):
+                    with self.server.connect() as other:
+                        answers[statement] = state_of(other.execute, statement)
+
+                threads = [threading.Thread(target=forget, args=(statement,)) for statement in statements]
+                [thread.start() for thread in threads]
+                [thread.join() for thread in threads]
+                # A file is a person's by its uploader and by its message: its message may have gone before, or be named alone.
+                self.tally.that(set(answers.values()) <= {"", "DG006"} and answers[statements[2]] == "", f"at once {number}", answers)
+                one.execute("GDPR FORGET users 1 IN (messages, files)")
+                self.tally.equal(rows(one, "SELECT id, sender, receiver FROM messages ORDER BY id"), [(41, 3, None), (42, None, 3)], f"at once {number}: messages")
+                self.tally.equal(rows(one, "SELECT id, uploader FROM files ORDER BY id"), [(41, None), (42, None)], f"at once {number}: files")
 
     def cancelled(self):
         with self.server.connect() as one:
