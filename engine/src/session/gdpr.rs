@@ -282,12 +282,13 @@ impl Session {
         transaction.shield();
         // A definition is carried out before it or after it, never upon rows that go.
         transaction.lock(LockKey::Catalog, LockMode::Shared, &patience)?;
-        let microdb = self.erase(whom, params, patience, (profile, Keeps::All))?;
+        let (microdb, kept) = self.erase(whom, params, patience, (profile, Keeps::All))?;
         // The erasure stands before its rows are sent; nothing is left to commit at Sync.
         let started = profile.start();
         self.complete()?;
         profile.stop(Counted::Commit, started, 1);
         self.statement.stands = true;
+        self.tell_kept(&kept);
         let erasure = self.transaction.committed.erasures.iter().find(|erasure| erasure.microdb == microdb);
         let erasure = erasure.ok_or_else(|| SqlError::new("XX000", "an erasure was committed without its receipt"))?;
         let counts = erasure.counts.clone();
@@ -297,14 +298,14 @@ impl Session {
         Ok(counts)
     }
 
-    /// Erases in the transaction's overlay; gives whom.
+    /// Erases in the transaction's overlay; gives whom, and which rows keep columns that were named.
     fn erase(
         &mut self,
         (table, key, forgetting): Whom<'_>,
         params: &Arc<[Datum]>,
         patience: Patience,
         (profile, keeps): (&mut RequestProfile, Keeps),
-    ) -> Result<MicroDbId, SqlError> {
+    ) -> Result<(MicroDbId, KeptByOthers), SqlError> {
         let snapshot = self.transaction().latest_snapshot();
         let subject = self.subject(&snapshot, table, key, params.clone())?;
         let context = self.eval_context(params.clone(), snapshot.catalog());
@@ -317,11 +318,11 @@ impl Session {
         }
         drop(snapshot);
         let mut writer = Writer::new(self.transaction(), context, patience);
+        let mut kept = KeptByOthers::new();
         if parts.is_empty() {
             erase::erase(&mut writer, &subject, profile)?;
         } else {
-            let kept = erase::erase_part(&mut writer, &subject, &forgetting.parts, profile)?;
-            self.tell_kept(&kept);
+            kept = erase::erase_part(&mut writer, &subject, &forgetting.parts, profile)?;
         }
         if keeps == Keeps::All && self.keeps_of_erasures(forgetting.grace)? {
             self.keep_of_erasure(&subject, forgetting)?;
@@ -330,7 +331,7 @@ impl Session {
             let erased = ErasedInPart { microdb: subject.microdb, parts };
             self.transaction().overlay_mut().erase_in_part(erased);
         }
-        Ok(subject.microdb)
+        Ok((subject.microdb, kept))
     }
 
     /// Rows that keep columns which were named.
@@ -345,7 +346,8 @@ impl Session {
     /// Erases in the transaction's overlay and counts what a commit of it would do.
     fn plan_forget(&mut self, whom: Whom<'_>, params: &Arc<[Datum]>) -> Result<Counts, SqlError> {
         let patience = self.patience();
-        let microdb = self.erase(whom, params, patience, (&mut RequestProfile::default(), Keeps::Nothing))?;
+        let (microdb, kept) = self.erase(whom, params, patience, (&mut RequestProfile::default(), Keeps::Nothing))?;
+        self.tell_kept(&kept);
         let derived = self.transaction().take_derived();
         let Derived { old, overlay, derivation } =
             derived.ok_or_else(|| SqlError::new("XX000", "an erasure was planned without its owners"))?;
