@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use crate::crypto::hex;
 use crate::error::StorageError;
 use crate::rocks::{FAMILIES, Family};
+use crate::spill::CurrentScratch;
 
 /// Whose operations go into files. The others are small, and say what the batch is.
 pub(crate) const INGESTED: [Family; 4] = [Family::Rows, Family::Index, Family::Owners, Family::Subjects];
@@ -23,8 +24,10 @@ pub(crate) type IngestId = [u8; 8];
 /// The files of batches that are not written yet.
 pub(crate) struct SideFolder {
     pub(crate) path: PathBuf,
-    /// Each batch's, and RocksDB's sequence number before they were begun.
+    /// Each batch's or transaction's, and RocksDB's sequence number before they were begun.
     live: Mutex<BTreeMap<IngestId, u64>>,
+    /// Where rows of large transactions stand: see `spill`.
+    pub(crate) scratch: CurrentScratch,
 }
 
 /// One file.
@@ -49,12 +52,22 @@ pub(crate) struct SideFiles {
 impl SideFolder {
     /// In a data folder.
     pub(crate) fn new(path: PathBuf) -> Arc<SideFolder> {
-        Arc::new(SideFolder { path, live: Mutex::default() })
+        Arc::new(SideFolder { path, live: Mutex::default(), scratch: CurrentScratch::default() })
+    }
+
+    /// Something is begun at a sequence number.
+    pub(crate) fn note(&self, id: IngestId, sequence: u64) {
+        self.live.lock().insert(id, sequence);
+    }
+
+    /// It is gone.
+    pub(crate) fn forget(&self, id: &IngestId) {
+        self.live.lock().remove(id);
     }
 
     /// Begins a batch's files, at a sequence number.
     pub(crate) fn begin(self: &Arc<Self>, id: IngestId, sequence: u64) -> Result<SideFiles, StorageError> {
-        self.live.lock().insert(id, sequence);
+        self.note(id, sequence);
         let (files, places, afterwards) = (Vec::new(), BTreeSet::new(), Vec::new());
         let side = SideFiles { folder: self.clone(), id, files, places, afterwards };
         fs::create_dir_all(&self.path).map_err(StorageError::io("create", &self.path))?;
@@ -127,7 +140,7 @@ impl Drop for SideFiles {
                 Err(_) | Ok(()) => {}
             }
         }
-        self.folder.live.lock().remove(&self.id);
+        self.folder.forget(&self.id);
     }
 }
 

@@ -354,6 +354,11 @@ impl Store {
         self.inner.space.take(batch.bytes() as u64, batch.makes_room(), || self.buffered_bytes())
     }
 
+    /// The same for so many bytes, which make no room.
+    pub(crate) fn check_room_for(&self, bytes: u64) -> Result<(), StorageError> {
+        self.inner.space.take(bytes, false, || self.buffered_bytes())
+    }
+
     fn buffered_bytes(&self) -> u64 {
         let db = &self.inner.db;
         let bytes =

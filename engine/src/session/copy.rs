@@ -8,6 +8,7 @@ use planner::parse::utility::{self, CopyHeader, CopyOptions};
 use planner::scalar::EvalContext;
 use repr::{Datum, Encoding};
 use state::SqlError;
+use state::overlay::Mark;
 use state::progress::{LongCommand, ProgressSlot, ShownProgress};
 use std::sync::Arc;
 
@@ -204,6 +205,8 @@ pub struct CopyIn {
     /// In what those are evaluated and written.
     pub(super) context: Option<EvalContext>,
     pub(super) copied: usize,
+    /// Where its transaction stood.
+    pub(super) since: Mark,
     /// What others see of it.
     pub(super) under_way: ShownProgress,
 }
@@ -214,12 +217,13 @@ impl CopyIn {
         plan: Arc<CopyInPlan>,
         options: &CopyOptions,
         slot: &Arc<ProgressSlot>,
+        since: Mark,
     ) -> Result<CopyIn, SqlError> {
         let mut format = format(options, CopyWay::In)?;
         format.forced.not_null = positions(&options.force_not_null, &plan.columns, "FORCE_NOT_NULL")?;
         format.forced.null = positions(&options.force_null, &plan.columns, "FORCE_NULL")?;
         let under_way = ShownProgress::begin(slot, LongCommand::CopyIn, plan.insert.table, 0);
-        Ok(CopyIn { plan, format, rows: Vec::new(), context: None, copied: 0, under_way })
+        Ok(CopyIn { plan, format, rows: Vec::new(), context: None, copied: 0, since, under_way })
     }
 
     /// So many bytes have come from the client.

@@ -60,9 +60,11 @@ impl Session {
         let rows = std::mem::take(&mut copy.rows);
         let Some(context) = copy.context.take().filter(|_| !rows.is_empty()) else { return Ok(()) };
         let patience = self.patience();
-        let mut writer = Writer::new(self.transaction(), context, patience);
+        let mut writer = Writer::new(self.transaction(), context, patience).begun_at(copy.since);
         let written = dml::insert_rows(&mut writer, &copy.plan.insert, rows)?;
         writer.finish()?;
+        let shape = writer.shape(copy.plan.insert.table)?;
+        writer.pass(&shape)?;
         copy.copied += written.rows;
         copy.under_way.progress().add(written.rows as u64, 0);
         Ok(())

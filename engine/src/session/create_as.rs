@@ -80,6 +80,7 @@ impl Session {
             if chunk.len() == CHUNK_ROWS {
                 count += writer.insert_rows(&shape, &chunk)?.len();
                 chunk.clear();
+                writer.pass(&shape)?;
             }
         }
         count += writer.insert_rows(&shape, &chunk)?.len();

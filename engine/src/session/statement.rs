@@ -141,8 +141,8 @@ impl Session {
         if !is_temporary(plan.insert.table.0) {
             self.refuse_read_only("COPY FROM")?;
         }
-        self.transaction();
-        let copy = CopyIn::new(plan.clone(), options, &self.control.holder.activity.progress)?;
+        let since = self.transaction().mark();
+        let copy = CopyIn::new(plan.clone(), options, &self.control.holder.activity.progress, since)?;
         Ok(Response::CopyIn(Box::new(copy)))
     }
 

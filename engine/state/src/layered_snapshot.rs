@@ -9,6 +9,7 @@ mod inverted;
 mod notes;
 mod range;
 mod read_ahead;
+mod spilled;
 mod stored;
 
 use crate::SqlError;
@@ -29,6 +30,7 @@ use planner::ownership::graph::KeyForm;
 use planner::scalar::inverted::Wanted;
 pub use read_ahead::{Ahead, Asks};
 use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key, poll};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -209,10 +211,10 @@ impl LayeredSnapshot {
     /// Whether a row is there, without opening its seal.
     pub fn exists(&self, shape: &TableShape, row_key: &RowKey) -> Result<bool, SqlError> {
         let relation = shape.id();
-        if let Some(version) = self.layered(relation, row_key) {
-            return Ok(version.is_some());
+        match self.decided_to_exist(relation, row_key)? {
+            Some(exists) => Ok(exists),
+            None => self.stored_exists(relation, row_key),
         }
-        self.stored_exists(relation, row_key)
     }
 
     /// Asks for many rows of a table whether they are stored below all layers.
@@ -247,6 +249,7 @@ impl LayeredSnapshot {
             }
         }
         keys.extend(self.layered_by_value(shape, index, value).into_iter().map(|(row_key, _)| row_key.clone()));
+        keys.append(&mut self.spilled_keys(shape, index, value)?);
         Ok(keys)
     }
 
@@ -289,6 +292,7 @@ impl LayeredSnapshot {
         }
         let layered = self.layered_by_value(shape, index, value);
         found.extend(layered.into_iter().map(|(row_key, row)| (row_key.clone(), row.clone())));
+        found.append(&mut self.spilled_by_value(shape, index, value)?);
         Ok(found)
     }
 
@@ -415,7 +419,7 @@ impl LayeredSnapshot {
         Ok(found.collect())
     }
 
-    /// The version of a row in the layers, if one of them decides it.
+    /// The version of a row in the layers, if one of them decides it in memory: what is stored is not looked at then.
     fn layered(&self, relation: RelationId, row_key: &RowKey) -> Option<Option<&Row>> {
         for layer in self.layers.iter().rev() {
             let Some(changes) = layer.table(relation) else { continue };
@@ -540,10 +544,10 @@ impl Reader for LayeredSnapshot {
         if let Some(reads) = &self.reads {
             reads.row(table.id, row_key);
         }
-        if let Some(version) = self.layered(table.id, row_key) {
-            return Ok(version.cloned());
+        match self.decided(table.id, row_key)? {
+            Some(version) => Ok(version.map(Cow::into_owned)),
+            None => self.stored_row(table.id, row_key),
         }
-        self.stored_row(table.id, row_key)
     }
 
     fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
@@ -636,12 +640,17 @@ impl Reader for LayeredSnapshot {
                 let rows = self.stored_range(shape, index, range)?;
                 Ok(Some(RangeRows { rows, in_memory: None }))
             }
+            // What stands on the disk has no such order.
+            KeyForm::Hashed if self.has_spilled(table.id) => Ok(None),
             KeyForm::Hashed => Ok(self.range_in_memory(shape, index, range)),
         }
     }
 
     fn inverted(&self, table: &Table, index: &Index, wanted: &Wanted) -> Result<Option<RangeRows>, SqlError> {
         self.note_table(table);
+        if self.has_spilled(table.id) {
+            return Ok(None);
+        }
         Ok(self.inverted_in_memory(self.shape(table.id)?, index, wanted))
     }
 
@@ -673,7 +682,8 @@ impl Reader for LayeredSnapshot {
             if self.base_hidden(relation) { Box::new(std::iter::empty()) } else { Box::new(stored) };
         let stored = stored
             .filter(move |item| item.as_ref().map_or(true, |(row_key, _)| this.layered(relation, row_key).is_none()));
-        Ok(Box::new(stored.chain(changed.into_iter().map(Ok))))
+        let spilled = self.spilled_rows(relation);
+        Ok(Box::new(stored.chain(spilled).chain(changed.into_iter().map(Ok))))
     }
 
     fn scan_once(&self, table: &Table) -> Result<RowIterator, SqlError> {

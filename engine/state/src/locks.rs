@@ -7,12 +7,14 @@
 
 mod advisory;
 mod listing;
+mod many;
 
 pub use listing::{Listed, ListedKey};
 
 use crate::cancel::CancelFlag;
 use crate::{SqlError, clock};
 use advisory::AdvisoryBook;
+use many::Held;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use planner::hir::LockStrength;
 use planner::scalar::AdvisoryKey;
@@ -158,9 +160,15 @@ pub enum Granted {
 }
 
 /// A key in the table: two hashes of it, under seeds of this process. A transaction may hold a hundred thousand. Two keys that meet
-/// would be one lock, which is more waiting and nothing worse.
+/// would be one lock, which is more waiting and nothing worse. The last bit of the first says whether it is of a row or a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Name(u64, u64);
+
+impl Name {
+    fn is_of_row(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
 
 /// A lock: mostly of one, whom nobody waits for. A transaction may have a million of them.
 #[derive(Default)]
@@ -240,9 +248,13 @@ impl LockEntry {
 /// A lock as it was taken: what it is of, and in which mode the transaction had it before.
 struct TakenLock(Name, Option<LockMode>);
 
-/// How many locks a transaction had taken at some time, a lock that it took again more strongly counted again.
+/// How many locks a transaction had taken at some time, a lock that it took again more strongly counted again; and how often
+/// they were gathered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LockMark(usize);
+pub struct LockMark {
+    taken: usize,
+    many: usize,
+}
 
 /// Locks that somebody has or wants. In parts, since a table that grows moves all that it has while everybody waits.
 struct LockEntries(Vec<HashMap<Name, LockEntry>>);
@@ -283,7 +295,9 @@ impl LockEntries {
 #[derive(Default)]
 struct LockState {
     entries: LockEntries,
-    held: HashMap<TransactionId, Vec<TakenLock>>,
+    held: HashMap<TransactionId, Held>,
+    /// Those of whom some stand among many: few.
+    with_many: Vec<TransactionId>,
     waits: HashMap<TransactionId, Wait>,
     advisory: AdvisoryBook,
 }
@@ -379,13 +393,13 @@ impl Locks {
 
     /// What a transaction has taken so far.
     pub fn mark(&self, transaction: TransactionId) -> LockMark {
-        LockMark(self.state.lock().held.get(&transaction).map_or(0, Vec::len))
+        self.state.lock().held.get(&transaction).map_or_else(LockMark::default, Held::mark)
     }
 
     /// Gives back what a transaction has taken since; a lock that it had before it has as it had it then.
     pub fn release_since(&self, transaction: TransactionId, mark: LockMark) {
         let mut state = self.state.lock();
-        let since = state.held.get_mut(&transaction).map(|held| held.split_off(mark.0.min(held.len())));
+        let since = state.held.get_mut(&transaction).map(|held| held.split_off(mark));
         give_back(&mut state, transaction, since.unwrap_or_default());
     }
 
@@ -404,7 +418,8 @@ impl Locks {
     }
 
     fn name(&self, key: &LockKey) -> Name {
-        Name(self.seeds.0.hash_one(key), self.seeds.1.hash_one(key))
+        let is_of_row = matches!(key, LockKey::Row(..) | LockKey::Unique(..));
+        Name(self.seeds.0.hash_one(key) & !1 | u64::from(is_of_row), self.seeds.1.hash_one(key))
     }
 }
 
@@ -419,6 +434,12 @@ enum Turn {
 
 impl LockState {
     fn try_grant(&mut self, asker: Asker, name: Name, mode: LockMode, turn: Turn) -> bool {
+        if !self.with_many.is_empty() {
+            if self.has_among_many(asker.taker, name) {
+                return true;
+            }
+            self.show(name);
+        }
         let entry = self.entries.entry(name).or_default();
         let held = entry.mode_of(asker.taker);
         if held < Some(mode) {
@@ -431,7 +452,7 @@ impl LockState {
             }
             entry.set(asker.taker, Some(mode));
             if !asker.keeps {
-                self.held.entry(asker.taker).or_default().push(TakenLock(name, held));
+                self.held.entry(asker.taker).or_default().taken.push(TakenLock(name, held));
             }
         }
         if asker.keeps {
@@ -491,7 +512,8 @@ impl LockState {
 }
 
 /// Gives back locks, the last taken first. Of many some at a time: others lock meanwhile.
-fn give_back(state: &mut MutexGuard<'_, LockState>, transaction: TransactionId, taken: Vec<TakenLock>) {
+fn give_back(state: &mut MutexGuard<'_, LockState>, transaction: TransactionId, Held { taken, many }: Held) {
+    state.give_back_many(transaction, many);
     for (number, TakenLock(name, before)) in taken.into_iter().rev().enumerate() {
         if number > 0 && number % RELEASED_AT_ONCE == 0 {
             MutexGuard::bump(state);
@@ -502,10 +524,10 @@ fn give_back(state: &mut MutexGuard<'_, LockState>, transaction: TransactionId, 
 
 #[cfg(test)]
 mod tests {
-    use super::{Granted, LockKey, LockMode, Locks, Patience, TransactionId};
+    use super::{Granted, LockKey, LockMark, LockMode, Locks, Patience, TransactionId};
     use crate::SqlError;
-    use repr::RelationId;
     use repr::hash::HashMap;
+    use repr::{RelationId, RowKey};
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
@@ -519,6 +541,10 @@ mod tests {
     }
     fn table(id: u32) -> LockKey {
         LockKey::Table(RelationId(id))
+    }
+
+    fn row(id: u32) -> LockKey {
+        LockKey::Row(RelationId(1), RowKey::new(&id.to_be_bytes()))
     }
 
     fn lock(
@@ -584,6 +610,60 @@ mod tests {
         assert!(locks.try_lock(b, &table(1), LockMode::Exclusive));
         locks.release(b);
         assert!(locks.state.lock().entries.0.iter().all(HashMap::is_empty));
+    }
+
+    #[test]
+    fn locks_that_are_gathered_are_locks() {
+        let locks = Locks::default();
+        let (a, b) = (TransactionId(1), TransactionId(2));
+        let free = |id, mode| locks.try_lock(b, &row(id), mode);
+        assert!(locks.try_lock(a, &row(1), LockMode::Exclusive) && locks.try_lock(a, &table(1), LockMode::Exclusive));
+        assert!(locks.try_lock(a, &row(2), LockMode::Shared));
+        let mark = locks.mark(a);
+        for id in 3..5_000 {
+            assert!(locks.try_lock(a, &row(id), LockMode::Exclusive));
+        }
+        assert!(free(2, LockMode::KeyShare), "what is shared is no part of it");
+        assert!(locks.try_lock(a, &table(2), LockMode::Exclusive));
+        locks.gather(a, mark);
+        assert_eq!(locks.listed([1, 2].map(RelationId).into_iter()).len(), 2, "tables are listed");
+        let later = locks.mark(a);
+        assert!(locks.try_lock(a, &row(3), LockMode::Exclusive), "what one has");
+        assert!(locks.try_lock(a, &row(5_000), LockMode::Exclusive));
+        assert!(!free(1, LockMode::KeyShare) && !free(4, LockMode::KeyShare) && !free(5_000, LockMode::KeyShare));
+        assert_eq!(locks.holders_against(b, &row(4), LockMode::KeyShare), [a]);
+        locks.gather(a, later);
+        locks.release_since(a, later);
+        assert!(free(5_000, LockMode::Exclusive) && !free(4, LockMode::KeyShare) && !free(7, LockMode::KeyShare));
+        locks.gather(a, mark);
+        locks.release_since(a, mark);
+        assert!(free(4, LockMode::Exclusive) && free(7, LockMode::Exclusive) && !free(1, LockMode::KeyShare));
+        locks.release(a);
+        assert!(free(1, LockMode::Exclusive));
+        locks.release(b);
+        let state = locks.state.lock();
+        assert!(state.entries.0.iter().all(HashMap::is_empty) && state.held.is_empty() && state.with_many.is_empty());
+    }
+
+    #[test]
+    fn whoever_waits_for_a_gathered_lock_gets_it() {
+        let locks = Arc::new(Locks::default());
+        let (a, b) = (TransactionId(1), TransactionId(2));
+        lock(&locks, a, row(1), LockMode::Exclusive, 5).unwrap();
+        locks.gather(a, LockMark::default());
+        let waiting = {
+            let locks = locks.clone();
+            std::thread::spawn(move || lock(&locks, b, row(1), LockMode::KeyShare, 120_000))
+        };
+        let began = Instant::now();
+        while locks.state.lock().waits.is_empty() {
+            assert!(began.elapsed() < Duration::from_mins(1), "nobody waits");
+            std::thread::yield_now();
+        }
+        // One that is waited for stays what it is.
+        locks.gather(a, LockMark::default());
+        locks.release(a);
+        assert_eq!(waiting.join().unwrap().unwrap(), Granted::AfterWait);
     }
 
     #[test]

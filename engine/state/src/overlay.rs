@@ -4,6 +4,8 @@
 //! holds the changes of the transactions that stand earlier in a commit group. Knows rows and index
 //! values, never files or locks.
 
+mod spilled;
+
 use crate::parallel::{self, HELPED_ITEMS_MIN};
 use crate::shape::{Schema, TableShape};
 use crate::temporary::{TemporaryChanges, goes_at_commit, is_shared_index};
@@ -15,6 +17,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
+use storage::SpilledRows;
 use storage::audit::AuditActor;
 
 /// The owners of one row: µDBs with their number of derivations, sorted by µDB.
@@ -34,6 +37,8 @@ pub struct Change {
 pub struct TableChanges {
     /// Changed rows by key. A row changed back still stands here.
     pub rows: BTreeMap<RowKey, Change>,
+    /// New rows that stand on the disk: see `spilled`. What stands of them in `rows`, too, is newer.
+    pub(crate) spilled: Vec<Arc<SpilledRows>>,
     index: ChangedValues,
     /// The table was truncated by this overlay: nothing below shows.
     pub truncated: bool,
@@ -48,22 +53,52 @@ pub struct TableChanges {
 #[derive(Clone, Debug, Default)]
 struct ChangedValues(HashMap<IndexId, BTreeMap<Vec<u8>, BTreeSet<RowKey>>>);
 
+/// About what a changed row takes in memory beside its bytes: in maps, in the undo log, as a lock.
+const ROW_BYTES: usize = 256;
+/// About what its value in an index takes.
+const ENTRY_BYTES: usize = 256;
+
 /// A place in the undo log, to roll back to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(usize);
 
 #[derive(Clone, Debug)]
 enum Undo {
-    Row { relation: RelationId, key: RowKey, previous: Option<Change> },
-    Subject { relation: RelationId, key: RowKey, previous: Option<Option<MicroDbId>> },
+    Row {
+        relation: RelationId,
+        key: RowKey,
+        previous: Option<Change>,
+    },
+    Subject {
+        relation: RelationId,
+        key: RowKey,
+        previous: Option<Option<MicroDbId>>,
+    },
     // Apart: a row's entry is as small as it can be, and there are millions of them.
-    Table { relation: RelationId, previous: Box<TableChanges> },
-    Schema { previous: Arc<Schema> },
-    Temporary { previous: SessionSchema },
+    Table {
+        relation: RelationId,
+        previous: Box<TableChanges>,
+    },
+    Schema {
+        previous: Arc<Schema>,
+    },
+    Temporary {
+        previous: SessionSchema,
+    },
     DroppedTable,
     DroppedIndex,
-    Reindexed { relation: RelationId, index: IndexId },
-    Filled { relation: RelationId, index: IndexId },
+    Reindexed {
+        relation: RelationId,
+        index: IndexId,
+    },
+    Filled {
+        relation: RelationId,
+        index: IndexId,
+    },
+    /// All rows that a statement had written so far.
+    Spilled {
+        relation: RelationId,
+    },
 }
 
 /// What a session has beside the schema that all share.
@@ -103,6 +138,8 @@ pub struct Overlay {
     owners: HashMap<(RelationId, RowKey), Owners>,
     dropped: Dropped,
     undo: Vec<Undo>,
+    /// About what rows take that were set since some were spilled.
+    held_bytes: usize,
     /// Who changes it, for the audit log.
     actor: Arc<AuditActor>,
     /// Of whom it erases a part.
@@ -130,6 +167,7 @@ impl Overlay {
             owners: HashMap::default(),
             dropped: Dropped::default(),
             undo: Vec::new(),
+            held_bytes: 0,
             actor: Arc::default(),
             in_part: None,
         }
@@ -209,7 +247,7 @@ impl Overlay {
     }
     /// Number of changed rows.
     pub fn len(&self) -> usize {
-        self.tables.values().map(|table| table.rows.len()).sum()
+        self.tables.values().map(TableChanges::len).sum()
     }
     /// The changes of one table.
     pub fn table(&self, relation: RelationId) -> Option<&TableChanges> {
@@ -253,6 +291,8 @@ impl Overlay {
     /// Sets a row's version. `before` is its committed version, asked for only at the row's first change.
     pub fn set(&mut self, shape: &TableShape, key: RowKey, before: Option<Row>, after: Option<Row>) {
         let relation = shape.id();
+        let row_bytes = after.as_ref().map_or(0, |row| row.bytes().len());
+        self.held_bytes += ROW_BYTES + row_bytes + shape.table().indexes.len() * ENTRY_BYTES;
         let TableChanges { rows, index, .. } = self.tables.entry(relation).or_default();
         let previous = match rows.entry(key.clone()) {
             Entry::Vacant(untouched) => {
@@ -372,6 +412,7 @@ impl Overlay {
             owners: self.owners.clone(),
             dropped: self.dropped.clone(),
             undo: before.to_vec(),
+            held_bytes: self.held_bytes,
         };
         // Tables that were taken away as a whole: what stood in them, and what in the log is later than that.
         let mut replaced: BTreeMap<RelationId, (usize, &TableChanges)> = BTreeMap::new();
@@ -386,9 +427,7 @@ impl Overlay {
         };
         for relation in self.tables.keys().chain(replaced.keys()) {
             if let Some(changes) = standing(relation) {
-                let (truncated, reindexed, filled) =
-                    (changes.truncated, changes.reindexed.clone(), changes.filled.clone());
-                kept.tables.insert(*relation, TableChanges { truncated, reindexed, filled, ..TableChanges::default() });
+                kept.tables.insert(*relation, changes.without_rows());
             }
         }
         for undo in before {
@@ -439,6 +478,11 @@ impl Overlay {
                     changes.filled.remove(index);
                 }
             }
+            Undo::Spilled { relation } if stands(relation) => {
+                if let Some(changes) = self.tables.get_mut(relation) {
+                    changes.spilled.pop();
+                }
+            }
             Undo::Subject { relation, key, previous } if !self.subjects.is_empty() => {
                 set_back(&mut self.subjects, &(*relation, key.clone()), previous.as_ref());
             }
@@ -450,6 +494,7 @@ impl Overlay {
             | Undo::Subject { .. }
             | Undo::Reindexed { .. }
             | Undo::Filled { .. }
+            | Undo::Spilled { .. }
             | Undo::Table { .. } => {}
         }
     }
@@ -495,6 +540,11 @@ impl Overlay {
                 Undo::Filled { relation, index } => {
                     if let Some(changes) = self.tables.get_mut(&relation) {
                         changes.filled.remove(&index);
+                    }
+                }
+                Undo::Spilled { relation } => {
+                    if let Some(changes) = self.tables.get_mut(&relation) {
+                        changes.spilled.pop();
                     }
                 }
             }
@@ -596,6 +646,7 @@ impl Overlay {
             let mine = self.tables.entry(*relation).or_default();
             mine.reindexed.extend(&theirs.reindexed);
             mine.filled.extend(&theirs.filled);
+            mine.spilled.extend(theirs.spilled.iter().cloned());
             for (key, change) in &theirs.rows {
                 let previous = mine.rows.remove(key);
                 if let Some(previous) = &previous {
@@ -631,7 +682,29 @@ fn set_back<K: Ord, V: Clone>(kept: &mut BTreeMap<K, V>, key: &K, previous: Opti
 impl TableChanges {
     /// Whether nothing is changed, as when all was taken back.
     fn is_untouched(&self) -> bool {
-        self.rows.is_empty() && !self.truncated && self.reindexed.is_empty() && self.filled.is_empty()
+        self.len() == 0 && !self.truncated && self.reindexed.is_empty() && self.filled.is_empty()
+    }
+
+    /// How many rows are changed, those on the disk that have changed again twice.
+    pub fn len(&self) -> usize {
+        self.rows.len() + self.spilled_rows()
+    }
+
+    /// Whether no row is changed.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All but rows and their values.
+    fn without_rows(&self) -> TableChanges {
+        TableChanges {
+            rows: BTreeMap::new(),
+            spilled: self.spilled.clone(),
+            index: ChangedValues::default(),
+            truncated: self.truncated,
+            reindexed: self.reindexed.clone(),
+            filled: self.filled.clone(),
+        }
     }
 
     /// Makes its index values anew.

@@ -270,6 +270,14 @@ impl TableShape {
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
+    /// Whether new rows may stand on the disk before they are committed: who owns others does not follow from them, but by foreign
+    /// keys that lead to them.
+    pub fn spills(&self) -> bool {
+        let by_key = |edge: &Edge| edge.along_foreign_key() && self.table.primary_key == Some(edge.far_index);
+        !self.table.data_subject
+            && !self.owner_edges.iter().any(Edge::is_self)
+            && self.owner_dependents.iter().all(by_key)
+    }
     /// What reports call it in its database, whoever reads them.
     pub fn full_name(&self) -> &str {
         &self.full_name

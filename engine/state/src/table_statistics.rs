@@ -47,7 +47,7 @@ impl StatisticsBook {
         let mut changed = self.changed.lock();
         for (relation, changes) in layer.tables() {
             // Of a table that is emptied nothing is known any more.
-            let rows = if changes.truncated { u64::MAX / 2 } else { changes.rows.len() as u64 };
+            let rows = if changes.truncated { u64::MAX / 2 } else { changes.len() as u64 };
             let of_table = changed.entry(relation).or_default();
             *of_table = of_table.saturating_add(rows);
         }

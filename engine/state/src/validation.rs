@@ -56,6 +56,11 @@ impl Marks {
         self.0.push(HASHES.hash_one(mark));
     }
 
+    /// These, too.
+    pub fn extend(&mut self, others: &Marks) {
+        self.0.extend_from_slice(&others.0);
+    }
+
     /// Whether they are remembered by themselves.
     fn is_large(&self) -> bool {
         self.0.len() > LARGE_MARKS_MIN

@@ -179,13 +179,14 @@ pub fn seal(
     let between = Between { old, new: &new, overlay };
     orphan::check(&derivation, new.schema())?;
     let derivation = Arc::new(derivation);
-    let mut batch = placement::build(old, &new, overlay, &derivation)?;
+    let (mut batch, spilled) = placement::build(old, &new, overlay, &derivation)?;
     if overlay.changes_schema() || overlay.tables().any(|(_, changes)| changes.truncated) {
         batch.mark_erasing(now_micros());
     }
     let erasures = receipt::issue(&between, &derivation, &mut batch)?;
     new.store().set_aside(&mut batch)?;
-    let derivation = Arc::into_inner(derivation).expect("whoever helped to place its rows has let go of it");
+    let mut derivation = Arc::into_inner(derivation).expect("whoever helped to place its rows has let go of it");
+    spilled.into_iter().for_each(|found| derivation.add(found));
     Ok(PreparedCommit { based_on, derivation, batch, erasures, seen: None, audit: Vec::new() })
 }
 
@@ -665,11 +666,7 @@ impl Committer {
         if self.decided.recent.unchanged_since(&prepared.derivation.reads, prepared.based_on) {
             return Ok(Some(prepared));
         }
-        let gives_to_forgotten =
-            prepared.derivation.tables.values().flat_map(|rows| rows.values()).any(|row| {
-                row.after.is_some() && row.new.iter().any(|(owner, _)| self.decided.destroyed.contains(owner))
-            });
-        if gives_to_forgotten {
+        if prepared.derivation.gives_to(|owner| self.decided.destroyed.contains(&owner)) {
             return Err(SqlError::new("DG002", "a data subject that this transaction writes for was forgotten")
                 .hint("the transaction overlapped a GDPR FORGET; nothing of it was stored"));
         }

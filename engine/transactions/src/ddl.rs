@@ -171,6 +171,8 @@ fn carry_out(
             }
         }
     }
+    let changed: BTreeSet<RelationId> = touched(&old_schema, &new_schema).union(&laid_anew).copied().collect();
+    transaction.bring_back_spilled(|relation| changed.contains(&relation))?;
     let old = transaction.latest_snapshot();
     let mut stored: BTreeMap<RelationId, RowsWithKeys> = BTreeMap::new();
     for relation in &laid_anew {

@@ -18,6 +18,7 @@
 pub mod orphan;
 pub mod placement;
 mod self_reference;
+mod spilled;
 
 use planner::ownership::Edge;
 use repr::hash::HashMap;
@@ -29,7 +30,7 @@ use state::reader::Reader;
 use state::shape::TableShape;
 use state::validation::{Mark, Marks};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// One row whose content or owners change.
@@ -45,15 +46,38 @@ pub struct RowDelta {
     pub new: Owners,
 }
 
-/// All changes of personal tables, by table and row.
+/// Changes of personal tables, by table and row.
+pub type RowDeltas = BTreeMap<RelationId, BTreeMap<RowKey, RowDelta>>;
+
+/// All changes of personal tables.
 #[derive(Debug, Default)]
 pub struct Derivation {
-    /// The changes.
-    pub tables: BTreeMap<RelationId, BTreeMap<RowKey, RowDelta>>,
+    /// Those of rows in memory.
+    pub tables: RowDeltas,
+    /// Whose the rows are that stand on the disk.
+    pub spilled: BTreeMap<RelationId, BTreeSet<MicroDbId>>,
     /// What was looked at.
     pub reads: Marks,
     /// What a commit of this changes.
     pub writes: Marks,
+}
+
+impl Derivation {
+    /// With what was found of a table's rows on the disk.
+    pub(crate) fn add(&mut self, found: spilled::Found) {
+        let spilled::Found { reads, writes, owners } = found;
+        self.reads.extend(&reads);
+        self.writes.extend(&writes);
+        self.writes.settle();
+        self.spilled.extend(owners);
+    }
+
+    /// Whether somebody of these owns a row after it that it changes.
+    pub(crate) fn gives_to(&self, is_one: impl Fn(MicroDbId) -> bool) -> bool {
+        let mut rows = self.tables.values().flat_map(|rows| rows.values()).filter(|row| row.after.is_some());
+        rows.any(|row| row.new.iter().any(|(owner, _)| is_one(*owner)))
+            || self.spilled.values().flatten().any(|owner| is_one(*owner))
+    }
 }
 
 /// The two states between which owners are derived.
@@ -234,7 +258,8 @@ impl<'a> TableDerivation<'a> {
             if !met.contains_key(&value) {
                 let mut holding = Vec::new();
                 for far_key in far_keys(self.between.new, edge, &value, &mut derivation.reads)? {
-                    holding.extend(holders(self.between, edge.far, &far_key, derivation)?);
+                    let Derivation { tables, reads, .. } = &mut *derivation;
+                    holding.extend(holders(self.between, edge.far, &far_key, tables, reads)?);
                 }
                 met.insert(value.clone(), holding);
             }
@@ -392,17 +417,22 @@ fn holders(
     between: &Between<'_>,
     relation: RelationId,
     row_key: &RowKey,
-    derivation: &mut Derivation,
+    derived: &RowDeltas,
+    reads: &mut Marks,
 ) -> Result<Vec<MicroDbId>, SqlError> {
     if between.new.shape(relation)?.table().data_subject {
-        derivation.reads.note(&Mark::Subject(relation, row_key));
+        reads.note(&Mark::Subject(relation, row_key));
         return Ok(between.new.subject(relation, row_key)?.into_iter().collect());
     }
-    if let Some(row) = derivation.tables.get(&relation).and_then(|rows| rows.get(row_key)) {
-        return Ok(row.new.iter().map(|(owner, _)| *owner).collect());
+    let holders = |owners: Owners| owners.into_iter().map(|(owner, _)| owner).collect();
+    if let Some(row) = derived.get(&relation).and_then(|rows| rows.get(row_key)) {
+        return Ok(holders(row.new.clone()));
     }
-    derivation.reads.note(&Mark::Owners(relation, row_key));
-    Ok(between.old.owners_of(relation, row_key)?.into_iter().map(|(owner, _)| owner).collect())
+    if let Some(owners) = spilled::owners_of(between, relation, row_key, derived, reads)? {
+        return Ok(holders(owners));
+    }
+    reads.note(&Mark::Owners(relation, row_key));
+    Ok(holders(between.old.owners_of(relation, row_key)?))
 }
 
 /// ΔH where the far table is of data subjects: their rows, each held by itself alone.

@@ -7,6 +7,7 @@ mod auditing;
 mod moved_keys;
 mod notices;
 mod savepoints;
+mod spilling;
 mod temporary;
 
 pub use moved_keys::Moved;
@@ -486,7 +487,10 @@ impl Transaction {
         self.pending.builds.retain(|build| build.mark < mark);
         // A helper may read of it still: it is not copied to be thrown away.
         match self.overlay.kept(mark) {
-            Some(kept) => parallel::discard(std::mem::replace(&mut self.overlay, Arc::new(kept))),
+            Some(kept) => {
+                self.let_go_of_spilled();
+                parallel::discard(std::mem::replace(&mut self.overlay, Arc::new(kept)));
+            }
             None => Arc::make_mut(&mut self.overlay).roll_back(mark),
         }
     }
@@ -693,6 +697,7 @@ impl Drop for Transaction {
         self.pending.builds.clear();
         self.holder.fate.leave(self.begun.id);
         self.database.sessions.locks.release(self.begun.id);
+        self.let_go_of_spilled();
         parallel::discard_many(self.overlay.len(), || self.overlay.clone());
     }
 }

@@ -18,6 +18,7 @@ use repr::{Datum, Id, IndexId, RelationId, Row, RowKey, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode, Patience};
+use state::overlay::Mark;
 use state::parallel::Bulk;
 use state::reader::Reader;
 use state::shape::TableShape;
@@ -34,6 +35,8 @@ pub struct Writer<'a> {
     pub patience: Patience,
     checks: Checks,
     row_checks: HashMap<RelationId, Arc<RowChecks>>,
+    /// Where the statement began.
+    since: Mark,
     /// How many rows had moved before.
     moved_before: usize,
     /// Rows that were inserted, changed or deleted, where a statement has several parts: no other one changes them again.
@@ -78,6 +81,7 @@ impl<'a> Writer<'a> {
     pub fn new(transaction: &'a mut Transaction, context: EvalContext, patience: Patience) -> Self {
         Writer {
             moved_before: transaction.pending.moved.len(),
+            since: transaction.mark(),
             transaction,
             context,
             patience,
@@ -86,6 +90,12 @@ impl<'a> Writer<'a> {
             changed: None,
             brings_back: false,
         }
+    }
+
+    /// For a statement that has written some of its rows already.
+    #[must_use]
+    pub fn begun_at(self, since: Mark) -> Self {
+        Writer { since, ..self }
     }
 
     /// An erasure is taken back.
@@ -215,6 +225,11 @@ impl<'a> Writer<'a> {
                 let changes = self.transaction.overlay().table(relation);
                 let taken = match changes.and_then(|changes| changes.rows.get(row_key)) {
                     Some(change) => change.after.is_some(),
+                    None if changes.is_some_and(|changes| changes.spilled_rows() > 0)
+                        && changes.map_or(Ok(false), |changes| changes.has_spilled(row_key))? =>
+                    {
+                        true
+                    }
                     None if changes.is_some_and(|changes| changes.truncated) => false,
                     None => match &own {
                         Some(own) => own.exists(shape, row_key)?,
@@ -398,8 +413,9 @@ impl<'a> Writer<'a> {
         row: Option<Row>,
     ) -> Result<(), SqlError> {
         let overlay = self.transaction.overlay();
-        let untouched =
-            overlay.table(shape.id()).is_none_or(|changes| !changes.truncated && !changes.rows.contains_key(row_key));
+        let untouched = overlay.table(shape.id()).is_none_or(|changes| {
+            !changes.truncated && changes.spilled_rows() == 0 && !changes.rows.contains_key(row_key)
+        });
         // A row that was stored with fewer columns is not the same bytes again.
         if untouched && !overlay.changes_schema() && shape.table().schema_version == SCHEMA_VERSION_FIRST {
             self.transaction.overlay_mut().set(shape, row_key.clone(), Some(Row::pack(newest)), row);
@@ -430,6 +446,24 @@ impl<'a> Writer<'a> {
         let checks = Arc::new(planner::plan_row_checks(&catalog, shape.table())?);
         self.row_checks.insert(shape.id(), checks.clone());
         Ok(checks)
+    }
+
+    /// Many rows of a statement are inserted: looks at what can be looked at of them before its end, and moves them out of memory if they
+    /// are too many for it.
+    pub fn pass(&mut self, shape: &TableShape) -> Result<(), SqlError> {
+        // Another part of the statement may take a row away that is in the way now.
+        if self.changed.is_none() {
+            for check in std::mem::take(&mut *self.checks.unique) {
+                unique::check(self.transaction, &check, &self.patience)?;
+            }
+            for parent in std::mem::take(&mut *self.checks.parents) {
+                if !foreign_key::holds_parent(self.transaction, &self.patience, &parent)? {
+                    // It may come later in the statement.
+                    self.checks.parents.push(parent);
+                }
+            }
+        }
+        self.transaction.spill(shape, self.since)
     }
 
     /// The end of the statement: referential actions until nothing is left, then unique keys and parents.

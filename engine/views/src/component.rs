@@ -8,7 +8,7 @@
 //! has the time at which it became so.
 
 use crate::publication::{ComponentId, Pace};
-use crate::sources::table_changes;
+use crate::sources::{FedMax, table_changes};
 use crate::subscription::Deltas;
 use repr::{CommitTime, RelationId, Row};
 use state::SqlError;
@@ -68,9 +68,13 @@ impl CommitGroup {
         self.changes_schema() || self.layers.iter().any(|layer| is_boundary(layer))
     }
 
-    /// The changed rows of a table that was not truncated.
+    /// The changed rows of a table that was not truncated, all of which are in memory.
     pub(crate) fn changes(&self, before: &dyn Reader, relation: RelationId) -> ChangedRows {
-        let of = |relation| Arc::new(table_changes(before, &self.layers, relation, 0).unwrap_or_default());
+        let of = |relation| {
+            Arc::new(
+                table_changes(before, &self.layers, relation, FedMax { truncated: 0, spilled: 0 }).unwrap_or_default(),
+            )
+        };
         let memo = self.memo.get_or_init(|| {
             let tables: BTreeSet<RelationId> = self.tables().collect();
             // Those that are written by more than is worth keeping are looked through by each who reads them.
@@ -82,7 +86,7 @@ impl CommitGroup {
 
     fn rows(&self, relation: RelationId) -> usize {
         let changes = self.layers.iter().filter_map(|layer| layer.table(relation));
-        changes.map(|changes| if changes.truncated { usize::MAX / 2 } else { changes.rows.len() }).sum()
+        changes.map(|changes| if changes.truncated { usize::MAX / 2 } else { changes.len() }).sum()
     }
 }
 
@@ -94,9 +98,9 @@ pub fn erases(layer: &Overlay) -> bool {
     layer.erased_in_part().is_some() || layer.subjects().any(|(_, microdb)| microdb.is_none())
 }
 
-/// Whether a commit's changes go through views alone: it erases people or truncates a table.
+/// Whether a commit's changes go through views alone: it erases people, truncates a table, or has more rows than memory has held.
 pub fn is_boundary(layer: &Overlay) -> bool {
-    erases(layer) || layer.tables().any(|(_, changes)| changes.truncated)
+    erases(layer) || layer.tables().any(|(_, changes)| changes.truncated || changes.spilled_rows() > 0)
 }
 
 /// See the module.

@@ -113,8 +113,10 @@ impl OrderedIndexes {
             if changes.peek().is_none() || matches!(index.filled, Filled::Failed) {
                 continue;
             }
-            changes.for_each(|changes| index.follow(shape, changes));
-            became.push((*id, index.state(*id, budget_bytes)));
+            became.push(match changes.try_for_each(|changes| index.follow(shape, changes)) {
+                Ok(()) => (*id, index.state(*id, budget_bytes)),
+                Err(error) => (*id, index.fail(error)),
+            });
         }
         became
     }
@@ -154,7 +156,7 @@ impl OrderedIndex {
         }
     }
 
-    fn follow(&mut self, shape: &TableShape, changes: &TableChanges) {
+    fn follow(&mut self, shape: &TableShape, changes: &TableChanges) -> Result<(), SqlError> {
         if changes.truncated {
             (self.entries, self.rows) = (Entries::default(), 0);
         }
@@ -176,6 +178,15 @@ impl OrderedIndex {
                 after.iter().for_each(|entry| _ = self.entries.insert(entry));
             }
         }
+        for row in changes.spilled() {
+            let (row_key, row) = row?;
+            if self.has(&row_key) {
+                self.rows += 1;
+                let new = entries(shape, (shape.index(index), columns), &row, &row_key);
+                new.for_each(|entry| _ = self.entries.insert(&entry));
+            }
+        }
+        Ok(())
     }
 
     fn fill(&mut self, state: &Published) -> Result<(), SqlError> {

@@ -5,7 +5,7 @@
 use differential_dataflow::consolidation::consolidate;
 use planner::catalog::{Column, Property, Table};
 use repr::{RelationId, Row};
-use state::overlay::Overlay;
+use state::overlay::{Overlay, TableChanges};
 use state::reader::Reader;
 use std::sync::Arc;
 
@@ -57,31 +57,50 @@ pub fn change(then: &Arc<Table>, now: Option<&Arc<Table>>) -> SourceChange {
     }
 }
 
-/// Whether groups truncate a table.
-pub(crate) fn is_truncated(layers: &[Arc<Overlay>], relation: RelationId) -> bool {
-    layers.iter().any(|layer| layer.table(relation).is_some_and(|changes| changes.truncated))
+/// Whether groups truncate a table, or write more rows to it than memory has held.
+pub(crate) fn changes_much(layers: &[Arc<Overlay>], relation: RelationId) -> bool {
+    let is_much = |changes: &TableChanges| changes.truncated || changes.spilled_rows() > 0;
+    layers.iter().any(|layer| layer.table(relation).is_some_and(is_much))
 }
 
-/// The changed rows of a table; none if TRUNCATE took more than are taken back one by one.
+/// How much of a table's changes is fed row by row; of more all rows are filled in anew.
+#[derive(Clone, Copy)]
+pub(crate) struct FedMax {
+    /// Rows that TRUNCATE took.
+    pub(crate) truncated: usize,
+    /// New rows that stand on the disk.
+    pub(crate) spilled: usize,
+}
+
+/// The changed rows of a table; none if they are more than are fed one by one.
 pub(crate) fn table_changes(
     before: &dyn Reader,
     layers: &[Arc<Overlay>],
     relation: RelationId,
-    truncated_rows_max: usize,
+    at_most: FedMax,
 ) -> Option<Vec<(Row, isize)>> {
     let mut rows = Vec::new();
     for changes in layers.iter().filter_map(|layer| layer.table(relation)) {
+        if changes.spilled_rows() > at_most.spilled {
+            return None;
+        }
         if changes.truncated {
             rows.clear();
             let table = before.catalog().table(relation)?;
             for row in before.scan(table).ok()? {
                 // What cannot be read here cannot be filled either, which tells why.
                 rows.push((row.ok()?.1, -1));
-                if rows.len() > truncated_rows_max {
+                if rows.len() > at_most.truncated {
                     return None;
                 }
             }
             rows.extend(changes.rows.values().filter_map(|change| change.after.clone()).map(|row| (row, 1)));
+        }
+        for row in changes.spilled() {
+            // As above.
+            rows.push((row.ok()?.1, 1));
+        }
+        if changes.truncated {
             continue;
         }
         for change in changes.rows.values().filter(|change| change.before != change.after) {

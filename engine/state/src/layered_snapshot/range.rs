@@ -2,6 +2,7 @@
 
 use crate::SqlError;
 use crate::layered_snapshot::filled::Valued;
+use crate::layered_snapshot::spilled::ValuedRows;
 use crate::layered_snapshot::{LayeredSnapshot, damaged, prefix_end};
 use crate::order_entries::parts;
 use crate::reader::{KeyRange, OrderSizes, RangeRows, RowIterator};
@@ -26,6 +27,7 @@ impl LayeredSnapshot {
         let snapshot = self.base.snapshot.clone();
         let hidden = self.base_hidden(table.id) || index.is_some_and(|index| self.reindexed(table.id, index.id));
         let (low, high) = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
+        let spilled = self.spilled_range(&shape, index, (&lower, &upper), range.reverse);
         let mut changed: BTreeMap<(Vec<u8>, RowKey), Row> = BTreeMap::new();
         let stored: Box<dyn Iterator<Item = Result<(Vec<u8>, RowKey, Row), SqlError>> + Send> = match index {
             None => {
@@ -58,7 +60,7 @@ impl LayeredSnapshot {
                         rows.reverse();
                     }
                     let rows = rows.into_iter().map(Ok);
-                    return Ok(self.amid_changes(shape.id(), rows, changed, range.reverse));
+                    return Ok(self.amid_changes(shape.id(), rows, (spilled, changed), range.reverse));
                 }
                 let keys = snapshot.scan_index_ordered(index.id, low, high, range.reverse);
                 let (shape, index) = (shape.clone(), index.clone());
@@ -75,7 +77,7 @@ impl LayeredSnapshot {
             return Ok(Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row)))));
         }
         let stored = stored.filter(move |_| !hidden);
-        Ok(self.amid_changes(table.id, stored, changed, range.reverse))
+        Ok(self.amid_changes(table.id, stored, (spilled, changed), range.reverse))
     }
 
     /// Stored rows in order, but for those that a layer decides, amid those that the layers have.
@@ -83,13 +85,15 @@ impl LayeredSnapshot {
         &self,
         relation: RelationId,
         stored: impl Iterator<Item = Result<Valued, SqlError>> + Send + 'static,
-        changed: BTreeMap<(Vec<u8>, RowKey), Row>,
+        (spilled, changed): (Vec<ValuedRows>, BTreeMap<(Vec<u8>, RowKey), Row>),
         reverse: bool,
     ) -> RowIterator {
         let this = self.clone();
         let stored = stored.filter(move |item| {
             item.as_ref().map_or(true, |(_, row_key, _)| this.layered(relation, row_key).is_none())
         });
+        let stored =
+            spilled.into_iter().fold(Box::new(stored) as ValuedRows, |rows, part| between(rows, part, reverse));
         let mut changed: Vec<((Vec<u8>, RowKey), Row)> = changed.into_iter().collect();
         if reverse {
             changed.reverse();
@@ -197,6 +201,20 @@ pub(super) fn within(bytes: &[u8], lower: &ByteBound, upper: &ByteBound) -> bool
     use std::ops::RangeBounds;
     let bounds = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
     <(Bound<&[u8]>, Bound<&[u8]>) as RangeBounds<[u8]>>::contains(&bounds, bytes)
+}
+
+/// Merges rows of two places, both in the order of the range.
+fn between(one: ValuedRows, other: ValuedRows, reverse: bool) -> ValuedRows {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    Box::new(std::iter::from_fn(move || {
+        let take_one = match (one.peek(), other.peek()) {
+            (Some(Ok((value, row_key, _))), Some(Ok((of_other, other_key, _)))) => {
+                ((value, row_key) < (of_other, other_key)) != reverse
+            }
+            (one, other) => one.is_some_and(Result::is_err) || other.is_none(),
+        };
+        if take_one { one.next() } else { other.next() }
+    }))
 }
 
 /// Merges stored and changed rows, both in the order of the range.

@@ -87,7 +87,7 @@ impl LockState {
     fn advisory_modes(&self, holder: TransactionId, name: Name, strongest: LockMode) -> Vec<LockMode> {
         let [shared, exclusive] = self.advisory.modes(holder, name).unwrap_or_else(|| {
             let was_shared = |taken: &TakenLock| taken.0 == name && taken.1 == Some(LockMode::Shared);
-            let before = self.held.get(&holder).is_some_and(|held| held.iter().any(was_shared));
+            let before = self.held.get(&holder).is_some_and(|held| held.taken.iter().any(was_shared));
             [before || strongest == LockMode::Shared, strongest == LockMode::Exclusive]
         });
         let modes = [(shared, LockMode::Shared), (exclusive, LockMode::Exclusive)];

@@ -24,7 +24,7 @@ pub fn check(derivation: &Derivation, schema: &Schema) -> Result<(), SqlError> {
 }
 
 // The transaction itself wrote or read this row, so its key is the client's own knowledge.
-fn refusal(shape: &TableShape, row: &Row, schema: &Schema) -> SqlError {
+pub(super) fn refusal(shape: &TableShape, row: &Row, schema: &Schema) -> SqlError {
     let table = shape.full_name();
     let edges: Vec<String> = shape.owner_edges.iter().map(|edge| describe(edge, schema)).collect();
     let key = match shape.table().primary_key_columns() {

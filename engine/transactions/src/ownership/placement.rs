@@ -3,7 +3,7 @@
 //! Built on the connection's thread, valid as long as what the derivation read stands. A personal row can
 //! only be put with its owners: that is `storage::OwnerSet`, which is never empty.
 
-use crate::ownership::{Between, Derivation, RowDelta};
+use crate::ownership::{Between, Derivation, RowDelta, spilled};
 use planner::ownership::graph::KeyForm;
 use repr::hash::HashMap;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
@@ -25,13 +25,13 @@ const REMEMBERED_HASHES_MAX: usize = 1 << 16;
 /// Of fewer rows no hashes are remembered.
 const REMEMBERED_ROWS_MIN: usize = 16;
 
-/// The storage operations of a transaction: rows, owners, indexes, subjects.
+/// The storage operations of a transaction: rows, owners, indexes, subjects. What was found of rows on the disk.
 pub fn build(
     old: &LayeredSnapshot,
     new: &LayeredSnapshot,
     overlay: &Arc<Overlay>,
     derivation: &Arc<Derivation>,
-) -> Result<Batch, SqlError> {
+) -> Result<(Batch, Vec<spilled::Found>), SqlError> {
     let between = &Between { old, new, overlay };
     let store = new.store();
     let mut hashes = Hashes::new(store, overlay.len());
@@ -61,6 +61,11 @@ pub fn build(
         batch.append(part?);
         store.set_aside_so_far(&mut batch)?;
     }
+    let mut found = Vec::new();
+    for relation in overlay.spilled_tables() {
+        let (Some(shape), Some(changes)) = (new.schema().shape(relation), overlay.table(relation)) else { continue };
+        found.push(spilled::place((old, new), overlay, (shape, changes), &derivation.tables, &mut batch)?);
+    }
     // Old places first: a subject that moved to another key is put again below, from both sides.
     for ((relation, row_key), now) in overlay.subjects() {
         if let Some(microdb) = between.old.subject(*relation, row_key)?
@@ -77,7 +82,7 @@ pub fn build(
     if batch.len() > SORTED_OPERATIONS_MIN {
         batch.sort();
     }
-    Ok(batch)
+    Ok((batch, found))
 }
 
 /// The operations of personal rows, in parts.
@@ -130,13 +135,13 @@ fn put_rows<'r>(
 }
 
 /// Keyed hashes of index values; rows that are written together have many in common.
-struct Hashes<'a> {
+pub(super) struct Hashes<'a> {
     store: &'a Store,
     known: Option<HashMap<IndexId, HashMap<Vec<u8>, ValueHash>>>,
 }
 
 impl<'a> Hashes<'a> {
-    fn new(store: &'a Store, rows: usize) -> Self {
+    pub(super) fn new(store: &'a Store, rows: usize) -> Self {
         Hashes { store, known: (rows >= REMEMBERED_ROWS_MIN).then(HashMap::default) }
     }
 
@@ -166,6 +171,21 @@ impl<'a> Hashes<'a> {
             }
             None => store.hash_index(index, &value),
         }
+    }
+}
+
+/// Operations of a row that was not there, whoever's it is.
+pub(super) fn put_new(
+    batch: &mut Batch,
+    between: &Between<'_>,
+    hashes: &mut Hashes<'_>,
+    shape: &TableShape,
+    row_key: &RowKey,
+    row: &RowDelta,
+) -> Result<(), SqlError> {
+    match shape.personal {
+        true => put_personal(batch, between, hashes, shape, row_key, row),
+        false => put_impersonal(batch, between, hashes, shape, row_key, (&row.before, &row.after)),
     }
 }
 

@@ -18,6 +18,7 @@ use planner::scalar::{EvalContext, ScalarExpr};
 use repr::hash::HashSet;
 use repr::{ColumnIndex, CommitTime, Datum, Row, RowKey, poll};
 use state::SqlError;
+use state::answer::QueryRows;
 use state::interrupt::QueryLimits;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Granted, LockKey, LockMode};
@@ -37,6 +38,10 @@ pub struct Written {
 
 // Rows that are locked and looked for together.
 const INSERT_ROWS_MAX: usize = 1_000;
+// Of fewer all are computed before the first is written.
+const STREAMED_ROWS_MIN: usize = 10_000;
+// A transaction that has changed more is not copied to be read meanwhile.
+const COPIED_ROWS_MAX: usize = 100_000;
 // A statement that keeps losing its rows to others gives up rather than spin.
 pub(super) const ATTEMPTS_MAX: usize = 1_000;
 
@@ -90,11 +95,7 @@ fn execute_part(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluati
     let before = if plan.besides().is_empty() { None } else { Some(writer.transaction.statement_snapshot()?) };
     let look = before.map(|snapshot| Look { snapshot, evaluation });
     let mut written = match plan {
-        WritePlan::Insert(insert) => {
-            let snapshot = writer.transaction.statement_snapshot()?;
-            let rows = run(&insert.source, snapshot, writer, &writer.context, evaluation)?;
-            insert_looking(writer, insert, Many::new(rows), look.as_ref())?
-        }
+        WritePlan::Insert(insert) => execute_insert(writer, insert, evaluation, look.as_ref())?,
         WritePlan::Update(update) => execute_update(writer, update, evaluation, look.as_ref())?,
         WritePlan::Delete(delete) => execute_delete(writer, delete, evaluation)?,
         WritePlan::Merge(merge) => execute_merge(writer, merge, evaluation)?,
@@ -106,6 +107,24 @@ fn execute_part(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluati
         }
     }
     Ok(written)
+}
+
+/// What is much is written as it is computed: over the transaction as it was before, which has to be copied for that.
+fn execute_insert(
+    writer: &mut Writer<'_>,
+    plan: &InsertPlan,
+    evaluation: &Evaluation<'_>,
+    look: Option<&Look<'_>>,
+) -> Result<Written, SqlError> {
+    let snapshot = writer.transaction.statement_snapshot()?;
+    let mut rows = open(&plan.source, snapshot, writer, &writer.context, evaluation)?;
+    let at_once = if writer.transaction.overlay().len() > COPIED_ROWS_MAX { usize::MAX } else { STREAMED_ROWS_MIN };
+    let some = gather(rows.by_ref().take(at_once))?;
+    if some.len() < at_once {
+        drop(rows);
+        return insert_looking(writer, plan, Many::new(some).map(Ok), look);
+    }
+    insert_looking(writer, plan, Many::new(some).map(Ok).chain(rows), look)
 }
 
 /// How a write looks into other tables for rows that it has at hand.
@@ -174,12 +193,22 @@ fn run(
     context: &EvalContext,
     evaluation: &Evaluation<'_>,
 ) -> Result<Vec<Vec<Datum>>, SqlError> {
+    gather(open(source, snapshot, writer, context, evaluation)?)
+}
+
+fn open(
+    source: &Arc<Query>,
+    snapshot: LayeredSnapshot,
+    writer: &Writer<'_>,
+    context: &EvalContext,
+    evaluation: &Evaluation<'_>,
+) -> Result<QueryRows, SqlError> {
     let database = writer.transaction.database();
     // Of this snapshot: a statement that waited for locks is computed anew over a later one.
     let limits = QueryLimits { ended: database.ended_since(snapshot.time()), ..evaluation.limits.clone() };
     let system = (evaluation.system)(snapshot.catalog(), context);
     let profile = evaluation.profile.cloned();
-    gather(query::run_with_system(source.clone(), Arc::new(snapshot), context.clone(), limits, system, profile)?)
+    query::run_with_system(source.clone(), Arc::new(snapshot), context.clone(), limits, system, profile)
 }
 
 /// Inserts computed rows (INSERT's source, or a chunk of COPY).
@@ -188,27 +217,30 @@ pub fn insert_rows(
     plan: &InsertPlan,
     rows: impl IntoIterator<Item = Vec<Datum>>,
 ) -> Result<Written, SqlError> {
-    insert_looking(writer, plan, rows, None)
+    insert_looking(writer, plan, rows.into_iter().map(Ok), None)
 }
 
 fn insert_looking(
     writer: &mut Writer<'_>,
     plan: &InsertPlan,
-    rows: impl IntoIterator<Item = Vec<Datum>>,
+    mut rows: impl Iterator<Item = Result<Vec<Datum>, SqlError>>,
     look: Option<&Look<'_>>,
 ) -> Result<Written, SqlError> {
     writer.lock_table(plan.table)?;
     let shape = writer.shape(plan.table)?;
-    let mut rows = rows.into_iter();
     if plan.on_conflict.is_some() {
         return insert_or_update(writer, &shape, plan, rows, look);
     }
     let mut written = Written::default();
     loop {
         let (mut chunk, mut failed) = (Vec::new(), None);
-        for mut row in rows.by_ref().take(INSERT_ROWS_MAX) {
-            match writer.complete(&shape, &plan.checks, &mut row, None) {
-                Ok(()) => chunk.push(row),
+        for row in rows.by_ref().take(INSERT_ROWS_MAX) {
+            let completed = row.and_then(|mut row| {
+                writer.complete(&shape, &plan.checks, &mut row, None)?;
+                Ok(row)
+            });
+            match completed {
+                Ok(row) => chunk.push(row),
                 Err(error) => {
                     failed = Some(error);
                     break;
@@ -228,6 +260,9 @@ fn insert_looking(
         if let Some(error) = failed {
             return Err(error);
         }
+        if chunk.len() == INSERT_ROWS_MAX {
+            writer.pass(&shape)?;
+        }
     }
 }
 
@@ -236,12 +271,13 @@ fn insert_or_update(
     writer: &mut Writer<'_>,
     shape: &Arc<TableShape>,
     plan: &InsertPlan,
-    rows: impl Iterator<Item = Vec<Datum>>,
+    rows: impl Iterator<Item = Result<Vec<Datum>, SqlError>>,
     look: Option<&Look<'_>>,
 ) -> Result<Written, SqlError> {
     let mut written = Written::default();
     let mut touched: HashSet<RowKey> = HashSet::default();
-    for mut row in rows {
+    for row in rows {
+        let mut row = row?;
         writer.complete(shape, &plan.checks, &mut row, None)?;
         if let Some(on_conflict) = &plan.on_conflict
             && let Some(row_key) = conflicting(writer, shape, on_conflict, &row)?

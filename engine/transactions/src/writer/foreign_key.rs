@@ -120,13 +120,12 @@ fn still_refers(transaction: &mut Transaction, parent: &ParentNeeded) -> Result<
     }
 }
 
-/// 23503 unless the referenced row exists or nothing refers to it any more; it is kept from going until the
-/// transaction ends.
-pub(crate) fn require_parent(
+/// Whether the referenced row exists; it is kept from going until the transaction ends.
+pub(crate) fn holds_parent(
     transaction: &mut Transaction,
     patience: &Patience,
     needed: &ParentNeeded,
-) -> Result<(), SqlError> {
+) -> Result<bool, SqlError> {
     let foreign_key = needed.foreign_key();
     let value = key::encode_all(&needed.values);
     let changed = |transaction: &Transaction, row_key: &RowKey| {
@@ -136,7 +135,7 @@ pub(crate) fn require_parent(
     if let Some((row_key, _)) = transaction.reads.parents.find(foreign_key.constraint.id, &value)
         && !changed(transaction, row_key)
     {
-        return Ok(());
+        return Ok(true);
     }
     let snapshot = transaction.latest_snapshot();
     let target = snapshot.shape(foreign_key.target)?.clone();
@@ -160,16 +159,31 @@ pub(crate) fn require_parent(
                 let parent = Parent { row_key, microdb };
                 transaction.reads.parents.keep(foreign_key.constraint.id, value, parent, latest.time());
             }
-            return Ok(());
+            return Ok(true);
         }
         drop(latest);
         found = again;
+    }
+    Ok(false)
+}
+
+/// 23503 unless the referenced row exists or nothing refers to it any more; it is kept from going until the
+/// transaction ends.
+pub(crate) fn require_parent(
+    transaction: &mut Transaction,
+    patience: &Patience,
+    needed: &ParentNeeded,
+) -> Result<(), SqlError> {
+    if holds_parent(transaction, patience, needed)? {
+        return Ok(());
     }
     // Asked last: a row that has gone again in its own statement is rare, and this costs a look-up.
     if !still_refers(transaction, needed)? {
         return Ok(());
     }
-    let referencing = transaction.latest_snapshot().shape(needed.shape.id())?.clone();
+    let foreign_key = needed.foreign_key();
+    let latest = transaction.latest_snapshot();
+    let (referencing, target) = (latest.shape(needed.shape.id())?, latest.shape(foreign_key.target)?);
     let message = format!(
         "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
         referencing.table().name,
@@ -178,7 +192,7 @@ pub(crate) fn require_parent(
     Err(SqlError::new("23503", message)
         .detail(format!(
             "{} is not present in table \"{}\".",
-            values_text(&referencing, &foreign_key.columns, &needed.values),
+            values_text(referencing, &foreign_key.columns, &needed.values),
             target.table().name
         ))
         .on(referencing.place(), Some(&foreign_key.constraint.name)))

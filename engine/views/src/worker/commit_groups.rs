@@ -9,7 +9,7 @@ use crate::dataflow::CLOCK;
 use crate::maintained::{Maintained, Progress};
 use crate::message::Message;
 use crate::publication::{ComponentId, Passed};
-use crate::sources::{is_truncated, table_changes};
+use crate::sources::{changes_much, table_changes};
 use crate::subscription::Deltas;
 use crate::worker::ViewWorker;
 use crate::worker::merge::Unmerged;
@@ -230,9 +230,8 @@ impl ViewWorker {
             .collect();
         let (mut affected, mut changes, mut cleared) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
         for relation in read {
-            let rows = if is_truncated(&group.layers, relation) {
-                table_changes(before.as_ref(), &group.layers, relation, self.taken_back_rows_max(relation))
-                    .map(Arc::new)
+            let rows = if changes_much(&group.layers, relation) {
+                table_changes(before.as_ref(), &group.layers, relation, self.fed_rows_max(relation)).map(Arc::new)
             } else {
                 Some(group.changes(before.as_ref(), relation))
             };

@@ -3,6 +3,7 @@
 use crate::hydrate::{self, Hydration, UnderWay};
 use crate::maintained::{Maintained, Progress};
 use crate::publication::ComponentId;
+use crate::sources::FedMax;
 use crate::subscription::Deltas;
 use crate::worker::ViewWorker;
 use crate::worker::merge::Unmerged;
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 const TRUNCATED_ROWS_MAX: usize = 1_000;
 /// … and their subscriptions end.
 const TRUNCATED_WATCHED_ROWS_MAX: usize = 20_000;
+/// New rows of a large statement are fed row by row up to so many, and all of them where somebody watches.
+const SPILLED_ROWS_MAX: usize = 300_000;
 
 impl ViewWorker {
     /// A failed view of the catalog, from the newest state.
@@ -34,14 +37,16 @@ impl ViewWorker {
         }
     }
 
-    /// How many rows of a truncated table are taken back one by one: more where somebody watches.
-    pub(super) fn taken_back_rows_max(&self, relation: RelationId) -> usize {
+    /// How many rows of a table are fed one by one, where much of it changed: more where somebody watches.
+    pub(super) fn fed_rows_max(&self, relation: RelationId) -> FedMax {
         let readers = self.readers_of(&BTreeSet::from([relation]));
-        let watched = readers.iter().any(|view| self.around.subscriptions.is_watched(*view));
-        if watched { TRUNCATED_WATCHED_ROWS_MAX } else { TRUNCATED_ROWS_MAX }
+        match readers.iter().any(|view| self.around.subscriptions.is_watched(*view)) {
+            true => FedMax { truncated: TRUNCATED_WATCHED_ROWS_MAX, spilled: usize::MAX },
+            false => FedMax { truncated: TRUNCATED_ROWS_MAX, spilled: SPILLED_ROWS_MAX },
+        }
     }
 
-    /// What lost more rows than are taken back one by one is filled anew.
+    /// What lost or got more rows than are fed one by one is filled anew.
     pub(super) fn refill_readers(
         &mut self,
         cleared: &BTreeSet<RelationId>,

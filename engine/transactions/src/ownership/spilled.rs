@@ -1,0 +1,164 @@
+//! New rows that stand on the disk until they are committed: whose they are is derived some at a time, as they are written.
+//!
+//! ```text
+//! rows on the disk, in order ─▶ some thousand ─▶ owners, as for all rows ─▶ sealed by all processors ─▶ the batch, in files by and by
+//! ```
+//! None of them was there before, and nothing that was is owned by way of them: only ΔR ⋈ H(after) is to be derived. What was looked at
+//! and what is written is noted as for other rows.
+
+use super::{Between, RowDeltas, far_keys, holders, known_holder, merged, near_value, orphan};
+use crate::ownership::RowDelta;
+use crate::ownership::placement::{Hashes, put_new};
+use planner::ownership::Edge;
+use repr::hash::HashMap;
+use repr::{MicroDbId, RelationId, Row, RowKey, poll};
+use state::layered_snapshot::LayeredSnapshot;
+use state::overlay::{Overlay, Owners, TableChanges};
+use state::shape::TableShape;
+use state::validation::{Mark, Marks};
+use state::{SqlError, parallel};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use storage::Batch;
+
+/// Rows that are placed together.
+const ROWS_AT_ONCE: usize = 4_096;
+/// Values of an edge that are remembered with their holders.
+const MET_MAX: usize = 1 << 16;
+
+/// What was found of all of them.
+#[derive(Default)]
+pub struct Found {
+    /// What was looked at.
+    pub reads: Marks,
+    /// What a commit of this changes.
+    pub writes: Marks,
+    /// Whose the rows are, by table.
+    pub owners: BTreeMap<RelationId, BTreeSet<MicroDbId>>,
+}
+
+/// Adds the operations of a table's rows on the disk to a batch.
+pub(super) fn place(
+    (old, new): (&LayeredSnapshot, &LayeredSnapshot),
+    overlay: &Arc<Overlay>,
+    (shape, changes): (&Arc<TableShape>, &TableChanges),
+    derived: &RowDeltas,
+    batch: &mut Batch,
+) -> Result<Found, SqlError> {
+    let between = Between { old, new, overlay };
+    let mut placing = Placing { between: &between, derived, met: HashMap::default(), found: Found::default() };
+    let mut rows = changes.spilled();
+    loop {
+        let mut some = Vec::with_capacity(ROWS_AT_ONCE);
+        for row in rows.by_ref().take(ROWS_AT_ONCE) {
+            poll::step()?;
+            let (row_key, row) = row?;
+            let owners = if shape.personal { placing.owners_of_row(shape, &row)? } else { Owners::new() };
+            some.push((row_key, RowDelta { before: None, after: Some(row), old: Owners::new(), new: owners }));
+        }
+        if some.is_empty() {
+            break;
+        }
+        for part in seal((old, new), overlay, shape, some) {
+            batch.append(part?);
+        }
+        new.store().set_aside_so_far(batch)?;
+    }
+    Ok(placing.found)
+}
+
+/// The operations of rows, in parts.
+fn seal(
+    (old, new): (&LayeredSnapshot, &LayeredSnapshot),
+    overlay: &Arc<Overlay>,
+    shape: &Arc<TableShape>,
+    rows: Vec<(RowKey, RowDelta)>,
+) -> Vec<Result<Batch, SqlError>> {
+    let (old, new, overlay, shape) = (old.clone(), new.clone(), overlay.clone(), shape.clone());
+    let size = rows.len().div_ceil(2 * parallel::processors()).max(1);
+    let parts = rows.len().div_ceil(size);
+    parallel::begin(parts, move |number| {
+        let between = Between { old: &old, new: &new, overlay: &overlay };
+        let mut hashes = Hashes::new(new.store(), size);
+        let mut batch = Batch::default();
+        for (row_key, row) in rows.chunks(size).nth(number).unwrap_or_default() {
+            poll::step()?;
+            put_new(&mut batch, &between, &mut hashes, &shape, row_key, row)?;
+        }
+        Ok(batch)
+    })
+    .finish()
+}
+
+/// The owners of a row that stands on the disk, if it does: what refers to it asks for them before it is placed itself.
+pub(super) fn owners_of(
+    between: &Between<'_>,
+    relation: RelationId,
+    row_key: &RowKey,
+    derived: &RowDeltas,
+    reads: &mut Marks,
+) -> Result<Option<Owners>, SqlError> {
+    let Some(changes) = between.overlay.table(relation) else { return Ok(None) };
+    let Some(row) = changes.spilled_row(row_key)? else { return Ok(None) };
+    let shape = between.new.shape(relation)?.clone();
+    let mut placing = Placing { between, derived, met: HashMap::default(), found: Found::default() };
+    let owners = placing.owners_of_row(&shape, &row)?;
+    reads.extend(&placing.found.reads);
+    Ok(Some(owners))
+}
+
+struct Placing<'a> {
+    between: &'a Between<'a>,
+    /// What was derived of rows in memory.
+    derived: &'a RowDeltas,
+    /// By edge and value: many rows meet the same few holders.
+    met: HashMap<(usize, Vec<u8>), Vec<MicroDbId>>,
+    found: Found,
+}
+
+impl Placing<'_> {
+    /// DG001 if it has none.
+    fn owners_of_row(&mut self, shape: &TableShape, row: &Row) -> Result<Owners, SqlError> {
+        let mut all = Vec::new();
+        for (number, edge) in shape.owner_edges.iter().enumerate() {
+            let Some(value) = near_value(shape, edge, row) else { continue };
+            all.extend(self.met_holders(edge, (number, value))?.iter().map(|holder| (*holder, 1)));
+        }
+        for edge in &shape.owner_dependents {
+            if let Some(value) = shape.value_of(&edge.far_columns, row) {
+                self.found.writes.note(&Mark::Index(edge.far_index, &value));
+            }
+        }
+        let counted = merged(all).into_iter().map(|(owner, count)| (owner, u32::try_from(count).unwrap_or(u32::MAX)));
+        let owners: Owners = counted.collect();
+        if owners.is_empty() {
+            return Err(orphan::refusal(shape, row, self.between.new.schema()));
+        }
+        self.found.owners.entry(shape.id()).or_default().extend(owners.iter().map(|(owner, _)| *owner));
+        Ok(owners)
+    }
+
+    fn met_holders(&mut self, edge: &Edge, place: (usize, Vec<u8>)) -> Result<&[MicroDbId], SqlError> {
+        if self.met.len() >= MET_MAX {
+            self.met.clear();
+        }
+        if !self.met.contains_key(&place) {
+            let (_, value) = &place;
+            let Found { reads, writes, .. } = &mut self.found;
+            // Whoever changes who holds what it leads to asks who is led there.
+            writes.note(&Mark::Index(edge.near_index, value));
+            let holding = match known_holder(self.between, edge, value, reads) {
+                Some(holder) => vec![holder],
+                None => {
+                    let mut holding = Vec::new();
+                    for far_key in far_keys(self.between.new, edge, value, reads)? {
+                        holding.extend(holders(self.between, edge.far, &far_key, self.derived, reads)?);
+                    }
+                    holding
+                }
+            };
+            self.met.insert(place.clone(), holding);
+        }
+        Ok(&self.met[&place])
+    }
+}

@@ -1,0 +1,39 @@
+//! Rows of large statements, out of memory and back.
+
+use crate::transaction::Transaction;
+use repr::RelationId;
+use state::SqlError;
+use state::locks::LockMark;
+use state::overlay::Mark;
+use state::shape::TableShape;
+use std::sync::Arc;
+
+impl Transaction {
+    /// Moves what a statement has written since it began out of memory, if that is much and nothing but new rows of one table;
+    /// the locks of so many rows are gathered.
+    pub(crate) fn spill(&mut self, shape: &TableShape, since: Mark) -> Result<(), SqlError> {
+        if !self.overlay.is_to_spill(shape, since) {
+            return Ok(());
+        }
+        Arc::make_mut(&mut self.overlay).spill(&self.database.store, shape, since)?;
+        let locks = self.pending.savepoints.last().map_or_else(LockMark::default, |savepoint| savepoint.locks);
+        self.database.sessions.locks.gather(self.begun.id, locks);
+        Ok(())
+    }
+
+    /// Brings rows of tables back into memory, for whoever looks at all changes one by one, or makes other tables of these.
+    pub fn bring_back_spilled(&mut self, is_wanted: impl Fn(RelationId) -> bool) -> Result<(), SqlError> {
+        for relation in self.overlay.spilled_tables().into_iter().filter(|relation| is_wanted(*relation)) {
+            let shape = self.latest_snapshot().shape(relation)?.clone();
+            Arc::make_mut(&mut self.overlay).bring_back(&shape)?;
+        }
+        Ok(())
+    }
+
+    /// What is thrown away leaves nothing on the disk when that is answered.
+    pub(super) fn let_go_of_spilled(&mut self) {
+        if let Some(overlay) = Arc::get_mut(&mut self.overlay) {
+            overlay.let_go_of_spilled();
+        }
+    }
+}

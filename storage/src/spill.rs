@@ -1,0 +1,372 @@
+//! Rows that a transaction has written and not committed, where they would take too much memory: a RocksDB of their own beside
+//! the store, without a log, which nobody else reads and no start keeps.
+//!
+//! ```text
+//! part(8) ‖ 0 ‖ row key                      ─▶ seal
+//! part(8) ‖ 1 ‖ index(4) ‖ place ‖ row key   ─▶ length of place(4)      place: keyed hash, or the value where the table is ordered
+//! ```
+//! Each part is sealed under a key of its own, which is only in memory: with the part its rows are gone. What stands in keys is what
+//! stands in the store's own. The files go with the last part.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::fs;
+use std::io::ErrorKind;
+use std::ops::Bound;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use repr::{IndexId, RelationId, Row, RowKey};
+use rocksdb::{BlockBasedOptions, Cache, DB, LogLevel, Options, ReadOptions, WriteBatch};
+
+use crate::config::Cipher;
+use crate::crypto::hex;
+use crate::crypto::seal::{self, Header, SealKind, SealPlace};
+use crate::crypto::sodium::{self, KEY_BYTES, SecretMemory};
+use crate::error::{Sealed, StorageError, StoredEntry};
+use crate::keyspace;
+use crate::rocks;
+use crate::side_files::{IngestId, SideFolder};
+use crate::store::Store;
+
+/// What is written there at once stands in memory up to this, twice.
+const WRITE_BUFFER_BYTES: usize = 8 << 20;
+/// Blocks that were read last, indexes and filters of files.
+const CACHE_BYTES: usize = 16 << 20;
+/// Files of equal keys that wait to be merged: each is looked into for a key.
+const WAITING_FILES_MAX: i32 = 12;
+/// Entries that an iterator reads at once.
+const ENTRIES_AT_ONCE: usize = 1_024;
+const ROWS: u8 = 0;
+const ENTRIES: u8 = 1;
+
+/// The RocksDB that parts share.
+struct Scratch {
+    /// None once it is closed.
+    db: Option<DB>,
+    path: PathBuf,
+    next: AtomicU64,
+    /// A write has failed: it takes no further one.
+    broken: AtomicBool,
+}
+
+/// Where new parts are written, while there are others.
+#[derive(Default)]
+pub(crate) struct CurrentScratch(Mutex<Weak<Scratch>>);
+
+/// Rows of one table, written by one statement. Dropped, they are gone.
+pub struct SpilledRows {
+    scratch: Arc<Scratch>,
+    number: u64,
+    relation: RelationId,
+    rows: AtomicUsize,
+    key: SecretMemory,
+    database: [u8; 16],
+    cipher: Cipher,
+    folder: Arc<SideFolder>,
+    /// Under what an erasure knows that they are there.
+    id: IngestId,
+}
+
+/// Rows and index entries that are written at once.
+pub struct SpillBatch<'a> {
+    spilled: &'a SpilledRows,
+    writes: WriteBatch,
+    rows: usize,
+}
+
+impl Store {
+    /// A place for rows of a table, on the disk.
+    pub fn begin_spill(&self, relation: RelationId) -> Result<SpilledRows, StorageError> {
+        self.check_writable()?;
+        let folder = self.side_folder().clone();
+        let scratch = Scratch::current(&folder)?;
+        let mut key = SecretMemory::new(KEY_BYTES);
+        sodium::random(key.bytes_mut());
+        let id = sodium::random_array();
+        folder.note(id, self.db().latest_sequence_number());
+        let number = scratch.next.fetch_add(1, Ordering::Relaxed);
+        let (database, cipher) = (self.database_id(), self.cipher());
+        Ok(SpilledRows { scratch, number, relation, rows: AtomicUsize::new(0), key, database, cipher, folder, id })
+    }
+}
+
+impl Scratch {
+    fn current(folder: &Arc<SideFolder>) -> Result<Arc<Scratch>, StorageError> {
+        let mut current = folder.scratch.0.lock();
+        if let Some(scratch) = current.upgrade().filter(|scratch| !scratch.broken.load(Ordering::Relaxed)) {
+            return Ok(scratch);
+        }
+        let name = format!("{}-spill", hex::encode(&sodium::random_array::<8>()));
+        let path = folder.path.join(name);
+        fs::create_dir_all(&path).map_err(StorageError::io("create", &path))?;
+        let mut scratch = Scratch { db: None, path, next: AtomicU64::new(0), broken: AtomicBool::new(false) };
+        // Where it cannot be opened, the folder goes with it.
+        let opened = DB::open(&options(), &scratch.path);
+        scratch.db = Some(opened.map_err(rocks::failed("make room for a large transaction"))?);
+        let scratch = Arc::new(scratch);
+        *current = Arc::downgrade(&scratch);
+        Ok(scratch)
+    }
+
+    fn db(&self) -> &DB {
+        self.db.as_ref().expect("it is closed when it is dropped")
+    }
+
+    fn write(&self, writes: WriteBatch) -> Result<(), StorageError> {
+        let written = self.db().write_without_wal(writes).map_err(rocks::failed("write rows of a large transaction"));
+        if written.is_err() {
+            self.broken.store(true, Ordering::Relaxed);
+        }
+        written
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.db.take();
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                // The next start removes it.
+                tracing::error!(target: "dogwood::storage", "files of a transaction are left in \"{}\": {error}", self.path.display());
+            }
+            Err(_) | Ok(()) => {}
+        }
+    }
+}
+
+fn options() -> Options {
+    let mut blocks = BlockBasedOptions::default();
+    blocks.set_block_cache(&Cache::new_lru_cache(CACHE_BYTES));
+    blocks.set_cache_index_and_filter_blocks(true);
+    blocks.set_bloom_filter(10.0, false);
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_block_based_table_factory(&blocks);
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES);
+    options.set_max_write_buffer_number(2);
+    options.set_level_zero_file_num_compaction_trigger(WAITING_FILES_MAX);
+    options.set_max_background_jobs(2);
+    options.set_max_open_files(256);
+    options.set_keep_log_file_num(1);
+    options.set_log_level(LogLevel::Error);
+    options.set_stats_dump_period_sec(0);
+    options.set_stats_persist_period_sec(0);
+    options
+}
+
+impl SpilledRows {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Rows and entries to be written together.
+    pub fn begin_batch(&self) -> SpillBatch<'_> {
+        SpillBatch { spilled: self, writes: WriteBatch::default(), rows: 0 }
+    }
+
+    /// Writes them, if there is room on the disk. None of a key that is there already.
+    pub fn write(&self, store: &Store, batch: SpillBatch<'_>) -> Result<(), StorageError> {
+        let SpillBatch { writes, rows, .. } = batch;
+        store.check_room_for(writes.size_in_bytes() as u64)?;
+        self.scratch.write(writes)?;
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// A row, if it is there.
+    pub fn get(&self, key: &RowKey) -> Result<Option<Row>, StorageError> {
+        let sealed = self.scratch.db().get_pinned(self.row_place(key)).map_err(rocks::failed("read a spilled row"))?;
+        sealed.map(|sealed| self.open(key.bytes(), &sealed)).transpose()
+    }
+
+    /// Whether a row is there.
+    pub fn contains(&self, key: &RowKey) -> Result<bool, StorageError> {
+        let found =
+            self.scratch.db().get_pinned(self.row_place(key)).map_err(rocks::failed("look for a spilled row"))?;
+        Ok(found.is_some())
+    }
+
+    /// Rows whose keys are within bounds, in their order.
+    pub fn rows(
+        self: &Arc<Self>,
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+    ) -> impl Iterator<Item = Result<(RowKey, Row), StorageError>> + Send + use<> {
+        let (this, prefix) = (self.clone(), self.prefix(ROWS));
+        let entries = self.within(&prefix, (lower, upper), reverse);
+        entries.map(move |entry| {
+            let (key, sealed) = entry?;
+            let key = &key[prefix.len()..];
+            Ok((RowKey::new(key), this.open(key, &sealed)?))
+        })
+    }
+
+    /// Keys of the rows that stand at a place of an index: a value's keyed hash, or the value in an ordered one.
+    pub fn keys_at(self: &Arc<Self>, index: IndexId, place: &[u8]) -> Result<Vec<RowKey>, StorageError> {
+        let prefix = [self.prefix(ENTRIES).as_slice(), &keyspace::index(index), place].concat();
+        let entries = self.within(&prefix, (Bound::Unbounded, Bound::Unbounded), false);
+        entries.map(|entry| entry.map(|(key, _)| RowKey::new(&key[prefix.len()..]))).collect()
+    }
+
+    /// Entries of an ordered index at about these bounds, in their order: there may be some outside.
+    pub fn entries(
+        self: &Arc<Self>,
+        index: IndexId,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+    ) -> impl Iterator<Item = Result<(Vec<u8>, RowKey), StorageError>> + Send + use<> {
+        let prefix = [self.prefix(ENTRIES).as_slice(), &keyspace::index(index)].concat();
+        let entries = self.within(&prefix, bounds, reverse);
+        entries.map(move |entry| {
+            let (key, length) = entry?;
+            let broken = || StorageError::Malformed { entry: StoredEntry::Index(index) };
+            let length: [u8; 4] = length.as_slice().try_into().map_err(|_| broken())?;
+            let parts = key[prefix.len()..].split_at_checked(u32::from_be_bytes(length) as usize);
+            let (place, key) = parts.ok_or_else(broken)?;
+            Ok((place.to_vec(), RowKey::new(key)))
+        })
+    }
+
+    fn prefix(&self, kind: u8) -> Vec<u8> {
+        let mut prefix = self.number.to_be_bytes().to_vec();
+        prefix.push(kind);
+        prefix
+    }
+
+    fn row_place(&self, key: &RowKey) -> Vec<u8> {
+        let mut place = self.prefix(ROWS);
+        place.extend_from_slice(key.bytes());
+        place
+    }
+
+    fn key(&self) -> &[u8; KEY_BYTES] {
+        self.key.bytes().try_into().expect("it was made so long")
+    }
+
+    fn open(&self, key: &[u8], sealed: &[u8]) -> Result<Row, StorageError> {
+        let place = SealPlace::Impersonal(self.relation, key);
+        let (_, plain) = seal::open(self.key(), &self.database, place, sealed)
+            .ok_or(StorageError::SealBroken { sealed: Sealed::Row(self.relation) })?;
+        Ok(Row::from_bytes(plain.into()))
+    }
+
+    /// Entries with a prefix and behind it what is within bounds, or has a bound before it.
+    fn within(self: &Arc<Self>, prefix: &[u8], (lower, upper): (Bound<&[u8]>, Bound<&[u8]>), reverse: bool) -> Entries {
+        let with = |bytes: &[u8]| [prefix, bytes].concat();
+        let from = match lower {
+            Bound::Included(bytes) | Bound::Excluded(bytes) => with(bytes),
+            Bound::Unbounded => prefix.to_vec(),
+        };
+        let to = match upper {
+            Bound::Included(bytes) => keyspace::successor(&with(bytes)),
+            Bound::Excluded(bytes) => Some(with(bytes)),
+            Bound::Unbounded => keyspace::successor(prefix),
+        };
+        Entries { spilled: self.clone(), from, to, reverse, read: VecDeque::new(), ended: false }
+    }
+}
+
+impl fmt::Debug for SpilledRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SpilledRows(..)")
+    }
+}
+
+impl Drop for SpilledRows {
+    fn drop(&mut self) {
+        // Others' parts stay: what is this one's goes with the next merge, and cannot be opened any more.
+        if Arc::strong_count(&self.scratch) > 1 {
+            let mut writes = WriteBatch::default();
+            writes.delete_range(self.number.to_be_bytes(), (self.number + 1).to_be_bytes());
+            // Where it fails, they stand there until the last part goes.
+            let _gone = self.scratch.write(writes);
+        }
+        self.folder.forget(&self.id);
+    }
+}
+
+impl SpillBatch<'_> {
+    /// A row.
+    pub fn put_row(&mut self, key: &RowKey, row: &Row) {
+        let spilled = self.spilled;
+        let header = Header { kind: SealKind::Impersonal, cipher: spilled.cipher, schema_version: 0 };
+        let mut sealed = Vec::with_capacity(row.bytes().len() + 80);
+        let place = SealPlace::Impersonal(spilled.relation, key.bytes());
+        seal::seal(spilled.key(), &spilled.database, place, header, row.bytes(), &mut sealed);
+        self.writes.put(spilled.row_place(key), sealed);
+        self.rows += 1;
+    }
+
+    /// A row's place in an index.
+    pub fn put_entry(&mut self, index: IndexId, place: &[u8], key: &RowKey) {
+        let at = [self.spilled.prefix(ENTRIES).as_slice(), &keyspace::index(index), place, key.bytes()].concat();
+        let length = u32::try_from(place.len()).expect("values are bounded far below 4 GiB");
+        self.writes.put(at, length.to_be_bytes());
+    }
+}
+
+/// Entries in their order, some read at a time, so that no iterator of RocksDB is held.
+struct Entries {
+    spilled: Arc<SpilledRows>,
+    from: Vec<u8>,
+    to: Option<Vec<u8>>,
+    reverse: bool,
+    read: VecDeque<(Vec<u8>, Vec<u8>)>,
+    ended: bool,
+}
+
+impl Entries {
+    fn read_some(&mut self) -> Result<(), StorageError> {
+        let mut options = ReadOptions::default();
+        options.set_iterate_lower_bound(self.from.clone());
+        self.to.iter().for_each(|to| options.set_iterate_upper_bound(to.clone()));
+        let mut iterator = self.spilled.scratch.db().raw_iterator_opt(options);
+        if self.reverse {
+            iterator.seek_to_last()
+        } else {
+            iterator.seek_to_first()
+        }
+        while self.read.len() < ENTRIES_AT_ONCE
+            && let Some((key, value)) = iterator.item()
+        {
+            self.read.push_back((key.to_vec(), value.to_vec()));
+            if self.reverse { iterator.prev() } else { iterator.next() }
+        }
+        iterator.status().map_err(rocks::failed("read spilled rows"))?;
+        self.ended = self.read.len() < ENTRIES_AT_ONCE;
+        if let Some((last, _)) = self.read.back() {
+            if self.reverse {
+                self.to = Some(last.clone());
+            } else {
+                self.from = [last.as_slice(), &[0]].concat();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Entries {
+    type Item = Result<(Vec<u8>, Vec<u8>), StorageError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.read.is_empty() && !self.ended {
+            if let Err(error) = self.read_some() {
+                self.ended = true;
+                return Some(Err(error));
+            }
+        }
+        self.read.pop_front().map(Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests;

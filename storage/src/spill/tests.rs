@@ -1,0 +1,125 @@
+//! Rows on the disk against a map, and what is left of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Bound;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use repr::{IndexId, RelationId, Row, RowKey};
+
+use super::SpilledRows;
+use crate::config::StoreOptions;
+use crate::store::Store;
+
+const CITIES: RelationId = RelationId(16_385);
+const BY_NAME: IndexId = IndexId(16_386);
+const WORD: &str = "Quorxelion";
+
+/// A folder of the system's for temporary ones. Dropped, it is gone.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn open(name: &str) -> (Folder, Store) {
+        let folder = Folder(std::env::temp_dir().join(format!("dogwood-spill-{name}-{}", std::process::id())));
+        let _gone = fs::remove_dir_all(&folder.0);
+        let options = StoreOptions { block_cache_bytes: 8 << 20, ..StoreOptions::new(&folder.0) };
+        (folder, Store::open(&options).expect("opens"))
+    }
+
+    fn parts(&self) -> usize {
+        fs::read_dir(self.0.join("ingest")).map_or(0, Iterator::count)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).expect("the test's folder can be removed");
+    }
+}
+
+fn key(number: u32) -> RowKey {
+    RowKey::new(&number.to_be_bytes())
+}
+
+fn row(number: u32) -> Row {
+    Row::from_bytes(format!("{WORD} {number}").into_bytes().into())
+}
+
+fn spill(store: &Store, numbers: impl Iterator<Item = u32>) -> Arc<SpilledRows> {
+    let spilled = Arc::new(store.begin_spill(CITIES).expect("begins"));
+    let numbers: Vec<u32> = numbers.collect();
+    for some in numbers.chunks(700) {
+        let mut batch = spilled.begin_batch();
+        for number in some {
+            batch.put_row(&key(*number), &row(*number));
+            batch.put_entry(BY_NAME, &(number % 10).to_be_bytes(), &key(*number));
+        }
+        spilled.write(store, batch).expect("writes");
+    }
+    spilled
+}
+
+#[test]
+fn rows_are_found_by_their_keys_in_order_and_by_entries() {
+    let (_folder, store) = Folder::open("found");
+    let other = spill(&store, 0..2_000);
+    let spilled = spill(&store, (0..10_000).filter(|number| number % 2 == 0));
+    let expected: BTreeMap<RowKey, Row> = (0..10_000).step_by(2).map(|number| (key(number), row(number))).collect();
+    assert_eq!((spilled.len(), other.len()), (5_000, 2_000));
+    for number in 0..1_000 {
+        assert_eq!(spilled.get(&key(number)).expect("reads").as_ref(), expected.get(&key(number)));
+        assert_eq!(spilled.contains(&key(number)).expect("reads"), number % 2 == 0);
+    }
+    let read = |bounds: (Bound<&[u8]>, Bound<&[u8]>), reverse| -> Vec<(RowKey, Row)> {
+        spilled.rows(bounds, reverse).collect::<Result<_, _>>().expect("reads")
+    };
+    let all: Vec<(RowKey, Row)> = expected.clone().into_iter().collect();
+    assert!(read((Bound::Unbounded, Bound::Unbounded), false) == all);
+    let mut turned = read((Bound::Unbounded, Bound::Unbounded), true);
+    turned.reverse();
+    assert!(turned == all);
+    let (from, to) = (key(1_000), key(7_001));
+    let within = read((Bound::Included(from.bytes()), Bound::Excluded(to.bytes())), true);
+    assert!(within.iter().map(|(key, _)| key).eq(expected.range(from..to).map(|(key, _)| key).rev()));
+    let keys = spilled.keys_at(BY_NAME, &4_u32.to_be_bytes()).expect("reads");
+    assert!(keys == (0..10_000).filter(|number| number % 10 == 4).map(key).collect::<Vec<_>>());
+    let (from, to) = (2_u32.to_be_bytes(), 5_u32.to_be_bytes());
+    let entries = spilled.entries(BY_NAME, (Bound::Included(&from), Bound::Excluded(&to)), false);
+    let entries: Vec<(Vec<u8>, RowKey)> = entries.collect::<Result<_, _>>().expect("reads");
+    assert_eq!(entries.len(), 2_000, "of 2 and 4");
+    assert!(entries.is_sorted());
+}
+
+#[test]
+fn what_is_dropped_is_gone_and_nothing_stands_in_clear() {
+    let (folder, store) = Folder::open("gone");
+    let (one, other) = (spill(&store, 0..50_000), spill(&store, 0..50_000));
+    assert_eq!(folder.parts(), 1);
+    assert!(store.side_folder().holds_before(u64::MAX));
+    drop(one);
+    assert_eq!(other.rows((Bound::Unbounded, Bound::Unbounded), false).count(), 50_000, "the other is whole");
+    for entry in fs::read_dir(folder.0.join("ingest"))
+        .expect("reads")
+        .flat_map(|entry| fs::read_dir(entry.expect("reads").path()).expect("reads"))
+    {
+        let bytes = fs::read(entry.expect("reads").path()).expect("reads");
+        assert!(!bytes.windows(WORD.len()).any(|window| window == WORD.as_bytes()));
+    }
+    drop(other);
+    assert_eq!(folder.parts(), 0);
+    assert!(!store.side_folder().holds_before(u64::MAX));
+}
+
+#[test]
+fn a_start_keeps_nothing_of_it() {
+    let (folder, store) = Folder::open("start");
+    let spilled = spill(&store, 0..10);
+    let left = folder.0.join("ingest/left-spill");
+    fs::create_dir_all(&left).and_then(|()| fs::write(left.join("000001.sst"), "killed")).expect("writes");
+    drop((spilled, store));
+    let options = StoreOptions { block_cache_bytes: 8 << 20, ..StoreOptions::new(&folder.0) };
+    let store = Store::open(&options).expect("opens");
+    assert_eq!(folder.parts(), 0);
+    drop(store);
+}
