@@ -97,15 +97,27 @@ class Side:
 
 def fill(side, rows, key="PRIMARY KEY"):
     side.run("DROP TABLE IF EXISTS big", f"CREATE TABLE big (id INT {key}, owner INT, name TEXT, amount INT)")
+    copied(side, rows, rows)
+
+
+def indexed(side, _rows):
+    side.run("DROP TABLE IF EXISTS big", "CREATE TABLE big (id INT PRIMARY KEY, owner INT, name TEXT, amount INT)", "CREATE INDEX ON big (name)")
+
+
+def copied(side, rows, owners):
     with side.connection.cursor().copy("COPY big FROM STDIN") as copy:
         for start in range(1, rows + 1, COPIED_AT_ONCE):
             ids = range(start, min(rows, start + COPIED_AT_ONCE - 1) + 1)
-            copy.write("".join(f"{n}\t{n * 7919 % rows}\tname of {n}\t{n % 1000}\n" for n in ids))
+            copy.write("".join(f"{n}\t{1 + n * 7919 % owners}\tname of {n}\t{n % 1000}\n" for n in ids))
 
 
-def owned(side, rows):
-    """On PostgreSQL an ordinary table, on Dogwood one of people's rows."""
-    people = max(1, rows // 100)
+def people_of(rows):
+    return max(1, rows // 100)
+
+
+def nobody(side, rows):
+    """An empty table of rows of people's; on PostgreSQL an ordinary one that refers to them."""
+    people = people_of(rows)
     side.run("DROP TABLE IF EXISTS big", "DROP TABLE IF EXISTS person")
     if side.name == "dogwood":
         side.run("CREATE DATA_SUBJECT TABLE person (id INT PRIMARY KEY, name TEXT)",
@@ -115,6 +127,11 @@ def owned(side, rows):
                  "CREATE TABLE big (id INT PRIMARY KEY, owner INT REFERENCES person, name TEXT, amount INT)",
                  "CREATE INDEX ON big (owner)")
     side.run(f"INSERT INTO person SELECT n, 'person' || n FROM generate_series(1, {people}) AS n")
+
+
+def owned(side, rows):
+    nobody(side, rows)
+    people = people_of(rows)
     step = 100_000
     for start in range(1, rows + 1, step):
         side.run(f"""INSERT INTO big SELECT n, 1 + n % {people}, 'name of ' || n, n % 1000
@@ -129,6 +146,11 @@ def statement(text):
     return lambda side, _rows: side.run(text)
 
 
+def statement_of(text):
+    """Of so many rows."""
+    return lambda side, rows: side.run(text.format(rows=rows))
+
+
 # Name, what is measured, on how many of the rows, what is prepared, and what is done.
 MEASURED = [
     ("idle", "nothing", 1, nothing, lambda *_: time.sleep(IDLE_SECONDS)),
@@ -140,7 +162,14 @@ MEASURED = [
     ("update", "UPDATE of four tenths", 0.4, fill, statement("UPDATE big SET amount = amount + 1")),
     ("delete", "DELETE of four tenths", 0.4, fill, statement("DELETE FROM big")),
     ("update-owned", "UPDATE of people's rows, four tenths", 0.4, owned, statement("UPDATE big SET amount = amount + 1")),
+    ("delete-owned", "DELETE of people's rows, four tenths", 0.4, owned, statement("DELETE FROM big")),
+    ("copy-small", "COPY of four tenths", 0.4, nothing, fill),
     ("copy", "COPY of twice the rows", 2, nothing, fill),
+    ("copy-indexed", "COPY of twice the rows, with an index", 2, indexed, lambda side, rows: copied(side, rows, rows)),
+    ("copy-owned-small", "COPY of people's rows, four tenths", 0.4, nobody, lambda side, rows: copied(side, rows, people_of(rows))),
+    ("copy-owned", "COPY of people's rows, twice the rows", 2, nobody, lambda side, rows: copied(side, rows, people_of(rows))),
+    ("select", "INSERT … SELECT of twice the rows", 2, lambda side, _: fill(side, 0), statement_of(
+        "INSERT INTO big SELECT n, n * 7, 'name of ' || n, n % 1000 FROM generate_series(1, {rows}) AS n")),
 ]
 
 

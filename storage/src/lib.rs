@@ -35,6 +35,7 @@ mod owners;
 pub mod people_read;
 mod read_cache;
 mod rocks;
+mod scratch;
 mod sealing;
 mod side_files;
 pub mod snapshot;

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::crypto::hex;
 use crate::error::StorageError;
 use crate::rocks::{FAMILIES, Family};
-use crate::spill::CurrentScratch;
+use crate::scratch::CurrentScratch;
 
 /// Whose operations go into files. The others are small, and say what the batch is.
 pub(crate) const INGESTED: [Family; 4] = [Family::Rows, Family::Index, Family::Owners, Family::Subjects];

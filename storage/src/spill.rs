@@ -10,51 +10,27 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::fs;
-use std::io::ErrorKind;
 use std::ops::Bound;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::Mutex;
 use repr::{IndexId, RelationId, Row, RowKey};
-use rocksdb::{BlockBasedOptions, Cache, DB, LogLevel, Options, ReadOptions, WriteBatch};
+use rocksdb::{ReadOptions, WriteBatch};
 
 use crate::config::Cipher;
-use crate::crypto::hex;
 use crate::crypto::seal::{self, Header, SealKind, SealPlace};
 use crate::crypto::sodium::{self, KEY_BYTES, SecretMemory};
 use crate::error::{Sealed, StorageError, StoredEntry};
 use crate::keyspace;
 use crate::rocks;
+use crate::scratch::Scratch;
 use crate::side_files::{IngestId, SideFolder};
 use crate::store::Store;
 
-/// What is written there at once stands in memory up to this, twice.
-const WRITE_BUFFER_BYTES: usize = 8 << 20;
-/// Blocks that were read last, indexes and filters of files.
-const CACHE_BYTES: usize = 16 << 20;
-/// Files of equal keys that wait to be merged: each is looked into for a key.
-const WAITING_FILES_MAX: i32 = 12;
 /// Entries that an iterator reads at once.
 const ENTRIES_AT_ONCE: usize = 1_024;
 const ROWS: u8 = 0;
 const ENTRIES: u8 = 1;
-
-/// The RocksDB that parts share.
-struct Scratch {
-    /// None once it is closed.
-    db: Option<DB>,
-    path: PathBuf,
-    next: AtomicU64,
-    /// A write has failed: it takes no further one.
-    broken: AtomicBool,
-}
-
-/// Where new parts are written, while there are others.
-#[derive(Default)]
-pub(crate) struct CurrentScratch(Mutex<Weak<Scratch>>);
 
 /// Rows of one table, written by one statement. Dropped, they are gone.
 pub struct SpilledRows {
@@ -62,12 +38,24 @@ pub struct SpilledRows {
     number: u64,
     relation: RelationId,
     rows: AtomicUsize,
+    seals: Seals,
+    _live: Live,
+}
+
+/// What its rows are sealed with.
+struct Seals {
     key: SecretMemory,
     database: [u8; 16],
     cipher: Cipher,
-    folder: Arc<SideFolder>,
-    /// Under what an erasure knows that they are there.
-    id: IngestId,
+}
+
+/// By this an erasure knows that rows are there, until it is dropped.
+struct Live(Arc<SideFolder>, IngestId);
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.0.forget(&self.1);
+    }
 }
 
 /// Rows and index entries that are written at once.
@@ -82,79 +70,15 @@ impl Store {
     pub fn begin_spill(&self, relation: RelationId) -> Result<SpilledRows, StorageError> {
         self.check_writable()?;
         let folder = self.side_folder().clone();
-        let scratch = Scratch::current(&folder)?;
+        let scratch = Scratch::current(&folder.scratch, &folder.path)?;
         let mut key = SecretMemory::new(KEY_BYTES);
         sodium::random(key.bytes_mut());
         let id = sodium::random_array();
         folder.note(id, self.db().latest_sequence_number());
         let number = scratch.next.fetch_add(1, Ordering::Relaxed);
-        let (database, cipher) = (self.database_id(), self.cipher());
-        Ok(SpilledRows { scratch, number, relation, rows: AtomicUsize::new(0), key, database, cipher, folder, id })
+        let seals = Seals { key, database: self.database_id(), cipher: self.cipher() };
+        Ok(SpilledRows { scratch, number, relation, rows: AtomicUsize::new(0), seals, _live: Live(folder, id) })
     }
-}
-
-impl Scratch {
-    fn current(folder: &Arc<SideFolder>) -> Result<Arc<Scratch>, StorageError> {
-        let mut current = folder.scratch.0.lock();
-        if let Some(scratch) = current.upgrade().filter(|scratch| !scratch.broken.load(Ordering::Relaxed)) {
-            return Ok(scratch);
-        }
-        let name = format!("{}-spill", hex::encode(&sodium::random_array::<8>()));
-        let path = folder.path.join(name);
-        fs::create_dir_all(&path).map_err(StorageError::io("create", &path))?;
-        let mut scratch = Scratch { db: None, path, next: AtomicU64::new(0), broken: AtomicBool::new(false) };
-        // Where it cannot be opened, the folder goes with it.
-        let opened = DB::open(&options(), &scratch.path);
-        scratch.db = Some(opened.map_err(rocks::failed("make room for a large transaction"))?);
-        let scratch = Arc::new(scratch);
-        *current = Arc::downgrade(&scratch);
-        Ok(scratch)
-    }
-
-    fn db(&self) -> &DB {
-        self.db.as_ref().expect("it is closed when it is dropped")
-    }
-
-    fn write(&self, writes: WriteBatch) -> Result<(), StorageError> {
-        let written = self.db().write_without_wal(writes).map_err(rocks::failed("write rows of a large transaction"));
-        if written.is_err() {
-            self.broken.store(true, Ordering::Relaxed);
-        }
-        written
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        self.db.take();
-        match fs::remove_dir_all(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                // The next start removes it.
-                tracing::error!(target: "dogwood::storage", "files of a transaction are left in \"{}\": {error}", self.path.display());
-            }
-            Err(_) | Ok(()) => {}
-        }
-    }
-}
-
-fn options() -> Options {
-    let mut blocks = BlockBasedOptions::default();
-    blocks.set_block_cache(&Cache::new_lru_cache(CACHE_BYTES));
-    blocks.set_cache_index_and_filter_blocks(true);
-    blocks.set_bloom_filter(10.0, false);
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    options.set_block_based_table_factory(&blocks);
-    options.set_write_buffer_size(WRITE_BUFFER_BYTES);
-    options.set_max_write_buffer_number(2);
-    options.set_level_zero_file_num_compaction_trigger(WAITING_FILES_MAX);
-    options.set_max_background_jobs(2);
-    options.set_max_open_files(256);
-    options.set_keep_log_file_num(1);
-    options.set_log_level(LogLevel::Error);
-    options.set_stats_dump_period_sec(0);
-    options.set_stats_persist_period_sec(0);
-    options
 }
 
 impl SpilledRows {
@@ -248,19 +172,20 @@ impl SpilledRows {
         place
     }
 
-    fn key(&self) -> &[u8; KEY_BYTES] {
-        self.key.bytes().try_into().expect("it was made so long")
-    }
-
     fn open(&self, key: &[u8], sealed: &[u8]) -> Result<Row, StorageError> {
         let place = SealPlace::Impersonal(self.relation, key);
-        let (_, plain) = seal::open(self.key(), &self.database, place, sealed)
+        let (_, plain) = seal::open(self.seals.key(), &self.seals.database, place, sealed)
             .ok_or(StorageError::SealBroken { sealed: Sealed::Row(self.relation) })?;
         Ok(Row::from_bytes(plain.into()))
     }
 
     /// Entries with a prefix and behind it what is within bounds, or has a bound before it.
-    fn within(self: &Arc<Self>, prefix: &[u8], (lower, upper): (Bound<&[u8]>, Bound<&[u8]>), reverse: bool) -> Entries {
+    fn within(
+        self: &Arc<Self>,
+        prefix: &[u8],
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
+    ) -> SpilledEntries {
         let with = |bytes: &[u8]| [prefix, bytes].concat();
         let from = match lower {
             Bound::Included(bytes) | Bound::Excluded(bytes) => with(bytes),
@@ -271,7 +196,7 @@ impl SpilledRows {
             Bound::Excluded(bytes) => Some(with(bytes)),
             Bound::Unbounded => keyspace::successor(prefix),
         };
-        Entries { spilled: self.clone(), from, to, reverse, read: VecDeque::new(), ended: false }
+        SpilledEntries { spilled: self.clone(), from, to, reverse, read: VecDeque::new(), ended: false }
     }
 }
 
@@ -290,7 +215,12 @@ impl Drop for SpilledRows {
             // Where it fails, they stand there until the last part goes.
             let _gone = self.scratch.write(writes);
         }
-        self.folder.forget(&self.id);
+    }
+}
+
+impl Seals {
+    fn key(&self) -> &[u8; KEY_BYTES] {
+        self.key.bytes().try_into().expect("it was made so long")
     }
 }
 
@@ -298,10 +228,11 @@ impl SpillBatch<'_> {
     /// A row.
     pub fn put_row(&mut self, key: &RowKey, row: &Row) {
         let spilled = self.spilled;
-        let header = Header { kind: SealKind::Impersonal, cipher: spilled.cipher, schema_version: 0 };
+        let seals = &spilled.seals;
+        let header = Header { kind: SealKind::Impersonal, cipher: seals.cipher, schema_version: 0 };
         let mut sealed = Vec::with_capacity(row.bytes().len() + 80);
         let place = SealPlace::Impersonal(spilled.relation, key.bytes());
-        seal::seal(spilled.key(), &spilled.database, place, header, row.bytes(), &mut sealed);
+        seal::seal(seals.key(), &seals.database, place, header, row.bytes(), &mut sealed);
         self.writes.put(spilled.row_place(key), sealed);
         self.rows += 1;
     }
@@ -315,7 +246,7 @@ impl SpillBatch<'_> {
 }
 
 /// Entries in their order, some read at a time, so that no iterator of RocksDB is held.
-struct Entries {
+struct SpilledEntries {
     spilled: Arc<SpilledRows>,
     from: Vec<u8>,
     to: Option<Vec<u8>>,
@@ -324,16 +255,16 @@ struct Entries {
     ended: bool,
 }
 
-impl Entries {
+impl SpilledEntries {
     fn read_some(&mut self) -> Result<(), StorageError> {
         let mut options = ReadOptions::default();
         options.set_iterate_lower_bound(self.from.clone());
         self.to.iter().for_each(|to| options.set_iterate_upper_bound(to.clone()));
         let mut iterator = self.spilled.scratch.db().raw_iterator_opt(options);
         if self.reverse {
-            iterator.seek_to_last()
+            iterator.seek_to_last();
         } else {
-            iterator.seek_to_first()
+            iterator.seek_to_first();
         }
         while self.read.len() < ENTRIES_AT_ONCE
             && let Some((key, value)) = iterator.item()
@@ -354,15 +285,16 @@ impl Entries {
     }
 }
 
-impl Iterator for Entries {
+impl Iterator for SpilledEntries {
     type Item = Result<(Vec<u8>, Vec<u8>), StorageError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.read.is_empty() && !self.ended {
-            if let Err(error) = self.read_some() {
-                self.ended = true;
-                return Some(Err(error));
-            }
+        if self.read.is_empty()
+            && !self.ended
+            && let Err(error) = self.read_some()
+        {
+            self.ended = true;
+            return Some(Err(error));
         }
         self.read.pop_front().map(Ok)
     }

@@ -34,8 +34,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::{OwnerProbe, Snapshot, Store};
-pub use stored::MicroDb;
+use storage::{Snapshot, Store};
+pub use stored::{MicroDb, StoredRows};
 
 /// No further key is asked for once so many rows are found.
 const ROWS_AT_ONCE: usize = 256;
@@ -215,14 +215,6 @@ impl LayeredSnapshot {
             Some(exists) => Ok(exists),
             None => self.stored_exists(relation, row_key),
         }
-    }
-
-    /// Asks for many rows of a table whether they are stored below all layers.
-    pub fn stored_rows(&self, relation: RelationId) -> StoredRows {
-        let shape = self.base.schema.shape(relation).cloned();
-        let personal = shape.as_ref().is_some_and(|shape| shape.personal && !shape.table().data_subject);
-        let probe = personal.then(|| self.base.snapshot.owner_probe());
-        StoredRows { base: self.base.clone(), shape, probe }
     }
 
     /// Keys of the rows whose indexed columns have this canonical value.
@@ -486,25 +478,6 @@ impl LayeredSnapshot {
 /// Rows of views are told apart by nothing but what they hold.
 fn view_row_key() -> RowKey {
     RowKey::new(&[])
-}
-
-/// Which rows of one table are stored, asked for one after another.
-pub struct StoredRows {
-    base: Arc<Published>,
-    shape: Option<Arc<TableShape>>,
-    probe: Option<OwnerProbe>,
-}
-
-impl StoredRows {
-    /// Whether the row is stored.
-    pub fn contains(&mut self, row_key: &RowKey) -> Result<bool, SqlError> {
-        let Some(shape) = &self.shape else { return Ok(false) };
-        Ok(match &mut self.probe {
-            Some(probe) => probe.exists(shape.id(), row_key)?,
-            None if shape.personal => self.base.snapshot.subject(shape.id(), row_key)?.is_some(),
-            None => self.base.snapshot.holds_impersonal(shape.id(), row_key)?,
-        })
-    }
 }
 
 fn damaged(shape: &TableShape, what: &str) -> SqlError {

@@ -4,6 +4,7 @@
 //! holds the changes of the transactions that stand earlier in a commit group. Knows rows and index
 //! values, never files or locks.
 
+mod kept;
 mod spilled;
 
 use crate::parallel::{self, HELPED_ITEMS_MIN};
@@ -398,107 +399,6 @@ impl Overlay {
         (undone > mark.0).then(|| self.kept_until(mark))
     }
 
-    /// This overlay as it was at `mark`: what was changed before it, as it was changed then.
-    fn kept_until(&self, mark: Mark) -> Overlay {
-        let (before, since) = self.undo.split_at(mark.0);
-        let mut kept = Overlay {
-            actor: self.actor.clone(),
-            in_part: self.in_part.clone(),
-            schema: self.schema.clone(),
-            schema_changed: before.iter().any(|undo| matches!(undo, Undo::Schema { .. })),
-            session: self.session.clone(),
-            tables: BTreeMap::new(),
-            subjects: BTreeMap::new(),
-            owners: self.owners.clone(),
-            dropped: self.dropped.clone(),
-            undo: before.to_vec(),
-            held_bytes: self.held_bytes,
-        };
-        // Tables that were taken away as a whole: what stood in them, and what in the log is later than that.
-        let mut replaced: BTreeMap<RelationId, (usize, &TableChanges)> = BTreeMap::new();
-        for (place, undo) in since.iter().enumerate() {
-            if let Undo::Table { relation, previous } = undo {
-                replaced.entry(*relation).or_insert((place, previous.as_ref()));
-            }
-        }
-        let standing = |relation: &RelationId| match replaced.get(relation) {
-            Some((_, previous)) => Some(*previous),
-            None => self.tables.get(relation),
-        };
-        for relation in self.tables.keys().chain(replaced.keys()) {
-            if let Some(changes) = standing(relation) {
-                kept.tables.insert(*relation, changes.without_rows());
-            }
-        }
-        for undo in before {
-            match undo {
-                Undo::Row { relation, key, .. } => {
-                    let change = standing(relation).and_then(|table| table.rows.get(key));
-                    let own = kept.tables.get_mut(relation).zip(change);
-                    own.into_iter().for_each(|(own, change)| _ = own.rows.insert(key.clone(), change.clone()));
-                }
-                Undo::Subject { relation, key, .. } => {
-                    let subject = (*relation, key.clone());
-                    kept.subjects.extend(self.subjects.get(&subject).map(|microdb| (subject, *microdb)));
-                }
-                _ => {}
-            }
-        }
-        // What came new since is not among what is kept, unless its table had been taken away before it.
-        let may_be_kept = before.iter().any(|undo| matches!(undo, Undo::Table { .. }));
-        let is_new = |undo: &Undo| matches!(undo, Undo::Row { previous: None, .. });
-        for (place, undo) in since.iter().enumerate().rev().filter(|(_, undo)| may_be_kept || !is_new(undo)) {
-            let stands = |relation: &RelationId| replaced.get(relation).is_none_or(|(until, _)| place < *until);
-            kept.take_back(undo, stands);
-        }
-        kept.tables.retain(|_, table| !table.is_untouched());
-        for (relation, changes) in &mut kept.tables {
-            let Some(shape) = kept.session.over(&kept.schema).shape(*relation) else { continue };
-            changes.enter_all(shape);
-        }
-        kept
-    }
-
-    /// Takes one change back of what is kept; index values are entered at the end. `stands` tells whether what the change
-    /// was made to was not taken away as a whole before it.
-    fn take_back(&mut self, undo: &Undo, stands: impl Fn(&RelationId) -> bool) {
-        match undo {
-            Undo::Row { relation, key, previous } if stands(relation) => {
-                if let Some(changes) = self.tables.get_mut(relation) {
-                    set_back(&mut changes.rows, key, previous.as_ref());
-                }
-            }
-            Undo::Reindexed { relation, index } if stands(relation) => {
-                if let Some(changes) = self.tables.get_mut(relation) {
-                    changes.reindexed.remove(index);
-                }
-            }
-            Undo::Filled { relation, index } if stands(relation) => {
-                if let Some(changes) = self.tables.get_mut(relation) {
-                    changes.filled.remove(index);
-                }
-            }
-            Undo::Spilled { relation } if stands(relation) => {
-                if let Some(changes) = self.tables.get_mut(relation) {
-                    changes.spilled.pop();
-                }
-            }
-            Undo::Subject { relation, key, previous } if !self.subjects.is_empty() => {
-                set_back(&mut self.subjects, &(*relation, key.clone()), previous.as_ref());
-            }
-            Undo::Schema { previous } => self.schema = previous.clone(),
-            Undo::Temporary { previous } => self.session = previous.clone(),
-            Undo::DroppedTable => _ = self.dropped.tables.pop(),
-            Undo::DroppedIndex => _ = self.dropped.indexes.pop(),
-            Undo::Row { .. }
-            | Undo::Subject { .. }
-            | Undo::Reindexed { .. }
-            | Undo::Filled { .. }
-            | Undo::Spilled { .. }
-            | Undo::Table { .. } => {}
-        }
-    }
-
     /// Takes back one change after another.
     fn undo_since(&mut self, mark: Mark) {
         let mut rewritten = BTreeSet::new();
@@ -667,22 +567,10 @@ impl Overlay {
     }
 }
 
-/// What is kept becomes what it was; what is not was not there.
-fn set_back<K: Ord, V: Clone>(kept: &mut BTreeMap<K, V>, key: &K, previous: Option<&V>) {
-    match previous {
-        Some(previous) => {
-            if let Some(value) = kept.get_mut(key) {
-                value.clone_from(previous);
-            }
-        }
-        None => _ = kept.remove(key),
-    }
-}
-
 impl TableChanges {
     /// Whether nothing is changed, as when all was taken back.
     fn is_untouched(&self) -> bool {
-        self.len() == 0 && !self.truncated && self.reindexed.is_empty() && self.filled.is_empty()
+        self.is_empty() && !self.truncated && self.reindexed.is_empty() && self.filled.is_empty()
     }
 
     /// How many rows are changed, those on the disk that have changed again twice.
@@ -693,18 +581,6 @@ impl TableChanges {
     /// Whether no row is changed.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// All but rows and their values.
-    fn without_rows(&self) -> TableChanges {
-        TableChanges {
-            rows: BTreeMap::new(),
-            spilled: self.spilled.clone(),
-            index: ChangedValues::default(),
-            truncated: self.truncated,
-            reindexed: self.reindexed.clone(),
-            filled: self.filled.clone(),
-        }
     }
 
     /// Makes its index values anew.

@@ -45,6 +45,7 @@ pub fn erase(writer: &mut Writer<'_>, subject: &Subject, profile: &mut RequestPr
 
 /// Locks a person's own row: nobody gives them anything meanwhile. The row.
 fn locked_subject(writer: &mut Writer<'_>, subject: &Subject) -> Result<Row, SqlError> {
+    writer.transaction.bring_back_spilled(|_| true)?;
     writer.lock_table(subject.shape.id())?;
     // Another FORGET may have come first while this one waited for the person's row.
     let row = writer.lock_row(&subject.shape, &subject.row_key, LockMode::Exclusive)?;
@@ -96,6 +97,7 @@ pub struct Loose {
 
 /// Does with loose rows what the erasure of what they are tied to would have done, to the fixpoint; in the transaction's overlay.
 pub fn settle(writer: &mut Writer<'_>, loose: &[Loose]) -> Result<(), SqlError> {
+    writer.transaction.bring_back_spilled(|_| true)?;
     let since = writer.transaction.committed_snapshot().time();
     let mut eraser = Eraser {
         writer,

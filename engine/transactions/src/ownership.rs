@@ -64,8 +64,8 @@ pub struct Derivation {
 
 impl Derivation {
     /// With what was found of a table's rows on the disk.
-    pub(crate) fn add(&mut self, found: spilled::Found) {
-        let spilled::Found { reads, writes, owners } = found;
+    pub(crate) fn add(&mut self, found: spilled::PlacedRows) {
+        let spilled::PlacedRows { reads, writes, owners } = found;
         self.reads.extend(&reads);
         self.writes.extend(&writes);
         self.writes.settle();

@@ -35,14 +35,18 @@ pub struct Writer<'a> {
     pub patience: Patience,
     checks: Checks,
     row_checks: HashMap<RelationId, Arc<RowChecks>>,
-    /// Where the statement began.
-    since: Mark,
-    /// How many rows had moved before.
-    moved_before: usize,
+    before: Before,
     /// Rows that were inserted, changed or deleted, where a statement has several parts: no other one changes them again.
     changed: Option<HashSet<(RelationId, RowKey)>>,
     /// Whether people who were forgotten may come again, whatever the session says.
     brings_back: bool,
+}
+
+/// Where the transaction stood when the statement began.
+struct Before {
+    mark: Mark,
+    /// How many rows had moved.
+    moved: usize,
 }
 
 /// What is to be looked at once a statement has written all its rows.
@@ -80,8 +84,7 @@ impl<'a> Writer<'a> {
     /// For one statement.
     pub fn new(transaction: &'a mut Transaction, context: EvalContext, patience: Patience) -> Self {
         Writer {
-            moved_before: transaction.pending.moved.len(),
-            since: transaction.mark(),
+            before: Before { mark: transaction.mark(), moved: transaction.pending.moved.len() },
             transaction,
             context,
             patience,
@@ -94,8 +97,9 @@ impl<'a> Writer<'a> {
 
     /// For a statement that has written some of its rows already.
     #[must_use]
-    pub fn begun_at(self, since: Mark) -> Self {
-        Writer { since, ..self }
+    pub fn begun_at(mut self, mark: Mark) -> Self {
+        self.before.mark = mark;
+        self
     }
 
     /// An erasure is taken back.
@@ -117,7 +121,7 @@ impl<'a> Writer<'a> {
     fn note_move(&mut self, relation: RelationId, from: &RowKey, to: Option<&RowKey>) {
         let pending = &mut self.transaction.pending;
         if !pending.cursors.is_empty() {
-            let (statement, from, to) = (self.moved_before, from.clone(), to.cloned());
+            let (statement, from, to) = (self.before.moved, from.clone(), to.cloned());
             pending.moved.push(Moved { statement, relation, from, to });
         }
     }
@@ -463,7 +467,7 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-        self.transaction.spill(shape, self.since)
+        self.transaction.spill(shape, self.before.mark)
     }
 
     /// The end of the statement: referential actions until nothing is left, then unique keys and parents.

@@ -17,11 +17,11 @@ const BY_NAME: IndexId = IndexId(16_386);
 const WORD: &str = "Quorxelion";
 
 /// A folder of the system's for temporary ones. Dropped, it is gone.
-struct Folder(PathBuf);
+struct SpillFolder(PathBuf);
 
-impl Folder {
-    fn open(name: &str) -> (Folder, Store) {
-        let folder = Folder(std::env::temp_dir().join(format!("dogwood-spill-{name}-{}", std::process::id())));
+impl SpillFolder {
+    fn open(name: &str) -> (SpillFolder, Store) {
+        let folder = SpillFolder(std::env::temp_dir().join(format!("dogwood-spill-{name}-{}", std::process::id())));
         let _gone = fs::remove_dir_all(&folder.0);
         let options = StoreOptions { block_cache_bytes: 8 << 20, ..StoreOptions::new(&folder.0) };
         (folder, Store::open(&options).expect("opens"))
@@ -32,7 +32,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for SpillFolder {
     fn drop(&mut self) {
         fs::remove_dir_all(&self.0).expect("the test's folder can be removed");
     }
@@ -62,7 +62,7 @@ fn spill(store: &Store, numbers: impl Iterator<Item = u32>) -> Arc<SpilledRows> 
 
 #[test]
 fn rows_are_found_by_their_keys_in_order_and_by_entries() {
-    let (_folder, store) = Folder::open("found");
+    let (_folder, store) = SpillFolder::open("found");
     let other = spill(&store, 0..2_000);
     let spilled = spill(&store, (0..10_000).filter(|number| number % 2 == 0));
     let expected: BTreeMap<RowKey, Row> = (0..10_000).step_by(2).map(|number| (key(number), row(number))).collect();
@@ -93,7 +93,7 @@ fn rows_are_found_by_their_keys_in_order_and_by_entries() {
 
 #[test]
 fn what_is_dropped_is_gone_and_nothing_stands_in_clear() {
-    let (folder, store) = Folder::open("gone");
+    let (folder, store) = SpillFolder::open("gone");
     let (one, other) = (spill(&store, 0..50_000), spill(&store, 0..50_000));
     assert_eq!(folder.parts(), 1);
     assert!(store.side_folder().holds_before(u64::MAX));
@@ -113,7 +113,7 @@ fn what_is_dropped_is_gone_and_nothing_stands_in_clear() {
 
 #[test]
 fn a_start_keeps_nothing_of_it() {
-    let (folder, store) = Folder::open("start");
+    let (folder, store) = SpillFolder::open("start");
     let spilled = spill(&store, 0..10);
     let left = folder.0.join("ingest/left-spill");
     fs::create_dir_all(&left).and_then(|()| fs::write(left.join("000001.sst"), "killed")).expect("writes");

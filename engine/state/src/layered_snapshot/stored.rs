@@ -4,11 +4,12 @@ use crate::SqlError;
 use crate::audit::ReadObserver;
 use crate::layered_snapshot::{LayeredSnapshot, Located};
 use crate::overlay::Owners;
+use crate::published::Published;
 use crate::read_memo::ReadMemo;
 use crate::shape::TableShape;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use std::sync::Arc;
-use storage::{MicroDbProbe, StorageError};
+use storage::{MicroDbProbe, OwnerProbe, StorageError};
 
 /// A person's µDB as of one commit, read a table at a time.
 pub struct MicroDb {
@@ -168,6 +169,35 @@ impl LayeredSnapshot {
         Ok(match &self.recall {
             Some(recall) => recall.located(shape.id(), index, value, read)?,
             None => read()?,
+        })
+    }
+}
+
+impl LayeredSnapshot {
+    /// Asks for many rows of a table whether they are stored below all layers.
+    pub fn stored_rows(&self, relation: RelationId) -> StoredRows {
+        let shape = self.base.schema.shape(relation).cloned();
+        let personal = shape.as_ref().is_some_and(|shape| shape.personal && !shape.table().data_subject);
+        let probe = personal.then(|| self.base.snapshot.owner_probe());
+        StoredRows { base: self.base.clone(), shape, probe }
+    }
+}
+
+/// Which rows of one table are stored, asked for one after another.
+pub struct StoredRows {
+    base: Arc<Published>,
+    shape: Option<Arc<TableShape>>,
+    probe: Option<OwnerProbe>,
+}
+
+impl StoredRows {
+    /// Whether the row is stored.
+    pub fn contains(&mut self, row_key: &RowKey) -> Result<bool, SqlError> {
+        let Some(shape) = &self.shape else { return Ok(false) };
+        Ok(match &mut self.probe {
+            Some(probe) => probe.exists(shape.id(), row_key)?,
+            None if shape.personal => self.base.snapshot.subject(shape.id(), row_key)?.is_some(),
+            None => self.base.snapshot.holds_impersonal(shape.id(), row_key)?,
         })
     }
 }

@@ -31,7 +31,7 @@ pub fn build(
     new: &LayeredSnapshot,
     overlay: &Arc<Overlay>,
     derivation: &Arc<Derivation>,
-) -> Result<(Batch, Vec<spilled::Found>), SqlError> {
+) -> Result<(Batch, Vec<spilled::PlacedRows>), SqlError> {
     let between = &Between { old, new, overlay };
     let store = new.store();
     let mut hashes = Hashes::new(store, overlay.len());

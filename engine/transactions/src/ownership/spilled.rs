@@ -28,7 +28,7 @@ const MET_MAX: usize = 1 << 16;
 
 /// What was found of all of them.
 #[derive(Default)]
-pub struct Found {
+pub struct PlacedRows {
     /// What was looked at.
     pub reads: Marks,
     /// What a commit of this changes.
@@ -44,9 +44,9 @@ pub(super) fn place(
     (shape, changes): (&Arc<TableShape>, &TableChanges),
     derived: &RowDeltas,
     batch: &mut Batch,
-) -> Result<Found, SqlError> {
+) -> Result<PlacedRows, SqlError> {
     let between = Between { old, new, overlay };
-    let mut placing = Placing { between: &between, derived, met: HashMap::default(), found: Found::default() };
+    let mut placing = Placing { between: &between, derived, met: HashMap::default(), found: PlacedRows::default() };
     let mut rows = changes.spilled();
     loop {
         let mut some = Vec::with_capacity(ROWS_AT_ONCE);
@@ -101,7 +101,7 @@ pub(super) fn owners_of(
     let Some(changes) = between.overlay.table(relation) else { return Ok(None) };
     let Some(row) = changes.spilled_row(row_key)? else { return Ok(None) };
     let shape = between.new.shape(relation)?.clone();
-    let mut placing = Placing { between, derived, met: HashMap::default(), found: Found::default() };
+    let mut placing = Placing { between, derived, met: HashMap::default(), found: PlacedRows::default() };
     let owners = placing.owners_of_row(&shape, &row)?;
     reads.extend(&placing.found.reads);
     Ok(Some(owners))
@@ -113,7 +113,7 @@ struct Placing<'a> {
     derived: &'a RowDeltas,
     /// By edge and value: many rows meet the same few holders.
     met: HashMap<(usize, Vec<u8>), Vec<MicroDbId>>,
-    found: Found,
+    found: PlacedRows,
 }
 
 impl Placing<'_> {
@@ -144,7 +144,7 @@ impl Placing<'_> {
         }
         if !self.met.contains_key(&place) {
             let (_, value) = &place;
-            let Found { reads, writes, .. } = &mut self.found;
+            let PlacedRows { reads, writes, .. } = &mut self.found;
             // Whoever changes who holds what it leads to asks who is led there.
             writes.note(&Mark::Index(edge.near_index, value));
             let holding = match known_holder(self.between, edge, value, reads) {

@@ -1,0 +1,100 @@
+//! A RocksDB without a log, for what no start keeps: made for the first that needs it, gone with the last.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use rocksdb::{BlockBasedOptions, Cache, DB, LogLevel, Options, WriteBatch};
+
+use crate::crypto::{hex, sodium};
+use crate::error::StorageError;
+use crate::rocks;
+
+/// What is written there at once stands in memory up to this, twice.
+const WRITE_BUFFER_BYTES: usize = 8 << 20;
+/// Blocks that were read last, indexes and filters of files.
+const CACHE_BYTES: usize = 16 << 20;
+/// Files of equal keys that wait to be merged: each is looked into for a key.
+const WAITING_FILES_MAX: i32 = 12;
+
+/// The RocksDB that parts share.
+pub(crate) struct Scratch {
+    /// None once it is closed.
+    db: Option<DB>,
+    path: PathBuf,
+    pub(crate) next: AtomicU64,
+    /// A write has failed: it takes no further one.
+    broken: AtomicBool,
+}
+
+/// Where new parts are written, while there are others.
+#[derive(Default)]
+pub(crate) struct CurrentScratch(Mutex<Weak<Scratch>>);
+
+impl Scratch {
+    /// The one that takes parts now, in a folder; made if there is none.
+    pub(crate) fn current(current: &CurrentScratch, folder: &Path) -> Result<Arc<Scratch>, StorageError> {
+        let mut current = current.0.lock();
+        if let Some(scratch) = current.upgrade().filter(|scratch| !scratch.broken.load(Ordering::Relaxed)) {
+            return Ok(scratch);
+        }
+        let name = format!("{}-spill", hex::encode(&sodium::random_array::<8>()));
+        let path = folder.join(name);
+        fs::create_dir_all(&path).map_err(StorageError::io("create", &path))?;
+        let mut scratch = Scratch { db: None, path, next: AtomicU64::new(0), broken: AtomicBool::new(false) };
+        // Where it cannot be opened, the folder goes with it.
+        let opened = DB::open(&options(), &scratch.path);
+        scratch.db = Some(opened.map_err(rocks::failed("make room for a large transaction"))?);
+        let scratch = Arc::new(scratch);
+        *current = Arc::downgrade(&scratch);
+        Ok(scratch)
+    }
+
+    pub(crate) fn db(&self) -> &DB {
+        self.db.as_ref().expect("it is closed when it is dropped")
+    }
+
+    pub(crate) fn write(&self, writes: WriteBatch) -> Result<(), StorageError> {
+        let written = self.db().write_without_wal(writes).map_err(rocks::failed("write rows of a large transaction"));
+        if written.is_err() {
+            self.broken.store(true, Ordering::Relaxed);
+        }
+        written
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.db.take();
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                // The next start removes it.
+                tracing::error!(target: "dogwood::storage", "files of a transaction are left in \"{}\": {error}", self.path.display());
+            }
+            Err(_) | Ok(()) => {}
+        }
+    }
+}
+
+fn options() -> Options {
+    let mut blocks = BlockBasedOptions::default();
+    blocks.set_block_cache(&Cache::new_lru_cache(CACHE_BYTES));
+    blocks.set_cache_index_and_filter_blocks(true);
+    blocks.set_bloom_filter(10.0, false);
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_block_based_table_factory(&blocks);
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES);
+    options.set_max_write_buffer_number(2);
+    options.set_level_zero_file_num_compaction_trigger(WAITING_FILES_MAX);
+    options.set_max_background_jobs(2);
+    options.set_max_open_files(256);
+    options.set_keep_log_file_num(1);
+    options.set_log_level(LogLevel::Error);
+    options.set_stats_dump_period_sec(0);
+    options.set_stats_persist_period_sec(0);
+    options
+}
