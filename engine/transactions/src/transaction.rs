@@ -500,27 +500,6 @@ impl Transaction {
         self.roll_back_to(if self.has_savepoints() { mark } else { Mark::default() });
     }
 
-    /// SAVEPOINT
-    pub fn savepoint(&mut self, name: String) {
-        self.pending.savepoints.push(Savepoint {
-            name,
-            mark: self.overlay.mark(),
-            locks: self.database.sessions.locks.mark(self.begun.id),
-            modes: self.modes,
-            deferred: self.pending.deferred.len(),
-            constraint_modes: self.pending.constraint_modes.len(),
-            cursors: self.pending.cursors.len(),
-            moved: self.pending.moved.len(),
-            audit: self.pending.audit.len(),
-        });
-    }
-    /// RELEASE SAVEPOINT. The savepoint's place among those that there were. READ ONLY was for what stood under it.
-    pub fn release_savepoint(&mut self, name: &str) -> Result<usize, SqlError> {
-        let position = self.find_savepoint(name)?;
-        self.modes.read_only = self.pending.savepoints[position].modes.read_only;
-        self.pending.savepoints.truncate(position);
-        Ok(position)
-    }
     /// A statement has failed: what was locked since the last savepoint is free, for nothing that was done under it stays.
     pub fn fail(&mut self) {
         let locks = self.pending.savepoints.last().map_or_else(LockMark::default, |savepoint| savepoint.locks);

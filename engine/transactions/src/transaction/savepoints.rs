@@ -1,9 +1,30 @@
-//! Going back to a savepoint.
+//! Savepoints: made, gone back to, let go of.
 
 use super::{Savepoint, Transaction};
 use state::SqlError;
 
 impl Transaction {
+    /// SAVEPOINT
+    pub fn savepoint(&mut self, name: String) {
+        self.pending.savepoints.push(Savepoint {
+            name,
+            mark: self.overlay.mark(),
+            locks: self.database.sessions.locks.mark(self.begun.id),
+            modes: self.modes,
+            deferred: self.pending.deferred.len(),
+            constraint_modes: self.pending.constraint_modes.len(),
+            cursors: self.pending.cursors.len(),
+            moved: self.pending.moved.len(),
+            audit: self.pending.audit.len(),
+        });
+    }
+    /// RELEASE SAVEPOINT. The savepoint's place among those that there were. READ ONLY was for what stood under it.
+    pub fn release_savepoint(&mut self, name: &str) -> Result<usize, SqlError> {
+        let position = self.find_savepoint(name)?;
+        self.modes.read_only = self.pending.savepoints[position].modes.read_only;
+        self.pending.savepoints.truncate(position);
+        Ok(position)
+    }
     /// ROLLBACK TO SAVEPOINT. Its place among the savepoints, and the cursors declared since, which go with it.
     pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<(usize, Vec<String>), SqlError> {
         let position = self.find_savepoint(name)?;
