@@ -70,8 +70,8 @@ class Loading(Check):
             self.tally.case(self.waited_for, table)
         for number in range(self.options.rounds):
             self.tally.case(self.forgotten, number)
-        for table in ("plain", "notes"):
-            for step in ("spilled", "half", "files", "going", "gone"):
+        for table, steps in (("plain", ("spilled", "files")), ("notes", ("half", "files", "going", "gone"))):
+            for step in steps:
                 self.tally.case(self.killed, table, step)
         self.tally.equal(holds(self.server, WORD), [], "nobody's word stands in clear")
 
@@ -256,7 +256,7 @@ class Loading(Check):
     def cancelled(self, table):
         with self.server.connect() as connection:
             before = self.told(connection, table)
-            for number in range(5):
+            for _ in range(2 + self.options.rounds):
                 cancel = threading.Timer(0.1 + self.dice.random() * 2.5, connection.cancel)
                 cancel.start()
                 state = state_of(self.copy, connection, table, range(self.count))
@@ -352,4 +352,4 @@ class Loading(Check):
 
 
 if __name__ == "__main__":
-    run_check(Loading(options(20261128, rows=45_000, rounds=2)))
+    run_check(Loading(options(20261128, rows=32_000, rounds=1)))
