@@ -16,7 +16,7 @@ from harness import Check, options, rows, run_check, state_of
 PEOPLE = 40
 WORD = "Quorxelion"
 # Of so many bytes each, so that few rows are more than memory holds.
-BODY = 900
+BODY = 1300
 
 
 def side_files(server):
@@ -352,4 +352,4 @@ class Loading(Check):
 
 
 if __name__ == "__main__":
-    run_check(Loading(options(20261128, rows=32_000, rounds=1)))
+    run_check(Loading(options(20261128, rows=34_000, rounds=1)))
