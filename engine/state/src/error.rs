@@ -23,7 +23,7 @@ pub struct SqlError {
     /// Where, if not in the statement's text: "COPY t, line 3".
     pub context: Option<String>,
     /// Which object: schema, table, column, constraint, as far as they apply.
-    pub object: ErrorObject,
+    pub object: Box<ErrorObject>,
     /// ERROR ends the statement, FATAL the connection.
     pub fatal: bool,
     /// The routine of PostgreSQL's that says the same, where drivers tell errors apart by it.
@@ -55,7 +55,7 @@ impl SqlError {
             hint: None,
             position: None,
             context: None,
-            object: ErrorObject::default(),
+            object: Box::default(),
             fatal: false,
             routine: None,
         }
@@ -131,7 +131,12 @@ impl From<ValueError> for SqlError {
             constraint: of_type.constraint,
             ..ErrorObject::default()
         });
-        SqlError { detail: error.detail, hint: error.hint, object, ..SqlError::new(error.code, error.message) }
+        SqlError {
+            detail: error.detail,
+            hint: error.hint,
+            object: Box::new(object),
+            ..SqlError::new(error.code, error.message)
+        }
     }
 }
 

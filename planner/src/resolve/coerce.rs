@@ -65,6 +65,11 @@ impl Resolver<'_> {
         if let HirExpr::Literal(value, _) = &typed.expr
             && typed.is_unknown()
         {
+            if to.scalar == ScalarType::Void {
+                // Its one value, whatever is written.
+                let value = if value.is_null() { Datum::Null } else { Datum::Text("".into()) };
+                return Ok(Some(Typed::literal(value, ScalarType::Void)));
+            }
             check_unknown(value, &to.scalar)?;
             if let Some(named) = self.kept_relation(value, &to.scalar).or_else(|| search_object(value, &to.scalar)) {
                 return Ok(Some(named));

@@ -53,6 +53,9 @@ pub(crate) const KNOWN: &[Extension] = &[
 /// What is there without being created, and its OID. Nothing is written in the language yet.
 const ALWAYS: (&str, Id) = ("plpgsql", 13_568);
 
+/// What the schema `dogwood` is of: always there, so that pg_dump leaves the schema out.
+pub(crate) const OWN: &str = "dogwood";
+
 /// The extension of that name.
 pub(crate) fn named(name: &str) -> Option<&'static Extension> {
     KNOWN.iter().find(|extension| extension.name == name)

@@ -164,7 +164,7 @@ impl DefinitionChange<'_> {
     ) -> Result<&'static str, PlanError> {
         const TAG: &str = "CREATE EXTENSION";
         let name = &name.name;
-        if self.extension(name).is_some() {
+        if name == extension::OWN || self.extension(name).is_some() {
             let message = format!("extension \"{name}\" already exists");
             if if_not_exists {
                 self.notice("42710", format!("{message}, skipping"));
@@ -198,7 +198,7 @@ impl DefinitionChange<'_> {
                 self.catalog.comments.remove(&id);
                 continue;
             }
-            if name == "dogwood" || extension::named(name).is_some_and(|known| known.schema == PG_CATALOG) {
+            if name == extension::OWN || extension::named(name).is_some_and(|known| known.schema == PG_CATALOG) {
                 let message = format!("cannot drop extension {name} because it is required by the database system");
                 return Err(PlanError::new("2BP01", message));
             }

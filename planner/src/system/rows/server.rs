@@ -33,7 +33,7 @@ impl Source<'_> {
                 ("extversion", text(version)),
             ]);
         };
-        row(EXTENSION, "dogwood", DOGWOOD, false, env!("CARGO_PKG_VERSION"));
+        row(EXTENSION, extension::OWN, DOGWOOD, false, env!("CARGO_PKG_VERSION"));
         for (oid, found) in extension::installed(self.catalog) {
             let is_public = found.schema == PUBLIC;
             row(oid, found.name, if is_public { self.public() } else { found.schema }, is_public, found.version);

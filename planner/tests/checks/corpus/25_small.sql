@@ -90,3 +90,7 @@ SELECT * FROM swapped ORDER BY a;
 SELECT a FROM swapped WHERE a - b = 1 ORDER BY a;
 INSERT INTO swapped (a) VALUES (9) RETURNING *;
 SELECT format('Hello', VARIADIC NULL::int[]), format('%s and %s', VARIADIC ARRAY[1, 2]), concat(VARIADIC NULL::int[]), concat_ws(',', VARIADIC NULL::int[]), concat('a', VARIADIC NULL::text[]);
+SELECT CASE WHEN true THEN pg_notify('small', 'b') END, CASE WHEN false THEN pg_notify('small', 'b') END, CASE WHEN false THEN pg_notify('small', 'b') ELSE 'x' END;
+CREATE TABLE small_triggers (id int);
+ALTER TABLE small_triggers ENABLE TRIGGER ALL;
+ALTER TABLE small_triggers DISABLE TRIGGER USER, ENABLE TRIGGER USER;
