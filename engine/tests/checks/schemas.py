@@ -156,7 +156,7 @@ class Schemas(Check):
             one.execute("SET search_path = ''")
             equal(rows(one, "SELECT * FROM public.v"), [(1,)], "the view of the new public")
             equal(rows(one, "INSERT INTO public.moods DEFAULT VALUES RETURNING m::text"), [("sad",)], "its types")
-            equal(rows(one, "SELECT pg_get_viewdef('public.v')"), [("SELECT t.i FROM public.t;",)], "shown where it is")
+            equal(rows(one, "SELECT pg_get_viewdef('public.v')"), [(" SELECT t.i\n   FROM public.t;",)], "shown where it is")
             one.execute("RESET search_path")
             one.execute("ALTER SCHEMA public RENAME TO old")
             equal(rows(one, "SELECT * FROM old.v"), [(1,)], "under its new name")
