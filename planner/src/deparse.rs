@@ -95,6 +95,7 @@ fn is_unseen(cast: &crate::scalar::cast::Cast) -> bool {
         | CastMethod::Number
         | CastMethod::DateTime
         | CastMethod::Network
+        | CastMethod::Range
         | CastMethod::Input
         | CastMethod::Json => false,
     }

@@ -12,6 +12,7 @@ use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use crate::names::Label;
 use crate::parse::dialect::VARIADIC;
+use crate::scalar::cast::CastContext;
 use crate::scalar::registry::FunctionMatch;
 use crate::scalar::{AggregateCall, registry};
 use repr::{Collation, ColumnType, Datum, ScalarType};
@@ -188,6 +189,13 @@ impl Resolver<'_> {
             return Ok(Typed::literal(Datum::Oid(column_type.domain), ScalarType::Regtype));
         }
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
+        // A literal behind a type's name is one of that type, also where functions of that name take one argument.
+        if let ([ScalarType::Unknown], [arg]) = (types.as_slice(), args.as_slice())
+            && let Some(scalar) =
+                ScalarType::from_catalog_name(name).filter(|scalar| scalar.multirange_range().is_some())
+        {
+            return self.cast(arg.clone(), &ColumnType::nullable(scalar), CastContext::Explicit);
+        }
         let found = match registry::resolve_function(name, &types, variadic) {
             Ok(found) => found,
             Err(error) => {
@@ -199,7 +207,7 @@ impl Resolver<'_> {
                     && self.scope().type_named(None, name).is_none_or(|found| found.domain().is_none())
                 {
                     let to = ColumnType::nullable(scalar);
-                    return self.cast(arg.clone(), &to, crate::scalar::cast::CastContext::Explicit);
+                    return self.cast(arg.clone(), &to, CastContext::Explicit);
                 }
                 if let Some(call) = self.io_call(name, &args)? {
                     return Ok(call);

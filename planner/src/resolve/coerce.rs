@@ -234,6 +234,9 @@ pub(super) fn check_unknown(value: &Datum, to: &ScalarType) -> Result<(), PlanEr
             | ScalarType::Numeric
             | ScalarType::Inet
             | ScalarType::Cidr
+            | ScalarType::Int4Range
+            | ScalarType::Int8Range
+            | ScalarType::NumRange
             | ScalarType::TsQuery
             | ScalarType::Uuid
     );

@@ -77,7 +77,7 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
 
 /// 0A000 for PostgreSQL's types that we do not have, else 42704.
 fn unknown_type(name: &str) -> PlanError {
-    const POSTGRESQL: [&str; 27] = [
+    const POSTGRESQL: [&str; 15] = [
         "bit",
         "varbit",
         "bit varying",
@@ -92,18 +92,6 @@ fn unknown_type(name: &str) -> PlanError {
         "path",
         "polygon",
         "circle",
-        "int4range",
-        "int8range",
-        "numrange",
-        "tsrange",
-        "tstzrange",
-        "daterange",
-        "int4multirange",
-        "int8multirange",
-        "nummultirange",
-        "tsmultirange",
-        "tstzmultirange",
-        "datemultirange",
         "pg_lsn",
     ];
     let base = name.split('(').next().unwrap_or(name).trim_start_matches("pg_catalog.").trim();

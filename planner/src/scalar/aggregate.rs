@@ -18,6 +18,7 @@ mod exact;
 mod extreme;
 mod limbs;
 mod ordered_set;
+mod range;
 mod real;
 mod statistics;
 mod sum;
@@ -170,11 +171,12 @@ impl Summed {
 
 /// All aggregates with their signatures.
 pub(crate) fn definitions() -> Vec<(&'static str, Aggregate)> {
-    let families: [&'static [AggregateDefinition]; 6] = [
+    let families: [&'static [AggregateDefinition]; 7] = [
         boolean::AGGREGATES,
         collect::AGGREGATES,
         extreme::AGGREGATES,
         ordered_set::AGGREGATES,
+        range::AGGREGATES,
         statistics::AGGREGATES,
         sum::AGGREGATES,
     ];

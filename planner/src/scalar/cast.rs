@@ -39,6 +39,8 @@ pub enum CastMethod {
     Print,
     /// inet to cidr: the network alone.
     Network,
+    /// A range to the multirange that is made of it.
+    Range,
     /// json to jsonb, jsonb to json and to scalars.
     Json,
     /// Each element of an array.

@@ -24,6 +24,7 @@ mod math;
 mod network;
 mod password;
 mod pattern;
+pub(crate) mod range;
 mod sample;
 mod send;
 mod sequence;
@@ -202,6 +203,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         password::FUNCTIONS,
         trigram::FUNCTIONS,
         pattern::FUNCTIONS,
+        range::FUNCTIONS,
         sample::FUNCTIONS,
         sequence::FUNCTIONS,
         session::FUNCTIONS,
@@ -218,6 +220,8 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         to_char::FUNCTIONS,
     ];
     families.extend(arithmetic::FUNCTIONS);
+    families.extend(range::CONSTRUCTORS.iter().map(<[FunctionDefinition; 4]>::as_slice));
+    families.extend(range::QUESTIONS.iter().map(<[FunctionDefinition; 2]>::as_slice));
     families.extend(system::PRIVILEGES);
     families.extend(date::FIELDS.iter().map(<[FunctionDefinition; 2]>::as_slice));
     families
@@ -236,11 +240,13 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
         math::OPERATORS,
         network::OPERATORS,
         pattern::OPERATORS,
+        range::OPERATORS,
         text::OPERATORS,
         text_search::OPERATORS,
         trigram::OPERATORS,
     ];
     families.extend(arithmetic::OPERATORS);
+    families.extend(range::PREDICATES.iter().map(<[FunctionDefinition; 4]>::as_slice));
     families
 }
 

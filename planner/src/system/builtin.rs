@@ -65,6 +65,7 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
         ("pg_operator", File::read(include_str!("builtin/pg_operator.tsv"))),
         ("pg_opfamily", File::read(include_str!("builtin/pg_opfamily.tsv"))),
         ("pg_proc", File::read(include_str!("builtin/pg_proc.tsv"))),
+        ("pg_range", File::read(include_str!("builtin/pg_range.tsv"))),
         ("pg_type", File::read(include_str!("builtin/pg_type.tsv"))),
     ])
 });

@@ -32,6 +32,8 @@ const INET: u32 = 869;
 const ANY_ARRAY: u32 = 2277;
 const ANY_ELEMENT: u32 = 2283;
 const ANY_ENUM: u32 = 3500;
+const ANY_RANGE: u32 = 3831;
+const ANY_MULTIRANGE: u32 = 4537;
 /// As in `builtin/citext/pg_type.tsv`, as the OIDs of its classes are in `pg_opclass.tsv`.
 const CITEXT: u32 = 0x7FFF_0000;
 
@@ -71,6 +73,8 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10088, "btree", "jsonb_ops", 3802, true, 0, 4033),
     class(10071, "btree", "tsvector_ops", 3614, true, 0, 3626),
     class(10074, "btree", "tsquery_ops", 3615, true, 0, 3683),
+    class(10076, "btree", "range_ops", ANY_RANGE, true, 0, 3901),
+    class(10080, "btree", "multirange_ops", ANY_MULTIRANGE, true, 0, 4199),
     class(2_147_418_198, "btree", "citext_ops", CITEXT, true, 0, 2_147_418_227),
     class(2_147_418_200, "btree", "citext_pattern_ops", CITEXT, false, 0, 2_147_418_229),
     class(2_147_418_199, "hash", "citext_ops", CITEXT, true, 0, 2_147_418_228),
@@ -106,6 +110,8 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10066, "hash", "uuid_ops", 2950, true, 0, 2969),
     class(10070, "hash", "enum_ops", ANY_ENUM, true, 0, 3523),
     class(10089, "hash", "jsonb_ops", 3802, true, 0, 4034),
+    class(10077, "hash", "range_ops", ANY_RANGE, true, 0, 3903),
+    class(10081, "hash", "multirange_ops", ANY_MULTIRANGE, true, 0, 4225),
     class(10064, "gin", "array_ops", ANY_ARRAY, true, ANY_ELEMENT, 2745),
     class(10073, "gin", "tsvector_ops", 3614, true, TEXT, 3659),
     class(10090, "gin", "jsonb_ops", 3802, true, TEXT, 4036),
@@ -146,6 +152,8 @@ fn input(scalar: &ScalarType) -> u32 {
         ScalarType::Cidr => INET,
         ScalarType::Array(_) => ANY_ARRAY,
         ScalarType::Enum(_) => ANY_ENUM,
+        range if range.range_element().is_some() => ANY_RANGE,
+        multirange if multirange.multirange_range().is_some() => ANY_MULTIRANGE,
         other => other.oid(),
     }
 }

@@ -44,7 +44,10 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_attrdef") => source.defaults(&mut table),
         ("pg_catalog", "pg_index") => source.indexes(&mut table),
         ("pg_catalog", "pg_opclass") => source.operator_classes(&mut table),
-        ("pg_catalog", "pg_operator" | "pg_cast" | "pg_aggregate" | "pg_opfamily" | "pg_amop" | "pg_amproc") => {
+        (
+            "pg_catalog",
+            "pg_operator" | "pg_cast" | "pg_aggregate" | "pg_opfamily" | "pg_amop" | "pg_amproc" | "pg_range",
+        ) => {
             source.recorded(&mut table);
         }
         ("pg_catalog", "pg_sequence") => source.sequences(&mut table),

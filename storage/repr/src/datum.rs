@@ -1,7 +1,7 @@
 //! One SQL value.
 
 use crate::citext::folded_cmp;
-use crate::{Array, Interval, JsonPath, Jsonb, Network, Numeric, TimeTz, TsQuery, TsVector};
+use crate::{Array, Interval, JsonPath, Jsonb, Network, Numeric, Range, TimeTz, TsQuery, TsVector};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -73,6 +73,10 @@ pub enum Datum {
     Array(Arc<Array>),
     /// A composite value.
     Record(Arc<[Datum]>),
+    /// A range
+    Range(Arc<Range>),
+    /// A multirange: see `range::of_ranges`
+    Multirange(Arc<[Range]>),
 }
 
 impl Datum {
@@ -88,6 +92,8 @@ impl Datum {
             Datum::Jsonb(Jsonb::Array(elements)) => elements.len() * size_of::<Jsonb>(),
             Datum::Jsonb(Jsonb::Object(pairs)) => pairs.len() * size_of::<(Arc<str>, Jsonb)>(),
             Datum::Record(fields) => fields.len() * size_of::<Datum>(),
+            Datum::Range(_) => size_of::<Range>(),
+            Datum::Multirange(ranges) => ranges.len() * size_of::<Range>(),
             Datum::TsVector(vector) => vector.bytes(),
             Datum::TsQuery(query) => query.bytes(),
             Datum::JsonPath(path) => path.bytes(),
@@ -125,7 +131,9 @@ impl Datum {
             | Datum::TsQuery(_)
             | Datum::Jsonb(_)
             | Datum::Array(_)
-            | Datum::Record(_) => true,
+            | Datum::Record(_)
+            | Datum::Range(_)
+            | Datum::Multirange(_) => true,
             Datum::Null
             | Datum::Bool(_)
             | Datum::Int2(_)
@@ -150,7 +158,7 @@ impl Datum {
     /// Whether values stand within it.
     #[inline]
     pub fn is_nested(&self) -> bool {
-        matches!(self, Datum::Array(_) | Datum::Jsonb(_) | Datum::Record(_))
+        matches!(self, Datum::Array(_) | Datum::Jsonb(_) | Datum::Record(_) | Datum::Range(_) | Datum::Multirange(_))
     }
 
     /// A text datum.
@@ -241,6 +249,11 @@ impl Datum {
                 .then_with(|| a.dimensions.iter().map(|d| d.0).cmp(b.dimensions.iter().map(|d| d.0)))
                 .then_with(|| a.dimensions.iter().map(|d| d.1).cmp(b.dimensions.iter().map(|d| d.1))),
             (Datum::Record(a), Datum::Record(b)) => slice_cmp(a, b),
+            (Datum::Range(a), Datum::Range(b)) => a.sql_cmp(b),
+            (Datum::Multirange(a), Datum::Multirange(b)) => {
+                let mut orders = a.iter().zip(b.iter()).map(|(x, y)| x.sql_cmp(y));
+                orders.find(|order| order.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
+            }
             // Types that SQL does not compare: any total order does, and this one agrees with keys.
             (a, b) => {
                 crate::key::encode_all(std::slice::from_ref(a)).cmp(&crate::key::encode_all(std::slice::from_ref(b)))

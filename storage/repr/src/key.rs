@@ -10,6 +10,7 @@
 //! numeric     tag, class, decimal exponent, two digits a byte (1..=100), 00; inverted if negative
 //! tsvector    tag, its size, how many lexemes; each with its positions inverted; tsquery likewise
 //! nested      tag, elements, 00, then what breaks ties
+//! range       tag, 01 if it is empty, else 02 and both bounds: whether there is one, the value, on which side of it
 //! ```
 //!
 //! Two datums of one type (integers, floats, strings each count as one) have equal bytes exactly if
@@ -21,7 +22,7 @@ pub mod decode;
 use crate::citext::folded;
 use crate::text_search::query::{checksum, key_code};
 use crate::text_search::{Position, QueryItem, TsQuery, TsVector};
-use crate::{Datum, Jsonb, Network, Numeric};
+use crate::{Datum, Jsonb, Network, Numeric, Range};
 use num_bigint::Sign;
 
 const NULLS_FIRST: u8 = 0x00;
@@ -43,6 +44,8 @@ const NETWORK: u8 = 0x1A;
 const TSVECTOR: u8 = 0x1B;
 const TSQUERY: u8 = 0x1C;
 const JSONPATH: u8 = 0x1D;
+const RANGE: u8 = 0x1E;
+const MULTIRANGE: u8 = 0x1F;
 
 /// Appends the ascending code of a datum, NULLs last.
 pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
@@ -106,6 +109,38 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
                 encode(out, field);
             }
             out.push(END);
+        }
+        Datum::Range(range) => {
+            out.push(RANGE);
+            encode_range(out, range);
+        }
+        Datum::Multirange(ranges) => {
+            out.push(MULTIRANGE);
+            for range in ranges.iter() {
+                encode_range(out, range);
+            }
+            out.push(END);
+        }
+    }
+}
+
+fn encode_range(out: &mut Vec<u8>, range: &Range) {
+    let Some((from, to)) = range.bounds() else { return out.push(1) };
+    out.push(2);
+    match &from.value {
+        None => out.push(1),
+        Some(value) => {
+            out.push(2);
+            encode(out, value);
+            out.push(u8::from(!from.inclusive));
+        }
+    }
+    match &to.value {
+        None => out.push(2),
+        Some(value) => {
+            out.push(1);
+            encode(out, value);
+            out.push(u8::from(to.inclusive));
         }
     }
 }

@@ -13,11 +13,14 @@
 //! are `key`'s. Bytes from outside pass `Row::validate` first; this file never panics on those.
 
 mod plain;
+mod ranges;
 
 pub use plain::Plain;
+use ranges::write_range;
 
 use crate::jsonb::MAX_DEPTH;
 use crate::numeric::SCALE_MAX;
+use crate::range::of_ranges;
 use crate::value::Held;
 use crate::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, TimeTz, TsQuery, TsVector, Value, ValueError};
 use num_bigint::BigInt;
@@ -70,6 +73,8 @@ const TSQUERY: u8 = 0x19;
 const JSONPATH: u8 = 0x1A;
 const CITEXT: u8 = 0x1B;
 const TIME_TZ: u8 = 0x1C;
+const RANGE: u8 = 0x1D;
+const MULTIRANGE: u8 = 0x1E;
 // The low bits of these count the bytes that follow.
 const INT2: u8 = 0x20;
 const INT4: u8 = 0x28;
@@ -307,6 +312,12 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
                 write_datum(content, field);
             }
         }),
+        Datum::Range(range) => write_nested(out, RANGE, |content| write_range(content, range)),
+        Datum::Multirange(ranges) => write_nested(out, MULTIRANGE, |content| {
+            for range in ranges.iter() {
+                write_range(content, range);
+            }
+        }),
     }
 }
 
@@ -520,7 +531,7 @@ impl<'a> PackedReader<'a> {
             TSVECTOR => Value::TsVector(TsVector::unpack(self.counted()?)?),
             TSQUERY => Value::TsQuery(TsQuery::decode(self.counted()?).ok()?),
             JSONPATH => Value::JsonPath(JsonPath::unpack(self.counted()?)?),
-            JSONB | ENUM | ARRAY | RECORD => self.parts(tag)?,
+            JSONB | ENUM | ARRAY | RECORD | RANGE | MULTIRANGE => self.parts(tag)?,
             INT2..=0x27 => Value::Int2(self.int(tag - INT2, 2)? as i16),
             INT4..=0x2F => Value::Int4(self.int(tag - INT4, 4)? as i32),
             INT8..=0x3F => Value::Int8(self.int(tag - INT8, 8)?),
@@ -548,6 +559,18 @@ impl<'a> PackedReader<'a> {
                     fields.push(content.datum()?);
                 }
                 Value::Record(Arc::from(fields))
+            }
+            RANGE => {
+                let range = content.range()?;
+                content.ended()?;
+                Value::Range(Arc::new(range))
+            }
+            MULTIRANGE => {
+                let mut ranges = Vec::new();
+                while !content.bytes.is_empty() {
+                    ranges.push(content.range()?);
+                }
+                Value::Multirange(Arc::from(of_ranges(ranges)))
             }
             _ => return None,
         })
@@ -645,7 +668,8 @@ impl<'a> PackedReader<'a> {
                 self.varint()?;
                 self.counted()?;
             }
-            TEXT | BPCHAR | CITEXT | BYTEA | TSVECTOR | TSQUERY | JSONPATH | JSONB | ENUM | ARRAY | RECORD => {
+            TEXT | BPCHAR | CITEXT | BYTEA | TSVECTOR | TSQUERY | JSONPATH | JSONB | ENUM | ARRAY | RECORD | RANGE
+            | MULTIRANGE => {
                 self.counted()?;
             }
             DATE | TIME | TIMESTAMP | TIMESTAMPTZ => drop(self.varint()?),

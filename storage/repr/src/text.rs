@@ -19,6 +19,7 @@ use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_time_tz,
 use crate::datetime::{self, DateStyle, Zone, round_to_precision};
 use crate::interval::IntervalStyle;
 use crate::numeric::write_decimal;
+use crate::range::{parse_multirange, parse_range, write_multirange, write_range};
 use crate::{
     Datum, Encoding, Id, Interval, JsonPath, Jsonb, Network, Numeric, ScalarType, TsQuery, TsVector, Value, ValueError,
 };
@@ -157,7 +158,27 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
             });
         }
         ScalarType::Array(element) => nested::parse_array(element, modifier, text, context)?,
+        ScalarType::Int4Range
+        | ScalarType::NumRange
+        | ScalarType::TsRange
+        | ScalarType::TstzRange
+        | ScalarType::DateRange
+        | ScalarType::Int8Range => Datum::Range(Arc::new(parse_range(&bounds_of(scalar), text, context)?)),
+        ScalarType::Int4Multirange
+        | ScalarType::NumMultirange
+        | ScalarType::TsMultirange
+        | ScalarType::TstzMultirange
+        | ScalarType::DateMultirange
+        | ScalarType::Int8Multirange => {
+            Datum::Multirange(Arc::from(parse_multirange(&bounds_of(scalar), text, context)?))
+        }
     })
+}
+
+/// What the bounds of a range or a multirange are.
+fn bounds_of(scalar: &ScalarType) -> ScalarType {
+    let range = scalar.multirange_range();
+    range.as_ref().unwrap_or(scalar).range_element().unwrap_or(ScalarType::Text)
 }
 
 /// A type's output function. NULL has no text: callers look for it first, and get an empty string here.
@@ -215,5 +236,7 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
         Value::JsonPath(path) => path.write_text(out),
         Value::Array(array) => nested::write_array(out, &array, scalar, context),
         Value::Record(fields) => nested::write_record(out, &fields, scalar, context),
+        Value::Range(range) => write_range(out, &range, &bounds_of(scalar), context),
+        Value::Multirange(ranges) => write_multirange(out, &ranges, &bounds_of(scalar), context),
     }
 }

@@ -57,8 +57,8 @@ impl ScalarType {
         let of_parts = match self {
             ScalarType::Array(element) => element.any_part(is),
             ScalarType::Record(fields) => fields.iter().any(|(_, field)| field.any_part(is)),
-            // The others are made of nothing else.
-            _ => false,
+            // The others are made of nothing else, but for ranges.
+            other => other.over().is_some_and(|over| over.any_part(is)),
         };
         of_parts || is(self)
     }
@@ -176,6 +176,30 @@ impl ScalarType {
             ScalarType::Array(element) => Some((**element).clone()),
             other => ScalarType::from_oid(other.known()?.more.element),
         }
+    }
+
+    /// What a range is over: its subtype. Of a multirange, its ranges' type.
+    fn over(&self) -> Option<ScalarType> {
+        match self.known()?.more.over {
+            0 => None,
+            over => ScalarType::from_oid(over),
+        }
+    }
+
+    /// What a range's bounds are; none for what is no range.
+    pub fn range_element(&self) -> Option<ScalarType> {
+        self.over().filter(|over| over.over().is_none())
+    }
+
+    /// What a multirange is made of; none for what is none.
+    pub fn multirange_range(&self) -> Option<ScalarType> {
+        self.over().filter(|over| over.over().is_some())
+    }
+
+    /// The type of ranges over this one, or, over a type of ranges, of multiranges.
+    pub fn ranges_over(&self) -> Option<ScalarType> {
+        let own = self.known().filter(|known| !known.more.pseudo)?.oid;
+        KNOWN.iter().find(|known| known.more.over == own).map(|known| known.scalar.clone())
     }
 
     /// `pg_type.typname`; an enum's is in the catalog, and its OID stands here instead.

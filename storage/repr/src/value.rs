@@ -3,7 +3,7 @@
 //! What writes values out (text here, the wire's formats above) is written once, over this, so that a row can be
 //! sent as it is packed, without a datum made of it first. Never outlives what it was read from.
 
-use crate::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, TimeTz, TsQuery, TsVector};
+use crate::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, Range, TimeTz, TsQuery, TsVector};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -104,6 +104,10 @@ pub enum Value<'a> {
     Array(Arc<Array>),
     /// A composite value.
     Record(Arc<[Datum]>),
+    /// A range
+    Range(Arc<Range>),
+    /// A multirange
+    Multirange(Arc<[Range]>),
 }
 
 impl Value<'_> {
@@ -145,6 +149,8 @@ impl Value<'_> {
             Value::Enum { position, label } => Datum::Enum { position, label: shared(label)? },
             Value::Array(array) => Datum::Array(array),
             Value::Record(fields) => Datum::Record(fields),
+            Value::Range(range) => Datum::Range(range),
+            Value::Multirange(ranges) => Datum::Multirange(ranges),
         })
     }
 }
@@ -187,6 +193,8 @@ impl Datum {
             Datum::Enum { position, label } => Value::Enum { position: *position, label: label.as_bytes() },
             Datum::Array(array) => Value::Array(array.clone()),
             Datum::Record(fields) => Value::Record(fields.clone()),
+            Datum::Range(range) => Value::Range(range.clone()),
+            Datum::Multirange(ranges) => Value::Multirange(ranges.clone()),
         }
     }
 }

@@ -3,15 +3,18 @@
 //! Encoding trusts the planner's types (a mismatch is our bug and answered XX000, not a panic); decoding trusts
 //! nothing: every length is checked, every text must be UTF-8 without NUL, every date in range.
 
+mod range;
+
 use super::numeric;
 use crate::decode::Body;
 use crate::types::text::{self, TextContext};
 use bytes::BufMut;
 use engine::SqlError;
+use range::{decode_multirange, decode_range, encode_multirange, encode_range};
 use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
 use repr::text::byte_of_char;
-use repr::{Array, ColumnType, Datum, Interval, Network, ScalarType, TimeTz, TsQuery, TsVector, Value};
+use repr::{Array, ColumnType, Datum, Interval, Network, Range, ScalarType, TimeTz, TsQuery, TsVector, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -83,6 +86,8 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             let element = scalar.element().ok_or_else(|| mismatch(scalar))?;
             encode_array(&array, &element, context, out)?;
         }
+        Value::Range(range) => encode_range(&range, scalar, context, out)?,
+        Value::Multirange(ranges) => encode_multirange(&ranges, scalar, context, out)?,
         Value::Record(fields) => {
             let ScalarType::Record(types) = scalar else { return Err(mismatch(scalar)) };
             out.put_i32(fields.len() as i32);
@@ -141,10 +146,24 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
             let first = array.elements.iter().find_map(|element| natural(element, None));
             first.unwrap_or(ScalarType::Text).array()
         }
+        Datum::Range(_) if declared.is_some_and(|declared| declared.range_element().is_some()) => return None,
+        Datum::Range(range) => range_type(range),
+        Datum::Multirange(_) if declared.is_some_and(|declared| declared.multirange_range().is_some()) => return None,
+        Datum::Multirange(ranges) => {
+            let first = ranges.first().map_or(ScalarType::Int4Range, range_type);
+            first.ranges_over().unwrap_or(ScalarType::Int4Multirange)
+        }
         Datum::Record(_) if matches!(declared, Some(ScalarType::Record(_))) => return None,
         Datum::Record(_) => ScalarType::Record(Arc::from([])),
     };
     (declared != Some(&own)).then_some(own)
+}
+
+/// The type of a range by its bounds; without any it could be of each.
+fn range_type(range: &Range) -> ScalarType {
+    let bounds = range.bounds().into_iter().flat_map(|(from, to)| [&from.value, &to.value]).flatten();
+    let element = bounds.filter_map(|value| natural(value, None)).next();
+    element.and_then(|element| element.ranges_over()).unwrap_or(ScalarType::Int4Range)
 }
 
 fn holds_text(scalar: &ScalarType) -> bool {
@@ -283,6 +302,18 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
         ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, context)?),
         ScalarType::Array(element) => Datum::Array(decode_array(&mut body, element, context)?),
+        ScalarType::Int4Range
+        | ScalarType::NumRange
+        | ScalarType::TsRange
+        | ScalarType::TstzRange
+        | ScalarType::DateRange
+        | ScalarType::Int8Range => Datum::Range(Arc::new(decode_range(&mut body, scalar, context)?)),
+        ScalarType::Int4Multirange
+        | ScalarType::NumMultirange
+        | ScalarType::TsMultirange
+        | ScalarType::TstzMultirange
+        | ScalarType::DateMultirange
+        | ScalarType::Int8Multirange => Datum::Multirange(Arc::from(decode_multirange(&mut body, scalar, context)?)),
         ScalarType::Record(_) => {
             return Err(SqlError::unsupported("input of anonymous composite types"));
         }

@@ -1,4 +1,4 @@
-//! Infix forms of PostgreSQL's that sqlparser does not read: COLLATE behind a cast, quantified patterns and operators, BETWEEN SYMMETRIC, lists
+//! Infix forms of PostgreSQL's that sqlparser does not read: COLLATE behind a cast, quantified patterns and operators, BETWEEN SYMMETRIC, `-|-`, lists
 //! whose first element is in parentheses.
 //!
 //! Each is read into the tree that means the same, so that nothing behind the parser knows of them.
@@ -25,7 +25,26 @@ pub(super) fn infix(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Opt
     if let Some((tokens, operator)) = quantified_operator(parser) {
         return Some(quantified(parser, left, precedence, tokens, operator));
     }
+    if is_adjacent(parser) {
+        return Some(adjacent(parser, left, precedence));
+    }
     between(parser).map(|found| symmetric(parser, left, found))
+}
+
+/// Whether `-|-` is next, whose last sign is read as one of an operand that follows.
+fn is_adjacent(parser: &Parser<'_>) -> bool {
+    let (first, sign) = (parser.peek_nth_token_ref(0), parser.peek_nth_token_ref(1));
+    matches!(&first.token, Token::CustomBinaryOperator(symbol) if symbol == "-|")
+        && sign.token == Token::Minus
+        && first.span.end == sign.span.start
+}
+
+fn adjacent(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    parser.advance_token();
+    let op = BinaryOperator::PGCustomBinaryOperator(vec!["-|-".to_owned()]);
+    let right = Box::new(parser.parse_subexpr(precedence)?);
+    Ok(Expr::BinaryOp { left: Box::new(left.clone()), op, right })
 }
 
 fn collated(parser: &mut Parser<'_>, left: &Expr) -> Result<Expr, ParserError> {

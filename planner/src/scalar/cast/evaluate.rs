@@ -6,6 +6,7 @@ use crate::scalar::func::{append_json, to_jsonb};
 use crate::scalar::{Answer, EvalContext};
 use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
+use repr::range::of_ranges;
 use repr::text::{self, TextContext};
 use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, TimeTz, ValueError, poll};
 use std::sync::{Arc, LazyLock};
@@ -59,6 +60,7 @@ pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, 
         (T::Inet, T::Cidr) => (Network, Assignment),
         (T::Json, T::Jsonb) | (T::Jsonb, T::Json) => (Json, Assignment),
         (T::Jsonb, T::Bool | T::Int2 | T::Int4 | T::Int8 | T::Float4 | T::Float8 | T::Numeric) => (Json, Explicit),
+        (range, multirange) if multirange.multirange_range().as_ref() == Some(range) => (CastMethod::Range, Explicit),
         (T::Int2Vector, T::Array(element)) if **element == T::Int2 => (Relabel, Implicit),
         (T::OidVector, T::Array(element)) if **element == T::Oid => (Relabel, Implicit),
         _ => return None,
@@ -103,6 +105,10 @@ impl Cast {
             }
             CastMethod::Network => match value {
                 Datum::Network(network) => Ok(Datum::Network(network.network())),
+                _ => mismatch(),
+            },
+            CastMethod::Range => match value {
+                Datum::Range(range) => Ok(Datum::Multirange(Arc::from(of_ranges([(*range).clone()])))),
                 _ => mismatch(),
             },
             CastMethod::Json => json(value, to),

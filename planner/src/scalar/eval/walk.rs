@@ -249,9 +249,12 @@ fn cast_volatility(cast: &Cast, to: &ScalarType) -> Volatility {
             }
             // The offset is that of the session's zone today.
             CastMethod::DateTime => *to == ScalarType::TimeTz,
-            CastMethod::Relabel | CastMethod::Number | CastMethod::Network | CastMethod::Json | CastMethod::TypeOf => {
-                false
-            }
+            CastMethod::Relabel
+            | CastMethod::Number
+            | CastMethod::Network
+            | CastMethod::Range
+            | CastMethod::Json
+            | CastMethod::TypeOf => false,
         };
     if is_stable { Volatility::Stable } else { Volatility::Immutable }
 }

@@ -66,7 +66,7 @@ const SYMBOLS: [(&str, Comparison); 8] = [
 ];
 
 /// Pairs that are compared as they are; all others by way of implicit casts.
-const TYPES: [(&str, &str); 30] = [
+const TYPES: [(&str, &str); 32] = [
     ("bool", "bool"),
     ("int2", "int2"),
     ("int4", "int4"),
@@ -97,6 +97,8 @@ const TYPES: [(&str, &str); 30] = [
     ("oidvector", "oidvector"),
     ("anyarray", "anyarray"),
     ("anyenum", "anyenum"),
+    ("anyrange", "anyrange"),
+    ("anymultirange", "anymultirange"),
 ];
 
 /// All comparison operators.

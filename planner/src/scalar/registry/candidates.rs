@@ -169,6 +169,8 @@ fn pattern_category(pattern: &Pattern) -> char {
         | Pattern::AnyArray
         | Pattern::AnyNonArray
         | Pattern::AnyEnum
+        | Pattern::AnyRange
+        | Pattern::AnyMultirange
         | Pattern::AnyCompatible
         | Pattern::AnyCompatibleArray
         | Pattern::Any
@@ -228,6 +230,8 @@ fn accepts(pattern: &Pattern, given: &ScalarType) -> bool {
         Pattern::Spread(_) => element_of(given).is_some(),
         Pattern::AnyNonArray | Pattern::AnyNonArrayText => unknown || element_of(given).is_none(),
         Pattern::AnyEnum => unknown || matches!(given, ScalarType::Enum(_)),
+        Pattern::AnyRange => unknown || given.range_element().is_some(),
+        Pattern::AnyMultirange => unknown || given.multirange_range().is_some(),
         Pattern::Record => matches!(given, ScalarType::Record(_)),
         Pattern::AnyElement
         | Pattern::AnyCompatible
@@ -276,6 +280,10 @@ fn bind(args: &[Pattern], types: &[ScalarType]) -> Option<Binding> {
         let agrees = match arg {
             Pattern::AnyElement | Pattern::AnyNonArray | Pattern::AnyEnum => same(given.clone()),
             Pattern::AnyArray => element_of(given).is_some_and(&mut same),
+            Pattern::AnyRange => given.range_element().is_some_and(&mut same),
+            Pattern::AnyMultirange => {
+                given.multirange_range().and_then(|range| range.range_element()).is_some_and(&mut same)
+            }
             Pattern::AnyCompatible => {
                 compatible.push(given.clone());
                 true
@@ -356,6 +364,8 @@ fn finish(signature: &Signature, taken: Candidate, types: &[ScalarType]) -> Resu
             | Pattern::AnyArray
             | Pattern::AnyNonArray
             | Pattern::AnyEnum
+            | Pattern::AnyRange
+            | Pattern::AnyMultirange
             | Pattern::AnyCompatible
             | Pattern::AnyCompatibleArray
             | Pattern::Any

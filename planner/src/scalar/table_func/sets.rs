@@ -2,6 +2,7 @@
 
 use super::{TableAnswer, TableFunctionDefinition, column, known, strict};
 use crate::scalar::func::arguments::{array, text, text_array};
+use crate::scalar::func::range::ranges;
 use crate::scalar::func::{all_groups, citext, find_sequence, options, split, split_pieces};
 use repr::Datum;
 use sqlparser::keywords::ALL_KEYWORDS;
@@ -53,6 +54,11 @@ fn keywords() -> TableAnswer {
 
 pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     ("unnest(anyarray) anyelement", |_, args, _| strict(args, unnest)),
+    ("unnest(anymultirange) anyrange", |_, args, _| {
+        strict(args, |args| {
+            column(ranges(&args[0])?.iter().map(|range| Datum::Range(Arc::new(range.clone()))).collect())
+        })
+    }),
     ("regexp_matches(text, text, text?) text[]", |_, args, _| strict(args, matches)),
     ("regexp_matches(citext, citext, text?) text[]", |_, args, _| strict(args, |args| column(citext::matches(args)?))),
     ("regexp_split_to_table(citext, citext, text?) text", |_, args, _| {

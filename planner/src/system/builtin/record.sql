@@ -9,10 +9,11 @@ SET search_path TO pg_catalog;
 CREATE TEMP TABLE known (id oid PRIMARY KEY);
 INSERT INTO known SELECT t FROM unnest(ARRAY['bool', 'int2', 'int4', 'int8', 'oid', 'float4', 'float8', 'numeric', 'text', 'varchar',
     'bpchar', 'name', '"char"', 'bytea', 'date', 'time', 'timetz', 'timestamp', 'timestamptz', 'interval', 'inet', 'cidr', 'uuid', 'json', 'jsonb', 'tsvector', 'tsquery', 'jsonpath',
-    'regclass', 'regtype', 'regproc', 'regprocedure', 'regoper', 'regoperator', 'regrole', 'regcollation', 'regnamespace', 'regconfig', 'regdictionary', 'int2vector', 'oidvector', 'xid']::regtype[]) t;
+    'regclass', 'regtype', 'regproc', 'regprocedure', 'regoper', 'regoperator', 'regrole', 'regcollation', 'regnamespace', 'regconfig', 'regdictionary', 'int2vector', 'oidvector', 'xid',
+    'int4range', 'numrange', 'tsrange', 'tstzrange', 'daterange', 'int8range', 'int4multirange', 'nummultirange', 'tsmultirange', 'tstzmultirange', 'datemultirange', 'int8multirange']::regtype[]) t;
 INSERT INTO known SELECT typarray FROM pg_type JOIN known ON oid = id WHERE typarray <> 0;
 INSERT INTO known SELECT oid FROM pg_type WHERE typname IN ('void', 'unknown', 'record', '_record', 'cstring', '_cstring', 'internal',
-    'any', 'anyelement', 'anyarray', 'anynonarray', 'anyenum', 'anycompatible', 'anycompatiblearray', 'anycompatiblenonarray',
+    'any', 'anyelement', 'anyarray', 'anynonarray', 'anyenum', 'anycompatible', 'anycompatiblearray', 'anycompatiblenonarray', 'anyrange', 'anymultirange', 'anycompatiblerange', 'anycompatiblemultirange',
     'trigger', 'language_handler', 'index_am_handler', 'table_am_handler');
 -- Node trees and access rights are texts here.
 CREATE FUNCTION pg_temp.ours(oid) RETURNS oid LANGUAGE sql IMMUTABLE AS
@@ -41,6 +42,7 @@ CREATE TEMP TABLE named AS SELECT DISTINCT f AS id FROM (
     UNION ALL SELECT castfunc FROM castable
     UNION ALL SELECT amproc FROM amproc
     UNION ALL SELECT unnest(ARRAY[aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn, aggmtransfn, aggminvtransfn, aggmfinalfn]::oid[]) FROM aggregate
+    UNION ALL SELECT unnest(ARRAY[rngcanonical, rngsubdiff]::oid[]) FROM pg_range
     UNION ALL SELECT prosupport FROM pg_proc
     UNION ALL SELECT amhandler FROM pg_am WHERE amname IN ('heap', 'btree', 'hash')) AS all_named (f) WHERE f <> 0;
 
@@ -71,6 +73,8 @@ FROM operator ORDER BY oid;
 SELECT oid, castsource, casttarget, castfunc, castcontext, castmethod FROM castable ORDER BY oid;
 \o pg_opfamily.tsv
 SELECT oid, opfmethod, opfname FROM pg_opfamily WHERE oid IN (SELECT amopfamily FROM amop) ORDER BY oid;
+\o pg_range.tsv
+SELECT rngtypid, rngsubtype, rngmultitypid, rngcollation, rngsubopc, rngcanonical::oid, rngsubdiff::oid FROM pg_range ORDER BY rngtypid;
 \o pg_amop.tsv
 SELECT oid, amopfamily, amoplefttype, amoprighttype, amopstrategy, amoppurpose, amopopr, amopmethod, amopsortfamily FROM amop ORDER BY oid;
 \o pg_amproc.tsv

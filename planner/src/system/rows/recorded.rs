@@ -1,4 +1,4 @@
-//! pg_proc, pg_operator, pg_cast, pg_aggregate, pg_opfamily, pg_amop, pg_amproc, and pg_type of built-in types: what is
+//! pg_proc, pg_operator, pg_cast, pg_aggregate, pg_opfamily, pg_amop, pg_amproc, pg_range, and pg_type of built-in types: what is
 //! recorded of PostgreSQL, as far as it is here.
 
 use super::super::builtin::function::Function;

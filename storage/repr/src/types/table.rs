@@ -73,6 +73,8 @@ pub(super) struct More {
     pub(super) collation: Id,
     /// `pg_type.typelem` of a vector
     pub(super) element: Id,
+    /// What a range is over (`pg_range.rngsubtype`); a multirange, over which type of ranges.
+    pub(super) over: Id,
     pub(super) equality: Equality,
     pub(super) modifier: Modifier,
     /// Whether its text depends on settings of the session, names in the catalog among them.
@@ -91,6 +93,7 @@ const USUAL: More = More {
     pseudo: false,
     collation: 0,
     element: 0,
+    over: 0,
     equality: Equality::Itself,
     modifier: Modifier::Nothing,
     reads_settings: false,
@@ -215,6 +218,18 @@ types! {
     Int2Vector: 22, 1006; "int2vector", "int2vector"; -1, 'A'; More { element: 21, ..USUAL };
     OidVector: 30, 1013; "oidvector", "oidvector"; -1, 'A'; More { element: 26, ..USUAL };
     Xid: 28, 1011; "xid", "xid"; 4, 'U'; USUAL;
+    Int4Range: 3904, 3905; "int4range", "int4range"; -1, 'R'; More { over: 23, ..USUAL };
+    NumRange: 3906, 3907; "numrange", "numrange"; -1, 'R'; More { over: 1700, several_writings: true, ..USUAL };
+    TsRange: 3908, 3909; "tsrange", "tsrange"; -1, 'R'; More { over: 1114, reads_settings: true, ..USUAL };
+    TstzRange: 3910, 3911; "tstzrange", "tstzrange"; -1, 'R'; More { over: 1184, reads_settings: true, ..USUAL };
+    DateRange: 3912, 3913; "daterange", "daterange"; -1, 'R'; More { over: 1082, reads_settings: true, ..USUAL };
+    Int8Range: 3926, 3927; "int8range", "int8range"; -1, 'R'; More { over: 20, ..USUAL };
+    Int4Multirange: 4451, 6150; "int4multirange", "int4multirange"; -1, 'R'; More { over: 3904, ..USUAL };
+    NumMultirange: 4532, 6151; "nummultirange", "nummultirange"; -1, 'R'; More { over: 3906, several_writings: true, ..USUAL };
+    TsMultirange: 4533, 6152; "tsmultirange", "tsmultirange"; -1, 'R'; More { over: 3908, reads_settings: true, ..USUAL };
+    TstzMultirange: 4534, 6153; "tstzmultirange", "tstzmultirange"; -1, 'R'; More { over: 3910, reads_settings: true, ..USUAL };
+    DateMultirange: 4535, 6155; "datemultirange", "datemultirange"; -1, 'R'; More { over: 3912, reads_settings: true, ..USUAL };
+    Int8Multirange: 4536, 6157; "int8multirange", "int8multirange"; -1, 'R'; More { over: 3926, ..USUAL };
     // What input functions read and output functions write.
     Cstring: 2275, 1263; "cstring", "cstring"; -2, 'P'; NO_VALUE;
     Void: 2278, 0; "void", "void"; 4, 'P'; NO_VALUE;
