@@ -131,9 +131,9 @@ impl Datum {
             | Datum::TsQuery(_)
             | Datum::Jsonb(_)
             | Datum::Array(_)
-            | Datum::Record(_)
-            | Datum::Range(_)
-            | Datum::Multirange(_) => true,
+            | Datum::Record(_) => true,
+            Datum::Range(range) => range.has_several_writings(),
+            Datum::Multirange(ranges) => ranges.iter().any(Range::has_several_writings),
             Datum::Null
             | Datum::Bool(_)
             | Datum::Int2(_)

@@ -131,6 +131,12 @@ impl Range {
         self.0.is_none()
     }
 
+    /// Whether a bound can be written in several ways that are equal in SQL.
+    pub(crate) fn has_several_writings(&self) -> bool {
+        let mut bounds = self.0.iter().flat_map(|(from, to)| [&from.value, &to.value]).flatten();
+        bounds.any(Datum::has_several_writings)
+    }
+
     /// By the lower bound, then by the upper one; the empty range comes first.
     pub fn sql_cmp(&self, other: &Range) -> Ordering {
         match (&self.0, &other.0) {

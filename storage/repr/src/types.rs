@@ -360,6 +360,10 @@ mod tests {
             "00000000-0000-0000-0000-000000000000",
             "pg_class",
             "::",
+            "[1,2]",
+            "[2020-01-01,]",
+            "{[1,2]}",
+            "{[2020-01-01,]}",
         ];
         for scalar in KNOWN.iter().map(|known| known.scalar.clone()).filter(|scalar| !scalar.is_pseudo()) {
             let read = |text: &&str| crate::text::parse(&scalar, -1, text, &crate::text::TextContext::default());

@@ -2,9 +2,10 @@
 #![allow(dead_code)]
 
 use num_bigint::BigInt;
+use repr::range::{Bound, of_ranges};
 use repr::text_search::query::Polish;
 use repr::text_search::{Operator, Position};
-use repr::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, TsQuery, TsVector};
+use repr::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, Range, TsQuery, TsVector};
 use std::sync::Arc;
 
 /// A small deterministic generator (splitmix64).
@@ -92,6 +93,26 @@ impl Random {
         };
         let length = self.below(bytes.len() as u64 * 8 + 1) as u8;
         Network::of_bytes(&bytes, length).expect("a length of its family")
+    }
+
+    /// A range of few values, so that they meet in every way: of integers, or of what lies close together.
+    pub fn range(&mut self, whole: bool) -> Range {
+        if self.below(8) == 0 {
+            return Range::EMPTY;
+        }
+        let mut values = [self.below(6), self.below(6)].map(|value| value as i32);
+        values.sort_unstable();
+        let bounds = values.map(|value| {
+            let datum = match whole {
+                true => Datum::Int4(value),
+                false => Datum::Numeric(
+                    format!("{}{}", value, ["", ".0"][self.below(2) as usize]).parse().expect("a number"),
+                ),
+            };
+            Bound::new(if self.below(6) == 0 { Datum::Null } else { datum }, self.below(2) == 0)
+        });
+        let [from, to] = bounds;
+        Range::new(from, to).expect("they are in order")
     }
 
     /// A document of few lexemes, some of them without positions.
@@ -205,10 +226,16 @@ impl Random {
             17 => Datum::TsVector(self.ts_vector()),
             18 => Datum::TsQuery(self.ts_query()),
             19 => Datum::JsonPath(self.json_path()),
+            20 => Datum::Range(Arc::new(self.range(true))),
+            21 => Datum::Range(Arc::new(self.range(false))),
+            22 => {
+                let ranges: Vec<Range> = (0..self.below(4)).map(|_| self.range(false)).collect();
+                Datum::Multirange(of_ranges(ranges).into())
+            }
             _ => Datum::Record(Arc::from(vec![self.datum(0), self.datum(3), self.datum(4)])),
         }
     }
 }
 
 /// How many kinds `Random::datum` knows.
-pub const KINDS: u64 = 21;
+pub const KINDS: u64 = 24;
