@@ -22,7 +22,7 @@ pub mod decode;
 use crate::citext::folded;
 use crate::text_search::query::{checksum, key_code};
 use crate::text_search::{Position, QueryItem, TsQuery, TsVector};
-use crate::{Datum, Jsonb, Network, Numeric, Range};
+use crate::{Array, Datum, Jsonb, Network, Numeric, Range};
 use num_bigint::Sign;
 
 const NULLS_FIRST: u8 = 0x00;
@@ -89,20 +89,7 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         // SQL does not compare them: any order does.
         Datum::JsonPath(path) => encode_tagged(out, JSONPATH, path.packed().as_bytes()),
         Datum::Enum { position, .. } => encode_int(out, i128::from(*position)),
-        Datum::Array(array) => {
-            out.push(ARRAY);
-            for element in &array.elements {
-                encode(out, element);
-            }
-            out.push(END);
-            encode_int(out, array.dimensions.len() as i128);
-            for (length, _) in &array.dimensions {
-                encode_int(out, *length as i128);
-            }
-            for (_, lower) in &array.dimensions {
-                encode_int(out, i128::from(*lower));
-            }
-        }
+        Datum::Array(array) => encode_array(out, array),
         Datum::Record(fields) => {
             out.push(RECORD);
             for field in fields.iter() {
@@ -121,6 +108,21 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             }
             out.push(END);
         }
+    }
+}
+
+fn encode_array(out: &mut Vec<u8>, array: &Array) {
+    out.push(ARRAY);
+    for element in &array.elements {
+        encode(out, element);
+    }
+    out.push(END);
+    encode_int(out, array.dimensions.len() as i128);
+    for (length, _) in &array.dimensions {
+        encode_int(out, *length as i128);
+    }
+    for (_, lower) in &array.dimensions {
+        encode_int(out, i128::from(*lower));
     }
 }
 

@@ -297,16 +297,7 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
             write_varint(content, u64::from(*position));
             content.extend_from_slice(label.as_bytes());
         }),
-        Datum::Array(array) => write_nested(out, ARRAY, |content| {
-            write_varint(content, array.dimensions.len() as u64);
-            for (length, lower) in &array.dimensions {
-                write_varint(content, *length as u64);
-                write_varint(content, zigzag(i64::from(*lower)));
-            }
-            for element in &array.elements {
-                write_datum(content, element);
-            }
-        }),
+        Datum::Array(array) => write_nested(out, ARRAY, |content| write_array(content, array)),
         Datum::Record(fields) => write_nested(out, RECORD, |content| {
             for field in fields.iter() {
                 write_datum(content, field);
@@ -318,6 +309,17 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
                 write_range(content, range);
             }
         }),
+    }
+}
+
+fn write_array(out: &mut Vec<u8>, array: &Array) {
+    write_varint(out, array.dimensions.len() as u64);
+    for (length, lower) in &array.dimensions {
+        write_varint(out, *length as u64);
+        write_varint(out, zigzag(i64::from(*lower)));
+    }
+    for element in &array.elements {
+        write_datum(out, element);
     }
 }
 

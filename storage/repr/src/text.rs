@@ -158,21 +158,17 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
             });
         }
         ScalarType::Array(element) => nested::parse_array(element, modifier, text, context)?,
-        ScalarType::Int4Range
-        | ScalarType::NumRange
-        | ScalarType::TsRange
-        | ScalarType::TstzRange
-        | ScalarType::DateRange
-        | ScalarType::Int8Range => Datum::Range(Arc::new(parse_range(&bounds_of(scalar), text, context)?)),
-        ScalarType::Int4Multirange
-        | ScalarType::NumMultirange
-        | ScalarType::TsMultirange
-        | ScalarType::TstzMultirange
-        | ScalarType::DateMultirange
-        | ScalarType::Int8Multirange => {
-            Datum::Multirange(Arc::from(parse_multirange(&bounds_of(scalar), text, context)?))
-        }
+        made_of_bounds => parse_ranges(made_of_bounds, text, context)?,
     })
+}
+
+/// Reads a range or a multirange.
+fn parse_ranges(scalar: &ScalarType, text: &str, context: &TextContext) -> Result<Datum, ValueError> {
+    let bounds = bounds_of(scalar);
+    if scalar.range_element().is_some() {
+        return Ok(Datum::Range(Arc::new(parse_range(&bounds, text, context)?)));
+    }
+    Ok(Datum::Multirange(Arc::from(parse_multirange(&bounds, text, context)?)))
 }
 
 /// What the bounds of a range or a multirange are.

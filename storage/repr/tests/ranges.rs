@@ -45,8 +45,7 @@ fn ranges_are_the_sets_of_their_points() {
 fn multiranges_are_the_sets_of_their_points() {
     let mut random = Random(11);
     for _ in 0..20_000 {
-        let mut some = || of_ranges((0..random.below(4)).map(|_| random.range(false)).collect::<Vec<_>>());
-        let (one, other) = (some(), some());
+        let (one, other) = (random.multirange(), random.multirange());
         let (left, right) = (points(&one), points(&other));
         assert_eq!(points(&intersection(&one, &other)), combined(&left, &right, |left, right| left && right));
         assert_eq!(points(&difference(&one, &other)), combined(&left, &right, |left, right| left && !right));

@@ -115,6 +115,12 @@ impl Random {
         Range::new(from, to).expect("they are in order")
     }
 
+    /// A set of few ranges.
+    pub fn multirange(&mut self) -> Vec<Range> {
+        let ranges: Vec<Range> = (0..self.below(4)).map(|_| self.range(false)).collect();
+        of_ranges(ranges)
+    }
+
     /// A document of few lexemes, some of them without positions.
     pub fn ts_vector(&mut self) -> TsVector {
         let mut lexemes = Vec::new();
@@ -226,12 +232,8 @@ impl Random {
             17 => Datum::TsVector(self.ts_vector()),
             18 => Datum::TsQuery(self.ts_query()),
             19 => Datum::JsonPath(self.json_path()),
-            20 => Datum::Range(Arc::new(self.range(true))),
-            21 => Datum::Range(Arc::new(self.range(false))),
-            22 => {
-                let ranges: Vec<Range> = (0..self.below(4)).map(|_| self.range(false)).collect();
-                Datum::Multirange(of_ranges(ranges).into())
-            }
+            20 | 21 => Datum::Range(Arc::new(self.range(kind == 20))),
+            22 => Datum::Multirange(self.multirange().into()),
             _ => Datum::Record(Arc::from(vec![self.datum(0), self.datum(3), self.datum(4)])),
         }
     }

@@ -10,7 +10,7 @@ use crate::decode::Body;
 use crate::types::text::{self, TextContext};
 use bytes::BufMut;
 use engine::SqlError;
-use range::{decode_multirange, decode_range, encode_multirange, encode_range};
+use range::{decode_ranges, encode_multirange, encode_range};
 use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
 use repr::text::byte_of_char;
@@ -302,22 +302,11 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
         ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, context)?),
         ScalarType::Array(element) => Datum::Array(decode_array(&mut body, element, context)?),
-        ScalarType::Int4Range
-        | ScalarType::NumRange
-        | ScalarType::TsRange
-        | ScalarType::TstzRange
-        | ScalarType::DateRange
-        | ScalarType::Int8Range => Datum::Range(Arc::new(decode_range(&mut body, scalar, context)?)),
-        ScalarType::Int4Multirange
-        | ScalarType::NumMultirange
-        | ScalarType::TsMultirange
-        | ScalarType::TstzMultirange
-        | ScalarType::DateMultirange
-        | ScalarType::Int8Multirange => Datum::Multirange(Arc::from(decode_multirange(&mut body, scalar, context)?)),
         ScalarType::Record(_) => {
             return Err(SqlError::unsupported("input of anonymous composite types"));
         }
         ScalarType::Void => return Err(SqlError::unsupported("a parameter of type void")),
+        made_of_bounds => decode_ranges(&mut body, made_of_bounds, context)?,
     };
     body.end().map_err(|_| SqlError::new("22P03", "incorrect binary data format"))?;
     Ok(datum)

@@ -103,14 +103,7 @@ impl Cast {
                 let shown = with_context(&self.from, ctx, |context| text::format(&value, &self.from, context));
                 self.string(&shown, to)
             }
-            CastMethod::Network => match value {
-                Datum::Network(network) => Ok(Datum::Network(network.network())),
-                _ => mismatch(),
-            },
-            CastMethod::Range => match value {
-                Datum::Range(range) => Ok(Datum::Multirange(Arc::from(of_ranges([(*range).clone()])))),
-                _ => mismatch(),
-            },
+            CastMethod::Network | CastMethod::Range => whole(&value),
             CastMethod::Json => json(value, to),
             CastMethod::Elements(cast) => {
                 let Datum::Array(array) = &value else { return mismatch() };
@@ -314,6 +307,15 @@ pub(crate) fn local_to_utc(micros: i64, zone: &datetime::Zone) -> Result<i64, Va
 /// A moment as local time, the infinities staying.
 pub(crate) fn utc_to_local(micros: i64, zone: &datetime::Zone) -> Result<i64, ValueError> {
     if datetime::is_infinite(micros) { Ok(micros) } else { zone.to_local(micros) }
+}
+
+/// The network that an address is in, the multirange that a range is.
+fn whole(value: &Datum) -> Answer {
+    match value {
+        Datum::Network(network) => Ok(Datum::Network(network.network())),
+        Datum::Range(range) => Ok(Datum::Multirange(Arc::from(of_ranges([(**range).clone()])))),
+        _ => mismatch(),
+    }
 }
 
 fn date_time(value: &Datum, to: &ColumnType, ctx: &EvalContext) -> Answer {

@@ -7,6 +7,7 @@ use bytes::BufMut;
 use engine::SqlError;
 use repr::range::{Bound, Multirange, of_ranges};
 use repr::{Datum, Range, ScalarType};
+use std::sync::Arc;
 
 const EMPTY: u8 = 0x01;
 const LOWER_INCLUSIVE: u8 = 0x02;
@@ -62,8 +63,19 @@ pub(super) fn encode_multirange(
     Ok(())
 }
 
-/// Reads a range of this type.
-pub(super) fn decode_range(body: &mut Body<'_>, scalar: &ScalarType, context: &TextContext) -> Result<Range, SqlError> {
+/// Reads a range or a multirange of this type.
+pub(super) fn decode_ranges(
+    body: &mut Body<'_>,
+    scalar: &ScalarType,
+    context: &TextContext,
+) -> Result<Datum, SqlError> {
+    if scalar.range_element().is_some() {
+        return Ok(Datum::Range(Arc::new(decode_range(body, scalar, context)?)));
+    }
+    Ok(Datum::Multirange(Arc::from(decode_multirange(body, scalar, context)?)))
+}
+
+fn decode_range(body: &mut Body<'_>, scalar: &ScalarType, context: &TextContext) -> Result<Range, SqlError> {
     let element = element_of(scalar)?;
     let [flags] = fixed(body)?;
     if flags & EMPTY != 0 {
@@ -80,12 +92,7 @@ pub(super) fn decode_range(body: &mut Body<'_>, scalar: &ScalarType, context: &T
     Ok(Range::new(from, to)?)
 }
 
-/// Reads a multirange of this type.
-pub(super) fn decode_multirange(
-    body: &mut Body<'_>,
-    scalar: &ScalarType,
-    context: &TextContext,
-) -> Result<Vec<Range>, SqlError> {
+fn decode_multirange(body: &mut Body<'_>, scalar: &ScalarType, context: &TextContext) -> Result<Vec<Range>, SqlError> {
     let of = scalar.multirange_range().ok_or_else(|| mismatch(scalar))?;
     let count = body.int4()?;
     let mut ranges = Vec::new();

@@ -30,7 +30,6 @@ ASIDE = {
     "triggers and rules": "event_trigger rules triggers",
     "inheritance and partitions":
         "hash_part indexing inherit partition_aggregate partition_info partition_join partition_prune typed_table",
-    "ranges": "multirangetypes rangetypes",
     "geometry": "box circle geometry line lseg path point polygon select_views",
     "text search, XML, large objects": "largeobject tsdicts tsearch tstypes xml xmlmap",
     "foreign data and replication": "foreign_data pg_lsn publication replica_identity subscription",
