@@ -6,40 +6,17 @@ they come one by one, and go family by family once the commit stands. Nothing is
 
     large.py [--seed S] [--rows N] [--rounds N]
 """
-import os
 import threading
 import time
 
-import psycopg
-
-from harness import Check, options, rows, run_check, state_of
+from harness import options, rows, run_check, state_of
+from support.side_files import SideFilesCheck
 
 PEOPLE = 50
 WORD = "Quorxelion"
 
 
-def side_files(server):
-    try:
-        return sorted(os.listdir(os.path.join(server.data, "ingest")))
-    except FileNotFoundError:
-        return []
-
-
-def holds(server, word):
-    """Files below the data folder with this word in clear."""
-    found = []
-    for folder, _, names in os.walk(server.data):
-        for name in names:
-            try:
-                with open(os.path.join(folder, name), "rb") as file:
-                    if word.encode() in file.read():
-                        found.append(name)
-            except FileNotFoundError:
-                pass
-    return found
-
-
-class Large(Check):
+class Large(SideFilesCheck):
     def run(self):
         self.count = self.options.rows
         self.set_up([
@@ -65,7 +42,7 @@ class Large(Check):
         for table in ("plain", "notes"):
             for step in ("first", "some", "all", "going", "gone", "later"):
                 self.tally.case(self.killed, table, step)
-        self.tally.equal(holds(self.server, WORD), [], "nobody's name stands in clear")
+        self.tally.equal(self.server.files_with(WORD), [], "nobody's name stands in clear")
 
     def fill(self):
         with self.server.connect() as connection:
@@ -85,13 +62,9 @@ class Large(Check):
         told = []
         for table, view, group in (("plain", "sums", "v"), ("notes", "noted", "person")):
             scanned = rows(connection, f"SELECT count(*), sum(id), sum(v + 0) FROM {table}")[0]
-            by_index = [rows(connection, f"SELECT count(*), sum(id) FROM {table} WHERE v = {v}")[0] for v in range(12)]
-            by_scan = [rows(connection, f"SELECT count(*), sum(id) FROM {table} WHERE v + 0 = {v}")[0] for v in range(12)]
-            self.tally.equal(by_index, by_scan, f"{name}: the index of {table}")
-            kept = sorted(rows(connection, f"SELECT * FROM {view}"), key=str)
+            by_scan = self.index_agrees(connection, table, name)
             what = "count(*), sum(id)" if table == "plain" else "count(*), sum(v)"
-            computed = sorted(rows(connection, f"SELECT {group} + 0, {what} FROM {table} GROUP BY {group} + 0"), key=str)
-            self.tally.equal(kept, computed, f"{name}: the view of {table}")
+            self.view_agrees(connection, view, f"SELECT {group} + 0, {what} FROM {table} GROUP BY {group} + 0", name)
             told.append((scanned, tuple(by_scan)))
         return told
 
@@ -113,7 +86,7 @@ class Large(Check):
                     if expected[1] is not None:
                         self.tally.equal(found[1], expected[1], statement)
                     self.whole(connection, statement)
-                    self.tally.equal(side_files(self.server), [], statement + ": files are left")
+                    self.no_files(statement)
             connection.execute("BEGIN")
             for statement in self.filling():
                 connection.execute(statement)
@@ -132,7 +105,7 @@ class Large(Check):
             connection.execute("UPDATE notes SET v = 0")
             connection.execute("ROLLBACK")
             self.tally.equal(self.whole(connection, "taken back"), before, "nothing of it stays")
-            self.tally.equal(side_files(self.server), [], "taken back: files are left")
+            self.no_files("taken back")
 
     def cancelled(self):
         with self.server.connect() as connection:
@@ -147,7 +120,7 @@ class Large(Check):
                     state = state_of(connection.execute, "UPDATE notes SET v = 9 - v")
                     self.tally.equal(state, "", "and back")
                 self.tally.equal(self.whole(connection, "cancelled"), before, "cancelled: all or nothing")
-                self.tally.equal(side_files(self.server), [], "cancelled: files are left")
+                self.no_files("cancelled")
 
     def subscribed(self):
         """All of a large commit is told at one time."""
@@ -209,7 +182,7 @@ class Large(Check):
             thread.join()
             self.tally.that(states[0] in ("", "40001", "DG002"), "a statement that a FORGET meets", states)
             self.whole(connection, f"forgotten beside ({states[0]})")
-            self.tally.equal(side_files(self.server), [], "a FORGET beside: files are left")
+            self.no_files("a FORGET beside")
         if number % 2:
             self.server.stop()
             self.tally.clean(self.server, "a FORGET beside")
@@ -221,40 +194,24 @@ class Large(Check):
         with self.server.connect() as connection:
             before = self.whole(connection, "before a kill")
             expected = rows(connection, f"SELECT sum((v + 1) % 10) FROM {table}")[0][0]
-        ended = threading.Event()
+        most = 0
 
-        def update():
-            try:
-                with self.server.connect() as connection:
-                    connection.execute(f"UPDATE {table} SET v = (v + 1) % 10")
-            except psycopg.Error:
-                pass
-            ended.set()
+        def is_time(there):
+            nonlocal most
+            most = max(most, len(there))
+            return {"first": len(there) > 0, "some": len(there) > 2, "all": most > 4 and self.dice.random() < 0.2,
+                    "going": len(there) < most, "gone": most > 0 and not there, "later": False}[step]
 
-        thread = threading.Thread(target=update)
-        thread.start()
-        most, until = 0, time.monotonic() + 20
-        while time.monotonic() < until:
-            there = len(side_files(self.server))
-            most = max(most, there)
-            if {"first": there > 0, "some": there > 2, "all": most > 0 and there == most and side_files(self.server)[-1:] and ended.is_set(),
-                "going": there < most, "gone": most > 0 and there == 0, "later": ended.is_set()}[step] or ended.is_set():
-                break
-            if step == "all" and most > 4 and self.dice.random() < 0.2:
-                break
-        self.server.kill()
-        thread.join()
-        status, said = self.server.check()
-        self.tally.that(status == 0 or "start the server once" in said, f"{table}, {step}: dogwood check", said)
-        self.server.start()
+        update = f"UPDATE {table} SET v = (v + 1) % 10"
+        is_acknowledged = self.kill_amid(lambda connection: connection.execute(update), is_time, f"{table}, {step}", 20)
         with self.server.connect() as connection:
             after = self.whole(connection, f"killed at {step}")
             position = 0 if table == "plain" else 1
             stands = after[position][0][2] == expected and after[position][0][:2] == before[position][0][:2]
             self.tally.that(stands or after == before, f"{table}: killed at {step}: all or nothing", (before, after))
-            if ended.is_set() and step == "later":
+            if is_acknowledged:
                 self.tally.that(stands, f"{table}: what was acknowledged stands")
-            self.tally.equal(side_files(self.server), [], f"killed at {step}: files are left")
+            self.no_files(f"killed at {step}")
             # Newer than what came in as files, also when the next start finds that done.
             connection.execute(f"UPDATE {table} SET v = 3 WHERE id <= 20")
         self.server.kill()

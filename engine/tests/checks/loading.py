@@ -5,13 +5,13 @@ last row, or the server is killed. Owners are derived, and who is forgotten mean
 
     loading.py [--seed S] [--rows N] [--rounds N]
 """
-import os
 import threading
 import time
 
 import psycopg
 
-from harness import Check, options, rows, run_check, state_of
+from harness import options, rows, run_check, state_of
+from support.side_files import SideFilesCheck, side_files
 
 PEOPLE = 40
 WORD = "Quorxelion"
@@ -19,28 +19,7 @@ WORD = "Quorxelion"
 BODY = 1300
 
 
-def side_files(server):
-    try:
-        return sorted(os.listdir(os.path.join(server.data, "ingest")))
-    except FileNotFoundError:
-        return []
-
-
-def holds(server, word):
-    """Files below the data folder with this word in clear."""
-    found = []
-    for folder, _, names in os.walk(server.data):
-        for name in names:
-            try:
-                with open(os.path.join(folder, name), "rb") as file:
-                    if word.encode() in file.read():
-                        found.append(name)
-            except FileNotFoundError:
-                pass
-    return found
-
-
-class Loading(Check):
+class Loading(SideFilesCheck):
     def run(self):
         self.count = self.options.rows
         self.set_up([
@@ -73,7 +52,7 @@ class Loading(Check):
         for table, steps in (("plain", ("spilled", "files")), ("notes", ("half", "files", "going", "gone"))):
             for step in steps:
                 self.tally.case(self.killed, table, step)
-        self.tally.equal(holds(self.server, WORD), [], "nobody's word stands in clear")
+        self.tally.equal(self.server.files_with(WORD), [], "nobody's word stands in clear")
 
     def values(self, table, number):
         """A row's columns behind its key."""
@@ -93,9 +72,7 @@ class Loading(Check):
         """What a table holds: read in several ways, which must agree."""
         whole = rows(connection, f"SELECT count(*), coalesce(sum(id), 0), coalesce(sum(v + 0), 0) FROM {table}")[0]
         if table != "keyless":
-            by_index = [rows(connection, f"SELECT count(*), sum(id) FROM {table} WHERE v = {v}")[0] for v in range(12)]
-            by_scan = [rows(connection, f"SELECT count(*), sum(id) FROM {table} WHERE v + 0 = {v}")[0] for v in range(12)]
-            self.tally.equal(by_index, by_scan, f"the index of {table}")
+            self.index_agrees(connection, table, "as it stands")
             ordered = [row[0] for row in rows(connection, f"SELECT id FROM {table} WHERE id BETWEEN -20 AND 400 ORDER BY id DESC LIMIT 300")]
             scanned = sorted((row[0] for row in rows(connection, f"SELECT id FROM {table} WHERE id + 0 BETWEEN -20 AND 400")), reverse=True)
             self.tally.equal(ordered, scanned[:300], f"a range of {table}")
@@ -103,15 +80,13 @@ class Loading(Check):
 
     def views_agree(self, connection, name):
         for view, group, what, table in (("sums", "v", "count(*), sum(id)", "plain"), ("noted", "room", "count(*), sum(v)", "notes")):
-            kept = sorted(rows(connection, f"SELECT * FROM {view}"), key=str)
-            computed = sorted(rows(connection, f"SELECT {group} + 0, {what} FROM {table} GROUP BY {group} + 0"), key=str)
-            self.tally.equal(kept, computed, f"{name}: the view {view}")
+            self.view_agrees(connection, view, f"SELECT {group} + 0, {what} FROM {table} GROUP BY {group} + 0", name)
 
     def nothing_is_left(self, name):
         until = time.monotonic() + 10
         while side_files(self.server) and time.monotonic() < until:
             time.sleep(0.05)
-        self.tally.equal(side_files(self.server), [], f"{name}: files are left")
+        self.no_files(name)
 
     def amid(self, table):
         """A transaction reads and changes what it has just copied."""
@@ -316,37 +291,20 @@ class Loading(Check):
     def killed(self, table, step):
         with self.server.connect() as connection:
             before = self.told(connection, table)
-        ended = threading.Event()
+        seen = set()
 
-        def copy():
-            try:
-                with self.server.connect() as connection:
-                    self.copy(connection, table, range(self.count))
-            except psycopg.Error:
-                pass
-            ended.set()
-
-        thread = threading.Thread(target=copy)
-        thread.start()
-        seen, until = set(), time.monotonic() + 60
-        while time.monotonic() < until and not ended.is_set():
-            there = side_files(self.server)
+        def is_time(there):
             spilled, files = any(name.endswith("-spill") for name in there), sum(name.endswith(".sst") for name in there)
-            seen |= {"spilled"} if spilled else set()
-            seen |= {"files"} if files else set()
-            if {"spilled": spilled, "half": spilled and self.dice.random() < 0.02, "files": files > 0,
-                "going": files > 3, "gone": "files" in seen and not files}[step]:
-                break
-        self.server.kill()
-        thread.join()
-        status, said = self.server.check()
-        self.tally.that(status == 0 or "start the server once" in said, f"{table}, {step}: dogwood check", said)
-        self.server.start()
+            seen.update({"files"} if files else set())
+            return {"spilled": spilled, "half": spilled and self.dice.random() < 0.02, "files": files > 0,
+                    "going": files > 3, "gone": "files" in seen and not files}[step]
+
+        self.kill_amid(lambda connection: self.copy(connection, table, range(self.count)), is_time, f"{table}, {step}")
         with self.server.connect() as connection:
             after = self.told(connection, table)
             self.tally.that(after == before or after[0] == before[0] + self.count, f"{table}: killed at {step}: all or nothing", (before, after))
             self.views_agree(connection, f"{table} killed at {step}")
-            self.tally.equal(side_files(self.server), [], f"{table}: killed at {step}: files are left")
+            self.no_files(f"{table}: killed at {step}")
             connection.execute(f"DELETE FROM {table} WHERE id >= 0")
             self.tally.equal(self.told(connection, table), before, f"{table}: deleted after {step}")
 

@@ -6,7 +6,6 @@ read costs the others nothing, and is cut in the end.
 """
 import asyncio
 import os
-import re
 import socket
 import threading
 import time
@@ -289,13 +288,7 @@ class Notify(Check):
             two.execute("COMMIT")
             self.tally.equal(len(self.wait_for(one, 2)), 2, "told")
             one.execute("CHECKPOINT")
-        found = []
-        for folder, _, files in os.walk(self.server.data):
-            for name in files:
-                with open(os.path.join(folder, name), "rb") as file:
-                    if re.search(canary.encode(), file.read()):
-                        found.append(name)
-        self.tally.equal(found, [], "no file has it")
+        self.tally.equal(self.server.files_with(canary), [], "no file has it")
         self.tally.that(canary not in self.server.said(), "nor the log")
 
 
