@@ -70,15 +70,7 @@ fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Req
     let by_owner = is_untouched.then_some(subject.microdb);
     let since = snapshot.time();
     drop(snapshot);
-    let mut eraser = Eraser {
-        writer,
-        by_owner,
-        since,
-        tables: BTreeSet::new(),
-        held: HashMap::default(),
-        open: Vec::new(),
-        profile,
-    };
+    let mut eraser = Eraser { by_owner, ..Eraser::new(writer, since, profile) };
     eraser.remove(&subject.shape, (subject.shape.id(), subject.row_key.clone()))?;
     eraser.fire_all(Some(ahead))
 }
@@ -99,15 +91,8 @@ pub struct Loose {
 pub fn settle(writer: &mut Writer<'_>, loose: &[Loose]) -> Result<(), SqlError> {
     writer.transaction.bring_back_spilled(|_| true)?;
     let since = writer.transaction.committed_snapshot().time();
-    let mut eraser = Eraser {
-        writer,
-        by_owner: None,
-        since,
-        tables: BTreeSet::new(),
-        held: HashMap::default(),
-        open: Vec::new(),
-        profile: &mut RequestProfile::default(),
-    };
+    let mut profile = RequestProfile::default();
+    let mut eraser = Eraser::new(writer, since, &mut profile);
     for Loose { shape, row_key, falls, referrer } in loose {
         let place = (shape.id(), row_key.clone());
         match (falls, referrer) {
@@ -161,7 +146,13 @@ struct Newest {
     committed: Option<Row>,
 }
 
-impl Eraser<'_, '_> {
+impl<'a, 'b> Eraser<'a, 'b> {
+    /// One that has done nothing yet, and takes no owner for the only one.
+    fn new(writer: &'a mut Writer<'b>, since: CommitTime, profile: &'a mut RequestProfile) -> Self {
+        let (tables, held, open) = (BTreeSet::new(), HashMap::default(), Vec::new());
+        Eraser { writer, by_owner: None, since, tables, held, open, profile }
+    }
+
     /// Fires the rules of all rows that have gone, and of those that go by that.
     fn fire_all(&mut self, ahead: Option<Ahead>) -> Result<(), SqlError> {
         let mut ahead = ahead;

@@ -14,7 +14,6 @@ use operators::traversal::Subject;
 use operators::witness::Place;
 use planner::ownership::Edge;
 use planner::resolve::ErasedPart;
-use repr::hash::HashMap;
 use repr::{ColumnIndex, Datum, RelationId, Row};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
@@ -63,15 +62,7 @@ fn erase_recalling(
 ) -> Result<KeptByOthers, SqlError> {
     let own_row = locked_subject(writer, subject)?;
     let since = writer.transaction.committed_snapshot().time();
-    let mut eraser = Eraser {
-        writer,
-        by_owner: None,
-        since,
-        tables: BTreeSet::new(),
-        held: HashMap::default(),
-        open: Vec::new(),
-        profile,
-    };
+    let mut eraser = Eraser::new(writer, since, profile);
     let mut kept = KeptByOthers::new();
     let mut whole: Vec<(Arc<TableShape>, Place)> = Vec::new();
     for part in parts {
