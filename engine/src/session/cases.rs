@@ -68,21 +68,31 @@ impl Session {
         keep(&mut Writer::new(self.transaction(), context, patience))
     }
 
-    /// A statement answers what a person has asked for. Where nothing may be written nothing is.
+    /// Writes into the book of requests that a person was answered; nothing where nothing may be written.
+    fn enter_answer(
+        &mut self,
+        (snapshot, subject): (&LayeredSnapshot, &Subject),
+        answer: Option<&str>,
+        write: impl FnOnce(&mut Writer<'_>, &Asking<'_>, Answered<'_>) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        if !self.keeps_book() {
+            return Ok(());
+        }
+        let (table, person) = Session::named(snapshot, subject);
+        let (by, now) = (self.acting_name(), self.transaction_moment());
+        let asking = Asking { table: &table, subject: &person };
+        self.keeping(|writer| write(writer, &asking, Answered { now, by: &by, answer }))
+    }
+
+    /// A statement answers what a person has asked for.
     pub(super) fn answer_requests(
         &mut self,
         snapshot: &LayeredSnapshot,
         subject: &Subject,
         kinds: &[RequestKind],
     ) -> Result<(), SqlError> {
-        if !self.keeps_book() {
-            return Ok(());
-        }
-        let ((table, person), by, now) =
-            (Session::named(snapshot, subject), self.acting_name(), self.transaction_moment());
-        self.keeping(|writer| {
-            let asking = Asking { table: &table, subject: &person };
-            book::answer_all(writer, &asking, kinds, Answered { now, by: &by, answer: None })
+        self.enter_answer((snapshot, subject), None, |writer, asking, answered| {
+            book::answer_all(writer, asking, kinds, answered)
         })
     }
 
@@ -93,15 +103,9 @@ impl Session {
         subject: &Subject,
         parts: &[String],
     ) -> Result<(), SqlError> {
-        if !self.keeps_book() {
-            return Ok(());
-        }
-        let ((table, person), by, now) =
-            (Session::named(snapshot, subject), self.acting_name(), self.transaction_moment());
         let answer = format!("in part: {}", parts.join(", "));
-        self.keeping(|writer| {
-            let answered = Answered { now, by: &by, answer: Some(&answer) };
-            book::enter_answered(writer, &Asking { table: &table, subject: &person }, RequestKind::Erasure, answered)
+        self.enter_answer((snapshot, subject), Some(&answer), |writer, asking, answered| {
+            book::enter_answered(writer, asking, RequestKind::Erasure, answered)
         })
     }
 
