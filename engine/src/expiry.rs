@@ -14,7 +14,6 @@ use planner::ownership::quote_identifier;
 use repr::RelationId;
 use state::SqlError;
 use state::clock::now_micros;
-use state::layered_snapshot::LayeredSnapshot;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -114,8 +113,7 @@ pub fn write_requests(database: &Arc<Database>, templates: &Arc<Templates>) {
 }
 
 fn has_ended_cases(database: &Database) -> Result<bool, SqlError> {
-    let snapshot = LayeredSnapshot::new(database.store.clone(), database.latest());
-    retain::has_ended(&snapshot, now_micros())
+    retain::has_ended(&database.latest_snapshot(), now_micros())
 }
 
 fn session(database: &Arc<Database>, templates: &Arc<Templates>, name: String) -> Result<Session, SqlError> {

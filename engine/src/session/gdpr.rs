@@ -261,7 +261,7 @@ impl Session {
 
     /// A request that finds no one leaves nothing but a record of it.
     fn record_unknown(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<(), SqlError> {
-        let snapshot = LayeredSnapshot::new(self.database.store.clone(), self.database.latest());
+        let snapshot = self.database.latest_snapshot();
         let context = self.eval_context(params, snapshot.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
         let row_key = snapshot.shape(table)?.key_of(snapshot.store(), &key);

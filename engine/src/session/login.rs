@@ -2,7 +2,6 @@
 
 use planner::catalog::{Actor, Catalog, DatabaseId, ObjectClass, Privilege, RoleId};
 use state::SqlError;
-use state::layered_snapshot::LayeredSnapshot;
 use state::settings::Settings;
 use state::settings::server::is_shared;
 use std::sync::Arc;
@@ -98,13 +97,8 @@ impl Login {
 
     /// 28000 for the login of a person who is not there any more.
     pub(super) fn check_person(&self, database: &Database) -> Result<(), SqlError> {
-        let latest = database.latest();
-        let Some(person) = latest.schema.catalog().person_of(self.role).cloned() else { return Ok(()) };
-        let snapshot = LayeredSnapshot::new(database.store.clone(), latest);
-        match own::living(&snapshot, &person)? {
-            Some(_) => Ok(()),
-            None => Err(self.not_permitted()),
-        }
+        let Some(person) = database.latest().catalog().person_of(self.role).cloned() else { return Ok(()) };
+        own::living(&database.latest_snapshot(), &person)?.map(|_| ()).ok_or_else(|| self.not_permitted())
     }
 
     /// Whether it may open a session: 28000 for a role that may not log in, 53300 beyond its limit, 42501 without CONNECT.

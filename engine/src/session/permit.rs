@@ -4,8 +4,6 @@ use planner::catalog::{Catalog, DatabaseId, EdgeKind, Person, RoleId, Table};
 use planner::resolve::Needs;
 use repr::{Datum, RelationId};
 use state::SqlError;
-use state::layered_snapshot::LayeredSnapshot;
-use state::published::Published;
 use state::reader::Reader;
 use std::sync::Arc;
 use subject_requests::own;
@@ -29,7 +27,7 @@ impl Permit {
     /// The parameters of what is watched: behind the statement's own, to a person's login, the person's key.
     pub(super) fn with_person_key(&self, params: Arc<[Datum]>) -> Result<Arc<[Datum]>, SqlError> {
         let Some(person) = &self.person else { return Ok(params) };
-        let snapshot = self.snapshot(self.database.latest());
+        let snapshot = self.database.latest_snapshot();
         let subject = own::living(&snapshot, person)?.ok_or_else(gone)?;
         let row = snapshot.get(subject.shape.table(), &subject.row_key)?.ok_or_else(gone)?;
         let row = subject.shape.unpack(&row);
@@ -37,15 +35,10 @@ impl Permit {
         Ok(params.iter().cloned().chain(key.iter().map(|column| row[*column].clone())).collect())
     }
 
-    fn snapshot(&self, published: Arc<Published>) -> LayeredSnapshot {
-        LayeredSnapshot::new(self.database.store.clone(), published)
-    }
-
     /// 28000 if the person is not there any more, though another may have the key.
     fn check_person(&self) -> Result<(), SqlError> {
         let Some(person) = &self.person else { return Ok(()) };
-        let living = own::living(&self.snapshot(self.database.latest()), person)?;
-        living.map(|_| ()).ok_or_else(gone)
+        own::living(&self.database.latest_snapshot(), person)?.map(|_| ()).ok_or_else(gone)
     }
 
     /// 42501 if it was taken away.

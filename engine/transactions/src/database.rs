@@ -12,6 +12,7 @@ use state::SqlError;
 use state::account::{Accounts, Gauges};
 use state::audit::AuditQueue;
 use state::config::Config;
+use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Locks, TransactionId};
 use state::login_rules::LoginRules;
 use state::notifications::Notifications;
@@ -295,6 +296,11 @@ impl Database {
             }
             std::thread::sleep(PUBLICATION_POLL);
         }
+    }
+
+    /// The same, to read from.
+    pub fn latest_snapshot(&self) -> LayeredSnapshot {
+        LayeredSnapshot::new(self.store.clone(), self.latest())
     }
 
     /// The same, held for a session.

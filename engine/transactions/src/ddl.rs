@@ -421,8 +421,7 @@ impl SchemaChange<'_> {
     fn drop_table(&mut self, relation: RelationId) -> Result<(), SqlError> {
         let Some(shape) = self.old_schema.shape(relation).cloned() else { return Ok(()) };
         if shape.table().data_subject {
-            let database = self.writer.transaction.database();
-            let below = LayeredSnapshot::new(database.store.clone(), database.latest());
+            let below = self.writer.transaction.database().latest_snapshot();
             if below.schema().shape(relation).is_some() {
                 for (row_key, _) in all_rows(&below, &shape)? {
                     self.writer.transaction.overlay_mut().set_subject(relation, row_key, None);

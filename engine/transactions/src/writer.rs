@@ -218,8 +218,7 @@ impl<'a> Writer<'a> {
             row_keys.push(row_key);
         }
         // All are locked: what is committed under these keys stands still from here on.
-        let database = self.transaction.database();
-        let below = LayeredSnapshot::new(database.store.clone(), database.latest());
+        let below = self.transaction.database().latest_snapshot();
         self.refuse_forgotten(shape, &row_keys)?;
         let mut stored = below.stored_rows(relation);
         // Of a temporary table nothing is stored.

@@ -70,7 +70,7 @@ impl House {
 
     /// What is published.
     pub fn snapshot(&self) -> LayeredSnapshot {
-        LayeredSnapshot::new(self.database.store.clone(), self.database.latest())
+        self.database.latest_snapshot()
     }
 
     pub fn shape(&self, table: &str) -> Arc<TableShape> {
