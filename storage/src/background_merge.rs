@@ -68,11 +68,11 @@ mod tests {
 
     use super::{BackgroundMerge, waiting};
     use crate::rocks::{self, Access, Family};
+    use crate::temporary_folder::TemporaryFolder;
 
     #[test]
     fn a_file_that_waits_is_merged_when_little_is_written() {
-        let folder = std::env::temp_dir().join(format!("dogwood-settling-{}", std::process::id()));
-        let _gone = std::fs::remove_dir_all(&folder);
+        let folder = TemporaryFolder::new("settling");
         let db = rocks::open(&folder, &Cache::new_lru_cache(1 << 20), Access::Create).expect("opens");
         db.put_cf(Family::Rows.handle(&db), b"key of a row", b"row").expect("writes");
         db.flush_cf(Family::Rows.handle(&db)).expect("flushes");
@@ -88,7 +88,5 @@ mod tests {
             assert!(began.elapsed() < Duration::from_mins(2), "still waits");
         }
         assert!(settling.next > Instant::now());
-        drop(db);
-        std::fs::remove_dir_all(folder).expect("removes the folder");
     }
 }

@@ -42,6 +42,9 @@ pub mod snapshot;
 mod spill;
 pub mod store;
 mod subjects;
+#[cfg(test)]
+#[path = "../tests/support/temporary_folder.rs"]
+mod temporary_folder;
 mod witness;
 mod write_form;
 

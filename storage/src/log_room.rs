@@ -201,6 +201,7 @@ fn record_end(mut at: u64, batch: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::{LogRoom, STEP};
+    use crate::temporary_folder::TemporaryFolder;
     use rocksdb::{DB, Options, WriteBatch};
 
     /// Where the last byte that is not zero stands, or has stood.
@@ -211,11 +212,10 @@ mod tests {
 
     #[test]
     fn zeros_keep_away_from_records() {
-        let folder = std::env::temp_dir().join(format!("dogwood-log-room-{}", std::process::id()));
-        let _gone = std::fs::remove_dir_all(&folder);
+        let folder = TemporaryFolder::new("log-room");
         let mut options = Options::default();
         options.create_if_missing(true);
-        let db = DB::open(&options, &folder).expect("opens");
+        let db = DB::open(&options, &*folder).expect("opens");
         let room = LogRoom::new(&folder, 8 << 20);
         let number = std::cell::Cell::new(0_u64);
         let write = |bytes: usize| {
@@ -256,10 +256,8 @@ mod tests {
         assert!(ahead > 20, "zeros were seldom ahead");
         assert!(room.log.lock().end > 4 * STEP);
         drop(db);
-        let db = DB::open(&options, &folder).expect("opens again");
+        let db = DB::open(&options, &*folder).expect("opens again");
         let all = db.iterator(rocksdb::IteratorMode::Start).map(|entry| entry.expect("reads").1);
         assert_eq!(all.filter(|value| value.iter().all(|byte| *byte == 0xaa)).count() as u64, number.get());
-        drop(db);
-        let _gone = std::fs::remove_dir_all(&folder);
     }
 }

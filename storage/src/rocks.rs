@@ -309,20 +309,12 @@ mod tests {
     use rocksdb::{Cache, DB, FlushOptions};
 
     use super::{Access, FAMILIES, Family, file_named, open};
-
-    /// A folder of the system's for temporary ones. Dropped, it is gone.
-    struct Folder(PathBuf);
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            fs::remove_dir_all(&self.0).expect("the test's folder can be removed");
-        }
-    }
+    use crate::temporary_folder::TemporaryFolder;
 
     /// A store that was killed when its manifest named a log that was still needed; that log's name.
-    fn killed_with_a_named_log(name: &str) -> (Folder, PathBuf) {
-        let folder = Folder(std::env::temp_dir().join(format!("dogwood-rocks-{name}-{}", std::process::id())));
-        let (lived, killed) = (folder.0.join("lived"), folder.0.join("killed"));
+    fn killed_with_a_named_log(name: &str) -> (TemporaryFolder, PathBuf) {
+        let folder = TemporaryFolder::new(&format!("rocks-{name}"));
+        let (lived, killed) = (folder.join("lived"), folder.join("killed"));
         fs::create_dir_all(&lived).and_then(|()| fs::create_dir(&killed)).expect("the test has a folder");
         let db = open(&lived, &Cache::new_lru_cache(1 << 20), Access::Create).expect("an empty database is made");
         let put = |family: Family, key| db.put_cf(family.handle(&db), key, [7; 100]).expect("is written");
@@ -353,7 +345,7 @@ mod tests {
     fn logs_that_a_manifest_names() {
         let cache = Cache::new_lru_cache(1 << 20);
         let (folder, _) = killed_with_a_named_log("whole");
-        let killed = folder.0.join("killed");
+        let killed = folder.join("killed");
         // Its logs are not where it looks: refused, and the process goes on.
         assert!(open(&killed, &cache, Access::Files).is_err());
         for access in [Access::Judge, Access::Read, Access::Salvage, Access::Write] {
@@ -374,7 +366,7 @@ mod tests {
         let cache = Cache::new_lru_cache(1 << 20);
         for (name, left) in [("missing", None), ("short", Some(8))] {
             let (folder, named) = killed_with_a_named_log(name);
-            let killed = folder.0.join("killed");
+            let killed = folder.join("killed");
             match left {
                 None => fs::remove_file(&named).expect("is removed"),
                 Some(bytes) => {

@@ -111,17 +111,17 @@ impl Writes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary_folder::TemporaryFolder;
     use rocksdb::Options;
 
     #[test]
     fn it_is_what_rocksdb_writes_itself() {
-        let folder = std::env::temp_dir().join(format!("dogwood-write-form-{}", std::process::id()));
-        let _gone = std::fs::remove_dir_all(&folder);
+        let folder = TemporaryFolder::new("write-form");
         let mut options = Options::default();
         options.create_if_missing(true);
         options.create_missing_column_families(true);
         {
-            let db = DB::open_cf(&options, &folder, FAMILIES.map(Family::name)).expect("an empty database opens");
+            let db = DB::open_cf(&options, &*folder, FAMILIES.map(Family::name)).expect("an empty database opens");
             let (mut batch, mut theirs) = (Batch::default(), WriteBatch::default());
             for (number, family) in FAMILIES.into_iter().cycle().take(300).enumerate() {
                 let (key, value) = (vec![7; number], vec![9; 3 * number]);
@@ -147,6 +147,5 @@ mod tests {
             let ours = ours.finish();
             assert_eq!((ours.data(), ours.size_in_bytes()), (theirs.data(), bytes));
         }
-        std::fs::remove_dir_all(&folder).expect("the test's own folder");
     }
 }

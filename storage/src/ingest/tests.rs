@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 
@@ -13,6 +12,7 @@ use crate::error::StorageError;
 use crate::microdb::OwnerSet;
 use crate::rocks::Family;
 use crate::store::Store;
+use crate::temporary_folder::{TemporaryFolder, copy_folder};
 
 const POSTS: RelationId = RelationId(16_385);
 const CITIES: RelationId = RelationId(16_386);
@@ -20,14 +20,12 @@ const BY_AUTHOR: IndexId = IndexId(16_390);
 /// Enough for several files of rows.
 const ROWS: u32 = 30_000;
 
-/// A folder of the system's for temporary ones. Dropped, it is gone.
-struct Folder(PathBuf);
+/// A store's folder.
+struct Folder(TemporaryFolder);
 
 impl Folder {
     fn new(name: &str) -> Folder {
-        let folder = Folder(std::env::temp_dir().join(format!("dogwood-ingest-{name}-{}", std::process::id())));
-        let _gone = fs::remove_dir_all(&folder.0);
-        folder
+        Folder(TemporaryFolder::new(&format!("ingest-{name}")))
     }
 
     fn open(&self) -> Store {
@@ -35,7 +33,7 @@ impl Folder {
     }
 
     fn options(&self, mode: Mode) -> StoreOptions {
-        StoreOptions { block_cache_bytes: 8 << 20, mode, ..StoreOptions::new(&self.0) }
+        StoreOptions { block_cache_bytes: 8 << 20, mode, ..StoreOptions::new(&*self.0) }
     }
 
     fn side_files(&self) -> usize {
@@ -49,25 +47,6 @@ impl Folder {
         let copy = Folder::new(name);
         copy_folder(&self.0, &copy.0);
         copy
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).expect("the test's folder can be removed");
-    }
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("creates");
-    for entry in fs::read_dir(from).expect("reads folder") {
-        let path = entry.expect("reads folder").path();
-        let target = to.join(path.file_name().expect("a name"));
-        if path.is_dir() {
-            copy_folder(&path, &target);
-        } else {
-            fs::copy(&path, &target).expect("copies");
-        }
     }
 }
 

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 
 use super::rotation::{self, Rotation};
 use super::*;
+use crate::temporary_folder::TemporaryFolder;
 
-struct Folder(PathBuf);
+struct Folder(TemporaryFolder);
 
 impl Folder {
     fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("dogwood-keyring-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).expect("temporary folder");
+        let folder = TemporaryFolder::new(&format!("keyring-{name}"));
+        fs::create_dir(&*folder).expect("temporary folder");
         sodium::initialize();
-        Folder(path)
+        Folder(folder)
     }
 
     fn keyring(&self) -> PathBuf {
@@ -28,12 +28,6 @@ impl Folder {
 
     fn file(&self) -> File {
         OpenOptions::new().read(true).write(true).open(self.keyring()).expect("keyring")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Bound;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use repr::{IndexId, RelationId, Row, RowKey};
@@ -11,31 +10,21 @@ use repr::{IndexId, RelationId, Row, RowKey};
 use super::SpilledRows;
 use crate::config::StoreOptions;
 use crate::store::Store;
+use crate::temporary_folder::TemporaryFolder;
 
 const CITIES: RelationId = RelationId(16_385);
 const BY_NAME: IndexId = IndexId(16_386);
 const WORD: &str = "Quorxelion";
 
-/// A folder of the system's for temporary ones. Dropped, it is gone.
-struct SpillFolder(PathBuf);
-
-impl SpillFolder {
-    fn open(name: &str) -> (SpillFolder, Store) {
-        let folder = SpillFolder(std::env::temp_dir().join(format!("dogwood-spill-{name}-{}", std::process::id())));
-        let _gone = fs::remove_dir_all(&folder.0);
-        let options = StoreOptions { block_cache_bytes: 8 << 20, ..StoreOptions::new(&folder.0) };
-        (folder, Store::open(&options).expect("opens"))
-    }
-
-    fn parts(&self) -> usize {
-        fs::read_dir(self.0.join("ingest")).map_or(0, Iterator::count)
-    }
+/// A store over a folder of its own.
+fn open(name: &str) -> (TemporaryFolder, Store) {
+    let folder = TemporaryFolder::new(&format!("spill-{name}"));
+    let options = StoreOptions { block_cache_bytes: 8 << 20, ..StoreOptions::new(&*folder) };
+    (folder, Store::open(&options).expect("opens"))
 }
 
-impl Drop for SpillFolder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).expect("the test's folder can be removed");
-    }
+fn parts(folder: &TemporaryFolder) -> usize {
+    fs::read_dir(folder.join("ingest")).map_or(0, Iterator::count)
 }
 
 fn key(number: u32) -> RowKey {
@@ -62,7 +51,7 @@ fn spill(store: &Store, numbers: impl Iterator<Item = u32>) -> Arc<SpilledRows> 
 
 #[test]
 fn rows_are_found_by_their_keys_in_order_and_by_entries() {
-    let (_folder, store) = SpillFolder::open("found");
+    let (_folder, store) = open("found");
     let other = spill(&store, 0..2_000);
     let spilled = spill(&store, (0..10_000).filter(|number| number % 2 == 0));
     let expected: BTreeMap<RowKey, Row> = (0..10_000).step_by(2).map(|number| (key(number), row(number))).collect();
@@ -93,13 +82,13 @@ fn rows_are_found_by_their_keys_in_order_and_by_entries() {
 
 #[test]
 fn what_is_dropped_is_gone_and_nothing_stands_in_clear() {
-    let (folder, store) = SpillFolder::open("gone");
+    let (folder, store) = open("gone");
     let (one, other) = (spill(&store, 0..50_000), spill(&store, 0..50_000));
-    assert_eq!(folder.parts(), 1);
+    assert_eq!(parts(&folder), 1);
     assert!(store.side_folder().holds_before(u64::MAX));
     drop(one);
     assert_eq!(other.rows((Bound::Unbounded, Bound::Unbounded), false).count(), 50_000, "the other is whole");
-    for entry in fs::read_dir(folder.0.join("ingest"))
+    for entry in fs::read_dir(folder.join("ingest"))
         .expect("reads")
         .flat_map(|entry| fs::read_dir(entry.expect("reads").path()).expect("reads"))
     {
@@ -107,19 +96,19 @@ fn what_is_dropped_is_gone_and_nothing_stands_in_clear() {
         assert!(!bytes.windows(WORD.len()).any(|window| window == WORD.as_bytes()));
     }
     drop(other);
-    assert_eq!(folder.parts(), 0);
+    assert_eq!(parts(&folder), 0);
     assert!(!store.side_folder().holds_before(u64::MAX));
 }
 
 #[test]
 fn a_start_keeps_nothing_of_it() {
-    let (folder, store) = SpillFolder::open("start");
+    let (folder, store) = open("start");
     let spilled = spill(&store, 0..10);
-    let left = folder.0.join("ingest/left-spill");
+    let left = folder.join("ingest/left-spill");
     fs::create_dir_all(&left).and_then(|()| fs::write(left.join("000001.sst"), "killed")).expect("writes");
     drop((spilled, store));
-    let options = StoreOptions { block_cache_bytes: 8 << 20, ..StoreOptions::new(&folder.0) };
+    let options = StoreOptions { block_cache_bytes: 8 << 20, ..StoreOptions::new(&*folder) };
     let store = Store::open(&options).expect("opens");
-    assert_eq!(folder.parts(), 0);
+    assert_eq!(parts(&folder), 0);
     drop(store);
 }

@@ -1,5 +1,10 @@
 //! What the tests of the store share: a folder that goes away, and rows whose bytes can be looked for.
-#![allow(dead_code)] // Each test file uses its part.
+#![allow(dead_code, unused_imports)] // Each test file uses its part.
+
+#[path = "temporary_folder.rs"]
+mod temporary_folder;
+
+pub use temporary_folder::{TemporaryFolder as Folder, copy_folder};
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,16 +34,7 @@ pub fn entry(operation: AuditOperation, subjects: &[MicroDbId]) -> AuditEntry {
     }
 }
 
-/// A data folder, removed with the value.
-pub struct Folder(pub PathBuf);
-
 impl Folder {
-    pub fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("dogwood-storage-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        Folder(path)
-    }
-
     pub fn options(&self) -> StoreOptions {
         StoreOptions { block_cache_bytes: 8 << 20, ..StoreOptions::new(&self.0) }
     }
@@ -70,12 +66,6 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// A row with these bytes. Storage never looks inside.
 pub fn row(bytes: &[u8]) -> Row {
     Row::from_bytes(bytes.into())
@@ -86,18 +76,4 @@ pub fn put(batch: &mut Batch, store: &Store, relation: RelationId, key: &RowKey,
     let owners = OwnerSet::new(owners.iter().copied()).expect("an owner");
     batch.put_personal(store, relation, key, &row(bytes), &owners, 1).expect("seals");
     owners.iter().for_each(|owner| batch.put_owner(relation, key, owner, 1));
-}
-
-/// Copies all files of a folder beside what the other holds.
-pub fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("creates");
-    for entry in fs::read_dir(from).expect("reads folder") {
-        let path = entry.expect("reads folder").path();
-        let target = to.join(path.file_name().expect("a name"));
-        if path.is_dir() {
-            copy_folder(&path, &target);
-        } else {
-            fs::copy(&path, &target).expect("copies");
-        }
-    }
 }
