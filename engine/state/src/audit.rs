@@ -275,11 +275,6 @@ impl ReadObserver {
         tables.relations.extend(below);
     }
 
-    /// Whether anything personal was read since `take`.
-    pub fn has_read(&self) -> bool {
-        !self.tables.lock().relations.is_empty()
-    }
-
     /// What was read until now: none if nothing was that is personal. From here on it is noted anew.
     pub fn take(&self) -> Result<Option<ReadBy>, SqlError> {
         let TablesRead { relations, key, through_view } = std::mem::take(&mut *self.tables.lock());
