@@ -2,7 +2,7 @@
 
 use crate::analyzer;
 use crate::backup::{BackupOrder, Variables};
-use crate::eraser::Eraser;
+use crate::erasure_passes::ErasurePasses;
 use crate::expiry;
 use crate::housekeeping::Housekeeping;
 use crate::password::PasswordVerifier;
@@ -27,7 +27,7 @@ pub struct Engine {
     _keeper: Housekeeping,
     _expiry: Housekeeping,
     _analyzer: Housekeeping,
-    eraser: Eraser,
+    eraser: ErasurePasses,
     /// While there is a target for the log.
     shipping: Mutex<Option<Shipping>>,
     /// While there is a target for heads of the audit log.
@@ -45,7 +45,7 @@ impl Engine {
             _keeper: Housekeeping::start(&database),
             _expiry: expiry::start(&database, &templates),
             _analyzer: analyzer::start(&database),
-            eraser: Eraser::start(&database),
+            eraser: ErasurePasses::start(&database),
             shipping: Mutex::default(),
             publishing: Mutex::default(),
             database,

@@ -36,7 +36,7 @@ const LAST_BYTES_MAX: u64 = 256 << 20;
 const LAST_WAIT: Duration = Duration::from_secs(10);
 
 /// The thread. Dropped, it has let go of the database.
-pub struct Eraser {
+pub struct ErasurePasses {
     stops: Arc<AtomicBool>,
     /// None once it has ended.
     runs: Mutex<Option<Runs>>,
@@ -47,16 +47,16 @@ struct Runs {
     thread: JoinHandle<()>,
 }
 
-impl Eraser {
+impl ErasurePasses {
     /// Starts it.
-    pub fn start(database: &Arc<Database>) -> Eraser {
+    pub fn start(database: &Arc<Database>) -> ErasurePasses {
         let stops = Arc::<AtomicBool>::default();
         let (stays, ended) = channel();
         let (database, stopped) = (Arc::downgrade(database), stops.clone());
         let body = move || run(&database, &ended, &stopped);
         let thread = std::thread::Builder::new().name("eraser".into()).spawn(body);
         let thread = thread.expect("the process can start its eraser");
-        Eraser { stops, runs: Mutex::new(Some(Runs { stays, thread })) }
+        ErasurePasses { stops, runs: Mutex::new(Some(Runs { stays, thread })) }
     }
 
     fn end(&self) {
@@ -93,7 +93,7 @@ impl Eraser {
     }
 }
 
-impl Drop for Eraser {
+impl Drop for ErasurePasses {
     fn drop(&mut self) {
         self.end();
     }

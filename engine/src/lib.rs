@@ -8,7 +8,7 @@ pub mod backup;
 pub mod capsule;
 pub mod check;
 mod engine;
-mod eraser;
+mod erasure_passes;
 mod expiry;
 mod graph;
 mod housekeeping;

@@ -40,7 +40,7 @@ pub struct Remark {
 }
 
 /// A schema as far as it has been read.
-pub struct Schema {
+pub struct LintedSchema {
     catalog: Catalog,
     labels: Labels,
     search_path: String,
@@ -55,9 +55,9 @@ struct DefinedOn {
     foreign_keys: BTreeMap<Id, u64>,
 }
 
-impl Default for Schema {
+impl Default for LintedSchema {
     fn default() -> Self {
-        Schema {
+        LintedSchema {
             catalog: Catalog::empty(0, FIRST_USER_ID),
             labels: Labels::TakeEffect,
             search_path: "public".to_owned(),
@@ -66,10 +66,10 @@ impl Default for Schema {
     }
 }
 
-impl Schema {
+impl LintedSchema {
     /// One of a whole dump, whose annotations come before what they name: they wait for `settle`.
-    pub fn of_dump() -> Schema {
-        Schema { labels: Labels::Wait, ..Schema::default() }
+    pub fn of_dump() -> LintedSchema {
+        LintedSchema { labels: Labels::Wait, ..LintedSchema::default() }
     }
 
     /// What has waited takes effect.
@@ -258,8 +258,8 @@ mod tests {
     const SCHEMA: &str =
         "CREATE TABLE public.users (\n    id integer NOT NULL,\n    \"E mail\" text DEFAULT nobody_knows()\n)";
 
-    fn schema(statements: &[(u64, &str)]) -> Schema {
-        let mut schema = Schema::default();
+    fn schema(statements: &[(u64, &str)]) -> LintedSchema {
+        let mut schema = LintedSchema::default();
         for (line, text) in statements {
             schema.read(*line, text).unwrap_or_else(|error| panic!("{text}: {error}"));
         }
@@ -276,7 +276,7 @@ mod tests {
             (40, "ALTER TABLE ONLY public.notes ADD CONSTRAINT f FOREIGN KEY (author) REFERENCES public.users(id)"),
         ]);
         assert_eq!(schema.counts(), (2, 0));
-        let missing = |schema: &Schema| -> Vec<(u64, Severity)> {
+        let missing = |schema: &LintedSchema| -> Vec<(u64, Severity)> {
             schema
                 .remarks()
                 .iter()

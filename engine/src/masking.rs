@@ -1,7 +1,7 @@
 //! `dogwood mask`: which columns of a dump hold what is personal, and what stands in their place.
 //!
 //! ```text
-//! definitions ─▶ lint::Schema ─▶ columns of people's rows, and what foreign keys tie to them ─▶ a mask for each
+//! definitions ─▶ lint::LintedSchema ─▶ columns of people's rows, and what foreign keys tie to them ─▶ a mask for each
 //! a row's values ─▶ pseudonyms of the same type and shape; the same value is the same pseudonym
 //! ```
 //! What nobody can tell of a column is refused, and not let through.
@@ -12,7 +12,7 @@ mod pseudonyms;
 
 pub use pseudonyms::{Mask, Pseudonyms, Unmasked};
 
-use crate::lint::Schema;
+use crate::lint::LintedSchema;
 use planner::catalog::{Property, Table};
 use planner::ownership::{Dog, looks_personal};
 use planner::parse::Statement;
@@ -54,7 +54,7 @@ type ColumnPlace = (RelationId, ColumnIndex);
 
 impl Masks {
     /// Of a whole schema.
-    pub fn of(schema: &Schema, judged: &Judged) -> Masks {
+    pub fn of(schema: &LintedSchema, judged: &Judged) -> Masks {
         let catalog = schema.catalog();
         let dog = Dog::new(catalog);
         let mut masks = Masks::default();
@@ -115,7 +115,7 @@ impl Masks {
 
     /// The masks of the columns that a COPY … FROM stdin fills, in its order; none of another statement. 42P01 of a table that is not
     /// known: nobody can tell whose its rows are.
-    pub fn of_copy(&self, schema: &Schema, text: &str) -> Result<Option<Vec<Option<&Mask>>>, SqlError> {
+    pub fn of_copy(&self, schema: &LintedSchema, text: &str) -> Result<Option<Vec<Option<&Mask>>>, SqlError> {
         let Some(parsed) = planner::parse::parse(text)?.pop() else { return Ok(None) };
         let Statement::Copy(copy) = parsed.statement else { return Ok(None) };
         let (CopySource::Table(name, columns), CopyDirection::FromStdin) = (&copy.source, &copy.direction) else {
@@ -142,7 +142,7 @@ fn is_made_up(table: &Table, index: ColumnIndex, tied: &Ties) -> bool {
     is_number && (is_key || tied.with((table.id, index)).len() > 1)
 }
 
-fn fate(schema: &Schema, table: &Table, index: ColumnIndex, insisted: bool) -> Treatment {
+fn fate(schema: &LintedSchema, table: &Table, index: ColumnIndex, insisted: bool) -> Treatment {
     let column = &table.columns[index];
     let Some(mask) = mask_of(&column.column_type.scalar) else {
         return match &column.column_type.scalar {
@@ -199,7 +199,7 @@ struct Ties {
 }
 
 impl Ties {
-    fn of(schema: &Schema) -> Ties {
+    fn of(schema: &LintedSchema) -> Ties {
         let mut together: BTreeMap<ColumnPlace, BTreeSet<ColumnPlace>> = BTreeMap::new();
         for table in schema.catalog().stored_tables() {
             for key in &table.foreign_keys {

@@ -3,14 +3,12 @@
 //! Station on the trip: `wire` above, the planner and the transaction below. One session is used by one
 //! thread; everything here blocks.
 
-mod acts;
 pub mod async_commit;
 mod audit_entries;
 mod audited_rows;
 pub mod auditing;
 mod cases;
 pub mod client;
-mod conforming;
 pub mod copy;
 mod copy_in;
 mod create_as;
@@ -27,7 +25,6 @@ pub mod long_text;
 mod names;
 mod notifications;
 mod ordered_indexes;
-pub mod path;
 pub mod permit;
 pub mod plan;
 mod positioned;
@@ -35,7 +32,10 @@ mod prepared;
 mod restored;
 pub mod result_columns;
 mod roles;
+mod session_functions;
+mod standard_conforming_strings;
 mod statement;
+pub mod statement_path;
 pub mod statement_shapes;
 pub mod statements;
 mod subscribe;
@@ -56,7 +56,6 @@ use env::{Everyday, SessionState};
 use login::Login;
 use operators::profile::Profile;
 use parking_lot::Mutex;
-use path::StatementPath;
 use plan::Prepared;
 use planner::catalog::{Catalog, DatabaseId};
 use planner::parse::ParsedStatement;
@@ -69,8 +68,9 @@ use state::cancel::CancelFlag;
 use state::interrupt::QueryLimits;
 use state::locks::{LockKey, LockMode, Patience};
 use state::notice::Notice;
-use state::snapshot_holders::{Closer, Hold, Holder};
+use state::snapshot_holders::{Closer, Holder, SnapshotHold};
 use state::{SqlError, clock};
+use statement_path::StatementPath;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -183,7 +183,7 @@ struct Cursors {
     /// Of subscriptions.
     subscribed: HashMap<String, Subscribed>,
     /// What they have given and is not on the client's line yet.
-    in_hand: Option<Arc<Hold>>,
+    in_hand: Option<Arc<SnapshotHold>>,
 }
 
 /// What shares an implicit transaction: a statement that must be alone says so.

@@ -23,7 +23,7 @@ use crate::plan::{Finishing, InsertPlan, LocalId, LockingQuery, Plan, Query, Wit
 use column::{Columns, Leaf, all_over, chosen, ordered, over};
 use expression::{Phrase, Piece, Voice};
 use mir::bounds;
-use report::Operator;
+use report::OperatorLine;
 use repr::{IndexId, RelationId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -67,14 +67,14 @@ pub fn write(write: &WritePlan, catalog: &Catalog) -> String {
 }
 
 /// The last rung, operator by operator.
-pub fn query_operators(query: &Query, catalog: &Catalog) -> Vec<Operator> {
+pub fn query_operators(query: &Query, catalog: &Catalog) -> Vec<OperatorLine> {
     let mut text = Text::new(catalog);
     text.query(query, &query.columns);
     text.operators()
 }
 
 /// The same of a write.
-pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
+pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<OperatorLine> {
     let mut text = Text::new(catalog);
     let (verb, table) = match write {
         WritePlan::Insert(insert) => ("Insert into", insert.table),
@@ -103,7 +103,7 @@ pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
 }
 
 /// The same of a statement whose WITH writes: part by part, in the order in which they are run.
-pub fn with_operators(with: &WithPlan, catalog: &Catalog) -> Vec<Operator> {
+pub fn with_operators(with: &WithPlan, catalog: &Catalog) -> Vec<OperatorLine> {
     let mut operators = Vec::new();
     for part in &with.parts {
         match part {
@@ -122,7 +122,7 @@ pub fn with_operators(with: &WithPlan, catalog: &Catalog) -> Vec<Operator> {
 }
 
 /// A plan, operator by operator.
-pub fn plan_operators(plan: &Plan, catalog: &Catalog) -> Vec<Operator> {
+pub fn plan_operators(plan: &Plan, catalog: &Catalog) -> Vec<OperatorLine> {
     let mut text = Text::new(catalog);
     text.plan(plan);
     text.operators()
@@ -131,7 +131,7 @@ pub fn plan_operators(plan: &Plan, catalog: &Catalog) -> Vec<Operator> {
 /// A maintained plan, and how its rows are asked for.
 pub struct ViewRead {
     /// Its operators.
-    pub operators: Vec<Operator>,
+    pub operators: Vec<OperatorLine>,
     /// What its key's columns are called.
     pub keys: Vec<String>,
 }
@@ -191,7 +191,7 @@ fn asked(lifted: &Lifted, key: &[Leaf]) -> Option<Phrase> {
     (!phrase.0.is_empty()).then_some(phrase)
 }
 
-fn joined(operators: &[Operator]) -> String {
+fn joined(operators: &[OperatorLine]) -> String {
     let mut out = String::new();
     for operator in operators {
         let _ = writeln!(out, "{}{}", "  ".repeat(operator.depth), operator.text);
@@ -355,9 +355,9 @@ impl<'a> Text<'a> {
     }
 
     /// The lines, now that all names are known.
-    fn operators(self) -> Vec<Operator> {
+    fn operators(self) -> Vec<OperatorLine> {
         let voice = self.voice();
-        let operator = |line: &Line| Operator {
+        let operator = |line: &Line| OperatorLine {
             depth: line.depth,
             text: voice.phrase(&line.phrase),
             node: line.node,

@@ -24,7 +24,7 @@ pub use compliance::{About, ComplianceRow, Severity, compliance, looks_personal}
 pub use data_map::{Mapped, data_map, people_of};
 pub use drawing::{dot, json};
 pub use graph::{Dog, Edge, KeyForm, key_form};
-pub use path::Path;
+pub use path::OwnershipPath;
 
 use crate::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Scope, Table};
 use repr::{ColumnIndex, RelationId};

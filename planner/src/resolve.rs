@@ -81,7 +81,7 @@ mod view_names;
 mod window;
 mod with_write;
 mod write_subquery;
-mod written;
+mod write_target;
 
 pub(crate) use catalog_expr::shown_expression;
 pub use dml::row_checks;

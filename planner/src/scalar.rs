@@ -18,7 +18,7 @@ pub mod table_func;
 pub mod window;
 
 pub use aggregate::Aggregate;
-pub use env::acts::{
+pub use env::session_acts::{
     AdvisoryKey, AdvisoryLock, AdvisoryScope, ListedCommand, ListedCursor, ListedLock, ListedLockKey, ListedProgress,
     ListedSession, SessionActs,
 };
@@ -158,7 +158,7 @@ pub struct WindowCall<C = usize> {
     /// FILTER, for aggregates.
     pub filter: Option<ScalarExpr<C>>,
     /// The frame; the default is RANGE UNBOUNDED PRECEDING .. CURRENT ROW.
-    pub frame: Frame,
+    pub frame: WindowFrame,
     /// The result type.
     pub result: ScalarType,
     /// What the query calls its value.
@@ -176,7 +176,7 @@ pub enum WindowKind {
 
 /// A window frame.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Frame {
+pub struct WindowFrame {
     /// ROWS, RANGE or GROUPS.
     pub unit: FrameUnit,
     /// Where it starts.
@@ -225,7 +225,7 @@ impl FrameOffset {
     }
 }
 
-impl Frame {
+impl WindowFrame {
     /// The parameter that one of its ends is of.
     pub fn parameter(&self) -> Option<usize> {
         [&self.start, &self.end].into_iter().find_map(|bound| match bound {

@@ -4,7 +4,8 @@ use planner::names::Label;
 use planner::scalar::registry::{resolve_aggregate, resolve_window};
 use planner::scalar::window::evaluate_partition;
 use planner::scalar::{
-    EvalContext, Frame, FrameBound, FrameExclusion, FrameOffset, FrameUnit, Order, ScalarExpr, WindowCall, WindowKind,
+    EvalContext, FrameBound, FrameExclusion, FrameOffset, FrameUnit, Order, ScalarExpr, WindowCall, WindowFrame,
+    WindowKind,
 };
 use repr::text::{TextContext, format};
 use repr::{Datum, ScalarType};
@@ -41,8 +42,8 @@ fn aggregates() {
     }
 }
 
-fn frame(unit: FrameUnit, start: FrameBound, end: FrameBound, exclude: FrameExclusion) -> Frame {
-    Frame { unit, start, end, exclude }
+fn frame(unit: FrameUnit, start: FrameBound, end: FrameBound, exclude: FrameExclusion) -> WindowFrame {
+    WindowFrame { unit, start, end, exclude }
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn windows() {
     let others =
         frame(FrameUnit::Rows, FrameBound::UnboundedPreceding, FrameBound::CurrentRow, FrameExclusion::CurrentRow);
     let four = |value: i64| Datum::Int4(value as i32);
-    let cases: Vec<(&str, Vec<Datum>, Frame, [&str; 4])> = vec![
+    let cases: Vec<(&str, Vec<Datum>, WindowFrame, [&str; 4])> = vec![
         ("row_number", vec![], usual.clone(), ["1", "2", "3", "4"]),
         ("rank", vec![], usual.clone(), ["1", "2", "2", "4"]),
         ("dense_rank", vec![], usual.clone(), ["1", "2", "2", "3"]),

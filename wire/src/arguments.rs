@@ -23,7 +23,7 @@ use wire::admission::WayIn;
 use wire::import::Import;
 use wire::lint::Lint;
 use wire::mask::Masking;
-use wire::report::Report;
+use wire::report::ReportOptions;
 
 /// How long a client that asks again at once is waited for awake, if nothing is said: about as long as one on the same machine
 /// takes, whose point reads come half as often again for it.
@@ -222,7 +222,7 @@ pub enum Command {
     /// Write a dump with pseudonyms.
     Mask(Masking),
     /// Write the registers to a file.
-    Report(Report),
+    Report(ReportOptions),
     /// Replace the key-encryption key.
     Rotate(Rotate),
     /// Read a dump.

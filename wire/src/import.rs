@@ -14,7 +14,7 @@ use crate::copy::RowDecoder;
 use dump::{Dump, Piece};
 use engine::protocol::{ConnectOptions, CopyIn, Response, Session, TransactionStatus};
 use engine::{Engine, SqlError};
-use left_out::{LeftOut, Subject, missing_type, with_type};
+use left_out::{DumpedObject, LeftOut, missing_type, with_type};
 use repr::poll;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,13 +49,13 @@ pub struct Import {
 /// Something that did not come along.
 struct Note {
     line: u64,
-    subject: Subject,
+    subject: DumpedObject,
     why: String,
 }
 
 /// What has been done.
 #[derive(Default)]
-pub struct Report {
+pub struct ImportReport {
     done: BTreeMap<String, u64>,
     rows: u64,
     left_out: Vec<Note>,
@@ -86,14 +86,15 @@ struct Importer<'i> {
     import: &'i Import,
     session: Session,
     left_out: LeftOut,
-    report: Report,
+    report: ImportReport,
 }
 
 /// Reads the dump into the folder that the engine has open.
-pub fn run(engine: &Engine, import: &Import) -> Result<Report, String> {
+pub fn run(engine: &Engine, import: &Import) -> Result<ImportReport, String> {
     let mut source = Source::open(&import.file)?;
     let session = connect(engine, import.database.as_deref().unwrap_or_default()).map_err(|error| error.to_string())?;
-    let mut importer = Importer { engine, import, session, left_out: LeftOut::default(), report: Report::default() };
+    let mut importer =
+        Importer { engine, import, session, left_out: LeftOut::default(), report: ImportReport::default() };
     let read = importer.read(&mut Dump::new(&mut source.text));
     read.map_err(|error| error.to_string())?;
     // Of an import that stopped the rest is not read.
@@ -181,13 +182,13 @@ impl Importer<'_> {
                 && let other = self.left_out.instead_of(&missing).to_owned()
                 && let Some(changed) = with_type(&text, &missing, &other)
             {
-                let subject = Subject::of(&text);
+                let subject = DumpedObject::of(&text);
                 self.report.changed.push(Note { line, subject, why: format!("{missing} has become {other}") });
                 text = changed;
                 continue;
             }
             self.left_out.add(&text);
-            self.report.left_out.push(Note { line, subject: Subject::of(&text), why });
+            self.report.left_out.push(Note { line, subject: DumpedObject::of(&text), why });
             break;
         }
         if has_rows { self.skip_rows(dump) } else { Ok(()) }
@@ -330,7 +331,7 @@ impl Importer<'_> {
 
     fn failed(&mut self, line: u64, text: &str, error: &SqlError) {
         let why = format!("{}: {}", error.code, error.message);
-        let note = Note { line, subject: Subject::of(text), why };
+        let note = Note { line, subject: DumpedObject::of(text), why };
         if self.import.keep_going {
             self.left_out.add(text);
             self.report.failed.push(note);
@@ -352,14 +353,14 @@ fn kind(tag: &str) -> String {
     tag.split(' ').filter(|word| !word.bytes().all(|byte| byte.is_ascii_digit())).collect::<Vec<_>>().join(" ")
 }
 
-impl Report {
+impl ImportReport {
     /// Whether all rows are there, and all that was understood.
     pub fn is_whole(&self) -> bool {
         self.stopped.is_none() && self.failed.is_empty() && self.rows_left_out == 0
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "imported: {} rows", self.rows)?;
         let shown = self.done.iter().filter(|(tag, _)| !matches!(tag.as_str(), "SET" | "COPY" | "SELECT"));
@@ -383,7 +384,7 @@ impl fmt::Display for Report {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Subject { command, name } = &self.subject;
+        let DumpedObject { command, name } = &self.subject;
         write!(f, "  line {:<6} {command} {name}: {}", self.line, self.why)
     }
 }

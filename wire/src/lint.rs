@@ -1,7 +1,7 @@
 //! `dogwood lint`: reads a schema as PostgreSQL dumps it, and says what annotations it is missing, each with its line.
 //!
 //! ```text
-//! pg_dump's text ─▶ dump ─▶ statement ─▶ engine::lint::Schema ─▶ remarks ─▶ text, or JSON
+//! pg_dump's text ─▶ dump ─▶ statement ─▶ engine::lint::LintedSchema ─▶ remarks ─▶ text, or JSON
 //!                      └──▶ rows of COPY: passed over
 //! ```
 //! Needs no server and no folder, and writes nothing. What is not understood is named. Where that is a table, or what ties one to
@@ -9,9 +9,9 @@
 
 use crate::import::Source;
 use crate::import::dump::{Dump, Piece};
-use crate::import::left_out::{LeftOut, Subject, missing_type, with_type};
+use crate::import::left_out::{DumpedObject, LeftOut, missing_type, with_type};
 use engine::SqlError;
-use engine::lint::{Remark, Schema, Severity};
+use engine::lint::{LintedSchema, Remark, Severity};
 use repr::Jsonb;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
@@ -69,7 +69,7 @@ pub enum Verdict {
 /// A statement that is not understood.
 struct Unread {
     line: u64,
-    subject: Subject,
+    subject: DumpedObject,
     why: String,
     /// It makes a table, or ties it to others.
     matters: bool,
@@ -113,7 +113,7 @@ pub fn run(lint: &Lint) -> Result<Findings, String> {
 /// A schema that is read from a dump.
 #[derive(Default)]
 pub(crate) struct Reader {
-    pub(crate) schema: Schema,
+    pub(crate) schema: LintedSchema,
     left_out: LeftOut,
     unread: Vec<Unread>,
     /// What columns are of whose type is not here, and no domain; else text.
@@ -128,7 +128,7 @@ impl Reader {
                 Piece::Command(line, command) => {
                     let word = command.split_whitespace().next().unwrap_or_default();
                     if !COMMANDS.contains(&word) {
-                        let subject = Subject { command: word.to_owned(), name: String::new() };
+                        let subject = DumpedObject { command: word.to_owned(), name: String::new() };
                         self.unread(line, subject, "psql's own, and passed over".to_owned(), false);
                     }
                 }
@@ -144,7 +144,7 @@ impl Reader {
     }
 
     fn statement(&mut self, line: u64, text: &str) {
-        let subject = Subject::of(text);
+        let subject = DumpedObject::of(text);
         if let Some(path) = search_path(text) {
             self.schema.search(path);
         }
@@ -169,7 +169,7 @@ impl Reader {
         }
     }
 
-    fn failed(&mut self, line: u64, text: &str, subject: Subject, error: &SqlError) {
+    fn failed(&mut self, line: u64, text: &str, subject: DumpedObject, error: &SqlError) {
         let upper = text.to_ascii_uppercase();
         let ties = ["FOREIGN KEY", "PRIMARY KEY", "UNIQUE", "ADD COLUMN", "ATTACH", "INHERIT", "RENAME", "SET SCHEMA"];
         let matters = match subject.command.as_str() {
@@ -191,14 +191,14 @@ impl Reader {
         })
     }
 
-    fn unread(&mut self, line: u64, subject: Subject, why: String, matters: bool) {
+    fn unread(&mut self, line: u64, subject: DumpedObject, why: String, matters: bool) {
         self.unread.push(Unread { line, subject, why, matters });
     }
 }
 
 /// Whether a statement says nothing about what tables there are and how they hang together.
-fn is_passed_over(text: &str, subject: &Subject) -> bool {
-    let Subject { command, .. } = subject;
+fn is_passed_over(text: &str, subject: &DumpedObject) -> bool {
+    let DumpedObject { command, .. } = subject;
     let first = command.split(' ').next().unwrap_or_default();
     let rest = &command[first.len()..];
     let is_view = rest.trim_start().starts_with("VIEW") || rest.trim_start().starts_with("MATERIALIZED VIEW");

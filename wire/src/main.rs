@@ -28,7 +28,7 @@ use wire::control::{self, OperatorDoor};
 use wire::import::Import;
 use wire::lint::{Lint, Verdict};
 use wire::mask::Masking;
-use wire::report::{self, Report};
+use wire::report::{self, ReportOptions};
 use wire::server::{Server, ServerConfig};
 use wire::{limits, shutdown};
 
@@ -279,7 +279,7 @@ fn write_masked(masking: &Masking) -> Result<(), String> {
 }
 
 /// Has the server of a folder make a report, or makes one where none is running.
-fn write_report(report: &Report) -> Result<(), String> {
+fn write_report(report: &ReportOptions) -> Result<(), String> {
     limits::raise_descriptors();
     let document = match control::ask_for_report(&report.data, &report.order) {
         Some(answered) => answered,

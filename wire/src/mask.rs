@@ -11,10 +11,10 @@
 use crate::copy::decode::unescaped;
 use crate::copy::encode::escape;
 use crate::import::dump::{Dump, Piece};
-use crate::import::left_out::Subject;
+use crate::import::left_out::DumpedObject;
 use crate::import::{Source, is_copy_in};
 use crate::lint::Reader;
-use engine::lint::Schema;
+use engine::lint::LintedSchema;
 use engine::masking::{Judged, Mask, Masks, Pseudonyms};
 use std::fmt;
 use std::fs::{self, File};
@@ -101,7 +101,7 @@ pub fn run(masking: &Masking) -> Result<Masked, String> {
 fn definitions(file: &Path) -> Result<Reader, String> {
     let mut source = Source::open(file)?;
     let mut reader = Reader::default();
-    (reader.schema, reader.stand_in) = (Schema::of_dump(), Some(UNKNOWN_TYPE));
+    (reader.schema, reader.stand_in) = (LintedSchema::of_dump(), Some(UNKNOWN_TYPE));
     reader
         .read(&mut Dump::new(&mut source.text))
         .map_err(|error| format!("could not read \"{}\": {error}", file.display()))?;
@@ -133,7 +133,7 @@ impl DumpWriter<'_> {
                 }
                 Piece::Statement(line, text) => (line, text),
             };
-            let subject = Subject::of(&text);
+            let subject = DumpedObject::of(&text);
             if without_labels && subject.command.starts_with("SECURITY") {
                 continue;
             }
@@ -150,7 +150,7 @@ impl DumpWriter<'_> {
     }
 
     /// Rows that come otherwise are not masked, and so not let through.
-    fn refuse(&self, line: u64, text: &str, subject: &Subject) -> Result<(), String> {
+    fn refuse(&self, line: u64, text: &str, subject: &DumpedObject) -> Result<(), String> {
         let first = subject.command.split(' ').next().unwrap_or_default();
         if matches!(first, "INSERT" | "UPDATE" | "MERGE") {
             return Err(format!("line {line}: rows in INSERT are not masked: dump without --inserts"));

@@ -62,7 +62,7 @@ pub struct ReportOrder {
 
 /// `report`'s options.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct ReportOptions {
     /// The data folder.
     pub data: PathBuf,
     /// What of it.

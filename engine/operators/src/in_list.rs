@@ -13,7 +13,7 @@ const TERMS_MIN: usize = 4;
 
 /// The lists of an `Mfp`.
 #[derive(Default)]
-pub struct Members {
+pub struct InLists {
     lists: Vec<List>,
     /// The `Mfp` without them, if there are any.
     rest: Option<Mfp>,
@@ -32,10 +32,10 @@ enum Values {
     Codes { kind: Discriminant<Datum>, codes: HashSet<Vec<u8>> },
 }
 
-impl Members {
+impl InLists {
     /// What the predicates of an `Mfp` say of its input.
-    pub fn of(mfp: &Mfp, eval: &EvalContext) -> Members {
-        let mut found = Members::default();
+    pub fn of(mfp: &Mfp, eval: &EvalContext) -> InLists {
+        let mut found = InLists::default();
         let mut decided = Vec::new();
         for (at, (_, predicate)) in mfp.filter.iter().enumerate() {
             if let Some(list) = list(predicate, eval).filter(|list| list.column < mfp.input_arity) {

@@ -7,7 +7,7 @@
 //! given     once (rows, what a query shares)                              context (rows and errors, what a dataflow shares)
 //!
 //! leaves    access ─▶ get sweep ─▶ leaf_rows ─▶ leaf                         delta
-//! rows      mfp members table_function lookup_join                        the same, delta::derived
+//! rows      mfp in_list table_function lookup_join                        the same, delta::derived
 //! bags      bags join                                                      the same
 //! groups    reduce top_k window                                           the same, over groups and ordered_groups
 //! loops     recursion                                                     the same
@@ -27,11 +27,11 @@ pub mod finish;
 pub mod get;
 pub mod groups;
 mod held_groups;
+pub mod in_list;
 pub mod join;
 pub mod leaf;
 mod leaf_rows;
 pub mod lookup_join;
-pub mod members;
 pub mod mfp;
 pub mod once;
 pub mod open;

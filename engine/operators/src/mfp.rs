@@ -6,7 +6,7 @@
 //! ```
 
 use crate::context::{Bundle, Context, RenderTime, split_operator};
-use crate::members::Members;
+use crate::in_list::InLists;
 use crate::once::{OneShot, PackedPull, Pull};
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
 use repr::row::Columns;
@@ -28,7 +28,7 @@ pub fn through<'p>(input: Box<dyn Pull + 'p>, mfp: &'p Mfp, shot: &OneShot) -> B
 /// Rows through an `Mfp`.
 pub struct MfpRows<'p> {
     input: Box<dyn Pull + 'p>,
-    members: Members,
+    in_lists: InLists,
     mfp: &'p Mfp,
     /// What passes packed rows on, if they are asked for so, and can be.
     narrowing: Option<Narrowing>,
@@ -52,7 +52,7 @@ impl<'p> MfpRows<'p> {
     pub fn new(input: Box<dyn Pull + 'p>, mfp: &'p Mfp, eval: &EvalContext, watch: &Arc<Watch>) -> Self {
         MfpRows {
             input,
-            members: Members::of(mfp, eval),
+            in_lists: InLists::of(mfp, eval),
             mfp,
             narrowing: None,
             eval: eval.clone(),
@@ -80,7 +80,7 @@ impl<'p> MfpRows<'p> {
 impl Pull for MfpRows<'_> {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
         while self.input.next(row)? {
-            if let Some(mfp) = self.members.after(self.mfp, row)
+            if let Some(mfp) = self.in_lists.after(self.mfp, row)
                 && mfp.evaluate(row, &self.eval)?
             {
                 return Ok(true);
@@ -112,7 +112,7 @@ impl PackedPull for MfpRows<'_> {
                 narrowing.row[*column] = datum(stored.value(&mut values, *place));
             }
             let row = narrowing.row.as_slice();
-            if let Some(mfp) = self.members.after(self.mfp, row)
+            if let Some(mfp) = self.in_lists.after(self.mfp, row)
                 && mfp.passes(row, &self.eval)?
             {
                 return Ok(true);

@@ -25,7 +25,7 @@ use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
 use timely::progress::operate::FrontierInterest;
 
 /// A group's rows in byte order with what they add up to, never zero.
-pub type GroupRows<'r, R> = &'r mut dyn Iterator<Item = (Bytes<'r>, R)>;
+pub type OrderedRows<'r, R> = &'r mut dyn Iterator<Item = (Bytes<'r>, R)>;
 
 /// What is grouped, and how.
 pub struct OrderedGrouping<K, R, T> {
@@ -42,7 +42,7 @@ pub fn reduce_in_order<'s, T, R, K>(
     context: &Context<'s, T>,
     rows: Rows<'s, T>,
     grouping: OrderedGrouping<K, R, T>,
-    mut logic: impl FnMut(&[u8], GroupRows<'_, R>, &mut Vec<(Outcome, isize)>) + 'static,
+    mut logic: impl FnMut(&[u8], OrderedRows<'_, R>, &mut Vec<(Outcome, isize)>) + 'static,
 ) -> Bundle<'s, T>
 where
     T: RenderTime,
@@ -136,7 +136,7 @@ type RowCursor<T, R> = CursorList<<RowBatch<T, R> as Navigable>::Cursor>;
 fn changes<T: RenderTime, R: RowDiff>(
     before: Vec<RowBatch<T, R>>,
     batch: RowBatch<T, R>,
-    logic: &mut impl FnMut(&[u8], GroupRows<'_, R>, &mut Vec<(Outcome, isize)>),
+    logic: &mut impl FnMut(&[u8], OrderedRows<'_, R>, &mut Vec<(Outcome, isize)>),
     oks: &mut Vec<(Row, T, isize)>,
     errs: &mut Vec<(ValueError, T, isize)>,
 ) {

@@ -9,7 +9,7 @@
 use crate::context::{Bundle, Context, RenderTime};
 use crate::groups::Outcome;
 use crate::once::{OneShot, Pull};
-use crate::ordered_groups::{GroupRows, OrderedGrouping, reduce_in_order};
+use crate::ordered_groups::{OrderedGrouping, OrderedRows, reduce_in_order};
 use arrangements::arrangement::{Bytes, FlatBytes, metered};
 use arrangements::key_columns::KeyColumns;
 use arrangements::ordered_row::{OrderedRow, encode_order, group_key};
@@ -384,7 +384,7 @@ pub fn render<'s, T: RenderTime>(
 /// The rows of a group up to a rank.
 fn up_to_rank(
     ranks: &mut Ranks,
-    rows: GroupRows<'_, isize>,
+    rows: OrderedRows<'_, isize>,
     row_of: impl Fn(Bytes<'_>) -> Row,
     output: &mut Vec<(Outcome, isize)>,
 ) {

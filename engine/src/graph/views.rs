@@ -5,7 +5,7 @@ use operators::plan::children;
 use planner::catalog::own_tables::is_own;
 use planner::catalog::{Catalog, Table};
 use planner::explain::plan_operators;
-use planner::explain::report::Operator as Line;
+use planner::explain::report::OperatorLine;
 use planner::plan::{LocalId, Lookup, Plan};
 use repr::RelationId;
 use state::view_states::{Arrangement, ViewState, Views};
@@ -138,9 +138,9 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(catalog: &'a Catalog, view: RelationId, plan: &Plan) -> Walk<'a> {
-        let lines: Vec<Line> = plan_operators(plan, catalog);
+        let lines: Vec<OperatorLine> = plan_operators(plan, catalog);
         let by_node = lines.iter().enumerate().filter_map(|(line, shown)| Some((shown.node?, line))).collect();
-        let operator = |(line, shown): (usize, &Line)| {
+        let operator = |(line, shown): (usize, &OperatorLine)| {
             GraphOperator::new(
                 format!("operator:{view}/{line}"),
                 OperatorKind::Operator,

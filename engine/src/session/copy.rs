@@ -8,7 +8,7 @@ use planner::parse::utility::{self, CopyHeader, CopyOptions};
 use planner::scalar::EvalContext;
 use repr::{Datum, Encoding};
 use state::SqlError;
-use state::overlay::Mark;
+use state::overlay::UndoPosition;
 use state::progress::{LongCommand, ProgressSlot, ShownProgress};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyFormat {
     /// FORMAT.
-    pub layout: utility::CopyFormat,
+    pub layout: utility::CopyLayout,
     /// DELIMITER; tab for text, comma for CSV.
     pub delimiter: u8,
     /// NULL; `\N` for text, empty for CSV.
@@ -56,7 +56,7 @@ pub struct Forced {
 impl CopyFormat {
     /// Whether values stand in quotes and between commas.
     pub fn is_csv(&self) -> bool {
-        self.layout == utility::CopyFormat::Csv
+        self.layout == utility::CopyLayout::Csv
     }
 }
 
@@ -70,12 +70,12 @@ pub(super) enum CopyWay {
 /// The format that the options describe, refused with PostgreSQL's errors where they contradict each other.
 pub(super) fn format(options: &CopyOptions, way: CopyWay) -> Result<CopyFormat, SqlError> {
     let layout = options.format;
-    let csv = layout == utility::CopyFormat::Csv;
+    let csv = layout == utility::CopyLayout::Csv;
     refuse_unsupported(options)?;
     if way == CopyWay::Out && options.header == CopyHeader::Match {
         return Err(SqlError::new("0A000", "cannot use \"match\" with HEADER in COPY TO"));
     }
-    if layout == utility::CopyFormat::Binary {
+    if layout == utility::CopyLayout::Binary {
         refuse_for_binary(options)?;
     }
     let delimiter = one_byte(options.delimiter.as_deref(), "delimiter", if csv { b',' } else { b'\t' })?;
@@ -122,7 +122,7 @@ fn refuse_for_binary(options: &CopyOptions) -> Result<(), SqlError> {
 
 /// Options of CSV with another format, and those of one way with the other.
 fn refuse_forced(options: &CopyOptions, way: CopyWay) -> Result<(), SqlError> {
-    let csv = options.format == utility::CopyFormat::Csv;
+    let csv = options.format == utility::CopyLayout::Csv;
     let of_one_way = [
         ("quote", options.quote.is_some(), None),
         ("escape", options.escape.is_some(), None),
@@ -206,7 +206,7 @@ pub struct CopyIn {
     pub(super) context: Option<EvalContext>,
     pub(super) copied: usize,
     /// Where its transaction stood.
-    pub(super) since: Mark,
+    pub(super) since: UndoPosition,
     /// What others see of it.
     pub(super) under_way: ShownProgress,
 }
@@ -217,7 +217,7 @@ impl CopyIn {
         plan: Arc<CopyInPlan>,
         options: &CopyOptions,
         slot: &Arc<ProgressSlot>,
-        since: Mark,
+        since: UndoPosition,
     ) -> Result<CopyIn, SqlError> {
         let mut format = format(options, CopyWay::In)?;
         format.forced.not_null = positions(&options.force_not_null, &plan.columns, "FORCE_NOT_NULL")?;
@@ -251,7 +251,7 @@ impl CopyIn {
 mod tests {
     use super::{CopyWay, force_quote};
     use planner::hir::OutputColumn;
-    use planner::parse::utility::{CopyFormat, CopyHeader};
+    use planner::parse::utility::{CopyHeader, CopyLayout};
     use planner::parse::{Statement, utility::CopyOptions};
     use repr::{ColumnType, ScalarType};
 
@@ -271,12 +271,12 @@ mod tests {
     #[test]
     fn formats_have_their_own_defaults() {
         let text = format(&options("")).unwrap();
-        assert_eq!((text.layout, text.delimiter, text.null.as_str()), (CopyFormat::Text, b'\t', "\\N"));
+        assert_eq!((text.layout, text.delimiter, text.null.as_str()), (CopyLayout::Text, b'\t', "\\N"));
         assert_eq!(text.header, CopyHeader::Absent);
         let csv = format(&options("(FORMAT csv, HEADER, QUOTE '''')")).unwrap();
-        assert_eq!((csv.layout, csv.delimiter, csv.null.as_str()), (CopyFormat::Csv, b',', ""));
+        assert_eq!((csv.layout, csv.delimiter, csv.null.as_str()), (CopyLayout::Csv, b',', ""));
         assert_eq!(csv.header, CopyHeader::Present);
-        assert_eq!(format(&options("(FORMAT binary)")).unwrap().layout, CopyFormat::Binary);
+        assert_eq!(format(&options("(FORMAT binary)")).unwrap().layout, CopyLayout::Binary);
         assert_eq!((csv.quote, csv.escape), (b'\'', b'\''));
         assert!(format(&options("(ENCODING 'utf-8')")).is_ok());
     }

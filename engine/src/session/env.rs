@@ -18,7 +18,7 @@ use state::audit::AuditMode;
 use state::cancel::CancelFlag;
 use state::locks::TransactionId;
 use state::notice::Notice;
-use state::notifications::Pending;
+use state::notifications::PendingNotifications;
 use state::settings::Settings;
 use state::snapshot_holders::Holder;
 use state::{SqlError, clock};
@@ -39,7 +39,7 @@ pub struct SessionState {
     pub settings: Settings,
     pub(super) statements: Statements,
     /// What the transaction will have said to other sessions.
-    pub(super) pending: Pending,
+    pub(super) pending: PendingNotifications,
     /// The transaction's number, once it was asked for.
     pub(super) transaction_number: Option<u64>,
     /// What functions have to say to the client.
@@ -118,7 +118,7 @@ impl SessionState {
     /// A transaction has ended. What it had to say is said already, or never.
     pub(super) fn end_transaction(&mut self, committed: bool) {
         self.settings.end_transaction(committed);
-        self.pending = Pending::default();
+        self.pending = PendingNotifications::default();
         self.transaction_number = None;
     }
 

@@ -19,7 +19,7 @@ use operators::plan::children;
 use operators::profile::Profile;
 use operators::query;
 use planner::catalog::Catalog;
-use planner::explain::report::{Operator, Path, Report};
+use planner::explain::report::{OperatorLine, Path, Report};
 use planner::explain::{ViewRead, query_operators, view_read, with_operators, write_operators};
 use planner::parse::statement::ExplainFormat;
 use planner::parse::{ParsedStatement, Statement};
@@ -173,7 +173,7 @@ impl Session {
     }
 }
 
-fn report(operators: Vec<Operator>, path: Path, why_no_view: Option<String>) -> Report {
+fn report(operators: Vec<OperatorLine>, path: Path, why_no_view: Option<String>) -> Report {
     Report { operators, path, why_no_view, ordered_indexes: Vec::new(), planning: None, execution: None }
 }
 

@@ -24,7 +24,7 @@ impl Session {
             orders.into_iter().map(|(table, index, columns)| automatic.order(table, index, columns)).collect()
         });
         // What earns a view of its own needs no more.
-        if known.is_empty() || !self.auto_views() || matches!(cached.automatic.get(), Some(Automatic::Shape(_))) {
+        if known.is_empty() || !self.auto_views() || matches!(cached.automatic.get(), Some(Automatic::ByKey(_))) {
             return;
         }
         for entry in known {

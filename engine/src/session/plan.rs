@@ -245,27 +245,27 @@ pub fn prepare(parsed: ParsedStatement, seen: &Seen, param_types: &[Option<Scala
 /// Whether a query may be a view by its parameters.
 pub enum Automatic {
     /// It may.
-    Shape(Shape),
+    ByKey(ViewByKey),
     /// It may not, for this reason.
     Never(Arc<str>),
 }
 
 /// A query as a view by key. Others of the same shape share the view; which keys are asked for is its own.
-pub struct Shape {
+pub struct ViewByKey {
     pub(super) planned: PlannedShape,
     /// Known once it was executed.
     pub(super) entry: OnceLock<Arc<Entry>>,
     /// The same, of greater ranks: as `planner::lift::RANKS_HELD` goes on.
-    pub(super) wider: [OnceLock<Box<Shape>>; RANKS_HELD.len() - 1],
+    pub(super) wider: [OnceLock<Box<ViewByKey>>; RANKS_HELD.len() - 1],
     /// The maintained views among what it reads and what that is made of, by the catalog that its plan is for.
     pub(super) below: OnceLock<Vec<RelationId>>,
 }
 
-impl Shape {
+impl ViewByKey {
     /// Planned over this catalog, and not executed yet.
-    pub(super) fn new(lifted: Lifted, catalog: &Catalog) -> Shape {
+    pub(super) fn new(lifted: Lifted, catalog: &Catalog) -> ViewByKey {
         let planned = PlannedShape::new(Arc::new(lifted), catalog);
-        Shape { planned, entry: OnceLock::new(), wider: Default::default(), below: OnceLock::new() }
+        ViewByKey { planned, entry: OnceLock::new(), wider: Default::default(), below: OnceLock::new() }
     }
 
     /// Queries of the same identity share the view.

@@ -6,7 +6,7 @@ use state::SqlError;
 use state::reader::Reader;
 use std::sync::Arc;
 use storage::backup::Forgotten;
-use subject_requests::{again, erase};
+use subject_requests::{erase, forget_again};
 use transactions::writer::Writer;
 
 impl Session {
@@ -15,10 +15,10 @@ impl Session {
         let mut settled = 0;
         if forgotten.found > 0 || !forgotten.parts.is_empty() {
             let snapshot = self.transaction().latest_snapshot();
-            let mut loose = again::in_part(&snapshot, forgotten)?;
+            let mut loose = forget_again::in_part(&snapshot, forgotten)?;
             if forgotten.found > 0 {
-                loose.extend(again::dangling(&snapshot)?);
-                loose.extend(again::named(&snapshot, forgotten)?);
+                loose.extend(forget_again::dangling(&snapshot)?);
+                loose.extend(forget_again::named(&snapshot, forgotten)?);
             }
             settled = loose.len() as u64;
             let context = self.eval_context(Arc::from([]), snapshot.catalog());

@@ -3,7 +3,7 @@
 
 use crate::key_rotation;
 use crate::session::env::{StatementEnvironment, value_error};
-use crate::session::path::Shape;
+use crate::session::statement_path::StatementShape;
 use planner::catalog::RoleId;
 use planner::scalar::{
     AdvisoryKey, AdvisoryLock, AdvisoryScope, Environment, ListedCommand, ListedCursor, ListedLock, ListedLockKey,
@@ -85,7 +85,7 @@ impl StatementEnvironment {
         if session.backend == self.client.backend {
             return query.to_string();
         }
-        Shape::of(query, &self.catalog).written()
+        StatementShape::of(query, &self.catalog).written()
     }
 
     fn warn(&self, code: &'static str, message: String) {

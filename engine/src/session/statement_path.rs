@@ -77,15 +77,15 @@ impl StatementPath {
 }
 
 /// What a statement's shape is made of. Making it takes longer than a small statement.
-pub struct Shape {
+pub struct StatementShape {
     text: Arc<str>,
     catalog: Arc<Catalog>,
 }
 
-impl Shape {
+impl StatementShape {
     /// Of a statement's text.
-    pub(super) fn of(text: &Arc<str>, catalog: &Arc<Catalog>) -> Shape {
-        Shape { text: text.clone(), catalog: catalog.clone() }
+    pub(super) fn of(text: &Arc<str>, catalog: &Arc<Catalog>) -> StatementShape {
+        StatementShape { text: text.clone(), catalog: catalog.clone() }
     }
 
     /// The shape.
@@ -106,8 +106,8 @@ impl Session {
     }
 
     /// A statement without its literals and without words of the client's own, to be written when that is wanted.
-    pub fn shape_of(&self, prepared: &Prepared) -> Shape {
-        Shape::of(&prepared.text, &self.catalog())
+    pub fn shape_of(&self, prepared: &Prepared) -> StatementShape {
+        StatementShape::of(&prepared.text, &self.catalog())
     }
 
     /// Whether the session's begin and end are logged.

@@ -138,7 +138,7 @@ impl Session {
                     return is_lookup(&one.plan) && is_lookup(&other.plan);
                 }
                 match (self.automatic(before.0, before.1), self.automatic(after.0, after.1)) {
-                    (Ok(Automatic::Shape(one)), Ok(Automatic::Shape(other))) => one.identity() == other.identity(),
+                    (Ok(Automatic::ByKey(one)), Ok(Automatic::ByKey(other))) => one.identity() == other.identity(),
                     (Ok(Automatic::Never(_)), Ok(Automatic::Never(_))) => true,
                     _ => false,
                 }

@@ -23,13 +23,13 @@ use planner::physical::costs::KEYS_MAX;
 use repr::{CommitTime, Datum, RelationId, Row, poll};
 use state::SqlError;
 use state::published::Published;
-use state::snapshot_holders::Hold;
+use state::snapshot_holders::SnapshotHold;
 use state::view_states::{Stage, ViewState};
 use std::sync::Arc;
 use std::time::Duration;
 use views::automatic::{Entry, PlannedShape};
 use views::read;
-use views::subscription::{Begun, Recheck, Subscription, Watch as Watching, row_error};
+use views::subscription::{Begun, Recheck, Subscription, SubscriptionTerms, row_error};
 
 /// Views that DDL takes away while they are waited for; then the query has to be planned anew.
 const ATTEMPTS_MAX: usize = 3;
@@ -69,7 +69,7 @@ impl Session {
             let checked = watched.clone();
             let recheck: Recheck = Arc::new(move |state| checked.check(state));
             let personal = may_be_personal(&database.latest(), &lifted.reads);
-            let watching = Watching { recheck, personal };
+            let watching = SubscriptionTerms { recheck, personal };
             // Registered before the snapshot is taken: nothing falls in between.
             let subscription = self.registered((view, keys.clone()), plan.terms.as_of, readable_at, watching)?;
             // Held until its rows stand in the queue: an erasure finds them there, or waits.
@@ -130,7 +130,7 @@ impl Session {
         (view, keys): (RelationId, Vec<Vec<u8>>),
         as_of: Option<CommitTime>,
         readable_at: CommitTime,
-        watching: Watching,
+        watching: SubscriptionTerms,
     ) -> Result<Subscription, SqlError> {
         let subscriptions = &self.database.views.subscriptions;
         match as_of {
@@ -159,7 +159,7 @@ impl Session {
     }
 
     /// A state in which a view is not behind, nor of the midst of what it takes together, as long as the statement may wait for it.
-    fn held_with_view(&self, view: RelationId) -> Result<(Arc<Published>, Hold), SqlError> {
+    fn held_with_view(&self, view: RelationId) -> Result<(Arc<Published>, SnapshotHold), SqlError> {
         let folded_until = self.database.views.subscriptions.folded_until(view);
         loop {
             let check = || self.control.account.check();

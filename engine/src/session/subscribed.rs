@@ -17,7 +17,7 @@ use state::cancel::CancelFlag;
 use state::interrupt::QueryLimits;
 use state::layered_snapshot::LayeredSnapshot;
 use state::published::Published;
-use state::snapshot_holders::Hold;
+use state::snapshot_holders::SnapshotHold;
 use state::view_states::Stage;
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -61,7 +61,7 @@ pub(super) struct Giving {
     ready: VecDeque<Told>,
     /// Changes of one time that are told together, once all are here.
     gathered: Option<(CommitTime, Changes)>,
-    in_hand: Option<Arc<Hold>>,
+    in_hand: Option<Arc<SnapshotHold>>,
     /// Of one change so many rows are taken at once.
     rows_max: usize,
 }
@@ -230,7 +230,7 @@ impl Subscribed {
     }
 
     /// Held until what was given is on the client's line.
-    pub fn in_hand(&self) -> Option<Arc<Hold>> {
+    pub fn in_hand(&self) -> Option<Arc<SnapshotHold>> {
         self.giving.in_hand.clone()
     }
 

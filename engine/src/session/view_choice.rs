@@ -7,7 +7,7 @@
 use crate::session::Session;
 use crate::session::long_text;
 use crate::session::plan::CachedPlan;
-use crate::session::plan::{Automatic, MadeFor, Prepared, Shape, is_lookup};
+use crate::session::plan::{Automatic, MadeFor, Prepared, ViewByKey, is_lookup};
 use planner::catalog::with_tables_below;
 use planner::catalog::{Catalog, Scope};
 use planner::lift::{Absent, Lifted, RANKS_HELD};
@@ -178,7 +178,7 @@ impl Session {
             return Ok(Err(NoView::Off));
         }
         let shape = match self.automatic(prepared, cached)? {
-            Automatic::Shape(shape) => match self.wide_enough(prepared, shape, asking)? {
+            Automatic::ByKey(shape) => match self.wide_enough(prepared, shape, asking)? {
                 Ok(shape) => shape,
                 Err(why) => return Ok(Err(why)),
             },
@@ -232,9 +232,9 @@ impl Session {
     fn wide_enough<'c>(
         &self,
         prepared: &Prepared,
-        shape: &'c Shape,
+        shape: &'c ViewByKey,
         asking: Asking<'_>,
-    ) -> Result<Result<&'c Shape, NoView>, SqlError> {
+    ) -> Result<Result<&'c ViewByKey, NoView>, SqlError> {
         let Some(least) = shape.planned.lifted.ranks_held() else { return Ok(Ok(shape)) };
         let asked = match asking {
             Asking::ToRead(params) => {
@@ -243,7 +243,7 @@ impl Session {
             Asking::ToExplain => least,
         };
         let views = &self.database.views.automatic;
-        let has_view = |shape: &Shape| {
+        let has_view = |shape: &ViewByKey| {
             let entry = shape.entry.get().cloned().or_else(|| views.find(shape.identity()));
             entry.is_some_and(|entry| entry.view().is_some())
         };
@@ -263,7 +263,7 @@ impl Session {
         let catalog = self.catalog();
         let place = RANKS_HELD.iter().skip(1).position(|other| other == held);
         match (place.and_then(|place| shape.wider.get(place)), self.as_view(prepared, &catalog, *held)?) {
-            (Some(place), Some(Ok(lifted))) => Ok(Ok(place.get_or_init(|| Box::new(Shape::new(lifted, &catalog))))),
+            (Some(place), Some(Ok(lifted))) => Ok(Ok(place.get_or_init(|| Box::new(ViewByKey::new(lifted, &catalog))))),
             (_, Some(Err(reason))) => Ok(Err(NoView::Never(reason.into()))),
             (None, _) | (_, None) => Ok(Ok(shape)),
         }
@@ -327,7 +327,7 @@ impl Session {
             Some(Err(reason)) => Automatic::Never(reason.into()),
             // Without a parameter that a column must equal it would be a copy of all there is.
             Some(Ok(lifted)) if lifted.key.is_empty() => Automatic::Never(KEYLESS.into()),
-            Some(Ok(lifted)) => Automatic::Shape(Shape::new(lifted, &catalog)),
+            Some(Ok(lifted)) => Automatic::ByKey(ViewByKey::new(lifted, &catalog)),
         };
         Ok(cached.automatic.get_or_init(|| found))
     }

@@ -7,7 +7,7 @@
 mod counting;
 
 use crate::system::Catalogs;
-use counting::{Activity, Count, Counted, counted};
+use counting::{Count, Counted, ProcessingActivity, counted};
 use planner::catalog::own_tables::is_own;
 use planner::catalog::{Acl, Catalog, Privilege, Property, Retention, RoleId, Table};
 use planner::ownership::{Dog, data_map, people_of};
@@ -132,7 +132,7 @@ impl<'c> Register<'c> {
 impl Register<'_> {
     /// `dogwood.processing_activities`
     fn processing_activities(&self) -> Result<Vec<Row>, SqlError> {
-        let mut by_purpose: BTreeMap<Option<Box<str>>, Vec<(&Arc<Table>, Activity)>> = BTreeMap::new();
+        let mut by_purpose: BTreeMap<Option<Box<str>>, Vec<(&Arc<Table>, ProcessingActivity)>> = BTreeMap::new();
         for table in self.personal() {
             for (purpose, activity) in self.counted(table.id)?.activities {
                 by_purpose.entry(purpose).or_default().push((table, activity));
@@ -150,7 +150,7 @@ impl Register<'_> {
     }
 
     /// What is done for a purpose with one table, if anything.
-    fn activity(&self, purpose: Option<&str>, of: Option<(&Table, &Activity)>) -> Row {
+    fn activity(&self, purpose: Option<&str>, of: Option<(&Table, &ProcessingActivity)>) -> Row {
         let declared = purpose.and_then(|purpose| self.catalog.rights.purposes.get(purpose));
         let table = of.map(|(table, _)| table);
         let said = |property| of.and_then(|(_, activity)| activity.said.get(&property));

@@ -4,7 +4,7 @@
 //! for, so that one which comes packed and goes out encoded is never made of datums. Knows no plan and no format.
 
 use crate::SqlError;
-use crate::snapshot_holders::Hold;
+use crate::snapshot_holders::SnapshotHold;
 use planner::catalog::Column;
 use repr::row::Columns;
 use repr::{Datum, Row, Value};
@@ -151,7 +151,7 @@ impl QueryRows {
     }
 
     /// From rows that are there, as of a state that is held until they are given.
-    pub fn holding(rows: Vec<Vec<Datum>>, hold: Option<Arc<Hold>>) -> Self {
+    pub fn holding(rows: Vec<Vec<Datum>>, hold: Option<Arc<SnapshotHold>>) -> Self {
         QueryRows::new(rows.into_iter().map(move |row| {
             let _held = &hold;
             Ok(row)

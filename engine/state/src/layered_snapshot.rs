@@ -21,7 +21,7 @@ use crate::read_memo::ReadMemo;
 pub use crate::reader::Located;
 use crate::reader::{KeyRange, RangeRows, Reader, RowIterator, find_one};
 use crate::shape::{Schema, TableShape};
-use crate::snapshot_holders::Hold;
+use crate::snapshot_holders::SnapshotHold;
 use crate::temporary::PersonalReads;
 use crate::validation::ReadSet;
 use crate::view_states::{Arrangement, Stage, Views};
@@ -49,7 +49,7 @@ pub struct LayeredSnapshot {
     layers: Vec<Arc<Overlay>>,
     schema: Arc<Schema>,
     /// For whom, where the reading may last.
-    hold: Option<Arc<Hold>>,
+    hold: Option<Arc<SnapshotHold>>,
     /// Ordered indexes in memory are read.
     orders: bool,
     /// What was read of the snapshot already, where that is kept.
@@ -111,7 +111,7 @@ impl LayeredSnapshot {
 
     /// Held for a session as long as any copy of this is there.
     #[must_use]
-    pub fn held(mut self, hold: Arc<Hold>) -> Self {
+    pub fn held(mut self, hold: Arc<SnapshotHold>) -> Self {
         self.hold = Some(hold);
         self
     }

@@ -1,8 +1,8 @@
 //! NOTIFY: who listens to which channel, and what waits to be told.
 //!
 //! ```text
-//! NOTIFY ─▶ Pending, of the transaction ─▶ COMMIT ─▶ Announcement ─▶ queue of each listener ─▶ its client, once it is idle
-//! LISTEN ─▶ Pending ──────────────────────▶ COMMIT ─▶ the listener's channels
+//! NOTIFY ─▶ PendingNotifications ─▶ COMMIT ─▶ Announcement ─▶ queue of each listener ─▶ its client, once it is idle
+//! LISTEN ─▶ PendingNotifications ─▶ COMMIT ─▶ the listener's channels
 //! ```
 //! Whoever commits delivers, in the order in which commits are answered, and waits for no listener. What waits for all of them
 //! together is bounded: beyond that the listener with the most of it is cut. Payloads are in memory only, never written or logged.
@@ -260,7 +260,7 @@ struct Said {
 
 /// What a transaction will have said and asked for once it commits.
 #[derive(Default)]
-pub struct Pending {
+pub struct PendingNotifications {
     said: Vec<Said>,
     /// The same: what is said twice is told once.
     distinct: HashSet<Said>,
@@ -270,7 +270,7 @@ pub struct Pending {
     savepoints: Vec<(usize, usize)>,
 }
 
-impl Pending {
+impl PendingNotifications {
     /// Whether the end of the transaction changes or tells anything.
     pub fn is_empty(&self) -> bool {
         self.said.is_empty() && self.wishes.is_empty()
@@ -362,7 +362,7 @@ impl Announcement {
 
 #[cfg(test)]
 mod tests {
-    use super::{Caller, DatabaseId, Listener, Listening, Notifications, Pending, QUEUE_BYTES_MAX};
+    use super::{Caller, DatabaseId, Listener, Listening, Notifications, PendingNotifications, QUEUE_BYTES_MAX};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -375,7 +375,7 @@ mod tests {
         taken.iter().map(|told| format!("{} {} {}", told.backend, told.channel, told.payload)).collect()
     }
 
-    fn commit(pending: Pending, backend: i32, hub: &Arc<Notifications>) {
+    fn commit(pending: PendingNotifications, backend: i32, hub: &Arc<Notifications>) {
         pending
             .announced(backend, DatabaseId::FIRST, hub)
             .1
@@ -387,7 +387,7 @@ mod tests {
     fn a_transaction_says_once_what_it_says_twice_and_nothing_of_what_it_takes_back() {
         let (hub, listener) = (Arc::<Notifications>::default(), Arc::<Listener>::default());
         hub.listen(&listener, &[to("a"), to("b"), to("a")]);
-        let mut pending = Pending::default();
+        let mut pending = PendingNotifications::default();
         for (channel, payload) in [("a", "1"), ("b", "1"), ("a", "1"), ("c", "")] {
             pending.notify(channel, payload).expect("short");
         }
@@ -408,7 +408,7 @@ mod tests {
     fn what_is_not_listened_to_any_more_is_not_told() {
         let (hub, listener) = (Arc::<Notifications>::default(), Arc::<Listener>::default());
         hub.listen(&listener, &[to("a"), to("b")]);
-        let mut pending = Pending::default();
+        let mut pending = PendingNotifications::default();
         pending.notify("a", "").expect("short");
         pending.notify("b", "").expect("short");
         commit(pending, 1, &hub);
@@ -420,7 +420,7 @@ mod tests {
 
     #[test]
     fn names_and_payloads_are_as_long_as_in_postgresql() {
-        let mut pending = Pending::default();
+        let mut pending = PendingNotifications::default();
         for (channel, payload, code) in [
             ("", 0, Some("22023")),
             (&"x".repeat(63), 7_999, None),
@@ -453,7 +453,7 @@ mod tests {
         }
         let (mut sent, mut read) = (0, 0);
         while cuts.load(Ordering::Relaxed) == 0 {
-            let mut pending = Pending::default();
+            let mut pending = PendingNotifications::default();
             pending.notify("a", &format!("{sent:0>7000}")).expect("short");
             commit(pending, 1, &hub);
             sent += 1;

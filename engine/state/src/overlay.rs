@@ -61,7 +61,7 @@ const ENTRY_BYTES: usize = 256;
 
 /// A place in the undo log, to roll back to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mark(usize);
+pub struct UndoPosition(usize);
 
 #[derive(Clone, Debug)]
 enum Undo {
@@ -285,8 +285,8 @@ impl Overlay {
         &self.dropped.indexes
     }
     /// Where the undo log stands.
-    pub fn mark(&self) -> Mark {
-        Mark(self.undo.len())
+    pub fn mark(&self) -> UndoPosition {
+        UndoPosition(self.undo.len())
     }
 
     /// Sets a row's version. `before` is its committed version, asked for only at the row's first change.
@@ -376,7 +376,7 @@ impl Overlay {
     }
 
     /// Takes back everything since `mark`.
-    pub fn roll_back(&mut self, mark: Mark) {
+    pub fn roll_back(&mut self, mark: UndoPosition) {
         match self.kept(mark) {
             Some(kept) => parallel::discard(std::mem::replace(self, kept)),
             None => self.undo_since(mark),
@@ -384,7 +384,7 @@ impl Overlay {
     }
 
     /// This overlay as it was at `mark`, made anew, where that is much less than what goes: whoever ends a statement waits for it.
-    pub fn kept(&self, mark: Mark) -> Option<Overlay> {
+    pub fn kept(&self, mark: UndoPosition) -> Option<Overlay> {
         let undone = self.undo.len().saturating_sub(mark.0);
         if undone < HELPED_ITEMS_MIN {
             return None;
@@ -400,7 +400,7 @@ impl Overlay {
     }
 
     /// Takes back one change after another.
-    fn undo_since(&mut self, mark: Mark) {
+    fn undo_since(&mut self, mark: UndoPosition) {
         let mut rewritten = BTreeSet::new();
         let mut defined = false;
         while self.undo.len() > mark.0 {

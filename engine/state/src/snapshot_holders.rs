@@ -59,7 +59,7 @@ struct Reach {
 }
 
 /// One snapshot, held until this is dropped.
-pub struct Hold {
+pub struct SnapshotHold {
     holder: Arc<Holder>,
     time: CommitTime,
 }
@@ -179,9 +179,9 @@ impl Holders {
 
 impl Holder {
     /// Holds the snapshot of a time.
-    pub fn hold(self: &Arc<Self>, time: CommitTime) -> Hold {
+    pub fn hold(self: &Arc<Self>, time: CommitTime) -> SnapshotHold {
         self.times.lock().push((time, Instant::now()));
-        Hold { holder: self.clone(), time }
+        SnapshotHold { holder: self.clone(), time }
     }
 
     /// Says how others cancel and end it.
@@ -227,7 +227,7 @@ impl Holder {
     }
 }
 
-impl Drop for Hold {
+impl Drop for SnapshotHold {
     fn drop(&mut self) {
         let mut times = self.holder.times.lock();
         let position = times.iter().position(|(held, _)| *held == self.time).expect("what is held was noted");

@@ -112,7 +112,7 @@ impl Views {
         }
     }
     /// An order, if it is in memory.
-    pub fn order(&self, id: OrderId) -> Option<&Order> {
+    pub fn order(&self, id: OrderId) -> Option<&OrderedIndexState> {
         self.ready(*self.orders.get(&id)?)?.order.as_ref()
     }
 }
@@ -147,14 +147,14 @@ pub struct ViewState {
     /// Bytes that its dataflow holds besides, as far as they are counted.
     pub dataflow_bytes: usize,
     /// Its entries, if it is an ordered index.
-    pub order: Option<Order>,
+    pub order: Option<OrderedIndexState>,
     /// If it has temporal filters: for whose `now()` these are its rows.
     pub span: Option<ClockSpan>,
 }
 
 /// An ordered index as of one commit.
 #[derive(Clone)]
-pub struct Order {
+pub struct OrderedIndexState {
     /// Which.
     pub id: OrderId,
     /// Its entries: see `order_entries`.

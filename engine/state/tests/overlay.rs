@@ -19,7 +19,7 @@ use planner::resolve::ddl::Labels;
 use random::Random;
 use repr::{Datum, MicroDbId, Row, RowKey, key};
 use state::layered_snapshot::LayeredSnapshot;
-use state::overlay::{Mark, Overlay, Owners};
+use state::overlay::{Overlay, Owners, UndoPosition};
 use state::reader::{KeyRange, Reader};
 use state::shape::{Schema, TableShape};
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ struct Case {
     group: Overlay,
     own: Overlay,
     now: Model,
-    savepoints: Vec<(Mark, Model)>,
+    savepoints: Vec<(UndoPosition, Model)>,
     /// A copy is sealed by its owner's key.
     microdbs: Vec<MicroDbId>,
     random: Random,
@@ -440,9 +440,9 @@ fn rolling_back_to_the_beginning_leaves_nothing() {
         }
         overlay.set_schema(Arc::new(Schema::new(leaves.schema.catalog().clone())));
         assert_eq!(overlay.len(), 1_000, "{again}");
-        overlay.roll_back(Mark::default());
+        overlay.roll_back(UndoPosition::default());
         assert!(overlay.is_empty() && !overlay.changes_schema() && overlay.tables().next().is_none(), "{again}");
-        assert!(Arc::ptr_eq(overlay.schema(), &leaves.schema) && overlay.mark() == Mark::default(), "{again}");
+        assert!(Arc::ptr_eq(overlay.schema(), &leaves.schema) && overlay.mark() == UndoPosition::default(), "{again}");
     }
 }
 

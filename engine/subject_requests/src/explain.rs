@@ -15,7 +15,7 @@
 use crate::disposition::{self, Disposition};
 use operators::request_profile::{Counted, RequestProfile};
 use planner::catalog::{EdgeKind, EdgeRef, Table};
-use planner::explain::report::{Foreseen, Operator};
+use planner::explain::report::{Foreseen, OperatorLine};
 use planner::ownership::Edge;
 use planner::ownership::traversal::{Component, Join, Node, NodeId, Relation, SUBJECT_NODE, TraversalPlan};
 use planner::resolve::ErasedPart;
@@ -24,7 +24,7 @@ use state::shape::{Referrer, Schema, TableShape};
 use std::collections::{BTreeSet, VecDeque};
 
 /// The operators of an access: the answer, then what finds its rows. `by_microdb`: what is owned is read as it is stored.
-pub fn access(schema: &Schema, plan: &TraversalPlan, by_microdb: bool, profile: &RequestProfile) -> Vec<Operator> {
+pub fn access(schema: &Schema, plan: &TraversalPlan, by_microdb: bool, profile: &RequestProfile) -> Vec<OperatorLine> {
     let mut shown = Shown { schema, profile, operators: Vec::new() };
     let root = plan.nodes[SUBJECT_NODE].relation;
     shown.line(0, format!("GDPR GET {}", shown.name(root)), Some(root), None);
@@ -37,7 +37,7 @@ pub fn access(schema: &Schema, plan: &TraversalPlan, by_microdb: bool, profile: 
 }
 
 /// The operators of an erasure.
-pub fn erasure(schema: &Schema, plan: &TraversalPlan, profile: &RequestProfile) -> Vec<Operator> {
+pub fn erasure(schema: &Schema, plan: &TraversalPlan, profile: &RequestProfile) -> Vec<OperatorLine> {
     let mut shown = Shown { schema, profile, operators: Vec::new() };
     let root = plan.nodes[SUBJECT_NODE].relation;
     shown.line(0, format!("GDPR FORGET {}", shown.name(root)), Some(root), None);
@@ -57,7 +57,7 @@ pub fn erasure_in_part(
     root: RelationId,
     (parts, names): (&[ErasedPart], &[String]),
     profile: &RequestProfile,
-) -> Vec<Operator> {
+) -> Vec<OperatorLine> {
     let mut shown = Shown { schema, profile, operators: Vec::new() };
     shown.line(0, format!("GDPR FORGET {} IN ({})", shown.name(root), names.join(", ")), Some(root), None);
     shown.line(1, "Commit signs a receipt".into(), None, Some(Counted::Commit));
@@ -81,14 +81,14 @@ pub fn erasure_in_part(
 struct Shown<'a> {
     schema: &'a Schema,
     profile: &'a RequestProfile,
-    operators: Vec<Operator>,
+    operators: Vec<OperatorLine>,
 }
 
 impl Shown<'_> {
     fn line(&mut self, depth: usize, text: String, relation: Option<RelationId>, counted: Option<Counted>) {
         let relation = relation.map(|relation| self.name(relation));
         let actual = counted.and_then(|counted| self.profile.actual(counted));
-        self.operators.push(Operator {
+        self.operators.push(OperatorLine {
             depth,
             text,
             node: None,

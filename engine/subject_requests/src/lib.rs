@@ -4,12 +4,12 @@
 //! through the one write path.
 
 pub mod access;
-pub mod again;
 pub mod book;
 pub mod disposition;
 pub mod erase;
 pub mod explain;
 pub mod export;
+pub mod forget_again;
 pub mod notices;
 pub mod own;
 pub mod read_ahead;

@@ -21,7 +21,7 @@ use state::sequence::Sequences;
 use state::settings::Settings;
 use state::settings::server::ServerSettings;
 use state::shape::Schema;
-use state::snapshot_holders::{Hold, Holder, Holders};
+use state::snapshot_holders::{Holder, Holders, SnapshotHold};
 use state::statistics::Statistics;
 use state::view_states::{Stage, ViewState, Views};
 use std::path::Path;
@@ -304,7 +304,7 @@ impl Database {
     }
 
     /// The same, held for a session.
-    pub fn held(&self, holder: &Arc<Holder>) -> (Arc<Published>, Hold) {
+    pub fn held(&self, holder: &Arc<Holder>) -> (Arc<Published>, SnapshotHold) {
         loop {
             let base = self.latest();
             let hold = holder.hold(base.time);
@@ -322,7 +322,7 @@ impl Database {
         holder: &Arc<Holder>,
         views: &[RelationId],
         check: &dyn Fn() -> Result<(), SqlError>,
-    ) -> Result<(Arc<Published>, Hold), SqlError> {
+    ) -> Result<(Arc<Published>, SnapshotHold), SqlError> {
         loop {
             let base = self.pipeline.publication.with_views(views, check)?.unwrap_or_else(|| self.latest());
             let hold = holder.hold(base.time);

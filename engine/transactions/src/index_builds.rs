@@ -17,7 +17,7 @@ use state::SqlError;
 use state::clock::now_micros;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Patience, TransactionId};
-use state::overlay::{Mark, Overlay};
+use state::overlay::{Overlay, UndoPosition};
 use state::published::Published;
 use state::reader::Reader;
 use std::collections::BTreeMap;
@@ -93,7 +93,7 @@ pub struct IndexBuild {
     relation: RelationId,
     index: IndexId,
     /// Where the overlay stood before it.
-    pub(crate) mark: Mark,
+    pub(crate) mark: UndoPosition,
     stands: Stands,
 }
 
@@ -114,7 +114,7 @@ impl IndexBuild {
         database: &Arc<Database>,
         transaction: TransactionId,
         (relation, index): (RelationId, IndexId),
-        mark: Mark,
+        mark: UndoPosition,
     ) -> Result<IndexBuild, SqlError> {
         let builds = &database.sessions.builds;
         {

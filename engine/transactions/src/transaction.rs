@@ -25,13 +25,13 @@ use state::audit::ReadObserver;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Asker, Granted, LockKey, LockMark, LockMode, Patience, TransactionId};
 use state::notifications::Announcement;
-use state::overlay::{Mark, Overlay};
+use state::overlay::{Overlay, UndoPosition};
 use state::ownership_hints::{KeptParents, ObservedOwners, OwnershipHints};
 use state::parallel;
 use state::published::Published;
 use state::read_memo::ReadMemo;
 use state::reader::Reader;
-use state::snapshot_holders::{Hold, Holder};
+use state::snapshot_holders::{Holder, SnapshotHold};
 use state::temporary::{PersonalReads, TemporaryChanges};
 use state::validation::ReadSet;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ use storage::audit::AuditEntry;
 
 struct Savepoint {
     name: String,
-    mark: Mark,
+    mark: UndoPosition,
     locks: LockMark,
     modes: Modes,
     deferred: usize,
@@ -55,7 +55,7 @@ struct Savepoint {
 enum OneSnapshot {
     /// Taken by the first statement.
     Open,
-    Taken(Arc<Published>, Arc<Hold>),
+    Taken(Arc<Published>, Arc<SnapshotHold>),
     /// A data subject was forgotten since it was taken: no statement is answered any more.
     Ended,
 }
@@ -85,7 +85,7 @@ struct MemoOfReads {
 }
 
 /// A published state, held for a session.
-pub type HeldState = (Arc<Published>, Arc<Hold>);
+pub type HeldState = (Arc<Published>, Arc<SnapshotHold>);
 
 /// A transaction under way.
 pub struct Transaction {
@@ -479,11 +479,11 @@ impl Transaction {
     }
 
     /// Where the overlay stands, to undo a statement.
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> UndoPosition {
         self.overlay.mark()
     }
     /// Takes back all changes since the mark.
-    pub fn roll_back_to(&mut self, mark: Mark) {
+    pub fn roll_back_to(&mut self, mark: UndoPosition) {
         self.pending.builds.retain(|build| build.mark < mark);
         // A helper may read of it still: it is not copied to be thrown away.
         match self.overlay.kept(mark) {
@@ -496,8 +496,8 @@ impl Transaction {
     }
 
     /// Takes back what a failed statement changed; where there is no savepoint to go back to, all there is, which is quicker.
-    pub fn undo_failed(&mut self, mark: Mark) {
-        self.roll_back_to(if self.has_savepoints() { mark } else { Mark::default() });
+    pub fn undo_failed(&mut self, mark: UndoPosition) {
+        self.roll_back_to(if self.has_savepoints() { mark } else { UndoPosition::default() });
     }
 
     /// A statement has failed: what was locked since the last savepoint is free, for nothing that was done under it stays.

@@ -16,9 +16,8 @@ use repr::hash::{HashMap, HashSet};
 use repr::id::is_temporary;
 use repr::{Datum, Id, IndexId, RelationId, Row, RowKey, poll};
 use state::SqlError;
-use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode, Patience};
-use state::overlay::Mark;
+use state::overlay::UndoPosition;
 use state::parallel::Bulk;
 use state::reader::Reader;
 use state::shape::TableShape;
@@ -44,7 +43,7 @@ pub struct Writer<'a> {
 
 /// Where the transaction stood when the statement began.
 struct Before {
-    mark: Mark,
+    mark: UndoPosition,
     /// How many rows had moved.
     moved: usize,
 }
@@ -97,7 +96,7 @@ impl<'a> Writer<'a> {
 
     /// For a statement that has written some of its rows already.
     #[must_use]
-    pub fn begun_at(mut self, mark: Mark) -> Self {
+    pub fn begun_at(mut self, mark: UndoPosition) -> Self {
         self.before.mark = mark;
         self
     }

@@ -21,7 +21,7 @@ const OVERHEAD_BYTES: usize = 64;
 type CachedRows = Arc<[(RowKey, Row)]>;
 
 /// See the module.
-pub struct Remembered {
+pub struct CachedReader {
     reader: Arc<dyn Reader>,
     // Asked by a view worker alone.
     found: Mutex<Generations>,
@@ -60,14 +60,14 @@ impl Generations {
     }
 }
 
-impl Remembered {
+impl CachedReader {
     /// Nothing looked up yet.
-    pub fn over(reader: Arc<dyn Reader>) -> Arc<Remembered> {
-        Arc::new(Remembered { reader, found: Mutex::default() })
+    pub fn over(reader: Arc<dyn Reader>) -> Arc<CachedReader> {
+        Arc::new(CachedReader { reader, found: Mutex::default() })
     }
 }
 
-impl Reader for Remembered {
+impl Reader for CachedReader {
     fn time(&self) -> CommitTime {
         self.reader.time()
     }

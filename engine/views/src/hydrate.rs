@@ -3,7 +3,7 @@
 //! Every chain is fed the rows of the tables that its pipelines start from; all else is looked up in the same
 //! state. Commit groups that come meanwhile wait in a backlog and are applied after the last row.
 
-use crate::cached_reader::Remembered;
+use crate::cached_reader::CachedReader;
 use crate::shared_scan::SharedScans;
 use operators::delta::{Chunk, Feed, Group};
 use planner::catalog::Table;
@@ -80,9 +80,9 @@ impl Leaves {
 /// How much comes next.
 struct Paces {
     /// Rows of the next chunk.
-    rows: Pace,
+    rows: ChunkPace,
     /// Groups that are applied next.
-    groups: Pace,
+    groups: ChunkPace,
 }
 
 /// What was fed and has not gone through the dataflow yet.
@@ -99,7 +99,7 @@ const ALIKE: u32 = 8;
 const ALIKE_MAX: u32 = 256;
 
 /// How much comes next, by what the last ones took: a line through them, of which the newest counts most.
-struct Pace {
+struct ChunkPace {
     next: usize,
     least: usize,
     most: usize,
@@ -141,9 +141,9 @@ impl Line {
     }
 }
 
-impl Pace {
+impl ChunkPace {
     fn new(least: usize, most: usize) -> Self {
-        Pace { next: least, least, most, line: Line::default(), alike: 0, patience: ALIKE }
+        ChunkPace { next: least, least, most, line: Line::default(), alike: 0, patience: ALIKE }
     }
 
     /// So many took so long.
@@ -191,12 +191,12 @@ impl Hydration {
         left.push((0, usize::MAX, None));
         left.reverse();
         Hydration {
-            leaves: Leaves { state: reader.clone(), remembered: Remembered::over(reader), time, clock, scans },
+            leaves: Leaves { state: reader.clone(), remembered: CachedReader::over(reader), time, clock, scans },
             left,
             current: None,
             paces: Paces {
-                rows: Pace::new(1, CHUNK_ROWS_MAX),
-                groups: Pace::new(BACKLOG_GROUPS_MIN, BACKLOG_GROUPS_MAX),
+                rows: ChunkPace::new(1, CHUNK_ROWS_MAX),
+                groups: ChunkPace::new(BACKLOG_GROUPS_MIN, BACKLOG_GROUPS_MAX),
             },
             fed: 0,
             so_far: SoFar::default(),
@@ -250,7 +250,7 @@ impl Hydration {
                     })?;
                     let rows = self.leaves.rows(&table)?;
                     // What the last table's rows brought says nothing of this one's.
-                    self.paces.rows = Pace::new(1, CHUNK_ROWS_MAX);
+                    self.paces.rows = ChunkPace::new(1, CHUNK_ROWS_MAX);
                     self.current = Some((chain, pipeline, rows));
                 }
             }
@@ -265,12 +265,12 @@ impl Hydration {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK_ROWS_MAX, Pace};
+    use super::{CHUNK_ROWS_MAX, ChunkPace};
     use std::time::Duration;
 
     /// Chunks and the largest of them for so many rows, each taking so long before its first row and by the row.
     fn chunks(rows: usize, beforehand_us: u64, a_row_us: u64) -> (usize, Vec<usize>) {
-        let mut pace = Pace::new(1, CHUNK_ROWS_MAX);
+        let mut pace = ChunkPace::new(1, CHUNK_ROWS_MAX);
         let (mut left, mut sizes) = (rows, Vec::new());
         while left > 0 {
             let next = pace.next.min(left);

@@ -5,7 +5,7 @@ use arrangements::log::HeldUpdates;
 use arrangements::meter::Arranged;
 use planner::catalog::Catalog;
 use planner::explain::plan_operators;
-use planner::explain::report::Operator as Line;
+use planner::explain::report::OperatorLine;
 use planner::plan::Plan;
 use repr::RelationId;
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub struct Inspected {
 
 /// With the lines of the plans that they render.
 pub fn in_words(found: Vec<InspectedOperator>, catalog: &Catalog) -> Vec<Inspected> {
-    let mut lines: BTreeMap<RelationId, Vec<Line>> = BTreeMap::new();
+    let mut lines: BTreeMap<RelationId, Vec<OperatorLine>> = BTreeMap::new();
     found
         .into_iter()
         .map(|found| {

@@ -22,7 +22,7 @@ pub struct Maintained {
     /// None while it waits, or after it failed.
     pub flow: Option<ViewDataflow>,
     /// How far it is.
-    pub progress: Progress,
+    pub progress: ViewProgress,
     /// The tables and views that it reads, as they were when it was made.
     pub sources: Vec<Arc<Table>>,
     /// Not a catalog's, but made for queries.
@@ -74,9 +74,9 @@ impl Overview {
             }
             overview.members.entry(view.component).or_default().push(*id);
             match view.progress {
-                Progress::Waiting => overview.waiting.push(*id),
-                Progress::Hydrating(_) => overview.hydrating.push(*id),
-                Progress::Ready | Progress::Failed => {}
+                ViewProgress::Waiting => overview.waiting.push(*id),
+                ViewProgress::Hydrating(_) => overview.hydrating.push(*id),
+                ViewProgress::Ready | ViewProgress::Failed => {}
             }
         }
         overview
@@ -110,7 +110,7 @@ impl Overview {
 }
 
 /// How far a view is.
-pub enum Progress {
+pub enum ViewProgress {
     /// For views that it reads.
     Waiting,
     /// From its tables.
@@ -125,7 +125,7 @@ impl Maintained {
     /// Not begun.
     pub fn new(sources: Vec<Arc<Table>>, automatic: bool, since: CommitTime) -> Self {
         let (component, began) = (ComponentId::ORDERED, Instant::now());
-        let progress = Progress::Waiting;
+        let progress = ViewProgress::Waiting;
         Maintained { flow: None, progress, sources, automatic, since, left_behind: None, component, began }
     }
 
@@ -159,7 +159,7 @@ impl Maintained {
     /// Whether rows of it come or go by a moment of the clock.
     pub(crate) fn is_due(&self, clock: i64) -> bool {
         let span = self.flow.as_ref().and_then(ViewDataflow::span);
-        matches!(self.progress, Progress::Ready) && span.is_some_and(|span| span.until <= clock)
+        matches!(self.progress, ViewProgress::Ready) && span.is_some_and(|span| span.until <= clock)
     }
 
     /// The tables and views that it reads, and whether the clock; none after it failed.

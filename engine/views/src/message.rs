@@ -4,7 +4,7 @@ use crate::component::CommitGroup;
 use crate::dataflow::Definition;
 use crate::inspection::InspectedOperator;
 use crate::ordered_index::OrderedBy;
-use crate::placement::Placed;
+use crate::placement::Placements;
 use repr::RelationId;
 use state::published::Published;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub enum Message {
     /// A view that has failed is filled again, from this state.
     Refill(RelationId, Arc<Published>),
     /// The catalog's views are kept so from the next message on.
-    Place(Arc<Placed>),
+    Place(Arc<Placements>),
     /// Views of the catalog have come to this worker, to be filled from this state.
     Adopt(Arc<Published>),
     /// Views of this worker are kept by another from this state on.

@@ -22,7 +22,7 @@ use state::order_entries::entries;
 use state::overlay::{Overlay, TableChanges};
 use state::published::Published;
 use state::shape::TableShape;
-use state::view_states::{Order, OrderId, Stage, ViewState};
+use state::view_states::{OrderId, OrderedIndexState, Stage, ViewState};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -225,7 +225,7 @@ impl OrderedIndex {
         }
         match self.filled {
             Filled::All => {
-                let order = Order { id: self.by.id, entries: self.entries.clone(), rows: self.rows };
+                let order = OrderedIndexState { id: self.by.id, entries: self.entries.clone(), rows: self.rows };
                 ViewState { order: Some(order), ..ViewState::at(Stage::Ready) }
             }
             Filled::UpTo(_) | Filled::Failed => ViewState::at(Stage::Hydrating { rows: self.rows_read }),

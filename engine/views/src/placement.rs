@@ -26,11 +26,11 @@ const TOGETHER: usize = 8;
 
 /// Where the catalog's views are kept.
 #[derive(Default)]
-pub struct Placed {
+pub struct Placements {
     of: BTreeMap<RelationId, usize>,
 }
 
-impl Placed {
+impl Placements {
     /// Whether this worker keeps the view.
     pub fn is_at(&self, view: RelationId, worker: usize) -> bool {
         self.of.get(&view) == Some(&worker)
@@ -54,7 +54,7 @@ pub type Moves = BTreeMap<usize, BTreeSet<RelationId>>;
 /// See the module.
 pub struct Placement {
     workers: Vec<Load>,
-    placed: Arc<Placed>,
+    placed: Arc<Placements>,
     automatic: BTreeMap<RelationId, Automatic>,
 }
 
@@ -84,7 +84,7 @@ impl Placement {
     }
 
     /// Where the catalog's views are kept.
-    pub fn placed(&self) -> Arc<Placed> {
+    pub fn placed(&self) -> Arc<Placements> {
         self.placed.clone()
     }
 
@@ -117,7 +117,7 @@ impl Placement {
             }
             of.extend(views.into_iter().map(|view| (view, worker)));
         }
-        self.placed = Arc::new(Placed { of });
+        self.placed = Arc::new(Placements { of });
         moves
     }
 
@@ -160,7 +160,7 @@ impl Placement {
         if !moved.is_empty() {
             let mut of = self.placed.of.clone();
             of.extend(moved);
-            self.placed = Arc::new(Placed { of });
+            self.placed = Arc::new(Placements { of });
         }
         self.automatic.insert(view, Automatic { worker, over });
         Some((worker, moves))

@@ -23,7 +23,7 @@ use repr::{CommitTime, RelationId, Row};
 use state::SqlError;
 use state::published::Published;
 use state::settings::server::ServerSettings;
-use state::snapshot_holders::{Hold, Holder};
+use state::snapshot_holders::{Holder, SnapshotHold};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ struct Doubts {
 pub type Recheck = Arc<dyn Fn(&Arc<Published>) -> Result<(), SqlError> + Send + Sync>;
 
 /// What the hub has to know of a subscription.
-pub struct Watch {
+pub struct SubscriptionTerms {
     /// Whether its rows are among those that fail.
     pub recheck: Recheck,
     /// Whether what it is told may be of a person.
@@ -247,7 +247,7 @@ impl Subscriptions {
         listed.into_values().collect()
     }
 
-    fn queue(&self, watch: Watch) -> Arc<Queue> {
+    fn queue(&self, watch: SubscriptionTerms) -> Arc<Queue> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         Arc::new(Queue::new(number, self.queued_bytes.clone(), watch.recheck, watch.personal))
     }
@@ -336,7 +336,7 @@ impl Subscriptions {
         view: RelationId,
         keys: Vec<Vec<u8>>,
         readable_at: CommitTime,
-        watch: Watch,
+        watch: SubscriptionTerms,
     ) -> Subscription {
         let mut hub = self.hub.lock();
         // What nobody watched until here was told to nobody.
@@ -353,7 +353,7 @@ impl Subscriptions {
         view: RelationId,
         keys: Vec<Vec<u8>>,
         time: CommitTime,
-        watch: Watch,
+        watch: SubscriptionTerms,
     ) -> Result<Subscription, Option<CommitTime>> {
         // An erasure that has been answered has to be known here, and so has every change that the caller has seen.
         self.settle();
@@ -503,7 +503,7 @@ impl Subscription {
     }
 
     /// See [`Queue::take`].
-    pub fn take(&self, rows_max: usize, in_hand: &mut Option<Arc<Hold>>) -> Result<Taken, SqlError> {
+    pub fn take(&self, rows_max: usize, in_hand: &mut Option<Arc<SnapshotHold>>) -> Result<Taken, SqlError> {
         self.queue.take(rows_max, in_hand)
     }
 
@@ -553,8 +553,8 @@ impl Drop for Subscription {
 mod tests {
     use super::*;
 
-    fn watch() -> Watch {
-        Watch { recheck: Arc::new(|_| Ok(())), personal: false }
+    fn watch() -> SubscriptionTerms {
+        SubscriptionTerms { recheck: Arc::new(|_| Ok(())), personal: false }
     }
 
     #[test]

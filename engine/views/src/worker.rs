@@ -22,10 +22,10 @@ use crate::automatic::{self, AutomaticViews};
 use crate::component::Component;
 use crate::dataflow::ViewDataflow;
 use crate::inspection::InspectedOperator;
-use crate::maintained::{Maintained, Overview, Progress};
+use crate::maintained::{Maintained, Overview, ViewProgress};
 use crate::message::{self, Message};
 use crate::ordered_index::OrderedIndexes;
-use crate::placement::{Busy, Placed};
+use crate::placement::{Busy, Placements};
 use crate::publication::{ComponentId, Pace, Passed, Publication};
 use crate::shared_scan::SharedScans;
 use crate::subscription::{Deltas, Subscriptions};
@@ -81,7 +81,7 @@ pub struct ViewWorker {
 struct WorkerPlace {
     number: usize,
     /// Where the catalog's views are kept.
-    placed: Arc<Placed>,
+    placed: Arc<Placements>,
 }
 
 /// What is done beside following commits.
@@ -135,7 +135,7 @@ const SAID_TOGETHER: Duration = Duration::from_micros(250);
 
 impl ViewWorker {
     /// The worker of this number, over the state that the server starts with.
-    pub fn new(number: usize, around: Surroundings, state: Arc<Published>, placed: Arc<Placed>) -> Self {
+    pub fn new(number: usize, around: Surroundings, state: Arc<Published>, placed: Arc<Placements>) -> Self {
         let at = At {
             state,
             current: Views::default(),
@@ -413,7 +413,7 @@ impl ViewWorker {
         if let Some(flow) = view.flow.take() {
             flow.end();
         }
-        view.progress = Progress::Failed;
+        view.progress = ViewProgress::Failed;
         let name = self.name(id);
         // What was refused by a bound says so without a value; of another error only the code is known to be of nobody.
         let why = if matches!(error.code, "53200" | "54000") { error.message.as_str() } else { "" };

@@ -5,7 +5,8 @@ use crate::catalog::Catalog;
 use crate::deparse::{Spelling, on_one_line};
 use crate::scalar::func::quote_identifier;
 use crate::scalar::{
-    AggregateCall, Frame, FrameBound, FrameExclusion, FrameOffset, FrameUnit, Order, ScalarExpr, WindowCall, WindowKind,
+    AggregateCall, FrameBound, FrameExclusion, FrameOffset, FrameUnit, Order, ScalarExpr, WindowCall, WindowFrame,
+    WindowKind,
 };
 use crate::system::definition_text::DefinitionText;
 use repr::{ColumnType, Datum, ScalarType};
@@ -392,7 +393,7 @@ pub(super) fn output_name(made: &Made) -> Option<String> {
 }
 
 /// A frame, if it is not the one that goes without saying.
-fn frame(frame: &Frame) -> Option<String> {
+fn frame(frame: &WindowFrame) -> Option<String> {
     let unit = match frame.unit {
         FrameUnit::Rows => "ROWS",
         FrameUnit::Range => "RANGE",

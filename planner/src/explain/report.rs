@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// One operator of a plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Operator {
+pub struct OperatorLine {
     /// How deep it stands.
     pub depth: usize,
     /// What it does.
@@ -103,7 +103,7 @@ impl OrderedIndex {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The operators, each before its inputs.
-    pub operators: Vec<Operator>,
+    pub operators: Vec<OperatorLine>,
     /// The way.
     pub path: Path,
     /// Why it does not read a view.
@@ -260,7 +260,7 @@ fn title(name: &str) -> String {
 }
 
 /// The operators at this depth, each with those below it.
-fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operator>>, depth: usize) -> Vec<Value> {
+fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o OperatorLine>>, depth: usize) -> Vec<Value> {
     let mut found = Vec::new();
     while let Some(operator) = operators.next_if(|operator| operator.depth >= depth) {
         let mut fields = Map::new();
@@ -286,14 +286,14 @@ fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operato
 
 #[cfg(test)]
 mod tests {
-    use super::{Actual, Foreseen, Operator, OrderedIndex, Path, Report, Way};
+    use super::{Actual, Foreseen, OperatorLine, OrderedIndex, Path, Report, Way};
     use std::time::Duration;
 
-    fn operator(depth: usize, text: &str, actual: Option<Actual>) -> Operator {
+    fn operator(depth: usize, text: &str, actual: Option<Actual>) -> OperatorLine {
         let held = if actual.is_some() { vec![("batches", 2)] } else { Vec::new() };
         let way = actual.as_ref().map(|_| Way::AllRows);
         let foreseen = Foreseen { way, rows: way.map(|_| 7) };
-        Operator { depth, text: text.into(), node: None, relation: None, alias: None, foreseen, actual, held }
+        OperatorLine { depth, text: text.into(), node: None, relation: None, alias: None, foreseen, actual, held }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::catalog::Catalog;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirFunctionCall, HirNode, JoinKind};
 use crate::mir::expr;
 use crate::names::Names;
-use crate::scalar::{AggregateCall, Frame, FrameBound, FrameUnit, Order, ScalarExpr, WindowCall, WindowKind};
+use crate::scalar::{AggregateCall, FrameBound, FrameUnit, Order, ScalarExpr, WindowCall, WindowFrame, WindowKind};
 use repr::{ColumnType, Datum, ScalarType};
 use std::borrow::Cow;
 
@@ -341,7 +341,7 @@ fn in_order(calls: &[WindowCall<HirColumn>]) -> Option<Vec<WindowCall<HirColumn>
         }
         let mut call = call.clone();
         if call.frame.unit == FrameUnit::Range {
-            let Frame { start, end, .. } = &mut call.frame;
+            let WindowFrame { start, end, .. } = &mut call.frame;
             if *start == FrameBound::CurrentRow {
                 *start = FrameBound::UnboundedPreceding;
             }

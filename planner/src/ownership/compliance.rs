@@ -6,7 +6,7 @@
 use super::blanking::{blanked_columns, is_sole_ownership, outlives};
 use super::check::erasable_tables;
 use super::graph::{Dog, Edge};
-use super::path::Path;
+use super::path::OwnershipPath;
 use super::proposals::{Proposal, proposals};
 use super::{column_names, describe_edge, describe_edge_ref};
 use crate::catalog::{Catalog, ForeignKey, ReferentialAction, RuleEvent, Table};
@@ -194,7 +194,7 @@ impl ComplianceReport<'_> {
         }
     }
 
-    fn arity(&self, path: &Path) -> &'static str {
+    fn arity(&self, path: &OwnershipPath) -> &'static str {
         let nullable = path.edges.iter().any(|edge| self.is_nullable(edge));
         match (path.variable_edges(), nullable) {
             (0, false) => "exactly one person",

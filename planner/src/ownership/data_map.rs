@@ -4,7 +4,7 @@
 
 use super::check::erasable_tables;
 use super::graph::{Dog, Edge};
-use super::path::Path;
+use super::path::OwnershipPath;
 use super::{column_names, describe_edge};
 use crate::catalog::{Catalog, ForeignKey, ReferentialAction, Rule, RuleAction, RuleEvent, Table};
 use repr::id::is_temporary;
@@ -100,7 +100,7 @@ impl Mapping<'_> {
     }
 
     /// By a path to a person.
-    fn erased_by(&self, path: &Path) -> String {
+    fn erased_by(&self, path: &OwnershipPath) -> String {
         let Some(edge) = path.edges.first() else { return "deleted".to_owned() };
         // Whoever accesses a row accesses what hangs on it: by that row's own edge it is decided.
         if edge.is_ownership() && !path.is_ownership() {

@@ -12,14 +12,14 @@ const STEPS_MAX: usize = 20_000;
 
 /// A path to a data-subject table, edge by edge; empty for a subject's own row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Path {
+pub struct OwnershipPath {
     /// The edges, from the table outwards to the person.
     pub edges: Vec<Edge>,
     /// The data-subject table at its end.
     pub subject: RelationId,
 }
 
-impl Path {
+impl OwnershipPath {
     /// Whether it gives ownership: no access edge on it.
     pub(crate) fn is_ownership(&self) -> bool {
         self.edges.iter().all(Edge::is_ownership)
@@ -40,14 +40,14 @@ impl Path {
 
 impl Dog {
     /// The ownership paths of a table: each ends at the first person it meets. Self-references are left out.
-    pub fn ownership_paths(&self, table: RelationId) -> Vec<Path> {
+    pub fn ownership_paths(&self, table: RelationId) -> Vec<OwnershipPath> {
         let mut paths = Vec::new();
         self.extend(table, &mut Vec::new(), true, &mut paths, &mut 0);
         paths
     }
 
     /// The access paths of a table: those with an access edge somewhere on them.
-    pub fn access_paths(&self, table: RelationId) -> Vec<Path> {
+    pub fn access_paths(&self, table: RelationId) -> Vec<OwnershipPath> {
         let mut paths = Vec::new();
         self.extend(table, &mut Vec::new(), false, &mut paths, &mut 0);
         paths.retain(|path| !path.is_ownership());
@@ -59,7 +59,7 @@ impl Dog {
         table: RelationId,
         trail: &mut Vec<Edge>,
         ownership_only: bool,
-        paths: &mut Vec<Path>,
+        paths: &mut Vec<OwnershipPath>,
         steps: &mut usize,
     ) {
         *steps += 1;
@@ -68,7 +68,7 @@ impl Dog {
         }
         // Ownership and access stop at a person; the table itself may be one and be owned by another.
         if self.is_subject(table) && !trail.is_empty() {
-            paths.push(Path { edges: trail.clone(), subject: table });
+            paths.push(OwnershipPath { edges: trail.clone(), subject: table });
             return;
         }
         for edge in self.outgoing(table) {

@@ -3,7 +3,7 @@
 use super::grammar::Grammar;
 use super::statement::Statement;
 use super::subject::boolean;
-use super::utility::{Copy, CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource};
+use super::utility::{Copy, CopyDirection, CopyHeader, CopyLayout, CopyOptions, CopySource};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
@@ -11,7 +11,7 @@ impl Grammar<'_, '_> {
     /// What follows COPY.
     pub(super) fn copy(&mut self) -> Result<Statement, PlanError> {
         let mut options = CopyOptions {
-            format: CopyFormat::Text,
+            format: CopyLayout::Text,
             delimiter: None,
             null: None,
             header: CopyHeader::Absent,
@@ -26,7 +26,7 @@ impl Grammar<'_, '_> {
         };
         let mut given = Given::default();
         if self.eat(&["BINARY"]) {
-            options.format = CopyFormat::Binary;
+            options.format = CopyLayout::Binary;
             given.once("format", self.position())?;
         }
         let source = self.copy_source()?;
@@ -112,9 +112,9 @@ impl Grammar<'_, '_> {
             match name.as_str() {
                 "format" => {
                     options.format = match self.option_value()?.as_deref() {
-                        Some("text") => CopyFormat::Text,
-                        Some("csv") => CopyFormat::Csv,
-                        Some("binary") => CopyFormat::Binary,
+                        Some("text") => CopyLayout::Text,
+                        Some("csv") => CopyLayout::Csv,
+                        Some("binary") => CopyLayout::Binary,
                         other => {
                             return Err(PlanError::new(
                                 "22023",
@@ -177,9 +177,9 @@ impl Grammar<'_, '_> {
                 given.once(name, self.position())?;
             }
             if self.eat(&["BINARY"]) {
-                options.format = CopyFormat::Binary;
+                options.format = CopyLayout::Binary;
             } else if self.eat(&["CSV"]) {
-                options.format = CopyFormat::Csv;
+                options.format = CopyLayout::Csv;
             } else if self.eat(&["HEADER"]) {
                 options.header = CopyHeader::Present;
             } else if self.eat(&["FREEZE"]) {

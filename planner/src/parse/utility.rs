@@ -73,7 +73,7 @@ pub enum CopyDirection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyOptions {
     /// FORMAT
-    pub format: CopyFormat,
+    pub format: CopyLayout,
     /// DELIMITER; `None` is the format's own.
     pub delimiter: Option<String>,
     /// NULL; `None` is the format's own.
@@ -100,7 +100,7 @@ pub struct CopyOptions {
 
 /// COPY's formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyFormat {
+pub enum CopyLayout {
     /// PostgreSQL's tab-separated text.
     Text,
     /// CSV.

@@ -5,7 +5,7 @@ use super::access::{lookups, same_class, with_filters};
 use super::chain::Chain;
 use super::costs::{JOINED_ROWS, LOOKUP_COST, RANGE_SHARE, TABLE_ROWS};
 use super::estimate::Estimate;
-use super::join_order::{JoinOrder, JoinStep};
+use super::join_order::{JoinMethod, JoinOrder};
 use super::order::Links;
 use super::range::Between;
 use super::{Planner, through};
@@ -170,15 +170,15 @@ impl Planner<'_> {
         for (next, step, rows) in order {
             let links = pending.links(next, &stream);
             let looked_up = match step {
-                JoinStep::Lookup => self.look_up(&pending.inputs[next], &links, &pending.types),
-                JoinStep::HoldInput | JoinStep::HoldStream => None,
+                JoinMethod::Lookup => self.look_up(&pending.inputs[next], &links, &pending.types),
+                JoinMethod::HoldInput | JoinMethod::HoldStream => None,
             };
             // Bounds are of what streams past what is held in their order.
             let ranged = self.join_range(&pending, next, &stream).is_some();
             let next_input = match (step, looked_up) {
-                (JoinStep::Lookup, Some(looked_up)) => NextInput::Lookup(looked_up),
-                (JoinStep::HoldStream, None) if !ranged => NextInput::Arrange(HeldSide::Stream),
-                (JoinStep::Lookup | JoinStep::HoldInput | JoinStep::HoldStream, _) => {
+                (JoinMethod::Lookup, Some(looked_up)) => NextInput::Lookup(looked_up),
+                (JoinMethod::HoldStream, None) if !ranged => NextInput::Arrange(HeldSide::Stream),
+                (JoinMethod::Lookup | JoinMethod::HoldInput | JoinMethod::HoldStream, _) => {
                     NextInput::Arrange(HeldSide::Input)
                 }
             };

@@ -24,7 +24,7 @@ type Set = u64;
 
 /// How an input comes to those that are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum JoinStep {
+pub(super) enum JoinMethod {
     /// It is looked up.
     Lookup,
     /// It is held by key, what is there streams past it.
@@ -34,7 +34,7 @@ pub(super) enum JoinStep {
 }
 
 /// Inputs in their order, each with how it comes and how many rows there are then.
-pub(super) type JoinOrder = Vec<(usize, JoinStep, f64)>;
+pub(super) type JoinOrder = Vec<(usize, JoinMethod, f64)>;
 
 /// Columns that are all equal: the inputs they are of, with their different values.
 struct EqualColumns {
@@ -215,7 +215,7 @@ impl Planner<'_> {
         let mut ties: BTreeMap<(usize, Set), Ties> = BTreeMap::new();
         let alone = |input: usize| Way {
             cost: graph.inputs[input].cost,
-            order: vec![(input, JoinStep::HoldInput, graph.inputs[input].rows)],
+            order: vec![(input, JoinMethod::HoldInput, graph.inputs[input].rows)],
         };
         let mut ways: BTreeMap<Set, Way> = (0..count).map(|input| (bit(input), alone(input))).collect();
         for _ in 1..count {
@@ -258,19 +258,22 @@ impl Planner<'_> {
 }
 
 /// The cheapest way in which an input comes to a set, if a key ties it.
-fn cheapest(graph: &JoinGraph, set: Set, input: usize, tie: &Ties) -> Option<(JoinStep, f64)> {
+fn cheapest(graph: &JoinGraph, set: Set, input: usize, tie: &Ties) -> Option<(JoinMethod, f64)> {
     if !tie.linked {
         return None;
     }
     let (stream, size) = (graph.rows(set), &graph.inputs[input]);
     let hold_input = size.cost + size.rows * HELD_COST + stream * HASHED_COST;
     let hold_stream = size.cost + stream * HELD_COST + size.rows * HASHED_COST;
-    let mut best =
-        if hold_stream < hold_input { (JoinStep::HoldStream, hold_stream) } else { (JoinStep::HoldInput, hold_input) };
+    let mut best = if hold_stream < hold_input {
+        (JoinMethod::HoldStream, hold_stream)
+    } else {
+        (JoinMethod::HoldInput, hold_input)
+    };
     if let Some(rows) = tie.looked_up {
         let looked_up = stream * (1.0 + rows) * LOOKUP_COST;
         if looked_up < best.1 {
-            best = (JoinStep::Lookup, looked_up);
+            best = (JoinMethod::Lookup, looked_up);
         }
     }
     Some(best)

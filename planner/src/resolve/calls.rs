@@ -2,7 +2,7 @@
 
 use super::Typed;
 use crate::hir::{HirColumn, HirExpr};
-use crate::scalar::{AggregateCall, Frame as WindowFrame, FrameExclusion, FrameUnit, TableFunction, WindowKind};
+use crate::scalar::{AggregateCall, FrameExclusion, FrameUnit, TableFunction, WindowFrame, WindowKind};
 use repr::{ColumnType, ScalarType};
 
 /// Columns that stand for calls until the query's operators are built: this and the call's number.

@@ -4,7 +4,7 @@ use super::dml::{Assignments, row_types};
 use super::scope::{Clause, Frame, fold};
 use super::updatable::ViewWrite;
 use super::write_subquery::computed_beside;
-use super::written::Written;
+use super::write_target::WriteTarget;
 use super::{Resolver, Typed};
 use crate::catalog::{Index, Table};
 use crate::error::PlanError;
@@ -18,7 +18,7 @@ impl Resolver<'_> {
     /// What becomes of a new row that another is in the way of.
     pub(super) fn on_conflict(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         alias: &str,
         conflict: &OnConflict,
     ) -> Result<OnConflictHir, PlanError> {
@@ -93,7 +93,7 @@ impl Resolver<'_> {
     }
 
     /// The column that holds a key: one of that name, or an expression's.
-    fn conflict_key(&mut self, table: &Written, name: &Ident) -> Result<ColumnIndex, PlanError> {
+    fn conflict_key(&mut self, table: &WriteTarget, name: &Ident) -> Result<ColumnIndex, PlanError> {
         let (position, folded) = (self.at(name.span), fold(name));
         if let Some((place, _)) = table.named().column_by_name(&folded) {
             self.needs_column(Some((table.named().id, place)));
@@ -125,13 +125,13 @@ impl Resolver<'_> {
         Err(no_arbiter())
     }
 
-    fn index_key(&mut self, table: &Written, text: &str) -> Result<HirExpr, PlanError> {
+    fn index_key(&mut self, table: &WriteTarget, text: &str) -> Result<HirExpr, PlanError> {
         let frame = self.written_frame(table, Clause::IndexExpression);
         Ok(self.catalog_expression(text, frame, |resolver, typed| resolver.settle(typed))?.expr)
     }
 
     /// The unique indexes that are named; none if any counts.
-    fn arbiters(&mut self, table: &Written, conflict: &OnConflict) -> Result<Vec<IndexId>, PlanError> {
+    fn arbiters(&mut self, table: &WriteTarget, conflict: &OnConflict) -> Result<Vec<IndexId>, PlanError> {
         Ok(match &conflict.conflict_target {
             None => Vec::new(),
             Some(ConflictTarget::Columns(names)) => {

@@ -8,7 +8,7 @@ use super::scope::Visible;
 use super::statement::Resolved;
 use super::subject;
 use super::updatable::ViewWrite;
-use super::written::Written;
+use super::write_target::WriteTarget;
 use crate::catalog::own_tables::is_own;
 use crate::catalog::{Privilege, Table};
 use crate::error::PlanError;
@@ -69,7 +69,7 @@ impl Resolver<'_> {
             }
             return Ok(Resolved::CopyTo { what: Box::new(Resolved::Query(Box::new(query))), options });
         }
-        let table = Written::from(self.table_named(name)?);
+        let table = WriteTarget::from(self.table_named(name)?);
         if is_own(table.id.0) {
             return Err(system_catalog(&table.name));
         }

@@ -7,7 +7,7 @@ use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible};
 use super::select::Target;
 use super::updatable::{ViewWrite, unmergeable};
 use super::write_subquery::computed_beside;
-use super::written::Written;
+use super::write_target::WriteTarget;
 use super::{Resolver, SessionInfo, Typed};
 use crate::catalog::own_tables::is_own;
 use crate::catalog::{Catalog, Column, DefaultValue, Privilege, Table};
@@ -65,7 +65,7 @@ pub(super) struct Assignments {
 
 impl Resolver<'_> {
     /// The table that a statement writes; catalog relations are refused.
-    pub(super) fn written_table(&mut self, name: &ObjectName, write: ViewWrite) -> Result<Written, PlanError> {
+    pub(super) fn written_table(&mut self, name: &ObjectName, write: ViewWrite) -> Result<WriteTarget, PlanError> {
         use super::relation::{NamedRelation, Stored};
         // CTEs cannot be written, and do not hide tables here.
         let ctes = std::mem::take(&mut self.ctes.in_scope);
@@ -86,7 +86,7 @@ impl Resolver<'_> {
             NamedRelation::Stored(Stored { id, is_system: false, name, .. }) => match self.catalog.table(id) {
                 Some(table) if !table.is_stored() && write == ViewWrite::Merge => Err(unmergeable(table)),
                 Some(table) if !table.is_stored() => self.written_through(table, write),
-                Some(table) => Ok(Written::from(Arc::clone(table))),
+                Some(table) => Ok(WriteTarget::from(Arc::clone(table))),
                 None => Err(PlanError::new("42P01", format!("relation \"{name}\" does not exist"))),
             },
             NamedRelation::Stored(Stored { name, .. }) => Err(system_catalog(&name)),
@@ -248,7 +248,7 @@ impl Resolver<'_> {
     /// SET: values by column, over the innermost frame of that width, and over columns behind it.
     pub(super) fn assignments(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         written: &[Assignment],
         (width, write): (usize, ViewWrite),
     ) -> Result<Assignments, PlanError> {
@@ -308,7 +308,12 @@ impl Resolver<'_> {
     }
 
     /// The same from a row that is written as such.
-    fn assigned_row(&mut self, table: &Written, targets: &[Assignee], written: &Expr) -> Result<Vec<Typed>, PlanError> {
+    fn assigned_row(
+        &mut self,
+        table: &WriteTarget,
+        targets: &[Assignee],
+        written: &Expr,
+    ) -> Result<Vec<Typed>, PlanError> {
         let position = self.position_of(written);
         let items = row_items(written).ok_or_else(|| {
             PlanError::new("0A000", "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")
@@ -346,7 +351,7 @@ impl Resolver<'_> {
         Ok(Typed::new(HirExpr::Column(crate::hir::HirColumn::Scalar(Box::new(relation))), scalar))
     }
 
-    fn assigned_value(&mut self, table: &Written, target: &Assignee, written: &Expr) -> Result<Typed, PlanError> {
+    fn assigned_value(&mut self, table: &WriteTarget, target: &Assignee, written: &Expr) -> Result<Typed, PlanError> {
         if is_default(written) {
             target.check_default()?;
             if table.through.is_none() {

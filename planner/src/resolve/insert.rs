@@ -9,7 +9,7 @@ use super::part::Assignee;
 use super::query::{locks, rows_relation};
 use super::scope::{Clause, Frame, fold};
 use super::updatable::ViewWrite;
-use super::written::Written;
+use super::write_target::WriteTarget;
 use super::{Resolver, Typed};
 use crate::catalog::{DefaultValue, PolicyCommand, Privilege};
 use crate::error::PlanError;
@@ -97,7 +97,7 @@ impl Resolver<'_> {
     /// Refuses a value for a column that makes its own.
     pub(super) fn check_given(
         &self,
-        table: &Written,
+        table: &WriteTarget,
         index: ColumnIndex,
         overriding: Overriding,
     ) -> Result<(), PlanError> {
@@ -118,7 +118,7 @@ impl Resolver<'_> {
     /// INSERT … VALUES of one row: a SELECT of it, where that makes a difference.
     fn insert_row(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         targets: &[Assignee],
         row: &[&Expr],
         named: bool,
@@ -155,7 +155,7 @@ impl Resolver<'_> {
     /// What an INSERT gives values for, and whether it names that: all of the table's columns, if not.
     pub(super) fn inserted_columns(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         names: &[ObjectName],
     ) -> Result<(Vec<Assignee>, bool), PlanError> {
         if names.is_empty() {
@@ -184,7 +184,7 @@ impl Resolver<'_> {
     /// INSERT … VALUES.
     fn insert_rows(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         targets: &[Assignee],
         rows: &[Vec<&Expr>],
         named: bool,
@@ -227,7 +227,7 @@ impl Resolver<'_> {
     /// INSERT … VALUES of many rows of plain literals; the text stands behind that position.
     fn insert_run(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         targets: &[Assignee],
         (text, position): (&str, Option<u32>),
         (named, overriding): (bool, Overriding),
@@ -283,7 +283,7 @@ impl Resolver<'_> {
     /// Constants as a relation, each column cast once for all rows: as it is written, then to its own type.
     fn given_constants(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         targets: &[Assignee],
         constants: Hir,
         written: &[Option<ColumnCast>],
@@ -304,7 +304,7 @@ impl Resolver<'_> {
     /// The given values as a relation, cast to their columns' types.
     fn given_rows(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         targets: &[Assignee],
         mut values: Vec<Vec<Given>>,
     ) -> Result<Hir, PlanError> {
@@ -343,7 +343,7 @@ impl Resolver<'_> {
     /// INSERT … SELECT.
     fn insert_query(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         targets: &[Assignee],
         query: &Query,
         named: bool,
@@ -381,7 +381,7 @@ impl Resolver<'_> {
 
     pub(super) fn check_width(
         &self,
-        (table, targets): (&Written, &[Assignee]),
+        (table, targets): (&WriteTarget, &[Assignee]),
         given: usize,
         named: bool,
         extra: Option<u32>,
@@ -401,7 +401,7 @@ impl Resolver<'_> {
     /// One value per physical column: given ones, and defaults of the others.
     fn complete_rows(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         (targets, overriding): (&[Assignee], Overriding),
         relation: Hir,
         places: Vec<usize>,
@@ -445,14 +445,14 @@ impl Resolver<'_> {
     }
 
     /// What is given values of a table that is inserted into.
-    pub(super) fn needs_inserting(&mut self, table: &Written, columns: impl Iterator<Item = ColumnIndex>) {
+    pub(super) fn needs_inserting(&mut self, table: &WriteTarget, columns: impl Iterator<Item = ColumnIndex>) {
         self.needs_written(table, Privilege::Insert, &columns.collect::<Vec<_>>());
     }
 
     /// COPY table (columns) FROM: each value is a parameter of its column's type.
     pub(super) fn copy_from(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         columns: &[ColumnIndex],
     ) -> Result<(InsertHir, Vec<OutputColumn>), PlanError> {
         self.needs_inserting(table, columns.iter().copied());
@@ -484,7 +484,7 @@ impl Resolver<'_> {
 }
 
 /// Whether a given value gives way to the column's own sequence.
-pub(super) fn is_overridden(table: &Written, index: ColumnIndex, overriding: Overriding) -> bool {
+pub(super) fn is_overridden(table: &WriteTarget, index: ColumnIndex, overriding: Overriding) -> bool {
     overriding == Overriding::User && matches!(table.columns[index].default, Some(DefaultValue::Identity { .. }))
 }
 

@@ -9,7 +9,7 @@ use super::dml::{is_default, null_of, source_query};
 use super::levels::has_subquery;
 use super::scope::{Clause, Frame, FromItem, fold};
 use super::updatable::ViewWrite;
-use super::written::Written;
+use super::write_target::WriteTarget;
 use super::{Resolver, Typed};
 use crate::catalog::Privilege;
 use crate::error::PlanError;
@@ -84,7 +84,7 @@ impl Resolver<'_> {
 
     fn merge_when(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         clause: &MergeClause,
         matched: bool,
         frame: Frame,
@@ -137,7 +137,7 @@ impl Resolver<'_> {
     }
 
     /// One value per physical column: given ones, and defaults of the others.
-    fn merge_insert(&mut self, table: &Written, insert: &MergeInsertExpr) -> Result<Vec<Typed>, PlanError> {
+    fn merge_insert(&mut self, table: &WriteTarget, insert: &MergeInsertExpr) -> Result<Vec<Typed>, PlanError> {
         let MergeInsertKind::Values(values) = &insert.kind else {
             return Err(PlanError::new("42601", "syntax error in MERGE"));
         };
@@ -187,7 +187,7 @@ impl Resolver<'_> {
 }
 
 /// What is said of the target where no row of it has matched.
-fn out_of_sight(error: PlanError, table: &Written, alias: &str) -> PlanError {
+fn out_of_sight(error: PlanError, table: &WriteTarget, alias: &str) -> PlanError {
     const HINT: &str = "it cannot be referenced from this part of the query.";
     if error.message == format!("missing FROM-clause entry for table \"{alias}\"") {
         let message = format!("invalid reference to FROM-clause entry for table \"{alias}\"");

@@ -8,7 +8,7 @@
 use super::scope::fold;
 use super::special_syntax::ArrayBounds;
 use super::updatable::ViewWrite;
-use super::written::Written;
+use super::write_target::WriteTarget;
 use super::{Resolver, Typed};
 use crate::catalog::{Column, Table};
 use crate::error::PlanError;
@@ -73,7 +73,7 @@ impl Resolver<'_> {
     /// What a name in SET, or in the list of an INSERT's columns, means.
     pub(super) fn assignee(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         written: &ObjectName,
         write: ViewWrite,
     ) -> Result<Assignee, PlanError> {
@@ -103,7 +103,7 @@ impl Resolver<'_> {
 
     fn assigned_column(
         &self,
-        table: &Written,
+        table: &WriteTarget,
         name: &[ObjectNamePart],
         write: ViewWrite,
     ) -> Result<(ColumnIndex, ColumnIndex), PlanError> {
@@ -227,7 +227,7 @@ impl Resolver<'_> {
     /// The values of columns whose parts are set one after another. The old row begins at column 0.
     pub(super) fn whole_columns(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         assigned: Vec<(Assignee, Typed)>,
     ) -> Result<Vec<(ColumnIndex, Typed)>, PlanError> {
         let mut whole: Vec<(ColumnIndex, Typed, bool)> = Vec::with_capacity(assigned.len());

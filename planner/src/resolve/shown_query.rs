@@ -18,7 +18,7 @@ use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirQuery, JoinKind};
 use crate::parse::parse_query;
 use crate::scalar::cast::{Cast, CastMethod};
-use crate::scalar::{AggregateCall, Frame as WindowFrame, WindowKind};
+use crate::scalar::{AggregateCall, WindowFrame, WindowKind};
 use repr::{ColumnType, Datum, RelationId, ScalarType};
 use sqlparser::ast::{
     CteAsMaterialized, Distinct, Expr, Join, JoinConstraint, JoinOperator, OrderByExpr, OrderByKind, Query, Select,

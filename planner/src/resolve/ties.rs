@@ -7,7 +7,7 @@ use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode, HirQuery};
 use crate::names::Label;
 use crate::scalar::registry;
-use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameUnit, Order, WindowCall, WindowKind};
+use crate::scalar::{FrameBound, FrameExclusion, FrameUnit, Order, WindowCall, WindowFrame, WindowKind};
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{NonBlock, Query};
 
@@ -45,7 +45,7 @@ impl Resolver<'_> {
 /// The relation with what a window function without arguments says of each row's place behind it.
 pub(super) fn numbered(function: &str, relation: Hir, order: &[Order]) -> Result<(Hir, Typed), PlanError> {
     let found = registry::resolve_window(function, &[])?;
-    let frame = Frame {
+    let frame = WindowFrame {
         unit: FrameUnit::Range,
         start: FrameBound::UnboundedPreceding,
         end: FrameBound::CurrentRow,

@@ -1,6 +1,6 @@
 //! Which views can be written: those that select from one relation, row for row; and what PostgreSQL says of the others.
 
-use super::written::Written;
+use super::write_target::WriteTarget;
 use super::{Resolver, SessionInfo};
 use crate::catalog::{Catalog, Table, View};
 use crate::error::PlanError;
@@ -66,7 +66,7 @@ pub(super) fn why_not_updatable(catalog: &Catalog, view: &Arc<Table>) -> Option<
 }
 
 /// What is written by a view, if anything can be.
-fn written_by(catalog: &Catalog, view: &Arc<Table>, write: ViewWrite) -> Result<Written, PlanError> {
+fn written_by(catalog: &Catalog, view: &Arc<Table>, write: ViewWrite) -> Result<WriteTarget, PlanError> {
     Resolver::new(catalog, &SessionInfo::default(), "", &[]).written_through(view, write)
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn writes_of(catalog: &Catalog, table: &Arc<Table>) -> i32 {
 /// The columns of a relation to which values can be given.
 pub(crate) fn updatable_columns(catalog: &Catalog, table: &Arc<Table>) -> BTreeSet<ColumnIndex> {
     let written = match &table.view {
-        None => Ok(Written::from(Arc::clone(table))),
+        None => Ok(WriteTarget::from(Arc::clone(table))),
         Some(_) => written_by(catalog, table, ViewWrite::Insert),
     };
     let columns = written.map(|written| written.columns()).unwrap_or_default();

@@ -5,7 +5,7 @@ use super::dml::{Assignments, source_query};
 use super::levels::has_subquery;
 use super::scope::{Clause, Frame, FromItem, fold};
 use super::updatable::ViewWrite;
-use super::written::Written;
+use super::write_target::WriteTarget;
 use super::{Resolver, Typed};
 use crate::catalog::{PolicyCommand, Privilege, Table};
 use crate::error::PlanError;
@@ -108,7 +108,7 @@ impl Resolver<'_> {
         Ok(DeleteHir { table: table.id, source: source_query(relation, project), returning, current_of })
     }
 
-    fn write_target(&mut self, written: &TableWithJoins, write: ViewWrite) -> Result<(Written, String), PlanError> {
+    fn write_target(&mut self, written: &TableWithJoins, write: ViewWrite) -> Result<(WriteTarget, String), PlanError> {
         let TableFactor::Table { name, alias, args: None, .. } = &written.relation else {
             return Err(PlanError::new("42601", "a write needs a table"));
         };
@@ -122,7 +122,7 @@ impl Resolver<'_> {
 
     fn write_source(
         &mut self,
-        (table, alias, command): (&Written, &str, PolicyCommand),
+        (table, alias, command): (&WriteTarget, &str, PolicyCommand),
         others: &[TableWithJoins],
         condition: Option<&Expr>,
     ) -> Result<(FromItem, Option<CurrentOfHir>), PlanError> {

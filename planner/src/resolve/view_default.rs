@@ -9,7 +9,7 @@
 
 use super::insert::is_overridden;
 use super::part::{Assignee, assigned_twice};
-use super::written::Written;
+use super::write_target::WriteTarget;
 use super::{Resolver, Typed};
 use crate::catalog::Table;
 use crate::error::PlanError;
@@ -22,7 +22,7 @@ impl Resolver<'_> {
     /// What an INSERT gives a column of the table that it says nothing of.
     pub(super) fn omitted_value(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         index: ColumnIndex,
         overriding: Overriding,
     ) -> Result<Typed, PlanError> {
@@ -57,7 +57,7 @@ impl Resolver<'_> {
     /// 42601 for a column of the table that the statement gives a value by one of a view's columns, and a default by another.
     pub(super) fn refuse_default_beside(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         index: ColumnIndex,
         given: ColumnIndex,
     ) -> Result<(), PlanError> {
@@ -74,7 +74,7 @@ impl Resolver<'_> {
     }
 
     /// The word DEFAULT for what an INSERT assigns to.
-    pub(super) fn default_of_target(&mut self, table: &Written, target: &Assignee) -> Result<Typed, PlanError> {
+    pub(super) fn default_of_target(&mut self, table: &WriteTarget, target: &Assignee) -> Result<Typed, PlanError> {
         let mut place = Some(target.named);
         for view in table.views() {
             let Some(here) = place else { break };
@@ -104,7 +104,7 @@ impl Resolver<'_> {
     }
 
     /// 0A000 for a default of a column that a view computes.
-    pub(super) fn refuse_computed_defaults(&mut self, table: &Written) -> Result<(), PlanError> {
+    pub(super) fn refuse_computed_defaults(&mut self, table: &WriteTarget) -> Result<(), PlanError> {
         for (level, view) in table.views().enumerate() {
             for place in 0..view.view.columns.len() {
                 if table.base_of(level, place).is_none() && self.default_of_view(&view.view, place)?.is_some() {
@@ -118,7 +118,7 @@ impl Resolver<'_> {
     /// The columns of one of the views that are a column of the table and have a default.
     fn defaults_for(
         &mut self,
-        table: &Written,
+        table: &WriteTarget,
         level: usize,
         index: ColumnIndex,
     ) -> Result<Vec<(ColumnIndex, Typed)>, PlanError> {

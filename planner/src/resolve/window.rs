@@ -9,7 +9,7 @@ use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use crate::parse::frame_exclusion;
 use crate::scalar::cast::CastContext;
-use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameOffset, FrameUnit, WindowKind, registry};
+use crate::scalar::{FrameBound, FrameExclusion, FrameOffset, FrameUnit, WindowFrame, WindowKind, registry};
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{
     Expr, Function, NamedWindowDefinition, NamedWindowExpr, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
@@ -200,13 +200,13 @@ impl Resolver<'_> {
         }
     }
 
-    fn window_frame(&mut self, window: &WindowSpec, order: &[(Typed, bool, bool)]) -> Result<Frame, PlanError> {
+    fn window_frame(&mut self, window: &WindowSpec, order: &[(Typed, bool, bool)]) -> Result<WindowFrame, PlanError> {
         let (exclude, _) = frame_exclusion::of(window.window_name.as_ref());
         let Some(written) = &window.window_frame else {
             if exclude != FrameExclusion::NoOthers {
                 return Err(PlanError::new("42601", "syntax error at or near \"EXCLUDE\""));
             }
-            return Ok(Frame {
+            return Ok(WindowFrame {
                 unit: FrameUnit::Range,
                 start: FrameBound::UnboundedPreceding,
                 end: FrameBound::CurrentRow,
@@ -238,7 +238,7 @@ impl Resolver<'_> {
             }
             _ => {}
         }
-        Ok(Frame { unit, start, end, exclude })
+        Ok(WindowFrame { unit, start, end, exclude })
     }
 
     fn frame_bound(

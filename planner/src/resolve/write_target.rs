@@ -23,7 +23,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// The table that a statement writes, and how it names it.
-pub(super) struct Written {
+pub(super) struct WriteTarget {
     pub(super) table: Arc<Table>,
     pub(super) through: Option<Through>,
 }
@@ -54,7 +54,7 @@ pub(super) struct Level {
     conditions: Vec<HirExpr>,
 }
 
-impl Deref for Written {
+impl Deref for WriteTarget {
     type Target = Table;
 
     fn deref(&self) -> &Table {
@@ -62,9 +62,9 @@ impl Deref for Written {
     }
 }
 
-impl From<Arc<Table>> for Written {
-    fn from(table: Arc<Table>) -> Written {
-        Written { table, through: None }
+impl From<Arc<Table>> for WriteTarget {
+    fn from(table: Arc<Table>) -> WriteTarget {
+        WriteTarget { table, through: None }
     }
 }
 
@@ -78,7 +78,7 @@ impl SeenColumn {
     }
 }
 
-impl Written {
+impl WriteTarget {
     /// The table or the view that the statement names.
     pub(super) fn named(&self) -> &Arc<Table> {
         self.through.as_ref().map_or(&self.table, |through| &through.levels[0].view)
@@ -200,7 +200,7 @@ fn over(expr: &mut HirExpr, put: &mut dyn FnMut(usize) -> HirExpr) {
 
 impl Resolver<'_> {
     /// What is written where a view is named.
-    pub(super) fn written_through(&mut self, view: &Arc<Table>, write: ViewWrite) -> Result<Written, PlanError> {
+    pub(super) fn written_through(&mut self, view: &Arc<Table>, write: ViewWrite) -> Result<WriteTarget, PlanError> {
         let written = self.nested(|resolver| resolver.level(view, write))?;
         if self.is_subject() {
             return Err(PlanError::unsupported("writing through a view by a person's own login")
@@ -210,8 +210,8 @@ impl Resolver<'_> {
     }
 
     /// One view over what it selects from, which may be a view.
-    fn level(&mut self, view: &Arc<Table>, write: ViewWrite) -> Result<Written, PlanError> {
-        let Some(definition) = &view.view else { return Ok(Written::from(Arc::clone(view))) };
+    fn level(&mut self, view: &Arc<Table>, write: ViewWrite) -> Result<WriteTarget, PlanError> {
+        let Some(definition) = &view.view else { return Ok(WriteTarget::from(Arc::clone(view))) };
         if definition.materialized {
             return Err(PlanError::new("42809", format!("cannot change materialized view \"{}\"", view.name)));
         }
@@ -277,12 +277,12 @@ impl Resolver<'_> {
             levels.extend(through.levels);
             reads.add_all(through.reads);
         }
-        Ok(Written { table: below.table, through: Some(Through { columns: seen, levels, reads }) })
+        Ok(WriteTarget { table: below.table, through: Some(Through { columns: seen, levels, reads }) })
     }
 
     /// A right that the write takes, on the relation as a whole and on these columns of what is named: of the role that runs it
     /// on what is named and on the table, of each view's owner on what stands below the view.
-    pub(super) fn needs_written(&mut self, written: &Written, privilege: Privilege, columns: &[ColumnIndex]) {
+    pub(super) fn needs_written(&mut self, written: &WriteTarget, privilege: Privilege, columns: &[ColumnIndex]) {
         let needs = |relation: &Table, columns: &[ColumnIndex]| {
             let mut needs = Needs::default();
             needs.add(relation.id.0, privilege);
@@ -301,14 +301,14 @@ impl Resolver<'_> {
     }
 
     /// What reading the rows below the view takes.
-    pub(super) fn needs_rows(&mut self, written: &Written) {
+    pub(super) fn needs_rows(&mut self, written: &WriteTarget) {
         if let Some(through) = &written.through {
             self.needs.add_all(through.reads.clone());
         }
     }
 
     /// What WITH CHECK OPTION asks of rows of these types.
-    pub(super) fn view_checks(&mut self, written: &Written) -> Option<ViewChecksHir> {
+    pub(super) fn view_checks(&mut self, written: &WriteTarget) -> Option<ViewChecksHir> {
         let checks = written.checks();
         if checks.is_empty() {
             return None;
@@ -326,7 +326,13 @@ impl Resolver<'_> {
     }
 
     /// The columns by their names, at those places in a row: the table's from `offset` on, computed ones from `computed`.
-    pub(super) fn written_binding(&self, written: &Written, alias: &str, offset: usize, computed: usize) -> Binding {
+    pub(super) fn written_binding(
+        &self,
+        written: &WriteTarget,
+        alias: &str,
+        offset: usize,
+        computed: usize,
+    ) -> Binding {
         let Some(through) = &written.through else { return self.table_binding(&written.table, alias, offset) };
         let named = written.named();
         let mut next = computed;
@@ -355,7 +361,7 @@ impl Resolver<'_> {
     }
 
     /// The table's row by the names that stand for its columns.
-    pub(super) fn written_frame(&self, written: &Written, clause: Clause) -> Frame {
+    pub(super) fn written_frame(&self, written: &WriteTarget, clause: Clause) -> Frame {
         let mut binding = self.written_binding(written, &written.named().name, 0, usize::MAX / 2);
         binding.columns.retain(|column| column.index < written.table.columns.len());
         Frame { columns: binding.columns.clone(), tables: vec![binding], clause, ..Frame::default() }
@@ -364,7 +370,7 @@ impl Resolver<'_> {
     /// The target's rows with the view's columns: what it computes stands behind the row key.
     pub(super) fn seen_through(
         &mut self,
-        written: &Written,
+        written: &WriteTarget,
         alias: &str,
         item: FromItem,
     ) -> Result<FromItem, PlanError> {
@@ -380,7 +386,7 @@ impl Resolver<'_> {
     }
 }
 
-impl Written {
+impl WriteTarget {
     /// As a view over it sees it: a column of the table stands at its place in the row, one of a view at its place there.
     fn seen(&self, resolver: &Resolver<'_>, alias: Option<String>) -> Binding {
         let named = self.named();

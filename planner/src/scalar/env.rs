@@ -1,17 +1,17 @@
 //! What an expression may ask of the world: parameters, clock, settings, catalog, sequences.
 
-pub mod acts;
 pub(crate) mod names;
+pub mod session_acts;
 
 use super::table_func::{GivenRows, TableRows};
 use crate::catalog::{Actor, Catalog, DatabaseId, RoleId, SearchPath};
 use crate::statistics::KnownStatistics;
-use acts::SessionActs;
 use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
 use repr::interval::IntervalStyle;
 use repr::text::{ByteaOutput, TextContext};
 use repr::{Array, ColumnType, Datum, Encoding, ScalarType, SequenceId, ValueError};
+use session_acts::SessionActs;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

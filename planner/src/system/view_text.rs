@@ -20,7 +20,7 @@ use crate::resolve::{
 };
 use crate::scalar::aggregate::AggregateKind;
 use crate::scalar::func::quote_identifier;
-use crate::scalar::{AggregateCall, Frame, FrameBound, FrameExclusion, FrameUnit, ScalarExpr};
+use crate::scalar::{AggregateCall, FrameBound, FrameExclusion, FrameUnit, ScalarExpr, WindowFrame};
 use repr::{ColumnType, Datum, ScalarType};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -504,7 +504,7 @@ fn direction(descending: bool, nulls_first: bool) -> &'static str {
 }
 
 /// The frame of a window; none where its ends are no whole numbers.
-fn frame_text(frame: &Frame) -> Option<String> {
+fn frame_text(frame: &WindowFrame) -> Option<String> {
     let unit = match frame.unit {
         FrameUnit::Rows => "ROWS",
         FrameUnit::Range => "RANGE",

@@ -18,7 +18,7 @@ use crate::plan::Counting;
 use crate::scalar::func::Comparison;
 use crate::scalar::window::WindowFunctionKind;
 use crate::scalar::{
-    Frame, FrameBound, FrameExclusion, FrameUnit, Order, ScalarExpr, WindowCall, WindowKind, registry,
+    FrameBound, FrameExclusion, FrameUnit, Order, ScalarExpr, WindowCall, WindowFrame, WindowKind, registry,
 };
 use repr::{Datum, ScalarType};
 
@@ -124,7 +124,7 @@ enum Sees {
 
 /// None if it depends on rows behind the row and its peers.
 fn sees(call: &WindowCall) -> Option<Sees> {
-    let frame = |frame: &Frame| match (frame.unit, &frame.end, frame.exclude) {
+    let frame = |frame: &WindowFrame| match (frame.unit, &frame.end, frame.exclude) {
         (FrameUnit::Rows, FrameBound::CurrentRow | FrameBound::Preceding(_), FrameExclusion::NoOthers) => {
             Some(Sees::Before)
         }

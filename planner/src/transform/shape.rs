@@ -7,8 +7,8 @@ use crate::names::Label;
 use crate::scalar::cast::CastMethod;
 use crate::scalar::func::Comparison;
 use crate::scalar::{
-    Aggregate, Frame, FrameBound, FrameExclusion, FrameUnit, Function, FunctionKind, ScalarExpr, TableFunction,
-    WindowCall, WindowKind, registry,
+    Aggregate, FrameBound, FrameExclusion, FrameUnit, Function, FunctionKind, ScalarExpr, TableFunction, WindowCall,
+    WindowFrame, WindowKind, registry,
 };
 use repr::types::Equality;
 use repr::{Array, ColumnType, Datum, ScalarType};
@@ -190,7 +190,7 @@ pub fn array_agg(element: &ScalarType) -> Result<&'static Aggregate, PlanError> 
 /// row_number() over all rows.
 pub fn row_number() -> Result<WindowCall, PlanError> {
     let found = registry::resolve_window("row_number", &[])?;
-    let frame = Frame {
+    let frame = WindowFrame {
         unit: FrameUnit::Rows,
         start: FrameBound::UnboundedPreceding,
         end: FrameBound::CurrentRow,

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use wire::lint::Lint;
 use wire::mask::Masking;
-use wire::report::{Report, ReportForm, ReportOrder};
+use wire::report::{ReportForm, ReportOptions, ReportOrder};
 
 pub(super) fn report<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
     let (mut data, mut database, mut form, mut root_key, mut file) = (None, None, None, None, None);
@@ -31,7 +31,7 @@ pub(super) fn report<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> 
             _ => set("FILE", &mut file, PathBuf::from(&word))?,
         }
     }
-    Ok(Command::Report(Report {
+    Ok(Command::Report(ReportOptions {
         data: data.ok_or(ArgumentError::MissingOption("--data"))?,
         order: ReportOrder { form: form.ok_or(ArgumentError::MissingOption("--html, --csv or --jsonld"))?, database },
         root_key: root_key.unwrap_or(RootKeySource::DataFolder),

@@ -9,7 +9,7 @@
 use super::Handler;
 use engine::SqlError;
 use engine::protocol::Prepared;
-use engine::protocol::Shape;
+use engine::protocol::StatementShape;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::Level;
@@ -28,7 +28,7 @@ pub(super) struct StatementWatch {
 
 /// What is said of one.
 pub(super) struct Said {
-    shape: Option<Shape>,
+    shape: Option<StatementShape>,
     path: &'static str,
     step: &'static str,
     rows: u64,
@@ -38,7 +38,7 @@ pub(super) struct Said {
 impl Said {
     fn tell(&self, took: Duration, sqlstate: &str) {
         let Said { shape, path, step, rows, backend } = self;
-        let shape = shape.as_ref().map_or_else(String::new, Shape::written);
+        let shape = shape.as_ref().map_or_else(String::new, StatementShape::written);
         let took_ms = milliseconds(took);
         let event = if sqlstate.is_empty() { "a statement took long" } else { "a statement took long and failed" };
         tracing::info!(target: "dogwood::statements", took_ms, step, rows, path, shape, backend, sqlstate, "{event}");

@@ -12,7 +12,7 @@ pub struct LeftOut {
 
 /// What a statement is about.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Subject {
+pub struct DumpedObject {
     /// `CREATE TABLE`
     pub command: String,
     /// The object's name, without quotes.
@@ -32,9 +32,9 @@ const TWO_WORDS: [(&str, &str); 7] = [
     ("ACCESS", "METHOD"),
 ];
 
-impl Subject {
+impl DumpedObject {
     /// Of a statement's text.
-    pub fn of(statement: &str) -> Subject {
+    pub fn of(statement: &str) -> DumpedObject {
         let words: Vec<&str> = statement.split_whitespace().take(16).collect();
         let upper = |at: usize| words.get(at).map(|word| word.to_ascii_uppercase()).unwrap_or_default();
         let mut command = vec![upper(0)];
@@ -63,14 +63,14 @@ impl Subject {
             at += 1;
         }
         let name = words.get(at).map(|word| bare(word)).unwrap_or_default();
-        Subject { command: command.join(" "), name }
+        DumpedObject { command: command.join(" "), name }
     }
 }
 
 impl LeftOut {
     /// This statement was left out.
     pub fn add(&mut self, statement: &str) {
-        let Subject { command, name } = Subject::of(statement);
+        let DumpedObject { command, name } = DumpedObject::of(statement);
         if !command.starts_with("CREATE") || name.is_empty() {
             return;
         }
@@ -178,7 +178,7 @@ mod tests {
             ("GRANT SELECT ON TABLE public.users TO app", "GRANT", "TABLE"),
             ("COPY public.users (id, name) FROM stdin", "COPY", "public.users"),
         ] {
-            let found = Subject::of(statement);
+            let found = DumpedObject::of(statement);
             assert_eq!((found.command.as_str(), found.name.as_str()), (command, name), "{statement}");
         }
     }

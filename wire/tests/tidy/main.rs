@@ -152,7 +152,7 @@ const LARGE_STRUCTS: [(&str, &str, &str); 40] = [
     ("planner/src/resolve.rs", "Resolver", "what every step of resolving looks at"),
     ("planner/src/resolve/scope.rs", "Binding", "what FROM says of one of its items"),
     ("planner/src/scalar/env.rs", "ListedSetting", "a row of pg_settings"),
-    ("planner/src/scalar/env/acts.rs", "ListedSession", "a row of pg_stat_activity"),
+    ("planner/src/scalar/env/session_acts.rs", "ListedSession", "a row of pg_stat_activity"),
     ("storage/repr/src/datetime/parse.rs", "MomentParts", "what has been read of a date, piece by piece"),
     ("storage/repr/src/to_char/number.rs", "NumberTemplate", "what a template asks for, pattern by pattern"),
     ("storage/repr/src/to_char/number.rs", "NumberWriter", "one pass over a template: what has been written"),

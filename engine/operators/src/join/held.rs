@@ -15,7 +15,7 @@ pub(super) struct JoinSides<'p, T> {
     left: Box<dyn Pull + 'p>,
     right: Box<dyn Pull + 'p>,
     /// The right's rows by key, once the left has given a row.
-    held: Option<Arc<HeldRows<T>>>,
+    held: Option<Arc<HeldByKey<T>>>,
     /// Where it is kept for the next round of a recursion.
     keeping: Option<Keeping>,
     pub(super) at: LeftRow,
@@ -33,7 +33,7 @@ pub(super) struct LeftRow {
 }
 
 /// A side's rows by key.
-type HeldRows<T> = HashMap<Vec<u8>, Vec<T>>;
+type HeldByKey<T> = HashMap<Vec<u8>, Vec<T>>;
 
 /// The keys by which both sides meet.
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ impl<'p, T: Send + Sync + 'static> JoinSides<'p, T> {
         &mut self,
         keys: Keys<'_>,
         holds: impl FnMut(&[Datum], &EvalContext) -> Result<Option<T>, SqlError>,
-        finish: impl FnOnce(&mut HeldRows<T>, &OneShot) -> Result<(), SqlError>,
+        finish: impl FnOnce(&mut HeldByKey<T>, &OneShot) -> Result<(), SqlError>,
     ) -> Result<bool, SqlError> {
         if !self.left.next(&mut self.at.row)? {
             return Ok(false);
@@ -99,8 +99,8 @@ impl<'p, T: Send + Sync + 'static> JoinSides<'p, T> {
         &mut self,
         keys: Keys<'_>,
         mut holds: impl FnMut(&[Datum], &EvalContext) -> Result<Option<T>, SqlError>,
-    ) -> Result<HeldRows<T>, SqlError> {
-        let mut held: HeldRows<T> = HashMap::default();
+    ) -> Result<HeldByKey<T>, SqlError> {
+        let mut held: HeldByKey<T> = HashMap::default();
         let mut row = Vec::new();
         while self.right.next(&mut row)? {
             self.ticker.tick(&self.shot.watch)?;

@@ -7,8 +7,8 @@ use planner::names::{Label, Names};
 use planner::plan::{Access, Besides, Counting, LocalId, Lookup, MatchKind, Plan};
 use planner::scalar::window::WindowFunctionKind;
 use planner::scalar::{
-    AggregateCall, Frame, FrameBound, FrameExclusion, FrameUnit, Mfp, Order, ScalarExpr, WindowCall, WindowFunction,
-    WindowKind,
+    AggregateCall, FrameBound, FrameExclusion, FrameUnit, Mfp, Order, ScalarExpr, WindowCall, WindowFrame,
+    WindowFunction, WindowKind,
 };
 use repr::{Datum, RelationId, Row, ScalarType};
 
@@ -94,7 +94,7 @@ fn window_call(random: &mut Random) -> WindowCall {
         function,
         args: Vec::new(),
         filter: None,
-        frame: Frame {
+        frame: WindowFrame {
             unit: FrameUnit::Range,
             start: FrameBound::UnboundedPreceding,
             end: FrameBound::CurrentRow,

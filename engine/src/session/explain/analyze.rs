@@ -10,7 +10,7 @@ use crate::session::view_choice::OwnView;
 use crate::system::inspection::inspect;
 use operators::profile::Profile;
 use planner::Planned;
-use planner::explain::report::{Actual, Operator, Report};
+use planner::explain::report::{Actual, OperatorLine, Report};
 use planner::plan::Query;
 use repr::Datum;
 use state::SqlError;
@@ -157,7 +157,7 @@ pub(super) fn actual(rows: u64, times: Option<(Option<Duration>, Duration)>) -> 
     Actual { loops: 1, rows, times }
 }
 
-pub(super) fn set(operator: Option<&mut Operator>, actual: Actual) {
+pub(super) fn set(operator: Option<&mut OperatorLine>, actual: Actual) {
     if let Some(operator) = operator {
         operator.actual = Some(actual);
     }

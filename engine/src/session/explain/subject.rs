@@ -6,7 +6,7 @@ use crate::session::Session;
 use crate::session::explain::analyze::{actual, set};
 use operators::request_profile::RequestProfile;
 use operators::traversal;
-use planner::explain::report::{Operator, Path, Report};
+use planner::explain::report::{OperatorLine, Path, Report};
 use planner::resolve::{Forgetting, GdprRequest};
 use planner::scalar::ScalarExpr;
 use repr::{Datum, RelationId};
@@ -50,7 +50,7 @@ impl Session {
         table: RelationId,
         by_microdb: bool,
         profile: &RequestProfile,
-    ) -> Result<Vec<Operator>, SqlError> {
+    ) -> Result<Vec<OperatorLine>, SqlError> {
         let snapshot = self.snapshot()?;
         let plan = traversal::plan(&snapshot, snapshot.shape(table)?)?;
         Ok(match request {

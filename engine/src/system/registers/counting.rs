@@ -56,7 +56,7 @@ pub(super) type ValuesSaid = BTreeMap<Property, BTreeSet<Box<str>>>;
 
 /// What rows are used for one purpose.
 #[derive(Debug, Default)]
-pub(super) struct Activity {
+pub(super) struct ProcessingActivity {
     pub(super) count: Count,
     /// What they say of themselves.
     pub(super) said: ValuesSaid,
@@ -78,7 +78,7 @@ pub(super) struct Counted {
     /// By property and value; those without a value stand under none.
     pub(super) values: BTreeMap<Property, BTreeMap<Option<Box<str>>, Count>>,
     /// By purpose; those that may be used for none stand under none.
-    pub(super) activities: BTreeMap<Option<Box<str>>, Activity>,
+    pub(super) activities: BTreeMap<Option<Box<str>>, ProcessingActivity>,
     pub(super) ends: Ends,
 }
 
@@ -98,7 +98,7 @@ pub(super) fn counted(snapshot: &Snapshot, shape: &TableShape, now: i64) -> Resu
             let (owner, is_row) = holder?;
             all.add(Copy { owner: Some(owner), is_row });
         }
-        let activities = BTreeMap::from([(None, Activity { count: all, said: ValuesSaid::new() })]);
+        let activities = BTreeMap::from([(None, ProcessingActivity { count: all, said: ValuesSaid::new() })]);
         return Ok(Counted { all, activities, ..Counted::default() });
     } else {
         for copy in snapshot.scan_copies_once(table.id) {
@@ -243,7 +243,7 @@ impl<'t> Counting<'t> {
                 }
                 CountedBy::Purpose(purpose) => {
                     let said = self.said.remove(&purpose).unwrap_or_default();
-                    counted.activities.insert(purpose, Activity { count: self.counts[at], said });
+                    counted.activities.insert(purpose, ProcessingActivity { count: self.counts[at], said });
                 }
             }
         }

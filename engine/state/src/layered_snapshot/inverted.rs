@@ -6,7 +6,7 @@ use crate::layered_snapshot::{LayeredSnapshot, damaged, prefix_end};
 use crate::order_entries::parts;
 use crate::reader::{OrderSizes, RangeRows, RowIterator};
 use crate::shape::TableShape;
-use crate::view_states::{Order, OrderId};
+use crate::view_states::{OrderId, OrderedIndexState};
 use planner::catalog::Index;
 use planner::scalar::inverted::Wanted;
 use repr::{Row, RowKey};
@@ -33,7 +33,7 @@ impl LayeredSnapshot {
         Some(RangeRows { rows: Box::new(rows), in_memory })
     }
 
-    fn rows_by(self, order: &Order, shape: &Arc<TableShape>, wanted: &Wanted) -> RowIterator {
+    fn rows_by(self, order: &OrderedIndexState, shape: &Arc<TableShape>, wanted: &Wanted) -> RowIterator {
         let relation = shape.id();
         let mut found = BTreeSet::new();
         if !self.base_hidden(relation) && self.collect(order, shape, wanted, &mut found).is_none() {
@@ -59,7 +59,13 @@ impl LayeredSnapshot {
     }
 
     /// The row keys that may be wanted; none if an entry is none.
-    fn collect(&self, order: &Order, shape: &TableShape, wanted: &Wanted, found: &mut BTreeSet<RowKey>) -> Option<()> {
+    fn collect(
+        &self,
+        order: &OrderedIndexState,
+        shape: &TableShape,
+        wanted: &Wanted,
+        found: &mut BTreeSet<RowKey>,
+    ) -> Option<()> {
         match wanted {
             Wanted::All => self.collect_entries(order, shape, 0..order.entries.len(), found),
             Wanted::By(value) | Wanted::ByPrefix(value) => {
@@ -75,7 +81,7 @@ impl LayeredSnapshot {
 
     fn collect_entries(
         &self,
-        order: &Order,
+        order: &OrderedIndexState,
         shape: &TableShape,
         ranks: Range<usize>,
         found: &mut BTreeSet<RowKey>,
@@ -88,7 +94,7 @@ impl LayeredSnapshot {
 }
 
 /// How many rows are wanted, or fewer.
-fn rows_at_most(order: &Order, wanted: &Wanted) -> usize {
+fn rows_at_most(order: &OrderedIndexState, wanted: &Wanted) -> usize {
     match wanted {
         Wanted::All => order.rows,
         Wanted::By(value) | Wanted::ByPrefix(value) => ranks(order, value).len(),
@@ -98,7 +104,7 @@ fn rows_at_most(order: &Order, wanted: &Wanted) -> usize {
 }
 
 /// Where the entries stand that begin so.
-fn ranks(order: &Order, value: &[u8]) -> Range<usize> {
+fn ranks(order: &OrderedIndexState, value: &[u8]) -> Range<usize> {
     let end = prefix_end(value);
     order.entries.ranks(Bound::Included(value), end.as_deref().map_or(Bound::Unbounded, Bound::Excluded))
 }

@@ -1,12 +1,12 @@
 //! An overlay as it was at a place in its undo log, made anew: where much more goes than stays.
 
-use super::{ChangedValues, Mark, Overlay, TableChanges, Undo};
+use super::{ChangedValues, Overlay, TableChanges, Undo, UndoPosition};
 use repr::RelationId;
 use std::collections::BTreeMap;
 
 impl Overlay {
     /// This overlay as it was at `mark`: what was changed before it, as it was changed then.
-    pub(super) fn kept_until(&self, mark: Mark) -> Overlay {
+    pub(super) fn kept_until(&self, mark: UndoPosition) -> Overlay {
         let (before, since) = self.undo.split_at(mark.0);
         let mut kept = Overlay {
             actor: self.actor.clone(),

@@ -7,7 +7,7 @@
 //! Only rows that are new and that nothing but their statement has touched: where they stand nothing is committed, so each part is a layer
 //! of its own, and going back to before its statement drops it whole. What a definition or an erasure looks at comes back into memory.
 
-use super::{Change, Mark, Overlay, TableChanges, Undo};
+use super::{Change, Overlay, TableChanges, Undo, UndoPosition};
 use crate::SqlError;
 use crate::shape::TableShape;
 use planner::ownership::graph::KeyForm;
@@ -27,11 +27,11 @@ const ROWS_AT_ONCE: usize = 4_096;
 
 impl Overlay {
     /// Whether rows that a statement has written since `since` are to be moved out of memory now.
-    pub fn is_to_spill(&self, shape: &TableShape, since: Mark) -> bool {
+    pub fn is_to_spill(&self, shape: &TableShape, since: UndoPosition) -> bool {
         self.held_bytes >= HELD_BYTES_MAX && self.may_spill(shape, since)
     }
 
-    fn may_spill(&self, shape: &TableShape, since: Mark) -> bool {
+    fn may_spill(&self, shape: &TableShape, since: UndoPosition) -> bool {
         let relation = shape.id();
         let Some(changes) = self.tables.get(&relation) else { return false };
         let written = self.undo.get(since.0..).unwrap_or_default();
@@ -55,7 +55,7 @@ impl Overlay {
     }
 
     /// Moves them there. Where that fails the statement has to be taken back.
-    pub fn spill(&mut self, store: &Store, shape: &TableShape, since: Mark) -> Result<(), SqlError> {
+    pub fn spill(&mut self, store: &Store, shape: &TableShape, since: UndoPosition) -> Result<(), SqlError> {
         let relation = shape.id();
         let goes_on = matches!(self.undo.get(since.0), Some(Undo::Spilled { .. }));
         let own = since.0 + usize::from(goes_on);

@@ -4,14 +4,14 @@ use crate::transaction::Transaction;
 use repr::RelationId;
 use state::SqlError;
 use state::locks::LockMark;
-use state::overlay::Mark;
+use state::overlay::UndoPosition;
 use state::shape::TableShape;
 use std::sync::Arc;
 
 impl Transaction {
     /// Moves what a statement has written since it began out of memory, if that is much and nothing but new rows of one table;
     /// the locks of so many rows are gathered.
-    pub(crate) fn spill(&mut self, shape: &TableShape, since: Mark) -> Result<(), SqlError> {
+    pub(crate) fn spill(&mut self, shape: &TableShape, since: UndoPosition) -> Result<(), SqlError> {
         if !self.overlay.is_to_spill(shape, since) {
             return Ok(());
         }

@@ -511,7 +511,7 @@ fn execute_delete(
 }
 
 /// Rows of a source, and the time of the snapshot that they were found in.
-pub(super) struct FoundRows {
+pub(super) struct SourceRows {
     pub(super) rows: Vec<Vec<Datum>>,
     pub(super) seen_at: CommitTime,
 }
@@ -521,10 +521,10 @@ pub(super) fn found(
     writer: &mut Writer<'_>,
     source: &Arc<Query>,
     evaluation: &Evaluation<'_>,
-) -> Result<FoundRows, SqlError> {
+) -> Result<SourceRows, SqlError> {
     let snapshot = writer.transaction.changing_snapshot()?;
     let seen_at = snapshot.time();
-    Ok(FoundRows { rows: run(source, snapshot, writer, &writer.context, evaluation)?, seen_at })
+    Ok(SourceRows { rows: run(source, snapshot, writer, &writer.context, evaluation)?, seen_at })
 }
 
 /// The rows that an UPDATE or DELETE is about, each once, locked as what is done to them needs it, and current.
@@ -538,7 +538,7 @@ fn target_rows(
     writer.lock_table(shape.id())?;
     let width = shape.table().columns.len();
     for _ in 0..ATTEMPTS_MAX {
-        let FoundRows { rows, seen_at } = found(writer, source, evaluation)?;
+        let SourceRows { rows, seen_at } = found(writer, source, evaluation)?;
         let alone = rows.len() == 1;
         let mut seen: Bulk<HashSet<RowKey>> = Bulk::new(HashSet::default());
         let mut targets = Bulk::new(Vec::with_capacity(rows.len()));

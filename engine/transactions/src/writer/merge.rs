@@ -1,6 +1,6 @@
 //! MERGE: rows of a join, locked and looked at again as those of an UPDATE, then done row by row.
 
-use super::dml::{ATTEMPTS_MAX, Evaluation, FoundRows, Written, found, give_up_snapshot, kept_changing, still_found};
+use super::dml::{ATTEMPTS_MAX, Evaluation, SourceRows, Written, found, give_up_snapshot, kept_changing, still_found};
 use super::{RowUpdate, Writer};
 use planner::plan::{MergeAction, MergePlan};
 use repr::hash::HashSet;
@@ -28,7 +28,7 @@ pub(super) fn execute_merge(
     writer.lock_table(plan.table)?;
     let shape = writer.shape(plan.table)?;
     for _ in 0..ATTEMPTS_MAX {
-        let FoundRows { rows, seen_at } = found(writer, &plan.source, evaluation)?;
+        let SourceRows { rows, seen_at } = found(writer, &plan.source, evaluation)?;
         let steps = steps(writer, &shape, plan, rows)?;
         let targets: Vec<(&RowKey, &[Datum])> =
             steps.iter().filter_map(|step| Some((step.row_key.as_ref()?, step.row.as_slice()))).collect();

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use repr::hash::HashMap;
 use repr::{CommitTime, RelationId, Row};
 use state::SqlError;
-use state::snapshot_holders::{Hold, Holder};
+use state::snapshot_holders::{Holder, SnapshotHold};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -329,7 +329,7 @@ impl Queue {
 
     /// What is told next, of a change at most so many rows. An error is the end. As long as what was taken is on its way to
     /// the client, `in_hand` is to be kept.
-    pub fn take(&self, rows_max: usize, in_hand: &mut Option<Arc<Hold>>) -> Result<Taken, SqlError> {
+    pub fn take(&self, rows_max: usize, in_hand: &mut Option<Arc<SnapshotHold>>) -> Result<Taken, SqlError> {
         let mut state = self.state.lock();
         let Some(begun) = self.begun.get() else { return Ok(Taken::Nothing) };
         let mut opens = false;

@@ -6,7 +6,7 @@
 
 use crate::component::{CommitGroup, Component, Found, Passage};
 use crate::dataflow::CLOCK;
-use crate::maintained::{Maintained, Progress};
+use crate::maintained::{Maintained, ViewProgress};
 use crate::message::Message;
 use crate::publication::{ComponentId, Passed};
 use crate::sources::{changes_much, table_changes};
@@ -363,15 +363,17 @@ impl ViewWorker {
         let group_time = group.as_ref().map(|group| group.time);
         let patience = view.patience();
         match (&mut view.progress, group) {
-            (Progress::Waiting | Progress::Failed, _) | (Progress::Hydrating(_), None) => return Ok(Followed::Well),
-            (Progress::Hydrating(hydration), Some(group)) => {
+            (ViewProgress::Waiting | ViewProgress::Failed, _) | (ViewProgress::Hydrating(_), None) => {
+                return Ok(Followed::Well);
+            }
+            (ViewProgress::Hydrating(hydration), Some(group)) => {
                 // What it is filled from has it already.
                 if group_time > Some(view.since) {
                     hydration.backlog.push_back(group);
                 }
                 return Ok(Followed::Well);
             }
-            (Progress::Ready, group) => {
+            (ViewProgress::Ready, group) => {
                 let Some(flow) = &mut view.flow else { return Ok(Followed::Well) };
                 group.into_iter().for_each(|group| flow.feed([Feed::Group(group)]));
                 let began = self.passage(view.component).map_or_else(Instant::now, |passage| passage.began);

@@ -1,7 +1,7 @@
 //! A view worker's hand on filling views: begun, a chunk at a time, and anew where that is better than to follow.
 
 use crate::hydrate::{self, Hydration, UnderWay};
-use crate::maintained::{Maintained, Progress};
+use crate::maintained::{Maintained, ViewProgress};
 use crate::publication::ComponentId;
 use crate::sources::FedMax;
 use crate::subscription::Deltas;
@@ -25,7 +25,7 @@ const SPILLED_ROWS_MAX: usize = 300_000;
 impl ViewWorker {
     /// A failed view of the catalog, from the newest state.
     pub(super) fn refill(&mut self, id: RelationId) {
-        let failed = |view: &Maintained| matches!(view.progress, Progress::Failed) && !view.automatic;
+        let failed = |view: &Maintained| matches!(view.progress, ViewProgress::Failed) && !view.automatic;
         if !self.views.get(&id).is_some_and(failed) {
             return;
         }
@@ -94,7 +94,7 @@ impl ViewWorker {
             let Some(mut view) = self.views.remove(&id) else { continue };
             if let Some(flow) = view.flow.take() {
                 view.sources.truncate(usize::from(!view.automatic));
-                view.progress = Progress::Waiting;
+                view.progress = ViewProgress::Waiting;
                 let definition = flow.definition.clone();
                 flow.end();
                 self.start(&mut view, definition);
@@ -135,7 +135,7 @@ impl ViewWorker {
         // The last commit may be long ago.
         let clock = state.clock.max(now_micros());
         let hydration = Hydration::new(reader, (state.time, clock), &flow.chains, self.upkeep.scans.clone());
-        view.progress = Progress::Hydrating(Box::new(hydration));
+        view.progress = ViewProgress::Hydrating(Box::new(hydration));
         tracing::debug!(target: "dogwood::views", view = self.name(id), "filling a view");
         (view.since, view.began) = (state.time, Instant::now());
         self.set(view.component, id, ViewState::at(Stage::Hydrating { rows: 0 }));
@@ -157,7 +157,7 @@ impl ViewWorker {
     fn next_hydrating(&mut self) -> Option<RelationId> {
         let overview = self.overview();
         let order = |id: &RelationId| match self.views.get(id) {
-            Some(Maintained { progress: Progress::Hydrating(hydration), automatic, .. }) => {
+            Some(Maintained { progress: ViewProgress::Hydrating(hydration), automatic, .. }) => {
                 let is_asked = *automatic || self.around.statistics.of(*id).missed > 0;
                 (!is_asked, hydration.so_far.took.as_millis().checked_ilog2().map_or(0, |log| log + 1))
             }
@@ -172,7 +172,7 @@ impl ViewWorker {
         let Some(mut view) = self.views.remove(&id) else { return };
         let began = Instant::now();
         let became = self.hydrate_some(id, &mut view);
-        if let Progress::Hydrating(hydration) = &mut view.progress {
+        if let ViewProgress::Hydrating(hydration) = &mut view.progress {
             hydration.so_far.took += began.elapsed();
         }
         let is_short = matches!(became, Ok(Hydrated::All)) && view.widens();
@@ -196,7 +196,7 @@ impl ViewWorker {
 
     fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<Hydrated, SqlError> {
         let component = view.component;
-        let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else {
+        let (Some(flow), ViewProgress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else {
             return Ok(Hydrated::Some);
         };
         let fed = match hydration.under_way.take() {
@@ -238,7 +238,7 @@ impl ViewWorker {
             return Ok(Hydrated::All);
         }
         let (state, rows, took) = (flow.state(Stage::Ready), hydration.so_far.rows, view.began.elapsed());
-        view.progress = Progress::Ready;
+        view.progress = ViewProgress::Ready;
         // Those of queries come and go.
         if view.automatic {
             tracing::debug!(target: "dogwood::views", view = self.name(id), rows, bytes = state.bytes(), "a view is filled");

@@ -1,6 +1,6 @@
 //! What a view worker does while no commit comes and nothing is to be filled: views' batches become fewer.
 
-use crate::maintained::Progress;
+use crate::maintained::ViewProgress;
 use crate::subscription::Deltas;
 use crate::worker::ViewWorker;
 use arrangements::merging::{Extent, Merged};
@@ -50,7 +50,7 @@ impl ViewWorker {
     pub(super) fn merge(&mut self) {
         let Some(mut first) = self.upkeep.unmerged.first_entry() else { return };
         let id = *first.key();
-        let view = self.views.get_mut(&id).filter(|view| matches!(view.progress, Progress::Ready));
+        let view = self.views.get_mut(&id).filter(|view| matches!(view.progress, ViewProgress::Ready));
         let Some((component, flow)) = view.and_then(|view| Some((view.component, view.flow.as_mut()?))) else {
             first.remove();
             return;

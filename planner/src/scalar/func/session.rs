@@ -3,7 +3,7 @@
 
 use super::arguments::{integer, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
-use crate::scalar::env::acts::{AdvisoryKey, AdvisoryLock, AdvisoryScope};
+use crate::scalar::env::session_acts::{AdvisoryKey, AdvisoryLock, AdvisoryScope};
 use crate::scalar::{Answer, EvalContext};
 use repr::{Datum, ValueError};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Window frames: for each row of a sorted partition, which rows its frame holds.
 
 use crate::scalar::func::{compare, is_nan, shift_by};
-use crate::scalar::{EvalContext, Frame, FrameBound, FrameExclusion, FrameUnit, Order};
+use crate::scalar::{EvalContext, FrameBound, FrameExclusion, FrameUnit, Order, WindowFrame};
 use repr::{Datum, Numeric, ValueError, poll};
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ impl<'a> Peers<'a> {
     }
 
     /// The rows of the frame of row `index`, in order, as disjoint ranges.
-    pub(super) fn frame(&self, frame: &Frame, index: usize) -> Result<Vec<Range<usize>>, ValueError> {
+    pub(super) fn frame(&self, frame: &WindowFrame, index: usize) -> Result<Vec<Range<usize>>, ValueError> {
         let start = self.bound(frame, &frame.start, index, true)?;
         let end = self.bound(frame, &frame.end, index, false)?;
         let whole = start..end.max(start);
@@ -56,7 +56,7 @@ impl<'a> Peers<'a> {
     }
 
     /// The first row of the frame, or the row after its last.
-    fn bound(&self, frame: &Frame, bound: &FrameBound, index: usize, start: bool) -> Result<usize, ValueError> {
+    fn bound(&self, frame: &WindowFrame, bound: &FrameBound, index: usize, start: bool) -> Result<usize, ValueError> {
         let count = self.rows.len();
         let (offset, following) = match bound {
             FrameBound::UnboundedPreceding => return Ok(0),
