@@ -20,9 +20,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
+use timely::container::CapacityContainerBuilder;
 use timely::dataflow::channels::pact::Pipeline;
-use timely::dataflow::operators::generic::OutputBuilder;
+use timely::dataflow::operators::CapabilityTrait;
 use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
+use timely::dataflow::operators::generic::{OutputBuilder, OutputBuilderSession};
 use timely::dataflow::{Scope, Stream};
 use timely::progress::operate::FrontierInterest;
 
@@ -152,18 +154,24 @@ where
             let mut errs_handle = errs_output.activate();
             handle.for_each(|capability, updates| {
                 logic(updates, &mut oks_buffer, &mut errs_buffer);
-                if !oks_buffer.is_empty() {
-                    oks_handle.session(&capability).give_container(&mut oks_buffer);
-                    oks_buffer.clear();
-                }
-                if !errs_buffer.is_empty() {
-                    errs_handle.session(&capability).give_container(&mut errs_buffer);
-                    errs_buffer.clear();
-                }
+                give(&mut oks_handle, &capability, &mut oks_buffer);
+                give(&mut errs_handle, &capability, &mut errs_buffer);
             });
         }
     });
     Split { oks: oks.as_collection(), errs: errs.as_collection() }
+}
+
+/// Gives what has come together to an output, at the time of a capability.
+pub(crate) fn give<T: RenderTime, U: Clone + 'static>(
+    output: &mut OutputBuilderSession<'_, T, CapacityContainerBuilder<Vec<U>>>,
+    capability: &impl CapabilityTrait<T>,
+    updates: &mut Vec<U>,
+) {
+    if !updates.is_empty() {
+        output.session(capability).give_container(updates);
+        updates.clear();
+    }
 }
 
 /// What a `split_operator` gives.

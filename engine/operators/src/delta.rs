@@ -15,7 +15,7 @@ mod match_counts;
 mod run;
 pub(crate) mod slices;
 
-use crate::context::{Bundle, Context, RenderTime};
+use crate::context::{Bundle, Context, RenderTime, give};
 use crate::lookup_join::evaluate;
 use changed::ChangedRows;
 use differential_dataflow::AsCollection;
@@ -316,14 +316,10 @@ pub fn render<'s, T: RenderTime>(
                 }
                 let time = capability.time();
                 let mut rows: Vec<_> = changes.oks.into_iter().map(|(row, diff)| (row, time.clone(), diff)).collect();
-                if !rows.is_empty() {
-                    oks_handle.session(&capability).give_container(&mut rows);
-                }
+                give(&mut oks_handle, &capability, &mut rows);
                 let mut errors: Vec<_> =
                     changes.errs.into_iter().map(|(error, diff)| (error, time.clone(), diff)).collect();
-                if !errors.is_empty() {
-                    errs_handle.session(&capability).give_container(&mut errors);
-                }
+                give(&mut errs_handle, &capability, &mut errors);
             });
             drop(joined);
             slices.give(

@@ -7,7 +7,7 @@
 //! A change finds its place in log n, as does whoever asks for the n-th row. Keys are prefix-free, so a group stands together.
 //! Needs times in total order, of which the tree shows the last one only.
 
-use crate::context::{Bundle, Context, RenderTime, Rows};
+use crate::context::{Bundle, Context, RenderTime, Rows, give};
 use crate::groups::Outcome;
 use arrangements::ordered_set::Entries;
 use differential_dataflow::AsCollection;
@@ -160,10 +160,7 @@ where
             let mut errs_handle = errs_output.activate();
             input.for_each(|capability, rows| {
                 keyed(rows, &mut updates, &mut errs);
-                if !errs.is_empty() {
-                    errs_handle.session(&capability).give_container(&mut errs);
-                    errs.clear();
-                }
+                give(&mut errs_handle, &capability, &mut errs);
                 if !updates.is_empty() {
                     if held.earliest().is_none_or(|earliest| capability.time() < earliest) {
                         capabilities = Some(vec![capability.retain(0), capability.retain(1)]);
@@ -176,14 +173,8 @@ where
                 held.change(&time, &mut logic, &mut oks, &mut errs);
             }
             if let Some([of_oks, of_errs]) = capabilities.as_deref() {
-                if !oks.is_empty() {
-                    oks_handle.session(of_oks).give_container(&mut oks);
-                    oks.clear();
-                }
-                if !errs.is_empty() {
-                    errs_handle.session(of_errs).give_container(&mut errs);
-                    errs.clear();
-                }
+                give(&mut oks_handle, of_oks, &mut oks);
+                give(&mut errs_handle, of_errs, &mut errs);
             }
             match held.earliest() {
                 Some(time) => capabilities.iter_mut().flatten().for_each(|capability| capability.downgrade(time)),

@@ -8,10 +8,11 @@
 //! One operator makes the keys, arranges and reduces. Needs times in total order, where a group changes at the times of
 //! its updates only; nested times take differential's operators.
 
-use crate::context::{Bundle, Context, RenderTime, Rows, both, split_operator};
+use crate::context::{Bundle, Context, RenderTime, Rows, both, give, split_operator};
 use crate::groups::{Outcome, reduce};
-use arrangements::arrangement::{Bytes, RowBatch, RowBuilder, RowDiff, RowSpine, arrange};
+use arrangements::arrangement::{Bytes, FlatBytes, RowBatch, RowBuilder, RowDiff, RowSpine, arrange};
 use arrangements::inner::{InnerArrangement, Update};
+use arrangements::ordered_row::OrderedRow;
 use differential_dataflow::AsCollection;
 use differential_dataflow::consolidation::consolidate_updates;
 use differential_dataflow::trace::cursor::{CursorList, cursor_list};
@@ -26,6 +27,17 @@ use timely::progress::operate::FrontierInterest;
 
 /// A group's rows in byte order with what they add up to, never zero.
 pub type OrderedRows<'r, R> = &'r mut dyn Iterator<Item = (Bytes<'r>, R)>;
+
+/// Logic that gives the first of a group's rows, which stand behind what orders them.
+pub fn first_row(_key: &[u8], rows: OrderedRows<'_, isize>, output: &mut Vec<(Outcome, isize)>) {
+    // A negative count is a transient of incremental input; such a row is not there.
+    for (bytes, count) in rows {
+        if count > 0 {
+            output.push((Ok(Row::copy_from(OrderedRow::parts(bytes).1)), 1));
+            return;
+        }
+    }
+}
 
 /// What is grouped, and how.
 pub struct OrderedGrouping<K, R, T> {
@@ -85,10 +97,7 @@ where
             let mut errs_handle = errs_output.activate();
             input.for_each(|capability, rows| {
                 keyed(rows, &mut updates, &mut errs);
-                if !errs.is_empty() {
-                    errs_handle.session(&capability).give_container(&mut errs);
-                    errs.clear();
-                }
+                give(&mut errs_handle, &capability, &mut errs);
                 if !updates.is_empty() {
                     if inner.earliest().is_none_or(|earliest| capability.time() < earliest) {
                         held = Some(vec![capability.retain(0), capability.retain(1)]);
@@ -108,14 +117,8 @@ where
                 changes(before, batch.clone(), &mut logic, &mut oks, &mut errs);
                 inner.insert(batch);
                 if let Some([of_oks, of_errs]) = held.as_deref() {
-                    if !oks.is_empty() {
-                        oks_handle.session(of_oks).give_container(&mut oks);
-                        oks.clear();
-                    }
-                    if !errs.is_empty() {
-                        errs_handle.session(of_errs).give_container(&mut errs);
-                        errs.clear();
-                    }
+                    give(&mut oks_handle, of_oks, &mut oks);
+                    give(&mut errs_handle, of_errs, &mut errs);
                 }
                 match inner.earliest() {
                     Some(time) => held.iter_mut().flatten().for_each(|capability| capability.downgrade(time)),

@@ -165,29 +165,13 @@ impl ComplianceReport<'_> {
             let name = self.catalog.full_name(self.table).into_owned();
             self.add(Severity::Info, Some(name), None, "each row is a data subject and owns itself".to_string(), "");
         }
-        for path in self.dog.ownership_paths(id) {
-            let arity = self.arity(&path);
-            let subject = self.name(path.subject);
+        let (owning, accessing) = (self.dog.ownership_paths(id), self.dog.access_paths(id));
+        let owning = owning.into_iter().map(|path| (path, "owned by"));
+        for (path, tied) in owning.chain(accessing.into_iter().map(|path| (path, "accessible to"))) {
+            let (arity, subject) = (self.arity(&path), self.name(path.subject));
             let text = path.describe(self.catalog);
-            self.add(
-                Severity::Info,
-                Some(subject.clone()),
-                Some(text),
-                format!("owned by {arity} of \"{subject}\""),
-                "",
-            );
-        }
-        for path in self.dog.access_paths(id) {
-            let arity = self.arity(&path);
-            let subject = self.name(path.subject);
-            let text = path.describe(self.catalog);
-            self.add(
-                Severity::Info,
-                Some(subject.clone()),
-                Some(text),
-                format!("accessible to {arity} of \"{subject}\""),
-                "",
-            );
+            let message = format!("{tied} {arity} of \"{subject}\"");
+            self.add(Severity::Info, Some(subject), Some(text), message, "");
         }
         if !self.table.data_subject && self.dog.outgoing(id).is_empty() {
             self.add(Severity::Info, None, None, "impersonal: outside every µDB".to_string(), "");

@@ -1,7 +1,7 @@
 //! Reads maintenance statements: VACUUM, ANALYZE, CHECKPOINT, LOCK TABLE, REINDEX, CLUSTER.
 
 use super::grammar::Grammar;
-use super::statement::Statement;
+use super::statement::{ObjectName, Statement};
 use super::subject::{boolean, unknown_option};
 use super::utility::{LockTable, ReindexNames, TableLockMode, Vacuum};
 use crate::error::PlanError;
@@ -116,14 +116,17 @@ impl Grammar<'_, '_> {
         Ok(vacuum)
     }
 
+    /// `[ONLY] name [*]`: no table has children, so both mean the table.
+    pub(super) fn table_with_children(&mut self) -> Result<ObjectName, PlanError> {
+        self.eat(&["ONLY"]);
+        let table = self.object_name()?;
+        self.eat_token(&Token::Mul);
+        Ok(table)
+    }
+
     fn lock_table(&mut self) -> Result<Statement, PlanError> {
         self.eat(&["TABLE"]);
-        let tables = self.list(|grammar| {
-            grammar.eat(&["ONLY"]);
-            let table = grammar.object_name()?;
-            grammar.eat_token(&Token::Mul);
-            Ok(table)
-        })?;
+        let tables = self.list(Self::table_with_children)?;
         let mut mode = TableLockMode::AccessExclusive;
         if self.eat(&["IN"]) {
             const MODES: [(&[&str], TableLockMode); 8] = [

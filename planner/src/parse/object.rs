@@ -20,12 +20,7 @@ impl Grammar<'_, '_> {
         }
         if self.eat(&["TRUNCATE"]) {
             self.eat(&["TABLE"]);
-            let tables = self.list(|grammar| {
-                grammar.eat(&["ONLY"]);
-                let table = grammar.object_name()?;
-                grammar.eat_token(&Token::Mul);
-                Ok(table)
-            })?;
+            let tables = self.list(Self::table_with_children)?;
             let restart_identity = self.eat(&["RESTART", "IDENTITY"]);
             if !restart_identity {
                 self.eat(&["CONTINUE", "IDENTITY"]);

@@ -1,8 +1,8 @@
 //! `min` and `max`: the first row of a group whose rows are arranged by the argument.
 
 use crate::context::{Bundle, Context, RenderTime};
-use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
-use arrangements::arrangement::{FlatBytes, metered};
+use crate::ordered_groups::{OrderedGrouping, first_row, reduce_in_order};
+use arrangements::arrangement::metered;
 use arrangements::ordered_row::OrderedRow;
 use planner::scalar::aggregate::AggregateKind;
 use planner::scalar::{AggregateCall, EvalContext, Order, ScalarExpr};
@@ -59,15 +59,7 @@ pub fn render<'s, T: RenderTime>(
         value.clear();
     };
     let grouping = OrderedGrouping { name: "ReduceExtreme", keyed, phantom };
-    let bundle = reduce_in_order(context, input.oks, grouping, |_key, rows, output| {
-        // A negative count is a transient of incremental input; such a row is not there.
-        for (bytes, count) in rows {
-            if count > 0 {
-                output.push((Ok(Row::copy_from(OrderedRow::parts(bytes).1)), 1));
-                return;
-            }
-        }
-    });
+    let bundle = reduce_in_order(context, input.oks, grouping, first_row);
     bundle.with_errs(input.errs)
 }
 

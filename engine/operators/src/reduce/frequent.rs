@@ -1,9 +1,9 @@
 //! `mode`: the argument that comes most often. Arguments are counted, and of those of a group the first by its count is found.
 
 use crate::context::{Bundle, Context, RenderTime};
-use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
+use crate::ordered_groups::{OrderedGrouping, first_row, reduce_in_order};
 use crate::reduce::accumulate;
-use arrangements::arrangement::{FlatBytes, metered};
+use arrangements::arrangement::metered;
 use arrangements::ordered_row::OrderedRow;
 use planner::names::Label;
 use planner::scalar::{AggregateCall, ScalarExpr, registry};
@@ -45,15 +45,7 @@ pub fn render<'s, T: RenderTime>(
         datums.clear();
     };
     let grouping = OrderedGrouping { name: "ReduceMostFrequent", keyed, phantom };
-    let bundle = reduce_in_order(context, counted.oks, grouping, |_key, rows, output| {
-        // A negative count is a transient of incremental input; such a row is not there.
-        for (bytes, count) in rows {
-            if count > 0 {
-                output.push((Ok(Row::copy_from(OrderedRow::parts(bytes).1)), 1));
-                return;
-            }
-        }
-    });
+    let bundle = reduce_in_order(context, counted.oks, grouping, first_row);
     bundle.with_errs(counted.errs)
 }
 

@@ -8,7 +8,7 @@ use crate::catalog::{Class, DefaultValue, EdgeRef};
 use crate::error::PlanError;
 use crate::parse::definition::{AlterTable, AlterTableAction, ColumnDefinition, SequenceOptions, Timing};
 use crate::parse::statement::{Identifier, ObjectKind, ObjectName, SqlText};
-use repr::RelationId;
+use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;
 
 impl DefinitionChange<'_> {
@@ -392,7 +392,13 @@ impl DefinitionChange<'_> {
         }
     }
 
-    fn rename_column(&mut self, id: RelationId, old: &Identifier, new: &Identifier) -> Result<(), PlanError> {
+    /// The column that is to be renamed; what names it in views does so anew.
+    pub(super) fn begin_column_rename(
+        &mut self,
+        id: RelationId,
+        old: &Identifier,
+        new: &Identifier,
+    ) -> Result<ColumnIndex, PlanError> {
         let index = self.column(id, old)?;
         let table = self.get(id);
         if table.column_by_name(&new.name).is_some() {
@@ -404,6 +410,11 @@ impl DefinitionChange<'_> {
         }
         let texts = self.renamed_texts(id, Some(index), &new.name)?;
         self.set_texts(texts);
+        Ok(index)
+    }
+
+    fn rename_column(&mut self, id: RelationId, old: &Identifier, new: &Identifier) -> Result<(), PlanError> {
+        let index = self.begin_column_rename(id, old, new)?;
         let rename = |text: &str| rewrite::rename_column(text, &old.name, &new.name);
         let table = self.edit(id);
         table.columns[index].name.clone_from(&new.name);

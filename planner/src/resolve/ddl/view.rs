@@ -289,17 +289,8 @@ impl DefinitionChange<'_> {
         old: &Identifier,
         new: &Identifier,
     ) -> Result<(), PlanError> {
-        let index = self.column(id, old)?;
+        let index = self.begin_column_rename(id, old, new)?;
         let table = Arc::clone(self.get(id));
-        if table.column_by_name(&new.name).is_some() {
-            return Err(PlanError::new(
-                "42701",
-                format!("column \"{}\" of relation \"{}\" already exists", new.name, table.name),
-            )
-            .at(Some(new.position)));
-        }
-        let texts = self.renamed_texts(id, Some(index), &new.name)?;
-        self.set_texts(texts);
         let mut names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
         names[index].clone_from(&new.name);
         let text = table.view.as_ref().map(|view| rename_columns(&view.query, &names, &self.catalog)).transpose()?;

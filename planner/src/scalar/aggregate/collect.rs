@@ -15,53 +15,39 @@ fn too_large() -> ValueError {
 }
 
 fn string_agg(rows: ArgumentRows<'_, '_>) -> Answer {
-    let mut joined: Option<String> = None;
-    for (args, times) in rows {
-        if args[0].is_null() {
-            continue;
-        }
-        for _ in 0..times {
-            poll::bytes(args[0].bytes())?;
-            match &mut joined {
-                None => joined = Some(text(&args[0])?.to_owned()),
-                Some(joined) => {
-                    if !args[1].is_null() {
-                        joined.push_str(text(&args[1])?);
-                    }
-                    joined.push_str(text(&args[0])?);
-                    if joined.len() > BYTES_MAX {
-                        return Err(too_large());
-                    }
-                }
-            }
-        }
-    }
+    let joined = joined(rows, |joined: &mut String, value| Ok(joined.push_str(text(value)?)), String::len)?;
     joined.map_or(Ok(Datum::Null), string)
 }
 
 fn bytes_agg(rows: ArgumentRows<'_, '_>) -> Answer {
-    let mut joined: Option<Vec<u8>> = None;
+    let joined = joined(rows, |joined: &mut Vec<u8>, value| Ok(joined.extend_from_slice(bytea(value)?)), Vec::len)?;
+    Ok(joined.map_or(Datum::Null, |joined| Datum::Bytea(joined.into())))
+}
+
+/// Values one behind the other, before each but the first its delimiter; nothing of no values.
+fn joined<J: Default>(
+    rows: ArgumentRows<'_, '_>,
+    append: impl Fn(&mut J, &Datum) -> Result<(), ValueError>,
+    length: impl Fn(&J) -> usize,
+) -> Result<Option<J>, ValueError> {
+    let mut joined: Option<J> = None;
     for (args, times) in rows {
         if args[0].is_null() {
             continue;
         }
         for _ in 0..times {
             poll::bytes(args[0].bytes())?;
-            match &mut joined {
-                None => joined = Some(bytea(&args[0])?.to_vec()),
-                Some(joined) => {
-                    if !args[1].is_null() {
-                        joined.extend_from_slice(bytea(&args[1])?);
-                    }
-                    joined.extend_from_slice(bytea(&args[0])?);
-                    if joined.len() > BYTES_MAX {
-                        return Err(too_large());
-                    }
-                }
+            if let Some(joined) = joined.as_mut().filter(|_| !args[1].is_null()) {
+                append(joined, &args[1])?;
+            }
+            let joined = joined.get_or_insert_default();
+            append(joined, &args[0])?;
+            if length(joined) > BYTES_MAX {
+                return Err(too_large());
             }
         }
     }
-    Ok(joined.map_or(Datum::Null, |joined| Datum::Bytea(joined.into())))
+    Ok(joined)
 }
 
 fn all_values(rows: ArgumentRows<'_, '_>) -> Result<Vec<Datum>, ValueError> {
