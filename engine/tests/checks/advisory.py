@@ -11,7 +11,7 @@ import time
 
 import psycopg
 
-from harness import Check, rows, run_check, state_of
+from harness import Check, beside, rows, run_check, state_of
 from harness.compared import left_out, postgres_if_there
 
 LOCKS = """SELECT classid::bigint, objid::bigint, objsubid, mode, granted, waitstart IS NULL FROM pg_locks
@@ -119,17 +119,6 @@ class Advisory(Check):
                     return
                 time.sleep(0.005)
 
-    def beside(self, connection, statement):
-        """Runs a statement in a thread; gives a function that waits for its SQLSTATE."""
-        said = []
-        thread = threading.Thread(target=lambda: said.append(state_of(connection.execute, statement)), daemon=True)
-        thread.start()
-
-        def outcome():
-            thread.join(30)
-            return said[0] if said else "stuck"
-        return outcome
-
     def waits(self):
         """lock_timeout, statement_timeout, cancel; then the lock itself."""
         with self.server.connect() as one, self.server.connect() as two, self.server.connect() as three:
@@ -141,12 +130,12 @@ class Advisory(Check):
             two.execute("SET statement_timeout = '50ms'")
             self.tally.equal(state_of(two.execute, "SELECT pg_advisory_lock_shared(1)"), "57014", "statement_timeout")
             two.execute("SET statement_timeout = 0")
-            outcome = self.beside(two, "SELECT pg_advisory_lock(1)")
+            outcome = beside(two.execute, "SELECT pg_advisory_lock(1)")
             self.until_waiting(1)
             two.cancel()
             self.tally.equal(outcome(), "57014", "cancel")
             self.tally.equal(rows(three, WAITERS), [(0,)], "nobody waits")
-            outcome = self.beside(two, "SELECT pg_advisory_lock(1)")
+            outcome = beside(two.execute, "SELECT pg_advisory_lock(1)")
             self.until_waiting(1)
             pids = rows(three, f"SELECT pg_blocking_pids({two.info.backend_pid})")
             self.tally.equal(pids, [([one.info.backend_pid],)], "pg_blocking_pids")
@@ -165,7 +154,7 @@ class Advisory(Check):
                 two.execute("BEGIN")
                 one.execute(first)
                 two.execute(second)
-                outcome = self.beside(one, second)
+                outcome = beside(one.execute, second)
                 end = time.monotonic() + 20
                 with self.server.connect() as three:
                     while rows(three, "SELECT count(*) FROM pg_locks WHERE NOT granted") != [(1,)] and time.monotonic() < end:
@@ -179,7 +168,7 @@ class Advisory(Check):
             one.execute("SELECT pg_advisory_lock(1)")
             two.execute("SELECT pg_advisory_lock(2)")
             one.execute("BEGIN")
-            outcome = self.beside(one, "SELECT pg_advisory_xact_lock(2)")
+            outcome = beside(one.execute, "SELECT pg_advisory_xact_lock(2)")
             self.until_waiting(1)
             self.tally.equal(state_of(two.execute, "SELECT pg_advisory_lock(1)"), "40P01", "session against transaction")
             two.execute("SELECT pg_advisory_unlock_all()")
@@ -190,7 +179,7 @@ class Advisory(Check):
         with self.server.connect() as one:
             two, three = self.server.connect(), self.server.connect()
             two.execute("SELECT pg_advisory_lock(1), pg_advisory_lock_shared(2)")
-            outcome = self.beside(one, "SELECT pg_advisory_lock(1)")
+            outcome = beside(one.execute, "SELECT pg_advisory_lock(1)")
             self.until_waiting(1)
             two.close()
             self.tally.equal(outcome(), "", "closed")
@@ -254,7 +243,7 @@ class Advisory(Check):
         """A leader's lock, for which many stand in line."""
         leader, waiting = self.server.connect(), [self.server.connect() for _ in range(20)]
         leader.execute("SELECT pg_advisory_lock(5)")
-        outcomes = [self.beside(connection, "SELECT pg_advisory_xact_lock(5)") for connection in waiting]
+        outcomes = [beside(connection.execute, "SELECT pg_advisory_xact_lock(5)") for connection in waiting]
         self.until_waiting(20)
         leader.close()
         self.tally.equal([outcome() for outcome in outcomes], [""] * 20, "all come in turn")

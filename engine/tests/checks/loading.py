@@ -10,7 +10,7 @@ import time
 
 import psycopg
 
-from harness import options, rows, run_check, state_of
+from harness import beside, options, rows, run_check, state_of
 from support.side_files import SideFilesCheck, side_files
 
 PEOPLE = 40
@@ -252,14 +252,11 @@ class Loading(SideFilesCheck):
                 self.copy(connection, table, range(self.count))
                 other.execute("SET lock_timeout = '200ms'")
                 self.tally.equal(state_of(other.execute, f"INSERT INTO {table} VALUES ({values})"), "55P03", f"{table}: it is waited for")
-                states = []
-                thread = threading.Thread(target=lambda: states.append(state_of(third.execute, f"INSERT INTO {table} VALUES ({values})")))
-                thread.start()
+                waits = beside(third.execute, f"INSERT INTO {table} VALUES ({values})")
                 time.sleep(0.3)
                 self.tally.equal(state_of(other.execute, f"INSERT INTO {table} VALUES ({values.replace('7', '-9999', 1)})"), "", f"{table}: another key is free")
                 connection.execute(ends)
-                thread.join()
-                self.tally.equal(states, [expected], f"{table}: after {ends}")
+                self.tally.equal(waits(600), expected, f"{table}: after {ends}")
                 other.execute(f"DELETE FROM {table} WHERE id >= 0 OR id = -9999")
 
     def forgotten(self, number):
@@ -268,18 +265,16 @@ class Loading(SideFilesCheck):
             person = rows(connection, "SELECT min(id) FROM people")[0][0]
             connection.execute(f"INSERT INTO rooms SELECT n, {person} FROM generate_series(1, {2 * PEOPLE}) n ON CONFLICT (id) DO UPDATE SET person = excluded.person")
             connection.execute(f"UPDATE rooms SET person = (SELECT max(id) FROM people) WHERE id > {PEOPLE}")
-            states = []
-            thread = threading.Thread(target=lambda: states.append(state_of(self.copy, other, "notes", range(self.count))))
-            thread.start()
+            copied = beside(self.copy, other, "notes", range(self.count))
             time.sleep(self.dice.random() * 2.5)
             state = state_of(connection.execute, f"GDPR FORGET people {person}")
             self.tally.equal(state, "", "FORGET beside COPY")
             self.tally.equal(rows(connection, f"SELECT count(*) FROM notes WHERE room <= {PEOPLE}"), [(0,)], "forgotten")
-            thread.join()
-            self.tally.that(states[0] in ("", "40001", "DG002", "23503"), "a COPY that a FORGET meets", states)
-            self.tally.equal(rows(connection, f"SELECT count(*) FROM notes WHERE room <= {PEOPLE}"), [(0,)], f"forgotten ({states[0]})")
+            ended = copied(600)
+            self.tally.that(ended in ("", "40001", "DG002", "23503"), "a COPY that a FORGET meets", ended)
+            self.tally.equal(rows(connection, f"SELECT count(*) FROM notes WHERE room <= {PEOPLE}"), [(0,)], f"forgotten ({ended})")
             self.told(connection, "notes")
-            self.views_agree(connection, f"forgotten beside ({states[0]})")
+            self.views_agree(connection, f"forgotten beside ({ended})")
             connection.execute("DELETE FROM notes WHERE id >= 0")
             self.nothing_is_left("a FORGET beside")
             connection.execute(f"INSERT INTO rooms SELECT n, (SELECT min(id) FROM people) FROM generate_series(1, {PEOPLE}) n")

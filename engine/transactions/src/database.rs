@@ -33,7 +33,7 @@ use views::automatic::AutomaticViews;
 use views::message::ViewRequest;
 use views::subscription::Subscriptions;
 
-/// One open database.
+/// An open data folder, with all databases in it.
 pub struct Database {
     /// The configuration.
     pub config: Config,

@@ -3,12 +3,11 @@
 
 Where PostgreSQL 15 is installed, the same is asked there and must be answered alike.
 """
-import threading
 import time
 
 import psycopg
 
-from harness import Check, rows, run_check, state_of
+from harness import Check, beside, rows, run_check, state_of
 from harness.compared import left_out, postgres_if_there
 
 CURSORS = "SELECT name, statement, is_holdable, is_binary, is_scrollable, creation_time <= now() + '1 min' FROM pg_cursors ORDER BY name"
@@ -69,16 +68,6 @@ class Sessions(Check):
             one.execute("DELETE FROM t WHERE id > 1000")
         return said
 
-    def beside(self, connection, statement):
-        said = []
-        thread = threading.Thread(target=lambda: said.append(state_of(connection.execute, statement)), daemon=True)
-        thread.start()
-
-        def outcome():
-            thread.join(30)
-            return said[0] if said else "stuck"
-        return outcome
-
     def until(self, connection, pid, state):
         end = time.monotonic() + 20
         while [row[0] for row in rows(connection, SEEN % pid)] != [state] and time.monotonic() < end:
@@ -93,13 +82,13 @@ class Sessions(Check):
             said.append((statement.replace(str(two_pid), "two"), rows(one, statement)))
         said.append(state_of(one.execute, f"SELECT pg_terminate_backend({two_pid}, -1)"))
         said.append(rows(two, "SELECT 1"))
-        outcome = self.beside(two, "SELECT pg_sleep(60)")
+        outcome = beside(two.execute, "SELECT pg_sleep(60)")
         self.until(one, two_pid, "active")
         time.sleep(0.1)
         said += [rows(one, f"SELECT pg_cancel_backend({two_pid})"), outcome(), rows(two, "SELECT 2")]
         two.execute("BEGIN")
         two.execute("UPDATE t SET n = 9 WHERE id = 1")
-        outcome = self.beside(two, "SELECT pg_sleep(60)")
+        outcome = beside(two.execute, "SELECT pg_sleep(60)")
         self.until(one, two_pid, "active")
         time.sleep(0.1)
         said += [rows(one, f"SELECT pg_terminate_backend({two_pid}, 20000)"), outcome()]
@@ -129,7 +118,7 @@ class Sessions(Check):
             look()
             two.execute("ROLLBACK")
             look()
-            outcome = self.beside(two, "SELECT pg_sleep(0.5)")
+            outcome = beside(two.execute, "SELECT pg_sleep(0.5)")
             time.sleep(0.2)
             said.append([row[:3] for row in rows(one, SEEN % pid)])
             said.append(outcome())
@@ -183,7 +172,7 @@ class Sessions(Check):
         with self.server.connect() as one, self.server.connect() as two, self.server.connect() as three:
             one.execute("BEGIN")
             one.execute("UPDATE t SET n = 1 WHERE id = 1")
-            outcome = self.beside(two, "UPDATE t SET n = 2 WHERE id = 1")
+            outcome = beside(two.execute, "UPDATE t SET n = 2 WHERE id = 1")
             waiting = f"SELECT locktype, relation::regclass::text, granted FROM pg_locks WHERE pid = {two.info.backend_pid} AND NOT granted"
             end = time.monotonic() + 20
             while not rows(three, waiting) and time.monotonic() < end:

@@ -14,7 +14,7 @@ need("psycopg")
 
 from .check import Check, options, run_check, start_writers  # noqa: E402
 from .server import BINARY, Refused, Server, run  # noqa: E402
-from .tally import Tally, rows, state_of, waiting  # noqa: E402
+from .tally import Tally, beside, rows, state_of, waiting  # noqa: E402
 
 # The project.
 ROOT = pathlib.Path(__file__).resolve().parents[4]

@@ -54,6 +54,18 @@ def state_of(function, *arguments):
         return error.sqlstate or "lost"
 
 
+def beside(function, *arguments):
+    """Calls it on a thread of its own; gives a function that waits for its SQLSTATE, "stuck" if it goes on."""
+    states = []
+    thread = threading.Thread(target=lambda: states.append(state_of(function, *arguments)), daemon=True)
+    thread.start()
+
+    def outcome(seconds=30):
+        thread.join(seconds)
+        return states[0] if states else "stuck"
+    return outcome
+
+
 def rows(connection, sql, parameters=None):
     return connection.execute(sql, parameters).fetchall()
 
