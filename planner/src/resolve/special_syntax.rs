@@ -73,7 +73,8 @@ impl Resolver<'_> {
         let mut pattern = self.expr(pattern)?;
         if let Some(escape) = escape {
             let escape = self.expr(escape)?;
-            let wanted = ScalarType::Text;
+            let is_bytea = [&value, &pattern, &escape].iter().any(|typed| *typed.scalar() == ScalarType::Bytea);
+            let wanted = if is_bytea { ScalarType::Bytea } else { ScalarType::Text };
             let args = vec![self.coerce(pattern, &wanted)?, self.coerce(escape, &wanted)?];
             pattern = self.call_named("like_escape", args, position)?;
         }

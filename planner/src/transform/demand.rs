@@ -214,6 +214,12 @@ fn prune_match(
     needed: &[usize],
 ) -> Mir {
     let arity = left.arity();
+    let equated: Vec<usize> = same.iter().map(|(_, column)| column - arity).collect();
+    let is_asked_for = needed.iter().any(|column| *column >= arity);
+    if kind == MatchKind::Left && on.is_empty() && !is_asked_for && has_one_at_most(&right, &equated) {
+        // The left rows come as they are, each once.
+        return prune(left, needed);
+    }
     let used = on
         .iter()
         .flat_map(|predicate| predicate.columns())
@@ -226,6 +232,18 @@ fn prune_match(
     let left = Box::new(prune(left, &from_left));
     let right = Box::new(prune(right, &from_right));
     Mir::Match { left, right, kind, on, same }.project(places(&kept, needed))
+}
+
+/// Whether no two rows are equal in these columns.
+fn has_one_at_most(mir: &Mir, columns: &[usize]) -> bool {
+    match mir {
+        Mir::AtMostOne { keys, .. } => keys.iter().all(|key| columns.contains(key)),
+        Mir::Reduce { keys, .. } => (0..keys.len()).all(|key| columns.contains(&key)),
+        Mir::Project { input, columns: chosen } => {
+            has_one_at_most(input, &columns.iter().map(|column| chosen[*column]).collect::<Vec<_>>())
+        }
+        _ => false,
+    }
 }
 
 /// The columns of a local that are read; after pruning, projections stand right over it.

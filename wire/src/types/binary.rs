@@ -168,7 +168,10 @@ fn range_type(range: &Range) -> ScalarType {
 
 fn holds_text(scalar: &ScalarType) -> bool {
     scalar.is_string()
-        || matches!(scalar, ScalarType::Char | ScalarType::Json | ScalarType::Unknown | ScalarType::Jsonb)
+        || matches!(
+            scalar,
+            ScalarType::Char | ScalarType::Json | ScalarType::Unknown | ScalarType::Jsonb | ScalarType::Void
+        )
 }
 
 /// Whether values of a type are written as what they are packed as.

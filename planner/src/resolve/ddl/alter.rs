@@ -31,11 +31,21 @@ impl DefinitionChange<'_> {
                         self.set_schema_of_sequence(id, schema)?;
                         Ok(tag)
                     }
+                    [AlterTableAction::RenameTable(new)] => {
+                        self.rename(ObjectKind::Sequence, false, &alter.name, new)?;
+                        Ok(tag)
+                    }
                     [AlterTableAction::OwnerTo(owner)] => {
                         self.change_owner(ObjectKind::Sequence, false, &alter.name, owner).map(|_| tag)
                     }
                     _ => self.relation(&alter.name).map(|_| tag),
                 };
+            }
+            Some(Class::Index(..)) => {
+                if let [AlterTableAction::RenameTable(new)] = alter.actions.as_slice() {
+                    self.rename(ObjectKind::Index, false, &alter.name, new)?;
+                    return Ok(tag);
+                }
             }
             Some(_) | None => {}
         }

@@ -179,6 +179,40 @@ fn slice(value: &[u8], start: i64, length: Option<i64>) -> Result<&[u8], ValueEr
     Ok(if from < to { &value[from..to] } else { &[] })
 }
 
+/// Without those bytes at its ends.
+fn trimmed<'v>(value: &'v [u8], set: &[u8], start: bool, end: bool) -> &'v [u8] {
+    let is_kept = |byte: &u8| !set.contains(byte);
+    let from = if start { value.iter().position(is_kept).unwrap_or(value.len()) } else { 0 };
+    let to = if end { value.iter().rposition(is_kept).map_or(0, |last| last + 1) } else { value.len() };
+    value.get(from..to).unwrap_or_default()
+}
+
+fn overlay(args: &[Datum]) -> Answer {
+    let (value, replacement, start) = (bytea(&args[0])?, bytea(&args[1])?, integer(&args[2])?);
+    let count = args.get(3).map_or(Ok(replacement.len() as i64), integer)?;
+    if start <= 0 {
+        return Err(ValueError::new("22011", "negative substring length not allowed"));
+    }
+    bytes(&[slice(value, 1, Some(start - 1))?, replacement, slice(value, start + count, None)?].concat())
+}
+
+/// The byte that a bit is in, and its place there.
+fn bit_at(value: &[u8], index: i64) -> Result<(usize, u32), ValueError> {
+    let place = byte_at(index, value.len() as i64 * 8 - 1)?;
+    Ok((place / 8, (place % 8) as u32))
+}
+
+fn set_bit(value: &[u8], index: i64, bit: i32) -> Answer {
+    let (byte, place) = bit_at(value, index)?;
+    let mut value = value.to_vec();
+    match bit {
+        0 => value[byte] &= !(1 << place),
+        1 => value[byte] |= 1 << place,
+        _ => return Err(ValueError::new("22023", "new bit must be 0 or 1")),
+    }
+    bytes(&value)
+}
+
 fn byte_at(index: i64, last: i64) -> Result<usize, ValueError> {
     if index < 0 || index > last {
         return Err(ValueError::new("2202E", format!("index {index} out of valid range, 0..{last}")));
@@ -213,6 +247,16 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("substr(bytea, int4, int4) bytea", |_, a, _| {
         bytes(slice(bytea(&a[0])?, integer(&a[1])?, Some(integer(&a[2])?))?)
     }),
+    strict("btrim(bytea, bytea) bytea", |_, a, _| bytes(trimmed(bytea(&a[0])?, bytea(&a[1])?, true, true))),
+    strict("ltrim(bytea, bytea) bytea", |_, a, _| bytes(trimmed(bytea(&a[0])?, bytea(&a[1])?, true, false))),
+    strict("rtrim(bytea, bytea) bytea", |_, a, _| bytes(trimmed(bytea(&a[0])?, bytea(&a[1])?, false, true))),
+    strict("overlay(bytea, bytea, int4, int4?) bytea", |_, a, _| overlay(a)),
+    strict("get_bit(bytea, int8) int4", |_, a, _| {
+        let value = bytea(&a[0])?;
+        let (byte, place) = bit_at(value, integer(&a[1])?)?;
+        Ok(Datum::Int4(i32::from(value[byte] >> place & 1)))
+    }),
+    strict("set_bit(bytea, int8, int4) bytea", |_, a, _| set_bit(bytea(&a[0])?, integer(&a[1])?, int4(&a[2])?)),
     strict("position(bytea, bytea) int4", |_, a, _| {
         let (haystack, needle) = (bytea(&a[0])?, bytea(&a[1])?);
         let place = if needle.is_empty() { 1 } else { found_at(haystack, needle)? };

@@ -3,7 +3,7 @@
 pub(crate) mod like;
 pub(crate) mod regular;
 
-use super::arguments::{int4, string, text, truth, vector};
+use super::arguments::{bytea, int4, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
 use crate::scalar::Answer;
 use regular::{Options, Regular, Text, TextMatch, compile};
@@ -235,9 +235,18 @@ fn regexp_substr(args: &[Datum]) -> Answer {
     Ok(nth_match(args, options, group)?.map_or(Datum::Null, |part| Datum::text(part.text.slice(part.begin, part.end))))
 }
 
+/// Each byte as the character of that number.
+fn as_characters(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
+}
+
 pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("like(text, text) bool", |_, a, _| truth(like::like(text(&a[0])?, text(&a[1])?)?)),
     strict("notlike(text, text) bool", |_, a, _| truth(!like::like(text(&a[0])?, text(&a[1])?)?)),
+    strict("like_escape(bytea, bytea) bytea", |_, a, _| {
+        let escaped = like::with_escape(&as_characters(bytea(&a[0])?), &as_characters(bytea(&a[1])?))?;
+        Ok(Datum::Bytea(escaped.chars().map(|character| u32::from(character) as u8).collect()))
+    }),
     strict("like_escape(text, text) text", |_, a, _| string(like::with_escape(text(&a[0])?, text(&a[1])?)?)),
     lenient("similar_to_escape(text, text?) text", |_, a, _| like::similar_to_regular(a)),
     strict("regexp_match(text, text, text?) text[]", |_, a, _| regexp_match(a)),
@@ -272,6 +281,8 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
 ];
 
 pub(crate) const OPERATORS: &[FunctionDefinition] = &[
+    strict("~~(bytea, bytea) bool", |_, a, _| truth(like::like_bytes(bytea(&a[0])?, bytea(&a[1])?)?)),
+    strict("!~~(bytea, bytea) bool", |_, a, _| truth(!like::like_bytes(bytea(&a[0])?, bytea(&a[1])?)?)),
     strict("~~(text, text) bool", |_, a, _| truth(like::like(text(&a[0])?, text(&a[1])?)?)),
     strict("!~~(text, text) bool", |_, a, _| truth(!like::like(text(&a[0])?, text(&a[1])?)?)),
     strict("~~*(text, text) bool", |_, a, _| truth(like::ilike(text(&a[0])?, text(&a[1])?)?)),

@@ -4,6 +4,7 @@
 
 mod format;
 mod quote;
+mod unistr;
 
 use super::arguments::{boolean, int4, integer, string, text, text_array, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
@@ -346,6 +347,7 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     }),
     strict("position(text, text) int4", |_, a, _| position(text(&a[0])?, text(&a[1])?)),
     strict("strpos(text, text) int4", |_, a, _| position(text(&a[0])?, text(&a[1])?)),
+    strict("unistr(text) text", |_, a, _| unistr::unistr(text(&a[0])?)),
     strict("overlay(text, text, int4, int4?) text", |_, a, _| overlay(a)),
     strict("replace(text, text, text) text", |_, a, _| {
         let (source, from) = (text(&a[0])?, text(&a[1])?);

@@ -5,7 +5,12 @@ use repr::{Datum, ValueError};
 
 /// Whether `source` matches a pattern of `%`, `_` and backslash escapes.
 pub(crate) fn like(source: &str, pattern: &str) -> Result<bool, ValueError> {
-    matches(source.as_bytes(), pattern.as_bytes())
+    matches(source.as_bytes(), pattern.as_bytes(), width)
+}
+
+/// The same of bytes, each of which is a character.
+pub(crate) fn like_bytes(source: &[u8], pattern: &[u8]) -> Result<bool, ValueError> {
+    matches(source, pattern, |_| 1)
 }
 
 /// The same without regard to case.
@@ -24,7 +29,7 @@ fn width(lead: u8) -> usize {
 }
 
 /// Two pointers; on a mismatch the last `%` takes one character more. Time is source × pattern at worst.
-fn matches(source: &[u8], pattern: &[u8]) -> Result<bool, ValueError> {
+fn matches(source: &[u8], pattern: &[u8], width: fn(u8) -> usize) -> Result<bool, ValueError> {
     let (mut at, mut place) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     loop {
