@@ -1,5 +1,6 @@
 //! Operators: calls by symbol, comparisons of rows, quantified comparisons with arrays.
 
+use super::expr::{number_text, unnested};
 use super::literals::{Grouped, Item};
 use super::scope::fold;
 use super::{Resolver, Typed};
@@ -45,6 +46,17 @@ fn found_operator(
     let operator = format!("{} {symbol} {}", registry::type_name(left), registry::type_name(right));
     Err(PlanError::new("42883", format!("operator does not exist: {operator}"))
         .hint("No operator matches the given name and argument types. You might need to add explicit type casts."))
+}
+
+/// A number with its sign turned, as it would be written: of `-9223372036854775808` it is no bigint any more.
+fn negated_number(expr: &Expr) -> Option<String> {
+    match unnested(expr) {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
+            let number = negated_number(expr)?;
+            Some(number.strip_prefix('-').map_or_else(|| format!("-{number}"), str::to_owned))
+        }
+        other => number_text(other).map(|number| format!("-{number}")),
+    }
 }
 
 impl Resolver<'_> {
@@ -187,8 +199,8 @@ impl Resolver<'_> {
                 return self.negate(inner);
             }
             UnaryOperator::Minus => {
-                if let Some(number) = super::expr::number_text(super::expr::unnested(operand)) {
-                    return super::expr::number_literal(&format!("-{number}"));
+                if let Some(number) = negated_number(operand) {
+                    return super::expr::number_literal(&number);
                 }
                 "-"
             }

@@ -32,6 +32,7 @@ SELECT id FROM (SELECT id, (SELECT b.id FROM blobs b WHERE b.id > a.id - 5) AS t
 SELECT id, two FROM (SELECT id, (SELECT b.id FROM blobs b WHERE b.id > a.id - 5) AS two FROM blobs a) s;
 SELECT count(*) FROM (SELECT (SELECT b.id FROM blobs b) AS two FROM blobs a) s;
 WITH c AS (SELECT * FROM blobs) SELECT id FROM (SELECT id, (SELECT a FROM c WHERE c.id < blobs.id) AS x FROM blobs) s ORDER BY id;
+SELECT -9223372036854775808, - -9223372036854775808, -(-9223372036854775808), - - -5, pg_typeof(- -2147483648), pg_typeof(-2147483648), - - -0.50, -(-(-1e3));
 CREATE SEQUENCE numbers;
 ALTER TABLE numbers RENAME TO numbered;
 SELECT nextval('numbers');
