@@ -84,7 +84,7 @@ pub enum Explained {
 
 /// What a maintained view in a statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MaintainedViews {
+pub enum MaintainedViewUse {
     /// A relation, whose rows a dataflow keeps.
     Read,
     /// Its query, as for a transaction that sees its own changes.
@@ -157,12 +157,12 @@ pub fn plan_statement<'a>(
     parsed: &ParsedStatement,
     scope: impl Into<Scope<'a>>,
     param_types: &[Option<ScalarType>],
-    views: MaintainedViews,
+    views: MaintainedViewUse,
     statistics: &KnownStatistics,
 ) -> Result<PlannedStatement, PlanError> {
     let views = match views {
-        MaintainedViews::Read => ViewUse::Read,
-        MaintainedViews::Expand => ViewUse::Expand,
+        MaintainedViewUse::Read => ViewUse::Read,
+        MaintainedViewUse::Expand => ViewUse::Expand,
     };
     let Scope { catalog, path } = scope.into();
     let session = SessionInfo { path: path.clone(), views, policies: PolicyUse::Apply, relabel: None };

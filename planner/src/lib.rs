@@ -30,7 +30,7 @@ pub mod temporal;
 pub mod transform;
 
 pub use entry::{
-    CopyInPlan, Explained, MaintainedViews, Planned, PlannedStatement, Rewrite, expected_rows, plan_arguments,
+    CopyInPlan, Explained, MaintainedViewUse, Planned, PlannedStatement, Rewrite, expected_rows, plan_arguments,
     plan_default, plan_definition, plan_domain_condition, plan_lifted, plan_restored, plan_rewrite, plan_row_checks,
     plan_statement, plan_type, plan_view,
 };

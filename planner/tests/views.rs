@@ -14,7 +14,7 @@ use planner::resolve::ddl::Labels;
 use planner::resolve::{Resolved, SessionInfo, resolve};
 use planner::statistics::KnownStatistics;
 use planner::{
-    MaintainedViews, Planned, check_maintainable, depends_on_session, explain, plan_definition, plan_lifted,
+    MaintainedViewUse, Planned, check_maintainable, depends_on_session, explain, plan_definition, plan_lifted,
     plan_statement, plan_view,
 };
 use std::fmt::Write;
@@ -69,7 +69,7 @@ fn show_view(catalog: &Catalog, name: &str, out: &mut String) {
     }
 }
 
-fn rung(catalog: &Catalog, sql: &str, views: MaintainedViews, out: &mut String) -> Result<(), PlanError> {
+fn rung(catalog: &Catalog, sql: &str, views: MaintainedViewUse, out: &mut String) -> Result<(), PlanError> {
     let planned = plan_statement(&parse(sql)?[0], catalog, &[], views, KnownStatistics::none())?;
     let read: Vec<&str> =
         planned.views.iter().map(|view| catalog.table(*view).expect("it is read").name.as_str()).collect();
@@ -133,9 +133,9 @@ fn run(statements: &str) -> String {
             }
             Some(("\\kept", name)) => kept(&catalog, name, &mut out),
             Some(("\\lifted", sql)) => lifted(&catalog, sql, &mut out),
-            Some(("\\plan", sql)) => rung(&catalog, sql, MaintainedViews::Read, &mut out),
+            Some(("\\plan", sql)) => rung(&catalog, sql, MaintainedViewUse::Read, &mut out),
             Some(("\\session", sql)) => session(&catalog, sql, &mut out),
-            Some(("\\expand", sql)) => rung(&catalog, sql, MaintainedViews::Expand, &mut out),
+            Some(("\\expand", sql)) => rung(&catalog, sql, MaintainedViewUse::Expand, &mut out),
             _ => define(&mut catalog, line, &mut out),
         };
         if let Err(error) = result {

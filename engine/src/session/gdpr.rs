@@ -16,7 +16,7 @@ use planner::parse::statement::ComplianceFormat;
 use planner::parse::{ParsedStatement, Statement};
 use planner::resolve::{Forgetting, GdprRequest};
 use planner::scalar::{EvalContext, ScalarExpr};
-use planner::{MaintainedViews, Planned};
+use planner::{MaintainedViewUse, Planned};
 use repr::id::is_temporary;
 use repr::{Datum, Jsonb, MicroDbId, RelationId, ScalarType};
 use state::SqlError;
@@ -159,7 +159,7 @@ impl Session {
         let text = Statement::GdprGet { subject: reference, audit: false };
         let parsed = ParsedStatement { statement: text, text: String::new(), offset: 0 };
         let seen = self.seen();
-        let planned = planner::plan_statement(&parsed, seen.scope(), &[], MaintainedViews::Read, &seen.statistics)?;
+        let planned = planner::plan_statement(&parsed, seen.scope(), &[], MaintainedViewUse::Read, &seen.statistics)?;
         let Planned::Gdpr(_, table, key) = planned.planned else {
             return Err(SqlError::new("XX000", "a person's login without a person"));
         };

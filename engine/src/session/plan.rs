@@ -11,7 +11,7 @@ use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Access, Plan};
 use planner::resolve::{GdprRequest, Needs};
 use planner::statement_shape::shape;
-use planner::{MaintainedViews, Planned, PlannedStatement};
+use planner::{MaintainedViewUse, Planned, PlannedStatement};
 use repr::{RelationId, ScalarType};
 use state::audit::AuditQueue;
 use state::{SqlError, parallel, settings};
@@ -218,7 +218,8 @@ pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
 
 /// Plans a statement.
 pub fn prepare(parsed: ParsedStatement, seen: &Seen, param_types: &[Option<ScalarType>]) -> Result<Prepared, SqlError> {
-    let planned = planner::plan_statement(&parsed, seen.scope(), param_types, MaintainedViews::Read, &seen.statistics)?;
+    let planned =
+        planner::plan_statement(&parsed, seen.scope(), param_types, MaintainedViewUse::Read, &seen.statistics)?;
     let PlannedStatement { planned, params, views, needs, of_role } = planned;
     let columns = result_columns(&parsed.statement, &planned);
     // COPY's rows fill the parameters of its plan; the client has none to give.

@@ -18,7 +18,7 @@ use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
 use planner::resolve::positioned::CursorTables;
 use planner::scalar::EvalContext;
-use planner::{CopyInPlan, MaintainedViews, Planned, PlannedStatement, SubscribePlan};
+use planner::{CopyInPlan, MaintainedViewUse, Planned, PlannedStatement, SubscribePlan};
 use repr::id::is_temporary;
 use repr::{Datum, RelationId};
 use state::SqlError;
@@ -181,7 +181,7 @@ impl Session {
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
         let planned =
-            planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViews::Read, &seen.statistics)?;
+            planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViewUse::Read, &seen.statistics)?;
         let PlannedStatement { planned, views, needs, of_role, .. } = planned;
         let columns = result_columns(&prepared.statement, &planned);
         if prepared.fixed_result && differ(prepared.columns.as_deref(), columns.as_deref()) {

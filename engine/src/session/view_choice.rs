@@ -12,7 +12,7 @@ use planner::catalog::with_tables_below;
 use planner::catalog::{Catalog, Scope};
 use planner::lift::{Absent, Lifted, RANKS_HELD};
 use planner::plan::Query;
-use planner::{MaintainedViews, PlannedStatement};
+use planner::{MaintainedViewUse, PlannedStatement};
 use repr::{Datum, RelationId};
 use state::SqlError;
 use state::answer::QueryRows;
@@ -97,8 +97,13 @@ impl Session {
         }
         let seen = self.seen();
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
-        let planned =
-            planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViews::Expand, &seen.statistics)?;
+        let planned = planner::plan_statement(
+            &prepared.parsed,
+            seen.scope(),
+            &known,
+            MaintainedViewUse::Expand,
+            &seen.statistics,
+        )?;
         let PlannedStatement { planned, views, of_role, .. } = planned;
         let expanded = Arc::new(CachedPlan::new(
             MadeFor::of(&seen, of_role),

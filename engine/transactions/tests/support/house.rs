@@ -4,7 +4,7 @@
 use crate::folder::Folder;
 use operators::once::{NoSystemRows, SystemRows};
 use planner::catalog::Catalog;
-use planner::entry::{MaintainedViews, Planned};
+use planner::entry::{MaintainedViewUse, Planned};
 use planner::scalar::EvalContext;
 use planner::statistics::KnownStatistics;
 use repr::{Datum, RelationId, Row, RowKey};
@@ -261,7 +261,7 @@ pub fn delete(transaction: &mut Transaction, table: RelationId, keys: &[i32]) ->
 pub fn execute(transaction: &mut Transaction, sql: &str, patience: &Patience) -> Result<usize, SqlError> {
     let parsed = planner::parse::parse(sql).expect("parses").swap_remove(0);
     let catalog = transaction.overlay().catalog().clone();
-    let planned = planner::plan_statement(&parsed, &catalog, &[], MaintainedViews::Read, KnownStatistics::none())?;
+    let planned = planner::plan_statement(&parsed, &catalog, &[], MaintainedViewUse::Read, KnownStatistics::none())?;
     let Planned::Write(plan) = planned.planned else { panic!("{sql} writes") };
     let limits = QueryLimits { account: Account::new(Arc::default(), None, 1 << 30), ended: Arc::new(|| None) };
     let system = |_: &Arc<Catalog>, _: &EvalContext| -> Arc<dyn SystemRows> { Arc::new(NoSystemRows) };
