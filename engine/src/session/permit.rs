@@ -21,6 +21,8 @@ pub struct Permit {
     pub(super) catalog: Arc<Catalog>,
     /// Whether policies have a say in what it reads.
     pub(super) of_role: bool,
+    /// Whether its purpose asks for the consent of whoever owns what it reads.
+    pub(super) by_consent: bool,
 }
 
 impl Permit {
@@ -59,7 +61,7 @@ impl Permit {
             return Err(SqlError::new("42501", "the policies of what this subscription reads have changed")
                 .hint("subscribe again"));
         }
-        if self.person.is_some() && !same_ownership(&self.catalog, catalog) {
+        if (self.person.is_some() || self.of_role && self.by_consent) && !same_ownership(&self.catalog, catalog) {
             return Err(SqlError::new("42501", "who owns what this subscription reads is declared otherwise now")
                 .hint("subscribe again"));
         }

@@ -61,7 +61,10 @@ impl Session {
     /// For a subscription that was permitted.
     pub(super) fn permit(&self, cached: &CachedPlan) -> Permit {
         let catalog = self.catalog();
-        let role = self.actor(&catalog).role;
+        let actor = self.actor(&catalog);
+        let (role, declared) = (actor.role, actor.purpose.as_deref());
+        let purpose = declared.and_then(|purpose| catalog.rights.purposes.get(purpose));
+        let by_consent = purpose.is_some_and(|purpose| purpose.by_consent);
         Permit {
             database: self.database.clone(),
             needs: cached.permission.needs.clone(),
@@ -70,6 +73,7 @@ impl Session {
             person: catalog.person_of(role).cloned(),
             catalog,
             of_role: cached.made_for.role.is_some(),
+            by_consent,
         }
     }
 

@@ -46,7 +46,7 @@ class Governance(Check):
             one.execute(SCHEMA)
         for case in (self.spellings, self.refusals, self.random_questions, self.withdrawals, self.writes, self.told, self.expiry,
                      self.expiry_beside, self.expiry_of_types, self.expired_after_crash, self.regions, self.plans,
-                     self.consents, self.consent_in_subscriptions, self.consent_refusals):
+                     self.consents, self.consent_in_subscriptions, self.consent_by_owns, self.consent_without_book, self.consent_refusals):
             self.tally.case(case)
 
     def session(self, role, purpose=None):
@@ -363,13 +363,25 @@ class Governance(Check):
             write("INSERT INTO visit VALUES (%s, %s, %s)", [(n, patient, allowed(n)) for n, patient in visits.items()])
             write("INSERT INTO note VALUES (%s, %s, %s)", [(n, visit, allowed(n)) for n, visit in notes.items()])
             write("INSERT INTO talk VALUES (%s, %s, %s, %s)", [(n, a, b and f"c{b}", ",".join(allowed(n))) for n, (a, b) in talks.items()])
-            one.execute("BEGIN; INSERT INTO room VALUES (1, '{trial,care}'); INSERT INTO stay VALUES (1, 1, 1); COMMIT")
+            stays = {n: (self.dice.randint(1, 5), 1 + n % 6) for n in range(1, 13)}
+            one.execute("BEGIN; INSERT INTO room SELECT n, '{trial,care}' FROM generate_series(1, 6) n")
+            write("INSERT INTO stay VALUES (%s, %s, %s)", [(n, *stay) for n, stay in stays.items()])
+            one.execute("COMMIT")
             entries, number = {}, 0
             with self.session("lab", "trial") as trial, self.session("lab", "care") as care:
                 for _ in range(25):
                     patient = self.dice.randint(1, 5)
-                    change = self.dice.choice(["gives", "gives", "withdraws", "other", "ends", "deletes"])
-                    if change in ("gives", "other"):
+                    change = self.dice.choice(["gives", "gives", "withdraws", "other", "ends", "deletes", "joins", "leaves"])
+                    if change == "joins":
+                        number = max(stays) + 1
+                        stays[number] = (patient, self.dice.randint(1, 6))
+                        one.execute("INSERT INTO stay VALUES (%s, %s, %s)", (number, *stays[number]))
+                    elif change == "leaves":
+                        number = self.dice.choice(list(stays))
+                        if sum(stays[number][1] == room for _, room in stays.values()) > 1:
+                            one.execute("DELETE FROM stay WHERE id = %s", (number,))
+                            del stays[number]
+                    elif change in ("gives", "other"):
                         (number,), = rows(one, "INSERT INTO consent (patient, study, evidence) VALUES (%s, %s, 'form') RETURNING id", (patient, "trial" if change == "gives" else "else"))
                         entries[number] = (patient, change == "gives")
                     elif entries:
@@ -383,7 +395,7 @@ class Governance(Check):
                         "visit": [n for n in visits if visits[n] in who and allows[n]],
                         "note": [n for n in notes if visits[notes[n]] in who and allows[n]],
                         "talk": [n for n in talks if {*talks[n]} - {None} <= who and allows[n]],
-                        "room": [],
+                        "room": [n for n in range(1, 7) if all(patient in who for patient, room in stays.values() if room == n)],
                     }
                     self.ask_consent(trial, care, seen, visits, change)
 
@@ -423,6 +435,45 @@ class Governance(Check):
             self.tally.equal(state_of(self.changes, lab, 1, 3), "55000", "without a book it ends")
             lab.rollback()
             self.tally.equal(rows(lab, "SELECT count(*) FROM visit"), [(0,)], "and nobody has consented")
+            one.execute("ALTER TABLE consent ALTER COLUMN study SET CONSENTS")
+
+    def consent_by_owns(self):
+        """Of what is owned by OWNS each owner has to consent."""
+        with self.server.connect() as one, self.session("lab", "trial") as lab:
+            one.execute("DELETE FROM consent; INSERT INTO consent (patient, study, evidence) VALUES (1, 'trial', 'form'), (2, 'trial', 'form')")
+            one.execute("BEGIN; DELETE FROM stay; DELETE FROM room; INSERT INTO room VALUES (1, '{trial}'), (2, '{trial}'); "
+                        "INSERT INTO stay VALUES (1, 1, 1), (2, 2, 1), (3, 3, 2); COMMIT")
+            lab.execute("BEGIN; DECLARE s CURSOR FOR SUBSCRIBE (SELECT id FROM room)")
+            self.tally.equal(self.changes(lab, 1), [(1, 1)], "all of its owners consent")
+            for statement, change in (("UPDATE consent SET withdrawn_at = now() WHERE patient = 2", -1), ("DELETE FROM stay WHERE id = 2", 1),
+                                      ("INSERT INTO stay VALUES (4, 3, 1)", -1), ("INSERT INTO consent (patient, study, evidence) VALUES (3, 'trial', 'form')", None)):
+                one.execute(statement)
+                found = sorted(self.changes(lab, 1 if change else 2))
+                self.tally.equal(found, [(change, 1)] if change else [(1, 1), (1, 2)], f"{statement}, in a subscription")
+            one.execute("CREATE TABLE visit_of (id int PRIMARY KEY, patient int NOT NULL OWNED_BY patient(id), room int NOT NULL OWNS room(id))")
+            one.execute("INSERT INTO stay VALUES (9, 4, 1)")
+            self.tally.equal(state_of(self.changes, lab, 1, 3), "42501", "whose rows are is declared otherwise")
+            lab.rollback()
+            one.execute("DELETE FROM stay WHERE id = 9; INSERT INTO visit_of VALUES (1, 4, 2)")
+            self.tally.equal(rows(lab, "SELECT id FROM room"), [(1,)], "by two tables")
+            one.execute("DELETE FROM visit_of; ALTER TABLE visit_of ADD COLUMN until timestamptz EXPIRES")
+            self.tally.equal(rows(lab, "SELECT id FROM room"), [], "owners that expire, but own until they are deleted")
+            one.execute("DROP TABLE visit_of")
+            self.tally.equal(rows(lab, "SELECT id FROM room ORDER BY 1"), [(1,), (2,)], "no more")
+            one.execute("GDPR FORGET patient 3")
+            self.tally.equal(rows(lab, "SELECT id FROM room ORDER BY 1"), [(1,)], "after an erasure")
+            one.execute("INSERT INTO patient VALUES (3, 'c3', '{trial,care}')")
+
+    def consent_without_book(self):
+        """EXPLAIN COMPLIANCE says of purposes by consent where nobody can have consented."""
+        with self.server.connect() as one:
+            remarks = lambda: sorted((row[1], row[2]) for row in rows(one, "EXPLAIN COMPLIANCE") if "ask for consent" in row[4])
+            self.tally.equal(remarks(), [("contact", "person")], "people without a book")
+            one.execute("CREATE TABLE agreed (id int PRIMARY KEY, person int NOT NULL OWNED_BY person(id), t text CONSENTS)")
+            self.tally.equal(remarks(), [], "with one")
+            one.execute("DROP TABLE agreed; ALTER TABLE consent ALTER COLUMN study DROP CONSENTS")
+            found = remarks()
+            self.tally.equal(found, [(table, {"contact": "person"}.get(table, "patient")) for table in ("contact", "note", "patient", "room", "talk", "visit")], "without any")
             one.execute("ALTER TABLE consent ALTER COLUMN study SET CONSENTS")
 
     def consent_refusals(self):

@@ -9,7 +9,7 @@ use super::graph::{Dog, Edge};
 use super::path::OwnershipPath;
 use super::proposals::{Proposal, proposals};
 use super::{column_names, describe_edge, describe_edge_ref};
-use crate::catalog::{Catalog, ForeignKey, ReferentialAction, RuleEvent, Table};
+use crate::catalog::{Catalog, EdgeKind, ForeignKey, Property, ReferentialAction, RuleEvent, Table};
 use repr::{ColumnIndex, Id, RelationId};
 use std::collections::BTreeSet;
 
@@ -91,6 +91,7 @@ pub fn compliance(catalog: &Catalog) -> Vec<ComplianceRow> {
         report.foreign_keys();
         report.blanked_columns();
         report.primary_key();
+        report.consent();
         report.pending();
         for Proposal { message, statement, key } in proposed.remove(&table.id).unwrap_or_default() {
             let about = report.add(Severity::Proposal, None, None, message, &statement).missing();
@@ -419,6 +420,34 @@ impl ComplianceReport<'_> {
                 "erasing the referenced row erases this row for everyone, because a primary-key column would have to be blanked".to_string(),
                 "give the table a key of its own if the row shall survive",
             );
+        }
+    }
+
+    /// Purposes that ask for a consent which is kept nowhere.
+    fn consent(&mut self) {
+        let asking = self.catalog.rights.purposes.iter().filter(|(_, purpose)| purpose.by_consent);
+        let asking: Vec<String> = asking.map(|(name, _)| format!("\"{name}\"")).collect();
+        if asking.is_empty() || !self.table.says_purposes() {
+            return;
+        }
+        let own = Some(self.table.id).filter(|table| self.dog.is_subject(*table));
+        let owners = self.dog.ownership_paths(self.table.id).into_iter().map(|path| path.subject);
+        for subject in own.into_iter().chain(owners).collect::<BTreeSet<_>>() {
+            let leads = |key: &ForeignKey| key.target == subject && key.annotation == Some(EdgeKind::OwnedBy);
+            let is_book =
+                |table: &Table| table.property(Property::Consents).is_some() && table.foreign_keys.iter().any(leads);
+            if self.catalog.stored_tables().any(|table| is_book(table)) {
+                continue;
+            }
+            let people = self.name(subject);
+            self.add(
+                Severity::Warning,
+                Some(people.clone()),
+                None,
+                format!("purposes ask for consent ({}), and no table keeps consents of \"{people}\": for these purposes nobody sees a row", asking.join(", ")),
+                "declare one: a column OWNED_BY the person, one TEXT NOT NULL CONSENTS, one TIMESTAMPTZ WITHDRAWN",
+            )
+            .missing();
         }
     }
 

@@ -4,7 +4,8 @@
 //! contacts.person ─▶ people ◀─ consents.person      consents: a row says to which purpose (CONSENTS), and perhaps that it was
 //!                                                   taken back (WITHDRAWN); who does not consent any more is not in it, or is so marked
 //! ```
-//! Each owner has to: by every edge of ownership along which the row leads to a person. Where that cannot be told, nobody has.
+//! Each owner has to: by every edge of ownership along which the row leads to a person. By `OWNED_BY` that is the row that is
+//! referred to, by `OWNS` each row that refers to this one. Where it cannot be told, nobody has.
 
 use super::Resolver;
 use crate::catalog::{EdgeKind, ForeignKey, Property, Scope, SearchPath, Table};
@@ -23,19 +24,64 @@ impl Resolver<'_> {
         if table.data_subject {
             return self.is_in_book(table, (table, row, None), purpose, depth);
         }
-        let owns = |other: &Table| {
-            let leads = |key: &ForeignKey| key.target == table.id && key.annotation == Some(EdgeKind::Owns);
-            other.foreign_keys.iter().any(leads)
-        };
-        let edges = table.foreign_keys.iter().filter(|key| key.annotation == Some(EdgeKind::OwnedBy));
         let passed = [passed, &[table.id]].concat();
-        let conditions: Vec<String> =
-            edges.map(|key| self.consents_along((table, row), key, purpose, &passed)).collect();
-        // Who owns it from afar is not told by the row.
-        if conditions.is_empty() || self.catalog.stored_tables().any(|other| owns(other)) {
+        let owned_by: Vec<_> = table.foreign_keys.iter().filter(|key| is(key, EdgeKind::OwnedBy)).collect();
+        let owning: Vec<(&Table, &ForeignKey)> = self
+            .catalog
+            .stored_tables()
+            .flat_map(|other| other.foreign_keys.iter().map(|key| (&**other, key)))
+            .filter(|(_, key)| key.target == table.id && is(key, EdgeKind::Owns))
+            .collect();
+        if owned_by.is_empty() && owning.is_empty() {
             return "false".to_owned();
         }
+        let far = owning.iter().map(|(other, key)| self.owners_consent((other, key), (table, row), purpose, &passed));
+        let near = owned_by.iter().map(|key| self.consents_along((table, row), key, purpose, &passed));
+        let mut conditions: Vec<String> = near.chain(far).collect();
+        conditions.extend(self.is_owned((table, row), &owned_by, &owning, depth));
         conditions.join(" AND ")
+    }
+
+    /// That the owners consent of each row that owns this one by OWNS. A row that has expired owns until it is deleted, and is read
+    /// by nobody: what its table owns is not told.
+    fn owners_consent(
+        &self,
+        (other, key): (&Table, &ForeignKey),
+        (table, row): (&Table, &str),
+        purpose: &str,
+        passed: &[RelationId],
+    ) -> String {
+        if passed.contains(&other.id) || other.property(Property::Expires).is_some() {
+            return "false".to_owned();
+        }
+        let far = format!("dogwood_owning_{}", passed.len() - 1);
+        let met = equal((other, &far, &key.columns), (table, row, &key.target_columns));
+        let consents = self.consented(other, &far, purpose, passed);
+        format!("NOT EXISTS (SELECT FROM {} AS {far} WHERE {met} AND NOT ({consents}))", self.kept_name(other))
+    }
+
+    /// That a row has an owner, where none of its columns demands one: else nobody would be asked.
+    fn is_owned(
+        &self,
+        (table, row): (&Table, &str),
+        owned_by: &[&ForeignKey],
+        owning: &[(&Table, &ForeignKey)],
+        depth: usize,
+    ) -> Option<String> {
+        let unset = |key: &&ForeignKey| key.columns.iter().any(|column| table.columns[*column].column_type.nullable);
+        if owning.is_empty() || !owned_by.iter().all(unset) {
+            return None;
+        }
+        let set = owned_by.iter().map(|key| {
+            let columns = key.columns.iter().map(|column| format!("{} IS NOT NULL", named(table, row, *column)));
+            format!("({})", columns.collect::<Vec<_>>().join(" AND "))
+        });
+        let owns = owning.iter().map(|(other, key)| {
+            let far = format!("dogwood_owning_{depth}");
+            let met = equal((other, &far, &key.columns), (table, row, &key.target_columns));
+            format!("EXISTS (SELECT FROM {} AS {far} WHERE {met})", self.kept_name(other))
+        });
+        Some(format!("({})", set.chain(owns).collect::<Vec<_>>().join(" OR ")))
     }
 
     /// That those consent to whom an edge leads; an edge that is not set leads to nobody. The last that was passed is its table.
@@ -111,6 +157,10 @@ impl Resolver<'_> {
             _ => format!("({})", books.join(" OR ")),
         }
     }
+}
+
+fn is(key: &ForeignKey, kind: EdgeKind) -> bool {
+    key.annotation == Some(kind)
 }
 
 fn named(table: &Table, row: &str, column: ColumnIndex) -> String {
