@@ -1,6 +1,7 @@
 //! Catalog relations for queries: computed from the catalog when a query reads them.
 
 pub mod audit;
+mod breach;
 mod erasures;
 pub mod inspection;
 mod login_rules;

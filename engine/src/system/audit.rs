@@ -3,7 +3,7 @@
 //! Controllers and regulators see all; a person's own login what may be about that person, and nothing of others. The same is what
 //! GET and EXPORT tell WITH AUDIT.
 
-use crate::system::hexadecimal;
+use crate::system::{breach, hexadecimal};
 use operators::once::FoundRows;
 use planner::catalog::{Actor, Catalog, RoleId};
 use planner::scalar::AuditQuestion;
@@ -11,10 +11,11 @@ use repr::datetime::Zone;
 use repr::{Array, Datum, Jsonb, MicroDbId, RelationId, Row};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
-use storage::Snapshot;
 use storage::audit::{EntryRange, LoggedEntries, LoggedEntry, Mentioned, Pseudonym};
+use storage::{Snapshot, StorageError};
 use transactions::commit::statement_key;
 use transactions::database::Database;
 use transactions::receipt::id_of_text;
@@ -26,6 +27,19 @@ pub struct AuditReader {
     snapshot: Snapshot,
     /// Whose own login asks.
     person: Option<Pseudonym>,
+}
+
+/// Purposes by what the log calls them. One that is gone is called by its number.
+struct PurposeNames(HashMap<u32, String>);
+
+impl PurposeNames {
+    fn of(catalog: &Catalog) -> PurposeNames {
+        PurposeNames(catalog.rights.purposes.iter().map(|(name, purpose)| (purpose.id, name.clone())).collect())
+    }
+
+    fn name(&self, id: u32) -> Cow<'_, str> {
+        self.0.get(&id).map_or_else(|| id.to_string().into(), |name| name.as_str().into())
+    }
 }
 
 impl AuditReader {
@@ -51,12 +65,11 @@ impl AuditReader {
     pub fn answer(self, question: &AuditQuestion) -> Result<FoundRows, SqlError> {
         let between = |from: i64, to: i64| EntryRange { times: from..=to, ..EntryRange::ALL };
         let (mentioned, range) = match question {
-            AuditQuestion::Between(from, to) => return self.rows(&between(*from, *to)),
-            AuditQuestion::Role(name, from, to) => {
-                let unknown = || SqlError::new("42704", format!("role \"{name}\" does not exist"));
-                let role = self.catalog.role_by_name(name).ok_or_else(unknown)?;
-                (vec![Mentioned::Role(role.0)], between(*from, *to))
+            AuditQuestion::Breach { role, from, to, people } => {
+                return self.touched(role.as_deref(), between(*from, *to), *people);
             }
+            AuditQuestion::Between(from, to) => return self.rows(&between(*from, *to)),
+            AuditQuestion::Role(name, from, to) => (vec![self.role(name)?], between(*from, *to)),
             AuditQuestion::Pseudonym(text) => {
                 let unread = || SqlError::new("22023", format!("\"{text}\" is no one's name in the audit log"));
                 (self.about(id_of_text(text.as_bytes()).ok_or_else(unread)?), EntryRange::ALL)
@@ -65,6 +78,22 @@ impl AuditReader {
         };
         let entries = self.snapshot.audit_of(&mentioned, &range)?;
         Ok(self.shown(entries))
+    }
+
+    fn role(&self, name: &str) -> Result<Mentioned, SqlError> {
+        let unknown = || SqlError::new("42704", format!("role \"{name}\" does not exist"));
+        Ok(Mentioned::Role(self.catalog.role_by_name(name).ok_or_else(unknown)?.0))
+    }
+
+    /// Whose data was touched.
+    fn touched(self, role: Option<&str>, range: EntryRange, people: bool) -> Result<FoundRows, SqlError> {
+        let entries = match role {
+            Some(role) => self.snapshot.audit_of(&[self.role(role)?], &range)?,
+            None => self.snapshot.audit(&range)?,
+        };
+        let entries = seen(entries, self.person);
+        let ask = if people { breach::by_person } else { breach::by_table };
+        ask(Box::new(entries.map(|entry| entry.map_err(SqlError::from))), &self.catalog)
     }
 
     /// Who did what with a person's data, as GET and EXPORT tell it: a JSON object an entry, from the first to the last.
@@ -78,9 +107,9 @@ impl AuditReader {
         let reader =
             AuditReader { database: database.clone(), catalog: catalog.clone(), snapshot, person: Some(person) };
         let entries = reader.snapshot.audit_of(&reader.about(person), &EntryRange::ALL)?;
-        let catalog = catalog.clone();
+        let (catalog, purposes) = (catalog.clone(), PurposeNames::of(catalog));
         Ok(entries.filter_map(move |entry| match entry {
-            Ok(entry) => of_person(entry, person).map(|entry| Ok(told(&entry, microdb, &catalog))),
+            Ok(entry) => of_person(entry, person).map(|entry| Ok(told(&entry, microdb, &catalog, &purposes))),
             Err(error) => Some(Err(error.into())),
         }))
     }
@@ -112,16 +141,24 @@ impl AuditReader {
     fn shown(self, entries: LoggedEntries) -> FoundRows {
         let AuditReader { catalog, snapshot, person, .. } = self;
         let mut statements = StatementTexts { snapshot, texts: HashMap::new() };
-        let seen = entries.filter_map(move |entry| match (entry, person) {
-            (Ok(entry), Some(person)) => of_person(entry, person).map(Ok),
-            (entry, _) => Some(entry),
-        });
-        Box::new(seen.map(move |entry| {
+        let purposes = PurposeNames::of(&catalog);
+        Box::new(seen(entries, person).map(move |entry| {
             let entry = entry?;
             let text = statements.text(&entry.statement)?;
-            Ok(row(&entry, text, &catalog))
+            Ok(row(&entry, text, &catalog, &purposes))
         }))
     }
+}
+
+/// What of them is told, to a person or to who may see all.
+fn seen(
+    entries: LoggedEntries,
+    person: Option<Pseudonym>,
+) -> impl Iterator<Item = Result<LoggedEntry, StorageError>> + Send {
+    entries.filter_map(move |entry| match (entry, person) {
+        (Ok(entry), Some(person)) => of_person(entry, person).map(Ok),
+        (entry, _) => Some(entry),
+    })
 }
 
 /// What an entry says to a person, if it may be about them: nothing of others.
@@ -154,7 +191,7 @@ impl StatementTexts {
 }
 
 /// What a person is told of an entry: when, what, for which purpose, by which role; of somebody else's own login no name.
-fn told(entry: &LoggedEntry, microdb: MicroDbId, catalog: &Catalog) -> Jsonb {
+fn told(entry: &LoggedEntry, microdb: MicroDbId, catalog: &Catalog, purposes: &PurposeNames) -> Jsonb {
     let role = RoleId(entry.actor.role);
     let role = match catalog.person_of(role) {
         Some(person) if person.microdb != microdb.0 => Jsonb::string("another person"),
@@ -162,7 +199,7 @@ fn told(entry: &LoggedEntry, microdb: MicroDbId, catalog: &Catalog) -> Jsonb {
         _ => catalog.role_name(role).map_or_else(|| Jsonb::string(role.0.to_string()), Jsonb::string),
     };
     let at = repr::datetime::format_timestamptz(entry.time_us, &Zone::utc());
-    let purpose = entry.actor.purpose.map_or(Jsonb::Null, |id| Jsonb::string(purpose_name(catalog, id)));
+    let purpose = entry.actor.purpose.map_or(Jsonb::Null, |id| Jsonb::string(purposes.name(id)));
     let tables = entry.tables.iter().map(|table| Jsonb::string(table_name(catalog, *table)));
     let pairs = [
         ("recorded_at", Jsonb::string(at)),
@@ -176,26 +213,23 @@ fn told(entry: &LoggedEntry, microdb: MicroDbId, catalog: &Catalog) -> Jsonb {
 }
 
 /// What is gone is named by its number.
-fn table_name(catalog: &Catalog, id: RelationId) -> String {
+pub(super) fn table_name(catalog: &Catalog, id: RelationId) -> String {
     catalog.table(id).map_or_else(|| id.to_string(), |table| catalog.server_name(table).into_owned())
 }
 
-fn purpose_name(catalog: &Catalog, id: u32) -> String {
-    let found = catalog.rights.purposes.iter().find(|(_, purpose)| purpose.id == id);
-    found.map_or_else(|| id.to_string(), |(name, _)| name.clone())
+/// None of whoever is no role. What is gone is named by its number.
+pub(super) fn role_name(catalog: &Catalog, id: u32) -> Option<String> {
+    let name = |id: u32| catalog.role_name(RoleId(id)).map_or_else(|| id.to_string(), Cow::into_owned);
+    (id != 0).then(|| name(id))
 }
 
-fn row(entry: &LoggedEntry, statement: Datum, catalog: &Catalog) -> Row {
+fn row(entry: &LoggedEntry, statement: Datum, catalog: &Catalog, purposes: &PurposeNames) -> Row {
     let count = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
     let text = |text: String| Datum::Text(text.into());
     let texts = |all: Vec<String>| Datum::Array(Arc::new(Array::vector(all.into_iter().map(text).collect())));
     let table = |id: &RelationId| table_name(catalog, *id);
-    let role = |id: u32| match catalog.role_name(RoleId(id)) {
-        _ if id == 0 => Datum::Null,
-        Some(name) => Datum::Text(name.as_ref().into()),
-        None => text(id.to_string()),
-    };
-    let purpose = |id: u32| text(purpose_name(catalog, id));
+    let role = |id: u32| role_name(catalog, id).map_or(Datum::Null, text);
+    let purpose = |id: u32| text(purposes.name(id).into_owned());
     let actor = &entry.actor;
     Row::pack(&[
         count(entry.number),

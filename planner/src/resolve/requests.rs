@@ -84,32 +84,16 @@ impl Resolver<'_> {
         people: bool,
     ) -> Result<Resolved, PlanError> {
         let (from, to) = (format!("{}::timestamptz", quoted(from)), format!("{}::timestamptz", quoted(to)));
-        let entries = match role {
-            Some(role) => format!("audit_by({}, {from}, {to})", quoted(&role.name)),
-            None => format!("audit_between({from}, {to})"),
-        };
-        // What touched nobody's rows is no breach of anybody's data.
-        let touched = format!("{entries} AS entry CROSS JOIN LATERAL unnest(entry.tables) AS touched (table_name)");
-        let condition = "(entry.subject_count > 0 OR entry.may_be_more) AND touched.table_name NOT LIKE 'dogwood.%'";
+        let asked = role.map_or_else(String::new, |role| format!("{}, ", quoted(&role.name)));
         let query = if people {
-            format!(
-                "SELECT person, array_agg(DISTINCT touched.table_name ORDER BY touched.table_name) AS tables, \
-                 array_agg(DISTINCT entry.role ORDER BY entry.role) AS roles, \
-                 array_agg(DISTINCT entry.operation ORDER BY entry.operation) AS operations, \
-                 min(entry.recorded_at) AS first_at, max(entry.recorded_at) AS last_at \
-                 FROM {touched} CROSS JOIN LATERAL unnest(entry.subjects) AS named (person) \
-                 WHERE {condition} GROUP BY person ORDER BY person"
-            )
+            format!("SELECT * FROM audit_touched_people({asked}{from}, {to})")
         } else {
             format!(
-                "SELECT touched.table_name, entry.role, entry.operation, \
+                "SELECT table_name, role, operation, \
                  (SELECT array_agg(DISTINCT p.property || ' ' || p.column_name ORDER BY p.property || ' ' || \
                  p.column_name) FROM dogwood.properties p WHERE p.table_name = touched.table_name) AS properties, \
-                 count(DISTINCT entry.number) AS statements, count(DISTINCT named.person) AS people, \
-                 bool_or(entry.may_be_more) AS may_be_more, min(entry.recorded_at) AS first_at, \
-                 max(entry.recorded_at) AS last_at FROM {touched} \
-                 LEFT JOIN LATERAL unnest(entry.subjects) AS named (person) ON true \
-                 WHERE {condition} GROUP BY touched.table_name, entry.role, entry.operation ORDER BY 1, 2, 3"
+                 statements, people, may_be_more, first_at, last_at \
+                 FROM audit_touched({asked}{from}, {to}) AS touched ORDER BY 1, 2, 3"
             )
         };
         self.query_text(&query)

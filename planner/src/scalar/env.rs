@@ -109,6 +109,17 @@ pub enum AuditQuestion {
     Between(i64, i64),
     /// The same, by a role.
     Role(String, i64, i64),
+    /// Whose data was touched then, by a role or by all: by table, role and operation, or by person.
+    Breach {
+        /// The role.
+        role: Option<String>,
+        /// From when.
+        from: i64,
+        /// Until when.
+        to: i64,
+        /// By person.
+        people: bool,
+    },
 }
 
 /// A prepared statement, for `pg_prepared_statements`.

@@ -30,9 +30,50 @@ fn asked(ctx: &EvalContext, args: &[Datum]) -> TableAnswer {
     ctx.environment.audit(&question)
 }
 
+/// Whose data was touched.
+fn touched(ctx: &EvalContext, args: &[Datum], people: bool) -> TableAnswer {
+    let (role, from, to) = match args {
+        [Datum::Timestamptz(from), Datum::Timestamptz(to)] => (None, *from, *to),
+        [Datum::Text(role), Datum::Timestamptz(from), Datum::Timestamptz(to)] => (Some(role.to_string()), *from, *to),
+        _ => return Err(ValueError::new("XX000", "the audit log was asked for nothing")),
+    };
+    ctx.environment.audit(&AuditQuestion::Breach { role, from, to, people })
+}
+
+/// By table, role and operation.
+macro_rules! by_table {
+    ($call:literal) => {
+        (
+            concat!(
+                $call,
+                " (table_name text, role text, operation text, statements int8, people int8, may_be_more bool, ",
+                "first_at timestamptz, last_at timestamptz)"
+            ),
+            |ctx, args, _| strict(args, |args| touched(ctx, args, false)),
+        )
+    };
+}
+
+/// By person.
+macro_rules! by_person {
+    ($call:literal) => {
+        (
+            concat!(
+                $call,
+                " (person text, tables text[], roles text[], operations text[], first_at timestamptz, last_at timestamptz)"
+            ),
+            |ctx, args, _| strict(args, |args| touched(ctx, args, true)),
+        )
+    };
+}
+
 pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     (audited!("audit_about(text)"), |ctx, args, _| strict(args, |args| asked(ctx, args))),
     (audited!("audit_about(regclass, text)"), |ctx, args, _| strict(args, |args| asked(ctx, args))),
     (audited!("audit_between(timestamptz, timestamptz)"), |ctx, args, _| strict(args, |args| asked(ctx, args))),
     (audited!("audit_by(text, timestamptz, timestamptz)"), |ctx, args, _| strict(args, |args| asked(ctx, args))),
+    by_table!("audit_touched(timestamptz, timestamptz)"),
+    by_table!("audit_touched(text, timestamptz, timestamptz)"),
+    by_person!("audit_touched_people(timestamptz, timestamptz)"),
+    by_person!("audit_touched_people(text, timestamptz, timestamptz)"),
 ];

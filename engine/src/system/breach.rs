@@ -1,0 +1,205 @@
+//! Whose data was touched in a time: what the audit log says, put together for GDPR BREACH.
+//!
+//! ```text
+//! entries ─▶ of people's rows ─┬─▶ by table, role and operation: statements, people
+//!                              └─▶ by person: tables, roles, operations
+//! ```
+//! Every entry is read once, and nothing is held of one but the people that it names.
+
+use crate::system::audit::{role_name, table_name};
+use crate::system::hexadecimal;
+use operators::once::FoundRows;
+use planner::catalog::Catalog;
+use repr::{Array, Datum, RelationId, Row, poll};
+use state::SqlError;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+use storage::audit::{LoggedEntry, Pseudonym};
+
+/// What the log says.
+type Entries<'e> = Box<dyn Iterator<Item = Result<LoggedEntry, SqlError>> + 'e>;
+
+/// What was done to people's rows: by which role, and how.
+type Act = (u32, &'static str);
+
+/// Times of the first and the last entry, in microseconds since 2000-01-01 UTC.
+#[derive(Clone, Copy)]
+struct Span {
+    first: i64,
+    last: i64,
+}
+
+impl Span {
+    fn at(time: i64) -> Span {
+        Span { first: time, last: time }
+    }
+
+    fn extend(&mut self, time: i64) {
+        self.first = self.first.min(time);
+        self.last = self.last.max(time);
+    }
+}
+
+/// Whether an entry is of somebody's rows: what touched nobody's is no breach of anybody's data.
+fn touches(entry: &LoggedEntry) -> bool {
+    entry.subjects_total > 0 || entry.scope.may_be_more
+}
+
+/// The tables of an entry, but for the server's own.
+fn tables<'e>(entry: &'e LoggedEntry, names: &'e TableNames) -> impl Iterator<Item = RelationId> + 'e {
+    let tables: BTreeSet<RelationId> = entry.tables.iter().copied().collect();
+    tables.into_iter().filter(|table| !names.of(*table).starts_with("dogwood."))
+}
+
+/// Tables as the log's readers call them.
+struct TableNames {
+    catalog: Arc<Catalog>,
+    known: std::cell::RefCell<HashMap<RelationId, Arc<str>>>,
+}
+
+impl TableNames {
+    fn of(&self, table: RelationId) -> Arc<str> {
+        let name = || table_name(&self.catalog, table).into();
+        self.known.borrow_mut().entry(table).or_insert_with(name).clone()
+    }
+}
+
+fn names(catalog: &Arc<Catalog>) -> TableNames {
+    TableNames { catalog: catalog.clone(), known: std::cell::RefCell::default() }
+}
+
+/// What was done to a table by one role and in one way.
+struct TouchedTable {
+    statements: u64,
+    people: HashSet<Pseudonym>,
+    /// The most that one statement touched, of whom it does not name all.
+    unnamed: u64,
+    may_be_more: bool,
+    span: Span,
+}
+
+/// By table, role and operation.
+pub(super) fn by_table(entries: Entries<'_>, catalog: &Arc<Catalog>) -> Result<FoundRows, SqlError> {
+    let names = names(catalog);
+    let mut touched: BTreeMap<(RelationId, Act), TouchedTable> = BTreeMap::new();
+    for entry in entries {
+        let entry = entry?;
+        poll::step()?;
+        if !touches(&entry) {
+            continue;
+        }
+        let act = (entry.actor.role, entry.operation.name());
+        for table in tables(&entry, &names) {
+            let new = || TouchedTable {
+                statements: 0,
+                people: HashSet::new(),
+                unnamed: 0,
+                may_be_more: false,
+                span: Span::at(entry.time_us),
+            };
+            let found = touched.entry((table, act)).or_insert_with(new);
+            poll::steps(entry.subjects.len())?;
+            found.statements += 1;
+            found.people.extend(&entry.subjects);
+            if (entry.subjects.len() as u64) < entry.subjects_total {
+                found.unnamed = found.unnamed.max(entry.subjects_total);
+            }
+            found.may_be_more |= entry.scope.may_be_more || (entry.subjects.len() as u64) < entry.subjects_total;
+            found.span.extend(entry.time_us);
+        }
+    }
+    let mut rows: Vec<_> = touched
+        .into_iter()
+        .map(|((table, (role, operation)), found)| (names.of(table), role_name(catalog, role), operation, found))
+        .collect();
+    // As ORDER BY has it: whoever is no role stands last.
+    rows.sort_by(|one, other| {
+        let key = |(table, role, operation, _): &(Arc<str>, Option<String>, &'static str, TouchedTable)| {
+            (table.clone(), role.is_none(), role.clone(), *operation)
+        };
+        key(one).cmp(&key(other))
+    });
+    Ok(Box::new(rows.into_iter().map(|(table, role, operation, found)| {
+        let people = (found.people.len() as u64).max(found.unnamed);
+        Ok(Row::pack(&[
+            Datum::text(&table),
+            role.as_deref().map_or(Datum::Null, Datum::text),
+            Datum::text(&operation.to_lowercase()),
+            count(found.statements),
+            count(people),
+            Datum::Bool(found.may_be_more),
+            Datum::Timestamptz(found.span.first),
+            Datum::Timestamptz(found.span.last),
+        ]))
+    })))
+}
+
+/// What was done in one way: of persons only its number is noted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Way {
+    tables: Vec<RelationId>,
+    act: Act,
+}
+
+struct TouchedPerson {
+    /// Numbers of ways, each once.
+    ways: Vec<u32>,
+    span: Span,
+}
+
+/// By person.
+pub(super) fn by_person(entries: Entries<'_>, catalog: &Arc<Catalog>) -> Result<FoundRows, SqlError> {
+    let names = names(catalog);
+    let mut ways: BTreeMap<Way, u32> = BTreeMap::new();
+    let mut people: HashMap<Pseudonym, TouchedPerson> = HashMap::new();
+    for entry in entries {
+        let entry = entry?;
+        poll::step()?;
+        let tables: Vec<RelationId> = tables(&entry, &names).collect();
+        if !touches(&entry) || tables.is_empty() {
+            continue;
+        }
+        let next = ways.len() as u32;
+        let act = (entry.actor.role, entry.operation.name());
+        let way = *ways.entry(Way { tables, act }).or_insert(next);
+        for person in &entry.subjects {
+            poll::step()?;
+            let new = || TouchedPerson { ways: Vec::new(), span: Span::at(entry.time_us) };
+            let found = people.entry(*person).or_insert_with(new);
+            found.span.extend(entry.time_us);
+            if !found.ways.contains(&way) {
+                found.ways.push(way);
+            }
+        }
+    }
+    let mut by_number: Vec<Way> = vec![Way { tables: Vec::new(), act: (0, "") }; ways.len()];
+    ways.into_iter().for_each(|(way, number)| by_number[number as usize] = way);
+    let mut people: Vec<(Pseudonym, TouchedPerson)> = people.into_iter().collect();
+    poll::sort_by(&mut people, |(one, _), (other, _)| one.cmp(other))?;
+    let catalog = catalog.clone();
+    let mut texts: HashMap<Vec<u32>, [Datum; 3]> = HashMap::new();
+    Ok(Box::new(people.into_iter().map(move |(person, mut found)| {
+        found.ways.sort_unstable();
+        let told = texts.entry(found.ways).or_insert_with_key(|numbers| {
+            let ways = || numbers.iter().map(|number| &by_number[*number as usize]);
+            let tables = ways().flat_map(|way| &way.tables).map(|table| Some(names.of(*table).to_string()));
+            let roles = ways().map(|way| role_name(&catalog, way.act.0));
+            let operations = ways().map(|way| Some(way.act.1.to_lowercase()));
+            [listed(tables), listed(roles), listed(operations)]
+        });
+        let [tables, roles, operations] = told.clone();
+        let (first, last) = (Datum::Timestamptz(found.span.first), Datum::Timestamptz(found.span.last));
+        Ok(Row::pack(&[Datum::text(&hexadecimal(&person)), tables, roles, operations, first, last]))
+    })))
+}
+
+/// Each once, in order, NULL last.
+fn listed(values: impl Iterator<Item = Option<String>>) -> Datum {
+    let values: BTreeSet<(bool, Option<String>)> = values.map(|value| (value.is_none(), value)).collect();
+    let texts = values.into_iter().map(|(_, value)| value.as_deref().map_or(Datum::Null, Datum::text));
+    Datum::Array(Arc::new(Array::vector(texts.collect())))
+}
+
+fn count(value: u64) -> Datum {
+    Datum::Int8(i64::try_from(value).unwrap_or(i64::MAX))
+}
