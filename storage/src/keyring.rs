@@ -16,6 +16,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod header;
+pub(crate) mod once;
 mod permutation;
 pub(crate) mod root;
 pub(crate) mod rotation;
@@ -34,6 +35,7 @@ use crate::crypto::sodium::{self, KEY_BYTES, SecretMemory, SigningKey};
 use crate::error::StorageError;
 use crate::keyring::cache::Cache;
 use crate::keyring::header::{HEADER_BYTES, Header, Opened, PAGE_BYTES};
+use crate::keyring::once::KeyAtHand;
 use crate::keyring::permutation::Permutation;
 use crate::keyring::root::RootKey;
 use crate::keyring::slot::{Content, SLOT_BYTES};
@@ -236,6 +238,17 @@ impl Keyring {
         with: impl FnOnce(&[u8; KEY_BYTES]) -> T,
     ) -> Result<T, StorageError> {
         self.cache.with(microdb::stored(microdb), |key| self.load(microdb, key), with)
+    }
+
+    /// The same for one who needs very many keys, each once: those in memory stay.
+    pub(crate) fn with_key_once<T>(
+        &self,
+        microdb: MicroDbId,
+        at_hand: &mut KeyAtHand,
+        with: impl FnOnce(&[u8; KEY_BYTES]) -> T,
+    ) -> Result<T, StorageError> {
+        let id = microdb::stored(microdb);
+        at_hand.with(id, |key| if self.cache.copy(id, key) { Ok(()) } else { self.load(microdb, key) }, with)
     }
 
     /// Reads a key from the file.

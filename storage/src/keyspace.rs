@@ -93,6 +93,11 @@ pub(crate) fn relation(relation: RelationId) -> [u8; 4] {
     relation.0.to_be_bytes()
 }
 
+/// The relation of a row's or an owner's key.
+pub(crate) fn relation_of(key: &[u8]) -> Option<RelationId> {
+    Some(RelationId(u32::from_be_bytes(*key.first_chunk()?)))
+}
+
 /// The start of a data subject's rows of one relation.
 pub(crate) fn relation_of_microdb(relation: RelationId, microdb: MicroDbId) -> [u8; ROW_PREFIX_BYTES] {
     let mut bytes = [0; ROW_PREFIX_BYTES];

@@ -7,7 +7,7 @@ pub(crate) mod cursor;
 mod salvage;
 mod sample;
 
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 use std::sync::Arc;
 
 use repr::{MicroDbId, RelationId, Row, RowKey};
@@ -16,9 +16,11 @@ use self_cell::self_cell;
 
 use crate::crypto::seal::{Header, SealKind, SealPlace};
 use crate::error::{Sealed, StorageError, StoredEntry};
+use crate::keyring::once::KeyAtHand;
 use crate::keyspace::{self, ROW_PREFIX_BYTES};
 use crate::people_read::PeopleRead;
 use crate::rocks::{self, Family};
+use crate::segments::{self, Told};
 use crate::snapshot::cursor::{Cursor, Direction};
 use crate::store::Store;
 
@@ -373,27 +375,58 @@ impl Snapshot {
         cursor.entries("scan a relation", move |key, sealed| open_copy(&store, relation, key, sealed))
     }
 
-    /// The same for one who reads a whole relation and will not come again: what others read stays in the cache.
-    pub fn scan_copies_once(
-        &self,
-        relation: RelationId,
-    ) -> impl Iterator<Item = Result<StoredCopy, StorageError>> + Send + use<> {
-        let store = self.store().clone();
-        let cursor = Cursor::all_once(self, Family::Rows, &keyspace::relation(relation));
-        cursor.entries("scan a relation", move |key, sealed| open_copy(&store, relation, key, sealed))
+    /// What is told of a relation's segments, in their order: see `segments`.
+    pub fn told(&self, relation: RelationId) -> Vec<Option<Told>> {
+        self.store().segments().told(relation, self.sequence())
     }
 
-    /// Who holds each of these copies, in the same order, and whether scans read it. None is opened.
-    pub fn scan_holders(
+    /// Notes what this snapshot tells of some segments, with the bytes that it takes.
+    pub fn tell(&self, relation: RelationId, told: Vec<(usize, Told, usize)>) {
+        self.store().segments().tell(relation, self.sequence(), told);
+    }
+
+    /// Visits every copy in some segments of a personal relation, by µDB id and row key, for one who will not come again: what
+    /// others read stays in the caches, of blocks and of keys.
+    pub fn visit_copies<E: From<StorageError>>(
         &self,
         relation: RelationId,
-    ) -> impl Iterator<Item = Result<(MicroDbId, bool), StorageError>> + Send + use<> {
-        let cursor = Cursor::all_once(self, Family::Rows, &keyspace::relation(relation));
-        cursor.entries("scan a relation", move |key, sealed| {
+        segments: Range<usize>,
+        mut visit: impl FnMut(StoredCopy) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (store, mut keys) = (self.store(), KeyAtHand::default());
+        let mut cursor = self.segments_cursor(relation, segments);
+        while let Some(copy) = cursor.next("scan a relation", |at, sealed| {
+            open_copy_by(relation, at, |owner, place| store.open_personal_once(owner, place, sealed, &mut keys))
+        })? {
+            visit(copy?)?;
+        }
+        Ok(())
+    }
+
+    /// Visits who holds each of these copies, and whether scans read it. None is opened.
+    pub fn visit_holders<E: From<StorageError>>(
+        &self,
+        relation: RelationId,
+        segments: Range<usize>,
+        mut visit: impl FnMut(MicroDbId, bool) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut cursor = self.segments_cursor(relation, segments);
+        while let Some(holder) = cursor.next("scan a relation", |key, sealed| {
             let (owner, _) = keyspace::parse_personal_row(key).ok_or(malformed(relation))?;
             let (header, _) = Header::parse(sealed).ok_or(malformed(relation))?;
-            Ok((owner, matches!(header.kind, SealKind::Personal { canonical: true })))
-        })
+            Ok::<_, StorageError>((owner, matches!(header.kind, SealKind::Personal { canonical: true })))
+        })? {
+            let (owner, is_row) = holder?;
+            visit(owner, is_row)?;
+        }
+        Ok(())
+    }
+
+    fn segments_cursor(&self, relation: RelationId, segments: Range<usize>) -> Cursor {
+        let (from, to) = segments::bounds(&segments);
+        let relation = keyspace::relation(relation);
+        let to = to.map_or_else(|| keyspace::successor(&relation), |to| Some([&relation[..], &to].concat()));
+        Cursor::between_once(self, Family::Rows, [&relation[..], &from].concat(), to)
     }
 
     /// Reads a data subject's copies, one relation after the other.
@@ -462,9 +495,17 @@ pub(crate) fn open_copy(
     at: &[u8],
     sealed: &[u8],
 ) -> Result<StoredCopy, StorageError> {
+    open_copy_by(relation, at, |owner, place| store.open_personal(owner, place, sealed))
+}
+
+fn open_copy_by(
+    relation: RelationId,
+    at: &[u8],
+    open: impl FnOnce(MicroDbId, SealPlace<'_>) -> Result<(Header, Vec<u8>), StorageError>,
+) -> Result<StoredCopy, StorageError> {
     let (owner, key) = keyspace::parse_personal_row(at).ok_or(malformed(relation))?;
     let place = SealPlace::Personal(relation, owner, &at[ROW_PREFIX_BYTES..]);
-    let (header, plain) = store.open_personal(owner, place, sealed)?;
+    let (header, plain) = open(owner, place)?;
     let canonical = match header.kind {
         SealKind::Personal { canonical } => canonical,
         SealKind::Impersonal => return Err(StorageError::SealBroken { sealed: Sealed::Row(relation) }),

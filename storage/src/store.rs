@@ -46,6 +46,7 @@ use crate::location_cache::LocationCache;
 use crate::log_room::LogRoom;
 use crate::read_cache::ReadCache;
 use crate::rocks::{self, FAMILIES, Family};
+use crate::segments::{self, Segments};
 use crate::side_files::SideFolder;
 use crate::snapshot::Snapshot;
 use crate::subjects::Subjects;
@@ -78,6 +79,7 @@ struct Inner {
     hints: LocationCache,
     subjects: Subjects,
     reads: ReadCache,
+    segments: Segments,
     hashes: HashMemory,
     settling: Mutex<BackgroundMerge>,
     erasures: Erasures,
@@ -134,6 +136,10 @@ pub struct StoreStatistics {
     pub read_cache_bytes: u64,
     /// What they may hold.
     pub read_cache_bytes_max: u64,
+    /// What was told of parts of relations.
+    pub told_bytes: u64,
+    /// What it may hold.
+    pub told_bytes_max: u64,
     /// Keyed hashes computed last.
     pub hash_memory_bytes: u64,
     /// Blocks in the cache.
@@ -274,6 +280,7 @@ impl Store {
         writes.add(added);
         let _subjects = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
         let _reads = self.inner.reads.writing(&batch, || db.latest_sequence_number());
+        let _segments = self.inner.segments.writing(&batch, || db.latest_sequence_number());
         // A large one is not held three times.
         batch.forget_operations();
         let commit = batch.commit_time.unwrap_or(0).max(self.inner.time.load(Ordering::Acquire));
@@ -561,6 +568,8 @@ impl Store {
             subject_cache_bytes: self.inner.subjects.bytes(),
             read_cache_bytes: self.inner.reads.bytes(),
             read_cache_bytes_max: self.inner.reads.bytes_max(),
+            told_bytes_max: segments::BYTES_MAX as u64,
+            told_bytes: self.inner.segments.bytes(),
             hash_memory_bytes: self.inner.hashes.bytes(),
             block_cache_bytes: self.inner.cache.get_usage() as u64,
             block_cache_pinned_bytes: self.inner.cache.get_pinned_usage() as u64,
@@ -629,6 +638,10 @@ impl Store {
 
     pub(crate) fn reads(&self) -> &ReadCache {
         &self.inner.reads
+    }
+
+    pub(crate) fn segments(&self) -> &Segments {
+        &self.inner.segments
     }
 
     pub(crate) fn hints(&self) -> &LocationCache {

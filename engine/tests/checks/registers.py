@@ -6,6 +6,10 @@ where several own a row; that the data map tells what an erasure then does; who 
 """
 import collections
 import datetime
+import threading
+import time
+
+import psycopg
 
 from harness import Check, options, rows, run_check, state_of
 
@@ -51,7 +55,7 @@ class Registers(Check):
             one.execute("INSERT INTO person SELECT n, 'n' || n, CASE WHEN n % 3 = 0 THEN 'staff' END FROM generate_series(1, 12) n")
         for _ in range(self.options.count):
             self.tally.case(self.random_rows)
-        for case in (self.whose, self.what_is_mapped, self.committed, self.other_databases, self.many_values, self.erased, self.cancelled, self.killed):
+        for case in (self.whose, self.what_is_mapped, self.committed, self.other_databases, self.many_values, self.erased, self.cancelled, self.kept, self.killed):
             self.tally.case(case)
 
     def fill(self, one):
@@ -243,6 +247,117 @@ class Registers(Check):
                 self.tally.equal(state_of(one.execute, f"SELECT * FROM dogwood.{register}"), "57014", f"{register} is cancelled")
                 one.execute("SET statement_timeout = 0")
             one.execute("DELETE FROM contact WHERE id >= 10000")
+
+    # Counts of a large table are kept: what is written since is counted anew, and nothing else.
+
+    def truth(self, one):
+        """What the register of a large table must say, by queries over its rows."""
+        owners = "(SELECT region, until, a AS p FROM large UNION ALL SELECT region, until, b FROM large WHERE b IS NOT NULL) o"
+        total = rows(one, f"SELECT (SELECT count(*) FROM large), count(DISTINCT p) FROM {owners}")
+        regions = dict((region, (count, people)) for region, count, people in rows(
+            one, f"""SELECT r.region, r.n, o.people FROM (SELECT region, count(*) n FROM large GROUP BY region) r
+                     JOIN (SELECT region, count(DISTINCT p) people FROM {owners} GROUP BY region) o ON o.region IS NOT DISTINCT FROM r.region"""))
+        ends = rows(one, "SELECT count(*), count(*) - count(until), min(until), max(until) FROM large")
+        return total, regions, ends
+
+    def told(self, one):
+        found = {(name, value): (count, people) for name, value, count, people in rows(
+            one, "SELECT property, value, row_count, subject_count FROM dogwood.inventory WHERE table_name = 'large'")}
+        ends = rows(one, "SELECT row_count, without_end, first_end, last_end FROM dogwood.retention_schedule WHERE table_name = 'large'")
+        total = [found.pop((None, None))]
+        return total, {value: counts for (name, value), counts in found.items() if name == "region"}, ends
+
+    def kept(self):
+        with self.server.connect() as one:
+            one.execute("""CREATE DATA_SUBJECT TABLE human (id int PRIMARY KEY);
+                CREATE TABLE large (id int PRIMARY KEY, a int NOT NULL OWNED_BY human(id), b int OWNED_BY human(id), region text REGION,
+                    kind text, until timestamptz EXPIRES);
+                INSERT INTO human SELECT n FROM generate_series(1, 3000) n""")
+            fill = """INSERT INTO large SELECT n, 1 + n % 3000, CASE WHEN n % 5 = 0 THEN 1 + n % 7 END, 'r' || n % 4, 'k' || n % 3,
+                      CASE WHEN n % 3 = 0 THEN '2100-01-01'::timestamptz + n * interval '1 hour' END FROM generate_series(1, 12000) n"""
+            one.execute(fill)
+            some = lambda: self.dice.randrange(1, 12001)
+            for step in range(40):
+                what = self.dice.choice(["nothing", "nothing", "changes", "owner", "goes", "comes", "ends", "forgotten", "rolls back", "property", "column", "all", "empty"])
+                first = some()
+                match what:
+                    case "changes": one.execute("UPDATE large SET region = 'r' || %s WHERE id BETWEEN %s AND %s", (self.dice.randrange(6), first, first + 20))
+                    case "owner": one.execute("UPDATE large SET a = (SELECT min(id) + %s %% 2 * (max(id) - min(id)) FROM human) WHERE id BETWEEN %s AND %s", (step, first, first + 9))
+                    case "goes": one.execute("DELETE FROM large WHERE id BETWEEN %s AND %s", (first, first + 5))
+                    case "comes": one.execute("INSERT INTO large SELECT %s, min(id), max(id), NULL, 'k', NULL FROM human ON CONFLICT DO NOTHING", (first + 20000,))
+                    case "ends": one.execute("UPDATE large SET until = now() WHERE id = %s", (first,))
+                    case "forgotten":
+                        (person,), = rows(one, "SELECT id FROM human ORDER BY random() LIMIT 1")
+                        one.execute(f"GDPR FORGET human {person}")
+                    case "rolls back":
+                        with one.transaction(force_rollback=True):
+                            one.execute("UPDATE large SET region = 'none' WHERE id < 3000")
+                            self.told(one)
+                    case "property":
+                        one.execute("ALTER TABLE large ALTER COLUMN region DROP REGION; ALTER TABLE large ALTER COLUMN kind SET REGION")
+                        found = {value: count for _, value, count, _ in rows(one, "SELECT property, value, row_count, subject_count FROM dogwood.inventory WHERE table_name = 'large' AND property = 'region'")}
+                        self.tally.equal(found, dict(rows(one, "SELECT kind, count(*) FROM large GROUP BY kind")), "another column says it now")
+                        one.execute("ALTER TABLE large ALTER COLUMN kind DROP REGION; ALTER TABLE large ALTER COLUMN region SET REGION")
+                    case "column": one.execute(f"ALTER TABLE large ADD COLUMN c{step} text DEFAULT 'x' ORIGIN; ALTER TABLE large DROP COLUMN c{step}")
+                    case "all": one.execute("UPDATE large SET kind = kind || 'k', region = CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END")
+                    case "empty":
+                        one.execute("TRUNCATE large")
+                        self.tally.equal(self.told(one), ([(0, 0)], {}, [(0, 0, None, None)]), "nothing is left")
+                        one.execute("INSERT INTO human SELECT n FROM generate_series(1, 3000) n ON CONFLICT DO NOTHING")
+                        one.execute(fill)
+                # What has expired is there until it is deleted, for the registers alone.
+                until = time.monotonic() + 20
+                while rows(one, "SELECT sum(ended) FROM dogwood.retention_schedule WHERE table_name = 'large'") != [(0,)] and time.monotonic() < until:
+                    time.sleep(0.05)
+                self.tally.equal(self.told(one), self.truth(one), f"large, after: {what}")
+            held = lambda: rows(one, "SELECT bytes > 0, bytes <= bytes_max FROM dogwood.memory WHERE part = 'registers'")
+            self.tally.equal(held(), [(True, True)], "what is kept")
+            self.beside_writers()
+            self.touched(one)
+            one.execute("DROP TABLE large, human")
+
+    def beside_writers(self):
+        """Each reading is of one commit: a person's two rows are always of one region, and every row has one."""
+        ended, failed = threading.Event(), []
+
+        def write(number):
+            dice = self.options.seed * 10 + number
+            with self.server.connect() as writer:
+                while not ended.is_set():
+                    dice = (dice * 1103515245 + 12345) % (1 << 31)
+                    try:
+                        writer.execute("UPDATE large SET region = 'w' || %s WHERE id IN (%s, %s)", (dice % 3, dice % 12000, (dice + 3000) % 12000))
+                    except psycopg.Error as error:
+                        failed.append(error)
+
+        threads = [threading.Thread(target=write, args=(number,)) for number in range(2)]
+        [thread.start() for thread in threads]
+        with self.server.connect() as one:
+            for _ in range(30):
+                totals = rows(one, """SELECT sum(row_count) FILTER (WHERE property IS NULL), sum(row_count) FILTER (WHERE property = 'region')
+                                      FROM dogwood.inventory WHERE table_name = 'large'""")
+                self.tally.equal(totals[0][0], totals[0][1], "every row has one region, beside writers")
+            ended.set()
+            [thread.join() for thread in threads]
+            self.tally.equal(self.told(one), self.truth(one), "when the writers are done")
+        self.tally.equal(failed, [], "writers are not disturbed")
+
+    def touched(self, one):
+        """GDPR BREACH of a statement that touched more people than the log names, and of one that it names all of."""
+        (number,), = rows(one, "SELECT max(id) FROM large")
+        one.execute("CREATE ROLE clerk LOGIN; GRANT SELECT ON large TO clerk")
+        start = rows(one, "SELECT clock_timestamp()::text")[0][0]
+        with self.server.connect(user="clerk") as clerk:
+            people = {person for row in rows(clerk, "SELECT a, b FROM large") for person in row if person}
+            rows(clerk, "SELECT a FROM large WHERE id = %s", (number,))
+        end = rows(one, "SELECT (clock_timestamp() + interval '1 s')::text")[0][0]
+        time.sleep(1.1)
+        count, least, more = rows(one, f"GDPR BREACH BETWEEN '{start}' AND '{end}' ROLE clerk")[0][4:7]
+        self.tally.equal((count, more, 1 <= least <= len(people)), (2, True, True), "it is the least that was touched")
+        named = rows(one, f"GDPR BREACH BETWEEN '{start}' AND '{end}' ROLE clerk PEOPLE")
+        self.tally.equal((len({row[0] for row in named}) == len(named), len(named) <= least, [row[1:4] for row in named[:1]]),
+                         (True, True, [(["large"], ["clerk"], ["select"])]), "whom it names")
+        one.execute("DROP OWNED BY clerk; DROP ROLE clerk")
 
     def killed(self):
         with self.server.connect() as one:

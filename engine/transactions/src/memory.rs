@@ -58,6 +58,7 @@ pub fn cached_bytes(database: &Database) -> usize {
         store.key_cache_bytes,
         store.subject_cache_bytes,
         store.read_cache_bytes,
+        store.told_bytes,
         store.hash_memory_bytes,
     ];
     usize::try_from(parts.into_iter().sum::<u64>()).unwrap_or(usize::MAX)
@@ -89,6 +90,7 @@ fn holding(database: &Database) -> Vec<(&'static str, usize, Option<usize>)> {
         ("data keys", bytes(store.key_cache_bytes), Some(bytes(store.key_cache_bytes_max))),
         ("data subjects", bytes(store.subject_cache_bytes), None),
         ("opened rows", bytes(store.read_cache_bytes), Some(bytes(store.read_cache_bytes_max))),
+        ("registers", bytes(store.told_bytes), Some(bytes(store.told_bytes_max))),
         ("keyed hashes", bytes(store.hash_memory_bytes), None),
         ("view arrangements", arrangements, None),
         ("view dataflows", dataflows, None),

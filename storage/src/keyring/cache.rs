@@ -72,6 +72,15 @@ impl Cache {
         Ok(with(shard.key(place)))
     }
 
+    /// Copies the key of an id, if it is in memory; it counts as used no more than before.
+    pub(crate) fn copy(&self, id: Id, to: &mut [u8; KEY_BYTES]) -> bool {
+        let (shard, id) = self.shard(id);
+        let shard = shard.read();
+        let Some(&place) = shard.places.get(&id) else { return false };
+        to.copy_from_slice(shard.key(place));
+        true
+    }
+
     /// Wipes the key of an id.
     pub(crate) fn evict(&self, id: Id) {
         let (shard, id) = self.shard(id);

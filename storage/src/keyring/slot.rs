@@ -52,11 +52,9 @@ pub(crate) fn destroyed() -> [u8; SLOT_BYTES] {
 
 /// Reads a copy.
 pub(crate) fn parse(wrapping: &[u8; KEY_BYTES], database: &[u8; 16], slot: u64, bytes: &[u8; SLOT_BYTES]) -> Content {
-    if bytes[CHECK_END..] == checksum(b"gone", &bytes[..CHECK_END]) {
-        return Content::Destroyed;
-    }
     if bytes[CHECK_END..] != checksum(b"live", &bytes[..CHECK_END]) {
-        return Content::Damaged;
+        let is_gone = bytes[CHECK_END..] == checksum(b"gone", &bytes[..CHECK_END]);
+        return if is_gone { Content::Destroyed } else { Content::Damaged };
     }
     let salt: &[u8; SALT_BYTES] = bytes.first_chunk().expect("a slot is longer");
     let wrapped = &bytes[SALT_BYTES..WRAPPED_END];

@@ -116,11 +116,15 @@ impl Cursor {
 
     /// The same, read once: what is read leaves what others read in the cache.
     pub(crate) fn all_once(snapshot: &Snapshot, family: Family, prefix: &[u8]) -> Cursor {
+        Cursor::between_once(snapshot, family, prefix.to_vec(), keyspace::successor(prefix))
+    }
+
+    /// The same of entries from one key up to before another.
+    pub(crate) fn between_once(snapshot: &Snapshot, family: Family, from: Vec<u8>, to: Option<Vec<u8>>) -> Cursor {
         let mut options = ReadOptions::default();
         options.set_total_order_seek(true);
         options.fill_cache(false);
-        let to = keyspace::successor(prefix);
-        Cursor::open(snapshot, family, options, prefix.to_vec(), to, Direction::Forward)
+        Cursor::open(snapshot, family, options, from, to, Direction::Forward)
     }
 
     /// The entries under a prefix between two bounds, which are prefixes of what follows it: `Included` takes every

@@ -33,6 +33,7 @@ use crate::log_room::LogRoom;
 use crate::loss_report::{Loss, LostRows};
 use crate::read_cache::ReadCache;
 use crate::rocks::{self, Access};
+use crate::segments::Segments;
 use crate::side_files::SideFolder;
 use crate::subjects::Subjects;
 use crate::witness::{self, Acknowledged, Testimony, Witness};
@@ -190,6 +191,7 @@ impl Store {
             log: Mutex::new(log),
             hints: LocationCache::default(),
             subjects: Subjects::default(),
+            segments: Segments::default(),
             reads: ReadCache::new(options.block_cache_bytes / 4),
             hashes: HashMemory::new(),
             settling: Mutex::new(BackgroundMerge::new()),

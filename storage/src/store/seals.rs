@@ -7,6 +7,7 @@ use crate::config::Cipher;
 use crate::crypto::seal::{self, Header, SealPlace};
 use crate::crypto::sodium::{self, KEY_BYTES};
 use crate::error::{Sealed, StorageError};
+use crate::keyring::once::KeyAtHand;
 
 impl Store {
     /// Appends a seal under a person's key.
@@ -31,6 +32,19 @@ impl Store {
     ) -> Result<(Header, Vec<u8>), StorageError> {
         let keyring = &self.inner.keyring;
         let opened = keyring.with_key(owner, |key| seal::open(key, keyring.database(), place, sealed))?;
+        opened.ok_or(StorageError::SealBroken { sealed: sealed_at(place) })
+    }
+
+    /// Opens a seal under a person's key for one who reads a whole relation and will not come again.
+    pub(crate) fn open_personal_once(
+        &self,
+        owner: MicroDbId,
+        place: SealPlace<'_>,
+        sealed: &[u8],
+        keys: &mut KeyAtHand,
+    ) -> Result<(Header, Vec<u8>), StorageError> {
+        let keyring = &self.inner.keyring;
+        let opened = keyring.with_key_once(owner, keys, |key| seal::open(key, keyring.database(), place, sealed))?;
         opened.ok_or(StorageError::SealBroken { sealed: sealed_at(place) })
     }
 

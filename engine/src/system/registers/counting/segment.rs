@@ -1,0 +1,287 @@
+//! Counts of one segment of a table: rows that say the same go to the same counts, and are looked at once.
+
+use super::words::{CountedBy, Said, Words};
+use super::{Count, Ends, ValuesSaid};
+use planner::catalog::{Property, Table};
+use repr::row::Columns as RowColumns;
+use repr::{ColumnIndex, Datum, MicroDbId, Row, Value, poll};
+use state::SqlError;
+use state::answer::{Stored, datum};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Different things that rows of a table may say and that are kept to know them again.
+const KNOWN_MAX: usize = 65_536;
+
+/// A table's columns that hold properties.
+pub(super) struct Columns {
+    table: Arc<Table>,
+    /// In the order of their columns.
+    properties: Vec<(ColumnIndex, Property)>,
+}
+
+impl Columns {
+    pub(super) fn of(table: &Arc<Table>) -> Self {
+        let properties = table.live_columns().filter_map(|(index, column)| Some((index, column.property?))).collect();
+        Columns { table: table.clone(), properties }
+    }
+
+    /// Whether rows say nothing of themselves.
+    pub(super) fn say_nothing(&self) -> bool {
+        self.properties.is_empty()
+    }
+
+    /// Whether rows say the same by others.
+    fn say_the_same(&self, other: &Columns) -> bool {
+        self.table.schema_version == other.table.schema_version && self.properties == other.properties
+    }
+}
+
+/// What was counted of a segment.
+pub(super) struct SegmentCounts {
+    columns: Arc<Columns>,
+    pub(super) all: Count,
+    /// In no order, each once.
+    pub(super) counts: Vec<(Arc<CountedBy>, Count)>,
+    pub(super) said: Vec<Arc<Said>>,
+    pub(super) ends: Ends,
+    /// When it was counted, and when the next of its rows ends.
+    counted_at: i64,
+    next_end: Option<i64>,
+}
+
+impl SegmentCounts {
+    /// Whether they hold at this moment, by these columns, if no row was written since.
+    pub(super) fn hold(&self, columns: &Columns, now: i64) -> bool {
+        let is_same_moment = self.counted_at <= now && self.next_end.is_none_or(|end| end > now);
+        is_same_moment && self.columns.say_the_same(columns)
+    }
+
+    /// What it takes in memory: values, which segments have in common, as if each were its own.
+    pub(super) fn bytes(&self) -> usize {
+        const SHARED_BYTES: usize = 24;
+        let counts = self.counts.len() * (size_of::<(Arc<CountedBy>, Count)>() + SHARED_BYTES);
+        size_of::<SegmentCounts>() + counts + self.said.len() * (size_of::<Arc<Said>>() + SHARED_BYTES)
+    }
+}
+
+/// Counts segments, one after another.
+pub(super) struct Counting {
+    columns: Arc<Columns>,
+    words: Arc<Words>,
+    now: i64,
+    /// By what rows say, which class of rows they are.
+    known: HashMap<Box<[u8]>, Arc<Class>>,
+    /// Where in `tallies` it is counted.
+    places: HashMap<usize, usize>,
+    tallies: Vec<Tally>,
+    key: Vec<u8>,
+    segment: Segment,
+}
+
+/// Rows that say the same.
+struct Class {
+    number: usize,
+    /// Which of `tallies` they go to.
+    tallies: Vec<usize>,
+    said: Vec<Arc<Said>>,
+}
+
+/// A count that goes on.
+struct Tally {
+    of: Arc<CountedBy>,
+    count: Count,
+    /// Whose copy was counted last.
+    last: Option<MicroDbId>,
+}
+
+/// What was found in the segment so far.
+#[derive(Default)]
+struct Segment {
+    all: Count,
+    last: Option<MicroDbId>,
+    /// Tallies that counted.
+    counted: Vec<usize>,
+    /// By the numbers of classes.
+    classes: HashMap<usize, Arc<Class>>,
+    /// What others say, that are not known again.
+    said: Vec<Arc<Said>>,
+    ends: Ends,
+    next_end: Option<i64>,
+}
+
+impl Counting {
+    pub(super) fn new(columns: Arc<Columns>, words: Arc<Words>, now: i64) -> Self {
+        Counting {
+            columns,
+            words,
+            now,
+            known: HashMap::new(),
+            places: HashMap::new(),
+            tallies: Vec::new(),
+            key: Vec::new(),
+            segment: Segment::default(),
+        }
+    }
+
+    /// Whether rows say anything.
+    pub(super) fn opens_rows(&self) -> bool {
+        !self.columns.say_nothing()
+    }
+
+    /// Counts a copy of a row that says nothing.
+    pub(super) fn copy(&mut self, owner: MicroDbId, canonical: bool) {
+        let segment = &mut self.segment;
+        segment.all.add(counts_of(Some((owner, canonical)), &mut segment.last));
+    }
+
+    /// Counts a copy: whose, and whether it stands for its row. One that is nobody's is its row.
+    pub(super) fn row(&mut self, row: &Row, copy: Option<(MicroDbId, bool)>) -> Result<(), SqlError> {
+        poll::step()?;
+        self.key.clear();
+        let stored = Stored { bytes: row.bytes(), later: &self.columns.table.columns };
+        let mut columns = RowColumns::over(row.bytes());
+        let segment = &mut self.segment;
+        for (column, property) in &self.columns.properties {
+            let value = stored.value(&mut columns, *column);
+            if *property != Property::Expires {
+                spell(&value, &mut self.key);
+            } else if copy.is_none_or(|(_, canonical)| canonical) {
+                let end = segment.ends.row(&value, self.now).filter(|end| *end > self.now);
+                segment.next_end = [segment.next_end, end].into_iter().flatten().min();
+            }
+        }
+        segment.all.add(counts_of(copy, &mut segment.last));
+        let class = match self.known.get(self.key.as_slice()) {
+            Some(class) => class.clone(),
+            None => self.learned(row)?,
+        };
+        for place in &class.tallies {
+            let tally = &mut self.tallies[*place];
+            if tally.count == Count::default() {
+                self.segment.counted.push(*place);
+            }
+            tally.count.add(counts_of(copy, &mut tally.last));
+        }
+        if !class.said.is_empty() && !self.segment.classes.contains_key(&class.number) {
+            self.segment.classes.insert(class.number, class);
+        }
+        Ok(())
+    }
+
+    /// The class of rows that say this.
+    fn learned(&mut self, row: &Row) -> Result<Arc<Class>, SqlError> {
+        let mut said = self.said(row);
+        let mut places = Vec::new();
+        for (property, words) in &said {
+            if words.is_empty() {
+                places.push(CountedBy::Value(*property, None));
+            }
+            places.extend(words.iter().map(|word| CountedBy::Value(*property, Some(word.clone()))));
+        }
+        let mut for_purposes = Vec::new();
+        for purpose in used(&mut said) {
+            let place = self.words.place(CountedBy::Purpose(purpose));
+            if let CountedBy::Purpose(purpose) = &*place {
+                let words = said.iter().flat_map(|(property, words)| words.iter().map(|word| (*property, word)));
+                for (property, word) in words.filter(|(_, word)| !word.is_empty()) {
+                    let said = Said { purpose: purpose.clone(), property, word: word.clone() };
+                    for_purposes.push(self.words.said(said));
+                }
+            }
+            places.push((*place).clone());
+        }
+        // Several of too many values go to one count, and count there once.
+        let mut tallies: Vec<usize> = places.into_iter().map(|place| self.tally(place)).collect();
+        tallies.sort_unstable();
+        tallies.dedup();
+        poll::room(self.key.len() + tallies.len() * size_of::<usize>() + size_of::<Class>())?;
+        let number = self.known.len();
+        if number >= KNOWN_MAX {
+            self.segment.said.extend(for_purposes);
+            return Ok(Arc::new(Class { number, tallies, said: Vec::new() }));
+        }
+        let class = Arc::new(Class { number, tallies, said: for_purposes });
+        self.known.insert(self.key.as_slice().into(), class.clone());
+        Ok(class)
+    }
+
+    /// What a row says of itself, but for when it ends.
+    fn said(&self, row: &Row) -> ValuesSaid {
+        let stored = Stored { bytes: row.bytes(), later: &self.columns.table.columns };
+        let mut columns = RowColumns::over(row.bytes());
+        let mut said = ValuesSaid::new();
+        for (column, property) in &self.columns.properties {
+            let value = stored.value(&mut columns, *column);
+            if *property != Property::Expires {
+                said.insert(*property, property.words(&datum(value)));
+            }
+        }
+        said
+    }
+
+    fn tally(&mut self, place: CountedBy) -> usize {
+        let place = self.words.place(place);
+        let tallies = &mut self.tallies;
+        *self.places.entry(Arc::as_ptr(&place).addr()).or_insert_with(|| {
+            tallies.push(Tally { of: place, count: Count::default(), last: None });
+            tallies.len() - 1
+        })
+    }
+
+    /// The segment is over; the next begins.
+    pub(super) fn finish(&mut self) -> Result<SegmentCounts, SqlError> {
+        let segment = std::mem::take(&mut self.segment);
+        let mut counts = Vec::with_capacity(segment.counted.len());
+        for place in segment.counted {
+            let tally = &mut self.tallies[place];
+            counts.push((tally.of.clone(), std::mem::take(&mut tally.count)));
+            tally.last = None;
+        }
+        let mut said = segment.said;
+        segment.classes.values().for_each(|class| said.extend(class.said.iter().cloned()));
+        said.sort_unstable_by_key(|said| Arc::as_ptr(said).addr());
+        said.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        poll::room(counts.len() * size_of::<(Arc<CountedBy>, Count)>())?;
+        let Segment { all, ends, next_end, .. } = segment;
+        Ok(SegmentCounts { columns: self.columns.clone(), all, counts, said, ends, counted_at: self.now, next_end })
+    }
+}
+
+/// What a copy adds to a count that counted whose copy last.
+fn counts_of(copy: Option<(MicroDbId, bool)>, last: &mut Option<MicroDbId>) -> Count {
+    let Some((owner, canonical)) = copy else { return Count { rows: 1, people: 0 } };
+    let is_another = *last != Some(owner);
+    *last = Some(owner);
+    Count { rows: u64::from(canonical), people: u64::from(is_another) }
+}
+
+/// For what rows may be used that say this: their purposes, but for those to which somebody objects. None, for none.
+fn used(said: &mut ValuesSaid) -> Vec<Option<Box<str>>> {
+    let objections = said.remove(&Property::Objections).unwrap_or_default();
+    let purposes = said.remove(&Property::Purposes).unwrap_or_default();
+    let used: Vec<_> = purposes.difference(&objections).cloned().map(Some).collect();
+    if used.is_empty() { vec![None] } else { used }
+}
+
+/// A value so that no two are spelled the same.
+fn spell(value: &Value<'_>, key: &mut Vec<u8>) {
+    let mut text = |tag: u8, bytes: &[u8]| {
+        key.push(tag);
+        key.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        key.extend_from_slice(bytes);
+    };
+    match value {
+        Value::Text(bytes) => text(1, bytes),
+        Value::Array(array) => {
+            for element in &array.elements {
+                match element {
+                    Datum::Text(element) => text(2, element.as_bytes()),
+                    _ => text(3, &[]),
+                }
+            }
+            text(4, &[]);
+        }
+        _ => text(0, &[]),
+    }
+}
