@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-size bench-rights bench-audit bench-compare compat refusals soak notebooks lab lint deny sbom fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-size bench-rights bench-audit bench-registers bench-policies bench-compare compat refusals soak notebooks lab lint deny sbom fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -171,6 +171,14 @@ bench-rights: build install-test
 # What the audit log costs, by its modes, and how long questions take among many entries.
 bench-audit: build install-test
 	@"$(VENV)/bin/python" benches/audit.py --entries 2000000 --json "$(CARGO_TARGET_DIR)/bench-audit.json" $(ARGUMENTS)
+
+# How long registers and a question about a breach take over a million people.
+bench-registers: build install-test
+	@"$(VENV)/bin/python" benches/registers.py --json "$(CARGO_TARGET_DIR)/bench-registers.json" $(ARGUMENTS)
+
+# A controller's statements over whole classes of records, beside PostgreSQL 15.
+bench-policies: build install-test install-bench
+	@"$(VENV)/bin/python" benches/policies.py --json "$(CARGO_TARGET_DIR)/bench-policies.json" $(ARGUMENTS)
 
 # What a change costs a statement: `make bench-compare OLD=FILE`, a binary of before, in turn with what stands here.
 bench-compare: build install-test

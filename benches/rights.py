@@ -41,7 +41,15 @@ SCHEMA = [
     "GRANT SELECT ON users, plain TO granted",
     "GRANT SELECT ON guarded, plain TO team3",
     "ALTER TABLE guarded ENABLE ROW LEVEL SECURITY", "CREATE POLICY own ON guarded USING (team = current_user)",
-    "CREATE USER own_login FOR users 1", "ANALYZE",
+    "CREATE USER own_login FOR users 1",
+    "CREATE TABLE used (id INT PRIMARY KEY, team TEXT, kind INT, n INT, p TEXT[] PURPOSES, o TEXT[] OBJECTIONS)",
+    "CREATE TABLE ending (id INT PRIMARY KEY, team TEXT, kind INT, n INT, until TIMESTAMPTZ EXPIRES)",
+    "CREATE TABLE listed (id INT PRIMARY KEY, team TEXT, kind INT, n INT, p TEXT[], o TEXT[], until TIMESTAMPTZ)",
+    "INSERT INTO used SELECT n, 'team' || n % 10, n % 7, n, '{ads,billing}', CASE WHEN n % 10 = 0 THEN '{billing}'::text[] END FROM generate_series(1, 40000) AS n",
+    "INSERT INTO ending SELECT n, 'team' || n % 10, n % 7, n, '2100-01-01' FROM generate_series(1, 40000) AS n",
+    "INSERT INTO listed SELECT n, 'team' || n % 10, n % 7, n, '{ads,billing}', CASE WHEN n % 10 = 0 THEN '{billing}'::text[] END, '2100-01-01' FROM generate_series(1, 40000) AS n",
+    "CREATE PURPOSE ads", "CREATE ROLE agency LOGIN IN ROLE dogwood_processor", "GRANT PURPOSE ads TO agency",
+    "GRANT SELECT ON used, listed, ending TO agency, granted", "ALTER ROLE agency SET dogwood.purpose = 'ads'", "ANALYZE",
 ]
 POINT = "\\set id random(1, 40000)\nSELECT n FROM plain WHERE id = :id;\n"
 
@@ -82,6 +90,27 @@ class Bench:
         for clients in (1, 8):
             one, other = self.in_turn(lambda: self.pgbench(server, "granted", POINT, clients), lambda: self.pgbench(server, "controller", POINT, clients), max)
             self.line(f"point SELECT by a role with a grant, {clients} conn., against a controller's", "a second", one, other, ">= 0.97")
+
+    def purposes(self, server):
+        """A processor for its purpose, against a role with the same grant; a table whose rows expire, against one with the same columns."""
+        point = "\\set id random(1, 40000)\nSELECT n FROM {} WHERE id = :id;\n"
+        for clients in (1, 8):
+            for what, table, user in (("for a purpose", "used", "agency"), ("where rows expire", "ending", "granted")):
+                one, other = self.in_turn(lambda: self.pgbench(server, user, point.format(table), clients),
+                                          lambda: self.pgbench(server, "granted", point.format("listed"), clients), max)
+                self.line(f"point SELECT {what}, {clients} conn., against one without", "a second", one, other, ">= 0.91")
+        text = "SELECT kind, count(*), sum(n) FROM {} GROUP BY kind"
+        for what, table, user in (("for a purpose", "used", "agency"), ("where rows expire", "ending", "granted")):
+            for name, sql in ((user, text.format(table)), ("granted", text.format("listed"))):
+                with psycopg.connect(f"host=127.0.0.1 port={server.port} user={name} dbname=postgres", autocommit=True) as connection:
+                    for _ in range(30):
+                        connection.execute(sql).fetchall()
+                        time.sleep(0.02)
+                    shown = "".join(row[0] for row in connection.execute("EXPLAIN " + sql))
+                    what += ", a view" if "view" in shown.lower() else ", no view"
+            one, other = self.in_turn(lambda: 1000 / self.pgbench(server, user, text.format(table) + ";\n"),
+                                      lambda: 1000 / self.pgbench(server, "granted", text.format("listed") + ";\n"))
+            self.line(f"groups {what}, against without", "ms", one, other, "<= 1.3")
 
     def views(self, server):
         text = "SELECT kind, count(*), sum(n) FROM {} {} GROUP BY kind"
@@ -220,7 +249,7 @@ def shake(told):
     return made
 
 
-CASES = ("rights", "views", "own", "erasure", "many", "handshakes")
+CASES = ("rights", "purposes", "views", "own", "erasure", "many", "handshakes")
 
 
 def main():
@@ -235,7 +264,7 @@ def main():
     wanted = [case for case in CASES if not options.only or case in options.only.split(",")]
     print("| what is measured | | measured | against | ratio | goal |\n|---|---|---:|---:|---:|---|")
     with Dogwood() as server:
-        if {"rights", "views", "own"} & set(wanted):
+        if {"rights", "purposes", "views", "own"} & set(wanted):
             with psycopg.connect(server.dsn, autocommit=True) as connection:
                 for sql in SCHEMA:
                     connection.execute(sql)
