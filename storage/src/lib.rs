@@ -61,7 +61,7 @@ pub use keyspace::ValueHash;
 pub use loss_report::{Loss, LostRows};
 pub use microdb::OwnerSet;
 pub use owners::OwnerProbe;
-pub use segments::{SEGMENTS, Told, segment_of};
+pub use segments::{SEGMENTS, ToldPart, segment_of};
 pub use snapshot::{MicroDbProbe, SampledRows, Snapshot};
 pub use spill::{SpillBatch, SpilledRows};
 pub use store::{COMMIT_TIME, Reclaim, Repair, Store, StoreStatistics};

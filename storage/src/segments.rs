@@ -31,7 +31,7 @@ pub(crate) const BYTES_MAX: usize = 32 << 20;
 const EMPTY_BYTES: usize = SEGMENTS * size_of::<Segment>();
 
 /// What is told of a segment.
-pub type Told = Arc<dyn Any + Send + Sync>;
+pub type ToldPart = Arc<dyn Any + Send + Sync>;
 
 /// See the module.
 #[derive(Default)]
@@ -60,7 +60,7 @@ struct Relation {
 struct Segment {
     changed: u64,
     writing: u32,
-    told: Option<(Told, usize)>,
+    told: Option<(ToldPart, usize)>,
     /// From when on it is told.
     since: u64,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Writing<'a, L: Fn() -> u64> {
 
 impl Segments {
     /// What is told of a relation's segments to a snapshot with this sequence number, in their order.
-    pub(crate) fn told(&self, relation: RelationId, at: u64) -> Vec<Option<Told>> {
+    pub(crate) fn told(&self, relation: RelationId, at: u64) -> Vec<Option<ToldPart>> {
         let state = self.state.lock();
         let known = state.relations.get(&relation).and_then(|relation| relation.segments.as_ref());
         let Some(segments) = known else { return vec![None; SEGMENTS] };
@@ -87,7 +87,7 @@ impl Segments {
     }
 
     /// Notes what a snapshot with this sequence number tells of segments, which takes so many bytes each.
-    pub(crate) fn tell(&self, relation: RelationId, at: u64, told: Vec<(usize, Told, usize)>) {
+    pub(crate) fn tell(&self, relation: RelationId, at: u64, told: Vec<(usize, ToldPart, usize)>) {
         let state = &mut *self.state.lock();
         let relation = state.relations.entry(relation).or_default();
         // Segments that are made while something is written would not know of it.

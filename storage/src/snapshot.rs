@@ -20,7 +20,7 @@ use crate::keyring::once::KeyAtHand;
 use crate::keyspace::{self, ROW_PREFIX_BYTES};
 use crate::people_read::PeopleRead;
 use crate::rocks::{self, Family};
-use crate::segments::{self, Told};
+use crate::segments::{self, ToldPart};
 use crate::snapshot::cursor::{Cursor, Direction};
 use crate::store::Store;
 
@@ -376,12 +376,12 @@ impl Snapshot {
     }
 
     /// What is told of a relation's segments, in their order: see `segments`.
-    pub fn told(&self, relation: RelationId) -> Vec<Option<Told>> {
+    pub fn told(&self, relation: RelationId) -> Vec<Option<ToldPart>> {
         self.store().segments().told(relation, self.sequence())
     }
 
     /// Notes what this snapshot tells of some segments, with the bytes that it takes.
-    pub fn tell(&self, relation: RelationId, told: Vec<(usize, Told, usize)>) {
+    pub fn tell(&self, relation: RelationId, told: Vec<(usize, ToldPart, usize)>) {
         self.store().segments().tell(relation, self.sequence(), told);
     }
 

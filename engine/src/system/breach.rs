@@ -17,7 +17,7 @@ use std::sync::Arc;
 use storage::audit::{LoggedEntry, Pseudonym};
 
 /// What the log says.
-type Entries<'e> = Box<dyn Iterator<Item = Result<LoggedEntry, SqlError>> + 'e>;
+type ReadEntries<'e> = Box<dyn Iterator<Item = Result<LoggedEntry, SqlError>> + 'e>;
 
 /// What was done to people's rows: by which role, and how.
 type Act = (u32, &'static str);
@@ -79,7 +79,7 @@ struct TouchedTable {
 }
 
 /// By table, role and operation.
-pub(super) fn by_table(entries: Entries<'_>, catalog: &Arc<Catalog>) -> Result<FoundRows, SqlError> {
+pub(super) fn by_table(entries: ReadEntries<'_>, catalog: &Arc<Catalog>) -> Result<FoundRows, SqlError> {
     let names = names(catalog);
     let mut touched: BTreeMap<(RelationId, Act), TouchedTable> = BTreeMap::new();
     for entry in entries {
@@ -136,7 +136,7 @@ pub(super) fn by_table(entries: Entries<'_>, catalog: &Arc<Catalog>) -> Result<F
 
 /// What was done in one way: of persons only its number is noted.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Way {
+struct TouchingAct {
     tables: Vec<RelationId>,
     act: Act,
 }
@@ -148,9 +148,9 @@ struct TouchedPerson {
 }
 
 /// By person.
-pub(super) fn by_person(entries: Entries<'_>, catalog: &Arc<Catalog>) -> Result<FoundRows, SqlError> {
+pub(super) fn by_person(entries: ReadEntries<'_>, catalog: &Arc<Catalog>) -> Result<FoundRows, SqlError> {
     let names = names(catalog);
-    let mut ways: BTreeMap<Way, u32> = BTreeMap::new();
+    let mut ways: BTreeMap<TouchingAct, u32> = BTreeMap::new();
     let mut people: HashMap<Pseudonym, TouchedPerson> = HashMap::new();
     for entry in entries {
         let entry = entry?;
@@ -161,7 +161,7 @@ pub(super) fn by_person(entries: Entries<'_>, catalog: &Arc<Catalog>) -> Result<
         }
         let next = ways.len() as u32;
         let act = (entry.actor.role, entry.operation.name());
-        let way = *ways.entry(Way { tables, act }).or_insert(next);
+        let way = *ways.entry(TouchingAct { tables, act }).or_insert(next);
         for person in &entry.subjects {
             poll::step()?;
             let new = || TouchedPerson { ways: Vec::new(), span: Span::at(entry.time_us) };
@@ -172,7 +172,7 @@ pub(super) fn by_person(entries: Entries<'_>, catalog: &Arc<Catalog>) -> Result<
             }
         }
     }
-    let mut by_number: Vec<Way> = vec![Way { tables: Vec::new(), act: (0, "") }; ways.len()];
+    let mut by_number: Vec<TouchingAct> = vec![TouchingAct { tables: Vec::new(), act: (0, "") }; ways.len()];
     ways.into_iter().for_each(|(way, number)| by_number[number as usize] = way);
     let mut people: Vec<(Pseudonym, TouchedPerson)> = people.into_iter().collect();
     poll::sort_by(&mut people, |(one, _), (other, _)| one.cmp(other))?;

@@ -277,7 +277,7 @@ class Registers(Check):
                       CASE WHEN n % 3 = 0 THEN '2100-01-01'::timestamptz + n * interval '1 hour' END FROM generate_series(1, 12000) n"""
             one.execute(fill)
             some = lambda: self.dice.randrange(1, 12001)
-            for step in range(40):
+            for step in range(24):
                 what = self.dice.choice(["nothing", "nothing", "changes", "owner", "goes", "comes", "ends", "forgotten", "rolls back", "property", "column", "all", "empty"])
                 first = some()
                 match what:

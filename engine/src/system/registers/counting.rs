@@ -14,14 +14,14 @@ mod words;
 
 use planner::catalog::Property;
 use repr::{Value, poll};
-use segment::{Columns, Counting, SegmentCounts};
+use segment::{Counting, PropertyColumns, SegmentCounts};
 use state::shape::TableShape;
 use state::{SqlError, parallel};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 use storage::{SEGMENTS, Snapshot};
-use words::{CountedBy, Said, Words};
+use words::{CountedBy, SaidWord, Words};
 
 const MICROSECONDS_A_DAY: i64 = 86_400_000_000;
 /// A smaller table is counted anew each time, and takes no memory.
@@ -98,7 +98,7 @@ pub(super) struct Counted {
 
 /// Counts a table as it was committed, at this moment.
 pub(super) fn counted(snapshot: &Snapshot, shape: &TableShape, now: i64) -> Result<Counted, SqlError> {
-    let (columns, words) = (Arc::new(Columns::of(shape.table())), Arc::new(Words::default()));
+    let (columns, words) = (Arc::new(PropertyColumns::of(shape.table())), Arc::new(Words::default()));
     if !shape.personal {
         let mut counting = Counting::new(columns.clone(), words, now);
         for row in snapshot.scan_once(shape.id(), false) {
@@ -120,7 +120,7 @@ pub(super) fn counted(snapshot: &Snapshot, shape: &TableShape, now: i64) -> Resu
     if table.all.rows >= TOLD_ROWS_MIN && !words.are_too_many() {
         let told = counted.into_iter().map(|(number, counts)| {
             let bytes = counts.bytes();
-            (number, counts as storage::Told, bytes)
+            (number, counts as storage::ToldPart, bytes)
         });
         snapshot.tell(shape.id(), told.collect());
     }
@@ -128,9 +128,15 @@ pub(super) fn counted(snapshot: &Snapshot, shape: &TableShape, now: i64) -> Resu
 }
 
 /// What is told of each segment, and holds for a table with these columns at this moment.
-fn told(snapshot: &Snapshot, shape: &TableShape, columns: &Columns, now: i64) -> Vec<Option<Arc<SegmentCounts>>> {
+fn told(
+    snapshot: &Snapshot,
+    shape: &TableShape,
+    columns: &PropertyColumns,
+    now: i64,
+) -> Vec<Option<Arc<SegmentCounts>>> {
     let told = snapshot.told(shape.id()).into_iter();
-    let holds = |told: storage::Told| told.downcast::<SegmentCounts>().ok().filter(|counts| counts.hold(columns, now));
+    let holds =
+        |told: storage::ToldPart| told.downcast::<SegmentCounts>().ok().filter(|counts| counts.hold(columns, now));
     told.map(|told| told.and_then(holds)).collect()
 }
 
@@ -139,7 +145,7 @@ fn count_segments(
     snapshot: &Snapshot,
     shape: &TableShape,
     numbers: Vec<usize>,
-    (columns, words, now): (&Arc<Columns>, &Arc<Words>, i64),
+    (columns, words, now): (&Arc<PropertyColumns>, &Arc<Words>, i64),
 ) -> Result<Vec<(usize, Arc<SegmentCounts>)>, SqlError> {
     let part = numbers.len().div_ceil(PARTS).max(1);
     let (numbers, relation) = (Arc::new(numbers), shape.id());
@@ -193,11 +199,11 @@ fn count_range(
 
 impl Counted {
     /// Of all segments.
-    fn of(segments: &[Arc<SegmentCounts>], columns: &Columns) -> Counted {
+    fn of(segments: &[Arc<SegmentCounts>], columns: &PropertyColumns) -> Counted {
         let mut counted = Counted::default();
         // Segments have in common what they say: most of it is known by where it stands.
         let mut at: HashMap<usize, (&CountedBy, Count)> = HashMap::new();
-        let mut said_at: HashMap<usize, &Said> = HashMap::new();
+        let mut said_at: HashMap<usize, &SaidWord> = HashMap::new();
         for segment in segments {
             counted.all.add(segment.all);
             counted.ends.add(&segment.ends);
@@ -210,7 +216,7 @@ impl Counted {
         for (place, count) in at.into_values() {
             by.entry(place).or_insert_with(Count::default).add(count);
         }
-        for Said { purpose, property, word } in said_at.into_values() {
+        for SaidWord { purpose, property, word } in said_at.into_values() {
             let words: &mut ValuesSaid = said.entry(purpose).or_default();
             words.entry(*property).or_default().insert(word.clone());
         }

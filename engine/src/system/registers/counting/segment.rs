@@ -1,6 +1,6 @@
 //! Counts of one segment of a table: rows that say the same go to the same counts, and are looked at once.
 
-use super::words::{CountedBy, Said, Words};
+use super::words::{CountedBy, SaidWord, Words};
 use super::{Count, Ends, ValuesSaid};
 use planner::catalog::{Property, Table};
 use repr::row::Columns as RowColumns;
@@ -14,16 +14,16 @@ use std::sync::Arc;
 const KNOWN_MAX: usize = 65_536;
 
 /// A table's columns that hold properties.
-pub(super) struct Columns {
+pub(super) struct PropertyColumns {
     table: Arc<Table>,
     /// In the order of their columns.
     properties: Vec<(ColumnIndex, Property)>,
 }
 
-impl Columns {
+impl PropertyColumns {
     pub(super) fn of(table: &Arc<Table>) -> Self {
         let properties = table.live_columns().filter_map(|(index, column)| Some((index, column.property?))).collect();
-        Columns { table: table.clone(), properties }
+        PropertyColumns { table: table.clone(), properties }
     }
 
     /// Whether rows say nothing of themselves.
@@ -32,18 +32,18 @@ impl Columns {
     }
 
     /// Whether rows say the same by others.
-    fn say_the_same(&self, other: &Columns) -> bool {
+    fn say_the_same(&self, other: &PropertyColumns) -> bool {
         self.table.schema_version == other.table.schema_version && self.properties == other.properties
     }
 }
 
 /// What was counted of a segment.
 pub(super) struct SegmentCounts {
-    columns: Arc<Columns>,
+    columns: Arc<PropertyColumns>,
     pub(super) all: Count,
     /// In no order, each once.
     pub(super) counts: Vec<(Arc<CountedBy>, Count)>,
-    pub(super) said: Vec<Arc<Said>>,
+    pub(super) said: Vec<Arc<SaidWord>>,
     pub(super) ends: Ends,
     /// When it was counted, and when the next of its rows ends.
     counted_at: i64,
@@ -52,7 +52,7 @@ pub(super) struct SegmentCounts {
 
 impl SegmentCounts {
     /// Whether they hold at this moment, by these columns, if no row was written since.
-    pub(super) fn hold(&self, columns: &Columns, now: i64) -> bool {
+    pub(super) fn hold(&self, columns: &PropertyColumns, now: i64) -> bool {
         let is_same_moment = self.counted_at <= now && self.next_end.is_none_or(|end| end > now);
         is_same_moment && self.columns.say_the_same(columns)
     }
@@ -61,13 +61,13 @@ impl SegmentCounts {
     pub(super) fn bytes(&self) -> usize {
         const SHARED_BYTES: usize = 24;
         let counts = self.counts.len() * (size_of::<(Arc<CountedBy>, Count)>() + SHARED_BYTES);
-        size_of::<SegmentCounts>() + counts + self.said.len() * (size_of::<Arc<Said>>() + SHARED_BYTES)
+        size_of::<SegmentCounts>() + counts + self.said.len() * (size_of::<Arc<SaidWord>>() + SHARED_BYTES)
     }
 }
 
 /// Counts segments, one after another.
 pub(super) struct Counting {
-    columns: Arc<Columns>,
+    columns: Arc<PropertyColumns>,
     words: Arc<Words>,
     now: i64,
     /// By what rows say, which class of rows they are.
@@ -84,7 +84,7 @@ struct Class {
     number: usize,
     /// Which of `tallies` they go to.
     tallies: Vec<usize>,
-    said: Vec<Arc<Said>>,
+    said: Vec<Arc<SaidWord>>,
 }
 
 /// A count that goes on.
@@ -105,13 +105,13 @@ struct Segment {
     /// By the numbers of classes.
     classes: HashMap<usize, Arc<Class>>,
     /// What others say, that are not known again.
-    said: Vec<Arc<Said>>,
+    said: Vec<Arc<SaidWord>>,
     ends: Ends,
     next_end: Option<i64>,
 }
 
 impl Counting {
-    pub(super) fn new(columns: Arc<Columns>, words: Arc<Words>, now: i64) -> Self {
+    pub(super) fn new(columns: Arc<PropertyColumns>, words: Arc<Words>, now: i64) -> Self {
         Counting {
             columns,
             words,
@@ -185,7 +185,7 @@ impl Counting {
             if let CountedBy::Purpose(purpose) = &*place {
                 let words = said.iter().flat_map(|(property, words)| words.iter().map(|word| (*property, word)));
                 for (property, word) in words.filter(|(_, word)| !word.is_empty()) {
-                    let said = Said { purpose: purpose.clone(), property, word: word.clone() };
+                    let said = SaidWord { purpose: purpose.clone(), property, word: word.clone() };
                     for_purposes.push(self.words.said(said));
                 }
             }

@@ -22,7 +22,7 @@ pub(in super::super) enum CountedBy {
 
 /// What is said of rows for a purpose.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Said {
+pub(super) struct SaidWord {
     pub(super) purpose: Option<Box<str>>,
     pub(super) property: Property,
     pub(super) word: Box<str>,
@@ -35,7 +35,7 @@ pub(super) struct Words(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     places: BTreeSet<Arc<CountedBy>>,
-    said: BTreeSet<Arc<Said>>,
+    said: BTreeSet<Arc<SaidWord>>,
     /// How many are told apart: of a property's values, or of purposes.
     values: BTreeMap<Option<Property>, usize>,
     /// And how many of what is said for a purpose.
@@ -52,7 +52,7 @@ impl Words {
     }
 
     /// The same of what is said for a purpose.
-    pub(super) fn said(&self, said: Said) -> Arc<Said> {
+    pub(super) fn said(&self, said: SaidWord) -> Arc<SaidWord> {
         self.0.lock().said(Arc::new(said))
     }
 
@@ -104,7 +104,7 @@ impl Known {
         place
     }
 
-    fn said(&mut self, said: Arc<Said>) -> Arc<Said> {
+    fn said(&mut self, said: Arc<SaidWord>) -> Arc<SaidWord> {
         if let Some(known) = self.said.get(&said) {
             return known.clone();
         }
@@ -114,7 +114,7 @@ impl Known {
             said
         } else {
             self.too_many = true;
-            let others = Said { word: OTHERS.into(), ..(*said).clone() };
+            let others = SaidWord { word: OTHERS.into(), ..(*said).clone() };
             self.said.get(&others).cloned().unwrap_or_else(|| Arc::new(others))
         };
         self.said.insert(said.clone());
