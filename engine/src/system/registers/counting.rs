@@ -12,6 +12,7 @@
 mod segment;
 mod words;
 
+use parking_lot::Mutex;
 use planner::catalog::Property;
 use repr::{Value, poll};
 use segment::{Counting, PropertyColumns, SegmentCounts};
@@ -151,14 +152,18 @@ fn count_segments(
     let (numbers, relation) = (Arc::new(numbers), shape.id());
     let parts = numbers.len().div_ceil(part);
     let (snapshot, columns, words) = (snapshot.clone(), columns.clone(), words.clone());
+    let idle: Mutex<Vec<Counting>> = Mutex::default();
     let work = move |number: usize| {
         let numbers = numbers.chunks(part).nth(number).unwrap_or_default();
-        let mut counting = Counting::new(columns.clone(), words.clone(), now);
+        // What was learned for one part is known for the next.
+        let known = idle.lock().pop();
+        let mut counting = known.unwrap_or_else(|| Counting::new(columns.clone(), words.clone(), now));
         let mut counted = Vec::with_capacity(numbers.len());
         for together in numbers.chunk_by(|one, next| one + 1 == *next) {
             let segments = together[0]..together[0] + together.len();
             count_range(&snapshot, relation, segments, &mut counting, &mut counted)?;
         }
+        idle.lock().push(counting);
         Ok(counted)
     };
     let counted: Result<Vec<Vec<_>>, SqlError> = parallel::begin(parts, work).finish().into_iter().collect();
