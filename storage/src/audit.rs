@@ -16,6 +16,7 @@ pub(crate) mod group;
 pub mod head_target;
 pub(crate) mod log;
 pub mod logged;
+mod mentioned;
 pub mod operation;
 mod postings;
 pub mod proof;
@@ -27,8 +28,8 @@ pub mod verify;
 
 pub use entry::{AuditEntry, AuditPayload, SUBJECTS_LISTED_MAX};
 pub use logged::LoggedEntry;
+pub use mentioned::Mentioned;
 pub use operation::{AuditActor, AuditOperation, AuditScope};
-pub use postings::Mentioned;
 pub use proof::{PROOF_MAGIC, ProofSummary, verify_proof};
 pub use published::{HeadLine, PublishedHead, read_heads};
 pub(crate) use reader::parse as parse_receipt;

@@ -293,8 +293,11 @@ fn entries_are_found_by_whom_they_mention() {
             vec![person(1), Mentioned::Unlisted(PEOPLE)],
             vec![Mentioned::Role(11)],
             vec![Mentioned::Role(12)],
+            vec![Mentioned::Table(PEOPLE)],
         ];
-        for (mentioned, numbers) in asked.iter().zip([1..=u64::MAX, 200..=700, 1..=u64::MAX, 256..=257, 1..=u64::MAX]) {
+        for (mentioned, numbers) in
+            asked.iter().zip([1..=u64::MAX, 200..=700, 1..=u64::MAX, 256..=257, 1..=u64::MAX, 255..=513])
+        {
             let range = by_number(numbers, false);
             let wanted: Vec<u64> = all
                 .iter()
@@ -318,6 +321,16 @@ fn entries_are_found_by_whom_they_mention() {
     (700..800).for_each(write);
     store.post_audit(5).expect("posts");
     check("of three");
+    // So many in one record that no segment has to be full.
+    let mut batch = Batch::default();
+    for number in 0..17_000 {
+        batch.append_audit(&store, &entry(AuditOperation::Select, &[people[number % 4]])).expect("records");
+    }
+    store.write(batch).expect("writes");
+    check("of many at once");
+    assert!(!store.post_audit(5).expect("posts"));
+    write(3);
+    check("of many at once, by their postings");
 }
 
 #[test]

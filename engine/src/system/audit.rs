@@ -70,6 +70,7 @@ impl AuditReader {
             }
             AuditQuestion::Between(from, to) => return self.rows(&between(*from, *to)),
             AuditQuestion::Role(name, from, to) => (vec![self.role(name)?], between(*from, *to)),
+            AuditQuestion::Table(table, from, to) => (vec![Mentioned::Table(*table)], between(*from, *to)),
             AuditQuestion::Pseudonym(text) => {
                 let unread = || SqlError::new("22023", format!("\"{text}\" is no one's name in the audit log"));
                 (self.about(id_of_text(text.as_bytes()).ok_or_else(unread)?), EntryRange::ALL)

@@ -292,6 +292,11 @@ class Audit(Check):
             found = rows(one, "SELECT * FROM audit_by('outsider', '-infinity', 'infinity') ORDER BY number")
             self.tally.that(listed and found == listed, "by role", (len(found), len(listed)))
             self.tally.equal(state_of(one.execute, "SELECT * FROM audit_by('nobody', now(), now())"), "42704", "no role")
+            for from_time, to_time in (("-infinity", "infinity"), (first, last)):
+                listed = rows(one, "SELECT * FROM dogwood.audit WHERE 'posts' = ANY (tables) AND recorded_at BETWEEN %s AND %s ORDER BY number", (from_time, to_time))
+                found = rows(one, "SELECT * FROM audit_of('posts', %s, %s) ORDER BY number", (from_time, to_time))
+                self.tally.that(listed and found == listed, "by table", (len(found), len(listed)))
+            self.tally.equal(state_of(one.execute, "SELECT * FROM audit_of('nowhere', now(), now())"), "42P01", "no table")
         with self.server.connect(user="clerk") as clerk:
             self.tally.equal(state_of(clerk.execute, "SELECT * FROM audit_between('-infinity', 'infinity')"), "42501", "a clerk does not ask")
         with self.server.connect(user="seven") as own:

@@ -120,6 +120,8 @@ pub enum AuditQuestion {
         /// By person.
         people: bool,
     },
+    /// The same, of a table or view.
+    Table(repr::RelationId, i64, i64),
 }
 
 /// A prepared statement, for `pg_prepared_statements`.

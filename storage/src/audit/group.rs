@@ -26,6 +26,7 @@ use repr::{CommitTime, RelationId};
 
 use crate::audit::Pseudonym;
 use crate::audit::logged::{BodyReader, LoggedEntry, SealedPayload, write_signed};
+use crate::audit::mentioned::Mentioned;
 use crate::audit::operation::{AuditActor, AuditOperation, AuditScope};
 use crate::crypto::sodium;
 use crate::keyspace::varint;
@@ -271,33 +272,56 @@ pub(crate) fn beginning(body: &[u8]) -> Option<Beginning> {
     Some(Beginning { first: reader.number()?, time_us: reader.signed()? })
 }
 
-/// The entries of a body.
-pub(crate) fn decode(body: &[u8]) -> Option<Vec<LoggedEntry>> {
-    let mut reader = BodyReader(body);
-    let (first, began, commit) = (reader.number()?, reader.signed()?, reader.number()?);
-    let actors = reader.list(read_actor)?;
-    let statements = reader.list(BodyReader::array::<8>)?;
-    let lists = reader.list(|reader| reader.list(|reader| reader.id().map(RelationId)))?;
-    let people = reader.list(BodyReader::array::<16>)?;
-    let mut number = first;
-    let entries = reader.list(|reader| {
+/// What a body's entries share, and its entries behind it.
+struct Body<'a> {
+    first: u64,
+    began: i64,
+    commit: u64,
+    actors: Vec<Arc<AuditActor>>,
+    statements: Vec<[u8; 8]>,
+    lists: Vec<Vec<RelationId>>,
+    people: Vec<Pseudonym>,
+    entries: BodyReader<'a>,
+}
+
+/// An entry, but for what nobody asks for where only what it mentions is.
+struct Skimmed {
+    list: usize,
+    may_be_more: bool,
+}
+
+impl<'a> Body<'a> {
+    fn read(body: &'a [u8]) -> Option<Body<'a>> {
+        let mut reader = BodyReader(body);
+        Some(Body {
+            first: reader.number()?,
+            began: reader.signed()?,
+            commit: reader.number()?,
+            actors: reader.list(read_actor)?,
+            statements: reader.list(BodyReader::array::<8>)?,
+            lists: reader.list(|reader| reader.list(|reader| reader.id().map(RelationId)))?,
+            people: reader.list(BodyReader::array::<16>)?,
+            entries: reader,
+        })
+    }
+
+    fn entry(&self, reader: &mut BodyReader<'_>, number: u64) -> Option<LoggedEntry> {
         let operation = AuditOperation::from_tag(reader.byte()?)?;
         let flags = reader.byte().filter(|flags| flags & !FLAGS == 0)?;
         let has = |flag: u8| flags & flag != 0;
-        let time_us = began.checked_add_unsigned(reader.number()?)?;
-        let commit = CommitTime(commit.wrapping_add_signed(reader.signed()?));
-        let actor = actors[reader.place(actors.len())?].clone();
-        let statement = statements[reader.place(statements.len())?];
-        let tables = lists[reader.place(lists.len())?].clone();
+        let time_us = self.began.checked_add_unsigned(reader.number()?)?;
+        let commit = CommitTime(self.commit.wrapping_add_signed(reader.signed()?));
+        let actor = self.actors[reader.place(self.actors.len())?].clone();
+        let statement = self.statements[reader.place(self.statements.len())?];
+        let tables = self.lists[reader.place(self.lists.len())?].clone();
         let rows = reader.number()?;
         let key = if has(HAS_KEY) { Some(reader.array()?) } else { None };
         let total = if has(HAS_TOTAL) { Some(reader.number()?) } else { None };
-        let subjects = reader.list(|reader| Some(people[reader.place(people.len())?]))?;
+        let subjects = reader.list(|reader| Some(self.people[reader.place(self.people.len())?]))?;
         let commitment = if has(HAS_COMMITMENT) { Some(reader.array()?) } else { None };
         let payload = if has(HAS_PAYLOAD) { Some(SealedPayload::decode(reader)?) } else { None };
-        number += 1;
         Some(LoggedEntry {
-            number: number - 1,
+            number,
             time_us,
             commit,
             actor,
@@ -312,8 +336,70 @@ pub(crate) fn decode(body: &[u8]) -> Option<Vec<LoggedEntry>> {
             commitment,
             payload,
         })
+    }
+
+    /// Passes over an entry.
+    fn skim(&self, reader: &mut BodyReader<'_>) -> Option<Skimmed> {
+        let (_operation, flags) = (reader.byte()?, reader.byte()?);
+        let has = |flag: u8| flags & flag != 0;
+        let (_time, _commit) = (reader.number()?, reader.number()?);
+        let (_actor, _statement) = (reader.number()?, reader.number()?);
+        let list = reader.place(self.lists.len())?;
+        let _rows = reader.number()?;
+        reader.bytes(if has(HAS_KEY) { 8 } else { 0 })?;
+        if has(HAS_TOTAL) {
+            reader.number()?;
+        }
+        for _ in 0..reader.number()? {
+            reader.number()?;
+        }
+        reader.bytes(if has(HAS_COMMITMENT) { 32 } else { 0 })?;
+        if has(HAS_PAYLOAD) {
+            SealedPayload::decode(reader)?;
+        }
+        Some(Skimmed { list, may_be_more: has(MAY_BE_MORE) })
+    }
+}
+
+/// The entries of a body.
+pub(crate) fn decode(body: &[u8]) -> Option<Vec<LoggedEntry>> {
+    let body = Body::read(body)?;
+    let (mut reader, mut number) = (BodyReader(body.entries.0), body.first);
+    let entries = reader.list(|reader| {
+        number += 1;
+        body.entry(reader, number - 1)
     })?;
     reader.0.is_empty().then_some(entries)
+}
+
+/// What a body's entries mention, each once but for roles and tables.
+pub(crate) fn mentions(body: &[u8], mention: &mut dyn FnMut(Mentioned)) -> Option<()> {
+    let body = Body::read(body)?;
+    body.people.iter().for_each(|person| mention(Mentioned::Person(*person)));
+    for actor in &body.actors {
+        mention(Mentioned::Role(actor.login));
+        mention(Mentioned::Role(actor.role));
+    }
+    body.lists.iter().flatten().for_each(|table| mention(Mentioned::Table(*table)));
+    let mut reader = BodyReader(body.entries.0);
+    let mut unlisted = vec![false; body.lists.len()];
+    for _ in 0..reader.number()? {
+        let Skimmed { list, may_be_more } = body.skim(&mut reader)?;
+        unlisted[list] |= may_be_more;
+    }
+    let unlisted = body.lists.iter().zip(unlisted).filter(|(_, is_unlisted)| *is_unlisted);
+    unlisted.flat_map(|(list, _)| list).for_each(|table| mention(Mentioned::Unlisted(*table)));
+    Some(())
+}
+
+/// Whether an entry of a body may mention any of these, as far as is seen without reading entries.
+pub(crate) fn may_mention(body: &[u8], wanted: &[Mentioned]) -> Option<bool> {
+    let body = Body::read(body)?;
+    Some(wanted.iter().any(|wanted| match wanted {
+        Mentioned::Person(person) => body.people.contains(person),
+        Mentioned::Role(role) => body.actors.iter().any(|actor| actor.login == *role || actor.role == *role),
+        Mentioned::Unlisted(table) | Mentioned::Table(table) => body.lists.iter().any(|list| list.contains(table)),
+    }))
 }
 
 #[cfg(test)]

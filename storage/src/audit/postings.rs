@@ -1,75 +1,68 @@
 //! Which records of the log say something of a person, a role or a table: found without reading all.
 //!
 //! ```text
-//! 7 ‖ kind(1) ‖ value(16) ‖ segment(8)  → the records' places in the segment, a byte each
-//! 8                                     → how many segments have postings
+//! 7 ‖ kind(1) ‖ value(16) ‖ run(8)  → the records' places in the run, a byte each
+//! 10                                → up to which record there are postings
+//! 11 ‖ run(8)                       → nothing
+//! 8                                 → the same in folders of before, by other keys; nothing reads it
 //! ```
-//! A segment is 256 records. Its postings are made once it is full, beside other work; what comes behind is read whole. All of
-//! it is derived, and can be made anew.
+//! A run is named by its first record, less one. It ends with a segment of 256 records, or once its records have many entries. Its
+//! postings are made then, beside other work; what comes behind is looked through. All of it is derived, and can be made anew.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
+use std::collections::BTreeSet;
+use std::ops::{Bound, RangeInclusive};
 
-use repr::{Id, RelationId};
+use repr::Id;
 
-use crate::audit::Pseudonym;
+use crate::audit::group;
 use crate::audit::log::{self, CHECKPOINT_RECORDS};
 use crate::audit::logged::LoggedEntry;
+use crate::audit::mentioned::Mentioned;
 use crate::audit::reader::{EntryRange, LoggedEntries};
 use crate::batch::Batch;
 use crate::error::{StorageError, StoredEntry};
 use crate::rocks::Family;
 use crate::snapshot::Snapshot;
-use crate::snapshot::cursor::Cursor;
+use crate::snapshot::cursor::{Cursor, Direction};
 use crate::store::Store;
 
 const POSTINGS: u8 = 7;
-const POSTED: &[u8] = &[8];
+const POSTED: &[u8] = &[10];
+const RUNS: &[u8] = &[11];
 pub(crate) const SEGMENT: u64 = CHECKPOINT_RECORDS;
+/// A run of so many entries ends before its segment does: what has no postings is looked through by each question.
+const RUN_ENTRIES: u64 = 16_384;
 const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Audit };
 
-/// What entries may be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mentioned {
-    /// They list this person.
-    Person(Pseudonym),
-    /// This role logged in for them, or they were done as it.
-    Role(Id),
-    /// They are of this table, and do not list all whose data it was.
-    Unlisted(RelationId),
+/// All that a record's entries mention, some of it several times.
+pub(crate) fn mentions(sequence: u64, record: &[u8], mut mention: impl FnMut(Mentioned)) -> Result<(), StorageError> {
+    match group::Links::of(record) {
+        // What its entries share stands before them, once.
+        Some((_, body)) => group::mentions(body, &mut mention).ok_or(MALFORMED),
+        None => {
+            log::entries(sequence, record)?.iter().for_each(|entry| Mentioned::all_of(entry, &mut mention));
+            Ok(())
+        }
+    }
 }
 
-impl Mentioned {
-    pub(crate) fn key(self) -> [u8; 18] {
-        let (kind, value) = match self {
-            Mentioned::Person(person) => (1, person),
-            Mentioned::Role(role) => (2, widened(role)),
-            Mentioned::Unlisted(table) => (3, widened(table.0)),
-        };
-        let mut key = [0; 18];
-        (key[0], key[1]) = (POSTINGS, kind);
-        key[2..].copy_from_slice(&value);
-        key
-    }
+/// Where the postings of what is mentioned stand.
+fn key_of(mentioned: Mentioned) -> [u8; 18] {
+    let (kind, value) = match mentioned {
+        Mentioned::Person(person) => (1, person),
+        Mentioned::Role(role) => (2, widened(role)),
+        Mentioned::Unlisted(table) => (3, widened(table.0)),
+        Mentioned::Table(table) => (4, widened(table.0)),
+    };
+    let mut key = [0; 18];
+    (key[0], key[1]) = (POSTINGS, kind);
+    key[2..].copy_from_slice(&value);
+    key
+}
 
-    /// Whether an entry mentions it.
-    pub fn is_in(self, entry: &LoggedEntry) -> bool {
-        match self {
-            Mentioned::Person(person) => entry.subjects.contains(&person),
-            Mentioned::Role(role) => entry.actor.login == role || entry.actor.role == role,
-            Mentioned::Unlisted(table) => entry.scope.may_be_more && entry.tables.contains(&table),
-        }
-    }
-
-    /// All that an entry mentions.
-    pub(crate) fn all_of(entry: &LoggedEntry, mut mention: impl FnMut(Mentioned)) {
-        entry.subjects.iter().for_each(|person| mention(Mentioned::Person(*person)));
-        mention(Mentioned::Role(entry.actor.login));
-        mention(Mentioned::Role(entry.actor.role));
-        if entry.scope.may_be_more {
-            entry.tables.iter().for_each(|table| mention(Mentioned::Unlisted(*table)));
-        }
-    }
+/// The same, in a run.
+pub(crate) fn key_in(run: u64, mentioned: Mentioned) -> Vec<u8> {
+    [key_of(mentioned).as_slice(), &run.to_be_bytes()].concat()
 }
 
 fn widened(id: Id) -> [u8; 16] {
@@ -83,68 +76,120 @@ pub(crate) fn records(segment: u64) -> RangeInclusive<u64> {
     segment * SEGMENT + 1..=(segment + 1) * SEGMENT
 }
 
+/// The key that says that a run begins there.
+pub(crate) fn run_key(run: u64) -> Vec<u8> {
+    [RUNS, &run.to_be_bytes()].concat()
+}
+
 impl Snapshot {
-    /// How many segments have postings.
+    /// Up to which record there are postings.
     fn posted(&self) -> Result<u64, StorageError> {
         let posted = self.get(Family::Audit, POSTED, "read the audit log's postings")?;
         Ok(posted.as_deref().and_then(log::number_of).unwrap_or(0))
     }
 
+    /// The runs that begin within a segment.
+    pub(crate) fn runs_of(&self, segment: u64) -> Result<Vec<u64>, StorageError> {
+        let (first, behind) = ((segment * SEGMENT).to_be_bytes(), ((segment + 1) * SEGMENT).to_be_bytes());
+        let (lower, upper) = (Bound::Included(first.as_slice()), Bound::Excluded(behind.as_slice()));
+        let mut cursor = Cursor::range(self, Family::Audit, RUNS, lower, upper, Direction::Forward);
+        let mut runs = Vec::new();
+        while let Some(run) = cursor.next("read the audit log's postings", |key, _| log::number_of(key))? {
+            runs.push(run.ok_or(MALFORMED)?);
+        }
+        Ok(runs)
+    }
+
     /// The entries of a range that mention any of these, in order.
     pub fn audit_of(&self, mentioned: &[Mentioned], range: &EntryRange) -> Result<LoggedEntries, StorageError> {
-        let (posted, last) = (self.posted()?, self.last_record()?);
+        let (posted, within) = (self.posted()?, self.records_of(range)?);
+        let (from, to) = (*within.start(), *within.end());
+        // Its run begins no earlier than its segment does.
+        let (first, last) = ((from.saturating_sub(1) / SEGMENT * SEGMENT).to_be_bytes(), to.to_be_bytes());
         let mut found = BTreeSet::new();
         for one in mentioned {
-            let prefix = one.key();
-            let mut cursor = Cursor::all(self, Family::Audit, &prefix);
+            let (lower, upper) = (Bound::Included(first.as_slice()), Bound::Included(last.as_slice()));
+            let mut cursor = Cursor::range(self, Family::Audit, &key_of(*one), lower, upper, Direction::Forward);
             while let Some(records) = cursor.next("read the audit log's postings", |key, places| {
-                let segment = log::number_of(key)?;
-                Some(places.iter().map(|place| segment * SEGMENT + 1 + u64::from(*place)).collect::<Vec<_>>())
+                let run = log::number_of(key)?;
+                Some(places.iter().map(|place| run + 1 + u64::from(*place)).collect::<Vec<_>>())
             })? {
-                found.extend(records.ok_or(MALFORMED)?);
+                found.extend(records.ok_or(MALFORMED)?.into_iter().filter(|record| within.contains(record)));
             }
         }
-        let wanted = mentioned.to_vec();
-        let mentions = move |entry: &LoggedEntry| wanted.iter().any(|one| one.is_in(entry));
-        let snapshot = self.clone();
-        let own = range.clone();
-        let posted_entries = found.into_iter().flat_map(move |record| {
-            let entries = snapshot.entries_of(&(record..=record), own.clone());
-            entries.collect::<Vec<_>>()
-        });
-        let behind = self.entries_of(&(posted * SEGMENT + 1..=last), range.clone());
-        Ok(Box::new(posted_entries.chain(behind).filter(move |entry| entry.as_ref().map_or(true, &mentions))))
+        let (wanted, snapshot, own) = (mentioned.to_vec(), self.clone(), range.clone());
+        let behind = from.max(posted + 1)..=to;
+        Ok(Box::new(found.into_iter().chain(behind).flat_map(
+            move |record| match snapshot.mentioning(record, &wanted) {
+                Ok(entries) => entries.into_iter().filter(|entry| own.has(entry)).map(Ok).collect::<Vec<_>>(),
+                Err(error) => vec![Err(error)],
+            },
+        )))
+    }
+
+    /// The entries of a record that mention any of these.
+    fn mentioning(&self, sequence: u64, wanted: &[Mentioned]) -> Result<Vec<LoggedEntry>, StorageError> {
+        let record = self.get(Family::Audit, &log::record_key(sequence), "read the audit log")?.ok_or(MALFORMED)?;
+        if let Some((_, body)) = group::Links::of(&record)
+            && !group::may_mention(body, wanted).ok_or(MALFORMED)?
+        {
+            return Ok(Vec::new());
+        }
+        let mut entries = log::entries(sequence, &record)?;
+        entries.retain(|entry| wanted.iter().any(|one| one.is_in(entry)));
+        Ok(entries)
+    }
+
+    /// The records of the next run; none while it is not full.
+    fn next_run(&self, posted: u64) -> Result<Option<RangeInclusive<u64>>, StorageError> {
+        let (first, last) = (posted + 1, self.last_record()?);
+        let end = *records(posted / SEGMENT).end();
+        if first > last {
+            return Ok(None);
+        }
+        let began = |sequence: u64| {
+            let record = self.get(Family::Audit, &log::record_key(sequence), "read the audit log")?.ok_or(MALFORMED)?;
+            Ok::<_, StorageError>(log::beginning(sequence, &record)?.first)
+        };
+        // The first record with which so many entries are behind it: numbers rise.
+        let enough = began(first)? + RUN_ENTRIES;
+        let (mut before, mut behind) = (first, end.min(last) + 1);
+        while before + 1 < behind {
+            let middle = before + (behind - before) / 2;
+            if began(middle)? < enough { before = middle } else { behind = middle }
+        }
+        // Up to it; or the whole segment, once that is there.
+        Ok((behind <= last.min(end) || last >= end).then_some(first..=before))
     }
 }
 
 impl Store {
-    /// Makes the postings of the next segments that are full, `segments` of them at most. Whether there are more.
-    pub fn post_audit(&self, segments: u64) -> Result<bool, StorageError> {
+    /// Makes the postings of the next runs that are full, `runs` of them at most. Whether there are more.
+    pub fn post_audit(&self, runs: u64) -> Result<bool, StorageError> {
         self.check_writable()?;
         let snapshot = self.snapshot();
-        let (posted, full) = (snapshot.posted()?, snapshot.last_record()? / SEGMENT);
-        for segment in posted..full.min(posted + segments) {
-            let mut places: BTreeMap<Mentioned, Vec<u8>> = BTreeMap::new();
-            for record in records(segment) {
-                let place = u8::try_from(record - *records(segment).start()).expect("a segment has 256 records");
-                for entry in snapshot.entries_of(&(record..=record), EntryRange::ALL) {
-                    Mentioned::all_of(&entry?, |mentioned| {
-                        let places = places.entry(mentioned).or_default();
-                        if places.last() != Some(&place) {
-                            places.push(place);
-                        }
-                    });
-                }
+        let mut posted = snapshot.posted()?;
+        for _ in 0..runs {
+            let Some(run) = snapshot.next_run(posted)? else { return Ok(false) };
+            let mut found: Vec<(Mentioned, u8)> = Vec::new();
+            for record in run.clone() {
+                let place = u8::try_from(record - *run.start()).expect("a run has 256 records at most");
+                let body = snapshot.get(Family::Audit, &log::record_key(record), "read the audit log")?;
+                mentions(record, &body.ok_or(MALFORMED)?, |mentioned| found.push((mentioned, place)))?;
             }
+            found.sort_unstable();
+            found.dedup();
             let mut batch = Batch::default();
-            for (mentioned, places) in places {
-                let key = [mentioned.key().as_slice(), &segment.to_be_bytes()].concat();
-                batch.put(Family::Audit, &key, &places);
+            for same in found.chunk_by(|(one, _), (other, _)| one == other) {
+                let places: Vec<u8> = same.iter().map(|(_, place)| *place).collect();
+                batch.put(Family::Audit, &key_in(posted, same[0].0), &places);
             }
-            batch.put(Family::Audit, POSTED, &(segment + 1).to_be_bytes());
+            batch.put(Family::Audit, &run_key(posted), &[]);
+            posted = *run.end();
+            batch.put(Family::Audit, POSTED, &posted.to_be_bytes());
             self.check_room(&batch)?;
             self.write(batch)?;
         }
-        Ok(full > posted + segments)
+        Ok(snapshot.next_run(posted)?.is_some())
     }
 }

@@ -46,7 +46,7 @@ impl EntryRange {
     /// All.
     pub const ALL: EntryRange = EntryRange { numbers: 0..=u64::MAX, times: i64::MIN..=i64::MAX, reverse: false };
 
-    fn has(&self, entry: &LoggedEntry) -> bool {
+    pub(crate) fn has(&self, entry: &LoggedEntry) -> bool {
         self.numbers.contains(&entry.number) && self.times.contains(&entry.time_us)
     }
 }
@@ -57,6 +57,11 @@ pub type LoggedEntries = Box<dyn Iterator<Item = Result<LoggedEntry, StorageErro
 impl Snapshot {
     /// The entries of a range.
     pub fn audit(&self, range: &EntryRange) -> Result<LoggedEntries, StorageError> {
+        Ok(self.entries_of(&self.records_of(range)?, range.clone()))
+    }
+
+    /// The records that may hold entries of a range.
+    pub(crate) fn records_of(&self, range: &EntryRange) -> Result<RangeInclusive<u64>, StorageError> {
         let last = self.last_record()?;
         let starts_after = |wanted: &dyn Fn(Beginning) -> bool| self.records_before(last, wanted);
         // Records go on in numbers and times: the first that may hold what is wanted is before the first that is past it.
@@ -76,8 +81,7 @@ impl Snapshot {
             i64::MAX => last,
             end => starts_after(&|beginning| beginning.time_us <= end)?,
         };
-        let records = by_number.max(by_time).max(1)..=to_number.min(to_time);
-        Ok(self.entries_of(&records, range.clone()))
+        Ok(by_number.max(by_time).max(1)..=to_number.min(to_time))
     }
 
     /// The entries of some records that are in a range.

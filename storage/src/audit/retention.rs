@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use crate::audit::group::Emptied;
 use crate::audit::log::{self, number_of};
 use crate::audit::logged::FORM_OF_ONE;
-use crate::audit::postings::{Mentioned, SEGMENT, records};
+use crate::audit::postings::{SEGMENT, key_in, mentions, records};
 use crate::batch::Batch;
 use crate::error::{StorageError, StoredEntry};
 use crate::rocks::Family;
@@ -51,22 +51,23 @@ impl Store {
     }
 
     fn empty(&self, snapshot: &Snapshot, segment: u64) -> Result<(), StorageError> {
-        let (mut batch, mut mentions) = (Batch::default(), BTreeSet::new());
+        let (mut batch, mut posted) = (Batch::default(), BTreeSet::new());
+        let runs = snapshot.runs_of(segment)?;
         for sequence in records(segment) {
             let record = snapshot.record(sequence)?;
             // Records of a version before are hashed as a whole, and stay.
             if record.first() == Some(&FORM_OF_ONE) {
                 continue;
             }
-            for entry in log::entries(sequence, &record)? {
-                Mentioned::all_of(&entry, |mentioned| {
-                    mentions.insert(mentioned);
-                });
+            if let Some(run) = runs.iter().rev().find(|run| **run < sequence) {
+                mentions(sequence, &record, |mentioned| {
+                    posted.insert((mentioned, *run));
+                })?;
             }
             batch.put(Family::Audit, &log::record_key(sequence), &Emptied::left_of(&record).ok_or(MALFORMED)?);
         }
-        for mentioned in mentions {
-            batch.delete(Family::Audit, &[mentioned.key().as_slice(), &segment.to_be_bytes()].concat());
+        for (mentioned, run) in posted {
+            batch.delete(Family::Audit, &key_in(run, mentioned));
         }
         batch.put(Family::Audit, EMPTIED, &(segment + 1).to_be_bytes());
         self.check_room(&batch)?;

@@ -1,4 +1,4 @@
-//! What the audit log says of a person, of a role, of a time: found by its indexes.
+//! What the audit log says of a person, of a role, of a table, of a time: found by its indexes.
 
 use super::{TableAnswer, TableFunctionDefinition, strict};
 use crate::scalar::EvalContext;
@@ -24,6 +24,9 @@ fn asked(ctx: &EvalContext, args: &[Datum]) -> TableAnswer {
         [Datum::Timestamptz(from), Datum::Timestamptz(to)] => AuditQuestion::Between(*from, *to),
         [Datum::Text(role), Datum::Timestamptz(from), Datum::Timestamptz(to)] => {
             AuditQuestion::Role(role.to_string(), *from, *to)
+        }
+        [Datum::Oid(table), Datum::Timestamptz(from), Datum::Timestamptz(to)] => {
+            AuditQuestion::Table(RelationId(*table), *from, *to)
         }
         _ => return Err(ValueError::new("XX000", "the audit log was asked for nothing")),
     };
@@ -71,6 +74,7 @@ pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     (audited!("audit_about(text)"), |ctx, args, _| strict(args, |args| asked(ctx, args))),
     (audited!("audit_about(regclass, text)"), |ctx, args, _| strict(args, |args| asked(ctx, args))),
     (audited!("audit_between(timestamptz, timestamptz)"), |ctx, args, _| strict(args, |args| asked(ctx, args))),
+    (audited!("audit_of(regclass, timestamptz, timestamptz)"), |ctx, args, _| strict(args, |args| asked(ctx, args))),
     (audited!("audit_by(text, timestamptz, timestamptz)"), |ctx, args, _| strict(args, |args| asked(ctx, args))),
     by_table!("audit_touched(timestamptz, timestamptz)"),
     by_table!("audit_touched(text, timestamptz, timestamptz)"),
