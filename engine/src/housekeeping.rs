@@ -56,7 +56,7 @@ fn look(database: &Database) {
     database.views.automatic.evict(&views, budget, &|request| database.ask_views(request));
     database.views.subscriptions.trim();
     if database.audit.waiting() > 0 {
-        database.pipeline.record_waiting_soon(&database.published.load().schema);
+        database.pipeline.record_soon();
     }
     // What fails now (no room on the disk) is tried again; until then more of the log is read whole.
     let _posted = database.store.post_audit(SEGMENTS_AT_ONCE);

@@ -21,14 +21,15 @@ pub(super) struct AuditSink {
 impl AuditSink {
     /// The entry is in the log soon, or in the strict mode now.
     pub(super) fn put(&self, entry: AuditEntry) -> Result<(), SqlError> {
-        let waiting = self.database.audit.put(self.session, entry);
-        match self.mode == AuditMode::Strict || waiting > WAITING_MAX {
-            // Also where nothing waits any more: what a commit has taken is not durable yet.
-            true => self
-                .database
-                .audit
-                .recorded(|| self.database.pipeline.record_waiting(&self.database.published.load().schema)),
-            false => Ok(()),
+        let AuditSink { database, session, mode } = self;
+        let is_strict = *mode == AuditMode::Strict;
+        match database.audit.put(*session, entry) {
+            Some(waits) if is_strict || waits.entries > WAITING_MAX => {
+                database.audit.rounds.wait(waits.round, || database.pipeline.record_soon())
+            }
+            // There is no log: it says why.
+            None if is_strict => database.pipeline.record_waiting(&database.published.load().schema),
+            Some(_) | None => Ok(()),
         }
     }
 }

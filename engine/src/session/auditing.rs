@@ -386,9 +386,8 @@ pub fn rejected(database: &Database, login: &str, address: Option<IpAddr>) {
     let actor = Arc::new(AuditActor { login: role, role, purpose: None, address });
     let head = EntryHead { actor, operation: AuditOperation::Reject, statement: [0; 8] };
     let entry = head.entry(ReadBy { scope: AuditScope::default(), ..ReadBy::default() }, 0, published.time);
-    let waiting = database.audit.put(0, entry);
-    if waiting > WAITING_MAX {
-        database.pipeline.record_waiting_soon(&published.schema);
+    if database.audit.put(0, entry).is_some_and(|waits| waits.entries > WAITING_MAX) {
+        database.pipeline.record_soon();
     }
 }
 

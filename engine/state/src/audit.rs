@@ -6,9 +6,13 @@
 //! ```
 //! Never holds a row, a key or a literal.
 
+mod rounds;
+
+pub use rounds::Rounds;
+
 use crate::SqlError;
 use crate::unwritten_requests::UnwrittenRequests;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use repr::{MicroDbId, RelationId, RowKey};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -43,32 +47,41 @@ impl AuditMode {
 const SHARDS: usize = 8;
 
 /// Entries that wait for the next commit.
-///
-/// ```text
-/// put ─▶ shards ─┬─▶ the next commit
-///                └─▶ recorded: who must know that they are durable waits in rounds; one of them has all written, for all
-/// ```
 pub struct AuditQueue {
     /// Whether there is a log to write to. A folder that is only read has none.
     is_open: bool,
-    shards: [Mutex<Vec<AuditEntry>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
     waiting: AtomicUsize,
     statements: Mutex<Statements>,
-    rounds: Mutex<Rounds>,
-    ended: Condvar,
+    /// Who must know that they are durable waits there.
+    pub rounds: Rounds,
     /// Requests that were answered and stand in their book soon.
     pub requests: UnwrittenRequests,
 }
 
-/// Rounds in which what waits is made durable, one after the other.
 #[derive(Default)]
-struct Rounds {
-    /// How many have begun.
-    begun: u64,
-    /// The last of them that has succeeded.
-    durable: u64,
-    /// One is under way.
-    runs: bool,
+struct Shard {
+    entries: Vec<AuditEntry>,
+    /// The last round that has taken what was here.
+    round: u64,
+}
+
+/// Where an entry waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// The round that takes it.
+    pub round: u64,
+    /// How many wait with it.
+    pub entries: usize,
+}
+
+/// What a commit takes.
+#[derive(Default)]
+pub struct Taken {
+    /// In the order of their times.
+    pub entries: Vec<AuditEntry>,
+    /// The round that it is; none where nothing waited.
+    pub round: Option<u64>,
 }
 
 /// The texts of statements, without literals.
@@ -91,8 +104,7 @@ impl AuditQueue {
             shards: Default::default(),
             waiting: AtomicUsize::new(0),
             statements: Mutex::default(),
-            rounds: Mutex::default(),
-            ended: Condvar::new(),
+            rounds: Rounds::default(),
             requests: UnwrittenRequests::default(),
         }
     }
@@ -117,43 +129,17 @@ impl AuditQueue {
         std::mem::take(&mut self.statements.lock().new)
     }
 
-    /// Adds one, of this session. How many wait by now.
-    pub fn put(&self, session: u64, entry: AuditEntry) -> usize {
+    /// Adds one, of this session. None where there is no log.
+    pub fn put(&self, session: u64, entry: AuditEntry) -> Option<Waits> {
         if !self.is_open {
-            return 0;
+            return None;
         }
         let shard = (session % SHARDS as u64) as usize;
         let mut shard = self.shards[shard].lock();
         // Counted before anybody can take it.
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
-        shard.push(entry);
-        before + 1
-    }
-
-    /// Waits until what was put before is durable. `write` makes all durable that waits: whoever comes while nobody is at it does so
-    /// for all who have come by then, and of those who come meanwhile the next does. One flush serves them all.
-    pub fn recorded<E>(&self, write: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        let mut rounds = self.rounds.lock();
-        // One that has begun may have taken what waited before.
-        let own = rounds.begun + 1;
-        while rounds.durable < own {
-            if rounds.runs {
-                self.ended.wait(&mut rounds);
-                continue;
-            }
-            rounds.begun += 1;
-            rounds.runs = true;
-            let round = rounds.begun;
-            drop(rounds);
-            let _ends = RoundEnds { queue: self };
-            let written = write();
-            if written.is_ok() {
-                self.rounds.lock().durable = round;
-            }
-            // Who waited beside a round that failed tries again, and hears by itself why.
-            return written;
-        }
-        Ok(())
+        shard.entries.push(entry);
+        Some(Waits { round: shard.round + 1, entries: before + 1 })
     }
 
     /// How many wait.
@@ -161,36 +147,29 @@ impl AuditQueue {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// All that wait, in the order of their times.
-    pub fn take(&self) -> Vec<AuditEntry> {
+    /// All that wait, for a commit; only one takes at a time. What becomes of the round is to be said.
+    pub fn take(&self) -> Taken {
         if self.waiting() == 0 {
-            return Vec::new();
+            return Taken::default();
         }
-        let mut all: Vec<AuditEntry> = Vec::new();
+        let round = self.rounds.take();
+        let mut entries: Vec<AuditEntry> = Vec::new();
         for shard in &self.shards {
-            all.append(&mut shard.lock());
+            let mut shard = shard.lock();
+            entries.append(&mut shard.entries);
+            shard.round = round;
         }
-        self.waiting.fetch_sub(all.len(), Ordering::Relaxed);
-        all.sort_by_key(|entry| entry.time_us);
-        all
+        self.waiting.fetch_sub(entries.len(), Ordering::Relaxed);
+        entries.sort_by_key(|entry| entry.time_us);
+        Taken { entries, round: Some(round) }
     }
 
-    /// What could not be written waits again.
-    pub fn put_back(&self, entries: Vec<AuditEntry>) {
+    /// What was taken could not be written: it waits again, for whichever commit can.
+    pub fn put_back(&self, taken: Taken, error: &SqlError) {
+        let Taken { entries, round } = taken;
         self.waiting.fetch_add(entries.len(), Ordering::Relaxed);
-        self.shards[0].lock().extend(entries);
-    }
-}
-
-/// A round under way; it is over also where its writer was unwound.
-struct RoundEnds<'q> {
-    queue: &'q AuditQueue,
-}
-
-impl Drop for RoundEnds<'_> {
-    fn drop(&mut self) {
-        self.queue.rounds.lock().runs = false;
-        self.queue.ended.notify_all();
+        self.shards[0].lock().entries.extend(entries);
+        round.into_iter().for_each(|round| self.rounds.refused(round, error.clone()));
     }
 }
 
@@ -301,47 +280,41 @@ impl ReadObserver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicBool;
+    use repr::CommitTime;
+    use storage::audit::AuditOperation;
 
-    #[test]
-    fn who_waits_for_what_is_written_waits_in_groups() {
-        let queue = Arc::new(AuditQueue::new(true));
-        let (put, written, rounds) =
-            (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let threads: Vec<_> = (0..16)
-            .map(|_| {
-                let (queue, put, written, rounds) = (queue.clone(), put.clone(), written.clone(), rounds.clone());
-                std::thread::spawn(move || {
-                    for _ in 0..50 {
-                        let own = put.fetch_add(1, Ordering::SeqCst) + 1;
-                        let write = || {
-                            rounds.fetch_add(1, Ordering::SeqCst);
-                            let all = put.load(Ordering::SeqCst);
-                            std::thread::sleep(std::time::Duration::from_micros(300));
-                            written.store(all, Ordering::SeqCst);
-                            Ok::<(), ()>(())
-                        };
-                        queue.recorded(write).expect("it is written");
-                        assert!(written.load(Ordering::SeqCst) >= own, "it was put before, and is durable");
-                    }
-                })
-            })
-            .collect();
-        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
-        assert!(rounds.load(Ordering::SeqCst) < 800, "not each by itself");
+    fn entry(time_us: i64) -> AuditEntry {
+        AuditEntry {
+            time_us,
+            commit: CommitTime(1),
+            actor: Arc::default(),
+            operation: AuditOperation::Select,
+            statement: [0; 8],
+            tables: Vec::new(),
+            key: None,
+            subjects: Vec::new(),
+            scope: AuditScope::default(),
+            rows: 0,
+            payload: None,
+        }
     }
 
     #[test]
-    fn a_round_that_fails_is_the_failure_of_who_tried() {
-        let queue = Arc::new(AuditQueue::new(true));
-        let fails = AtomicBool::new(true);
-        let write = || if fails.load(Ordering::SeqCst) { Err(()) } else { Ok(()) };
-        assert_eq!(queue.recorded(write), Err(()));
-        fails.store(false, Ordering::SeqCst);
-        assert_eq!(queue.recorded(write), Ok(()));
-        let unwound = queue.clone();
-        let panicked = std::thread::spawn(move || unwound.recorded::<()>(|| std::panic::resume_unwind(Box::new(()))));
-        assert!(panicked.join().is_err());
-        assert_eq!(queue.recorded(write), Ok(()), "nobody waits for one that was unwound");
+    fn an_entry_knows_the_round_that_takes_it() {
+        let queue = AuditQueue::new(true);
+        assert_eq!(queue.put(3, entry(2)), Some(Waits { round: 1, entries: 1 }));
+        assert_eq!(queue.put(4, entry(1)), Some(Waits { round: 1, entries: 2 }));
+        let taken = queue.take();
+        assert_eq!(taken.entries.iter().map(|entry| entry.time_us).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(taken.round, Some(1));
+        assert_eq!(queue.take().round, None, "where nothing waits there is no round");
+        assert_eq!(queue.put(3, entry(3)), Some(Waits { round: 2, entries: 1 }));
+        let refused = SqlError::new("53100", "the disk is full");
+        queue.put_back(taken, &refused);
+        assert_eq!(queue.waiting(), 3, "what was read stays so");
+        assert_eq!(queue.rounds.wait(1, || panic!("it was taken")), Err(refused));
+        let again = queue.take();
+        assert_eq!((again.entries.len(), again.round), (3, Some(2)));
+        assert_eq!(AuditQueue::new(false).put(1, entry(1)), None);
     }
 }

@@ -111,6 +111,8 @@ enum Request {
     View(ViewRequest),
     /// The clock goes on.
     Tick(TickRequest),
+    /// What waits for the audit log is to be written.
+    Record,
 }
 
 /// Owners and storage operations, valid as long as what was read stands.
@@ -197,6 +199,7 @@ pub struct CommitPipeline {
     views: Vec<SyncSender<Message>>,
     /// Where states are published.
     pub publication: Arc<Publication>,
+    audit: Arc<AuditQueue>,
     /// Transactions that wait for their outcome.
     under_way: Arc<AtomicUsize>,
     /// No tick is wanted any more.
@@ -237,6 +240,7 @@ impl CommitPipeline {
             views: told,
             forgotten_at,
             statistics: statistics.clone(),
+            audit: audit.clone(),
         };
         let flush = Arc::new(Stage::new(flusher, GROUP_TRANSACTIONS_MAX));
         let under_way = Arc::<AtomicUsize>::default();
@@ -249,18 +253,18 @@ impl CommitPipeline {
             written: flush.clone(),
             statistics: statistics.clone(),
             under_way: under_way.clone(),
-            audit,
+            audit: audit.clone(),
         };
         let commit = Arc::new(Stage::new(committer, GROUP_TRANSACTIONS_MAX));
         let (stage, next) = (commit.clone(), flush.clone());
         let committing = spawn("commit", Box::new(move || stage.run(|| next.rouse())));
-        let stage = flush.clone();
-        let flushing = spawn("flush", Box::new(move || stage.run(|| ())));
+        let (stage, next_round) = (flush.clone(), audit::next_round(&commit, &audit));
+        let flushing = spawn("flush", Box::new(move || stage.run(next_round)));
         let stopped = Arc::<AtomicBool>::default();
         let clock = ClockThread { commit: commit.clone(), publication: publication.clone(), stopped: stopped.clone() };
         let ticking = Some(spawn("clock", Box::new(move || clock.run())));
         let threads = Threads { clock: ticking, commit: Some(committing), flush: Some(flushing), views: viewing };
-        CommitPipeline { commit, flush, views: messages, publication, under_way, stopped, threads }
+        CommitPipeline { commit, flush, views: messages, publication, audit, under_way, stopped, threads }
     }
 
     /// Hands a transaction over and waits for its outcome.
@@ -293,9 +297,18 @@ impl CommitPipeline {
         let reply = Reply { hear, under_way: self.under_way.clone() };
         self.commit.put(Request::Commit(CommitRequest { overlay, prepared, reply }));
         if alone {
-            self.commit.help();
-            self.flush.help();
+            self.help();
         } else {
+            self.commit.rouse();
+        }
+    }
+
+    /// Does what waits, unless somebody is at it.
+    fn help(&self) {
+        self.commit.help();
+        self.flush.help();
+        if self.audit.rounds.claims() {
+            self.commit.put(Request::Record);
             self.commit.rouse();
         }
     }
@@ -305,27 +318,6 @@ impl CommitPipeline {
     pub fn view(&self, request: ViewRequest) {
         self.commit.put(Request::View(request));
         // Who asks may hold what a view worker waits for.
-        self.commit.rouse();
-    }
-
-    /// Waits until all that was handed over before is published or refused.
-    pub(crate) fn settle(&self) -> Result<(), SqlError> {
-        let (reply, outcome) = sync_channel(1);
-        let hear = move |outcome| {
-            // Whoever asked waits for it.
-            let _heard = reply.send(outcome);
-        };
-        self.commit.put(Request::Tick(TickRequest { moment: now_micros(), hear: Box::new(hear) }));
-        self.commit.rouse();
-        match outcome.recv().map_err(|_| shutting_down())? {
-            Outcome::Refused(error) => Err(error),
-            Outcome::Committed(_) | Outcome::Again => Ok(()),
-        }
-    }
-
-    /// Asks for the clock to go on to a moment, in the order of commits. Whoever reads waits for what is published.
-    pub fn tick(&self, moment: i64) {
-        self.commit.put(Request::Tick(TickRequest { moment, hear: Box::new(|_outcome| ()) }));
         self.commit.rouse();
     }
 }
@@ -449,9 +441,10 @@ impl Worker for Committer {
     type Work = Request;
 
     fn work(&mut self, requests: Vec<Request>) {
-        let mut group = Vec::new();
+        let (mut group, mut records) = (Vec::new(), false);
         for request in requests {
             match request {
+                Request::Record => records = true,
                 // By itself: nobody's changes are copied to stand beside so many.
                 Request::Commit(request) if request.is_large() => {
                     self.commit(std::mem::take(&mut group));
@@ -469,6 +462,9 @@ impl Worker for Committer {
             }
         }
         self.commit(group);
+        if records {
+            self.record();
+        }
     }
 }
 
@@ -508,16 +504,14 @@ impl Committer {
             batch.put_commit_time(&self.store, time.0);
         }
         let read = self.audit.take();
-        for (name, text) in self.audit.new_statements() {
-            batch.put_meta(&self.store, &statement_key(&name), text.as_bytes());
-        }
+        self.put_statements(&mut batch);
         let written = self.audit_all(&mut batch, audit.iter(), time).and_then(|()| {
-            self.audit_all(&mut batch, read.iter(), self.current.time)?;
+            self.audit_all(&mut batch, read.entries.iter(), self.current.time)?;
             self.write(batch, &schema, layer.changes_schema())
         });
         if let Err(error) = written {
             // What was read stays so.
-            self.audit.put_back(read);
+            self.audit.put_back(read, &error);
             return self.refuse_all(replies, &destroyed, error);
         }
         // Nobody else writes to the same page meanwhile: what is done until the flush takes nothing of it.
@@ -525,17 +519,10 @@ impl Committer {
             self.store.begin_flush();
         }
         self.statistics.write.record(started.elapsed());
+        let round = read.round;
         if only_records {
-            let state = self.current.clone();
-            let (waits, ticks) = (Waits::new(), Vec::new());
-            return self.written.put(Work::Group(WrittenGroup {
-                state,
-                changes: None,
-                destroyed,
-                replies,
-                waits,
-                ticks,
-            }));
+            let group = WrittenGroup::of_records(self.current.clone(), round, replies);
+            return self.written.put(Work::Group(WrittenGroup { destroyed, ..group }));
         }
         let changes_schema = layer.changes_schema();
         let before = self.go_on(time, schema, now_micros());
@@ -553,6 +540,7 @@ impl Committer {
             replies,
             waits: Waits::new(),
             ticks: Vec::new(),
+            round,
         }));
     }
 
@@ -574,6 +562,7 @@ impl Committer {
             replies: Vec::new(),
             waits: Waits::new(),
             ticks: vec![hear],
+            round: None,
         }));
     }
 

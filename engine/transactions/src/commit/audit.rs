@@ -1,15 +1,31 @@
 //! What commits bring into the audit log: what their statements did and whose rows they wrote, and what was only read.
 
-use super::{CommitPipeline, Committer, Outcome, PreparedCommit, REDERIVE_ROWS_MAX};
+use super::flush::{Work, WrittenGroup};
+use super::stage::Stage;
+use super::{CommitPipeline, Committer, Outcome, PreparedCommit, REDERIVE_ROWS_MAX, Request, statement_key};
 use crate::ownership::Derivation;
 use repr::{CommitTime, MicroDbId, RelationId};
 use state::SqlError;
+use state::audit::AuditQueue;
 use state::overlay::Overlay;
 use state::shape::Schema;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use storage::audit::{AuditEntry, SUBJECTS_LISTED_MAX};
 use storage::{Batch, Store};
+
+/// What the flush stage's thread does when it is through: it asks for the round that somebody waits for.
+pub(super) fn next_round(commit: &Arc<Stage<Committer>>, audit: &Arc<AuditQueue>) -> impl Fn() + use<> {
+    let (commit, audit) = (commit.clone(), audit.clone());
+    move || {
+        if audit.rounds.claims() {
+            commit.put(Request::Record);
+            // By this thread, which flushes it next: no other has to wake up.
+            commit.help();
+        }
+    }
+}
 
 impl CommitPipeline {
     /// Writes an audit record by itself, and waits until it is durable.
@@ -33,10 +49,15 @@ impl CommitPipeline {
         }
     }
 
-    /// The same, and does not wait.
-    pub fn record_waiting_soon(&self, schema: &Arc<Schema>) {
-        let overlay = Arc::new(Overlay::new(schema.clone()));
-        self.hand_over(overlay, PreparedCommit::of_batch(Batch::default()), Box::new(|_outcome| ()));
+    /// The same, and does not wait for the disk, unless nobody else is at it.
+    pub fn record_soon(&self) {
+        let alone = self.under_way.load(Ordering::Relaxed) == 0;
+        self.commit.put(Request::Record);
+        if alone {
+            self.help();
+        } else {
+            self.commit.rouse();
+        }
     }
 }
 
@@ -65,6 +86,37 @@ impl PreparedCommit {
 }
 
 impl Committer {
+    /// A commit of nothing but what waits for the audit log: it changes nothing that anybody reads, and has no time in the order.
+    pub(super) fn record(&mut self) {
+        // A commit that came first has taken it.
+        if self.audit.waiting() == 0 {
+            return;
+        }
+        let (mut batch, state) = (Batch::default(), self.current.clone());
+        if let Err(error) = self.store.check_room(&batch) {
+            return self.audit.rounds.not_taken(error.into());
+        }
+        let read = self.audit.take();
+        self.put_statements(&mut batch);
+        let written = self.audit_all(&mut batch, read.entries.iter(), state.time);
+        match written.and_then(|()| Ok(self.store.write(batch)?)) {
+            Ok(()) => {
+                if self.under_way.load(Ordering::Relaxed) == 0 {
+                    self.store.begin_flush();
+                }
+                self.written.put(Work::Group(WrittenGroup::of_records(state, read.round, Vec::new())));
+            }
+            Err(error) => self.audit.put_back(read, &error),
+        }
+    }
+
+    /// The texts of statements that are new to the log.
+    pub(super) fn put_statements(&self, batch: &mut Batch) {
+        for (name, text) in self.audit.new_statements() {
+            batch.put_meta(&self.store, &statement_key(&name), text.as_bytes());
+        }
+    }
+
     /// Entries of what was done at a time at the latest.
     pub(super) fn audit_all<'e>(
         &self,

@@ -11,7 +11,8 @@
 //! so that it finds the rows of that moment and of no later one. Nobody's answer waits for the views that a tick concerns.
 
 use crate::commit::stage::Stage;
-use crate::commit::{Committer, Hear, Outcome, Request};
+use crate::commit::{CommitPipeline, Committer, Hear, Outcome, Request, shutting_down};
+use state::SqlError;
 use state::clock::now_micros;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +31,29 @@ pub(super) struct TickRequest {
     pub(super) moment: i64,
     /// Hears when it is published.
     pub(super) hear: Hear,
+}
+
+impl CommitPipeline {
+    /// Waits until all that was handed over before is published or refused.
+    pub(crate) fn settle(&self) -> Result<(), SqlError> {
+        let (reply, outcome) = sync_channel(1);
+        let hear = move |outcome| {
+            // Whoever asked waits for it.
+            let _heard = reply.send(outcome);
+        };
+        self.commit.put(Request::Tick(TickRequest { moment: now_micros(), hear: Box::new(hear) }));
+        self.commit.rouse();
+        match outcome.recv().map_err(|_| shutting_down())? {
+            Outcome::Refused(error) => Err(error),
+            Outcome::Committed(_) | Outcome::Again => Ok(()),
+        }
+    }
+
+    /// Asks for the clock to go on to a moment, in the order of commits. Whoever reads waits for what is published.
+    pub fn tick(&self, moment: i64) {
+        self.commit.put(Request::Tick(TickRequest { moment, hear: Box::new(|_outcome| ()) }));
+        self.commit.rouse();
+    }
 }
 
 /// The thread that asks for ticks when rows are due.

@@ -15,6 +15,7 @@ use crate::commit::stage::Worker;
 use crate::commit::{Committed, Flushes, Hear, Outcome, Reply};
 use crate::receipt::{Erased, Erasure};
 use repr::MicroDbId;
+use state::audit::AuditQueue;
 use state::overlay::Overlay;
 use state::published::Published;
 use state::statistics::Statistics;
@@ -53,6 +54,20 @@ pub(super) struct WrittenGroup {
     pub(super) waits: Waits,
     /// Who hears of a tick.
     pub(super) ticks: Vec<Hear>,
+    /// What it brings into the audit log of those who have only read.
+    pub(super) round: Option<u64>,
+}
+
+impl WrittenGroup {
+    /// Of nothing but records of the audit log.
+    pub(super) fn of_records(
+        state: Arc<Published>,
+        round: Option<u64>,
+        replies: Vec<(Reply, Vec<Erasure>)>,
+    ) -> WrittenGroup {
+        let (destroyed, ticks, waits) = (Vec::new(), Vec::new(), Waits::new());
+        WrittenGroup { state, changes: None, destroyed, replies, waits, ticks, round }
+    }
 }
 
 /// What a group changed.
@@ -74,6 +89,7 @@ pub(super) struct Flusher {
     pub(super) views: ViewsToTell,
     pub(super) forgotten_at: Arc<AtomicU64>,
     pub(super) statistics: Arc<Statistics>,
+    pub(super) audit: Arc<AuditQueue>,
 }
 
 impl Worker for Flusher {
@@ -114,6 +130,12 @@ fn tell_erasures(groups: &[WrittenGroup], keys_destroyed: usize) {
 }
 
 impl Flusher {
+    /// Whoever waits only for its entry in the audit log waits for nothing that comes after the flush.
+    fn tell_readers(&self, groups: &[WrittenGroup]) {
+        let rounds = || groups.iter().filter_map(|group| group.round);
+        rounds().max().into_iter().for_each(|last| self.audit.rounds.durable(last, rounds().count()));
+    }
+
     fn flush(&mut self, mut groups: Vec<WrittenGroup>) {
         let Some(last) = groups.last().map(|group| group.state.clone()) else { return };
         let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
@@ -125,6 +147,9 @@ impl Flusher {
         let mut flushed = self.store.flush();
         flushes.log = started.elapsed();
         self.statistics.flush.record(flushes.log);
+        if flushed.is_ok() {
+            self.tell_readers(&groups);
+        }
         let borne = self.publication.borne(&waits);
         let mut written = Waits::new();
         groups.iter().filter(|group| group.ticks.is_empty()).for_each(|group| written.extend(&group.waits));

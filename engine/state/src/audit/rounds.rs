@@ -1,0 +1,224 @@
+//! Who must know that what it put into the audit log's queue is durable waits here.
+//!
+//! ```text
+//! put ─▶ queue ─▶ ROUND: all that waits goes into one commit ─▶ flush ─▶ durable: all of the round go on
+//!   └─ waits ─┬─ no round is under way:  it asks for one
+//!             └─ one is:                 the flush stage asks for the next as soon as it is through
+//! ```
+//! Every commit takes what waits, so it is a round, and who reads shares the flush of who writes. Between two rounds no thread has to
+//! wake up. Knows no commit: it counts.
+
+use crate::SqlError;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+/// See the module.
+#[derive(Default)]
+pub struct Rounds {
+    state: Mutex<State>,
+    /// Who waits for a round sleeps by its number's parity: most often only who goes on is woken.
+    ended: [Condvar; 2],
+}
+
+#[derive(Default)]
+struct State {
+    /// How many rounds commits have taken.
+    taken: u64,
+    /// The last that is on the disk.
+    durable: u64,
+    /// So many are taken, and neither durable nor refused.
+    under_way: usize,
+    /// The next was asked for, and is not taken.
+    asked: bool,
+    /// The last that somebody waits for.
+    wanted: u64,
+    refusal: Refusal,
+}
+
+/// What could not be written last.
+#[derive(Default)]
+struct Refusal {
+    /// The last round whose commit was not written.
+    round: u64,
+    /// How often one was asked for and not even taken.
+    untaken: u64,
+    error: Option<SqlError>,
+}
+
+impl Rounds {
+    /// A commit takes what waits: the number of its round.
+    pub(super) fn take(&self) -> u64 {
+        let mut state = self.state.lock();
+        state.taken += 1;
+        state.under_way += 1;
+        state.asked = false;
+        state.taken
+    }
+
+    /// All up to a round are on the disk, so many of them since the last time.
+    pub fn durable(&self, round: u64, rounds: usize) {
+        let mut state = self.state.lock();
+        let before = std::mem::replace(&mut state.durable, round);
+        state.under_way -= rounds;
+        drop(state);
+        self.ended[(round % 2) as usize].notify_all();
+        if round - before > 1 {
+            self.ended[((round + 1) % 2) as usize].notify_all();
+        }
+    }
+
+    /// A round's commit was not written.
+    pub fn refused(&self, round: u64, error: SqlError) {
+        let mut state = self.state.lock();
+        state.under_way -= 1;
+        state.refusal = Refusal { round, untaken: state.refusal.untaken, error: Some(error) };
+        self.wake_all(state);
+    }
+
+    /// The one that was asked for cannot be taken: who waits for it hears why.
+    pub fn not_taken(&self, error: SqlError) {
+        let mut state = self.state.lock();
+        state.asked = false;
+        state.wanted = state.taken;
+        state.refusal.untaken += 1;
+        state.refusal.error = Some(error);
+        self.wake_all(state);
+    }
+
+    fn wake_all(&self, state: MutexGuard<'_, State>) {
+        drop(state);
+        self.ended.iter().for_each(|ended| {
+            ended.notify_all();
+        });
+    }
+
+    /// Whether somebody waits for a round that nobody has asked for yet, while none is under way. Whoever is told so asks.
+    pub fn claims(&self) -> bool {
+        let mut state = self.state.lock();
+        let claims = state.wanted > state.taken && state.is_free();
+        state.asked |= claims;
+        claims
+    }
+
+    /// Waits until a round is durable. `ask` has the next one taken by a commit, now or soon.
+    pub fn wait(&self, own: u64, ask: impl Fn()) -> Result<(), SqlError> {
+        let mut state = self.state.lock();
+        let untaken = state.refusal.untaken;
+        state.wanted = state.wanted.max(own);
+        while state.durable < own {
+            let is_taken = own <= state.taken;
+            let is_refused = if is_taken { own <= state.refusal.round } else { untaken != state.refusal.untaken };
+            if let (true, Some(error)) = (is_refused, &state.refusal.error) {
+                return Err(error.clone());
+            }
+            if !is_taken && state.is_free() {
+                state.asked = true;
+                MutexGuard::unlocked(&mut state, &ask);
+            } else {
+                self.ended[(own % 2) as usize].wait(&mut state);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Nobody is at it, nor about to be.
+    fn is_free(&self) -> bool {
+        !self.asked && self.under_way == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+
+    fn full() -> SqlError {
+        SqlError::new("53100", "the disk is full")
+    }
+
+    #[test]
+    fn who_waits_is_through_when_its_round_is_and_shares_it() {
+        let rounds = Arc::new(Rounds::default());
+        let (put, written, asked) =
+            (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        // As the queue does it: whoever puts something in knows the number of the round that takes it.
+        let queue = Arc::new(Mutex::new(0_u64));
+        let threads: Vec<_> = (0..16)
+            .map(|_| {
+                let (rounds, put, written, asked) = (rounds.clone(), put.clone(), written.clone(), asked.clone());
+                let queue = queue.clone();
+                std::thread::spawn(move || {
+                    for _ in 0..50 {
+                        let (own, number) = {
+                            let taken = queue.lock();
+                            (*taken + 1, put.fetch_add(1, Ordering::SeqCst) + 1)
+                        };
+                        let commit = || {
+                            asked.fetch_add(1, Ordering::SeqCst);
+                            let (round, all) = {
+                                let mut taken = queue.lock();
+                                *taken = rounds.take();
+                                (*taken, put.load(Ordering::SeqCst))
+                            };
+                            std::thread::sleep(Duration::from_micros(300));
+                            written.fetch_max(all, Ordering::SeqCst);
+                            rounds.durable(round, 1);
+                        };
+                        let ask = || {
+                            commit();
+                            while rounds.claims() {
+                                commit();
+                            }
+                        };
+                        rounds.wait(own, ask).expect("it is written");
+                        assert!(written.load(Ordering::SeqCst) >= number, "it was put before, and is durable");
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        assert!(asked.load(Ordering::SeqCst) < 800, "not each by itself");
+        assert!(!rounds.claims(), "nobody waits");
+    }
+
+    #[test]
+    fn a_round_that_is_not_written_is_refused_and_the_next_is_tried() {
+        let rounds = Rounds::default();
+        let refused = || {
+            let round = rounds.take();
+            rounds.refused(round, full());
+        };
+        assert_eq!(rounds.wait(1, refused), Err(full()));
+        assert_eq!(rounds.wait(2, || rounds.not_taken(full())), Err(full()));
+        assert!(!rounds.claims(), "nobody waits any more");
+        let written = || {
+            let round = rounds.take();
+            rounds.durable(round, 1);
+        };
+        assert_eq!(rounds.wait(2, written), Ok(()), "it asks again, and hears of no refusal of before");
+        assert_eq!(rounds.wait(2, || panic!("it stands")), Ok(()));
+    }
+
+    #[test]
+    fn who_comes_while_one_is_under_way_leaves_the_next_to_the_flush() {
+        let rounds = Arc::new(Rounds::default());
+        assert_eq!(rounds.take(), 1);
+        let waits = {
+            let rounds = rounds.clone();
+            std::thread::spawn(move || rounds.wait(2, || panic!("a round is under way")))
+        };
+        while rounds.state.lock().wanted < 2 {
+            std::thread::yield_now();
+        }
+        assert!(!rounds.claims(), "not before the one under way is through");
+        rounds.durable(1, 1);
+        assert!(rounds.claims());
+        assert!(!rounds.claims(), "once");
+        let round = rounds.take();
+        rounds.durable(round, 1);
+        assert_eq!(waits.join().expect("no panic"), Ok(()));
+    }
+}
