@@ -78,8 +78,19 @@ impl ErasurePasses {
         let bytes = store.owed_bytes();
         let until = Instant::now() + LAST_WAIT;
         let mut last = Erasing::new(&self.stops);
-        while bytes <= LAST_BYTES_MAX && Instant::now() < until && !matches!(last.go_on(database, None), Gone::Nothing)
-        {
+        while bytes <= LAST_BYTES_MAX && Instant::now() < until {
+            match last.go_on(database, None) {
+                Gone::Pass => {}
+                // Nobody makes room any more.
+                Gone::Waits if last.waits_for() == Waits::Room.name() => break,
+                Gone::Waits => {}
+                Gone::Nothing => break,
+                // Nor does a disk that fails come back soon.
+                Gone::Failed(error) => {
+                    tracing::warn!(target: "dogwood::erasures", "erased bytes could not be taken out of files: {error}");
+                    break;
+                }
+            }
         }
         if store.owing().is_some() {
             let waits = last.waits_for();

@@ -57,27 +57,30 @@ pub(crate) fn clear(path: &Path) -> Result<u64, StorageError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(StorageError::io("look at", path)(error)),
     };
-    let mut cleared = 0;
     // Where the keyring is lost nothing is destroyed that could be one.
     let Some(present) = inode(path)? else { return Ok(0) };
+    let mut left = Vec::new();
     // The old one first: while it is the keyring itself the new one is not in place.
     for beside in [old(path), staged(path)] {
-        match inode(&beside)? {
-            None => continue,
-            // Only one more name.
-            Some(found) if found == present => {}
-            Some(_) => {
-                let opened = OpenOptions::new().write(true).open(&beside);
-                overwrite(&opened.map_err(StorageError::io("open", &beside))?, Rotation::Shred, &beside)?;
-            }
+        if let Some(found) = inode(&beside)? {
+            left.push((beside, found));
         }
-        std::fs::remove_file(&beside).map_err(StorageError::io("remove", &beside))?;
-        cleared += 1;
     }
-    if cleared > 0 {
-        sync_folder(path)?;
+    if left.is_empty() {
+        return Ok(0);
     }
-    Ok(cleared)
+    // A name that is not durable may be another's after a power failure: of the one that is destroyed here.
+    sync_folder(path)?;
+    for (beside, found) in &left {
+        // Else it is only one more name.
+        if *found != present {
+            let opened = OpenOptions::new().write(true).open(beside);
+            overwrite(&opened.map_err(StorageError::io("open", beside))?, Rotation::Shred, beside)?;
+        }
+        std::fs::remove_file(beside).map_err(StorageError::io("remove", beside))?;
+    }
+    sync_folder(path)?;
+    Ok(left.len() as u64)
 }
 
 /// Overwrites a keyring that is to be removed, if it is there.

@@ -29,7 +29,7 @@ import psycopg
 from harness import BINARY, Refused, Tally, rows, run, state_of
 from harness.server import Server
 from support.clients import ENDING, OF_THE_DISK, Definer, Watcher, Writer, difference, is_refused
-from support.faults import SHIM as FAULTS, Faults, Rule
+from support.faults import FOREVER, SHIM as FAULTS, Faults, Rule
 from support.people import SCHEMA, Model
 from support.power import SHIM as UNFLUSHED, Power, compiled
 from support.schedule import Schedule
@@ -160,7 +160,7 @@ class Life(Disk):
         except Refused as refusal:
             self.reasoned(f"{name}, refused", str(refusal))
             self.that(not healthy, f"{name} over a good disk", str(refusal)[-800:])
-            self.that("did not listen in time" not in str(refusal), f"{name} hangs", self.server.said(mark)[-800:])
+            self.that("did not listen in time" not in str(refusal), f"{name} hangs", self.server.said(mark)[-800:] + where())
             self.server.kill()
             return False
 
@@ -258,7 +258,7 @@ class Life(Disk):
                 if status != 0:
                     self.reasoned(f"it stopped with {status}", server.said())
             except subprocess.TimeoutExpired:
-                self.that(False, "SIGTERM: it hangs", server.said()[-800:])
+                self.that(False, "SIGTERM: it hangs", server.said()[-800:] + where(server.process.pid))
         self.over.set()
         if ends != "stop" and server.alive() and self.dice.random() < 0.3:
             self.quiet()
@@ -413,6 +413,17 @@ class Life(Disk):
         return f"seed {self.seed} ({self.schedule}; {' '.join(self.arguments)})"
 
 
+def where(pid=None):
+    """What a machine is busy with, and what a process that hangs waits for, where gdb is to be had: a load is told from a fault."""
+    said = f"\nload {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors"
+    if pid is None or shutil.which("gdb") is None:
+        return said
+    done = subprocess.run(["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 30"], capture_output=True, timeout=PATIENCE_S)
+    threads = re.split(r"\n(?=Thread )", done.stdout.decode(errors="replace"))
+    own = re.compile(r"^#\d+ .* in (?:<?(?:engine|storage|transactions|views|wire|dogwood|rocksdb)::[^ ]*).*$", re.M)
+    return said + "".join(f"\n{thread.splitlines()[0]}\n" + "\n".join(own.findall(thread)[:8]) for thread in threads[1:])[:12000]
+
+
 def without_forgotten(client, number):
     """What a client's rows were then, without those who were forgotten since."""
     model = client.states[number]
@@ -485,10 +496,30 @@ def rotations(tally, disk, call, kind, power):
     tally.clean(server, name)
 
 
+def rotations_in_vain(tally, disk):
+    """The keyring of before is not destroyed as long as the new one's name is not durable, however often a rotation is tried."""
+    server, name = disk.server, "no name is durable in two rotations"
+    server.start(before=disk.faults.before())
+    with server.connect() as connection:
+        connection.execute("CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)")
+        connection.execute("INSERT INTO people VALUES (1, 'kept')")
+        disk.faults.arm([Rule(["other"], ["sync"], many=FOREVER, error=errno.EIO)])
+        for _ in range(2):
+            tally.equal(state_of(connection.execute, "SELECT rotate_keys()"), "58030", name)
+    server.kill()
+    disk.power.fails(random.Random(3))
+    disk.faults.lift()
+    server.start()
+    with server.connect() as connection:
+        tally.equal(rows(connection, "SELECT id, name FROM people"), [(1, "kept")], f"{name}: everybody has their key")
+    tally.equal(server.stop(PATIENCE_S), 0, f"{name}: SIGTERM")
+    tally.clean(server, name)
+
+
 def cases():
     """What seeds have found, each by itself. How many failed."""
     tally = Tally()
-    for case, *arguments in ((new_folders,), *((rotations, call, kind, power) for call, kind in (("sync", "other"), ("rename", "keyring")) for power in (False, True))):
+    for case, *arguments in ((new_folders,), (rotations_in_vain,), *((rotations, call, kind, power) for call, kind in (("sync", "other"), ("rename", "keyring")) for power in (False, True))):
         disk = Disk()
         try:
             tally.case(case, tally, disk, *arguments)
