@@ -31,6 +31,7 @@ mod log_reader;
 mod log_room;
 mod loss_report;
 pub mod microdb;
+mod no_room;
 mod owners;
 pub mod people_read;
 mod read_cache;

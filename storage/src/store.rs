@@ -44,6 +44,7 @@ use crate::keyring::{Keyring, cache, root};
 use crate::keyspace;
 use crate::location_cache::LocationCache;
 use crate::log_room::LogRoom;
+use crate::no_room::NoRoom;
 use crate::read_cache::ReadCache;
 use crate::rocks::{self, FAMILIES, Family};
 use crate::segments::{self, Segments};
@@ -93,6 +94,7 @@ struct Inner {
     append_failed: AtomicBool,
     /// RocksDB takes no write any more, and does not resume by itself.
     stuck: AtomicBool,
+    no_room: NoRoom,
     /// Copies of rows that were left out.
     unreadable: AtomicU64,
     /// What an operator is to be told.
@@ -338,8 +340,12 @@ impl Store {
             append_failed.store(rocks::is_of_appending(error), Ordering::Release);
         }
         let written = written.map_err(rocks::failed("write a batch"));
-        if let Err(error) = &written {
-            tracing::error!(target: "dogwood::storage", "a write failed: {error}");
+        match &written {
+            Ok(()) => self.inner.no_room.written(),
+            Err(error) => tracing::error!(target: "dogwood::storage", "a write failed: {error}"),
+        }
+        if let Err(StorageError::Rocks { failure: RocksFailure::NoSpace, .. }) = &written {
+            self.inner.no_room.refused();
         }
         if let Err(StorageError::Rocks { failure: RocksFailure::Io | RocksFailure::Other, .. }) = &written
             && !self.inner.stuck.swap(true, Ordering::AcqRel)
@@ -349,11 +355,17 @@ impl Store {
         written
     }
 
-    /// Whether no write is taken any more, for another reason than a full disk, and would be if the folder was opened anew:
-    /// files of the size that an opening writes can be made again. Makes one to see that.
+    /// Whether no write is taken any more, and would be if the folder was opened anew: files of the size that an opening writes can
+    /// be made again. Makes one to see that. From a full disk RocksDB most often resumes by itself. To be asked every few seconds.
     pub fn would_write_again(&self) -> bool {
-        let bytes = self.buffered_bytes() + rocks::WAL_BYTES_MAX;
-        self.inner.stuck.load(Ordering::Acquire) && free_space::can_make(&self.inner.options.file("probe.new"), bytes)
+        let has_room = || {
+            let bytes = self.buffered_bytes() + rocks::WAL_BYTES_MAX;
+            free_space::can_make(&self.inner.options.file("probe.new"), bytes)
+        };
+        match self.inner.stuck.load(Ordering::Acquire) {
+            true => has_room(),
+            false => self.inner.no_room.lasts(has_room),
+        }
     }
 
     /// Whether there is room for a batch on the disk, beside what is kept. What makes room may use most of that, too.

@@ -82,6 +82,8 @@ pub struct Taken {
     pub entries: Vec<AuditEntry>,
     /// The round that it is; none where nothing waited.
     pub round: Option<u64>,
+    /// Texts of statements that are not stored yet.
+    pub statements: Vec<([u8; 8], String)>,
 }
 
 /// The texts of statements, without literals.
@@ -124,11 +126,6 @@ impl AuditQueue {
         name
     }
 
-    /// Texts that are not stored yet.
-    pub fn new_statements(&self) -> Vec<([u8; 8], String)> {
-        std::mem::take(&mut self.statements.lock().new)
-    }
-
     /// Adds one, of this session. None where there is no log.
     pub fn put(&self, session: u64, entry: AuditEntry) -> Option<Waits> {
         if !self.is_open {
@@ -149,24 +146,27 @@ impl AuditQueue {
 
     /// All that wait, for a commit; only one takes at a time. What becomes of the round is to be said.
     pub fn take(&self) -> Taken {
-        if self.waiting() == 0 {
-            return Taken::default();
+        let mut taken = Taken::default();
+        if self.waiting() > 0 {
+            let round = self.rounds.take();
+            for shard in &self.shards {
+                let mut shard = shard.lock();
+                taken.entries.append(&mut shard.entries);
+                shard.round = round;
+            }
+            self.waiting.fetch_sub(taken.entries.len(), Ordering::Relaxed);
+            taken.entries.sort_by_key(|entry| entry.time_us);
+            taken.round = Some(round);
         }
-        let round = self.rounds.take();
-        let mut entries: Vec<AuditEntry> = Vec::new();
-        for shard in &self.shards {
-            let mut shard = shard.lock();
-            entries.append(&mut shard.entries);
-            shard.round = round;
-        }
-        self.waiting.fetch_sub(entries.len(), Ordering::Relaxed);
-        entries.sort_by_key(|entry| entry.time_us);
-        Taken { entries, round: Some(round) }
+        // Last: an entry's text is stored no later than it is.
+        taken.statements = std::mem::take(&mut self.statements.lock().new);
+        taken
     }
 
     /// What was taken could not be written: it waits again, for whichever commit can.
     pub fn put_back(&self, taken: Taken, error: &SqlError) {
-        let Taken { entries, round } = taken;
+        let Taken { entries, round, statements } = taken;
+        self.statements.lock().new.extend(statements);
         self.waiting.fetch_add(entries.len(), Ordering::Relaxed);
         self.shards[0].lock().entries.extend(entries);
         round.into_iter().for_each(|round| self.rounds.refused(round, error.clone()));
@@ -315,6 +315,11 @@ mod tests {
         assert_eq!(queue.rounds.wait(1, || panic!("it was taken")), Err(refused));
         let again = queue.take();
         assert_eq!((again.entries.len(), again.round), (3, Some(2)));
+        queue.statement("SELECT");
+        let taken = queue.take();
+        assert_eq!(taken.statements.len(), 1);
+        queue.put_back(taken, &SqlError::new("53100", "the disk is full"));
+        assert_eq!(queue.take().statements.len(), 1, "a text that was not stored is stored with the next");
         assert_eq!(AuditQueue::new(false).put(1, entry(1)), None);
     }
 }

@@ -504,7 +504,7 @@ impl Committer {
             batch.put_commit_time(&self.store, time.0);
         }
         let read = self.audit.take();
-        self.put_statements(&mut batch);
+        self.put_statements(&mut batch, &read);
         let written = self.audit_all(&mut batch, audit.iter(), time).and_then(|()| {
             self.audit_all(&mut batch, read.entries.iter(), self.current.time)?;
             self.write(batch, &schema, layer.changes_schema())

@@ -31,6 +31,7 @@ use crate::location_cache::LocationCache;
 use crate::log_reader;
 use crate::log_room::LogRoom;
 use crate::loss_report::{Loss, LostRows};
+use crate::no_room::NoRoom;
 use crate::read_cache::ReadCache;
 use crate::rocks::{self, Access};
 use crate::segments::Segments;
@@ -203,6 +204,7 @@ impl Store {
             space: FreeSpace::new(&folder, options.keep_free_bytes),
             append_failed: AtomicBool::new(false),
             stuck: AtomicBool::new(false),
+            no_room: NoRoom::default(),
             unreadable: AtomicU64::new(0),
             notices: Mutex::default(),
             time: AtomicU64::new(0),

@@ -516,10 +516,43 @@ def rotations_in_vain(tally, disk):
     tally.clean(server, name)
 
 
+def without_a_log(tally, disk):
+    """Where there was no room to begin another log, writes go on once there is."""
+    server, name, answered = disk.server, "no room for another log", []
+    server.start(before=disk.faults.before())
+    with server.connect() as connection:
+        connection.execute("CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY)")
+        connection.execute("INSERT INTO people VALUES (1), (2)")
+        disk.faults.arm([Rule(["wal", "other"], ["create"], many=FOREVER, error=errno.ENOSPC)])
+        # Its bytes leave the log, which is left for another.
+        connection.execute("GDPR FORGET people 1")
+
+    def write():
+        with server.connect(connect_timeout=5) as connection:
+            connection.execute("INSERT INTO people SELECT max(id) + 1 FROM people")
+
+    def until(state):
+        end, found = time.monotonic() + PATIENCE_S, None
+        while found != state and time.monotonic() < end and server.alive():
+            found = state_of(write)
+            answered.extend([found] if found == "" else [])
+            time.sleep(0.2)
+        return found
+
+    tally.equal(until("53100"), "53100", name)
+    disk.faults.lift()
+    tally.equal(until(""), "", f"{name}: writes go on")
+    with server.connect() as connection:
+        found = [key for key, in rows(connection, "SELECT id FROM people ORDER BY id")]
+        tally.equal(found, list(range(2, 3 + len(answered))), f"{name}: the rows")
+    tally.equal(server.stop(PATIENCE_S), 0, f"{name}: SIGTERM")
+    tally.clean(server, name)
+
+
 def cases():
     """What seeds have found, each by itself. How many failed."""
     tally = Tally()
-    for case, *arguments in ((new_folders,), (rotations_in_vain,), *((rotations, call, kind, power) for call, kind in (("sync", "other"), ("rename", "keyring")) for power in (False, True))):
+    for case, *arguments in ((new_folders,), (rotations_in_vain,), (without_a_log,), *((rotations, call, kind, power) for call, kind in (("sync", "other"), ("rename", "keyring")) for power in (False, True))):
         disk = Disk()
         try:
             tally.case(case, tally, disk, *arguments)

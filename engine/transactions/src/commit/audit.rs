@@ -6,12 +6,13 @@ use super::{CommitPipeline, Committer, Outcome, PreparedCommit, REDERIVE_ROWS_MA
 use crate::ownership::Derivation;
 use repr::{CommitTime, MicroDbId, RelationId};
 use state::SqlError;
-use state::audit::AuditQueue;
+use state::audit::{AuditQueue, Taken};
 use state::overlay::Overlay;
 use state::shape::Schema;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 use storage::audit::{AuditEntry, SUBJECTS_LISTED_MAX};
 use storage::{Batch, Store};
 
@@ -96,11 +97,13 @@ impl Committer {
         if let Err(error) = self.store.check_room(&batch) {
             return self.audit.rounds.not_taken(error.into());
         }
+        let started = Instant::now();
         let read = self.audit.take();
-        self.put_statements(&mut batch);
+        self.put_statements(&mut batch, &read);
         let written = self.audit_all(&mut batch, read.entries.iter(), state.time);
         match written.and_then(|()| Ok(self.store.write(batch)?)) {
             Ok(()) => {
+                self.statistics.write.record(started.elapsed());
                 if self.under_way.load(Ordering::Relaxed) == 0 {
                     self.store.begin_flush();
                 }
@@ -111,9 +114,9 @@ impl Committer {
     }
 
     /// The texts of statements that are new to the log.
-    pub(super) fn put_statements(&self, batch: &mut Batch) {
-        for (name, text) in self.audit.new_statements() {
-            batch.put_meta(&self.store, &statement_key(&name), text.as_bytes());
+    pub(super) fn put_statements(&self, batch: &mut Batch, taken: &Taken) {
+        for (name, text) in &taken.statements {
+            batch.put_meta(&self.store, &statement_key(name), text.as_bytes());
         }
     }
 

@@ -1,0 +1,132 @@
+"""How fast a backup is beside the disk it goes to, and what others wait for meanwhile.
+
+    backup.py [--gigabytes N] [--rate N] [--seconds N] [--json FILE]
+
+A table of so many gigabytes is filled. Others read and write single rows at a steady rate, alone, then beside a full backup. The
+disk's own speed is that of a file of the same size, written and flushed by pieces beside nobody.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psycopg
+
+sys.path.insert(0, str(Path(__file__).parent / "tests/checks"))
+from harness.compared import Dogwood, postgres_program  # noqa: E402
+
+ACCOUNTS = 20_000
+BODY_BYTES = 4_000
+PIECE = 8 << 20
+SCRIPT = f"""\\set aid random(1, {ACCOUNTS})
+SELECT balance FROM accounts WHERE aid = :aid;
+UPDATE accounts SET balance = balance + 1 WHERE aid = :aid;
+"""
+
+
+def fill(server, gigabytes):
+    # Words that no file system makes short.
+    body = os.urandom(BODY_BYTES // 2).hex().encode()
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for sql in ("CREATE DATA_SUBJECT TABLE holders (hid INT PRIMARY KEY)", "INSERT INTO holders SELECT generate_series(1, 1000)",
+                    "CREATE TABLE documents (id INT PRIMARY KEY, holder INT NOT NULL OWNED_BY holders(hid), body TEXT)",
+                    "CREATE TABLE accounts (aid INT PRIMARY KEY, holder INT NOT NULL OWNED_BY holders(hid), balance INT)",
+                    f"INSERT INTO accounts SELECT n, 1 + n % 1000, 0 FROM generate_series(1, {ACCOUNTS}) AS n"):
+            connection.execute(sql)
+        rows, at_once = int(gigabytes * 1e9) // BODY_BYTES, 50_000
+        for first in range(0, rows, at_once):
+            with connection.cursor().copy("COPY documents FROM STDIN") as copy:
+                for key in range(first, min(rows, first + at_once)):
+                    copy.write(b"%d\t%d\t%s\n" % (key, 1 + key % 1000, body))
+
+
+def folder_bytes(folder):
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def disk_speed(folder, size):
+    """Bytes a second of a file that is written as a backup writes."""
+    path, piece = folder / "plain", os.urandom(PIECE)
+    began = time.perf_counter()
+    with path.open("wb", buffering=0) as file:
+        for _ in range(max(1, size // PIECE)):
+            file.write(piece)
+            os.fdatasync(file.fileno())
+    took = time.perf_counter() - began
+    path.unlink()
+    return max(1, size // PIECE) * PIECE / took
+
+
+class Others:
+    """Who reads and writes meanwhile."""
+
+    def __init__(self, server, rate, seconds, name):
+        folder = server.folder / name
+        folder.mkdir()
+        (folder / "script.sql").write_text(SCRIPT)
+        self.folder = folder
+        self.process = subprocess.Popen([postgres_program("pgbench"), "-h", "127.0.0.1", "-p", str(server.port), "-U", "controller", "-M", "prepared", "-n", "-l",
+                                         "-c", "8", "-j", "1", "-R", str(rate), "-T", str(seconds), "-f", "script.sql", "postgres"],
+                                        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PGPASSWORD": server.password})
+
+    def latencies_ms(self, from_s=0, to_s=float("inf")):
+        """Of what ended within these moments."""
+        self.process.wait()
+        found = []
+        for log in self.folder.glob("pgbench_log*"):
+            for line in log.read_text().splitlines():
+                fields = line.split()
+                if from_s <= int(fields[4]) + int(fields[5]) / 1e6 <= to_s:
+                    found.append(int(fields[2]) / 1e3)
+        return found
+
+
+def percentiles(latencies):
+    cuts = statistics.quantiles(latencies, n=100)
+    return {"transactions": len(latencies), "p50_ms": cuts[49], "p99_ms": cuts[98], "most_ms": max(latencies)}
+
+
+def backed_up(server, name):
+    began = time.time()
+    done = subprocess.run([server.binary, "backup", "--data", server.folder / "data", "--to", server.folder / name, "--keys-to", server.folder / f"{name}.keys"], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    return began, time.time()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gigabytes", type=float, default=2)
+    parser.add_argument("--rate", type=int, default=300)
+    parser.add_argument("--seconds", type=int, default=15)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    with Dogwood() as server:
+        fill(server, options.gigabytes)
+        time.sleep(5)
+        print(f"load {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors", flush=True)
+        alone = percentiles(Others(server, options.rate, options.seconds, "alone").latencies_ms())
+        others = Others(server, options.rate, 600, "beside")
+        time.sleep(2)
+        began, ended = backed_up(server, "backup")
+        others.process.terminate()
+        beside = percentiles(others.latencies_ms(began, ended))
+        size = folder_bytes(server.folder / "backup")
+        began_quiet, ended_quiet = backed_up(server, "second")
+        speed = disk_speed(server.folder, size)
+        print(f"load {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors", flush=True)
+    rates = {"disk": speed, "backup beside others": size / (ended - began), "backup alone": size / (ended_quiet - began_quiet)}
+    for name, rate in rates.items():
+        print(f"| {name} | {size / 1e9:.2f} GB | {rate / 1e6:,.0f} MB/s | {rate / speed:.2f} of the disk's |")
+    for name, found in (("alone", alone), ("beside the backup", beside)):
+        print(f"| others {name} | {found['transactions']} | p50 {found['p50_ms']:.1f} ms | p99 {found['p99_ms']:.1f} ms | most {found['most_ms']:.1f} ms |")
+    if options.json:
+        Path(options.json).write_text(json.dumps({"bytes": size, "rates": rates, "alone": alone, "beside": beside}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
