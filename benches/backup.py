@@ -8,6 +8,7 @@ disk's own speed is that of a file of the same size, written and flushed by piec
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -80,7 +81,8 @@ class Others:
         for log in self.folder.glob("pgbench_log*"):
             for line in log.read_text().splitlines():
                 fields = line.split()
-                if from_s <= int(fields[4]) + int(fields[5]) / 1e6 <= to_s:
+                # The last line of one that was ended may be a part of one.
+                if len(fields) >= 6 and from_s <= int(fields[4]) + int(fields[5]) / 1e6 <= to_s:
                     found.append(int(fields[2]) / 1e3)
         return found
 
@@ -116,6 +118,7 @@ def main():
         others.process.terminate()
         beside = percentiles(others.latencies_ms(began, ended))
         size = folder_bytes(server.folder / "backup")
+        shutil.rmtree(server.folder / "backup")
         began_quiet, ended_quiet = backed_up(server, "second")
         speed = disk_speed(server.folder, size)
         print(f"load {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors", flush=True)

@@ -284,10 +284,55 @@ struct Body<'a> {
     entries: BodyReader<'a>,
 }
 
-/// An entry, but for what nobody asks for where only what it mentions is.
+/// An entry, as far as it is looked at before it is wanted.
 struct Skimmed {
+    time_us: i64,
+    actor: usize,
     list: usize,
     may_be_more: bool,
+    /// It lists one of the people who are looked for.
+    lists_wanted: bool,
+}
+
+/// Where what is asked for stands in what a body's entries share.
+struct Places {
+    actors: Vec<bool>,
+    tables: Vec<bool>,
+    unlisted: Vec<bool>,
+    people: Vec<usize>,
+}
+
+impl Places {
+    fn of(mentioned: &[Mentioned], body: &Body<'_>) -> Places {
+        let lists = |wanted: fn(&Mentioned) -> Option<RelationId>| {
+            let tables: Vec<RelationId> = mentioned.iter().filter_map(wanted).collect();
+            body.lists.iter().map(|list| list.iter().any(|table| tables.contains(table))).collect()
+        };
+        let is_actor = |actor: &Arc<AuditActor>| {
+            mentioned.iter().any(|one| matches!(one, Mentioned::Role(id) if actor.login == *id || actor.role == *id))
+        };
+        let is_person = |person: &Pseudonym| mentioned.contains(&Mentioned::Person(*person));
+        let has_people = mentioned.iter().any(|one| matches!(one, Mentioned::Person(_)));
+        let people = body.people.iter().enumerate().filter(|(_, person)| has_people && is_person(person));
+        Places {
+            actors: body.actors.iter().map(is_actor).collect(),
+            tables: lists(|one| if let Mentioned::Table(table) = one { Some(*table) } else { None }),
+            unlisted: lists(|one| if let Mentioned::Unlisted(table) = one { Some(*table) } else { None }),
+            people: people.map(|(place, _)| place).collect(),
+        }
+    }
+
+    fn are_none(&self) -> bool {
+        let none = |places: &[bool]| !places.contains(&true);
+        self.people.is_empty() && none(&self.actors) && none(&self.tables) && none(&self.unlisted)
+    }
+
+    fn meet(&self, entry: &Skimmed) -> bool {
+        entry.lists_wanted
+            || self.actors[entry.actor]
+            || self.tables[entry.list]
+            || entry.may_be_more && self.unlisted[entry.list]
+    }
 }
 
 impl<'a> Body<'a> {
@@ -338,26 +383,30 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// Passes over an entry.
-    fn skim(&self, reader: &mut BodyReader<'_>) -> Option<Skimmed> {
+    /// Passes over an entry; whether it lists one of these people.
+    fn skim(&self, reader: &mut BodyReader<'_>, people: &[usize]) -> Option<Skimmed> {
         let (_operation, flags) = (reader.byte()?, reader.byte()?);
         let has = |flag: u8| flags & flag != 0;
-        let (_time, _commit) = (reader.number()?, reader.number()?);
-        let (_actor, _statement) = (reader.number()?, reader.number()?);
+        let time_us = self.began.checked_add_unsigned(reader.number()?)?;
+        let _commit = reader.number()?;
+        let actor = reader.place(self.actors.len())?;
+        let _statement = reader.number()?;
         let list = reader.place(self.lists.len())?;
         let _rows = reader.number()?;
         reader.bytes(if has(HAS_KEY) { 8 } else { 0 })?;
         if has(HAS_TOTAL) {
             reader.number()?;
         }
+        let mut lists_wanted = false;
         for _ in 0..reader.number()? {
-            reader.number()?;
+            let place = reader.place(self.people.len())?;
+            lists_wanted |= people.contains(&place);
         }
         reader.bytes(if has(HAS_COMMITMENT) { 32 } else { 0 })?;
         if has(HAS_PAYLOAD) {
             SealedPayload::decode(reader)?;
         }
-        Some(Skimmed { list, may_be_more: has(MAY_BE_MORE) })
+        Some(Skimmed { time_us, actor, list, may_be_more: has(MAY_BE_MORE), lists_wanted })
     }
 }
 
@@ -384,7 +433,7 @@ pub(crate) fn mentions(body: &[u8], mention: &mut dyn FnMut(Mentioned)) -> Optio
     let mut reader = BodyReader(body.entries.0);
     let mut unlisted = vec![false; body.lists.len()];
     for _ in 0..reader.number()? {
-        let Skimmed { list, may_be_more } = body.skim(&mut reader)?;
+        let Skimmed { list, may_be_more, .. } = body.skim(&mut reader, &[])?;
         unlisted[list] |= may_be_more;
     }
     let unlisted = body.lists.iter().zip(unlisted).filter(|(_, is_unlisted)| *is_unlisted);
@@ -392,14 +441,27 @@ pub(crate) fn mentions(body: &[u8], mention: &mut dyn FnMut(Mentioned)) -> Optio
     Some(())
 }
 
-/// Whether an entry of a body may mention any of these, as far as is seen without reading entries.
-pub(crate) fn may_mention(body: &[u8], wanted: &[Mentioned]) -> Option<bool> {
+/// Those entries of a body whose number and time are wanted, and that mention any of these; of none all. Only these are made.
+pub(crate) fn decode_wanted(
+    body: &[u8],
+    in_range: &dyn Fn(u64, i64) -> bool,
+    mentioned: &[Mentioned],
+) -> Option<Vec<LoggedEntry>> {
     let body = Body::read(body)?;
-    Some(wanted.iter().any(|wanted| match wanted {
-        Mentioned::Person(person) => body.people.contains(person),
-        Mentioned::Role(role) => body.actors.iter().any(|actor| actor.login == *role || actor.role == *role),
-        Mentioned::Unlisted(table) | Mentioned::Table(table) => body.lists.iter().any(|list| list.contains(table)),
-    }))
+    let places = Places::of(mentioned, &body);
+    if !mentioned.is_empty() && places.are_none() {
+        return Some(Vec::new());
+    }
+    let mut reader = BodyReader(body.entries.0);
+    let (mut found, count) = (Vec::new(), reader.number()?);
+    for number in (body.first..).take(usize::try_from(count).ok()?) {
+        let mut entry = BodyReader(reader.0);
+        let skimmed = body.skim(&mut reader, &places.people)?;
+        if in_range(number, skimmed.time_us) && (mentioned.is_empty() || places.meet(&skimmed)) {
+            found.push(body.entry(&mut entry, number)?);
+        }
+    }
+    reader.0.is_empty().then_some(found)
 }
 
 #[cfg(test)]

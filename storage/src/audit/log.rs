@@ -17,6 +17,7 @@ use rocksdb::DB;
 use crate::audit::PendingAudit;
 use crate::audit::group::{self, Beginning, Emptied, FORM_OF_EMPTIED, Links};
 use crate::audit::logged::{self, FORM_OF_ONE, LoggedEntry};
+use crate::audit::mentioned::Mentioned;
 use crate::batch::Batch;
 use crate::crypto::sodium::{self, SigningKey};
 use crate::error::{StorageError, StoredEntry};
@@ -201,6 +202,23 @@ pub(crate) fn entries(sequence: u64, record: &[u8]) -> Result<Vec<LoggedEntry>, 
         Some(_) | None => Links::of(record).and_then(|(_, body)| group::decode(body)),
     };
     entries.ok_or(MALFORMED)
+}
+
+/// Those of them whose number and time are wanted, and that mention any of these; of none all.
+pub(crate) fn wanted_entries(
+    sequence: u64,
+    record: &[u8],
+    in_range: &dyn Fn(u64, i64) -> bool,
+    mentioned: &[Mentioned],
+) -> Result<Vec<LoggedEntry>, StorageError> {
+    if let Some((_, body)) = Links::of(record) {
+        return group::decode_wanted(body, in_range, mentioned).ok_or(MALFORMED);
+    }
+    let mut entries = entries(sequence, record)?;
+    entries.retain(|entry| {
+        in_range(entry.number, entry.time_us) && (mentioned.is_empty() || mentioned.iter().any(|one| one.is_in(entry)))
+    });
+    Ok(entries)
 }
 
 /// Where the entries of the record of a number begin, and when.

@@ -117,27 +117,28 @@ impl Snapshot {
                 found.extend(records.ok_or(MALFORMED)?.into_iter().filter(|record| within.contains(record)));
             }
         }
+        if mentioned.is_empty() {
+            return Ok(Box::new(std::iter::empty()));
+        }
         let (wanted, snapshot, own) = (mentioned.to_vec(), self.clone(), range.clone());
         let behind = from.max(posted + 1)..=to;
-        Ok(Box::new(found.into_iter().chain(behind).flat_map(
-            move |record| match snapshot.mentioning(record, &wanted) {
-                Ok(entries) => entries.into_iter().filter(|entry| own.has(entry)).map(Ok).collect::<Vec<_>>(),
+        Ok(Box::new(found.into_iter().chain(behind).flat_map(move |record| {
+            match snapshot.mentioning(record, &own, &wanted) {
+                Ok(entries) => entries.into_iter().map(Ok).collect::<Vec<_>>(),
                 Err(error) => vec![Err(error)],
-            },
-        )))
+            }
+        })))
     }
 
-    /// The entries of a record that mention any of these.
-    fn mentioning(&self, sequence: u64, wanted: &[Mentioned]) -> Result<Vec<LoggedEntry>, StorageError> {
+    /// The entries of a record in a range that mention any of these.
+    fn mentioning(
+        &self,
+        sequence: u64,
+        range: &EntryRange,
+        wanted: &[Mentioned],
+    ) -> Result<Vec<LoggedEntry>, StorageError> {
         let record = self.get(Family::Audit, &log::record_key(sequence), "read the audit log")?.ok_or(MALFORMED)?;
-        if let Some((_, body)) = group::Links::of(&record)
-            && !group::may_mention(body, wanted).ok_or(MALFORMED)?
-        {
-            return Ok(Vec::new());
-        }
-        let mut entries = log::entries(sequence, &record)?;
-        entries.retain(|entry| wanted.iter().any(|one| one.is_in(entry)));
-        Ok(entries)
+        log::wanted_entries(sequence, &record, &|number, time_us| range.has(number, time_us), wanted)
     }
 
     /// The records of the next run; none while it is not full.

@@ -46,8 +46,8 @@ impl EntryRange {
     /// All.
     pub const ALL: EntryRange = EntryRange { numbers: 0..=u64::MAX, times: i64::MIN..=i64::MAX, reverse: false };
 
-    pub(crate) fn has(&self, entry: &LoggedEntry) -> bool {
-        self.numbers.contains(&entry.number) && self.times.contains(&entry.time_us)
+    pub(crate) fn has(&self, number: u64, time_us: i64) -> bool {
+        self.numbers.contains(&number) && self.times.contains(&time_us)
     }
 }
 
@@ -88,8 +88,9 @@ impl Snapshot {
     pub(crate) fn entries_of(&self, records: &RangeInclusive<u64>, range: EntryRange) -> LoggedEntries {
         let cursor = self.numbered(log::RECORDS, records.clone(), range.reverse);
         let records = cursor.entries("read the audit log", move |key, record| {
-            let mut entries = log::entries(log::number_of(key).ok_or(MALFORMED)?, record)?;
-            entries.retain(|entry| range.has(entry));
+            let sequence = log::number_of(key).ok_or(MALFORMED)?;
+            let mut entries =
+                log::wanted_entries(sequence, record, &|number, time_us| range.has(number, time_us), &[])?;
             if range.reverse {
                 entries.reverse();
             }
