@@ -295,15 +295,15 @@ struct Skimmed {
 }
 
 /// Where what is asked for stands in what a body's entries share.
-struct Places {
+struct WantedPlaces {
     actors: Vec<bool>,
     tables: Vec<bool>,
     unlisted: Vec<bool>,
     people: Vec<usize>,
 }
 
-impl Places {
-    fn of(mentioned: &[Mentioned], body: &Body<'_>) -> Places {
+impl WantedPlaces {
+    fn of(mentioned: &[Mentioned], body: &Body<'_>) -> WantedPlaces {
         let lists = |wanted: fn(&Mentioned) -> Option<RelationId>| {
             let tables: Vec<RelationId> = mentioned.iter().filter_map(wanted).collect();
             body.lists.iter().map(|list| list.iter().any(|table| tables.contains(table))).collect()
@@ -314,7 +314,7 @@ impl Places {
         let is_person = |person: &Pseudonym| mentioned.contains(&Mentioned::Person(*person));
         let has_people = mentioned.iter().any(|one| matches!(one, Mentioned::Person(_)));
         let people = body.people.iter().enumerate().filter(|(_, person)| has_people && is_person(person));
-        Places {
+        WantedPlaces {
             actors: body.actors.iter().map(is_actor).collect(),
             tables: lists(|one| if let Mentioned::Table(table) = one { Some(*table) } else { None }),
             unlisted: lists(|one| if let Mentioned::Unlisted(table) = one { Some(*table) } else { None }),
@@ -448,7 +448,7 @@ pub(crate) fn decode_wanted(
     mentioned: &[Mentioned],
 ) -> Option<Vec<LoggedEntry>> {
     let body = Body::read(body)?;
-    let places = Places::of(mentioned, &body);
+    let places = WantedPlaces::of(mentioned, &body);
     if !mentioned.is_empty() && places.are_none() {
         return Some(Vec::new());
     }
