@@ -23,8 +23,8 @@ pub(crate) struct NoRoom {
 
 #[derive(Default)]
 struct Moments {
-    /// The last refusal since which nothing was written.
-    refused: Option<Instant>,
+    /// The last that was refused, and nothing was written since.
+    tried: Option<Instant>,
     /// Since when there has been room.
     room: Option<Instant>,
 }
@@ -32,7 +32,7 @@ struct Moments {
 impl NoRoom {
     /// A write was refused.
     pub(crate) fn refused(&self) {
-        self.moments.lock().refused = Some(Instant::now());
+        self.moments.lock().tried = Some(Instant::now());
         self.is_refused.store(true, Ordering::Release);
     }
 
@@ -57,7 +57,7 @@ impl NoRoom {
             return false;
         }
         let resumes = *moments.room.get_or_insert(now) + RESUMES_WITHIN;
-        moments.refused.is_some_and(|refused| refused > resumes)
+        moments.tried.is_some_and(|tried| tried > resumes)
     }
 }
 
@@ -75,7 +75,7 @@ mod tests {
         assert!(!no_room.lasts_at(began, || true), "it may resume");
         let late = began + RESUMES_WITHIN + Duration::from_secs(1);
         assert!(!no_room.lasts_at(late, || true), "nobody has tried since");
-        no_room.moments.lock().refused = Some(late);
+        no_room.moments.lock().tried = Some(late);
         assert!(no_room.lasts_at(late, || true));
         assert!(!no_room.lasts_at(late, || false), "the room has gone again");
         no_room.moments.lock().room = Some(began);
