@@ -124,7 +124,7 @@ pub(super) fn by_table(entries: ReadEntries<'_>, catalog: &Arc<Catalog>) -> Resu
         Ok(Row::pack(&[
             Datum::text(&table),
             role.as_deref().map_or(Datum::Null, Datum::text),
-            Datum::text(&operation.to_lowercase()),
+            Datum::text(operation.to_lowercase()),
             count(found.statements),
             count(people),
             Datum::Bool(found.may_be_more),
@@ -189,7 +189,7 @@ pub(super) fn by_person(entries: ReadEntries<'_>, catalog: &Arc<Catalog>) -> Res
         });
         let [tables, roles, operations] = told.clone();
         let (first, last) = (Datum::Timestamptz(found.span.first), Datum::Timestamptz(found.span.last));
-        Ok(Row::pack(&[Datum::text(&hexadecimal(&person)), tables, roles, operations, first, last]))
+        Ok(Row::pack(&[Datum::text(hexadecimal(&person)), tables, roles, operations, first, last]))
     })))
 }
 

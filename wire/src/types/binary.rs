@@ -162,7 +162,7 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
 /// The type of a range by its bounds; without any it could be of each.
 fn range_type(range: &Range) -> ScalarType {
     let bounds = range.bounds().into_iter().flat_map(|(from, to)| [&from.value, &to.value]).flatten();
-    let element = bounds.filter_map(|value| natural(value, None)).next();
+    let element = bounds.into_iter().find_map(|value| natural(value, None));
     element.and_then(|element| element.ranges_over()).unwrap_or(ScalarType::Int4Range)
 }
 

@@ -15,12 +15,20 @@ fn too_large() -> ValueError {
 }
 
 fn string_agg(rows: ArgumentRows<'_, '_>) -> Answer {
-    let joined = joined(rows, |joined: &mut String, value| Ok(joined.push_str(text(value)?)), String::len)?;
+    let append = |joined: &mut String, value: &Datum| {
+        joined.push_str(text(value)?);
+        Ok(())
+    };
+    let joined = joined(rows, append, String::len)?;
     joined.map_or(Ok(Datum::Null), string)
 }
 
 fn bytes_agg(rows: ArgumentRows<'_, '_>) -> Answer {
-    let joined = joined(rows, |joined: &mut Vec<u8>, value| Ok(joined.extend_from_slice(bytea(value)?)), Vec::len)?;
+    let append = |joined: &mut Vec<u8>, value: &Datum| {
+        joined.extend_from_slice(bytea(value)?);
+        Ok(())
+    };
+    let joined = joined(rows, append, Vec::len)?;
     Ok(joined.map_or(Datum::Null, |joined| Datum::Bytea(joined.into())))
 }
 

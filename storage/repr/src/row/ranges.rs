@@ -11,7 +11,7 @@ const UPPER_INCLUSIVE: u8 = 4;
 /// Whether it is empty and which bounds are within, then the bounds, NULL where there is none.
 pub(super) fn write_range(out: &mut Vec<u8>, range: &Range) {
     let Some((from, to)) = range.bounds() else { return out.push(EMPTY) };
-    out.push(LOWER_INCLUSIVE * u8::from(from.inclusive) | UPPER_INCLUSIVE * u8::from(to.inclusive));
+    out.push((LOWER_INCLUSIVE * u8::from(from.inclusive)) | (UPPER_INCLUSIVE * u8::from(to.inclusive)));
     for bound in [from, to] {
         write_datum(out, bound.value.as_ref().unwrap_or(&Datum::Null));
     }
