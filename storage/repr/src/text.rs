@@ -7,7 +7,7 @@
 pub mod c_number;
 mod float;
 pub mod integer;
-mod nested;
+pub(crate) mod nested;
 mod scalar;
 
 pub use float::{format_float4, format_float8, format_rounded};

@@ -1,14 +1,11 @@
 //! Ranges as text, with PostgreSQL's quoting.
 
 use super::{Bound, Multirange, Range, of_ranges};
+use crate::text::nested::{is_blank, quote_from};
 use crate::text::{TextContext, parse, write_text};
 use crate::{Datum, ScalarType, ValueError, poll};
 
 const EMPTY: &str = "empty";
-
-fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C)
-}
 
 fn without_blanks(text: &str) -> &str {
     text.trim_start_matches(|character: char| character.is_ascii() && is_blank(character as u8))
@@ -160,15 +157,7 @@ fn write_bound(out: &mut String, bound: &Bound, element: &ScalarType, context: &
     if !out[start..].is_empty() && !out[start..].bytes().any(is_special) {
         return;
     }
-    let text = out.split_off(start);
-    out.push('"');
-    for character in text.chars() {
-        if matches!(character, '"' | '\\') {
-            out.push(character);
-        }
-        out.push(character);
-    }
-    out.push('"');
+    quote_from(out, start);
 }
 
 pub(crate) fn write_multirange(out: &mut String, ranges: &Multirange, element: &ScalarType, context: &TextContext) {

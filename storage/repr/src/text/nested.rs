@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// PostgreSQL's MAXDIM.
 const DIMENSIONS_MAX: usize = 6;
 
-fn is_blank(byte: u8) -> bool {
+pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C)
 }
 
@@ -379,17 +379,21 @@ pub(super) fn write_record(out: &mut String, fields: &[Datum], scalar: &ScalarTy
         let needs_quotes = text.is_empty()
             || text.bytes().any(|byte| matches!(byte, b'"' | b'\\' | b'(' | b')' | b',') || is_blank(byte));
         if needs_quotes {
-            let text = text.to_owned();
-            out.truncate(start);
-            out.push('"');
-            for character in text.chars() {
-                if matches!(character, '"' | '\\') {
-                    out.push(character);
-                }
-                out.push(character);
-            }
-            out.push('"');
+            quote_from(out, start);
         }
     }
     out.push(')');
+}
+
+/// Puts what stands there from a place on in quotes; quotes and backslashes in it are doubled.
+pub(crate) fn quote_from(out: &mut String, start: usize) {
+    let text = out.split_off(start);
+    out.push('"');
+    for character in text.chars() {
+        if matches!(character, '"' | '\\') {
+            out.push(character);
+        }
+        out.push(character);
+    }
+    out.push('"');
 }
