@@ -45,15 +45,8 @@ fn malformed(message: &'static str) -> ValueError {
 }
 
 /// Appends a lexeme as both types write it.
-fn write_quoted(out: &mut String, lexeme: &str) {
-    out.push('\'');
-    for character in lexeme.chars() {
-        if matches!(character, '\'' | '\\') {
-            out.push(character);
-        }
-        out.push(character);
-    }
-    out.push('\'');
+fn write_lexeme(out: &mut String, lexeme: &str) {
+    crate::text::nested::write_quoted(out, lexeme, '\'');
 }
 
 /// Takes a text that ends with a zero byte from the front of a binary form.

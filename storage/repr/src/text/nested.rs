@@ -385,15 +385,20 @@ pub(super) fn write_record(out: &mut String, fields: &[Datum], scalar: &ScalarTy
     out.push(')');
 }
 
-/// Puts what stands there from a place on in quotes; quotes and backslashes in it are doubled.
+/// Puts what stands there from a place on in double quotes.
 pub(crate) fn quote_from(out: &mut String, start: usize) {
     let text = out.split_off(start);
-    out.push('"');
+    write_quoted(out, &text, '"');
+}
+
+/// Appends a text between quotes; those and backslashes in it are doubled.
+pub(crate) fn write_quoted(out: &mut String, text: &str, quote: char) {
+    out.push(quote);
     for character in text.chars() {
-        if matches!(character, '"' | '\\') {
+        if character == quote || character == '\\' {
             out.push(character);
         }
         out.push(character);
     }
-    out.push('"');
+    out.push(quote);
 }

@@ -1,6 +1,6 @@
 //! Queries as text, with as few parentheses as PostgreSQL writes.
 
-use super::super::write_quoted;
+use super::super::write_lexeme;
 use super::{Operand, Operator, QueryItem, TsQuery};
 use std::fmt::Write;
 
@@ -62,7 +62,7 @@ fn close(out: &mut String, in_parentheses: bool) {
 }
 
 fn write_operand(out: &mut String, operand: &Operand) {
-    write_quoted(out, &operand.lexeme);
+    write_lexeme(out, &operand.lexeme);
     if operand.weights == 0 && !operand.is_prefix {
         return;
     }

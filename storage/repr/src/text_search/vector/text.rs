@@ -1,7 +1,7 @@
 //! Documents as text: `'fat':2,4 'rat':12A`.
 
 use super::super::word::{Within, WordReader};
-use super::super::{LEXEME_BYTES_END, VECTOR_BYTES_MAX, write_quoted};
+use super::super::{LEXEME_BYTES_END, VECTOR_BYTES_MAX, write_lexeme};
 use super::{TsVector, too_long, word_too_long};
 use crate::{ValueError, poll};
 use std::fmt::Write;
@@ -34,7 +34,7 @@ impl TsVector {
             if index > 0 {
                 out.push(' ');
             }
-            write_quoted(out, lexeme);
+            write_lexeme(out, lexeme);
             for (index, position) in positions.iter().enumerate() {
                 out.push(if index == 0 { ':' } else { ',' });
                 write!(out, "{}", position.place()).expect("writing to a String does not fail");
