@@ -19,37 +19,29 @@ pub fn of_ranges(ranges: impl IntoIterator<Item = Range>) -> Vec<Range> {
     apart
 }
 
+/// Each range of the first, and those of the other that meet it.
+fn meeting<'m>(one: &'m Multirange, other: &'m Multirange) -> impl Iterator<Item = (&'m Range, &'m Multirange)> {
+    let mut others = other;
+    one.iter().map(move |range| {
+        others = &others[others.partition_point(|other| other.is_before(range))..];
+        (range, &others[..others.partition_point(|other| !range.is_before(other))])
+    })
+}
+
 /// What is in both.
 pub fn intersection(one: &Multirange, other: &Multirange) -> Vec<Range> {
-    let (mut found, mut others) = (Vec::new(), other);
-    for range in one {
-        while let [first, rest @ ..] = others
-            && first.is_before(range)
-        {
-            others = rest;
-        }
-        found.extend(others.iter().take_while(|other| !range.is_before(other)).map(|other| range.intersection(other)));
-    }
-    of_ranges(found)
+    of_ranges(meeting(one, other).flat_map(|(range, others)| others.iter().map(|other| range.intersection(other))))
 }
 
 /// What is in the first and not in the other.
 pub fn difference(one: &Multirange, other: &Multirange) -> Vec<Range> {
-    let (mut found, mut others) = (Vec::new(), other);
-    for range in one {
-        while let [first, rest @ ..] = others
-            && first.is_before(range)
-        {
-            others = rest;
-        }
+    let mut found = Vec::new();
+    for (range, others) in meeting(one, other) {
         let mut rest = range.clone();
-        for other in others.iter().take_while(|other| !range.is_before(other)) {
+        for other in others {
             let (before, after) = rest.without(other);
-            // What does not meet the other is before it or behind it, and stays as it is.
-            if rest.overlaps(other) {
-                found.push(before);
-                rest = after;
-            }
+            found.push(before);
+            rest = after;
         }
         found.push(rest);
     }
