@@ -2,7 +2,8 @@
 
 use super::{AggregateDefinition, ArgumentRows, listed};
 use crate::scalar::Answer;
-use crate::scalar::func::range::{made, made_of, ranges};
+use crate::scalar::func::arguments::ranges;
+use crate::scalar::func::range::{made, made_of};
 use repr::range::{intersection, of_ranges};
 use repr::{Datum, Range, ValueError, poll};
 

@@ -1,6 +1,7 @@
 //! Reading arguments. The registry guarantees the types; a mismatch is a bug and answers XX000, not a panic.
 
-use repr::{Array, Datum, Interval, Jsonb, Numeric, TimeTz, ValueError};
+use repr::range::Multirange;
+use repr::{Array, Datum, Interval, Jsonb, Numeric, Range, TimeTz, ValueError};
 use std::sync::Arc;
 
 fn wrong(wanted: &str) -> ValueError {
@@ -118,6 +119,23 @@ pub(crate) fn array(arg: &Datum) -> Result<&Arc<Array>, ValueError> {
     match arg {
         Datum::Array(value) => Ok(value),
         _ => Err(wrong("an array")),
+    }
+}
+
+/// A range, or all of a multirange.
+pub(crate) fn ranges(arg: &Datum) -> Result<&Multirange, ValueError> {
+    match arg {
+        Datum::Range(range) => Ok(std::slice::from_ref(range)),
+        Datum::Multirange(ranges) => Ok(ranges),
+        _ => Err(wrong("a range")),
+    }
+}
+
+/// A range
+pub(crate) fn range(arg: &Datum) -> Result<&Range, ValueError> {
+    match arg {
+        Datum::Range(range) => Ok(range),
+        _ => Err(wrong("a range")),
     }
 }
 

@@ -2,25 +2,12 @@
 //!
 //! A range is taken for a set of one range wherever both kinds are accepted.
 
-use super::arguments::{text, truth};
+use super::arguments::{range, ranges, text, truth};
 use super::{FunctionDefinition, lenient, strict};
 use crate::scalar::Answer;
-use repr::range::{Bound, Multirange, difference, intersection, of_ranges};
+use repr::range::{Bound, difference, intersection, of_ranges};
 use repr::{Datum, Range, ValueError, poll};
 use std::sync::Arc;
-
-/// A range, or all of a multirange.
-pub(crate) fn ranges(arg: &Datum) -> Result<&Multirange, ValueError> {
-    match arg {
-        Datum::Range(range) => Ok(std::slice::from_ref(range)),
-        Datum::Multirange(ranges) => Ok(ranges),
-        _ => Err(ValueError::new("XX000", "a function got an argument that is not a range")),
-    }
-}
-
-fn range(arg: &Datum) -> Result<&Range, ValueError> {
-    ranges(arg)?.first().ok_or_else(|| ValueError::new("XX000", "a function got an argument that is not a range"))
-}
 
 /// The least range that has all of them.
 fn span(arg: &Datum) -> Result<Range, ValueError> {

@@ -1,8 +1,7 @@
 //! Rows from arrays and texts: unnest, splits, matches; and PostgreSQL's lists of words.
 
 use super::{TableAnswer, TableFunctionDefinition, column, known, strict};
-use crate::scalar::func::arguments::{array, text, text_array};
-use crate::scalar::func::range::ranges;
+use crate::scalar::func::arguments::{array, ranges, text, text_array};
 use crate::scalar::func::{all_groups, citext, find_sequence, options, split, split_pieces};
 use repr::Datum;
 use sqlparser::keywords::ALL_KEYWORDS;
