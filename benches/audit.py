@@ -7,7 +7,6 @@ rounds. What counts is the median of the ratios to `off` within a round, so that
 server's processor time for each statement.
 """
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -19,6 +18,7 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).parent / "tests/checks"))
 from harness.compared import Dogwood, postgres_program  # noqa: E402
+from results_file import ResultsFile  # noqa: E402
 
 ACCOUNTS, BRANCHES, TELLERS = 100_000, 10, 100
 MODES = ("off", "batched", "strict")
@@ -93,23 +93,20 @@ def measured(server, mode, script, clients, seconds):
     return rate, 1e6 * (processor_s(server) - processor) / count, count / max(1, flushes(server) - flushed)
 
 
-def compare(server, script, clients, options):
+def compare(server, script, clients, options, results):
     """The modes by turns."""
     pgbench(server, server.folder, "off", script, clients, 2)
     rounds = []
     for turn in range(options.rounds):
         order = MODES[turn % 3:] + MODES[:turn % 3]
         rounds.append({mode: measured(server, mode, script, clients, options.seconds) for mode in order})
-    found = []
     for mode in MODES:
         rate, processor_us, shared = (statistics.median(one[mode][which] for one in rounds) for which in range(3))
         ratios = sorted(one[mode][0] / one["off"][0] for one in rounds)
         ratio = statistics.median(ratios)
-        found.append({"name": script, "clients": clients, "mode": mode, "rate": rate, "ratio": ratio, "ratios": ratios,
-                      "processor_us": processor_us, "of_a_flush": shared})
+        results.add(f"{script}, {clients} conn., {mode}", "/s", rate, ratio=ratio, ratios=ratios, processor_us=processor_us, of_a_flush=shared)
         goal = GOALS.get((script, mode), "")
         print(f"| {script} | {clients} | {mode} | {rate:,.0f} | {ratio:.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) | {goal} | {processor_us:.0f} | {shared:.1f} |", flush=True)
-    return found
 
 
 def filled(server, entries):
@@ -135,10 +132,9 @@ def filled(server, entries):
         return last(), between[0]
 
 
-def questions(server, entries):
+def questions(server, entries, results):
     """How long questions take among so many entries, and how fast `dogwood verify` reads them."""
     count, (began, ended) = filled(server, entries)
-    found = []
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         ever = "'-infinity', 'infinity'"
         for name, sql, values in (("about a person", "audit_about('holders', '1000000')", ()),
@@ -152,7 +148,7 @@ def questions(server, entries):
                 start = time.perf_counter()
                 number = connection.execute(f"SELECT count(*) FROM {sql}", values).fetchone()[0]
                 times.append(1000 * (time.perf_counter() - start))
-            found.append({"name": name, "entries": count, "rows": number, "ms": sorted(times)[10], "most_ms": max(times)})
+            results.add(name, "ms", sorted(times)[10], most=max(times), entries=count, rows=number)
             print(f"| {name} | {number:,} of {count:,} entries | {sorted(times)[10]:.2f} ms, at most {max(times):.2f} | < 10 ms |", flush=True)
     server.process.terminate()
     server.process.wait()
@@ -161,9 +157,8 @@ def questions(server, entries):
         start = time.perf_counter()
         subprocess.run([server.binary, name, *map(str, arguments)], check=True, capture_output=True)
         took = time.perf_counter() - start
-        found.append({"name": name, "entries": count, "seconds": took})
+        results.add(name, "s", took, entries=count)
         print(f"| {name} | {capsule.stat().st_size:,} bytes, {capsule.stat().st_size / count:.1f} an entry | {count / took:,.0f} entries a second | >= 200,000 |", flush=True)
-    return found
 
 
 def main():
@@ -175,7 +170,7 @@ def main():
     parser.add_argument("--entries", type=int, default=0, help="then ask questions among so many")
     parser.add_argument("--json")
     options = parser.parse_args()
-    found = []
+    results = ResultsFile(options.json, "the audit log's modes by turns, ratios of one round")
     with Dogwood() as server:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             for sql in SCHEMA:
@@ -184,12 +179,11 @@ def main():
         print("| what | conn. | mode | a second | of off | goal | server's processor, µs | of a flush |\n|---|---|---|---|---|---|---|---|", flush=True)
         for script in filter(None, options.only.split(",")):
             for clients in map(int, options.clients.split(",")):
-                found += compare(server, script, clients, options)
+                compare(server, script, clients, options, results)
         if options.entries:
-            found += questions(server, options.entries)
+            questions(server, options.entries, results)
         print(f"load {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors", flush=True)
-    if options.json:
-        Path(options.json).write_text(json.dumps(found, indent=1) + "\n")
+    results.write()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ A table of so many gigabytes is filled. Others read and write single rows at a s
 disk's own speed is that of a file of the same size, written and flushed by pieces beside nobody.
 """
 import argparse
-import json
 import os
 import shutil
 import statistics
@@ -19,6 +18,7 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).parent / "tests/checks"))
 from harness.compared import Dogwood, postgres_program  # noqa: E402
+from results_file import ResultsFile  # noqa: E402
 
 ACCOUNTS = 20_000
 BODY_BYTES = 4_000
@@ -107,6 +107,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=15)
     parser.add_argument("--json")
     options = parser.parse_args()
+    results = ResultsFile(options.json, f"{options.gigabytes:g} GB, {options.rate} transactions a second offered meanwhile")
     with Dogwood() as server:
         fill(server, options.gigabytes)
         time.sleep(5)
@@ -125,10 +126,12 @@ def main():
     rates = {"disk": speed, "backup beside others": size / (ended - began), "backup alone": size / (ended_quiet - began_quiet)}
     for name, rate in rates.items():
         print(f"| {name} | {size / 1e9:.2f} GB | {rate / 1e6:,.0f} MB/s | {rate / speed:.2f} of the disk's |")
+        results.add(name, "MB/s", rate / 1e6, bytes=size)
     for name, found in (("alone", alone), ("beside the backup", beside)):
         print(f"| others {name} | {found['transactions']} | p50 {found['p50_ms']:.1f} ms | p99 {found['p99_ms']:.1f} ms | most {found['most_ms']:.1f} ms |")
-    if options.json:
-        Path(options.json).write_text(json.dumps({"bytes": size, "rates": rates, "alone": alone, "beside": beside}, indent=1) + "\n")
+        for which in ("p50", "p99", "most"):
+            results.add(f"others {name}, {which}", "ms", found[f"{which}_ms"], transactions=found["transactions"])
+    results.write()
 
 
 if __name__ == "__main__":

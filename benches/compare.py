@@ -8,7 +8,6 @@ of the time that the client waits, in microseconds, and NEW's ratio to OLD's. On
 those under a tenth do not either: for these count instructions (benches/results/method.md). The first round warms up.
 """
 import argparse
-import json
 import os
 import sys
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "tests/checks"))
 from harness.compared import Dogwood  # noqa: E402
+from results_file import ResultsFile  # noqa: E402
 
 SCHEMA = (
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
@@ -212,15 +212,15 @@ def main():
                     times = measured(sides[side], WORK[name])
                     if round_number:
                         found.setdefault(name, {}).setdefault(side, []).append(times)
-    table = {}
+    results = ResultsFile(options.json, "two binaries, in turn")
     print(f"{'microseconds a statement':32} {'old, CPU':>10} {'new, CPU':>10} {'ratio':>6} {'old, wait':>10} {'new, wait':>10} {'ratio':>6}")
     for name, of in found.items():
         old, new = ([quartile([times[place] for times in of[side]]) for place in (0, 1)] for side in ("old", "new"))
-        table[name] = {"old": old, "new": new}
+        for what, before, after in zip(("processor time", "waiting"), old, new):
+            results.add(f"{name}: {what}", "µs", after, before=before)
         shown = [f"{o:10.1f} {n:10.1f} {n / o:6.2f}" for o, n in zip(old, new)]
         print(f"{name:32} {shown[0]} {shown[1]}")
-    if options.json:
-        Path(options.json).write_text(json.dumps(table, indent=1))
+    results.write()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Beside PostgreSQL 15 with nine indexes, in the same run, in turn; durable in bot
 beside them the milliseconds of processor time that a statement took. What both hold is compared at the end of each statement's turn.
 """
 import argparse
-import json
 import os
 import random
 import sys
@@ -18,6 +17,7 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "engine/tests/checks"))
 from harness.compared import Dogwood, Postgres  # noqa: E402
+from results_file import ResultsFile  # noqa: E402
 
 PURPOSES = 25
 COLUMNS = ("ycsb_key", "pur", "ttl", "usr", "obj", "dec", "acl", "shr", "src", "cat", "data")
@@ -37,7 +37,8 @@ STATEMENTS = {
 
 class Bench:
     def __init__(self, options):
-        self.options, self.found = options, []
+        self.options = options
+        self.results = ResultsFile(options.json, f"{options.records:,} records, {options.clients} clients")
         self.users = options.records // 10
 
     def load(self, server, ours):
@@ -116,7 +117,8 @@ class Bench:
                 rates, worked = zip(*(self.rate(server, STATEMENTS[name]) for server in (ours, theirs)))
                 if self.counts(ours) != self.counts(theirs):
                     sys.exit(f"{name}: {self.counts(ours)} against {self.counts(theirs)}")
-                self.found.append({"name": name, "dogwood": rates[0], "postgresql": rates[1], "ratio": rates[0] / rates[1], "processor": worked})
+                self.results.add(name, "/s", dogwood=rates[0], postgresql=rates[1])
+                self.results.add(f"{name}: processor time", "ms", dogwood=worked[0], postgresql=worked[1])
                 print(f"| {name} | {rates[0]:,.2f} | {rates[1]:,.2f} | {rates[0] / rates[1]:.2f} | {worked[0]:,.1f} ms | {worked[1]:,.1f} ms |", flush=True)
             print(f"load {os.getloadavg()[0]:.1f} at the end")
 
@@ -131,8 +133,7 @@ def main():
     options = parser.parse_args()
     bench = Bench(options)
     bench.run()
-    if options.json:
-        Path(options.json).write_text(json.dumps(bench.found, indent=1) + "\n")
+    bench.results.write()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Each number is checked against what was loaded. Times are milliseconds; of the r
 and the processor time that the server took for the best.
 """
 import argparse
-import json
 import os
 import random
 import sys
@@ -17,6 +16,7 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "engine/tests/checks"))
 from harness.server import Server  # noqa: E402
+from results_file import ResultsFile  # noqa: E402
 
 SCHEMA = """
 CREATE DATA_SUBJECT TABLE person (id int PRIMARY KEY, name text, kind text CATEGORY);
@@ -42,12 +42,13 @@ REGISTERS = {
 
 class Bench:
     def __init__(self, options):
-        self.options, self.found = options, []
+        self.options = options
+        self.results = ResultsFile(options.json, f"{options.people:,} people")
 
     def line(self, what, times):
         """Of pairs: time, processor time."""
         (best, processor), (worst, _) = min(times), max(times)
-        self.found.append({"name": what, "unit": "ms", "best": best, "worst": worst, "processor": processor, "goal": 1000})
+        self.results.add(what, "ms", best, worst=worst, processor=processor, goal=1000)
         print(f"| {what} | {best:,.1f} | {worst:,.1f} | {processor:,.0f} | < 1,000 |", flush=True)
 
     def processor(self):
@@ -122,8 +123,7 @@ def main():
     options = parser.parse_args()
     bench = Bench(options)
     bench.run()
-    if options.json:
-        Path(options.json).write_text(json.dumps(bench.found, indent=1) + "\n")
+    bench.results.write()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ What is compared runs in turn, round by round, the first one changing. Of the ro
 milliseconds. --people is for what is measured over many of them (1,000,000).
 """
 import argparse
-import json
 import re
 import socket
 import ssl
@@ -24,6 +23,7 @@ import psycopg
 sys.path.insert(0, str(Path(__file__).parent / "tests/checks"))
 from harness.compared import Dogwood, postgres_program  # noqa: E402
 from harness.server import Server  # noqa: E402
+from results_file import ResultsFile  # noqa: E402
 
 PEOPLE, NOTES = 2_000, 20
 SSL_REQUEST = struct.pack("!II", 8, 80877103)
@@ -56,15 +56,16 @@ POINT = "\\set id random(1, 40000)\nSELECT n FROM plain WHERE id = :id;\n"
 
 class Bench:
     def __init__(self, options):
-        self.options, self.found = options, []
+        self.options = options
+        self.results = ResultsFile(options.json, "rights, purposes and expiry, each against the same without")
 
     def line(self, title, unit, one, other, goal):
         ratio = one / other
-        self.found.append({"name": title, "unit": unit, "measured": one, "against": other, "ratio": ratio, "goal": goal})
+        self.results.add(title, "/s" if unit == "a second" else unit, one, against=other, ratio=ratio, goal=goal)
         print(f"| {title} | {unit} | {one:,.3f} | {other:,.3f} | {ratio:.3f} | {goal} |", flush=True)
 
     def single(self, title, unit, value, goal):
-        self.found.append({"name": title, "unit": unit, "measured": value, "goal": goal})
+        self.results.add(title, "/s" if unit == "a second" else unit, value, goal=goal)
         print(f"| {title} | {unit} | {value:,.3f} | | | {goal} |", flush=True)
 
     def in_turn(self, one, other, best=min):
@@ -270,8 +271,7 @@ def main():
                     connection.execute(sql)
         for case in wanted:
             getattr(bench, case)(server)
-    if options.json:
-        Path(options.json).write_text(json.dumps(bench.found, indent=1) + "\n")
+    bench.results.write()
 
 
 if __name__ == "__main__":

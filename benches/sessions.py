@@ -7,7 +7,6 @@ one changing. Of the rounds counts the best. Rates are a second, times milliseco
 """
 import argparse
 import contextlib
-import json
 import re
 import select
 import statistics
@@ -20,6 +19,7 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).parent / "tests/checks"))
 from harness.compared import Dogwood, Postgres, postgres_program  # noqa: E402
+from results_file import ResultsFile  # noqa: E402
 
 CLIENTS, SCALE = 8, 10
 TABLES, LISTENERS = 1_000, 1_000
@@ -185,12 +185,12 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--json")
     options = parser.parse_args()
+    results = ResultsFile(options.json, "what sessions do beside reading and writing")
     wanted = [line for line in MEASURED if not options.only or line[0] in options.only.split(",")]
     with Dogwood("--connections", "1200") as dogwood, Postgres(Postgres.MEASURED) as postgres:
         sides = [Side(dogwood), Side(postgres)]
         for side in sides:
             side.prepare()
-        found = []
         print("| what is measured | | Dogwood | PostgreSQL 15 | ratio |\n|---|---|---:|---:|---:|")
         for name, title, unit, measure in wanted:
             best = max if unit == "a second" else min
@@ -199,10 +199,9 @@ def main():
                 for which in (0, 1) if turn % 2 == 0 else (1, 0):
                     taken[which].append(measure(sides[which], max(1, int(options.seconds))))
             ours, theirs = best(taken[0]), best(taken[1])
-            found.append({"name": name, "unit": unit, "dogwood": ours, "postgresql": theirs})
+            results.add(name, "/s" if unit == "a second" else unit, dogwood=ours, postgresql=theirs)
             print(f"| {title} | {unit} | {ours:,.1f} | {theirs:,.1f} | {ours / theirs:.2f} |", flush=True)
-    if options.json:
-        Path(options.json).write_text(json.dumps(found, indent=1) + "\n")
+    results.write()
 
 
 if __name__ == "__main__":

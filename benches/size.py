@@ -8,7 +8,6 @@ server's memory grew at most. `idle` is the same two connections beside nothing.
 """
 import argparse
 import contextlib
-import json
 import multiprocessing
 import os
 import sys
@@ -19,6 +18,7 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).parent / "tests/checks"))
 from harness.compared import Dogwood, Postgres  # noqa: E402
+from results_file import ResultsFile  # noqa: E402
 
 OTHERS = 10_000
 IDLE_SECONDS = 3
@@ -177,6 +177,20 @@ def shown(number):
     return "" if number is None else f"{number:,.0f}" if number >= 100 else f"{number:.2f}"
 
 
+def record(results, title, taken):
+    """What was measured of each side; without PostgreSQL one value each."""
+    def add(name, unit, of):
+        values = {("postgresql" if side == "postgres" else side): of(one) for side, one in taken.items() if of(one) is not None}
+        if "dogwood" in values:
+            results.add(name, unit, **(values if len(values) > 1 else {"value": values["dogwood"]}))
+
+    add(title, "s", lambda one: one["seconds"])
+    add(f"{title}: memory more", "MB", lambda one: one["memory_mb"])
+    for kind in ("insert", "select"):
+        for which in ("p50", "p999", "max"):
+            add(f"{title}: others' {kind.upper()}, {which}", "ms", lambda one: one[kind][which])  # noqa: B023
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -187,7 +201,7 @@ def main():
     wanted = [line for line in MEASURED if not options.only or line[0] in options.only.split(",")]
     print("| beside | | s | ratio | MB more | INSERT p50 | p99.9 | max | SELECT p50 | p99.9 | max |")
     print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
-    everything = []
+    results = ResultsFile(options.json, f"{options.rows:,} rows; others write and read meanwhile")
     with contextlib.ExitStack() as servers:
         sides = [Side("dogwood", servers.enter_context(Dogwood()))]
         if not options.dogwood_only:
@@ -206,10 +220,8 @@ def main():
                 others_of = [one[kind][which] for kind in ("insert", "select") for which in ("p50", "p999", "max")]
                 numbers = [one["seconds"], ratio, one["memory_mb"], *others_of]
                 print(f"| {title} ({rows:,}) | {side} | " + " | ".join(shown(number) for number in numbers) + " |", flush=True)
-            everything.append({"name": name, "title": title, "rows": rows, **taken})
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"benchmark": "size", "processors": os.cpu_count(), "rows": options.rows, "measured": everything}, file, indent=1)
+            record(results, f"{title} ({rows:,})", taken)
+    results.write()
 
 
 if __name__ == "__main__":
