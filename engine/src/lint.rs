@@ -192,7 +192,9 @@ fn is_definition(statement: &Statement) -> bool {
             | Statement::CreateDomain(_)
             | Statement::AlterDomain(_)
             | Statement::CreateEnum { .. }
-            | Statement::AddEnumValue { .. }
+            | Statement::CreateComposite(_)
+            | Statement::AlterComposite(_)
+            | Statement::AddEnumValue(_)
             | Statement::RenameEnumValue { .. }
             | Statement::CreateSchema(_)
             | Statement::CreateExtension { .. }

@@ -55,8 +55,16 @@ pub(crate) fn shown<C: Clone + PartialEq>(
 pub(crate) fn is_function<C>(expr: &ScalarExpr<C>) -> bool {
     match expr {
         ScalarExpr::Call { function, .. } => {
-            const OTHERS: [&str; 7] =
-                ["NOT", "COLLATE", "COLLATION KEY", "greatest", "least", "array_subscript", "array_slice"];
+            const OTHERS: [&str; 8] = [
+                "NOT",
+                "COLLATE",
+                "COLLATION KEY",
+                "greatest",
+                "least",
+                "array_subscript",
+                "array_slice",
+                "record_field",
+            ];
             let is_value = call::KEYWORDS.contains(&function.name);
             let is_test = function.name.starts_with("IS ") || OTHERS.contains(&function.name);
             !call::is_operator(function) && !is_test && !is_value
@@ -126,7 +134,13 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
                     self.label(&array);
                 }
             }
-            ScalarExpr::Record(args, _) => self.listed("ROW(", &args.iter().collect::<Vec<_>>(), ")"),
+            ScalarExpr::Record(args, result) => {
+                self.listed("ROW(", &args.iter().collect::<Vec<_>>(), ")");
+                if result.created().is_some() {
+                    self.out.push_str("::");
+                    self.out.push_str(&self.spelling.type_name(&ColumnType::nullable(result.clone())));
+                }
+            }
             ScalarExpr::Operand(_) => self.out.push_str("CASE_TEST_EXPR"),
             ScalarExpr::Once { operand, body } => match &**body {
                 ScalarExpr::Call { function, args, result } if **function == crate::scalar::domain::VALUE => {

@@ -70,7 +70,7 @@ impl Session {
             let created = |oid: u32| catalog.types.get(&oid).map(|found| found.column_type().scalar);
             let array = || {
                 let element = catalog.types.get(&oid.checked_sub(1)?)?;
-                element.enumeration().map(|_| element.column_type().scalar.array())
+                element.scalar().map(|scalar| scalar.array())
             };
             // An enum's array type has the OID after the enum's own.
             created(oid).or_else(array)

@@ -120,7 +120,7 @@ fn type_text(column: &OutputColumn, name: &str, scope: Scope<'_>) -> Result<Stri
     };
     match element {
         ScalarType::Unknown => Ok(format!("text{suffix}")),
-        ScalarType::Cstring | ScalarType::Void | ScalarType::Record(_) => {
+        refused if matches!(refused, ScalarType::Cstring | ScalarType::Void) || refused.is_anonymous() => {
             let shown = element.format_type(-1);
             Err(SqlError::new("42P16", format!("column \"{name}\" has pseudo-type {shown}")))
         }

@@ -16,7 +16,7 @@ use index_filling::duplicate;
 use planner::catalog::{Catalog, Scope, Table, TemporaryObjects};
 use planner::parse::Statement;
 use planner::resolve::ddl::{
-    DdlEffect, DdlPlan, DomainCondition, DomainValidation, EnumChange, Labels, RewriteColumn, RewriteValue,
+    DdlEffect, DdlPlan, DomainCondition, DomainValidation, Labels, RewriteColumn, RewriteValue, ValueChange,
 };
 use planner::scalar::{EvalContext, Volatility};
 use repr::id::FIRST_TEMPORARY_ID;
@@ -403,7 +403,7 @@ impl SchemaChange<'_> {
                 if self.stored.is_empty() { self.writer.finish() } else { Ok(()) }
             }
             DdlEffect::RewriteTable { table, columns } => self.rewrite(*table, columns),
-            DdlEffect::Relabel(change) => self.relabel(change),
+            DdlEffect::Remake(change) => self.remake(change),
             DdlEffect::ValidateDomain(validation) => self.validate_domain(validation),
             DdlEffect::RequireEmpty { table, error } => {
                 let empty = match (self.stored.get(table), self.old_schema.shape(*table)) {
@@ -526,12 +526,12 @@ impl SchemaChange<'_> {
         self.keep(&shape, rows)
     }
 
-    fn relabel(&mut self, change: &EnumChange) -> Result<(), SqlError> {
+    fn remake(&mut self, change: &ValueChange) -> Result<(), SqlError> {
         let shape = self.shape(change.table)?;
         let mut rows = RowsWithKeys::new();
         self.each_row(change.table, |_, row_key, mut row| {
-            for &column in &change.columns {
-                row[column] = change.apply(&row[column]);
+            for (column, scalar) in &change.columns {
+                row[*column] = change.apply(&row[*column], scalar);
             }
             rows.push((row_key, Row::pack(&row)));
             Ok(())

@@ -1,6 +1,6 @@
-//! Types that somebody created: enumerations and domains.
+//! Types that somebody created: enumerations, domains and composites.
 
-use super::{Domain, EnumLabel, Enumeration, NamespaceId};
+use super::{Composite, Domain, EnumLabel, Enumeration, NamespaceId};
 use repr::{ColumnType, Id, ScalarType};
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "StoredType", into = "StoredType")]
 pub struct CreatedType {
-    /// OID of its `pg_type` row; that of an enumeration's array is the next.
+    /// OID of its `pg_type` row; that of its array is the next, and a composite's `pg_class` row has the one after.
     pub id: Id,
     /// Its name.
     pub name: String,
@@ -25,6 +25,8 @@ pub enum TypeKind {
     Enum(Enumeration),
     /// CREATE DOMAIN
     Domain(Domain),
+    /// CREATE TYPE … AS (…)
+    Composite(Composite),
 }
 
 /// A type as folders have it. Old ones know of enumerations alone, and of their labels the names.
@@ -41,6 +43,8 @@ struct StoredType {
     places: Vec<(Id, u32, f32)>,
     #[serde(default)]
     domain: Option<Domain>,
+    #[serde(default)]
+    composite: Option<Composite>,
 }
 
 impl From<StoredType> for CreatedType {
@@ -50,9 +54,12 @@ impl From<StoredType> for CreatedType {
             let (id, place, sort_order) = places.get(index).copied().unwrap_or_default();
             EnumLabel { name, id, place, sort_order }
         };
-        let kind = match stored.domain {
-            Some(domain) => TypeKind::Domain(domain),
-            None => TypeKind::Enum(Enumeration { labels: stored.labels.into_iter().enumerate().map(label).collect() }),
+        let kind = match (stored.domain, stored.composite) {
+            (Some(domain), _) => TypeKind::Domain(domain),
+            (None, Some(composite)) => TypeKind::Composite(composite),
+            (None, None) => {
+                TypeKind::Enum(Enumeration { labels: stored.labels.into_iter().enumerate().map(label).collect() })
+            }
         };
         CreatedType { id: stored.id, name: stored.name, namespace: stored.namespace, kind }
     }
@@ -60,9 +67,10 @@ impl From<StoredType> for CreatedType {
 
 impl From<CreatedType> for StoredType {
     fn from(found: CreatedType) -> Self {
-        let (labels, domain) = match found.kind {
-            TypeKind::Enum(enumeration) => (enumeration.labels, None),
-            TypeKind::Domain(domain) => (Vec::new(), Some(domain)),
+        let (labels, domain, composite) = match found.kind {
+            TypeKind::Enum(enumeration) => (enumeration.labels, None, None),
+            TypeKind::Domain(domain) => (Vec::new(), Some(domain), None),
+            TypeKind::Composite(composite) => (Vec::new(), None, Some(composite)),
         };
         StoredType {
             id: found.id,
@@ -71,6 +79,7 @@ impl From<CreatedType> for StoredType {
             places: labels.iter().map(|label| (label.id, label.place, label.sort_order)).collect(),
             labels: labels.into_iter().map(|label| label.name).collect(),
             domain,
+            composite,
         }
     }
 }
@@ -80,7 +89,7 @@ impl CreatedType {
     pub fn enumeration(&self) -> Option<&Enumeration> {
         match &self.kind {
             TypeKind::Enum(found) => Some(found),
-            TypeKind::Domain(_) => None,
+            TypeKind::Domain(_) | TypeKind::Composite(_) => None,
         }
     }
 
@@ -88,7 +97,24 @@ impl CreatedType {
     pub fn domain(&self) -> Option<&Domain> {
         match &self.kind {
             TypeKind::Domain(found) => Some(found),
-            TypeKind::Enum(_) => None,
+            TypeKind::Enum(_) | TypeKind::Composite(_) => None,
+        }
+    }
+
+    /// What it is as a composite, if it is one.
+    pub fn composite(&self) -> Option<&Composite> {
+        match &self.kind {
+            TypeKind::Composite(found) => Some(found),
+            TypeKind::Enum(_) | TypeKind::Domain(_) => None,
+        }
+    }
+
+    /// The type that its values have, which is none of a domain's own; what has one has an array type over it.
+    pub fn scalar(&self) -> Option<ScalarType> {
+        match &self.kind {
+            TypeKind::Enum(_) => Some(ScalarType::Enum(self.id)),
+            TypeKind::Composite(found) => Some(ScalarType::Record(found.record(self.id))),
+            TypeKind::Domain(_) => None,
         }
     }
 
@@ -96,6 +122,7 @@ impl CreatedType {
     pub fn column_type(&self) -> ColumnType {
         match &self.kind {
             TypeKind::Enum(_) => ColumnType::nullable(ScalarType::Enum(self.id)),
+            TypeKind::Composite(found) => ColumnType::nullable(ScalarType::Record(found.record(self.id))),
             TypeKind::Domain(found) => ColumnType { domain: self.id, ..found.base.clone() },
         }
     }
@@ -103,7 +130,7 @@ impl CreatedType {
     /// What messages call its kind.
     pub fn kind_name(&self) -> &'static str {
         match &self.kind {
-            TypeKind::Enum(_) => "type",
+            TypeKind::Enum(_) | TypeKind::Composite(_) => "type",
             TypeKind::Domain(_) => "domain",
         }
     }

@@ -3,6 +3,7 @@
 //! `resolve` looks names up here for statements and definitions, `scalar::env::names` for `regclass` and its kind; both ways
 //! round, so that what is shown can be read again.
 
+use super::composite::class_of;
 use super::{Actor, Catalog, CreatedType, DatabaseId, Index, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
 use crate::scalar::func::quote_identifier;
@@ -251,6 +252,8 @@ pub enum Class<'a> {
     Sequence(&'a Arc<Sequence>),
     /// An index and its table.
     Index(&'a Arc<Table>, &'a Index),
+    /// A composite type, which is a relation without rows.
+    Composite(&'a Arc<CreatedType>),
     /// A relation of the system's.
     System(&'static SystemRelation),
 }
@@ -262,6 +265,7 @@ impl Class<'_> {
             Class::Relation(table) => table.id.0,
             Class::Sequence(sequence) => sequence.id.0,
             Class::Index(_, index) => index.id.0,
+            Class::Composite(found) => class_of(found.id),
             Class::System(relation) => relation.id.0,
         }
     }
@@ -272,6 +276,7 @@ impl Class<'_> {
             Class::Relation(table) => &table.name,
             Class::Sequence(sequence) => &sequence.name,
             Class::Index(_, index) => &index.name,
+            Class::Composite(found) => &found.name,
             Class::System(relation) => relation.name,
         }
     }
@@ -281,6 +286,7 @@ impl Class<'_> {
         match self {
             Class::Relation(table) | Class::Index(table, _) => table.namespace,
             Class::Sequence(sequence) => sequence.namespace,
+            Class::Composite(found) => found.namespace,
             Class::System(relation) => relation.namespace(),
         }
     }
@@ -291,6 +297,7 @@ impl Class<'_> {
             Class::Relation(table) => table.kind(),
             Class::Sequence(_) => "sequence",
             Class::Index(..) => "index",
+            Class::Composite(_) => "composite type",
             Class::System(relation) if relation.is_view => "view",
             Class::System(_) => "table",
         }
@@ -310,7 +317,10 @@ impl Catalog {
             return Some(Class::System(relation));
         }
         let mut indexes = self.relations.values();
-        indexes.find_map(|table| table.index(IndexId(oid)).map(|index| Class::Index(table, index)))
+        let index = indexes.find_map(|table| table.index(IndexId(oid)).map(|index| Class::Index(table, index)));
+        // Its type's OID is two before.
+        let composite = || self.types.get(&oid.checked_sub(class_of(0))?).filter(|found| found.composite().is_some());
+        index.or_else(|| composite().map(Class::Composite))
     }
 }
 
@@ -366,7 +376,8 @@ impl<'a> Scope<'a> {
         let relation = catalog.table_in(namespace, name).map(Class::Relation);
         let sequence = || catalog.sequence_in(namespace, name).map(Class::Sequence);
         let index = || catalog.index_in(namespace, name).map(|(table, index)| Class::Index(table, index));
-        relation.or_else(sequence).or_else(index)
+        let composite = || catalog.type_in(namespace, name).filter(|found| found.composite().is_some());
+        relation.or_else(sequence).or_else(index).or_else(|| composite().map(Class::Composite))
     }
 
     /// The created type that a name means.
@@ -384,7 +395,7 @@ impl<'a> Scope<'a> {
         let plain = self.type_named(before, name).map(|found| found.column_type().scalar);
         let array = || {
             let element = self.type_named(before, name.strip_prefix('_')?)?;
-            element.enumeration().map(|_| ScalarType::Enum(element.id).array())
+            element.scalar().map(|scalar| scalar.array())
         };
         plain.or_else(array).or_else(|| self.extension_type(before, name))
     }
@@ -411,14 +422,14 @@ impl<'a> Scope<'a> {
     /// A type as SQL must spell it to be found, with its modifier.
     pub fn spelled_scalar(self, scalar: &ScalarType, modifier: i32) -> String {
         match scalar {
-            ScalarType::Enum(id) => {
-                self.catalog.types.get(id).map_or_else(|| id.to_string(), |found| self.spelled_type(found))
-            }
             ScalarType::Array(element) => format!("{}[]", self.spelled_scalar(element, modifier)),
             other if other.extension().is_some() && !self.sees_extension_type(other) => {
                 format!("public.{}", other.format_type(modifier))
             }
-            other => other.format_type(modifier),
+            other => match other.created().and_then(|id| self.catalog.types.get(&id)) {
+                Some(found) => self.spelled_type(found),
+                None => other.format_type(modifier),
+            },
         }
     }
 
@@ -440,6 +451,7 @@ impl<'a> Scope<'a> {
             Class::Relation(table) => self.spelled_table(table),
             Class::Sequence(sequence) => self.spelled_sequence(sequence),
             Class::Index(table, index) => self.spelled_index(table, index),
+            Class::Composite(found) => self.spelled_type(found),
             Class::System(relation) if self.sees_class(relation.name, oid) => quote_identifier(relation.name),
             Class::System(relation) => format!("{}.{}", relation.schema, quote_identifier(relation.name)),
         })

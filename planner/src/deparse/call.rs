@@ -4,6 +4,7 @@ use super::SqlWriter;
 use crate::scalar::cast::CastMethod;
 use crate::scalar::func::{FunctionKind, quote_identifier};
 use crate::scalar::{Function, ScalarExpr, collation};
+use repr::types::RecordType;
 use repr::{Collation, ColumnType, Datum, ScalarType};
 
 /// Functions that are words.
@@ -226,6 +227,9 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
                 self.listed("(", &[a, b], ") OVERLAPS ");
                 self.listed("(", &[c, d], "))");
             }
+            ("record_field", [row, ScalarExpr::Literal(Datum::Int4(place), _)]) => {
+                self.field(whole, row, usize::try_from(*place).unwrap_or(usize::MAX));
+            }
             ("array_subscript", [array, places @ ..]) => {
                 self.container(whole, array);
                 for place in places {
@@ -252,6 +256,33 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
             }
             (name, args) => self.function(name, args, false),
         }
+    }
+
+    /// A field of a composite value, by its name.
+    fn field(&mut self, whole: &ScalarExpr<C>, row: &ScalarExpr<C>, place: usize) {
+        self.out.push('(');
+        self.within(row, true, whole);
+        self.out.push_str(").");
+        let fields = self.record_type(row);
+        let name = fields.as_ref().and_then(|fields| fields.get(place));
+        let name = name.map_or_else(|| format!("f{}", place.saturating_add(1)), |(name, _)| name.clone());
+        self.out.push_str(&quote_identifier(&name));
+    }
+
+    /// What a composite value is made of.
+    fn record_type(&self, expr: &ScalarExpr<C>) -> Option<RecordType> {
+        let scalar = match expr {
+            ScalarExpr::Column(column) => self.spelling.column_type(column),
+            ScalarExpr::Literal(_, column_type) => column_type.scalar.clone(),
+            ScalarExpr::Cast { to, .. } => to.scalar.clone(),
+            ScalarExpr::Param(_, scalar)
+            | ScalarExpr::Record(_, scalar)
+            | ScalarExpr::Coalesce(_, scalar)
+            | ScalarExpr::Case { result: scalar, .. }
+            | ScalarExpr::Call { result: scalar, .. } => scalar.clone(),
+            _ => return None,
+        };
+        if let ScalarType::Record(record) = scalar { Some(record) } else { None }
     }
 
     /// What is subscripted: anything but a column in parentheses.

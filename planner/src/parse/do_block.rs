@@ -83,7 +83,8 @@ impl Body<'_> {
         let is_definition = matches!(
             definition.statement,
             Statement::CreateEnum { .. }
-                | Statement::AddEnumValue { .. }
+                | Statement::CreateComposite(_)
+                | Statement::AddEnumValue(_)
                 | Statement::RenameEnumValue { .. }
                 | Statement::AlterTable(_)
                 | Statement::CreateTable(_)

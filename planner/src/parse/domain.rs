@@ -1,8 +1,8 @@
 //! CREATE, ALTER and DROP DOMAIN.
 
-use super::definition::{AlterDomain, CreateDomain, DomainAction, DomainConstraint, DomainConstraintKind};
 use super::grammar::Grammar;
 use super::statement::{ObjectKind, Statement};
+use super::type_definition::{AlterDomain, CreateDomain, DomainAction, DomainConstraint, DomainConstraintKind};
 use crate::error::PlanError;
 
 impl Grammar<'_, '_> {

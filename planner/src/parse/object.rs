@@ -102,14 +102,7 @@ impl Grammar<'_, '_> {
             return self.create_index(true).map(Some);
         }
         if self.eat(&["CREATE", "TYPE"]) {
-            let name = self.object_name()?;
-            if !self.eat(&["AS", "ENUM"]) {
-                return Ok(Some(self.unsupported("CREATE TYPE of a composite, range or base type")));
-            }
-            self.expect_token(&Token::LParen)?;
-            let labels = if self.next_is(&Token::RParen) { Vec::new() } else { self.list(Self::string)? };
-            self.expect_token(&Token::RParen)?;
-            return Ok(Some(Statement::CreateEnum { name, labels }));
+            return self.create_type().map(Some);
         }
         if self.eat(&["CREATE", "DOMAIN"]) {
             return self.create_domain().map(Some);
@@ -280,28 +273,6 @@ impl Grammar<'_, '_> {
             return Ok(Some(nothing));
         }
         Ok(None)
-    }
-
-    fn alter_type(&mut self) -> Result<Statement, PlanError> {
-        let name = self.object_name()?;
-        if self.eat(&["ADD", "VALUE"]) {
-            let if_not_exists = self.eat(&["IF", "NOT", "EXISTS"]);
-            let label = self.string()?;
-            let neighbour = match self.eat_one_of(&["BEFORE", "AFTER"]) {
-                Some(word) => Some((word == "BEFORE", self.string()?)),
-                None => None,
-            };
-            return Ok(Statement::AddEnumValue { name, if_not_exists, label, neighbour });
-        }
-        if self.eat(&["RENAME", "VALUE"]) {
-            let old = self.string()?;
-            self.expect(&["TO"])?;
-            return Ok(Statement::RenameEnumValue { name, old, new: self.string()? });
-        }
-        if let Some(statement) = self.rename_or_nothing(ObjectKind::Type, false, &name)? {
-            return Ok(statement);
-        }
-        Ok(self.unsupported("this form of ALTER TYPE"))
     }
 
     fn drop_objects(&mut self) -> Result<Statement, PlanError> {

@@ -5,12 +5,13 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterDatabase, AlterDomain, AlterStart, AlterTable, CreateDatabase, CreateDomain, CreateIndex, CreateSchema,
-    CreateTable, CreateTableAs, CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
+    AlterDatabase, AlterStart, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs,
+    CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::request::{ExportFormat, Forget, Purge, RequestStatement};
 use super::rights::RightsStatement;
+use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain};
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, ReindexNames, Set, Show, TransactionModes, Vacuum};
 use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
@@ -273,21 +274,16 @@ pub enum Statement {
         /// Its labels, in order.
         labels: Vec<String>,
     },
+    /// CREATE TYPE … AS (…)
+    CreateComposite(Box<CreateComposite>),
+    /// ALTER TYPE … ADD, DROP, ALTER, RENAME ATTRIBUTE
+    AlterComposite(Box<AlterComposite>),
     /// CREATE DOMAIN
     CreateDomain(Box<CreateDomain>),
     /// ALTER DOMAIN
     AlterDomain(Box<AlterDomain>),
     /// ALTER TYPE … ADD VALUE
-    AddEnumValue {
-        /// The type.
-        name: ObjectName,
-        /// IF NOT EXISTS
-        if_not_exists: bool,
-        /// The new label.
-        label: String,
-        /// BEFORE (true) or AFTER an existing label.
-        neighbour: Option<(bool, String)>,
-    },
+    AddEnumValue(Box<AddEnumValue>),
     /// ALTER TYPE … RENAME VALUE
     RenameEnumValue {
         /// The type.

@@ -204,6 +204,7 @@ impl Resolver<'_> {
                 if let [arg] = args.as_slice()
                     && let Some(scalar) = super::types::by_name(name, self.scope())
                     && !(matches!(arg.scalar(), ScalarType::Record(_)) && scalar.is_string())
+                    && !(matches!(scalar, ScalarType::Record(_)) && (arg.is_unknown() || arg.scalar().is_string()))
                     && self.scope().type_named(None, name).is_none_or(|found| found.domain().is_none())
                 {
                     let to = ColumnType::nullable(scalar);

@@ -75,6 +75,13 @@ impl Resolver<'_> {
                 return Ok(Some(named));
             }
         }
+        if let (ScalarType::Record(given), ScalarType::Record(wanted)) = (typed.scalar(), &to.scalar)
+            && given.is_anonymous()
+            && !wanted.is_anonymous()
+        {
+            let label = self.type_label(&to.scalar);
+            return self.row_as(typed.clone(), wanted, &label, context).map(Some);
+        }
         let nullable = typed.column_type.nullable;
         let to = ColumnType { nullable, collation: Collation::DEFAULT, ..to.clone() };
         let collation = (typed.column_type.collation, typed.collated);
@@ -172,7 +179,8 @@ impl Resolver<'_> {
     /// All of one type; `construct` names them in errors.
     pub(super) fn unify(&mut self, construct: &str, items: Vec<Typed>) -> Result<(Vec<Typed>, ScalarType), PlanError> {
         let types: Vec<ScalarType> = items.iter().map(|item| item.scalar().clone()).collect();
-        let common = select_common_type_for(construct, &types)?;
+        let common = select_common_type_for(construct, &types)
+            .map_err(|error| self.named_types(error, &items.iter().collect::<Vec<_>>()))?;
         let items = items.into_iter().map(|item| self.coerce(item, &common)).collect::<Result<_, _>>()?;
         Ok((items, common))
     }
@@ -222,8 +230,20 @@ pub(super) fn check_unknown(value: &Datum, to: &ScalarType) -> Result<(), PlanEr
         ScalarType::Array(element) => element,
         other => other,
     };
-    let is_small = matches!(
-        element,
+    let reads_alike =
+        |scalar: &ScalarType| matches!(scalar, ScalarType::Text | ScalarType::Varchar) || is_small(scalar);
+    let is_composite = matches!(element, ScalarType::Record(record) if record.iter().all(|(_, own)| reads_alike(own)));
+    let is_list_of_texts = element != to && matches!(element, ScalarType::Text | ScalarType::Varchar);
+    if is_small(element) || is_composite || is_list_of_texts {
+        repr::text::parse(to, -1, text, &repr::text::TextContext::default())?;
+    }
+    Ok(())
+}
+
+/// Whether values of a type are small, and written alike in every session.
+fn is_small(scalar: &ScalarType) -> bool {
+    matches!(
+        scalar,
         ScalarType::Bool
             | ScalarType::Int2
             | ScalarType::Int4
@@ -239,10 +259,5 @@ pub(super) fn check_unknown(value: &Datum, to: &ScalarType) -> Result<(), PlanEr
             | ScalarType::NumRange
             | ScalarType::TsQuery
             | ScalarType::Uuid
-    );
-    let is_list_of_texts = element != to && matches!(element, ScalarType::Text | ScalarType::Varchar);
-    if is_small || is_list_of_texts {
-        repr::text::parse(to, -1, text, &repr::text::TextContext::default())?;
-    }
-    Ok(())
+    )
 }

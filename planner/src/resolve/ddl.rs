@@ -9,6 +9,7 @@ mod annotate;
 mod change;
 mod column;
 mod column_type_change;
+mod composite;
 mod constraint;
 mod create;
 mod database;
@@ -52,7 +53,7 @@ use crate::parse::rights::RightsStatement;
 use crate::resolve::{SessionInfo, check_expression, statement};
 use change::DefinitionChange;
 use repr::id::is_temporary;
-use repr::{Array, ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
+use repr::{Array, ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, ScalarType, SequenceId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -147,8 +148,8 @@ pub enum DdlEffect {
     },
     /// 23502 or 23514 if a value is none of the column's domain.
     ValidateDomain(DomainValidation),
-    /// Values of an enumeration hold other places or labels.
-    Relabel(EnumChange),
+    /// Values of a created type are made otherwise.
+    Remake(ValueChange),
     /// Ownership, or the form of keys, changes: rows of these tables are placed anew, and every row must
     /// have an owner then (DG001 else).
     Replace(Vec<RelationId>),
@@ -169,7 +170,7 @@ impl DdlEffect {
             DdlEffect::Truncate(tables) | DdlEffect::Replace(tables) => tables.iter().all(|id| is_temporary(id.0)),
             DdlEffect::CreateSequence(id) | DdlEffect::DropSequence(id) => is_temporary(id.0),
             DdlEffect::RenewSequence { sequence, .. } => is_temporary(sequence.0),
-            DdlEffect::Relabel(change) => is_temporary(change.table.0),
+            DdlEffect::Remake(change) => is_temporary(change.table.0),
             DdlEffect::ValidateDomain(validation) => is_temporary(validation.table.0),
             DdlEffect::BuildIndex { table, .. }
             | DdlEffect::DropIndex { table, .. }
@@ -228,32 +229,57 @@ pub enum DomainCondition {
     Check(Id, String),
 }
 
-/// What the values of an enumeration become in one table.
+/// What the values of a created type become in one table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EnumChange {
+pub struct ValueChange {
     /// The table.
     pub table: RelationId,
-    /// Its columns of the type, and of arrays of it.
-    pub columns: Vec<ColumnIndex>,
-    /// By the place that a value holds: its new place and label.
-    pub labels: Arc<BTreeMap<u32, (u32, Arc<str>)>>,
-    /// Whether places change, and with them keys.
+    /// Its columns whose values are made of the type, and what they were.
+    pub columns: Vec<(ColumnIndex, ScalarType)>,
+    /// The type.
+    pub of: Id,
+    /// What becomes of it.
+    pub becomes: Becomes,
+    /// Whether keys change with the values.
     pub moves: bool,
 }
 
-impl EnumChange {
-    /// What a value, or an array of them, becomes.
-    pub fn apply(&self, value: &Datum) -> Datum {
-        match value {
-            Datum::Enum { position, .. } => match self.labels.get(position) {
-                Some((position, label)) => Datum::Enum { position: *position, label: Arc::clone(label) },
-                None => value.clone(),
+/// What becomes of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Becomes {
+    /// Of an enumeration's, by the place that it holds: its new place and label.
+    Labels(Arc<BTreeMap<u32, (u32, Arc<str>)>>),
+    /// Of a composite's: where each field stood. New ones are NULL.
+    Fields(Arc<[Option<usize>]>),
+}
+
+impl ValueChange {
+    /// What a value of a type becomes, itself or in what it is made of.
+    pub fn apply(&self, value: &Datum, scalar: &ScalarType) -> Datum {
+        match (value, scalar) {
+            (Datum::Enum { position, .. }, ScalarType::Enum(id)) if *id == self.of => match &self.becomes {
+                Becomes::Labels(labels) => match labels.get(position) {
+                    Some((position, label)) => Datum::Enum { position: *position, label: Arc::clone(label) },
+                    None => value.clone(),
+                },
+                Becomes::Fields(_) => value.clone(),
             },
-            Datum::Array(array) => {
-                let elements = array.elements.iter().map(|element| self.apply(element)).collect();
+            (Datum::Array(array), ScalarType::Array(element)) => {
+                let elements = array.elements.iter().map(|item| self.apply(item, element)).collect();
                 Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements)))
             }
-            other => other.clone(),
+            (Datum::Record(fields), ScalarType::Record(record)) => {
+                let inner = fields.iter().zip(record.iter()).map(|(field, (_, scalar))| self.apply(field, scalar));
+                let inner: Vec<Datum> = inner.collect();
+                match &self.becomes {
+                    Becomes::Fields(from) if record.id == self.of => {
+                        let field = |place: &Option<usize>| place.and_then(|place| inner.get(place).cloned());
+                        Datum::Record(from.iter().map(|place| field(place).unwrap_or(Datum::Null)).collect())
+                    }
+                    Becomes::Fields(_) | Becomes::Labels(_) => Datum::Record(inner.into()),
+                }
+            }
+            _ => value.clone(),
         }
     }
 }
@@ -385,10 +411,10 @@ impl DefinitionChange<'_> {
             Statement::AlterSequence { if_exists, name, options } => self.alter_sequence(*if_exists, name, options),
             Statement::CreateDomain(create) => self.create_domain(create),
             Statement::AlterDomain(alter) => self.alter_domain(alter),
+            Statement::CreateComposite(create) => self.create_composite(create),
+            Statement::AlterComposite(alter) => self.alter_composite(alter),
             Statement::CreateEnum { name, labels } => self.create_enum(name, labels),
-            Statement::AddEnumValue { name, if_not_exists, label, neighbour } => {
-                self.add_enum_value(name, *if_not_exists, label, neighbour.as_ref())
-            }
+            Statement::AddEnumValue(add) => self.add_enum_value(add),
             Statement::RenameEnumValue { name, old, new } => self.rename_enum_value(name, old, new),
             Statement::Truncate { tables, restart_identity, behavior } => {
                 self.truncate(tables, *restart_identity, *behavior)

@@ -119,6 +119,7 @@ impl Resolver<'_> {
             source: Source::Relation,
             is_scalar: false,
             presence: None,
+            row_type: None,
         }
     }
 

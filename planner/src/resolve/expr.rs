@@ -294,7 +294,10 @@ impl Resolver<'_> {
             return Err(PlanError::new("42601", "syntax error in a row").at(self.position_of(expr)));
         };
         let values = self.fields(&fields)?;
-        Ok(record(values.into_iter().map(|value| self.settle(value)).collect::<Result<_, _>>()?))
+        // A literal, or a parameter, stays what it is until somebody asks for a type.
+        let is_literal = |value: &Typed| matches!(value.expr, HirExpr::Literal(..) | HirExpr::Param(..));
+        let settled = values.into_iter().map(|value| if is_literal(&value) { Ok(value) } else { self.settle(value) });
+        Ok(record(settled.collect::<Result<_, _>>()?))
     }
 
     pub(super) fn array(&mut self, elements: &[Expr], position: Option<u32>) -> Result<Typed, PlanError> {

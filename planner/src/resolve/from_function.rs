@@ -3,7 +3,7 @@
 use super::call::function_name;
 use super::from::aliased;
 use super::named::{add_named, behind_named, named as named_argument};
-use super::records::makes_records;
+use super::records::{columns_of, makes_records};
 use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible, fold};
 use super::{Resolver, Typed};
 use crate::catalog::Sequence;
@@ -118,6 +118,7 @@ impl Resolver<'_> {
             if ordinality {
                 hir.types.push(ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) });
             }
+            (hir, columns) = self.with_attributes((hir, columns), ordinality)?;
         } else {
             (hir, columns) = self.called_row(function, args, alias)?;
             if ordinality {
@@ -161,6 +162,36 @@ impl Resolver<'_> {
             types,
         };
         Ok((hir, columns))
+    }
+
+    /// Columns of composite types as their attributes.
+    fn with_attributes(&mut self, (hir, columns): FunctionRows, ordinality: bool) -> Result<FunctionRows, PlanError> {
+        let of_named = |own: &ColumnType| matches!(&own.scalar, ScalarType::Record(record) if !record.is_anonymous());
+        if !columns.iter().any(|(_, own)| of_named(own)) {
+            return Ok((hir, columns));
+        }
+        let (mut values, mut expanded) = (Vec::new(), Vec::new());
+        for (place, (name, own)) in columns.into_iter().enumerate() {
+            let column = Typed::column(place, own.clone());
+            match &own.scalar {
+                ScalarType::Record(record) if of_named(&own) => {
+                    for (index, column) in columns_of(record).into_iter().enumerate() {
+                        values.push(self.field_at(Typed::column(place, own.clone()), index)?);
+                        expanded.push(column);
+                    }
+                }
+                _ => {
+                    values.push(column);
+                    expanded.push((name, own));
+                }
+            }
+        }
+        if ordinality {
+            let last = hir.types.len() - 1;
+            values.push(Typed::column(last, hir.types[last].clone()));
+        }
+        let (mapped, places) = hir.with_columns(values);
+        Ok((mapped.project(places), expanded))
     }
 
     /// One row: what another function returns, or the fields of that.
@@ -246,9 +277,7 @@ impl Resolver<'_> {
             })
         })?;
         let named = alias.map_or_else(|| "unnest".to_owned(), |alias| fold(&alias.name));
-        let mut columns = Vec::new();
-        let mut types = Vec::new();
-        let mut calls = Vec::new();
+        let (mut columns, mut calls) = (Vec::new(), Vec::new());
         for (function, args, outputs) in functions {
             let own: Vec<ColumnType> = outputs.iter().map(|(_, scalar)| ColumnType::nullable(scalar.clone())).collect();
             for ((name, _), column_type) in outputs.into_iter().zip(&own) {
@@ -259,24 +288,26 @@ impl Resolver<'_> {
                 } else {
                     "unnest".to_owned()
                 };
-                columns.push(Visible { name, index: types.len(), column_type: column_type.clone(), origin: None });
-                types.push(column_type.clone());
+                columns.push((name, column_type.clone()));
             }
             calls.push((function, args, own));
         }
-        if ordinality {
-            let column_type = ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) };
-            columns.push(Visible {
-                name: "ordinality".to_owned(),
-                index: types.len(),
-                column_type: column_type.clone(),
-                origin: None,
-            });
-            types.push(column_type);
-        }
+        let row_type = match columns.as_slice() {
+            [(_, ColumnType { scalar: ScalarType::Record(record), .. })] if !record.is_anonymous() && !ordinality => {
+                Some(record.clone())
+            }
+            _ => None,
+        };
+        let mut types: Vec<ColumnType> = columns.iter().map(|(_, own)| own.clone()).collect();
+        let count = ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) };
+        types.extend(ordinality.then(|| count.clone()));
         let (input, names) = (Box::new(Hir::unit()), Names::default());
         let hir = Hir { node: HirNode::TableFunction { input, functions: calls, ordinality, names }, types };
-        let binding = Binding::of("unnest", columns);
+        let (hir, mut columns) = self.with_attributes((hir, columns), ordinality)?;
+        columns.extend(ordinality.then(|| ("ordinality".to_owned(), count)));
+        let visible = |(index, (name, column_type))| Visible { name, index, column_type, origin: None };
+        let columns: Vec<Visible> = columns.into_iter().enumerate().map(visible).collect();
+        let binding = Binding { row_type, ..Binding::of("unnest", columns) };
         Ok(self.from_item(hir, aliased(binding, alias)?))
     }
 }

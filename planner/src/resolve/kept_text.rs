@@ -96,7 +96,7 @@ impl<'a> Respelling<'a, '_> {
             let plain = scope.type_named(qualifier, name).map(|found| (found, ""));
             plain.or_else(|| {
                 let element = scope.type_named(qualifier, name.strip_prefix('_')?)?;
-                element.enumeration().map(|_| (element, "[]"))
+                element.scalar().map(|_| (element, "[]"))
             })
         };
         let Some((meant, suffix)) = read(self.from) else { return self.extension_type(at, count, qualifier, name) };

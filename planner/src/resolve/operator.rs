@@ -79,6 +79,12 @@ impl Resolver<'_> {
     /// Two operands; what has no type beside a row is a row.
     pub(super) fn beside_rows(&mut self, left: Typed, right: Typed) -> Result<(Typed, Typed), PlanError> {
         Ok(match (left.scalar().clone(), right.scalar().clone()) {
+            (ScalarType::Record(one), ScalarType::Record(other))
+                if one.len() != other.len() && !(one.is_empty() || other.is_empty()) =>
+            {
+                let message = "cannot compare record types with different numbers of columns";
+                return Err(PlanError::new("42804", message));
+            }
             (ScalarType::Unknown, row @ ScalarType::Record(_)) => (self.coerce(left, &row)?, right),
             (row @ ScalarType::Record(_), ScalarType::Unknown) => (left, self.coerce(right, &row)?),
             _ => (left, right),
@@ -110,14 +116,25 @@ impl Resolver<'_> {
     }
 
     /// Puts enums' names into the registry's messages, which knows no catalog.
-    pub(super) fn named_types(&self, mut error: PlanError, args: &[&Typed]) -> PlanError {
-        for arg in args {
-            let inner = match arg.scalar() {
+    pub(super) fn named_types(&self, error: PlanError, args: &[&Typed]) -> PlanError {
+        self.naming(error, args.iter().map(|arg| arg.scalar()))
+    }
+
+    /// The same of types.
+    pub(super) fn naming<'t>(
+        &self,
+        mut error: PlanError,
+        types: impl IntoIterator<Item = &'t ScalarType>,
+    ) -> PlanError {
+        for scalar in types {
+            let inner = match scalar {
                 ScalarType::Array(element) => element,
                 other => other,
             };
-            if matches!(inner, ScalarType::Enum(_)) {
-                error.message = error.message.replacen("anyenum", &self.type_label(inner), 1);
+            if let Some(id) = inner.created() {
+                // They stand there without the catalog's word.
+                let known = if let ScalarType::Enum(_) = inner { "anyenum".to_owned() } else { id.to_string() };
+                error.message = error.message.replacen(&known, &self.type_label(inner), 1);
             }
         }
         error

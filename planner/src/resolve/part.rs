@@ -1,7 +1,8 @@
-//! What a write assigns to: a column, or a part of one (`a[1]`, `j['k']`), which becomes a value of the whole column.
+//! What a write assigns to: a column, or a part of one (`a[1]`, `j['k']`, `c.f`), which becomes a value of the whole column.
 //!
 //! ```text
 //! SET a[1] = x, a[2] = y   ─▶   a = array_set_element(array_set_element(a, x, 1), y, 2)
+//! SET c.a[1] = x           ─▶   c = record_set_field(c, array_set_element(c.a, x, 1), place of a, count of fields)
 //! ```
 //! Nothing below knows of parts.
 
@@ -34,11 +35,35 @@ pub(super) struct Assignee {
 pub(super) struct Part {
     /// The type of what is assigned.
     column_type: ColumnType,
-    /// The function that puts it into the column's value, and its arguments behind these two.
-    function: &'static str,
-    places: Vec<Typed>,
+    /// The way to it from the column's value: never empty.
+    steps: Vec<PartStep>,
     /// Where it is written.
     position: Option<u32>,
+}
+
+/// A part of a value, which is of a type of its own.
+#[derive(Clone, Debug)]
+struct PartStep {
+    /// The type of the value.
+    own: ColumnType,
+    /// The type of the part.
+    column_type: ColumnType,
+    /// The function that puts the part into the value, and its arguments behind these two.
+    function: &'static str,
+    places: Vec<Typed>,
+}
+
+impl PartStep {
+    /// The name of the field that it sets.
+    fn field(&self) -> &str {
+        let place = self.places.first().map(|place| &place.expr);
+        match (&self.own.scalar, place) {
+            (ScalarType::Record(record), Some(HirExpr::Literal(Datum::Int4(place), _))) => {
+                record.get(usize::try_from(*place).unwrap_or(usize::MAX)).map_or("", |(name, _)| name)
+            }
+            _ => "",
+        }
+    }
 }
 
 impl Assignee {
@@ -58,11 +83,17 @@ impl Assignee {
     /// 0A000 for a part that is set to DEFAULT.
     pub(super) fn check_default(&self) -> Result<(), PlanError> {
         match &self.part {
-            Some(part) => Err(PlanError::new("0A000", "cannot set an array element to DEFAULT").at(part.position)),
+            Some(part) => {
+                let is_field = part.steps.last().is_some_and(|step| step.function == SET_FIELD);
+                let what = if is_field { "a subfield" } else { "an array element" };
+                Err(PlanError::new("0A000", format!("cannot set {what} to DEFAULT")).at(part.position))
+            }
             None => Ok(()),
         }
     }
 }
+
+const SET_FIELD: &str = "record_set_field";
 
 /// 42601 for a column that is given two values.
 pub(super) fn assigned_twice(column: &str) -> PlanError {
@@ -77,36 +108,7 @@ impl Resolver<'_> {
         written: &ObjectName,
         write: ViewWrite,
     ) -> Result<Assignee, PlanError> {
-        let Some((name, access)) = part::written(written) else {
-            let (named, index) = self.assigned_column(table, &written.0, write)?;
-            return Ok(Assignee { named, ..Assignee::whole(index) });
-        };
-        let (named, index) = self.assigned_column(table, name, write)?;
-        let position = name.first().and_then(ObjectNamePart::as_ident).and_then(|ident| self.at(ident.span));
-        let column = &table.columns[index];
-        let mut subscripts = Vec::with_capacity(access.len());
-        for (place, access) in access.iter().enumerate() {
-            match access {
-                AccessExpr::Subscript(subscript) => subscripts.push(subscript),
-                AccessExpr::Dot(field) => {
-                    let scalar = match &column.column_type.scalar {
-                        ScalarType::Array(element) if place > 0 => element,
-                        other => other,
-                    };
-                    return Err(self.no_composite(scalar, &column.name, field).at(position));
-                }
-            }
-        }
-        let part = self.part(column, &subscripts, position)?;
-        Ok(Assignee { index, named, part: Some(part) })
-    }
-
-    fn assigned_column(
-        &self,
-        table: &WriteTarget,
-        name: &[ObjectNamePart],
-        write: ViewWrite,
-    ) -> Result<(ColumnIndex, ColumnIndex), PlanError> {
+        let (name, access) = part::written(written).unwrap_or((&written.0, &[]));
         let [first, behind @ ..] = name else { return Err(PlanError::new("42601", "syntax error")) };
         let Some(ident) = first.as_ident() else {
             return Err(PlanError::new("42601", format!("syntax error at or near \"{first}\"")));
@@ -117,40 +119,91 @@ impl Resolver<'_> {
             "0A000" => error,
             _ => error.at(position),
         });
-        match (found, behind) {
-            (found, []) => found,
-            (Ok((_, index)), [field, ..]) => {
-                let column = &table.columns[index];
-                let field = field.as_ident().cloned().map_or_else(|| Expr::Identifier(ident.clone()), Expr::Identifier);
-                Err(self.no_composite(&column.column_type.scalar, &column.name, &field).at(position))
-            }
-            (Err(error), _) => Err(error.hint("SET target columns cannot be qualified with the relation name.")),
-        }
+        let (named, index) = found.map_err(|error| match behind {
+            [] => error,
+            _ => error.hint("SET target columns cannot be qualified with the relation name."),
+        })?;
+        let column = &table.columns[index];
+        let field = |part: &ObjectNamePart| {
+            AccessExpr::Dot(Expr::Identifier(part.as_ident().cloned().unwrap_or_else(|| ident.clone())))
+        };
+        let access: Vec<AccessExpr> = behind.iter().map(field).chain(access.iter().cloned()).collect();
+        let part = if access.is_empty() { None } else { Some(self.part(column, &access, position)?) };
+        Ok(Assignee { index, named, part })
     }
 
-    fn no_composite(&self, scalar: &ScalarType, column: &str, field: &Expr) -> PlanError {
-        let field = match field {
+    /// The part of a column that fields and subscripts behind its name lead to.
+    fn part(&mut self, column: &Column, access: &[AccessExpr], position: Option<u32>) -> Result<Part, PlanError> {
+        let mut steps: Vec<PartStep> = Vec::new();
+        let mut own = ColumnType { nullable: true, ..column.column_type.clone() };
+        let mut rest = access;
+        while let Some(first) = rest.first() {
+            let step = match first {
+                AccessExpr::Dot(field) => {
+                    rest = &rest[1..];
+                    self.field_step(&own, &column.name, field, position)?
+                }
+                AccessExpr::Subscript(_) => {
+                    let count = rest.iter().take_while(|access| matches!(access, AccessExpr::Subscript(_))).count();
+                    let subscript = |access: &'_ AccessExpr| match access {
+                        AccessExpr::Subscript(subscript) => Some(subscript.clone()),
+                        AccessExpr::Dot(_) => None,
+                    };
+                    let subscripts: Vec<Subscript> = rest[..count].iter().filter_map(subscript).collect();
+                    rest = &rest[count..];
+                    self.subscript_step(&own, &subscripts.iter().collect::<Vec<_>>(), position)?
+                }
+            };
+            own = step.column_type.clone();
+            steps.push(step);
+        }
+        Ok(Part { column_type: own, steps, position })
+    }
+
+    /// A field of a composite value; 42804 if it is none.
+    fn field_step(
+        &mut self,
+        own: &ColumnType,
+        column: &str,
+        field: &Expr,
+        position: Option<u32>,
+    ) -> Result<PartStep, PlanError> {
+        let name = match field {
             Expr::Identifier(ident) => fold(ident),
             other => other.to_string(),
         };
-        let own = self.type_label(scalar);
-        PlanError::new(
-            "42804",
-            format!(
-                "cannot assign to field \"{field}\" of column \"{column}\" because its type {own} is not a composite type"
-            ),
-        )
+        let label = self.type_label(&own.scalar);
+        let of_column = format!("cannot assign to field \"{name}\" of column \"{column}\" because");
+        let ScalarType::Record(record) = &own.scalar else {
+            let message = format!("{of_column} its type {label} is not a composite type");
+            return Err(PlanError::new("42804", message).at(position));
+        };
+        let Some(place) = record.iter().position(|(field, _)| *field == name) else {
+            let message = format!("{of_column} there is no such column in data type {label}");
+            return Err(PlanError::new("42703", message).at(position));
+        };
+        let column_type =
+            ColumnType { modifier: record.modifier(place), ..ColumnType::nullable(record[place].1.clone()) };
+        let number =
+            |count: usize| Typed::literal(Datum::Int4(i32::try_from(count).unwrap_or(i32::MAX)), ScalarType::Int4);
+        let places = vec![number(place), number(record.len())];
+        Ok(PartStep { own: own.clone(), column_type, function: SET_FIELD, places })
     }
 
-    fn part(&mut self, column: &Column, subscripts: &[&Subscript], position: Option<u32>) -> Result<Part, PlanError> {
-        let own = &column.column_type;
+    /// What subscripts lead to.
+    fn subscript_step(
+        &mut self,
+        own: &ColumnType,
+        subscripts: &[&Subscript],
+        position: Option<u32>,
+    ) -> Result<PartStep, PlanError> {
         let element = match &own.scalar {
             ScalarType::Array(element) => (**element).clone(),
             ScalarType::Jsonb => {
                 let (mut places, is_array) = self.json_steps(subscripts, position)?;
                 places.insert(0, Typed::literal(Datum::Bool(is_array), ScalarType::Bool));
                 let column_type = ColumnType::nullable(ScalarType::Jsonb);
-                return Ok(Part { column_type, function: "jsonb_set_element", places, position });
+                return Ok(PartStep { own: own.clone(), column_type, function: "jsonb_set_element", places });
             }
             ScalarType::Name => return Err(PlanError::unsupported("assignment to one byte of a name").at(position)),
             ScalarType::Int2Vector | ScalarType::OidVector => {
@@ -173,7 +226,7 @@ impl Resolver<'_> {
             }
         };
         let column_type = ColumnType { scalar, nullable: true, ..own.clone() };
-        Ok(Part { column_type, function, places: values, position })
+        Ok(PartStep { own: own.clone(), column_type, function, places: values })
     }
 
     /// A value as what is assigned to must be; 42804 if it cannot be.
@@ -194,33 +247,67 @@ impl Resolver<'_> {
             None => {
                 let (to, from) = (self.type_label(&part.column_type.scalar), self.type_label(typed.scalar()));
                 let name = &column.name;
-                Err(PlanError::new(
-                    "42804",
-                    format!("subscripted assignment to \"{name}\" requires type {to} but expression is of type {from}"),
-                )
-                .hint("You will need to rewrite or cast the expression.")
-                .at(part.position))
+                let message = match part.steps.last() {
+                    Some(step) if step.function == SET_FIELD => {
+                        format!("subfield \"{}\" is of type {to} but expression is of type {from}", step.field())
+                    }
+                    _ => format!(
+                        "subscripted assignment to \"{name}\" requires type {to} but expression is of type {from}"
+                    ),
+                };
+                Err(PlanError::new("42804", message)
+                    .hint("You will need to rewrite or cast the expression.")
+                    .at(part.position))
             }
         }
     }
 
     /// The column's value with a part of it set.
-    pub(super) fn with_part(
+    pub(super) fn with_part(&mut self, base: Typed, part: &Part, value: Typed) -> Result<Typed, PlanError> {
+        self.with_step(base, &part.steps, value, part.position)
+    }
+
+    fn with_step(
         &mut self,
-        own: &ColumnType,
         base: Typed,
-        part: &Part,
+        steps: &[PartStep],
         value: Typed,
+        position: Option<u32>,
     ) -> Result<Typed, PlanError> {
-        let mut arguments = Vec::with_capacity(2 + part.places.len());
+        let [step, inner @ ..] = steps else { return Ok(value) };
+        let value = if inner.is_empty() {
+            value
+        } else {
+            let part = self.read_step(base.clone(), step, position)?;
+            self.with_step(part, inner, value, position)?
+        };
+        let mut arguments = Vec::with_capacity(2 + step.places.len());
         arguments.push(base);
         arguments.push(value);
-        arguments.extend(part.places.iter().cloned());
-        let mut call = self.call_named(part.function, arguments, part.position)?;
+        arguments.extend(step.places.iter().cloned());
+        let mut call = self.call_named(step.function, arguments, position)?;
         if let HirExpr::Call { result, .. } = &mut call.expr {
-            *result = own.scalar.clone();
+            *result = step.own.scalar.clone();
         }
-        call.column_type = ColumnType { nullable: true, ..own.clone() };
+        call.column_type = step.own.clone();
+        Ok(call)
+    }
+
+    /// The part as it is, of which a part is set.
+    fn read_step(&mut self, base: Typed, step: &PartStep, position: Option<u32>) -> Result<Typed, PlanError> {
+        let function = match step.function {
+            SET_FIELD => "record_field",
+            "array_set_element" => "array_subscript",
+            _ => return Err(PlanError::unsupported("assignment to a part of a slice").at(position)),
+        };
+        // Of a field its place alone is asked for.
+        let places = if function == "record_field" { &step.places[..1] } else { &step.places };
+        let arguments = std::iter::once(base).chain(places.iter().cloned()).collect();
+        let mut call = self.call_named(function, arguments, position)?;
+        if let HirExpr::Call { result, .. } = &mut call.expr {
+            *result = step.column_type.scalar.clone();
+        }
+        call.column_type = step.column_type.clone();
         Ok(call)
     }
 
@@ -242,11 +329,11 @@ impl Resolver<'_> {
                 (None, None) => whole.push((index, value, false)),
                 (None, Some(part)) => {
                     let base = Typed::column(index, own.clone());
-                    whole.push((index, self.with_part(&own, base, &part, value)?, true));
+                    whole.push((index, self.with_part(base, &part, value)?, true));
                 }
                 (Some(place), Some(part)) if whole[place].2 => {
                     let base = whole[place].1.clone();
-                    whole[place].1 = self.with_part(&own, base, &part, value)?;
+                    whole[place].1 = self.with_part(base, &part, value)?;
                 }
                 (Some(_), _) => {
                     // By two names of a view it is the table's column that is assigned twice.
@@ -274,7 +361,7 @@ impl Resolver<'_> {
         for (target, value) in given {
             whole = match &target.part {
                 None => value,
-                Some(part) => self.with_part(own, whole, part, value)?,
+                Some(part) => self.with_part(whole, part, value)?,
             };
         }
         Ok(whole)

@@ -10,6 +10,7 @@ use crate::hir::{Hir, HirExpr, HirFunctionCall, HirNode};
 use crate::names::Names;
 use crate::scalar::cast::CastContext;
 use crate::scalar::registry;
+use repr::types::RecordType;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{DataType, Expr, Value};
 
@@ -35,6 +36,14 @@ pub(super) fn record_of(columns: &RecordColumns) -> ScalarType {
     let fields: Vec<(String, ScalarType)> =
         columns.iter().map(|(name, column_type)| (name.clone(), column_type.scalar.clone())).collect();
     ScalarType::Record(fields.into())
+}
+
+/// The columns of a record.
+pub(super) fn columns_of(record: &RecordType) -> RecordColumns {
+    let column = |(place, (name, scalar)): (usize, &(String, ScalarType))| {
+        (name.clone(), ColumnType { modifier: record.modifier(place), ..ColumnType::nullable(scalar.clone()) })
+    };
+    record.iter().enumerate().map(column).collect()
 }
 
 /// Whether a row is written out, which is of no table's type.
@@ -92,14 +101,23 @@ impl Resolver<'_> {
                 }
                 Ok(NamedRelation::Cte(_) | NamedRelation::Sequence(_)) | Err(_) => return Err(unknown),
             };
-            return Ok((self.row_of_table(inner, &name.to_string(), &columns)?, columns));
+            let record = record_of(&columns);
+            if let Expr::Value(value) = &**inner
+                && value.value == Value::Null
+            {
+                return Ok((Typed::literal(Datum::Null, record), columns));
+            }
+            let row = self.expr(inner)?;
+            if !matches!(row.scalar(), ScalarType::Record(_)) {
+                let from = self.type_label(row.scalar());
+                return Err(PlanError::new("42846", format!("cannot cast type {from} to {name}")));
+            }
+            let ScalarType::Record(wanted) = &record else { return Err(unknown) };
+            return Ok((self.row_as(row, wanted, &name.to_string(), CastContext::Explicit)?, columns));
         }
         let base = self.expr(expr)?;
         match base.scalar().clone() {
-            ScalarType::Record(fields) => {
-                let columns = fields.iter().map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone())));
-                Ok((base, columns.collect()))
-            }
+            ScalarType::Record(record) => Ok((base, columns_of(&record))),
             ScalarType::Unknown => {
                 let message = "could not determine polymorphic type because input has type unknown";
                 Err(PlanError::new("42804", message))
@@ -108,34 +126,35 @@ impl Resolver<'_> {
         }
     }
 
-    /// A row that is cast to a table's.
-    fn row_of_table(&mut self, expr: &Expr, table: &str, columns: &RecordColumns) -> Result<Typed, PlanError> {
-        let record = record_of(columns);
-        if let Expr::Value(value) = expr
-            && value.value == Value::Null
-        {
-            return Ok(Typed::literal(Datum::Null, record));
-        }
-        let row = self.expr(expr)?;
-        let ScalarType::Record(fields) = row.scalar().clone() else {
-            let from = self.type_label(row.scalar());
-            return Err(PlanError::new("42846", format!("cannot cast type {from} to {table}")));
+    /// An anonymous row as one of a type that `to` names, field by field.
+    pub(super) fn row_as(
+        &mut self,
+        row: Typed,
+        wanted: &RecordType,
+        to: &str,
+        context: CastContext,
+    ) -> Result<Typed, PlanError> {
+        let ScalarType::Record(given) = row.scalar().clone() else {
+            return Err(PlanError::new("42846", format!("cannot cast type {} to {to}", self.type_label(row.scalar()))));
         };
-        if fields.len() != columns.len() {
-            let what = if fields.len() < columns.len() { "few" } else { "many" };
-            return Err(PlanError {
-                detail: Some(format!("Input has too {what} columns.")),
-                ..PlanError::new("42846", format!("cannot cast type record to {table}"))
-            });
+        let refused =
+            |detail: String| PlanError::new("42846", format!("cannot cast type record to {to}")).detail(detail);
+        if given.len() != wanted.len() {
+            let what = if given.len() < wanted.len() { "few" } else { "many" };
+            return Err(refused(format!("Input has too {what} columns.")));
         }
         let (row, operand) = super::build::shared(row);
-        let mut items = Vec::with_capacity(columns.len());
-        for (place, (_, column_type)) in columns.iter().enumerate() {
+        let mut items = Vec::with_capacity(wanted.len());
+        for (place, (_, column_type)) in columns_of(wanted).iter().enumerate() {
             let field = self.field_at(row.clone(), place)?;
-            items.push(self.cast(field, column_type, CastContext::Explicit)?.expr);
+            let Some(cast) = self.try_coerce(&field, column_type, context)? else {
+                let (from, to) = (self.type_label(field.scalar()), self.type_label(&column_type.scalar));
+                return Err(refused(format!("Cannot cast type {from} to {to} in column {}.", place + 1)));
+            };
+            items.push(cast.expr);
         }
-        let made = HirExpr::Record(items, record.clone());
-        Ok(Typed::new(super::build::once(operand, made), record))
+        let scalar = ScalarType::Record(wanted.clone());
+        Ok(Typed::new(super::build::once(operand, HirExpr::Record(items, scalar.clone())), scalar))
     }
 
     /// The columns of such a function's record, and its arguments.
@@ -262,7 +281,10 @@ impl Resolver<'_> {
         if columns.is_empty() {
             return Err(undetermined(function));
         }
-        let record = record_of(&columns);
+        let record = match args.first().map(Typed::scalar) {
+            Some(ScalarType::Record(own)) if !own.is_anonymous() => ScalarType::Record(own.clone()),
+            _ => record_of(&columns),
+        };
         let made = if registry::is_table_function(function) {
             self.set_call(function, args, Some(&record), position)?
         } else {

@@ -84,6 +84,9 @@ impl Resolver<'_> {
             Some(Class::Index(_, index)) if !index.automatic => {
                 Err(PlanError::new("42809", format!("\"{}\" is an index", index.name)))
             }
+            Some(Class::Composite(found)) => {
+                Err(PlanError::new("42809", format!("\"{}\" is a composite type", found.name)))
+            }
             Some(Class::Index(..)) | None => {
                 let full = schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"));
                 Err(PlanError::new("42P01", format!("relation \"{full}\" does not exist")))

@@ -3,7 +3,7 @@
 //! A function that gives one value is one of one row here.
 
 use super::from::aliased;
-use super::records::makes_records;
+use super::records::{columns_of, makes_records};
 use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible, fold};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -108,6 +108,12 @@ impl Resolver<'_> {
             let columns: FunctionColumns =
                 found.columns.iter().map(|(name, own)| (name.clone(), ColumnType::nullable(own.clone()))).collect();
             let types = columns.iter().map(|(_, own)| own.clone()).collect();
+            if let [(_, ColumnType { scalar: ScalarType::Record(record), .. })] = columns.as_slice()
+                && !record.is_anonymous()
+            {
+                let call = (found.function, args, types);
+                return Ok(FunctionInStep { call, columns: columns_of(record), is_record: true });
+            }
             return Ok(FunctionInStep { call: (found.function, args, types), columns, is_record: false });
         }
         let call = self.call_named(name, args, None)?;

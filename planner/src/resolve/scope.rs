@@ -4,6 +4,7 @@ use super::calls::Call;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr};
+use repr::types::RecordType;
 use repr::{ColumnType, Datum, RelationId, ScalarType};
 use sqlparser::ast::{Ident, ObjectName};
 
@@ -193,6 +194,8 @@ pub(super) struct Binding {
     pub(super) is_scalar: bool,
     /// The column that is NULL just where an outer join found no row of it: there the whole row is NULL.
     pub(super) presence: Option<Presence>,
+    /// The composite type that its rows are of, if they are of a created one.
+    pub(super) row_type: Option<RecordType>,
 }
 
 /// A column that is never NULL in a relation's own rows.
@@ -216,6 +219,7 @@ impl Binding {
             source: Source::Relation,
             is_scalar: false,
             presence: None,
+            row_type: None,
         }
     }
 }
@@ -444,7 +448,7 @@ impl Resolver<'_> {
         let fields: Vec<(String, ScalarType)> =
             table.columns.iter().map(|column| (name(column), column.column_type.scalar.clone())).collect();
         let items = table.columns.iter().map(|column| self.reference(level, column, position).expr).collect();
-        let scalar = ScalarType::Record(fields.into());
+        let scalar = ScalarType::Record(table.row_type.clone().unwrap_or_else(|| fields.into()));
         let record = HirExpr::Record(items, scalar.clone());
         let Some(Presence { index, column_type }) = &table.presence else {
             return Ok(Typed::new(record, scalar));

@@ -51,7 +51,7 @@ impl Resolver<'_> {
         if left_hir.arity() != right_hir.arity() {
             return Err(PlanError::new("42601", format!("each {name} query must have the same number of columns")));
         }
-        let types = common_types(name, &left_hir, &right_hir)?;
+        let types = common_types(self, name, &left_hir, &right_hir)?;
         // A side that has untyped columns is resolved again, now that their types are known.
         if let Some(body) = left_written
             && has_unknown(&left_hir)
@@ -133,10 +133,11 @@ fn written_operator(op: SetOperator, quantifier: SetQuantifier) -> Result<(&'sta
 }
 
 /// The types that both sides can be of, column by column.
-fn common_types(name: &str, left: &Hir, right: &Hir) -> Result<Vec<ColumnType>, PlanError> {
+fn common_types(resolver: &Resolver<'_>, name: &str, left: &Hir, right: &Hir) -> Result<Vec<ColumnType>, PlanError> {
     let mut types = Vec::with_capacity(left.arity());
     for (left, right) in left.types.iter().zip(&right.types) {
-        let scalar = select_common_type_for(name, &[left.scalar.clone(), right.scalar.clone()])?;
+        let both = [left.scalar.clone(), right.scalar.clone()];
+        let scalar = select_common_type_for(name, &both).map_err(|error| resolver.naming(error, &both))?;
         let modifier = if left.modifier == right.modifier && left.scalar == right.scalar { left.modifier } else { -1 };
         let collation = either(left.collation, right.collation);
         types.push(ColumnType { scalar, modifier, nullable: left.nullable || right.nullable, collation, domain: 0 });

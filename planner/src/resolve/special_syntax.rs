@@ -349,6 +349,10 @@ impl Resolver<'_> {
         };
         match fields.iter().position(|(field, _)| field == name) {
             Some(index) => self.field_at(value, index),
+            None if !fields.is_anonymous() => {
+                let of = self.type_label(value.scalar());
+                Err(PlanError::new("42703", format!("column \"{name}\" not found in data type {of}")).at(position))
+            }
             None => Err(PlanError::new("42703", format!("could not identify column \"{name}\" in record data type"))
                 .at(position)),
         }

@@ -236,7 +236,7 @@ pub(crate) fn resolve_arguments(
             let given = resolver.type_label(typed.scalar());
             let cast = resolver.cast(typed, wanted, CastContext::Assignment).map_err(|error| {
                 // A literal that is no value of the type says so itself.
-                if error.code != "42846" {
+                if error.code != "42846" || error.detail.is_some() {
                     return error;
                 }
                 PlanError::new(

@@ -391,7 +391,7 @@ pub(super) fn of_cstring(scalar: &ScalarType) -> bool {
 pub(super) fn refuse_pseudo_types(columns: &[OutputColumn]) -> Result<(), PlanError> {
     for column in columns {
         let scalar = &column.column_type.scalar;
-        if scalar.is_pseudo() || matches!(scalar, ScalarType::Record(_)) || of_cstring(scalar) {
+        if scalar.is_pseudo() || scalar.is_anonymous() || of_cstring(scalar) {
             return Err(PlanError::new(
                 "42P16",
                 format!("column \"{}\" has pseudo-type {}", column.name, column.column_type.scalar.name()),

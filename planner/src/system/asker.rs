@@ -94,6 +94,9 @@ impl<'a> Asker<'a> {
             Class::Relation(table) => self.on_table(table),
             Class::Sequence(sequence) => self.on_sequence(sequence),
             Class::System(relation) => self.on_system(relation),
+            // It has no rows to see.
+            Class::Composite(found) if self.owns(found.id) => Held::both(ObjectClass::Table.privileges()),
+            Class::Composite(_) => Held { privileges: Privileges::NONE, grantable: Privileges::NONE },
             // Nothing is granted on one: it is its table's owner's, and of those that read or write everything.
             Class::Index(table, _) if self.owns(table.id.0) => Held::both(table.privileges()),
             Class::Index(_, index) => Held {

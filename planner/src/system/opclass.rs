@@ -33,6 +33,7 @@ const ANY_ARRAY: u32 = 2277;
 const ANY_ELEMENT: u32 = 2283;
 const ANY_ENUM: u32 = 3500;
 const ANY_RANGE: u32 = 3831;
+const RECORD: u32 = 2249;
 const ANY_MULTIRANGE: u32 = 4537;
 /// As in `builtin/citext/pg_type.tsv`, as the OIDs of its classes are in `pg_opclass.tsv`.
 const CITEXT: u32 = 0x7FFF_0000;
@@ -63,7 +64,7 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10022, "btree", "interval_ops", 1186, true, 0, 1982),
     class(10028, "btree", "name_ops", 19, true, 2275, 1994),
     class(10032, "btree", "oidvector_ops", 30, true, 0, 1991),
-    class(10034, "btree", "record_ops", 2249, true, 0, 2994),
+    class(10034, "btree", "record_ops", RECORD, true, 0, 2994),
     class(10036, "btree", "record_image_ops", 2249, false, 0, 3194),
     class(10038, "btree", "time_ops", 1083, true, 0, 1996),
     class(10041, "btree", "timetz_ops", 1266, true, 0, 2000),
@@ -94,7 +95,7 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10030, "hash", "numeric_ops", 1700, true, 0, 1998),
     class(10031, "hash", "oid_ops", 26, true, 0, 1990),
     class(10033, "hash", "oidvector_ops", 30, true, 0, 1992),
-    class(10035, "hash", "record_ops", 2249, true, 0, 6194),
+    class(10035, "hash", "record_ops", RECORD, true, 0, 6194),
     class(10037, "hash", "text_ops", TEXT, true, 0, 1995),
     class(10039, "hash", "time_ops", 1083, true, 0, 1997),
     class(10040, "hash", "timestamptz_ops", 1184, true, 0, 1999),
@@ -152,6 +153,7 @@ fn input(scalar: &ScalarType) -> u32 {
         ScalarType::Cidr => INET,
         ScalarType::Array(_) => ANY_ARRAY,
         ScalarType::Enum(_) => ANY_ENUM,
+        ScalarType::Record(_) => RECORD,
         range if range.range_element().is_some() => ANY_RANGE,
         multirange if multirange.multirange_range().is_some() => ANY_MULTIRANGE,
         other => other.oid(),

@@ -1,6 +1,7 @@
 //! SQL types: the scalar type, its modifier, its PostgreSQL OID and name. What is known of each stands in `table`.
 
 mod modifier;
+mod record;
 mod table;
 
 pub(crate) use modifier::decode_length_modifier;
@@ -8,6 +9,7 @@ pub use modifier::{
     decode_interval_modifier, decode_numeric_modifier, encode_interval_modifier, encode_length_modifier,
     encode_numeric_modifier,
 };
+pub use record::RecordType;
 pub use table::{Equality, Modifier, ScalarType};
 
 use crate::collation::Collation;
@@ -85,21 +87,31 @@ impl ScalarType {
         }
     }
 
-    /// `pg_type.oid`. An enum's array type has the OID after the enum's own.
+    /// `pg_type.oid`. The array type over a created one has the OID after its own.
     pub fn oid(&self) -> Id {
         match self {
-            ScalarType::Enum(id) => *id,
             ScalarType::Array(element) => element.array_oid(),
-            other => other.known().map_or(0, |known| known.oid),
+            other => other.created().or_else(|| Some(other.known()?.oid)).unwrap_or(0),
+        }
+    }
+
+    /// The OID of a type that somebody created.
+    pub fn created(&self) -> Option<Id> {
+        match self {
+            ScalarType::Enum(id) => Some(*id),
+            ScalarType::Record(record) if !record.is_anonymous() => Some(record.id),
+            _ => None,
         }
     }
 
     /// The OID of the array type over this one; 0 where there is none.
     pub fn array_oid(&self) -> Id {
         match self {
-            ScalarType::Enum(id) => id + 1,
             ScalarType::Array(_) => self.oid(),
-            other => other.known().map_or(0, |known| known.array_oid),
+            other => match other.created() {
+                Some(id) => id + 1,
+                None => other.known().map_or(0, |known| known.array_oid),
+            },
         }
     }
 
@@ -202,26 +214,30 @@ impl ScalarType {
         KNOWN.iter().find(|known| known.more.over == own).map(|known| known.scalar.clone())
     }
 
-    /// `pg_type.typname`; an enum's is in the catalog, and its OID stands here instead.
+    /// `pg_type.typname`; a created type's is in the catalog, and its OID stands here instead.
     pub fn type_name(&self) -> String {
         match self {
-            ScalarType::Enum(id) => id.to_string(),
             ScalarType::Array(element) => format!("_{}", element.type_name()),
-            other => other.known().map_or_else(String::new, |known| known.type_name.to_owned()),
+            other => match other.created() {
+                Some(id) => id.to_string(),
+                None => other.known().map_or_else(String::new, |known| known.type_name.to_owned()),
+            },
         }
     }
 
-    /// SQL's name without modifier, as in messages: `integer`, `text[]`. An enum's is in the catalog.
+    /// SQL's name without modifier, as in messages: `integer`, `text[]`. A created type's is in the catalog.
     pub fn name(&self) -> String {
         self.format_type(-1)
     }
 
-    /// SQL's name with the modifier, as `format_type` and `\\d` spell it. An enum's is in the catalog.
+    /// SQL's name with the modifier, as `format_type` and `\\d` spell it. A created type's is in the catalog.
     pub fn format_type(&self, modifier: i32) -> String {
         let known = match self {
-            ScalarType::Enum(id) => return id.to_string(),
             ScalarType::Array(element) => return format!("{}[]", element.format_type(modifier)),
-            other => other.known(),
+            other => match other.created() {
+                Some(id) => return id.to_string(),
+                None => other.known(),
+            },
         };
         let name = known.map_or("", |known| known.sql_name);
         match self.modifier() {
@@ -257,6 +273,7 @@ impl ScalarType {
         match self {
             ScalarType::Enum(_) => 'E',
             ScalarType::Array(_) => 'A',
+            ScalarType::Record(record) if !record.is_anonymous() => 'C',
             other => other.known().map_or('U', |known| known.category),
         }
     }
@@ -316,6 +333,15 @@ impl ScalarType {
     /// regclass and its like: oids that are written as the names of what has them.
     pub fn is_reg(&self) -> bool {
         self.known().is_some_and(|known| known.more.names_things)
+    }
+
+    /// record, whose fields are no type's, and arrays of it
+    pub fn is_anonymous(&self) -> bool {
+        match self {
+            ScalarType::Record(record) => record.is_anonymous(),
+            ScalarType::Array(element) => element.is_anonymous(),
+            _ => false,
+        }
     }
 
     /// Whether this is an array type (not a vector).

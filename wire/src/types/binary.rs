@@ -14,6 +14,7 @@ use range::{decode_ranges, encode_multirange, encode_range};
 use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
 use repr::text::byte_of_char;
+use repr::types::RecordType;
 use repr::{Array, ColumnType, Datum, Interval, Network, Range, ScalarType, TimeTz, TsQuery, TsVector, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -154,7 +155,7 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
             first.ranges_over().unwrap_or(ScalarType::Int4Multirange)
         }
         Datum::Record(_) if matches!(declared, Some(ScalarType::Record(_))) => return None,
-        Datum::Record(_) => ScalarType::Record(Arc::from([])),
+        Datum::Record(_) => ScalarType::Record(Vec::new().into()),
     };
     (declared != Some(&own)).then_some(own)
 }
@@ -305,6 +306,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
         ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, context)?),
         ScalarType::Array(element) => Datum::Array(decode_array(&mut body, element, context)?),
+        ScalarType::Record(record) if !record.is_anonymous() => decode_record(&mut body, record, context)?,
         ScalarType::Record(_) => {
             return Err(SqlError::unsupported("input of anonymous composite types"));
         }
@@ -418,6 +420,44 @@ pub(crate) fn parameter_text<'b>(bytes: &'b [u8], context: &TextContext) -> Resu
     Ok(context.encoding.decode(bytes)?)
 }
 
+/// Reads a composite of a type that says its fields.
+fn decode_record(body: &mut Body<'_>, record: &RecordType, context: &TextContext) -> Result<Datum, SqlError> {
+    let count = body.int4()?;
+    if usize::try_from(count) != Ok(record.len()) {
+        let message = format!("wrong number of columns: {count}, expected {}", record.len());
+        return Err(SqlError::new("42804", message));
+    }
+    let mut fields = Vec::with_capacity(record.len());
+    for (place, (_, scalar)) in record.iter().enumerate() {
+        let oid = u32::from_be_bytes(fixed(body)?);
+        if oid != scalar.oid() {
+            let message = format!(
+                "binary data has type {oid} ({}) instead of expected {} ({}) in record column {}",
+                shown_type(oid),
+                scalar.oid(),
+                scalar.format_type(-1),
+                place + 1
+            );
+            return Err(SqlError::new("42804", message));
+        }
+        let field = match body.value()? {
+            None => Datum::Null,
+            Some(bytes) => decode(bytes, scalar, context)?,
+        };
+        fields.push(match record.modifier(place) {
+            -1 => field,
+            // Only the text form's reader applies one; NULL has none.
+            _ if field.is_null() => field,
+            modifier => repr::text::parse(scalar, modifier, &repr::text::format(&field, scalar, context), context)?,
+        });
+    }
+    Ok(Datum::Record(fields.into()))
+}
+
+fn shown_type(oid: u32) -> String {
+    ScalarType::from_oid(oid).map_or_else(|| "???".to_string(), |given| given.format_type(-1))
+}
+
 fn decode_array(body: &mut Body<'_>, element: &ScalarType, context: &TextContext) -> Result<Arc<Array>, SqlError> {
     let malformed = |message: &str| SqlError::new("22P03", message);
     let dimension_count = body.int4()?;
@@ -436,7 +476,7 @@ fn decode_array(body: &mut Body<'_>, element: &ScalarType, context: &TextContext
             "42804",
             format!(
                 "binary data has array element type {oid} ({}) instead of expected {} ({})",
-                ScalarType::from_oid(oid).map_or_else(|| "???".to_string(), |given| given.format_type(-1)),
+                shown_type(oid),
                 element.oid(),
                 element.format_type(-1)
             ),

@@ -150,7 +150,7 @@ impl DefinitionChange<'_> {
         let column_type =
             types::data_type(&type_name.data_type, self.scope()).map_err(|error| error.at(Some(type_name.position)))?;
         let scalar = &column_type.scalar;
-        if scalar.is_pseudo() || matches!(scalar, ScalarType::Record(_)) || of_cstring(scalar) {
+        if scalar.is_pseudo() || scalar.is_anonymous() || of_cstring(scalar) {
             let message = format!("column has pseudo-type {}", scalar.name());
             return Err(PlanError::new("42P16", message).at(Some(type_name.position)));
         }

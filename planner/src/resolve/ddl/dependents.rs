@@ -21,6 +21,7 @@ enum Object {
     Sequence(SequenceId),
     Type(Id),
     Column(RelationId, Identifier),
+    Attribute(Id, String),
     Default(RelationId, ColumnIndex),
 }
 
@@ -95,6 +96,7 @@ impl DefinitionChange<'_> {
                     self.catalog.types.remove(&id);
                     self.catalog.comments.remove(&id);
                 }
+                Object::Attribute(composite, attribute) => self.drop_attribute(composite, &attribute),
                 Object::Column(table, column) => {
                     self.drop_column(table, true, &column, DropBehavior::Cascade)?;
                 }
@@ -160,6 +162,10 @@ impl DefinitionChange<'_> {
             if !gone.contains(&table) {
                 found.push(Dependent { object: Object::Column(table, column), line, on: what.to_owned() });
             }
+        }
+        for (composite, attribute) in self.attributes_of_type(id).into_iter().rev() {
+            let line = format!("column {attribute} of composite type {}", self.shown_type(composite));
+            found.push(Dependent { object: Object::Attribute(composite, attribute), line, on: what.to_owned() });
         }
         for domain in self.domains_over(id).into_iter().rev() {
             let line = format!("type {}", self.shown_type(domain));

@@ -5,11 +5,12 @@
 
 use super::change::DefinitionChange;
 use super::column::column_collation;
+use super::drop::is_of;
 use super::{DdlEffect, DomainCondition, DomainValidation, ExpressionPurpose};
 use crate::catalog::{Check, Column, ConstraintName, CreatedType, Domain, TypeKind};
 use crate::error::PlanError;
-use crate::parse::definition::{AlterDomain, CreateDomain, DomainAction, DomainConstraint, DomainConstraintKind};
 use crate::parse::statement::{Identifier, ObjectName, SqlText};
+use crate::parse::type_definition::{AlterDomain, CreateDomain, DomainAction, DomainConstraint, DomainConstraintKind};
 use crate::resolve::domain::{chain, value_table};
 use repr::{ColumnIndex, ColumnType, Id, RelationId};
 use std::sync::Arc;
@@ -191,12 +192,7 @@ impl DefinitionChange<'_> {
 
     /// Domains that are over a type themselves.
     pub(super) fn domains_over(&self, id: Id) -> Vec<Id> {
-        let over = |found: &&Arc<CreatedType>| {
-            found.domain().is_some_and(|domain| match domain.base.domain {
-                0 => domain.base.scalar.any_part(|part| *part == repr::ScalarType::Enum(id)),
-                other => other == id,
-            })
-        };
+        let over = |found: &&Arc<CreatedType>| found.domain().is_some_and(|domain| is_of(&domain.base, id));
         self.catalog.types.values().filter(over).map(|found| found.id).collect()
     }
 

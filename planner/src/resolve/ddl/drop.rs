@@ -442,15 +442,15 @@ impl DefinitionChange<'_> {
 }
 
 /// Whether a column is of that type itself. One that is of a domain hangs on what that is over by the domain alone.
-fn is_of(column_type: &ColumnType, id: Id) -> bool {
+pub(super) fn is_of(column_type: &ColumnType, id: Id) -> bool {
     if column_type.domain != 0 {
         return column_type.domain == id;
     }
-    match &column_type.scalar {
-        ScalarType::Enum(found) => *found == id,
-        ScalarType::Array(element) => **element == ScalarType::Enum(id),
-        _ => false,
-    }
+    let scalar = match &column_type.scalar {
+        ScalarType::Array(element) => element,
+        other => other,
+    };
+    scalar.created() == Some(id)
 }
 
 /// "is not a view": another kind of object has the name.

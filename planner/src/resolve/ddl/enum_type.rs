@@ -4,10 +4,12 @@
 //! between its neighbours.
 
 use super::change::DefinitionChange;
-use super::{DdlEffect, EnumChange};
+use super::{Becomes, DdlEffect, ValueChange};
+use crate::catalog::composite::is_made_of;
 use crate::catalog::{Catalog, CreatedType, DefaultValue, Enumeration, NamespaceId, Table, TypeKind};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName};
+use crate::parse::type_definition::AddEnumValue;
 use crate::resolve::relabel::Relabel;
 use crate::resolve::types;
 use repr::{ColumnIndex, Id, RelationId, ScalarType};
@@ -42,18 +44,13 @@ impl DefinitionChange<'_> {
         Ok("CREATE TYPE")
     }
 
-    pub(super) fn add_enum_value(
-        &mut self,
-        name: &ObjectName,
-        if_not_exists: bool,
-        label: &str,
-        neighbour: Option<&(bool, String)>,
-    ) -> Result<&'static str, PlanError> {
+    pub(super) fn add_enum_value(&mut self, add: &AddEnumValue) -> Result<&'static str, PlanError> {
+        let AddEnumValue { name, label, neighbour, .. } = add;
         let (id, found) = self.enumeration_named(name)?;
         require_label(label)?;
         if found.label(label).is_some() {
             let message = format!("enum label \"{label}\" already exists");
-            if if_not_exists {
+            if add.if_not_exists {
                 self.notice("42710", format!("{message}, skipping"));
                 return Ok("ALTER TYPE");
             }
@@ -74,7 +71,7 @@ impl DefinitionChange<'_> {
             let moved = changed.labels.iter().filter(|label| label.id != label_id);
             let labels =
                 moved.map(|label| (before[&label.id], (label.place, Arc::from(label.name.as_str())))).collect();
-            self.write_values_anew(id, labels, true);
+            self.write_values_anew(id, &Becomes::Labels(Arc::new(labels)), true);
         }
         self.keep_enumeration(id, changed);
         Ok("ALTER TYPE")
@@ -101,7 +98,8 @@ impl DefinitionChange<'_> {
         let relabel = Relabel { of: id, old: old.to_owned(), new: new.to_owned() };
         self.relabel_texts(&relabel, &before);
         self.relabel = Some(relabel);
-        self.write_values_anew(id, BTreeMap::from([(place, (place, Arc::from(new)))]), false);
+        let labels = BTreeMap::from([(place, (place, Arc::from(new)))]);
+        self.write_values_anew(id, &Becomes::Labels(Arc::new(labels)), false);
         Ok("ALTER TYPE")
     }
 
@@ -120,29 +118,28 @@ impl DefinitionChange<'_> {
         }
     }
 
-    /// Has all stored values of an enumeration hold other places or labels.
-    fn write_values_anew(&mut self, id: Id, labels: BTreeMap<u32, (u32, Arc<str>)>, moves: bool) {
-        let labels = Arc::new(labels);
+    /// Has all stored values of a type, which is as it was yet, become something else.
+    pub(super) fn write_values_anew(&mut self, id: Id, becomes: &Becomes, moves: bool) {
         let tables: Vec<Arc<Table>> = self.catalog.stored_tables().cloned().collect();
         let mut placed_anew: Vec<RelationId> = Vec::new();
         for table in tables {
-            let of_type = |column: &ScalarType| column.any_part(|part| *part == ScalarType::Enum(id));
-            let columns: Vec<ColumnIndex> =
-                (0..table.columns.len()).filter(|index| of_type(&table.columns[*index].column_type.scalar)).collect();
+            let columns = table.columns.iter().map(|column| column.column_type.scalar.clone()).enumerate();
+            let columns: Vec<(ColumnIndex, ScalarType)> =
+                columns.filter(|(_, scalar)| is_made_of(scalar, id)).collect();
             if columns.is_empty() {
                 continue;
             }
-            let change = EnumChange { table: table.id, columns, labels: Arc::clone(&labels), moves };
+            let change = ValueChange { table: table.id, columns, of: id, becomes: becomes.clone(), moves };
             let entry = self.edit(table.id);
             entry.schema_version += 1;
-            for &column in &change.columns {
-                let missing = &mut entry.columns[column].missing;
-                *missing = missing.as_ref().map(|value| change.apply(value));
+            for (column, scalar) in &change.columns {
+                let missing = &mut entry.columns[*column].missing;
+                *missing = missing.as_ref().map(|value| change.apply(value, scalar));
             }
             if moves {
                 placed_anew.push(table.id);
             }
-            self.effects.push(DdlEffect::Relabel(change));
+            self.effects.push(DdlEffect::Remake(change));
         }
         if !placed_anew.is_empty() {
             self.effects.push(DdlEffect::Replace(placed_anew));
@@ -187,7 +184,7 @@ impl DefinitionChange<'_> {
     pub(super) fn require_free_type(&self, namespace: NamespaceId, name: &str) -> Result<(), PlanError> {
         let scope = self.scope();
         let array = name.strip_prefix('_').and_then(|element| scope.catalog.type_in(namespace, element));
-        let array = array.filter(|element| element.enumeration().is_some());
+        let array = array.filter(|element| element.scalar().is_some());
         let is_type = types::in_catalog(name).is_some() || scope.catalog.type_in(namespace, name).or(array).is_some();
         let is_extensions = scope.created_type(scope.catalog.namespace_name(namespace), name).is_some();
         if is_type || is_extensions || scope.catalog.table_in(namespace, name).is_some() {

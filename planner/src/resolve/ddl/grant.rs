@@ -98,6 +98,9 @@ impl DefinitionChange<'_> {
             Class::Index(..) => {
                 return Err(PlanError::new("42809", format!("\"{}\" is an index", name.name)));
             }
+            Class::Composite(_) => {
+                return Err(PlanError::new("42809", format!("\"{}\" is a composite type", name.name)));
+            }
             Class::System(_) => return Err(no_relation(name)),
         };
         Ok(Object { class, id, name: name.name.clone() })

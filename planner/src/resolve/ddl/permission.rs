@@ -50,6 +50,8 @@ impl DefinitionChange<'_> {
             }
             Statement::CreateSequence { name, temporary, .. } => self.may_create(name, *temporary),
             Statement::CreateEnum { name, .. } => self.may_create(name, false),
+            Statement::CreateComposite(create) => self.may_create(&create.name, false),
+            Statement::AlterComposite(alter) => self.require_owner_as(ObjectKind::Type, &alter.name),
             Statement::CreateDomain(create) => self.may_create(&create.name, false),
             Statement::AlterDomain(alter) => self.require_owner_as(ObjectKind::Domain, &alter.name),
             Statement::AlterTable(alter) => {
@@ -75,16 +77,14 @@ impl DefinitionChange<'_> {
             | Statement::SetMaxLag { name, .. }
             | Statement::SetViewOptions { name, .. }
             | Statement::AlterSequence { name, .. } => self.require_owner_of(name),
-            Statement::AddEnumValue { name, .. } | Statement::RenameEnumValue { name, .. } => {
-                self.require_owner_as(ObjectKind::Type, name)
-            }
+            Statement::AddEnumValue(add) => self.require_owner_as(ObjectKind::Type, &add.name),
+            Statement::RenameEnumValue { name, .. } => self.require_owner_as(ObjectKind::Type, name),
             Statement::Drop { kind, names, .. } => names.iter().try_for_each(|name| self.permit_drop(*kind, name)),
             Statement::Truncate { tables, .. } => tables.iter().try_for_each(|name| self.permit_truncate(name)),
             Statement::Comment { object, .. } | Statement::SecurityLabel { object, .. } => self.permit_label(object),
             // These say themselves who may.
             Statement::Rights(_) => Ok(()),
-            // Of what they name there is nothing.
-            Statement::DropRoutines { .. } | Statement::DropTrigger { .. } | Statement::Unsupported { .. } => Ok(()),
+            // Of what others name there is nothing.
             _ => Ok(()),
         }
     }
@@ -314,6 +314,7 @@ impl DefinitionChange<'_> {
                 Some(Class::Relation(table)) => Some((table.id.0, table.kind())),
                 Some(Class::Sequence(sequence)) => Some((sequence.id.0, "sequence")),
                 Some(Class::Index(table, _)) => Some((table.id.0, INDEX)),
+                Some(Class::Composite(found)) => Some((found.id, "type")),
                 Some(Class::System(_)) | None => None,
             },
         })

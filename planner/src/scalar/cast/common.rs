@@ -56,6 +56,9 @@ fn common_record(types: &[ScalarType]) -> Option<ScalarType> {
     let mut common: Option<Vec<(String, ScalarType)>> = None;
     for given in types.iter().filter(|given| **given != ScalarType::Unknown) {
         let ScalarType::Record(fields) = given else { return None };
+        if !fields.is_anonymous() {
+            return None;
+        }
         let Some(common) = &mut common else {
             common = Some(fields.to_vec());
             continue;

@@ -53,9 +53,9 @@ fn cast_method(from: &ScalarType, to: &ScalarType, context: CastContext) -> Opti
         let cast = Cast { from: (**inner).clone(), method: element, explicit: context == CastContext::Explicit };
         return Some(CastMethod::Elements(Box::new(cast)));
     }
-    // Rows are of one type: their fields stay as they are.
-    if let (ScalarType::Record(_), ScalarType::Record(_)) = (from, to) {
-        return Some(CastMethod::Relabel);
+    // Anonymous rows are of one type: their fields stay as they are. What makes one of a created type is an expression of its own.
+    if let (ScalarType::Record(_), ScalarType::Record(record)) = (from, to) {
+        return record.is_anonymous().then_some(CastMethod::Relabel);
     }
     // Through the text form: to strings when assigned, from strings only where written.
     if to.is_string() && context >= CastContext::Assignment {

@@ -162,6 +162,17 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
         }
         _ => Ok(Datum::Null),
     }),
+    lenient("record_set_field(record, any, int4, int4) text", |_, a, _| {
+        let (place, count) = (integer(&a[2])?, integer(&a[3])?);
+        let mut fields = match &a[0] {
+            Datum::Record(fields) => fields.to_vec(),
+            _ => vec![Datum::Null; usize::try_from(count).unwrap_or(0)],
+        };
+        if let Some(field) = usize::try_from(place).ok().and_then(|place| fields.get_mut(place)) {
+            *field = a[1].clone();
+        }
+        Ok(Datum::Record(fields.into()))
+    }),
 ];
 
 pub(crate) const OPERATORS: &[FunctionDefinition] = &[

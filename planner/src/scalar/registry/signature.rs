@@ -5,7 +5,6 @@
 //! (keys as text and values as JSON in turns) and `anytype` (anything, given as the OID of its type).
 
 use repr::{Id, ScalarType};
-use std::sync::Arc;
 
 /// OID of `record`.
 const RECORD: Id = 2249;
@@ -279,7 +278,7 @@ fn parse_type(text: &str) -> ScalarType {
         return ScalarType::Array(Box::new(parse_type(element)));
     }
     match text {
-        "emptyrecord" => ScalarType::Record(Arc::from([])),
+        "emptyrecord" => ScalarType::Record(Vec::new().into()),
         name => ScalarType::from_type_name(name)
             .or_else(|| ScalarType::of_extension(name).map(|(scalar, _)| scalar))
             .unwrap_or_else(|| unreachable!("a signature names the type {name}")),

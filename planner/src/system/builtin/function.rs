@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 const FIRST_OWN: Id = 8_000;
 
 /// What expressions become, and what SQL's own syntax is evaluated by: nobody calls it by such a name.
-const FORMS: [&str; 20] = [
+const FORMS: [&str; 21] = [
     "_pg_expandarray",
     "array_set_element",
     "array_set_slice",
@@ -29,6 +29,7 @@ const FORMS: [&str; 20] = [
     "name_subscript",
     "pg_sequence_row",
     "record_field",
+    "record_set_field",
     "rows_skipped",
     "rows_up_to",
     "rows_with_ties",

@@ -7,7 +7,16 @@ use crate::resolve::domain::value_table;
 use crate::scalar::collation;
 use crate::system::builtin::PG_TYPE;
 use crate::system::definition_text::DefinitionText;
-use repr::{Datum, ScalarType};
+use repr::{Datum, Id, ScalarType};
+use std::collections::BTreeSet;
+
+/// The created type that a type is, or that its elements are of.
+fn created_below(scalar: &ScalarType) -> Option<Id> {
+    match scalar {
+        ScalarType::Array(element) => created_below(element),
+        other => other.created(),
+    }
+}
 
 impl Source<'_> {
     fn all_domains(&self) -> impl Iterator<Item = (&CreatedType, &Domain)> {
@@ -79,21 +88,24 @@ impl Source<'_> {
         }
     }
 
-    /// A domain needs the created type that it is over: pg_dump makes that one first.
-    pub(super) fn domain_dependencies(&self, rows: &mut Rows) {
-        for (found, domain) in self.all_domains() {
-            let below = match (domain.base.domain, &domain.base.scalar) {
-                (0, ScalarType::Enum(id)) => *id,
-                (0, _) => continue,
-                (other, _) => other,
-            };
-            rows.add(&[
-                ("classid", Datum::Oid(PG_TYPE)),
-                ("objid", Datum::Oid(found.id)),
-                ("refclassid", Datum::Oid(PG_TYPE)),
-                ("refobjid", Datum::Oid(below)),
-                ("deptype", text("n")),
-            ]);
+    /// A domain needs the created type that it is over, a composite those of its attributes: pg_dump makes these first.
+    pub(super) fn type_dependencies(&self, rows: &mut Rows) {
+        for found in self.catalog.types.values() {
+            let of_domain = found.domain().into_iter().filter_map(|domain| match domain.base.domain {
+                0 => created_below(&domain.base.scalar),
+                other => Some(other),
+            });
+            let attributes = found.composite().into_iter().flat_map(|composite| &composite.attributes);
+            let of_attributes = attributes.filter_map(|own| created_below(&own.column_type.scalar));
+            for below in of_domain.chain(of_attributes).collect::<BTreeSet<_>>() {
+                rows.add(&[
+                    ("classid", Datum::Oid(PG_TYPE)),
+                    ("objid", Datum::Oid(found.id)),
+                    ("refclassid", Datum::Oid(PG_TYPE)),
+                    ("refobjid", Datum::Oid(below)),
+                    ("deptype", text("n")),
+                ]);
+            }
         }
     }
 

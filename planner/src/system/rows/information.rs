@@ -297,26 +297,28 @@ impl Source<'_> {
     pub(super) fn information_type(&self, scalar: &ScalarType) -> (String, &str, String) {
         match scalar {
             ScalarType::Array(element) => {
-                let (schema, name) = match &**element {
-                    ScalarType::Enum(id) => {
-                        let (schema, name) = self.enum_name(*id);
+                let (schema, name) = match element.created() {
+                    Some(id) => {
+                        let (schema, name) = self.created_name(id);
                         (schema, format!("_{name}"))
                     }
-                    _ => (schema_of(scalar), scalar.type_name()),
+                    None => (schema_of(scalar), scalar.type_name()),
                 };
                 ("ARRAY".to_owned(), schema, name)
             }
-            ScalarType::Enum(id) => {
-                let (schema, name) = self.enum_name(*id);
-                ("USER-DEFINED".to_owned(), schema, name.to_owned())
-            }
             other if other.extension().is_some() => ("USER-DEFINED".to_owned(), schema_of(other), other.type_name()),
-            other => (other.format_type(-1), "pg_catalog", other.type_name()),
+            other => match other.created() {
+                Some(id) => {
+                    let (schema, name) = self.created_name(id);
+                    ("USER-DEFINED".to_owned(), schema, name.to_owned())
+                }
+                None => (other.format_type(-1), "pg_catalog", other.type_name()),
+            },
         }
     }
 
-    /// The schema and name of an enumeration.
-    fn enum_name(&self, id: Id) -> (&str, &str) {
+    /// The schema and name of a created type.
+    fn created_name(&self, id: Id) -> (&str, &str) {
         let found = self.catalog.types.get(&id);
         let schema = found.and_then(|found| self.catalog.namespace_name(found.namespace));
         (schema.unwrap_or_default(), found.map_or("", |found| &found.name))

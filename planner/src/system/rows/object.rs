@@ -3,6 +3,7 @@
 use super::super::comments::comments;
 use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
 use super::{HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, small, text, vector};
+use crate::catalog::composite::class_of;
 use crate::catalog::own_tables::is_own;
 use crate::catalog::{Column, DefaultValue, Index, IndexMethod, Table, dropped_name};
 use crate::ownership::blanking;
@@ -72,22 +73,24 @@ fn options(table: &Table) -> Datum {
 }
 
 impl Source<'_> {
+    /// A row of pg_class.
+    fn class(&self, rows: &mut Rows, (id, name, schema): (u32, &str, u32), kind: &str, more: &[(&str, Datum)]) {
+        let mut values = vec![
+            ("oid", Datum::Oid(id)),
+            ("relname", text(name)),
+            ("relnamespace", Datum::Oid(schema)),
+            ("relfilenode", Datum::Oid(id)),
+            ("reltuples", self.rows_of(RelationId(id))),
+            ("relpersistence", text(if is_temporary(id) { "t" } else { "p" })),
+            ("relkind", text(kind)),
+            ("relispopulated", flag(true)),
+            ("relreplident", text(if matches!(kind, "r" | "m") { "d" } else { "n" })),
+        ];
+        values.extend(more.iter().cloned());
+        rows.add(&values);
+    }
+
     pub(super) fn classes(&self, rows: &mut Rows) {
-        let class = |rows: &mut Rows, id: u32, name: &str, schema: u32, kind: &str, more: &[(&str, Datum)]| {
-            let mut values = vec![
-                ("oid", Datum::Oid(id)),
-                ("relname", text(name)),
-                ("relnamespace", Datum::Oid(schema)),
-                ("relfilenode", Datum::Oid(id)),
-                ("reltuples", self.rows_of(RelationId(id))),
-                ("relpersistence", text(if is_temporary(id) { "t" } else { "p" })),
-                ("relkind", text(kind)),
-                ("relispopulated", flag(true)),
-                ("relreplident", text(if matches!(kind, "r" | "m") { "d" } else { "n" })),
-            ];
-            values.extend(more.iter().cloned());
-            rows.add(&values);
-        };
         for relation in relations() {
             let kind = if relation.is_view { "v" } else { "r" };
             let more = [
@@ -96,7 +99,7 @@ impl Source<'_> {
                 ("relowner", Datum::Oid(OWNER)),
                 ("relacl", self.written(&access_list::of_system(relation))),
             ];
-            class(rows, relation.id.0, relation.name, schema_id(relation), kind, &more);
+            self.class(rows, (relation.id.0, relation.name, schema_id(relation)), kind, &more);
         }
         let referenced: std::collections::BTreeSet<_> =
             self.catalog.relations.values().flat_map(|table| table.foreign_keys.iter().map(|key| key.target)).collect();
@@ -121,23 +124,37 @@ impl Source<'_> {
                 ("relowner", self.owner(table.id.0)),
                 ("relacl", self.acl(table.id.0)),
             ];
-            class(rows, table.id.0, &table.name, table.namespace.0, kind, &more);
+            self.class(rows, (table.id.0, &table.name, table.namespace.0), kind, &more);
             for index in shown_indexes(table) {
                 let columns = index.columns.len() + index.declared.include.len();
                 let (method, _) = index.declared.method.oids();
                 let more =
                     [("relnatts", small(columns)), ("relam", Datum::Oid(method)), ("relowner", self.owner(table.id.0))];
-                class(rows, index.id.0, &index.name, table.namespace.0, "i", &more);
+                self.class(rows, (index.id.0, &index.name, table.namespace.0), "i", &more);
             }
         }
+        self.composite_classes(rows);
         for sequence in self.catalog.sequences.values() {
             let more =
                 [("relnatts", small(3)), ("relowner", self.owner(sequence.id.0)), ("relacl", self.acl(sequence.id.0))];
-            class(rows, sequence.id.0, &sequence.name, sequence.namespace.0, "S", &more);
+            self.class(rows, (sequence.id.0, &sequence.name, sequence.namespace.0), "S", &more);
+        }
+    }
+
+    fn composite_classes(&self, rows: &mut Rows) {
+        for found in self.catalog.types.values() {
+            let Some(composite) = found.composite() else { continue };
+            let more = [
+                ("relnatts", small(composite.attributes.len())),
+                ("reltype", Datum::Oid(found.id)),
+                ("relowner", self.owner(found.id)),
+            ];
+            self.class(rows, (class_of(found.id), &found.name, found.namespace.0), "c", &more);
         }
     }
 
     pub(super) fn attributes(&self, rows: &mut Rows) {
+        self.composite_attributes(rows);
         let shown = DefinitionText::new(self.environment);
         for relation in relations() {
             for (place, column) in relation.columns.iter().enumerate() {
@@ -181,6 +198,15 @@ impl Source<'_> {
                 for (place, (&column, name)) in keys.iter().zip(key_names(table, &keys)).enumerate() {
                     attribute(rows, index.id.0, place, &name, &table.columns[column].column_type, &[]);
                 }
+            }
+        }
+    }
+
+    fn composite_attributes(&self, rows: &mut Rows) {
+        for found in self.catalog.types.values() {
+            for (place, own) in found.composite().iter().flat_map(|found| &found.attributes).enumerate() {
+                let collated = ("attcollation", Datum::Oid(collation(None, &own.column_type)));
+                attribute(rows, class_of(found.id), place, &own.name, &own.column_type, &[collated]);
             }
         }
     }
@@ -356,7 +382,7 @@ impl Source<'_> {
         }
         self.dependencies_of_extensions(rows);
         self.default_dependencies(rows);
-        self.domain_dependencies(rows);
+        self.type_dependencies(rows);
         for sequence in self.catalog.sequences.values() {
             let Some((table, column)) = sequence.owned_by else { continue };
             let identity = self.catalog.table(table).is_some_and(|table| {

@@ -5,6 +5,7 @@ use super::super::builtin::function;
 use super::super::definition_text::DefinitionText;
 use super::object::storage;
 use super::{Rows, Source, flag, text};
+use crate::catalog::composite::class_of;
 use crate::catalog::{CreatedType, Domain, NamespaceId};
 use repr::{Datum, ScalarType};
 
@@ -16,7 +17,7 @@ impl Source<'_> {
                 self.domain_type(rows, found, domain);
                 continue;
             }
-            let scalar = ScalarType::Enum(found.id);
+            let Some(scalar) = found.scalar() else { continue };
             let owner = ("typowner", self.owner(found.id));
             let acl = ("typacl", self.acl(found.id));
             one(rows, &scalar, (found.namespace, &found.name), &[owner.clone(), acl]);
@@ -79,12 +80,13 @@ impl Source<'_> {
     }
 }
 
-/// An enumeration, or its array.
+/// An enumeration or a composite, or its array.
 fn one(rows: &mut Rows, scalar: &ScalarType, (namespace, name): (NamespaceId, &str), rights: &[(&'static str, Datum)]) {
     let element = scalar.element();
     let is_array = element.is_some();
-    let function = |of_enum: &str, of_array: &str| {
-        let name = if is_array { of_array } else { of_enum };
+    let record = if let ScalarType::Record(record) = scalar { Some(record) } else { None };
+    let function = |of_enum: &str, of_record: &str, of_array: &str| {
+        let name = if is_array { of_array } else { record.map_or(of_enum, |_| of_record) };
         Datum::Oid(function::by_name(name).next().map_or(0, |function| function.oid))
     };
     let length = scalar.length();
@@ -95,23 +97,32 @@ fn one(rows: &mut Rows, scalar: &ScalarType, (namespace, name): (NamespaceId, &s
         ("typnamespace", Datum::Oid(namespace.0)),
         ("typlen", Datum::Int2(length)),
         ("typbyval", flag((1..=8).contains(&length))),
-        ("typtype", text(if is_array { "b" } else { "e" })),
+        ("typtype", text(if is_array { "b" } else { record.map_or("e", |_| "c") })),
+        ("typrelid", Datum::Oid(record.map_or(0, |record| class_of(record.id)))),
         ("typcategory", text(&scalar.category().to_string())),
         ("typispreferred", flag(scalar.is_preferred())),
         ("typisdefined", flag(true)),
         ("typdelim", text(",")),
-        ("typsubscript", function("", "array_subscript_handler")),
+        ("typsubscript", function("", "", "array_subscript_handler")),
         ("typelem", Datum::Oid(element.map_or(0, |element| element.oid()))),
         ("typarray", Datum::Oid(if is_array { 0 } else { scalar.array_oid() })),
-        ("typinput", function("enum_in", "array_in")),
-        ("typoutput", function("enum_out", "array_out")),
-        ("typreceive", function("enum_recv", "array_recv")),
-        ("typsend", function("enum_send", "array_send")),
-        ("typanalyze", function("", "array_typanalyze")),
-        ("typalign", text("i")),
+        ("typinput", function("enum_in", "record_in", "array_in")),
+        ("typoutput", function("enum_out", "record_out", "array_out")),
+        ("typreceive", function("enum_recv", "record_recv", "array_recv")),
+        ("typsend", function("enum_send", "record_send", "array_send")),
+        ("typanalyze", function("", "", "array_typanalyze")),
+        ("typalign", text(if record_of(scalar) { "d" } else { "i" })),
         ("typstorage", text(storage(scalar))),
         ("typtypmod", Datum::Int4(-1)),
         ("typcollation", Datum::Oid(scalar.collation())),
     ]);
     rows.add(&row);
+}
+
+/// Whether it is a composite, or an array of them.
+fn record_of(scalar: &ScalarType) -> bool {
+    match scalar {
+        ScalarType::Array(element) => record_of(element),
+        other => matches!(other, ScalarType::Record(_)),
+    }
 }

@@ -1,6 +1,7 @@
 //! Text of arrays, vectors and composite values, with PostgreSQL's quoting.
 
 use super::{TextContext, parse, write_text};
+use crate::types::RecordType;
 use crate::{Array, Datum, ScalarType, ValueError, poll};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -362,6 +363,54 @@ fn write_element(out: &mut String, datum: &Datum, element: &ScalarType, context:
         out.push(character);
     }
     out.push('"');
+}
+
+/// Reads a composite of a type that says its fields.
+pub(super) fn parse_record(record: &RecordType, text: &str, context: &TextContext) -> Result<Datum, ValueError> {
+    let malformed = |detail: &str| ValueError {
+        detail: Some(detail.to_owned()),
+        ..ValueError::new("22P02", format!("malformed record literal: \"{text}\""))
+    };
+    let inside = text.trim_start_matches(|c: char| u8::try_from(c).is_ok_and(is_blank));
+    let mut rest = inside.strip_prefix('(').ok_or_else(|| malformed("Missing left parenthesis."))?;
+    let mut fields = Vec::with_capacity(record.len());
+    for (place, (_, scalar)) in record.iter().enumerate() {
+        poll::step()?;
+        if place > 0 {
+            rest = rest.strip_prefix(',').ok_or_else(|| malformed("Too few columns."))?;
+        }
+        let field;
+        (field, rest) = record_field(rest).ok_or_else(|| malformed("Unexpected end of input."))?;
+        fields.push(match field {
+            None => Datum::Null,
+            Some(field) => parse(scalar, record.modifier(place), &field, context)?,
+        });
+    }
+    let after = rest.strip_prefix(')').ok_or_else(|| malformed("Too many columns."))?;
+    if !after.bytes().all(is_blank) {
+        return Err(malformed("Junk after right parenthesis."));
+    }
+    Ok(Datum::Record(fields.into()))
+}
+
+/// The first field's text, none for NULL, and what comes behind it. None if the text ends before.
+fn record_field(text: &str) -> Option<(Option<String>, &str)> {
+    if text.starts_with([',', ')']) {
+        return Some((None, text));
+    }
+    let mut field = String::new();
+    let mut quoted = false;
+    let mut characters = text.char_indices().peekable();
+    while let Some((place, character)) = characters.next() {
+        match character {
+            ',' | ')' if !quoted => return Some((Some(field), &text[place..])),
+            '\\' => field.push(characters.next()?.1),
+            '"' if quoted && characters.next_if(|(_, next)| *next == '"').is_some() => field.push('"'),
+            '"' => quoted = !quoted,
+            other => field.push(other),
+        }
+    }
+    None
 }
 
 pub(super) fn write_record(out: &mut String, fields: &[Datum], scalar: &ScalarType, context: &TextContext) {

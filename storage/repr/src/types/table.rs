@@ -4,9 +4,9 @@
 //! (`planner/src/scalar/cast/evaluate.rs`). One whose values are none of those that `Datum` holds needs a variant of it, of `Value`,
 //! and how both lie in rows and keys. Those of extensions have OIDs below the temporary ones, which nothing else reaches. `wire/tests/tidy.rs` lists these eight files, and finds lists of types elsewhere.
 
+use super::record::RecordType;
 use crate::id::Id;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// Which types compare with one another by their bytes in a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,8 +136,8 @@ macro_rules! types {
             )*
             /// An enumeration, by the OID of its `pg_type` row.
             Enum(Id),
-            /// An anonymous composite: the field names and types.
-            Record(Arc<[(String, ScalarType)]>),
+            /// A composite, created or anonymous.
+            Record(RecordType),
             /// An array of a non-array type.
             Array(Box<ScalarType>),
         }
@@ -161,12 +161,12 @@ macro_rules! types {
         ];
 
         impl ScalarType {
-            /// Its row; enumerations are the catalog's, arrays follow from their elements.
+            /// Its row; what was created is the catalog's, arrays follow from their elements.
             pub(super) fn known(&self) -> Option<&'static KnownType> {
                 match self {
                     $(ScalarType::$scalar => Some(&KNOWN[Place::$scalar as usize]),)*
-                    ScalarType::Record(_) => Some(&RECORD),
-                    ScalarType::Enum(_) | ScalarType::Array(_) => None,
+                    ScalarType::Record(record) if record.is_anonymous() => Some(&RECORD),
+                    ScalarType::Enum(_) | ScalarType::Record(_) | ScalarType::Array(_) => None,
                 }
             }
         }

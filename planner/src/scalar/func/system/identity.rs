@@ -112,7 +112,7 @@ fn relation(catalog: &Catalog, id: Id, part: i64) -> Identity {
     let Some(found) = catalog.class_by_oid(id) else { return Identity::missing("relation") };
     let kind = match found {
         Class::Relation(table) => kind_of(table.view.as_ref().map(|view| view.materialized)),
-        Class::Sequence(_) | Class::Index(..) | Class::System(_) => found.kind(),
+        Class::Sequence(_) | Class::Index(..) | Class::Composite(_) | Class::System(_) => found.kind(),
     };
     let (schema, name) = (catalog.namespace_name(found.namespace()).unwrap_or_default(), found.name());
     let qualified = format!("{}.{}", quote_identifier(schema), quote_identifier(name));

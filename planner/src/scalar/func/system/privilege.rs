@@ -95,7 +95,7 @@ fn on_sequence(ctx: &EvalContext, args: &[Datum]) -> Answer {
     let wanted = wanted(text(&args[1])?, ObjectClass::Sequence.privileges())?;
     with_relation(ctx, &args[0], |found| match found {
         Class::Sequence(sequence) => truth(asker.on_sequence(sequence).has_any(wanted)),
-        Class::Relation(_) | Class::Index(..) | Class::System(_) => {
+        Class::Relation(_) | Class::Index(..) | Class::Composite(_) | Class::System(_) => {
             let name = text(&args[0]).unwrap_or(found.name());
             Err(ValueError::new("42809", format!("\"{name}\" is not a sequence")))
         }
@@ -112,6 +112,7 @@ fn place(found: &Class<'_>, column: &Datum) -> Result<Option<Option<usize>>, Val
             table.columns.get(place).filter(|column| !column.dropped && !column.hidden).map(|_| Some(place))
         }
         Class::System(relation) => relation.columns.get(place).map(|_| None),
+        Class::Composite(of) => of.composite().and_then(|of| of.attributes.get(place)).map(|_| None),
         Class::Sequence(_) | Class::Index(..) => None,
     };
     let Ok(name) = text(column) else {
@@ -124,6 +125,7 @@ fn place(found: &Class<'_>, column: &Datum) -> Result<Option<Option<usize>>, Val
         Class::Relation(table) => table.columns.iter().position(|column| column.name == name),
         Class::System(relation) => relation.columns.iter().position(|column| column.name == name),
         Class::Sequence(_) => ["last_value", "log_cnt", "is_called"].contains(&name).then_some(0),
+        Class::Composite(of) => of.composite().and_then(|of| of.attributes.iter().position(|found| found.name == name)),
         Class::Index(..) => None,
     };
     match (by_name, found) {
@@ -154,7 +156,9 @@ fn on_any_column(ctx: &EvalContext, args: &[Datum]) -> Answer {
     with_relation(ctx, &args[0], |found| {
         truth(match found {
             Class::Relation(table) => asker.has_any(table, wanted),
-            Class::Sequence(_) | Class::Index(..) | Class::System(_) => asker.on_relation(found).has_any(wanted),
+            Class::Sequence(_) | Class::Index(..) | Class::Composite(_) | Class::System(_) => {
+                asker.on_relation(found).has_any(wanted)
+            }
         })
     })
 }

@@ -1,0 +1,58 @@
+//! Composite types: what a value of one is made of.
+
+use repr::types::RecordType;
+use repr::{ColumnType, Id, ScalarType};
+use serde::{Deserialize, Serialize};
+
+/// CREATE TYPE … AS (…).
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Composite {
+    /// The attributes in order.
+    pub attributes: Vec<Attribute>,
+}
+
+/// One attribute.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Attribute {
+    /// Its name.
+    pub name: String,
+    /// Its type, nullable and of no domain.
+    pub column_type: ColumnType,
+}
+
+impl Composite {
+    /// The type of its values, under its OID.
+    pub fn record(&self, id: Id) -> RecordType {
+        let attributes = self.attributes.iter();
+        RecordType::named(
+            id,
+            attributes.map(|found| (found.name.clone(), found.column_type.scalar.clone(), found.column_type.modifier)),
+        )
+    }
+
+    /// The attribute of that name.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+}
+
+/// OID of the `pg_class` row of a composite type, by that of its `pg_type` row.
+pub fn class_of(id: Id) -> Id {
+    // Its array's is between them.
+    id + 2
+}
+
+/// A type with what a composite is made of now, wherever that stands in it.
+pub fn replaced(scalar: &ScalarType, record: &RecordType) -> ScalarType {
+    match scalar {
+        ScalarType::Record(own) if own.id == record.id => ScalarType::Record(record.clone()),
+        ScalarType::Record(own) => ScalarType::Record(own.with_fields(|field| replaced(field, record))),
+        ScalarType::Array(element) => ScalarType::Array(Box::new(replaced(element, record))),
+        other => other.clone(),
+    }
+}
+
+/// Whether values of a type hold ones of a created type.
+pub fn is_made_of(scalar: &ScalarType, id: Id) -> bool {
+    scalar.any_part(|part| part.created() == Some(id))
+}
