@@ -254,6 +254,11 @@ fn is_small(scalar: &ScalarType) -> bool {
             | ScalarType::Numeric
             | ScalarType::Inet
             | ScalarType::Cidr
+            | ScalarType::MacAddr
+            | ScalarType::MacAddr8
+            | ScalarType::Bit
+            | ScalarType::VarBit
+            | ScalarType::Money
             | ScalarType::Int4Range
             | ScalarType::Int8Range
             | ScalarType::NumRange

@@ -11,7 +11,7 @@ use crate::parse::dialect::between_value;
 use crate::parse::literals;
 use crate::parse::star::is_star;
 use crate::scalar::cast::{Cast, CastContext, CastMethod};
-use repr::{ColumnType, Datum, ScalarType};
+use repr::{Bits, ColumnType, Datum, ScalarType};
 use sqlparser::ast::{AccessExpr, CaseWhen, CastKind, DataType, Expr, Ident, Spanned, Subscript, Value, ValueWithSpan};
 
 impl Resolver<'_> {
@@ -32,7 +32,11 @@ impl Resolver<'_> {
             Expr::Nested(inner) => self.expr(inner),
             Expr::Value(value) => self.value(value),
             Expr::TypedString(typed) => {
-                let to = self.written_type(&typed.data_type)?;
+                let mut to = self.written_type(&typed.data_type)?;
+                // Here alone `char` and `bit` without a length are of any.
+                if matches!(typed.data_type, DataType::Char(None) | DataType::Character(None) | DataType::Bit(None)) {
+                    to.modifier = -1;
+                }
                 let text = self.value(&typed.value)?;
                 self.explicit(text, &to)
             }
@@ -82,8 +86,9 @@ impl Resolver<'_> {
             Expr::Ceil { expr, field } => self.rounded("ceil", expr, field),
             Expr::Floor { expr, field } => self.rounded("floor", expr, field),
             Expr::Position { expr, r#in } => self.simple_call("position", &[r#in, expr]),
-            Expr::Substring { expr, substring_from, substring_for, special, .. } => {
-                self.substring(expr, substring_from.as_deref(), substring_for.as_deref(), *special)
+            Expr::Substring { expr, substring_from, substring_for, special, shorthand } => {
+                let called = special.then_some(if *shorthand { "substr" } else { "substring" });
+                self.substring(expr, substring_from.as_deref(), substring_for.as_deref(), called)
             }
             Expr::Trim { trim_where, trim_what, expr, trim_characters } => {
                 self.trim(*trim_where, trim_what.as_deref(), expr, trim_characters.as_deref())
@@ -138,13 +143,19 @@ impl Resolver<'_> {
                     }
                 }
             }
-            Value::HexStringLiteral(_) | Value::SingleQuotedByteStringLiteral(_) => {
-                Err(PlanError::unsupported("type bit").hint("Use bytea: '\\x…'.").at(self.at(value.span)))
-            }
+            Value::SingleQuotedByteStringLiteral(digits) => self.bit_literal('b', digits, value),
+            Value::HexStringLiteral(digits) => self.bit_literal('x', digits, value),
             other => {
                 Err(PlanError::new("42601", format!("syntax error at or near \"{other}\"")).at(self.at(value.span)))
             }
         }
+    }
+
+    /// `B'101'`, `X'1F'`: of the type `bit`, as long as it is.
+    fn bit_literal(&self, base: char, digits: &str, value: &ValueWithSpan) -> Result<Typed, PlanError> {
+        let read = Bits::parse(&format!("{base}{digits}"));
+        let bits = read.map_err(|error| PlanError::from(error).at(self.at(value.span)))?;
+        Ok(Typed::literal(Datum::Bits(bits), ScalarType::Bit))
     }
 
     fn written_cast(

@@ -104,6 +104,8 @@ fn type_word(data_type: &DataType) -> String {
         },
         DataType::Char(_) | DataType::Character(_) => "bpchar".to_owned(),
         DataType::Varchar(_) | DataType::CharacterVarying(_) | DataType::CharVarying(_) => "varchar".to_owned(),
+        DataType::Bit(_) => "bit".to_owned(),
+        DataType::BitVarying(_) | DataType::VarBit(_) => "varbit".to_owned(),
         DataType::Numeric(_) | DataType::Decimal(_) | DataType::Dec(_) => "numeric".to_owned(),
         DataType::Time(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => "timetz".to_owned(),
         DataType::Time(..) => "time".to_owned(),

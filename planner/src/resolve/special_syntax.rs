@@ -124,7 +124,7 @@ impl Resolver<'_> {
         expr: &Expr,
         from: Option<&Expr>,
         length: Option<&Expr>,
-        as_call: bool,
+        called: Option<&str>,
     ) -> Result<Typed, PlanError> {
         let position = self.position_of(expr);
         let mut args = vec![self.expr(expr)?];
@@ -143,7 +143,7 @@ impl Resolver<'_> {
             }
             (None, None) => {}
         }
-        self.call_named(if as_call { "substring" } else { "SUBSTRING FROM" }, args, position)
+        self.call_named(called.unwrap_or("SUBSTRING FROM"), args, position)
     }
 
     pub(super) fn trim(

@@ -30,6 +30,8 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
             None => Ok(ColumnType { modifier: 5, ..ColumnType::nullable(ScalarType::Bpchar) }),
             some => character(ScalarType::Bpchar, some.as_ref(), "char"),
         },
+        DataType::Bit(count) => bit_count(ScalarType::Bit, Some(count.unwrap_or(1)), "bit"),
+        DataType::BitVarying(count) | DataType::VarBit(count) => bit_count(ScalarType::VarBit, *count, "varbit"),
         DataType::Time(precision, zone) => match zone {
             TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => Ok(fractional(ScalarType::Time, *precision)),
             TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => Ok(fractional(ScalarType::TimeTz, *precision)),
@@ -77,23 +79,7 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
 
 /// 0A000 for PostgreSQL's types that we do not have, else 42704.
 fn unknown_type(name: &str) -> PlanError {
-    const POSTGRESQL: [&str; 15] = [
-        "bit",
-        "varbit",
-        "bit varying",
-        "macaddr",
-        "macaddr8",
-        "money",
-        "xml",
-        "point",
-        "line",
-        "lseg",
-        "box",
-        "path",
-        "polygon",
-        "circle",
-        "pg_lsn",
-    ];
+    const POSTGRESQL: [&str; 9] = ["xml", "point", "line", "lseg", "box", "path", "polygon", "circle", "pg_lsn"];
     let base = name.split('(').next().unwrap_or(name).trim_start_matches("pg_catalog.").trim();
     if POSTGRESQL.contains(&base) {
         return PlanError::unsupported(format!("type {base}")).hint("Use text, numeric, or two columns.");
@@ -159,6 +145,7 @@ fn with_modifiers(scalar: ScalarType, name: &str, modifiers: &[String]) -> Resul
         // `pg_catalog.bpchar` without a length is unlimited, unlike `char`.
         (_, []) => Ok(ColumnType::nullable(scalar)),
         (Modifier::Length, [length]) => length_modifier(scalar, u64::try_from(*length).unwrap_or(0), name),
+        (Modifier::Count, [count]) => bit_count(scalar, Some(u64::try_from(*count).unwrap_or(0)), name),
         (Modifier::Digits, [precision]) => numeric(&ExactNumberInfo::Precision(u64::try_from(*precision).unwrap_or(0))),
         (Modifier::Digits, [precision, scale]) => {
             numeric(&ExactNumberInfo::PrecisionAndScale(u64::try_from(*precision).unwrap_or(0), *scale))
@@ -184,6 +171,18 @@ fn length_modifier(scalar: ScalarType, length: u64, name: &str) -> Result<Column
             Ok(ColumnType { modifier: modifier + 4, ..ColumnType::nullable(scalar) })
         }
         Ok(_) | Err(_) => Err(PlanError::new("22023", format!("length for type {name} cannot exceed {LENGTH_MAX}"))),
+    }
+}
+
+fn bit_count(scalar: ScalarType, count: Option<u64>, name: &str) -> Result<ColumnType, PlanError> {
+    const COUNT_MAX: u64 = 83_886_080;
+    match count.map(|count| (count, i32::try_from(count))) {
+        None => Ok(ColumnType::nullable(scalar)),
+        Some((0, _)) => Err(PlanError::new("22023", format!("length for type {name} must be at least 1"))),
+        Some((count, Ok(modifier))) if count <= COUNT_MAX => {
+            Ok(ColumnType { modifier, ..ColumnType::nullable(scalar) })
+        }
+        Some(_) => Err(PlanError::new("22023", format!("length for type {name} cannot exceed {COUNT_MAX}"))),
     }
 }
 

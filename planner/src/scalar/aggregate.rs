@@ -12,6 +12,7 @@
 
 pub mod accumulators;
 mod binary;
+mod bits;
 mod boolean;
 mod collect;
 mod exact;
@@ -171,7 +172,8 @@ impl Summed {
 
 /// All aggregates with their signatures.
 pub(crate) fn definitions() -> Vec<(&'static str, Aggregate)> {
-    let families: [&'static [AggregateDefinition]; 7] = [
+    let families: [&'static [AggregateDefinition]; 8] = [
+        bits::AGGREGATES,
         boolean::AGGREGATES,
         collect::AGGREGATES,
         extreme::AGGREGATES,

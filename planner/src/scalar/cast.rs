@@ -27,7 +27,7 @@ pub struct Cast {
 pub enum CastMethod {
     /// Same representation; only the modifier is applied.
     Relabel,
-    /// Among numbers, oids and booleans.
+    /// Among numbers, oids, booleans, money and strings of bits.
     Number,
     /// Among dates, times and intervals.
     DateTime,
@@ -37,7 +37,7 @@ pub enum CastMethod {
     Output,
     /// The text form as the type's output function gives it: what `concat` and `format` see.
     Print,
-    /// inet to cidr: the network alone.
+    /// inet to cidr, the network alone; among addresses of interfaces.
     Network,
     /// A range to the multirange that is made of it.
     Range,

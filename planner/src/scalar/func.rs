@@ -6,6 +6,7 @@
 pub(crate) mod arguments;
 mod arithmetic;
 mod array;
+pub(crate) mod bits;
 pub(crate) mod bound;
 mod bytes;
 pub(crate) mod citext;
@@ -20,7 +21,9 @@ mod in_range;
 mod json;
 mod jsonb;
 pub(crate) mod jsonpath;
+mod mac_address;
 mod math;
+mod money;
 mod network;
 mod password;
 mod pattern;
@@ -183,6 +186,7 @@ fn native(evaluate: Evaluate, ctx: &EvalContext, args: &[Datum], result: &Scalar
 pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
     let mut families = vec![
         array::FUNCTIONS,
+        bits::FUNCTIONS,
         bytes::FUNCTIONS,
         citext::FUNCTIONS,
         clock::FUNCTIONS,
@@ -198,7 +202,9 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         jsonb::FUNCTIONS,
         jsonb::NAMED_OPERATORS,
         jsonpath::FUNCTIONS,
+        mac_address::FUNCTIONS,
         math::FUNCTIONS,
+        money::FUNCTIONS,
         network::FUNCTIONS,
         password::FUNCTIONS,
         trigram::FUNCTIONS,
@@ -231,13 +237,16 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
 pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
     let mut families = vec![
         array::OPERATORS,
+        bits::OPERATORS,
         bytes::OPERATORS,
         citext::OPERATORS,
         date::OPERATORS,
         json::OPERATORS,
         jsonb::OPERATORS,
         jsonpath::OPERATORS,
+        mac_address::OPERATORS,
         math::OPERATORS,
+        money::OPERATORS,
         network::OPERATORS,
         pattern::OPERATORS,
         range::OPERATORS,
@@ -246,6 +255,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
         trigram::OPERATORS,
     ];
     families.extend(arithmetic::OPERATORS);
+    families.extend(money::SCALINGS.iter().map(<[FunctionDefinition; 3]>::as_slice));
     families.extend(range::PREDICATES.iter().map(<[FunctionDefinition; 4]>::as_slice));
     families
 }

@@ -182,6 +182,11 @@ impl DefinitionText {
             ScalarType::Array(element) if **element == ScalarType::Bpchar && column_type.modifier == -1 => {
                 return "bpchar[]".to_owned();
             }
+            // And `bit` of one bit.
+            ScalarType::Bit if column_type.modifier == -1 => return "\"bit\"".to_owned(),
+            ScalarType::Array(element) if **element == ScalarType::Bit && column_type.modifier == -1 => {
+                return "\"bit\"[]".to_owned();
+            }
             _ => {}
         }
         if let Some(found) = self.names.created(column_type.domain) {

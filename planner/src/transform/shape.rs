@@ -99,6 +99,7 @@ pub fn key_class(scalar: &ScalarType) -> Option<KeyClass> {
         Equality::Texts => Some(KeyClass::Text),
         Equality::Oids => Some(KeyClass::Only(ScalarType::Oid)),
         Equality::Networks => Some(KeyClass::Only(ScalarType::Inet)),
+        Equality::Bits => Some(KeyClass::Only(ScalarType::VarBit)),
         Equality::Nothing => None,
     }
 }

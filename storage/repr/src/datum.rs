@@ -1,7 +1,7 @@
 //! One SQL value.
 
 use crate::citext::folded_cmp;
-use crate::{Array, Interval, JsonPath, Jsonb, Network, Numeric, Range, TimeTz, TsQuery, TsVector};
+use crate::{Array, Bits, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TimeTz, TsQuery, TsVector};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -52,6 +52,12 @@ pub enum Datum {
     Interval(Interval),
     /// inet, cidr
     Network(Network),
+    /// macaddr, macaddr8
+    MacAddress(MacAddress),
+    /// bit, bit varying
+    Bits(Bits),
+    /// money, in cents
+    Money(i64),
     /// uuid
     Uuid([u8; 16]),
     /// tsvector
@@ -86,6 +92,7 @@ impl Datum {
         match self {
             Datum::Text(text) | Datum::Bpchar(text) | Datum::Citext(text) => text.len(),
             Datum::Bytea(bytes) => bytes.len(),
+            Datum::Bits(bits) => bits.bytes().len(),
             Datum::Numeric(Numeric::Finite { unscaled, .. }) => unscaled.bits() as usize / 8,
             Datum::Array(array) => array.elements.len() * size_of::<Datum>(),
             Datum::Jsonb(Jsonb::String(text)) => text.len(),
@@ -113,6 +120,8 @@ impl Datum {
             | Datum::Timestamptz(_)
             | Datum::Interval(_)
             | Datum::Network(_)
+            | Datum::MacAddress(_)
+            | Datum::Money(_)
             | Datum::Uuid(_)
             | Datum::Jsonb(_)
             | Datum::Enum { .. } => 0,
@@ -148,6 +157,9 @@ impl Datum {
             | Datum::Timestamp(_)
             | Datum::Timestamptz(_)
             | Datum::Network(_)
+            | Datum::MacAddress(_)
+            | Datum::Bits(_)
+            | Datum::Money(_)
             | Datum::Uuid(_)
             | Datum::TsVector(_)
             | Datum::JsonPath(_)
@@ -239,6 +251,9 @@ impl Datum {
             (Datum::TimeTz(a), Datum::TimeTz(b)) => a.cmp(b),
             (Datum::Interval(a), Datum::Interval(b)) => a.sql_cmp(b),
             (Datum::Network(a), Datum::Network(b)) => a.sql_cmp(b),
+            (Datum::MacAddress(a), Datum::MacAddress(b)) => a.cmp(b),
+            (Datum::Bits(a), Datum::Bits(b)) => a.sql_cmp(b),
+            (Datum::Money(a), Datum::Money(b)) => a.cmp(b),
             (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),
             (Datum::TsVector(a), Datum::TsVector(b)) => a.sql_cmp(b),
             (Datum::TsQuery(a), Datum::TsQuery(b)) => a.sql_cmp(b),

@@ -10,6 +10,8 @@
 //! numeric     tag, class, decimal exponent, two digits a byte (1..=100), 00; inverted if negative
 //! tsvector    tag, its size, how many lexemes; each with its positions inverted; tsquery likewise
 //! nested      tag, elements, 00, then what breaks ties
+//! bit         tag, its bytes as bytea's, how many bits of the last one it has
+//! macaddr     tag, its length, its bytes
 //! range       tag, 01 if it is empty, else 02 and both bounds: whether there is one, the value, on which side of it
 //! ```
 //!
@@ -46,6 +48,8 @@ const TSQUERY: u8 = 0x1C;
 const JSONPATH: u8 = 0x1D;
 const RANGE: u8 = 0x1E;
 const MULTIRANGE: u8 = 0x1F;
+const BITS: u8 = 0x20;
+const MAC_ADDRESS: u8 = 0x21;
 
 /// Appends the ascending code of a datum, NULLs last.
 pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
@@ -76,6 +80,16 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         }
         Datum::Interval(value) => encode_int(out, value.comparison_value()),
         Datum::Network(value) => encode_network(out, value),
+        Datum::MacAddress(value) => {
+            out.extend_from_slice(&[MAC_ADDRESS, value.bytes().len() as u8]);
+            out.extend_from_slice(value.bytes());
+        }
+        Datum::Bits(bits) => {
+            let (unused, bytes) = bits.parts();
+            encode_tagged(out, BITS, bytes);
+            out.push(8 - unused);
+        }
+        Datum::Money(value) => encode_int(out, i128::from(*value)),
         Datum::Uuid(bytes) => {
             out.push(UUID);
             out.extend_from_slice(bytes);

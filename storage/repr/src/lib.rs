@@ -4,6 +4,7 @@
 //! `types/table.rs`, which says what a new one touches.
 
 pub mod array;
+pub mod bits;
 pub mod citext;
 pub mod collation;
 pub mod datetime;
@@ -16,6 +17,8 @@ pub mod interval;
 pub mod jsonb;
 pub mod jsonpath;
 pub mod key;
+pub mod mac_address;
+pub mod money;
 pub mod network;
 pub mod numeric;
 pub mod poll;
@@ -29,6 +32,7 @@ pub mod types;
 pub mod value;
 
 pub use array::Array;
+pub use bits::Bits;
 pub use collation::Collation;
 pub use datum::Datum;
 pub use encoding::Encoding;
@@ -37,6 +41,7 @@ pub use id::{ColumnIndex, CommitTime, Id, IndexId, MicroDbId, RelationId, RowKey
 pub use interval::Interval;
 pub use jsonb::Jsonb;
 pub use jsonpath::JsonPath;
+pub use mac_address::MacAddress;
 pub use network::Network;
 pub use numeric::Numeric;
 pub use range::Range;

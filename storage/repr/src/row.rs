@@ -12,9 +12,11 @@
 //! Equal datum lists give equal bytes, which is identity of representation; SQL's equality and order
 //! are `key`'s. Bytes from outside pass `Row::validate` first; this file never panics on those.
 
+mod documents;
 mod plain;
 mod ranges;
 
+use documents::write_jsonb;
 pub use plain::Plain;
 use ranges::write_range;
 
@@ -22,7 +24,9 @@ use crate::jsonb::MAX_DEPTH;
 use crate::numeric::SCALE_MAX;
 use crate::range::of_ranges;
 use crate::value::Held;
-use crate::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, TimeTz, TsQuery, TsVector, Value, ValueError};
+use crate::{
+    Array, Bits, Datum, Interval, JsonPath, MacAddress, Network, Numeric, TimeTz, TsQuery, TsVector, Value, ValueError,
+};
 use num_bigint::BigInt;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -80,6 +84,10 @@ const INT2: u8 = 0x20;
 const INT4: u8 = 0x28;
 const INT8: u8 = 0x30;
 const OID: u8 = 0x40;
+const BITS: u8 = 0x48;
+const MAC_ADDRESS: u8 = 0x49;
+const MAC_ADDRESS_8: u8 = 0x4A;
+const MONEY: u8 = 0x4B;
 const SHORT_TEXT: u8 = 0x80;
 
 /// What is kept of the place where rows are packed.
@@ -284,6 +292,18 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
             out.push(value.length());
             value.append_to(out);
         }
+        Datum::MacAddress(value) => {
+            out.push(if value.bytes().len() == 6 { MAC_ADDRESS } else { MAC_ADDRESS_8 });
+            out.extend_from_slice(value.bytes());
+        }
+        Datum::Bits(bits) => {
+            let (unused, bytes) = bits.parts();
+            out.push(BITS);
+            write_varint(out, bytes.len() as u64 + 1);
+            out.push(unused);
+            out.extend_from_slice(bytes);
+        }
+        Datum::Money(value) => write_signed(out, MONEY, *value),
         Datum::Uuid(bytes) => {
             out.push(UUID);
             out.extend_from_slice(bytes);
@@ -390,32 +410,6 @@ fn write_numeric(out: &mut Vec<u8>, value: &Numeric) {
         Numeric::NaN => out.push(NUMERIC_NAN),
         Numeric::Infinity => out.push(NUMERIC_INFINITY),
         Numeric::NegativeInfinity => out.push(NUMERIC_NEGATIVE_INFINITY),
-    }
-}
-
-fn write_jsonb(out: &mut Vec<u8>, value: &Jsonb) {
-    match value {
-        Jsonb::Null => out.push(NULL),
-        Jsonb::Bool(false) => out.push(FALSE),
-        Jsonb::Bool(true) => out.push(TRUE),
-        Jsonb::Number(number) => write_numeric(out, number),
-        Jsonb::String(text) => write_bytes(out, TEXT, text.as_bytes()),
-        Jsonb::Array(elements) => {
-            out.push(ARRAY);
-            write_varint(out, elements.len() as u64);
-            for element in elements.iter() {
-                write_jsonb(out, element);
-            }
-        }
-        Jsonb::Object(pairs) => {
-            out.push(RECORD);
-            write_varint(out, pairs.len() as u64);
-            for (key, value) in pairs.iter() {
-                write_varint(out, key.len() as u64);
-                out.extend_from_slice(key.as_bytes());
-                write_jsonb(out, value);
-            }
-        }
     }
 }
 
@@ -529,6 +523,13 @@ impl<'a> PackedReader<'a> {
             }),
             NETWORK_V4 => Value::Network(self.network(4)?),
             NETWORK_V6 => Value::Network(self.network(16)?),
+            BITS => {
+                let (unused, bytes) = self.counted()?.split_first()?;
+                Value::Bits(Bits::of_parts(*unused, bytes)?)
+            }
+            MAC_ADDRESS => Value::MacAddress(MacAddress::Six(self.take(6)?.try_into().ok()?)),
+            MAC_ADDRESS_8 => Value::MacAddress(MacAddress::Eight(self.take(8)?.try_into().ok()?)),
+            MONEY => Value::Money(self.signed()?),
             UUID => Value::Uuid(self.take(16)?.try_into().ok()?),
             TSVECTOR => Value::TsVector(TsVector::unpack(self.counted()?)?),
             TSQUERY => Value::TsQuery(TsQuery::decode(self.counted()?).ok()?),
@@ -619,42 +620,6 @@ impl<'a> PackedReader<'a> {
         (elements.len() == expected).then_some(Array::new(dimensions, elements))
     }
 
-    fn jsonb(&mut self, depth: usize) -> Option<Jsonb> {
-        // Functions may wrap what was read once more; the reader has room for that.
-        if depth > 2 * MAX_DEPTH {
-            return None;
-        }
-        let tag = self.byte()?;
-        Some(match tag {
-            NULL => Jsonb::Null,
-            FALSE => Jsonb::Bool(false),
-            TRUE => Jsonb::Bool(true),
-            NUMERIC..=NUMERIC_NEGATIVE_INFINITY => match self.numeric(tag)?.into_datum()? {
-                Datum::Numeric(number) => Jsonb::Number(number),
-                _ => return None,
-            },
-            TEXT => Jsonb::String(self.text()?),
-            ARRAY => {
-                let count = usize::try_from(self.varint()?).ok()?;
-                let mut elements = Vec::with_capacity(count.min(self.bytes.len()));
-                for _ in 0..count {
-                    elements.push(self.jsonb(depth + 1)?);
-                }
-                Jsonb::Array(Arc::from(elements))
-            }
-            RECORD => {
-                let count = usize::try_from(self.varint()?).ok()?;
-                let mut pairs = Vec::with_capacity(count.min(self.bytes.len()));
-                for _ in 0..count {
-                    let key = self.text()?;
-                    pairs.push((key, self.jsonb(depth + 1)?));
-                }
-                Jsonb::Object(Arc::from(pairs))
-            }
-            _ => return None,
-        })
-    }
-
     fn network(&mut self, bytes: usize) -> Option<Network> {
         let length = self.byte()?;
         Network::of_bytes(self.take(bytes)?, length)
@@ -670,11 +635,11 @@ impl<'a> PackedReader<'a> {
                 self.varint()?;
                 self.counted()?;
             }
-            TEXT | BPCHAR | CITEXT | BYTEA | TSVECTOR | TSQUERY | JSONPATH | JSONB | ENUM | ARRAY | RECORD | RANGE
-            | MULTIRANGE => {
+            TEXT | BPCHAR | CITEXT | BYTEA | BITS | TSVECTOR | TSQUERY | JSONPATH | JSONB | ENUM | ARRAY | RECORD
+            | RANGE | MULTIRANGE => {
                 self.counted()?;
             }
-            DATE | TIME | TIMESTAMP | TIMESTAMPTZ => drop(self.varint()?),
+            DATE | TIME | TIMESTAMP | TIMESTAMPTZ | MONEY => drop(self.varint()?),
             TIME_TZ => {
                 self.varint()?;
                 self.varint()?;
@@ -686,6 +651,8 @@ impl<'a> PackedReader<'a> {
             }
             NETWORK_V4 => drop(self.take(5)?),
             NETWORK_V6 => drop(self.take(17)?),
+            MAC_ADDRESS => drop(self.take(6)?),
+            MAC_ADDRESS_8 => drop(self.take(8)?),
             UUID => drop(self.take(16)?),
             INT2..=0x27 => drop(self.take(usize::from(tag - INT2))?),
             INT4..=0x2F => drop(self.take(usize::from(tag - INT4))?),

@@ -18,10 +18,12 @@ pub(crate) use scalar::{format_uuid, parse_bool, parse_bytea, parse_int, parse_u
 use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_time_tz, parse_timestamp, parse_timestamptz};
 use crate::datetime::{self, DateStyle, Zone, round_to_precision};
 use crate::interval::IntervalStyle;
+use crate::money::{parse_money, write_money};
 use crate::numeric::write_decimal;
 use crate::range::{parse_multirange, parse_range, write_multirange, write_range};
 use crate::{
-    Datum, Encoding, Id, Interval, JsonPath, Jsonb, Network, Numeric, ScalarType, TsQuery, TsVector, Value, ValueError,
+    Bits, Datum, Encoding, Id, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, ScalarType, TsQuery, TsVector,
+    Value, ValueError,
 };
 use std::fmt::Write;
 use std::sync::Arc;
@@ -139,6 +141,10 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::Interval => Datum::Interval(Interval::parse(text, modifier, context.interval_style)?),
         ScalarType::Inet => Datum::Network(Network::parse(text, false)?),
         ScalarType::Cidr => Datum::Network(Network::parse(text, true)?),
+        ScalarType::MacAddr => Datum::MacAddress(MacAddress::parse(text)?),
+        ScalarType::MacAddr8 => Datum::MacAddress(MacAddress::parse_eight(text)?),
+        ScalarType::Bit | ScalarType::VarBit => Datum::Bits(Bits::parse(text)?.assign_length(scalar, modifier)?),
+        ScalarType::Money => Datum::Money(parse_money(text)?),
         ScalarType::Uuid => Datum::Uuid(parse_uuid(text)?),
         ScalarType::TsVector => Datum::TsVector(TsVector::parse(scalar::without_zero_bytes(text)?)?),
         ScalarType::TsQuery => Datum::TsQuery(TsQuery::parse(scalar::without_zero_bytes(text)?)?),
@@ -226,6 +232,9 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
         Value::Timestamptz(value) => context.date_style.write_timestamptz(out, value, &context.zone),
         Value::Interval(value) => out.push_str(&value.format(context.interval_style)),
         Value::Network(value) => out.push_str(&value.shown(*scalar == ScalarType::Cidr)),
+        Value::MacAddress(value) => value.write(out),
+        Value::Bits(bits) => bits.write(out),
+        Value::Money(value) => write_money(out, value),
         Value::Uuid(bytes) => out.push_str(&format_uuid(bytes)),
         Value::TsVector(vector) => vector.write_text(out),
         Value::TsQuery(query) => query.write_text(out),

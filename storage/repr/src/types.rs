@@ -242,6 +242,7 @@ impl ScalarType {
         let name = known.map_or("", |known| known.sql_name);
         match self.modifier() {
             Modifier::Length if modifier >= 4 => format!("{name}({})", modifier - 4),
+            Modifier::Count if modifier >= 1 => format!("{name}({modifier})"),
             Modifier::Digits => match decode_numeric_modifier(modifier) {
                 Some((precision, scale)) => format!("{name}({precision},{scale})"),
                 None => name.to_owned(),
@@ -251,7 +252,9 @@ impl ScalarType {
                 None => format!("{name}({modifier})"),
             },
             Modifier::Fields if modifier >= 0 => format_interval_type(modifier),
-            Modifier::Nothing | Modifier::Length | Modifier::Fraction | Modifier::Fields => name.to_owned(),
+            Modifier::Nothing | Modifier::Length | Modifier::Count | Modifier::Fraction | Modifier::Fields => {
+                name.to_owned()
+            }
         }
     }
 
@@ -383,6 +386,7 @@ mod tests {
             "10:00",
             "10:00+02",
             "1 day",
+            "08:00:2b:01:02:03",
             "00000000-0000-0000-0000-000000000000",
             "pg_class",
             "::",

@@ -3,7 +3,9 @@
 //! What writes values out (text here, the wire's formats above) is written once, over this, so that a row can be
 //! sent as it is packed, without a datum made of it first. Never outlives what it was read from.
 
-use crate::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, Range, TimeTz, TsQuery, TsVector};
+use crate::{
+    Array, Bits, Datum, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TimeTz, TsQuery, TsVector,
+};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -83,6 +85,12 @@ pub enum Value<'a> {
     Interval(Interval),
     /// inet, cidr
     Network(Network),
+    /// macaddr, macaddr8
+    MacAddress(MacAddress),
+    /// bit, bit varying
+    Bits(Bits),
+    /// money, in cents
+    Money(i64),
     /// uuid
     Uuid(&'a [u8; 16]),
     /// tsvector
@@ -141,6 +149,9 @@ impl Value<'_> {
             Value::Timestamptz(value) => Datum::Timestamptz(value),
             Value::Interval(value) => Datum::Interval(value),
             Value::Network(value) => Datum::Network(value),
+            Value::MacAddress(value) => Datum::MacAddress(value),
+            Value::Bits(bits) => Datum::Bits(bits),
+            Value::Money(value) => Datum::Money(value),
             Value::Uuid(bytes) => Datum::Uuid(*bytes),
             Value::TsVector(vector) => Datum::TsVector(vector),
             Value::TsQuery(query) => Datum::TsQuery(query),
@@ -185,6 +196,9 @@ impl Datum {
             Datum::Timestamptz(value) => Value::Timestamptz(*value),
             Datum::Interval(value) => Value::Interval(*value),
             Datum::Network(value) => Value::Network(*value),
+            Datum::MacAddress(value) => Value::MacAddress(*value),
+            Datum::Bits(bits) => Value::Bits(bits.clone()),
+            Datum::Money(value) => Value::Money(*value),
             Datum::Uuid(bytes) => Value::Uuid(bytes),
             Datum::TsVector(vector) => Value::TsVector(vector.clone()),
             Datum::TsQuery(query) => Value::TsQuery(query.clone()),

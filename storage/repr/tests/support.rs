@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 use repr::range::{Bound, of_ranges};
 use repr::text_search::query::Polish;
 use repr::text_search::{Operator, Position};
-use repr::{Array, Datum, Interval, JsonPath, Jsonb, Network, Numeric, Range, TsQuery, TsVector};
+use repr::{Array, Bits, Datum, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TsQuery, TsVector};
 use std::sync::Arc;
 
 /// A small deterministic generator (splitmix64).
@@ -93,6 +93,23 @@ impl Random {
         };
         let length = self.below(bytes.len() as u64 * 8 + 1) as u8;
         Network::of_bytes(&bytes, length).expect("a length of its family")
+    }
+
+    /// A string of few bits, or of some bytes of which few differ.
+    pub fn some_bits(&mut self) -> Bits {
+        let most = if self.below(2) == 0 { 6 } else { 30 };
+        let length = self.below(most) as usize;
+        Bits::new(length, (0..length.div_ceil(8)).map(|_| [0, 0x80, 255][self.below(3) as usize]).collect())
+    }
+
+    /// An address of few different bytes.
+    pub fn mac_address(&mut self, is_long: bool) -> MacAddress {
+        let mut byte = |_| [0, 1, 255][self.below(3) as usize];
+        if is_long {
+            MacAddress::Eight(std::array::from_fn(&mut byte))
+        } else {
+            MacAddress::Six(std::array::from_fn(&mut byte))
+        }
     }
 
     /// A range of few values, so that they meet in every way: of integers, or of what lies close together.
@@ -234,10 +251,13 @@ impl Random {
             19 => Datum::JsonPath(self.json_path()),
             20 | 21 => Datum::Range(Arc::new(self.range(kind == 20))),
             22 => Datum::Multirange(self.multirange().into()),
+            23 => Datum::Bits(self.some_bits()),
+            24 | 25 => Datum::MacAddress(self.mac_address(kind == 25)),
+            26 => Datum::Money(self.int()),
             _ => Datum::Record(Arc::from(vec![self.datum(0), self.datum(3), self.datum(4)])),
         }
     }
 }
 
 /// How many kinds `Random::datum` knows.
-pub const KINDS: u64 = 24;
+pub const KINDS: u64 = 28;

@@ -15,7 +15,9 @@ use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
 use repr::text::byte_of_char;
 use repr::types::RecordType;
-use repr::{Array, ColumnType, Datum, Interval, Network, Range, ScalarType, TimeTz, TsQuery, TsVector, Value};
+use repr::{
+    Array, Bits, ColumnType, Datum, Interval, MacAddress, Network, Range, ScalarType, TimeTz, TsQuery, TsVector, Value,
+};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -29,6 +31,7 @@ const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
 const DAY_MICROS: i64 = 86_400_000_000;
 // No zone is as far from UTC.
 const ZONE_SECONDS_END: u32 = 16 * 3600;
+const BITS_MAX: usize = 2_147_483_640;
 // AF_INET, and the next number.
 const NETWORK_V4: u8 = 2;
 const NETWORK_V6: u8 = 3;
@@ -70,6 +73,12 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             out.put_i32(value.months);
         }
         Value::Network(value) => encode_network(value, *scalar == ScalarType::Cidr, out),
+        Value::MacAddress(value) => out.put_slice(value.bytes()),
+        Value::Bits(value) => {
+            out.put_i32(i32::try_from(value.len()).map_err(|_| too_large())?);
+            out.put_slice(value.bytes());
+        }
+        Value::Money(value) => out.put_i64(value),
         Value::Uuid(value) => out.put_slice(value),
         Value::TsVector(vector) => vector.encode(out),
         Value::TsQuery(query) => query.encode(out),
@@ -137,6 +146,11 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
         Datum::Interval(_) => ScalarType::Interval,
         Datum::Network(_) if declared == Some(&ScalarType::Cidr) => return None,
         Datum::Network(_) => ScalarType::Inet,
+        Datum::MacAddress(MacAddress::Six(_)) => ScalarType::MacAddr,
+        Datum::MacAddress(MacAddress::Eight(_)) => ScalarType::MacAddr8,
+        Datum::Bits(_) if declared == Some(&ScalarType::VarBit) => return None,
+        Datum::Bits(_) => ScalarType::Bit,
+        Datum::Money(_) => ScalarType::Money,
         Datum::Uuid(_) => ScalarType::Uuid,
         Datum::TsVector(_) => ScalarType::TsVector,
         Datum::TsQuery(_) => ScalarType::TsQuery,
@@ -302,6 +316,12 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Timestamptz => Datum::Timestamptz(timestamp(&mut body)?),
         ScalarType::Interval => Datum::Interval(interval(&mut body)?),
         ScalarType::Inet | ScalarType::Cidr => Datum::Network(network(&mut body, scalar)?),
+        ScalarType::MacAddr => Datum::MacAddress(MacAddress::Six(fixed(&mut body)?)),
+        // Of six bytes, too.
+        ScalarType::MacAddr8 if bytes.len() == 6 => Datum::MacAddress(MacAddress::Six(fixed(&mut body)?).to_eight()),
+        ScalarType::MacAddr8 => Datum::MacAddress(MacAddress::Eight(fixed(&mut body)?)),
+        ScalarType::Bit | ScalarType::VarBit => Datum::Bits(bits(&mut body)?),
+        ScalarType::Money => Datum::Money(i64::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Uuid => Datum::Uuid(fixed(&mut body)?),
         ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
         ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, context)?),
@@ -347,6 +367,13 @@ fn interval(body: &mut Body<'_>) -> Result<Interval, SqlError> {
     Ok(Interval { months, days, micros })
 }
 
+/// Reads a string of bits: how many they are, and they.
+fn bits(body: &mut Body<'_>) -> Result<Bits, SqlError> {
+    let length = usize::try_from(body.int4()?).ok().filter(|length| *length <= BITS_MAX);
+    let length = length.ok_or_else(|| SqlError::new("22P03", "invalid length in external bit string"))?;
+    Ok(Bits::new(length, body.bytes(length.div_ceil(8))?.to_vec()))
+}
+
 /// Reads an address of a network: its family, its length, what it is, and its bytes.
 fn network(body: &mut Body<'_>, scalar: &ScalarType) -> Result<Network, SqlError> {
     let kind = if *scalar == ScalarType::Cidr { "cidr" } else { "inet" };
@@ -389,6 +416,7 @@ fn fitted(datum: Datum, column: &ColumnType) -> Result<Datum, SqlError> {
         Datum::Timestamp(value) => Datum::Timestamp(check_timestamp(round_to_precision(value, modifier))?),
         Datum::Timestamptz(value) => Datum::Timestamptz(check_timestamp(round_to_precision(value, modifier))?),
         Datum::Interval(value) => Datum::Interval(value.apply_modifier(modifier)),
+        Datum::Bits(value) => Datum::Bits(value.assign_length(&column.scalar, modifier)?),
         Datum::Text(text) | Datum::Bpchar(text) => repr::text::assign_length(&column.scalar, modifier, &text)?,
         Datum::Array(array) => {
             let scalar = column.scalar.element().ok_or_else(|| mismatch(&column.scalar))?;
@@ -559,6 +587,12 @@ mod tests {
             (ScalarType::Timestamptz, "1999-12-31 23:59:59+00", "fffffffffff0bdc0"),
             (ScalarType::Interval, "1 month 2 days 00:00:01", "00000000000f42400000000200000001"),
             (ScalarType::Uuid, "00112233-4455-6677-8899-aabbccddeeff", "00112233445566778899aabbccddeeff"),
+            (ScalarType::MacAddr, "08:00:2b:01:02:03", "08002b010203"),
+            (ScalarType::MacAddr8, "08:00:2b:01:02:03", "08002bfffe010203"),
+            (ScalarType::Bit, "101", "00000003a0"),
+            (ScalarType::VarBit, "", "00000000"),
+            (ScalarType::VarBit, "111111111", "00000009ff80"),
+            (ScalarType::Money, "-$1.01", "ffffffffffffff9b"),
             (ScalarType::Json, "[1]", "5b315d"),
             (ScalarType::Jsonb, "[1, 2]", "015b312c20325d"),
             (array(ScalarType::Int4), "{}", "000000000000000000000017"),
@@ -609,6 +643,12 @@ mod tests {
             (ScalarType::TimeTz, &[0xff; 12], "22008"),
             (ScalarType::TimeTz, &[0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 0, 0, 0], "22009"),
             (ScalarType::Timestamp, &[0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe], "22008"),
+            (ScalarType::Bit, &[0xff, 0xff, 0xff, 0xff], "22P03"),
+            (ScalarType::VarBit, &[0x7f, 0xff, 0xff, 0xf8, 0], "08P01"),
+            (ScalarType::Bit, &[0, 0, 0, 3, 0xa0, 0], "22P03"),
+            (ScalarType::MacAddr, &[0; 8], "22P03"),
+            (ScalarType::MacAddr8, &[0; 7], "08P01"),
+            (ScalarType::Money, &[0; 7], "08P01"),
             (ScalarType::Json, b"{", "22P02"),
             (ScalarType::Jsonb, b"\x02{}", "XX000"),
             (ScalarType::Jsonb, b"", "08P01"),

@@ -5,7 +5,7 @@ use super::exact::{Sums, integer_row, integer_sum, numeric_row};
 use super::real::{X, overflow};
 use super::{AggregateDefinition, summed};
 use crate::scalar::Answer;
-use crate::scalar::func::arguments::{float, interval};
+use crate::scalar::func::arguments::{float, interval, money};
 use repr::{Datum, Interval, Numeric, ScalarType, ValueError};
 
 type Added = Result<(), ValueError>;
@@ -79,6 +79,22 @@ fn sum_real(total: Total<'_>, _: &ScalarType) -> Answer {
     if sum.is_infinite() && X.special(total).is_none() { Err(overflow()) } else { Ok(Datum::Float4(sum)) }
 }
 
+const CENTS: u32 = 1;
+
+fn money_row(args: &[Datum], contribution: &mut Contribution<'_>) -> Added {
+    contribution.count();
+    contribution.add(CENTS, i128::from(money(&args[0])?));
+    Ok(())
+}
+
+fn sum_money(total: Total<'_>, _: &ScalarType) -> Answer {
+    if total.count() == 0 {
+        return Ok(Datum::Null);
+    }
+    let sum = i64::try_from(total.at(CENTS));
+    sum.map(Datum::Money).map_err(|_| ValueError::new("22003", "money out of range"))
+}
+
 /// The average is that of the sum as it is given.
 fn average_floats(total: Total<'_>, _: &ScalarType) -> Answer {
     if total.count() == 0 {
@@ -134,6 +150,7 @@ pub(super) const AGGREGATES: &[AggregateDefinition] = &[
     summed("sum(float4) float4", float_row, sum_real),
     summed("sum(float8) float8", float_row, sum_double),
     summed("sum(interval) interval", interval_row, sum_interval),
+    summed("sum(money) money", money_row, sum_money),
     summed("avg(int2) numeric", integer_row, average_integers),
     summed("avg(int4) numeric", integer_row, average_integers),
     summed("avg(int8) numeric", integer_row, average_integers),

@@ -8,8 +8,13 @@ use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
 use repr::range::of_ranges;
 use repr::text::{self, TextContext};
-use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, TimeTz, ValueError, poll};
+use repr::types::Modifier;
+use repr::{Array, Bits, ColumnType, Datum, Jsonb, MacAddress, Numeric, ScalarType, TimeTz, ValueError, poll};
 use std::sync::{Arc, LazyLock};
+
+/// The cents of one, as a factor and as digits behind the point.
+const CENTS: i64 = 100;
+const MONEY_SCALE: u16 = 2;
 
 /// The rows of `pg_cast` among the types we have, and the least context they apply in.
 pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, CastContext)> {
@@ -58,6 +63,10 @@ pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, 
         (T::Interval, T::Time) => (DateTime, Assignment),
         (T::Cidr, T::Inet) => (Relabel, Implicit),
         (T::Inet, T::Cidr) => (Network, Assignment),
+        (T::MacAddr, T::MacAddr8) | (T::MacAddr8, T::MacAddr) => (Network, Implicit),
+        (T::Bit, T::VarBit) | (T::VarBit, T::Bit) => (Relabel, Implicit),
+        (T::Int4 | T::Int8, T::Bit) | (T::Bit, T::Int4 | T::Int8) => (Number, Explicit),
+        (T::Money, T::Numeric) | (T::Numeric | T::Int4 | T::Int8, T::Money) => (Number, Assignment),
         (T::Json, T::Jsonb) | (T::Jsonb, T::Json) => (Json, Assignment),
         (T::Jsonb, T::Bool | T::Int2 | T::Int4 | T::Int8 | T::Float4 | T::Float8 | T::Numeric) => (Json, Explicit),
         (range, multirange) if multirange.multirange_range().as_ref() == Some(range) => (CastMethod::Range, Explicit),
@@ -103,7 +112,7 @@ impl Cast {
                 let shown = with_context(&self.from, ctx, |context| text::format(&value, &self.from, context));
                 self.string(&shown, to)
             }
-            CastMethod::Network | CastMethod::Range => whole(&value),
+            CastMethod::Network | CastMethod::Range => related(&value),
             CastMethod::Json => json(value, to),
             CastMethod::Elements(cast) => {
                 let Datum::Array(array) = &value else { return mismatch() };
@@ -171,6 +180,10 @@ impl Cast {
             (Datum::Timestamptz(micros), _) => {
                 Ok(Datum::Timestamptz(datetime::check_timestamp(round_to_precision(*micros, to.modifier))?))
             }
+            (Datum::Bits(bits), scalar) => Ok(Datum::Bits(match self.explicit {
+                true => bits.clone().cast_length(scalar, to.modifier)?,
+                false => bits.clone().assign_length(scalar, to.modifier)?,
+            })),
             (Datum::Interval(interval), _) => Ok(Datum::Interval(interval.apply_modifier(to.modifier))),
             _ => Ok(value),
         }
@@ -199,6 +212,9 @@ impl Cast {
         if self.explicit && matches!(to.scalar, ScalarType::Varchar | ScalarType::Bpchar) {
             return Ok(text::cast_length(&to.scalar, to.modifier, shown));
         }
+        if self.explicit && to.modifier != -1 && has_length(&to.scalar) {
+            return self.fitted(text::parse(&to.scalar, -1, shown, context)?, to);
+        }
         let parsed = text::parse(&to.scalar, to.modifier, shown, context)?;
         if let Datum::JsonPath(path) = &parsed {
             check_path(path)?;
@@ -206,15 +222,29 @@ impl Cast {
         Ok(parsed)
     }
 
-    /// Among integers, oids, floats, numeric and boolean.
+    /// What was read as of any length, or its elements, with that of the type.
+    fn fitted(&self, read: Datum, to: &ColumnType) -> Answer {
+        let (Datum::Array(array), Some(scalar)) = (&read, to.scalar.element()) else { return self.relabel(read, to) };
+        let element = ColumnType { scalar, ..to.clone() };
+        let elements = array.elements.iter().map(|item| self.relabel(item.clone(), &element));
+        Ok(Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements.collect::<Result<_, _>>()?))))
+    }
+
+    /// Among integers, oids, floats, numeric, boolean, money and strings of bits.
     fn number(&self, value: &Datum, to: &ColumnType) -> Answer {
         let result = match value {
             Datum::Bool(value) => Datum::Int4(i32::from(*value)),
+            Datum::Bits(bits) => from_bits(bits, &to.scalar)?,
+            Datum::Money(cents) => Datum::Numeric(Numeric::new((*cents).into(), MONEY_SCALE)?),
             // "char" to integer: the byte, signed.
             Datum::Text(shown) => Datum::Int4(i32::from(text::byte_of_char(shown.as_bytes()) as i8)),
             Datum::Float4(value) => from_float(f64::from(*value), Some(*value), &to.scalar)?,
             Datum::Float8(value) => from_float(*value, None, &to.scalar)?,
             Datum::Numeric(value) => from_numeric(value, &to.scalar)?,
+            integer if to.scalar == ScalarType::Bit => {
+                let value = integer.as_i64().map_or_else(|| mismatch().map(|_| 0), Ok)?;
+                Datum::Bits(Bits::of_integer(value, usize::try_from(to.modifier.max(1)).unwrap_or(1))?)
+            }
             integer => {
                 from_integer(integer.as_i64().map_or_else(|| mismatch().map(|_| 0), Ok)?, &self.from, &to.scalar)?
             }
@@ -224,6 +254,15 @@ impl Cast {
             other => Ok(other),
         }
     }
+}
+
+/// Whether values are of a length that a cast cuts or fills them to.
+fn has_length(scalar: &ScalarType) -> bool {
+    let modifier = match scalar {
+        ScalarType::Array(element) => element.modifier(),
+        other => other.modifier(),
+    };
+    matches!(modifier, Modifier::Length | Modifier::Count)
 }
 
 fn mismatch() -> Answer {
@@ -250,6 +289,7 @@ fn from_integer(value: i64, from: &ScalarType, to: &ScalarType) -> Answer {
             let byte = i8::try_from(value).map_err(|_| ValueError::new("22003", "\"char\" out of range"))?;
             Datum::Text(text::char_of_byte(byte as u8))
         }
+        ScalarType::Money => Datum::Money(value.checked_mul(CENTS).ok_or_else(|| out_of_range(&ScalarType::Int8))?),
         oid if oid.is_oid() => match from {
             ScalarType::Int8 => {
                 Datum::Oid(u32::try_from(value).map_err(|_| ValueError::new("22003", "OID out of range"))?)
@@ -258,6 +298,12 @@ fn from_integer(value: i64, from: &ScalarType, to: &ScalarType) -> Answer {
         },
         _ => return mismatch(),
     })
+}
+
+fn from_bits(bits: &Bits, to: &ScalarType) -> Answer {
+    let narrow = *to == ScalarType::Int4;
+    let value = bits.to_integer(if narrow { 32 } else { 64 }).ok_or_else(|| out_of_range(to))?;
+    Ok(if narrow { Datum::Int4(value as u32 as i32) } else { Datum::Int8(value as i64) })
 }
 
 fn from_float(value: f64, single: Option<f32>, to: &ScalarType) -> Answer {
@@ -295,6 +341,7 @@ fn from_numeric(value: &Numeric, to: &ScalarType) -> Answer {
         ScalarType::Int8 => Datum::Int8(value.to_i64()?),
         ScalarType::Float4 => Datum::Float4(value.to_f32()?),
         ScalarType::Float8 => Datum::Float8(value.to_f64()?),
+        ScalarType::Money => Datum::Money(value.mul(&Numeric::from(CENTS))?.to_i64()?),
         _ => return mismatch(),
     })
 }
@@ -309,10 +356,12 @@ pub(crate) fn utc_to_local(micros: i64, zone: &datetime::Zone) -> Result<i64, Va
     if datetime::is_infinite(micros) { Ok(micros) } else { zone.to_local(micros) }
 }
 
-/// The network that an address is in, the multirange that a range is.
-fn whole(value: &Datum) -> Answer {
+/// The network that an address is in, an interface's address of the other length, the multirange that a range is.
+fn related(value: &Datum) -> Answer {
     match value {
         Datum::Network(network) => Ok(Datum::Network(network.network())),
+        Datum::MacAddress(six @ MacAddress::Six(_)) => Ok(Datum::MacAddress(six.to_eight())),
+        Datum::MacAddress(eight) => Ok(Datum::MacAddress(eight.to_six()?)),
         Datum::Range(range) => Ok(Datum::Multirange(Arc::from(of_ranges([(**range).clone()])))),
         _ => mismatch(),
     }

@@ -1,7 +1,7 @@
 //! Reading arguments. The registry guarantees the types; a mismatch is a bug and answers XX000, not a panic.
 
 use repr::range::Multirange;
-use repr::{Array, Datum, Interval, Jsonb, Numeric, Range, TimeTz, ValueError};
+use repr::{Array, Bits, Datum, Interval, Jsonb, MacAddress, Numeric, Range, TimeTz, ValueError};
 use std::sync::Arc;
 
 fn wrong(wanted: &str) -> ValueError {
@@ -103,6 +103,30 @@ pub(crate) fn interval(arg: &Datum) -> Result<Interval, ValueError> {
     match arg {
         Datum::Interval(value) => Ok(*value),
         _ => Err(wrong("an interval")),
+    }
+}
+
+/// bit, bit varying
+pub(crate) fn bits(arg: &Datum) -> Result<&Bits, ValueError> {
+    match arg {
+        Datum::Bits(value) => Ok(value),
+        _ => Err(wrong("a bit string")),
+    }
+}
+
+/// macaddr, macaddr8
+pub(crate) fn mac_address(arg: &Datum) -> Result<MacAddress, ValueError> {
+    match arg {
+        Datum::MacAddress(value) => Ok(*value),
+        _ => Err(wrong("a macaddr")),
+    }
+}
+
+/// money, in cents
+pub(crate) fn money(arg: &Datum) -> Result<i64, ValueError> {
+    match arg {
+        Datum::Money(value) => Ok(*value),
+        _ => Err(wrong("an amount of money")),
     }
 }
 

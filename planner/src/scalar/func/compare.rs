@@ -66,7 +66,7 @@ const SYMBOLS: [(&str, Comparison); 8] = [
 ];
 
 /// Pairs that are compared as they are; all others by way of implicit casts.
-const TYPES: [(&str, &str); 32] = [
+const TYPES: [(&str, &str); 37] = [
     ("bool", "bool"),
     ("int2", "int2"),
     ("int4", "int4"),
@@ -90,6 +90,11 @@ const TYPES: [(&str, &str); 32] = [
     ("timestamptz", "timestamptz"),
     ("interval", "interval"),
     ("inet", "inet"),
+    ("macaddr", "macaddr"),
+    ("macaddr8", "macaddr8"),
+    ("bit", "bit"),
+    ("varbit", "varbit"),
+    ("money", "money"),
     ("uuid", "uuid"),
     ("tsvector", "tsvector"),
     ("tsquery", "tsquery"),

@@ -2,7 +2,7 @@
 //!
 //! Bob Jenkins' lookup3, as `src/common/hashfn.c` has it, on a machine that stores the low byte first.
 
-use super::arguments::{float, int4, integer, interval, oid, text, time, timestamp};
+use super::arguments::{float, int4, integer, interval, mac_address, oid, text, time, timestamp};
 use super::{FunctionDefinition, strict};
 use crate::scalar::Answer;
 use repr::{Datum, ValueError};
@@ -149,6 +149,12 @@ hashes! {
     "uuid_hash(uuid) int4", "uuid_hash_extended(uuid, int8) int8", |a, seed| match a {
         Datum::Uuid(bytes) => Ok(of_bytes(bytes.as_ref(), seed)),
         _ => Err(ValueError::new("42804", "a uuid is expected")),
+    };
+    "hashmacaddr(macaddr) int4", "hashmacaddrextended(macaddr, int8) int8", |a, seed| {
+        Ok(of_bytes(mac_address(a)?.bytes(), seed))
+    };
+    "hashmacaddr8(macaddr8) int4", "hashmacaddr8extended(macaddr8, int8) int8", |a, seed| {
+        Ok(of_bytes(mac_address(a)?.bytes(), seed))
     };
     "interval_hash(interval) int4", "interval_hash_extended(interval, int8) int8", |a, seed| {
         Ok(of_long(interval(a)?.comparison_value() as i64, seed))

@@ -8,7 +8,12 @@ pub(crate) fn is_sent(scalar: &ScalarType) -> bool {
     scalar.is_oid()
         || matches!(
             scalar,
-            ScalarType::Bool
+            ScalarType::Bit
+                | ScalarType::VarBit
+                | ScalarType::MacAddr
+                | ScalarType::MacAddr8
+                | ScalarType::Money
+                | ScalarType::Bool
                 | ScalarType::Int2
                 | ScalarType::Int4
                 | ScalarType::Int8
@@ -44,6 +49,9 @@ pub(crate) fn send(_: &EvalContext, args: &[Datum], _: &ScalarType) -> Result<Da
         Datum::Text(text) | Datum::Bpchar(text) => text.as_bytes().to_vec(),
         Datum::Bytea(bytes) => bytes.to_vec(),
         Datum::Uuid(bytes) => bytes.to_vec(),
+        Datum::Money(value) => value.to_be_bytes().to_vec(),
+        Datum::MacAddress(value) => value.bytes().to_vec(),
+        Datum::Bits(value) => [&(value.len() as u32).to_be_bytes(), value.bytes()].concat(),
         Datum::Interval(length) => {
             let mut bytes = length.micros.to_be_bytes().to_vec();
             bytes.extend_from_slice(&length.days.to_be_bytes());

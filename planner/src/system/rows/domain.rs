@@ -1,6 +1,6 @@
 //! Domains in information_schema and pg_type.
 
-use super::information::{digits, number, time_parts, yes};
+use super::information::{digits, length_max, number, time_parts, yes};
 use super::{Rows, Source, optional, text};
 use crate::catalog::{Check, CreatedType, Domain};
 use crate::resolve::domain::value_table;
@@ -44,10 +44,7 @@ impl Source<'_> {
             let collation = Some(domain.base.collation).filter(|own| !own.is_default()).and_then(collation::name);
             let (interval_type, fraction) = time_parts(scalar, modifier);
             let [precision, radix, scale] = if below { [const { Datum::Null }; 3] } else { digits(scalar, modifier) };
-            let length = match scalar {
-                ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 && !below => Datum::Int4(modifier - 4),
-                _ => Datum::Null,
-            };
+            let length = if below { Datum::Null } else { length_max(scalar, modifier) };
             rows.add(&[
                 ("domain_catalog", text(database)),
                 ("domain_schema", self.schema(found.namespace)),

@@ -234,10 +234,7 @@ impl Source<'_> {
             Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Generated(_)) | None => None,
         };
         let (interval_type, fraction) = time_parts(scalar, modifier);
-        let length = match scalar {
-            ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 => Datum::Int4(modifier - 4),
-            _ => Datum::Null,
-        };
+        let length = length_max(scalar, modifier);
         let [precision, radix, scale] = digits(scalar, modifier);
         let sequence = match &column.default {
             Some(DefaultValue::Identity { sequence, .. }) => self.catalog.sequences.get(sequence),
@@ -469,6 +466,15 @@ fn schema_of(scalar: &ScalarType) -> &'static str {
 }
 
 /// Which fields an interval has, where that is said, and how many digits stand behind its second, or a time's.
+/// How many characters or bits a value of a type has at most, where that is said.
+pub(super) fn length_max(scalar: &ScalarType, modifier: i32) -> Datum {
+    match scalar {
+        ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 => Datum::Int4(modifier - 4),
+        ScalarType::Bit | ScalarType::VarBit if modifier >= 1 => Datum::Int4(modifier),
+        _ => Datum::Null,
+    }
+}
+
 /// Precision, its radix, and scale of a number's type.
 pub(super) fn digits(scalar: &ScalarType, modifier: i32) -> [Datum; 3] {
     let known = |precision: i32, radix: i32, scale: Option<i32>| {

@@ -23,6 +23,8 @@ pub enum Equality {
     Oids,
     /// inet, cidr
     Networks,
+    /// bit, bit varying
+    Bits,
     /// Nothing: the type has no equality.
     Nothing,
 }
@@ -34,6 +36,8 @@ pub enum Modifier {
     Nothing,
     /// `varchar(length)`
     Length,
+    /// `bit(count)`
+    Count,
     /// `numeric(precision, scale)`
     Digits,
     /// `timestamp(precision) with time zone`
@@ -198,6 +202,11 @@ types! {
     Interval: 1186, 1187; "interval", "interval"; 16, 'T'; More { preferred: true, modifier: Modifier::Fields, reads_settings: true, several_writings: true, ..USUAL };
     Inet: 869, 1041; "inet", "inet"; -1, 'I'; More { preferred: true, equality: Equality::Networks, ..USUAL };
     Cidr: 650, 651; "cidr", "cidr"; -1, 'I'; More { equality: Equality::Networks, ..USUAL };
+    MacAddr: 829, 1040; "macaddr", "macaddr"; 6, 'U'; USUAL;
+    MacAddr8: 774, 775; "macaddr8", "macaddr8"; 8, 'U'; USUAL;
+    Bit: 1560, 1561; "bit", "bit"; -1, 'V'; More { equality: Equality::Bits, modifier: Modifier::Count, ..USUAL };
+    VarBit: 1562, 1563; "varbit", "bit varying"; -1, 'V'; More { preferred: true, equality: Equality::Bits, modifier: Modifier::Count, ..USUAL };
+    Money: 790, 791; "money", "money"; 8, 'N'; USUAL;
     Uuid: 2950, 2951; "uuid", "uuid"; 16, 'U'; USUAL;
     TsVector: 3614, 3643; "tsvector", "tsvector"; -1, 'U'; USUAL;
     TsQuery: 3615, 3645; "tsquery", "tsquery"; -1, 'U'; More { several_writings: true, ..USUAL };
