@@ -51,7 +51,10 @@ const NAMED: &[(&str, &[&str])] = &[
         ],
     ),
     ("modifiers of types", &["*typmodin", "*typmodout"]),
-    ("lengths, which casts give", &["interval", "numeric", "time", "timestamp", "timestamptz", "varchar", "bpchar"]),
+    (
+        "lengths, which casts give",
+        &["bit", "bpchar", "interval", "numeric", "time", "timestamp", "timestamptz", "varbit", "varchar"],
+    ),
     (
         "what pseudo-types and those of several types are read, written and sent by",
         &[
@@ -101,6 +104,8 @@ const NAMED: &[(&str, &[&str])] = &[
             "btcharcmp",
             "byteacmp",
             "uuid_cmp",
+            "bitcmp",
+            "varbitcmp",
             "network_cmp",
             "jsonb_cmp",
             "tsquery_cmp",

@@ -7,7 +7,7 @@ use repr::datetime::{self, Zone, arithmetic, fields};
 use repr::interval::IntervalStyle;
 use repr::text::TextContext;
 use repr::types::{encode_interval_modifier, encode_length_modifier};
-use repr::{Datum, Interval, Jsonb, Numeric, ScalarType, ValueError, text};
+use repr::{Datum, Interval, Jsonb, MacAddress, Numeric, ScalarType, ValueError, text};
 use support::{KINDS, Random};
 
 fn column_type(name: &str) -> (ScalarType, i32) {
@@ -200,12 +200,17 @@ fn formatted_values_read_back() {
     ];
     let context = TextContext::default();
     let mut random = Random(5);
-    for kind in (0..KINDS).filter(|kind| *kind < 15) {
+    for kind in (0..KINDS).filter(|kind| *kind < 15 || (23..27).contains(kind)) {
         for _ in 0..1_000 {
             let datum = random.datum(kind);
             let scalar = match &datum {
                 Datum::Float4(_) => ScalarType::Float4,
                 Datum::Bpchar(_) => ScalarType::Bpchar,
+                Datum::Bits(_) => ScalarType::VarBit,
+                Datum::MacAddress(MacAddress::Six(_)) => ScalarType::MacAddr,
+                Datum::MacAddress(MacAddress::Eight(_)) => ScalarType::MacAddr8,
+                Datum::Money(_) => ScalarType::Money,
+                Datum::Null if kind >= 15 => continue,
                 _ => types[kind as usize].clone(),
             };
             let written = text::format(&datum, &scalar, &context);

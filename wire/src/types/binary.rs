@@ -316,10 +316,10 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Timestamptz => Datum::Timestamptz(timestamp(&mut body)?),
         ScalarType::Interval => Datum::Interval(interval(&mut body)?),
         ScalarType::Inet | ScalarType::Cidr => Datum::Network(network(&mut body, scalar)?),
-        ScalarType::MacAddr => Datum::MacAddress(MacAddress::Six(fixed(&mut body)?)),
+        ScalarType::MacAddr => Datum::MacAddress(MacAddress::Six(each(&mut body)?)),
         // Of six bytes, too.
-        ScalarType::MacAddr8 if bytes.len() == 6 => Datum::MacAddress(MacAddress::Six(fixed(&mut body)?).to_eight()),
-        ScalarType::MacAddr8 => Datum::MacAddress(MacAddress::Eight(fixed(&mut body)?)),
+        ScalarType::MacAddr8 if bytes.len() == 6 => Datum::MacAddress(MacAddress::Six(each(&mut body)?).to_eight()),
+        ScalarType::MacAddr8 => Datum::MacAddress(MacAddress::Eight(each(&mut body)?)),
         ScalarType::Bit | ScalarType::VarBit => Datum::Bits(bits(&mut body)?),
         ScalarType::Money => Datum::Money(i64::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Uuid => Datum::Uuid(fixed(&mut body)?),
@@ -430,6 +430,15 @@ fn fitted(datum: Datum, column: &ColumnType) -> Result<Datum, SqlError> {
 
 fn fixed<const LENGTH: usize>(body: &mut Body<'_>) -> Result<[u8; LENGTH], SqlError> {
     Ok(body.bytes(LENGTH)?.try_into().expect("as many bytes were asked for"))
+}
+
+/// As `fixed`, byte by byte: the error is another.
+fn each<const LENGTH: usize>(body: &mut Body<'_>) -> Result<[u8; LENGTH], SqlError> {
+    let mut bytes = [0; LENGTH];
+    for byte in &mut bytes {
+        *byte = body.byte()?;
+    }
+    Ok(bytes)
 }
 
 fn timestamp(body: &mut Body<'_>) -> Result<i64, SqlError> {

@@ -17,16 +17,20 @@ OURS = [
 TABLES = [
     "CREATE TYPE mood AS ENUM ('low', 'high')",
     "CREATE TABLE kinds (id int PRIMARY KEY, b bool, s int2, l int8, r float4, d float8, n numeric, t text, v varchar(5), c char(4), y bytea, da date, ti time, "
-    "ts timestamp, tz timestamptz, i interval, u uuid, j json, k jsonb, a int[], w text[], m mood)",
+    "ts timestamp, tz timestamptz, i interval, u uuid, j json, k jsonb, a int[], w text[], m mood, "
+    "bi bit(3), vb varbit, ma macaddr, m8 macaddr8, mo money, bs bit(3)[])",
+    "CREATE TABLE bounded (b bit(3), v varbit(4), m macaddr8)",
     "CREATE TABLE fits (a int, v varchar(3), n numeric(6,2), t timestamp(0), w varchar(2)[], x int[])",
     "CREATE TABLE pair (a int, b text)",
 ]
 FILLED = [
     "INSERT INTO kinds (id) VALUES (1)",
     "INSERT INTO kinds VALUES (2, true, -3, 1 << 40, 1.5, 'NaN', 12345678901234567890.000123, 'é\n\t', 'five', 'x', '\\x00ff', '2024-02-29', '23:59:59.5', "
-    "'infinity', '-infinity', '1 mon -2 days 03:04:05', '00000000-0000-0000-0000-00000000000f', '{\"a\": 1}', '{\"b\": [1, null]}', '{1,NULL,3}', '{{a,b},{c,NULL}}', 'high')",
+    "'infinity', '-infinity', '1 mon -2 days 03:04:05', '00000000-0000-0000-0000-00000000000f', '{\"a\": 1}', '{\"b\": [1, null]}', '{1,NULL,3}', '{{a,b},{c,NULL}}', 'high', "
+    "B'101', X'DEADBEEF1', '08:00:2b:01:02:03', '08:00:2b:01:02:03:04:05', '-92233720368547758.08', '{101,NULL,010}')",
     "INSERT INTO kinds SELECT g, g % 2 = 0, g, g, g, g, -g / 7.0, repeat('x', g), g::text, g::text, decode(lpad(to_hex(g), 4, '0'), 'hex'), DATE '2000-01-01' + g, TIME '00:00' + g * INTERVAL '1 min', "
-    "TIMESTAMP '1999-12-31' + g * INTERVAL '1 day', TIMESTAMPTZ '2024-01-01 00:00+00' + g * INTERVAL '1 hour', g * INTERVAL '1 day', NULL, '1', 'null', '{}', NULL, 'low' FROM generate_series(3, 60) g",
+    "TIMESTAMP '1999-12-31' + g * INTERVAL '1 day', TIMESTAMPTZ '2024-01-01 00:00+00' + g * INTERVAL '1 hour', g * INTERVAL '1 day', NULL, '1', 'null', '{}', NULL, 'low', g::bit(3), "
+    "g::bit(70)::varbit << g, ('08:00:2b:01:02:' || lpad(to_hex(g), 2, '0'))::macaddr, ('08:00:2b:01:02:' || lpad(to_hex(g), 2, '0'))::macaddr8, g * '1.01'::money, '{}' FROM generate_series(3, 60) g",
 ]
 HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 END = b"\xff\xff"
@@ -63,6 +67,12 @@ FITTING = [
 ]
 
 
+BOUNDING = [
+    row(number(3) + b"\xa0", number(4) + b"\xf0", bytes(6)), row(number(3) + b"\xbf", number(0), bytes(range(8))), row(number(2) + b"\x80", None, None), row(None, number(5) + b"\x80", None),
+    row(number(-1), None, None), row(None, number(2**31 - 1) + b"\x80", None), row(None, number(9) + b"\x80\0", None), row(None, number(1) + b"\x80\0", None), row(None, None, bytes(7)), row(None, b"\0\0", None),
+]
+
+
 def copied_out(connection, statement):
     with connection.cursor().copy(statement) as copy:
         return [bytes(part) for part in copy]
@@ -94,7 +104,7 @@ class BinaryCopy(Check):
                             theirs.execute(statement)
                         for case in (self.out, self.into, self.damaged, self.flipped, self.fitted):
                             self.tally.case(case, ours, theirs)
-            for case in (self.owned, self.within_transactions, self.many, self.watched):
+            for case in (self.owned, self.owned_kinds, self.within_transactions, self.many, self.watched):
                 self.tally.case(case, ours)
 
     def out(self, ours, theirs):
@@ -138,6 +148,8 @@ class BinaryCopy(Check):
     def fitted(self, ours, theirs):
         for data in FITTING:
             self.both(ours, theirs, "fits", HEAD + data + END, "fits")
+        for data in BOUNDING:
+            self.both(ours, theirs, "bounded", HEAD + data + END, "bounded")
 
     def owned(self, ours):
         """Rows that come in belong to people, and an erasure takes them."""
@@ -151,6 +163,29 @@ class BinaryCopy(Check):
         data = b"".join(copied_out(ours, "COPY notes TO STDOUT (FORMAT binary)"))
         self.tally.equal(rows(ours, "SELECT count(*), min(owner) FROM notes"), [(1500, 2)], "half of them are left")
         self.tally.equal(data.count(b"canary"), 1500, "and go out")
+
+    def owned_kinds(self, ours):
+        """Values that few tables have, in sealed rows: found, kept in views, handed over and erased."""
+        ours.execute("CREATE TABLE devices (id INT PRIMARY KEY, owner INT NOT NULL OWNED_BY people(id), mac MACADDR, wide MACADDR8, flags BIT(4), few BIT VARYING, paid MONEY, many VARBIT[])")
+        ours.execute("CREATE INDEX ON devices (mac)")
+        ours.execute("CREATE INDEX ON devices (flags, paid)")
+        ours.execute("CREATE MATERIALIZED VIEW used AS SELECT flags, sum(paid) AS paid, max(paid) AS most, bit_or(flags) AS any_of, count(DISTINCT mac) AS macs FROM devices GROUP BY flags")
+        ours.execute("INSERT INTO people VALUES (7, 'g'), (8, 'h')")
+        made = "('08:00:2b:01:02:' || lpad(to_hex(g), 2, '0'))::macaddr"
+        ours.execute(f"INSERT INTO devices SELECT g, 7 + g % 2, {made}, {made}, (g % 3)::bit(4), g::bit(9), g * '1.25'::money, ARRAY[g::bit(2)]::varbit[] FROM generate_series(1, 200) g")
+        self.tally.equal(rows(ours, "SELECT id, wide::text, few::text, paid::text, many::text FROM devices WHERE mac = '08:00:2b:01:02:07'"), [(7, "08:00:2b:ff:fe:01:02:07", "000000111", "$8.75", "{11}")], "found by its address")
+        self.tally.equal(rows(ours, "SELECT count(*) FROM devices WHERE flags = B'0001' AND paid > '$100.00'"), [(40,)], "found by two")
+        whole = "SELECT flags, sum(paid), max(paid), bit_or(flags), count(DISTINCT mac) FROM devices GROUP BY flags ORDER BY 1"
+        kept = "SELECT * FROM used ORDER BY flags"
+        self.tally.equal(rows(ours, kept), rows(ours, whole), "the view")
+        ours.execute("UPDATE devices SET flags = ~flags, paid = paid / 2 WHERE id % 5 = 0")
+        ours.execute("DELETE FROM devices WHERE mac > '08:00:2b:01:02:c0'")
+        self.tally.equal(rows(ours, kept), rows(ours, whole), "the view behind changes")
+        handed = str(rows(ours, "GDPR GET people 7"))
+        self.tally.that(all(part in handed for part in ("08:00:2b:01:02:02", "08:00:2b:ff:fe:01:02:02", "$2.50", "000000010")), "what is handed over")
+        ours.execute("GDPR FORGET people 7")
+        self.tally.equal(rows(ours, "SELECT count(*), min(owner) FROM devices"), [(96, 8)], "half of them are left")
+        self.tally.equal(rows(ours, kept), rows(ours, whole), "the view behind an erasure")
 
     def within_transactions(self, ours):
         ours.execute("TRUNCATE pair")

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Types whose order PostgreSQL tells by -1, 0 and 1: of others it tells how far values are apart, or what the C library says.
-const ORDERED: [ScalarType; 12] = [
+const ORDERED: [ScalarType; 15] = [
     ScalarType::Bool,
     ScalarType::Int4,
     ScalarType::Int8,
@@ -24,6 +24,9 @@ const ORDERED: [ScalarType; 12] = [
     ScalarType::Timestamp,
     ScalarType::Timestamptz,
     ScalarType::Interval,
+    ScalarType::MacAddr,
+    ScalarType::MacAddr8,
+    ScalarType::Money,
 ];
 
 type Procedures = BTreeMap<Id, Record>;
