@@ -185,7 +185,7 @@ fn mask_of(scalar: &ScalarType) -> Option<Mask> {
         | ScalarType::Numeric => Mask::Number,
         ScalarType::Date | ScalarType::Timestamp | ScalarType::Timestamptz => Mask::Moment,
         ScalarType::Inet | ScalarType::Cidr => Mask::Address,
-        ScalarType::Uuid | ScalarType::Bytea => Mask::Hexadecimal,
+        ScalarType::Uuid | ScalarType::Bytea | ScalarType::MacAddr | ScalarType::MacAddr8 => Mask::Hexadecimal,
         ScalarType::Json | ScalarType::Jsonb => Mask::Json,
         ScalarType::TsVector => Mask::Words,
         ScalarType::Array(element) => Mask::Each(Box::new(mask_of(element)?)),

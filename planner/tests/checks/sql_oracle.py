@@ -3,6 +3,7 @@
 
     corpus/*.sql    written by hand, a folder of features; *.answers beside them are PostgreSQL's, for where it is not installed
     random          seeded: tables with NULLs, joins, predicates, aggregates, set operations, changes
+    operators       seeded: expressions over bits, addresses of interfaces and money
     lists           seeded: long lists of literals, in rows and cast
     semantics       seeded: whole rows of outer joins, types of expressions, scopes of aggregates, kept orders, volatile calls
     corpus/refused  what Dogwood answers 0A000 to, and nothing else
@@ -170,7 +171,7 @@ def main():
     with Dogwood() as dogwood, postgres_if_there() as postgres:
         check = Check(dogwood, postgres, options.verbose)
         check.corpus(options.only, options.record)
-        for kind, share in (("random", 1), ("semantics", 3), ("lists", 40)):
+        for kind, share in (("random", 1), ("semantics", 3), ("lists", 40), ("operators", 3)):
             if options.only and options.only != kind:
                 continue
             if not postgres:

@@ -7,8 +7,8 @@ use crate::{ValueError, poll};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The longest that PostgreSQL has.
-const BITS_MAX: usize = 2_147_483_640;
+/// The longest that can be written: PostgreSQL has those of twice as many, and cannot write them.
+pub const BITS_MAX: usize = poll::VALUE_BYTES_MAX;
 
 /// A string of bits, of any length.
 #[derive(Clone, Debug, PartialEq, Eq)]

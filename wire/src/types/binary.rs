@@ -11,6 +11,7 @@ use crate::types::text::{self, TextContext};
 use bytes::BufMut;
 use engine::SqlError;
 use range::{decode_ranges, encode_multirange, encode_range};
+use repr::bits::BITS_MAX;
 use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
 use repr::text::byte_of_char;
@@ -31,7 +32,6 @@ const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
 const DAY_MICROS: i64 = 86_400_000_000;
 // No zone is as far from UTC.
 const ZONE_SECONDS_END: u32 = 16 * 3600;
-const BITS_MAX: usize = 2_147_483_640;
 // AF_INET, and the next number.
 const NETWORK_V4: u8 = 2;
 const NETWORK_V6: u8 = 3;

@@ -85,7 +85,12 @@ impl Cast {
         if value.is_null() {
             return Ok(Datum::Null);
         }
-        poll::room(value.bytes().min(poll::VALUE_BYTES_MAX))?;
+        let bytes = match &value {
+            // A digit each, as text.
+            Datum::Bits(bits) => bits.len(),
+            value => value.bytes(),
+        };
+        poll::room(bytes.min(poll::VALUE_BYTES_MAX))?;
         if value.is_nested() {
             // It is written by what can give no error.
             return poll::unwinds_to(|| self.evaluate_value(value, to, ctx));
