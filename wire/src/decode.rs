@@ -202,7 +202,7 @@ impl<'a> Body<'a> {
     }
     /// One byte.
     pub fn byte(&mut self) -> Result<u8, SqlError> {
-        Ok(self.bytes(1)?[0])
+        self.bytes(1).map(|taken| taken[0]).map_err(|_| protocol_violation("no data left in message"))
     }
     /// This many bytes.
     pub fn bytes(&mut self, length: usize) -> Result<&'a [u8], SqlError> {

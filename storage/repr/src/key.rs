@@ -24,7 +24,7 @@ pub mod decode;
 use crate::citext::folded;
 use crate::text_search::query::{checksum, key_code};
 use crate::text_search::{Position, QueryItem, TsQuery, TsVector};
-use crate::{Array, Datum, Jsonb, Network, Numeric, Range};
+use crate::{Array, Bits, Datum, Jsonb, MacAddress, Network, Numeric, Range};
 use num_bigint::Sign;
 
 const NULLS_FIRST: u8 = 0x00;
@@ -71,7 +71,7 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Citext(text) => encode_tagged(out, TEXT, folded(text).as_bytes()),
         Datum::Bytea(bytes) => encode_bytea(out, bytes),
         Datum::Date(value) => encode_int(out, i128::from(*value)),
-        Datum::Time(value) | Datum::Timestamp(value) | Datum::Timestamptz(value) => {
+        Datum::Time(value) | Datum::Timestamp(value) | Datum::Timestamptz(value) | Datum::Money(value) => {
             encode_int(out, i128::from(*value));
         }
         Datum::TimeTz(value) => {
@@ -80,16 +80,8 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         }
         Datum::Interval(value) => encode_int(out, value.comparison_value()),
         Datum::Network(value) => encode_network(out, value),
-        Datum::MacAddress(value) => {
-            out.extend_from_slice(&[MAC_ADDRESS, value.bytes().len() as u8]);
-            out.extend_from_slice(value.bytes());
-        }
-        Datum::Bits(bits) => {
-            let (unused, bytes) = bits.parts();
-            encode_tagged(out, BITS, bytes);
-            out.push(8 - unused);
-        }
-        Datum::Money(value) => encode_int(out, i128::from(*value)),
+        Datum::MacAddress(value) => encode_mac_address(out, *value),
+        Datum::Bits(bits) => encode_bits(out, bits),
         Datum::Uuid(bytes) => {
             out.push(UUID);
             out.extend_from_slice(bytes);
@@ -230,6 +222,17 @@ fn encode_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 fn encode_network(out: &mut Vec<u8>, value: &Network) {
     out.push(NETWORK);
     value.append_order(out);
+}
+
+fn encode_mac_address(out: &mut Vec<u8>, value: MacAddress) {
+    out.extend_from_slice(&[MAC_ADDRESS, value.bytes().len() as u8]);
+    out.extend_from_slice(value.bytes());
+}
+
+fn encode_bits(out: &mut Vec<u8>, bits: &Bits) {
+    let (unused, bytes) = bits.parts();
+    encode_tagged(out, BITS, bytes);
+    out.push(8 - unused);
 }
 
 #[inline]

@@ -292,17 +292,8 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
             out.push(value.length());
             value.append_to(out);
         }
-        Datum::MacAddress(value) => {
-            out.push(if value.bytes().len() == 6 { MAC_ADDRESS } else { MAC_ADDRESS_8 });
-            out.extend_from_slice(value.bytes());
-        }
-        Datum::Bits(bits) => {
-            let (unused, bytes) = bits.parts();
-            out.push(BITS);
-            write_varint(out, bytes.len() as u64 + 1);
-            out.push(unused);
-            out.extend_from_slice(bytes);
-        }
+        Datum::MacAddress(value) => write_mac_address(out, *value),
+        Datum::Bits(bits) => write_bits(out, bits),
         Datum::Money(value) => write_signed(out, MONEY, *value),
         Datum::Uuid(bytes) => {
             out.push(UUID);
@@ -341,6 +332,19 @@ fn write_array(out: &mut Vec<u8>, array: &Array) {
     for element in &array.elements {
         write_datum(out, element);
     }
+}
+
+fn write_mac_address(out: &mut Vec<u8>, value: MacAddress) {
+    out.push(if value.bytes().len() == 6 { MAC_ADDRESS } else { MAC_ADDRESS_8 });
+    out.extend_from_slice(value.bytes());
+}
+
+fn write_bits(out: &mut Vec<u8>, bits: &Bits) {
+    let (unused, bytes) = bits.parts();
+    out.push(BITS);
+    write_varint(out, bytes.len() as u64 + 1);
+    out.push(unused);
+    out.extend_from_slice(bytes);
 }
 
 fn write_time_tz(out: &mut Vec<u8>, value: TimeTz) {

@@ -62,23 +62,17 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
         }
         Value::Bytea(value) => out.put_slice(value),
         Value::Date(value) => out.put_i32(value),
-        Value::Time(value) | Value::Timestamp(value) | Value::Timestamptz(value) => out.put_i64(value),
+        Value::Time(value) | Value::Timestamp(value) | Value::Timestamptz(value) | Value::Money(value) => {
+            out.put_i64(value);
+        }
         Value::TimeTz(value) => {
             out.put_i64(value.micros);
             out.put_i32(value.west);
         }
-        Value::Interval(value) => {
-            out.put_i64(value.micros);
-            out.put_i32(value.days);
-            out.put_i32(value.months);
-        }
+        Value::Interval(value) => encode_interval(&value, out),
         Value::Network(value) => encode_network(value, *scalar == ScalarType::Cidr, out),
         Value::MacAddress(value) => out.put_slice(value.bytes()),
-        Value::Bits(value) => {
-            out.put_i32(i32::try_from(value.len()).map_err(|_| too_large())?);
-            out.put_slice(value.bytes());
-        }
-        Value::Money(value) => out.put_i64(value),
+        Value::Bits(value) => encode_bits(&value, out)?,
         Value::Uuid(value) => out.put_slice(value),
         Value::TsVector(vector) => vector.encode(out),
         Value::TsQuery(query) => query.encode(out),
@@ -111,6 +105,18 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             }
         }
     }
+    Ok(())
+}
+
+fn encode_interval(value: &Interval, out: &mut Vec<u8>) {
+    out.put_i64(value.micros);
+    out.put_i32(value.days);
+    out.put_i32(value.months);
+}
+
+fn encode_bits(value: &Bits, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    out.put_i32(i32::try_from(value.len()).map_err(|_| too_large())?);
+    out.put_slice(value.bytes());
     Ok(())
 }
 
@@ -303,10 +309,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Bytea => return Ok(Datum::Bytea(bytes.into())),
         ScalarType::TsVector => return Ok(Datum::TsVector(TsVector::decode(bytes)?)),
         ScalarType::TsQuery => return Ok(Datum::TsQuery(TsQuery::decode(bytes)?)),
-        ScalarType::Date => match i32::from_be_bytes(fixed(&mut body)?) {
-            date @ (i32::MIN | i32::MAX | DATE_MIN..DATE_END) => Datum::Date(date),
-            _ => return Err(SqlError::new("22008", "date out of range")),
-        },
+        ScalarType::Date => Datum::Date(date(&mut body)?),
         ScalarType::Time => match i64::from_be_bytes(fixed(&mut body)?) {
             time @ 0..=DAY_MICROS => Datum::Time(time),
             _ => return Err(SqlError::new("22008", "time out of range")),
@@ -317,9 +320,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Interval => Datum::Interval(interval(&mut body)?),
         ScalarType::Inet | ScalarType::Cidr => Datum::Network(network(&mut body, scalar)?),
         ScalarType::MacAddr => Datum::MacAddress(MacAddress::Six(each(&mut body)?)),
-        // Of six bytes, too.
-        ScalarType::MacAddr8 if bytes.len() == 6 => Datum::MacAddress(MacAddress::Six(each(&mut body)?).to_eight()),
-        ScalarType::MacAddr8 => Datum::MacAddress(MacAddress::Eight(each(&mut body)?)),
+        ScalarType::MacAddr8 => Datum::MacAddress(mac_address_8(&mut body, bytes.len())?),
         ScalarType::Bit | ScalarType::VarBit => Datum::Bits(bits(&mut body)?),
         ScalarType::Money => Datum::Money(i64::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Uuid => Datum::Uuid(fixed(&mut body)?),
@@ -335,6 +336,13 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
     };
     body.end().map_err(|_| SqlError::new("22P03", "incorrect binary data format"))?;
     Ok(datum)
+}
+
+fn date(body: &mut Body<'_>) -> Result<i32, SqlError> {
+    match body.int4()? {
+        date @ (i32::MIN | i32::MAX | DATE_MIN..DATE_END) => Ok(date),
+        _ => Err(SqlError::new("22008", "date out of range")),
+    }
 }
 
 /// Reads a time of day, and how far west of UTC it is.
@@ -365,6 +373,14 @@ fn interval(body: &mut Body<'_>) -> Result<Interval, SqlError> {
     let days = body.int4()?;
     let months = body.int4()?;
     Ok(Interval { months, days, micros })
+}
+
+/// Reads an address of eight bytes, or makes one of six.
+fn mac_address_8(body: &mut Body<'_>, length: usize) -> Result<MacAddress, SqlError> {
+    if length == 6 {
+        return Ok(MacAddress::Six(each(body)?).to_eight());
+    }
+    each(body).map(MacAddress::Eight)
 }
 
 /// Reads a string of bits: how many they are, and they.
