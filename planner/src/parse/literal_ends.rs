@@ -30,7 +30,6 @@ pub(super) fn refuse_junk(tokens: &[TokenWithSpan], lines: &Lines<'_>) -> Result
 
 /// The tokens with the strings that are one as one.
 pub(super) fn joined(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is_string = |token: &Token| matches!(token, Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_));
     let strings = tokens.iter().filter(|token| is_string(&token.token));
     if strings.count() < 2 {
         return tokens;
@@ -47,6 +46,10 @@ pub(super) fn joined(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 Token::EscapedStringLiteral(before) if !text.contains('\\') => {
                     Some((place, Token::EscapedStringLiteral(format!("{before}{text}"))))
                 }
+                Token::SingleQuotedByteStringLiteral(before) => {
+                    Some((place, Token::SingleQuotedByteStringLiteral(format!("{before}{text}"))))
+                }
+                Token::HexStringLiteral(before) => Some((place, Token::HexStringLiteral(format!("{before}{text}")))),
                 _ => None,
             },
             _ => None,
@@ -62,6 +65,17 @@ pub(super) fn joined(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     written
 }
 
+/// Whether it is a string that may go on.
+fn is_string(token: &Token) -> bool {
+    matches!(
+        token,
+        Token::SingleQuotedString(_)
+            | Token::EscapedStringLiteral(_)
+            | Token::SingleQuotedByteStringLiteral(_)
+            | Token::HexStringLiteral(_)
+    )
+}
+
 /// The string that goes on on another line, if one does.
 fn line_before(written: &[TokenWithSpan]) -> Option<usize> {
     let mut is_another_line = false;
@@ -69,7 +83,7 @@ fn line_before(written: &[TokenWithSpan]) -> Option<usize> {
         match &token.token {
             Token::Whitespace(Whitespace::Space | Whitespace::Tab) => {}
             Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }) => is_another_line = true,
-            Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) => return is_another_line.then_some(place),
+            token if is_string(token) => return is_another_line.then_some(place),
             _ => return None,
         }
     }
@@ -90,6 +104,7 @@ mod tests {
         assert_eq!(parse_query("SELECT 1a").unwrap().to_string(), "SELECT 1 AS a");
         let read = parse_query("SELECT 'first' -- one\n  'second' -- two\n  'third'").unwrap().to_string();
         assert_eq!(read, "SELECT 'firstsecondthird'");
+        assert_eq!(parse_query("SELECT B'10'\n'1', X'A'\n'B'").unwrap().to_string(), "SELECT B'101', X'AB'");
         assert_eq!(parse_query("SELECT E'a\\t'\n'b'").unwrap().to_string(), "SELECT E'a\\tb'");
         assert_eq!(parse_query("SELECT 'a' \n\n 'b', 'c' AS d").unwrap().to_string(), "SELECT 'ab', 'c' AS d");
     }

@@ -53,6 +53,9 @@ REFRESH MATERIALIZED VIEW by_flags;
 SELECT * FROM by_flags ORDER BY flags;
 SELECT pg_get_viewdef('set_flags'::regclass);
 SELECT B'101', b'', X'1F', x'aB', pg_typeof(B'101'), pg_typeof(B'1' || B'0'), pg_typeof('1'::varbit), pg_typeof(X'1'::bit(3));
+SELECT B'10'
+  '01', X'A' -- on another line
+  'B';
 SELECT B'102';
 SELECT X'1G';
 SELECT 'b1x'::bit(3);
