@@ -104,6 +104,7 @@ fn is_unseen(cast: &crate::scalar::cast::Cast) -> bool {
         | CastMethod::DateTime
         | CastMethod::Network
         | CastMethod::Range
+        | CastMethod::Shape
         | CastMethod::Input
         | CastMethod::Json => false,
     }

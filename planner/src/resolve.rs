@@ -10,6 +10,7 @@ mod calls;
 mod catalog_expr;
 mod coerce;
 mod collate;
+mod comparable;
 mod conflict;
 mod consent;
 mod copy;

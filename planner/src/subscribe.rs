@@ -156,9 +156,10 @@ fn keyed(names: &[Identifier], columns: &[OutputColumn]) -> Result<KeyedColumns,
     let mut key = Vec::new();
     for name in names {
         let column = find(name, columns)?;
-        if matches!(columns[column].column_type.scalar, ScalarType::Json) {
-            return Err(PlanError::new("42883", "could not identify an equality operator for type json")
-                .at(Some(name.position)));
+        let scalar = &columns[column].column_type.scalar;
+        if scalar.is_without_equality() {
+            let message = format!("could not identify an equality operator for type {}", scalar.name());
+            return Err(PlanError::new("42883", message).at(Some(name.position)));
         }
         if key.contains(&column) {
             let message = format!("column \"{}\" appears twice in the key", name.name);
@@ -172,9 +173,10 @@ fn keyed(names: &[Identifier], columns: &[OutputColumn]) -> Result<KeyedColumns,
 
 fn ordered_by(item: &SubscribeOrder, told: &[OutputColumn]) -> Result<Order, PlanError> {
     let column = find(&item.column, told)?;
-    if matches!(told[column].column_type.scalar, ScalarType::Json) {
-        return Err(PlanError::new("42883", "could not identify an ordering operator for type json")
-            .at(Some(item.column.position)));
+    let scalar = &told[column].column_type.scalar;
+    if !scalar.is_ordered() {
+        let message = format!("could not identify an ordering operator for type {}", scalar.name());
+        return Err(PlanError::new("42883", message).at(Some(item.column.position)));
     }
     let own = told[column].column_type.collation;
     if collation::has_keys(own) {

@@ -2,7 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirNode, HirQuery};
-use repr::{ColumnIndex, RelationId, ScalarType};
+use repr::{ColumnIndex, RelationId};
 use std::collections::BTreeMap;
 
 /// The output columns by which rows are most likely asked for: what the view groups by; else the first column that is
@@ -17,8 +17,7 @@ pub(super) fn arrangement_columns(catalog: &Catalog, query: &HirQuery) -> Vec<Co
         let source = source(&query.relation, query.project[*output], &definitions);
         source.is_some_and(|(relation, column)| walk.is_key(relation, column))
     };
-    let comparable =
-        |output: &ColumnIndex| !matches!(query.columns[*output].column_type.scalar, ScalarType::Json | ScalarType::Xid);
+    let comparable = |output: &ColumnIndex| query.columns[*output].column_type.scalar.is_ordered();
     let outputs = 0..query.project.len();
     let chosen = outputs.clone().filter(comparable).find(is_key).or_else(|| outputs.clone().find(comparable));
     vec![chosen.unwrap_or_default()]

@@ -2,6 +2,7 @@
 
 use super::calls::{Call, VIRTUAL};
 use super::collate::{BY_KEY, derived};
+use super::comparable::{require_comparison, require_equality, require_ordering};
 use super::levels::{expr_levels, shift_expr};
 use super::named::{add_named, behind_named, named as named_argument};
 use super::records::makes_records;
@@ -258,6 +259,7 @@ impl Resolver<'_> {
     fn extreme(&mut self, name: &str, args: &[&Expr]) -> Result<Typed, PlanError> {
         let items = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
         let (items, _) = self.unify(&name.to_uppercase(), items)?;
+        items.iter().try_for_each(|item| require_comparison(item.scalar()))?;
         match self.keys_of_extremes(&items)? {
             Some(keys) => {
                 let extreme = self.scalar_call(name, keys, false)?;
@@ -491,6 +493,7 @@ impl Resolver<'_> {
         let mut within = Vec::new();
         for item in &function.within_group {
             let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
+            require_ordering(typed.scalar())?;
             let (descending, nulls_first) = super::direction::direction(&item.options)?;
             within.push((typed, descending, nulls_first));
         }
@@ -507,6 +510,9 @@ impl Resolver<'_> {
             return Err(PlanError::new("42809", message));
         }
         let mut args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+        if written.distinct {
+            found.arg_casts.iter().try_for_each(require_equality)?;
+        }
         let mut order_by = Vec::new();
         for (offset, (_, descending, nulls_first)) in within.iter().enumerate() {
             order_by.push((args[direct + offset].clone(), *descending, *nulls_first));
@@ -553,6 +559,7 @@ impl Resolver<'_> {
         for item in written.order_by {
             let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
             let typed = self.settle(typed)?;
+            require_ordering(typed.scalar())?;
             let (descending, nulls_first) = super::direction::direction(&item.options)?;
             // An argument by what was written for it, whatever type it has become of.
             let argument = args.iter().find(|arg| without_implicit_casts(arg) == &typed.expr);

@@ -1,5 +1,6 @@
 //! WITH: common table expressions, recursive ones too.
 
+use super::comparable::require_equality;
 use super::levels::{outer_references, shift_hir};
 use super::outputs::{Limits, Outputs};
 use super::recursion::{Bar, check_recursive_term, malformed, mentions};
@@ -241,6 +242,12 @@ impl Resolver<'_> {
         }
         if step.arity() != base.arity() {
             return Err(PlanError::new("42601", "each UNION query must have the same number of columns").at(position));
+        }
+        if distinct {
+            wanted
+                .iter()
+                .try_for_each(|column| require_equality(&column.scalar))
+                .map_err(|error| error.at(position))?;
         }
         let step = self.cast_step(step, &wanted, name, position)?;
         self.ctes.in_scope.truncate(mark);

@@ -1,6 +1,7 @@
 //! GROUP BY: which keys there are, and which of them each grouping set has.
 
 use super::calls::{Call, VIRTUAL};
+use super::comparable::require_equality;
 use super::expr::unnested;
 use super::from::plain_column;
 use super::group::{GroupKey, Grouping};
@@ -10,7 +11,6 @@ use super::select::Target;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::parse::grouping_sets::{self, Nested};
-use repr::ScalarType;
 use sqlparser::ast::{Expr, GroupByExpr, Value, ValueWithSpan};
 use std::collections::BTreeSet;
 
@@ -203,22 +203,8 @@ impl Resolver<'_> {
         for arg in args {
             super::levels::expr_levels(arg, &mut |level, index| over_calls |= level == 0 && index >= VIRTUAL);
         }
-        columns.len() == 1 && !over_calls && !is_without_equality(&columns[0].scalar)
+        columns.len() == 1 && !over_calls && !columns[0].scalar.is_without_equality()
     }
-}
-
-/// Types whose values are not compared.
-pub(super) fn is_without_equality(scalar: &ScalarType) -> bool {
-    matches!(scalar, ScalarType::Json | ScalarType::JsonPath)
-}
-
-/// 42883 for these.
-pub(super) fn require_equality(scalar: &ScalarType) -> Result<(), PlanError> {
-    if is_without_equality(scalar) {
-        let message = format!("could not identify an equality operator for type {}", scalar.name());
-        return Err(PlanError::new("42883", message));
-    }
-    Ok(())
 }
 
 /// The clause while it is read.

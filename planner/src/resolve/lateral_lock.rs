@@ -9,7 +9,6 @@
 //! The drivers are those rows alone that the conditions over them let through: no row is locked for others.
 
 use super::build::true_literal;
-use super::group_by::is_without_equality;
 use super::levels::{Step, expr_levels, has_subquery, outer_references, rewrite_expr, rewrite_hir};
 use super::returned::returned_to;
 use super::{Resolver, Typed};
@@ -86,7 +85,7 @@ impl Resolver<'_> {
         let [Some(left)] = self.row_locks.lefts.as_slice() else { return Ok(None) };
         let left = left.clone();
         let Some(drivers) = drivers(&mut resolved) else { return Ok(None) };
-        let has_no_equality = |driver: &usize| is_without_equality(&left.types[*driver].scalar);
+        let has_no_equality = |driver: &usize| left.types[*driver].scalar.is_without_equality();
         let bounds = || [&resolved.limit, &resolved.offset].into_iter().flatten();
         let after_write = !returned_to(&left).is_empty();
         if after_write || drivers.iter().any(has_no_equality) || bounds().any(has_subquery) {

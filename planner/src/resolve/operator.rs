@@ -1,5 +1,6 @@
 //! Operators: calls by symbol, comparisons of rows, quantified comparisons with arrays.
 
+use super::comparable::require_equality;
 use super::expr::{number_text, unnested};
 use super::literals::{Grouped, Item};
 use super::scope::fold;
@@ -7,6 +8,7 @@ use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::parse::star::without_star;
+use crate::scalar::FunctionKind;
 use crate::scalar::cast::CastContext;
 use crate::scalar::registry::{self, FunctionMatch};
 use repr::ScalarType;
@@ -73,6 +75,11 @@ impl Resolver<'_> {
             registry::resolve_operator(symbol, Some(left.scalar()), right.scalar())
         });
         let found = found.map_err(|error| self.named_types(error, &[&left, &right]).at(position))?;
+        // Arrays are compared by their elements.
+        if let FunctionKind::Compare(_) = found.function.kind {
+            let arrays = found.arg_casts.iter().filter_map(ScalarType::element);
+            arrays.clone().try_for_each(|element| require_equality(&element)).map_err(|error| error.at(position))?;
+        }
         self.called(found, vec![left, right]).map_err(|error| error.at(position))
     }
 
@@ -227,6 +234,11 @@ impl Resolver<'_> {
             UnaryOperator::PGSquareRoot => "|/",
             UnaryOperator::PGCubeRoot => "||/",
             UnaryOperator::PGPrefixFactorial => "!!",
+            UnaryOperator::AtDashAt => "@-@",
+            UnaryOperator::DoubleAt => "@@",
+            UnaryOperator::Hash => "#",
+            UnaryOperator::QuestionDash => "?-",
+            UnaryOperator::QuestionPipe => "?|",
             other => return Err(PlanError::new("42883", format!("operator does not exist: {other}"))),
         };
         let operand = self.expr(operand)?;

@@ -2,6 +2,7 @@
 
 use super::calls::VIRTUAL;
 use super::collate::derived;
+use super::comparable::require_ordering;
 use super::direction::direction;
 use super::from::plain_column;
 use super::limit::is_computed;
@@ -235,6 +236,7 @@ impl Resolver<'_> {
                         .at(position));
                 }
             };
+            require_ordering(&columns[column].column_type.scalar).map_err(|error| error.at(position))?;
             let (descending, nulls_first) = direction(&item.options)?;
             order.push(crate::scalar::Order { column, descending, nulls_first, tie: false });
         }

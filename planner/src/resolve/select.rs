@@ -1,9 +1,9 @@
 //! SELECT: select list, WHERE, GROUP BY, HAVING, DISTINCT, ORDER BY over a FROM clause.
 
+use super::comparable::{require_equality, require_ordering};
 use super::direction::direction;
 use super::expr::unnested;
 use super::group::{Calls, Grouping};
-use super::group_by::{is_without_equality, require_equality};
 use super::outputs::Outputs;
 use super::query::{is_source_column, ordinal};
 use super::scope::{Clause, Frame, FromItem, fold};
@@ -290,6 +290,8 @@ impl Resolver<'_> {
         clause: &str,
     ) -> Result<usize, PlanError> {
         let position = self.position_of(expr);
+        let require = if clause == "ORDER BY" { require_ordering } else { require_equality };
+        let required = |scalar: &ScalarType| require(scalar).map_err(|error| error.at(position));
         match unnested(expr) {
             Expr::Identifier(ident) => {
                 let name = fold(ident);
@@ -298,11 +300,14 @@ impl Resolver<'_> {
                     if named.any(|(_, other)| other.typed.expr != first.typed.expr) {
                         return Err(PlanError::new("42702", format!("{clause} \"{name}\" is ambiguous")).at(position));
                     }
+                    required(first.typed.scalar())?;
                     return Ok(index);
                 }
             }
             Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
-                return ordinal(digits, outputs, clause).map_err(|error| error.at(position));
+                let index = ordinal(digits, outputs, clause).map_err(|error| error.at(position))?;
+                required(targets[index].typed.scalar())?;
+                return Ok(index);
             }
             Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_) | Value::Boolean(_), .. }) => {
                 return Err(PlanError::new("42601", format!("non-integer constant in {clause}")).at(position));
@@ -311,12 +316,7 @@ impl Resolver<'_> {
         }
         let typed = self.expr(expr)?;
         let typed = self.settle(typed)?;
-        if is_without_equality(typed.scalar()) {
-            let message = format!("could not identify an ordering operator for type {}", typed.scalar().name());
-            return Err(PlanError::new("42883", message)
-                .hint("Use an explicit ordering operator or modify the query.")
-                .at(position));
-        }
+        required(typed.scalar())?;
         if let Some(index) = targets.iter().position(|target| target.typed.expr == typed.expr) {
             return Ok(index);
         }

@@ -1,6 +1,7 @@
 //! UNION, INTERSECT, EXCEPT: both sides of the same types.
 
 use super::collate::either;
+use super::comparable::require_equality;
 use super::outputs::Outputs;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -52,6 +53,9 @@ impl Resolver<'_> {
             return Err(PlanError::new("42601", format!("each {name} query must have the same number of columns")));
         }
         let types = common_types(self, name, &left_hir, &right_hir)?;
+        if !(all && op == SetOperator::Union) {
+            types.iter().try_for_each(|column| require_equality(&column.scalar))?;
+        }
         // A side that has untyped columns is resolved again, now that their types are known.
         if let Some(body) = left_written
             && has_unknown(&left_hir)

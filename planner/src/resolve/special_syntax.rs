@@ -50,8 +50,8 @@ impl Resolver<'_> {
         // Of what has no equality it can still be told whether it is NULL.
         let is_null = |side: &Typed| matches!(side.expr, HirExpr::Literal(Datum::Null, _));
         let tested = match (left.scalar(), right.scalar()) {
-            (ScalarType::Json, ScalarType::Unknown) if is_null(&right) => Some(&left),
-            (ScalarType::Unknown, ScalarType::Json) if is_null(&left) => Some(&right),
+            (scalar, ScalarType::Unknown) if scalar.is_without_equality() && is_null(&right) => Some(&left),
+            (ScalarType::Unknown, scalar) if scalar.is_without_equality() && is_null(&left) => Some(&right),
             _ => None,
         };
         if let Some(tested) = tested {

@@ -79,7 +79,7 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
 
 /// 0A000 for PostgreSQL's types that we do not have, else 42704.
 fn unknown_type(name: &str) -> PlanError {
-    const POSTGRESQL: [&str; 9] = ["xml", "point", "line", "lseg", "box", "path", "polygon", "circle", "pg_lsn"];
+    const POSTGRESQL: [&str; 1] = ["pg_lsn"];
     let base = name.split('(').next().unwrap_or(name).trim_start_matches("pg_catalog.").trim();
     if POSTGRESQL.contains(&base) {
         return PlanError::unsupported(format!("type {base}")).hint("Use text, numeric, or two columns.");

@@ -3,6 +3,7 @@
 use super::call::WrittenArguments;
 use super::calls::{Call, WindowedCall};
 use super::collate::{BY_KEY, derived};
+use super::comparable::{require_equality, require_ordering};
 use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -147,12 +148,15 @@ impl Resolver<'_> {
             let mut partition = Vec::with_capacity(spec.partition_by.len());
             for expr in &spec.partition_by {
                 let typed = resolver.expr(expr)?;
-                partition.push(resolver.settle(typed)?);
+                let typed = resolver.settle(typed)?;
+                require_equality(typed.scalar())?;
+                partition.push(typed);
             }
             let mut order = Vec::with_capacity(spec.order_by.len());
             for item in &spec.order_by {
                 let typed = resolver.expr(&item.expr)?;
                 let typed = resolver.settle(typed)?;
+                require_ordering(typed.scalar())?;
                 let typed = resolver.sort_key(typed)?;
                 let (descending, nulls_first) = super::direction::direction(&item.options)?;
                 order.push((typed, descending, nulls_first));

@@ -41,6 +41,8 @@ pub enum CastMethod {
     Network,
     /// A range to the multirange that is made of it.
     Range,
+    /// One shape to another: a box to its middle.
+    Shape,
     /// json to jsonb, jsonb to json and to scalars.
     Json,
     /// Each element of an array.

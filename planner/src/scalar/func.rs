@@ -16,6 +16,7 @@ mod compare;
 mod crypto;
 mod date;
 mod enumeration;
+mod geometry;
 mod hash;
 mod in_range;
 mod json;
@@ -196,6 +197,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         crypto::FUNCTIONS,
         date::FUNCTIONS,
         enumeration::FUNCTIONS,
+        geometry::FUNCTIONS,
         hash::FUNCTIONS,
         json::FUNCTIONS,
         json::NAMED_OPERATORS,
@@ -241,6 +243,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
         bytes::OPERATORS,
         citext::OPERATORS,
         date::OPERATORS,
+        geometry::OPERATORS,
         json::OPERATORS,
         jsonb::OPERATORS,
         jsonpath::OPERATORS,
@@ -256,12 +259,16 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
     ];
     families.extend(arithmetic::OPERATORS);
     families.extend(money::SCALINGS.iter().map(<[FunctionDefinition; 3]>::as_slice));
+    families.extend(geometry::COMPARISONS.iter().map(<[FunctionDefinition; 4]>::as_slice));
+    families.extend(geometry::PLACES.iter().map(<[FunctionDefinition; 4]>::as_slice));
+    families.extend(geometry::CONTAINING.iter().map(<[FunctionDefinition; 2]>::as_slice));
     families.extend(range::PREDICATES.iter().map(<[FunctionDefinition; 4]>::as_slice));
     families
 }
 
 pub(crate) use compare::definitions as comparison_operators;
 pub(crate) use date::shift_by;
+pub(crate) use geometry::reshaped;
 pub(crate) use in_range::{compare, in_range, is_nan};
 pub(crate) use json::record::records;
 pub(crate) use json::{append_json, append_json_string, document, to_jsonb};

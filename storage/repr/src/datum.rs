@@ -1,7 +1,9 @@
 //! One SQL value.
 
 use crate::citext::folded_cmp;
-use crate::{Array, Bits, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TimeTz, TsQuery, TsVector};
+use crate::{
+    Array, Bits, Geometry, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TimeTz, TsQuery, TsVector,
+};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -36,6 +38,8 @@ pub enum Datum {
     Bpchar(Arc<str>),
     /// citext: case does not count in comparisons
     Citext(Arc<str>),
+    /// xml: as it was written
+    Xml(Arc<str>),
     /// bytea
     Bytea(Arc<[u8]>),
     /// Days since 2000-01-01; `i32::MAX` and `i32::MIN` are infinity and -infinity.
@@ -58,6 +62,8 @@ pub enum Datum {
     Bits(Bits),
     /// money, in cents
     Money(i64),
+    /// point, lseg, line, box, path, polygon, circle
+    Geometry(Arc<Geometry>),
     /// uuid
     Uuid([u8; 16]),
     /// tsvector
@@ -90,7 +96,7 @@ impl Datum {
     #[inline]
     pub fn bytes(&self) -> usize {
         match self {
-            Datum::Text(text) | Datum::Bpchar(text) | Datum::Citext(text) => text.len(),
+            Datum::Text(text) | Datum::Bpchar(text) | Datum::Citext(text) | Datum::Xml(text) => text.len(),
             Datum::Bytea(bytes) => bytes.len(),
             Datum::Bits(bits) => bits.bytes().len(),
             Datum::Numeric(Numeric::Finite { unscaled, .. }) => unscaled.bits() as usize / 8,
@@ -104,6 +110,7 @@ impl Datum {
             Datum::TsVector(vector) => vector.bytes(),
             Datum::TsQuery(query) => query.bytes(),
             Datum::JsonPath(path) => path.bytes(),
+            Datum::Geometry(shape) => shape.bytes(),
             Datum::Null
             | Datum::Bool(_)
             | Datum::Int2(_)
@@ -160,6 +167,8 @@ impl Datum {
             | Datum::MacAddress(_)
             | Datum::Bits(_)
             | Datum::Money(_)
+            | Datum::Geometry(_)
+            | Datum::Xml(_)
             | Datum::Uuid(_)
             | Datum::TsVector(_)
             | Datum::JsonPath(_)

@@ -50,6 +50,8 @@ const RANGE: u8 = 0x1E;
 const MULTIRANGE: u8 = 0x1F;
 const BITS: u8 = 0x20;
 const MAC_ADDRESS: u8 = 0x21;
+const GEOMETRY: u8 = 0x28;
+const XML: u8 = 0x29;
 
 /// Appends the ascending code of a datum, NULLs last.
 pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
@@ -92,7 +94,13 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             out.push(JSONB);
             encode_jsonb(out, value);
         }
-        // SQL does not compare them: any order does.
+        // SQL does not order these: any order does.
+        Datum::Xml(text) => encode_tagged(out, XML, text.as_bytes()),
+        Datum::Geometry(shape) => {
+            let mut packed = Vec::new();
+            shape.pack(&mut packed);
+            encode_tagged(out, GEOMETRY, &packed);
+        }
         Datum::JsonPath(path) => encode_tagged(out, JSONPATH, path.packed().as_bytes()),
         Datum::Enum { position, .. } => encode_int(out, i128::from(*position)),
         Datum::Array(array) => encode_array(out, array),

@@ -25,7 +25,8 @@ use crate::numeric::SCALE_MAX;
 use crate::range::of_ranges;
 use crate::value::Held;
 use crate::{
-    Array, Bits, Datum, Interval, JsonPath, MacAddress, Network, Numeric, TimeTz, TsQuery, TsVector, Value, ValueError,
+    Array, Bits, Datum, Geometry, Interval, JsonPath, MacAddress, Network, Numeric, TimeTz, TsQuery, TsVector, Value,
+    ValueError,
 };
 use num_bigint::BigInt;
 use std::cell::RefCell;
@@ -88,6 +89,8 @@ const BITS: u8 = 0x48;
 const MAC_ADDRESS: u8 = 0x49;
 const MAC_ADDRESS_8: u8 = 0x4A;
 const MONEY: u8 = 0x4B;
+const GEOMETRY: u8 = 0x50;
+const XML: u8 = 0x51;
 const SHORT_TEXT: u8 = 0x80;
 
 /// What is kept of the place where rows are packed.
@@ -280,6 +283,7 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Text(text) => write_bytes(out, TEXT, text.as_bytes()),
         Datum::Bpchar(text) => write_bytes(out, BPCHAR, text.as_bytes()),
         Datum::Citext(text) => write_bytes(out, CITEXT, text.as_bytes()),
+        Datum::Xml(text) => write_bytes(out, XML, text.as_bytes()),
         Datum::Bytea(bytes) => write_bytes(out, BYTEA, bytes),
         Datum::Date(value) => write_signed(out, DATE, i64::from(*value)),
         Datum::Time(value) => write_signed(out, TIME, *value),
@@ -300,6 +304,7 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
             out.extend_from_slice(bytes);
         }
         // As they are sent.
+        Datum::Geometry(shape) => write_nested(out, GEOMETRY, |content| shape.pack(content)),
         Datum::TsVector(vector) => write_nested(out, TSVECTOR, |content| vector.encode(content)),
         Datum::TsQuery(query) => write_nested(out, TSQUERY, |content| query.encode(content)),
         Datum::Jsonb(value) => write_nested(out, JSONB, |content| write_jsonb(content, value)),
@@ -514,6 +519,7 @@ impl<'a> PackedReader<'a> {
             TEXT => Value::Text(self.counted()?),
             BPCHAR => Value::Bpchar(self.counted()?),
             CITEXT => Value::Citext(self.counted()?),
+            XML => Value::Xml(self.counted()?),
             BYTEA => Value::Bytea(self.counted()?),
             DATE => Value::Date(i32::try_from(self.signed()?).ok()?),
             TIME => Value::Time(self.signed()?),
@@ -534,6 +540,7 @@ impl<'a> PackedReader<'a> {
             MAC_ADDRESS => Value::MacAddress(MacAddress::Six(self.take(6)?.try_into().ok()?)),
             MAC_ADDRESS_8 => Value::MacAddress(MacAddress::Eight(self.take(8)?.try_into().ok()?)),
             MONEY => Value::Money(self.signed()?),
+            GEOMETRY => Value::Geometry(Arc::new(Geometry::unpack(self.counted()?)?)),
             UUID => Value::Uuid(self.take(16)?.try_into().ok()?),
             TSVECTOR => Value::TsVector(TsVector::unpack(self.counted()?)?),
             TSQUERY => Value::TsQuery(TsQuery::decode(self.counted()?).ok()?),
@@ -640,7 +647,7 @@ impl<'a> PackedReader<'a> {
                 self.counted()?;
             }
             TEXT | BPCHAR | CITEXT | BYTEA | BITS | TSVECTOR | TSQUERY | JSONPATH | JSONB | ENUM | ARRAY | RECORD
-            | RANGE | MULTIRANGE => {
+            | RANGE | MULTIRANGE | GEOMETRY | XML => {
                 self.counted()?;
             }
             DATE | TIME | TIMESTAMP | TIMESTAMPTZ | MONEY => drop(self.varint()?),

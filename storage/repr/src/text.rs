@@ -17,13 +17,14 @@ pub(crate) use scalar::{format_uuid, parse_bool, parse_bytea, parse_int, parse_u
 
 use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_time_tz, parse_timestamp, parse_timestamptz};
 use crate::datetime::{self, DateStyle, Zone, round_to_precision};
+use crate::geometry::Kind;
 use crate::interval::IntervalStyle;
 use crate::money::{parse_money, write_money};
 use crate::numeric::write_decimal;
 use crate::range::{parse_multirange, parse_range, write_multirange, write_range};
 use crate::{
-    Bits, Datum, Encoding, Id, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, ScalarType, TsQuery, TsVector,
-    Value, ValueError,
+    Bits, Datum, Encoding, Geometry, Id, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, ScalarType, TsQuery,
+    TsVector, Value, ValueError,
 };
 use std::fmt::Write;
 use std::sync::Arc;
@@ -145,6 +146,14 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::MacAddr8 => Datum::MacAddress(MacAddress::parse_eight(text)?),
         ScalarType::Bit | ScalarType::VarBit => Datum::Bits(Bits::parse(text)?.assign_length(scalar, modifier)?),
         ScalarType::Money => Datum::Money(parse_money(text)?),
+        ScalarType::Point
+        | ScalarType::Lseg
+        | ScalarType::Line
+        | ScalarType::Box
+        | ScalarType::Path
+        | ScalarType::Polygon
+        | ScalarType::Circle => Datum::Geometry(Arc::new(Geometry::parse(geometry_kind(scalar)?, text)?)),
+        ScalarType::Xml => Datum::Xml(Arc::from(crate::xml::checked(scalar::without_zero_bytes(text)?)?)),
         ScalarType::Uuid => Datum::Uuid(parse_uuid(text)?),
         ScalarType::TsVector => Datum::TsVector(TsVector::parse(scalar::without_zero_bytes(text)?)?),
         ScalarType::TsQuery => Datum::TsQuery(TsQuery::parse(scalar::without_zero_bytes(text)?)?),
@@ -167,6 +176,14 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::Array(element) => nested::parse_array(element, modifier, text, context)?,
         made_of_bounds => parse_ranges(made_of_bounds, text, context)?,
     })
+}
+
+/// Which of the geometric types it is.
+///
+/// # Errors
+/// XX000 for one that is none, which is a bug.
+pub fn geometry_kind(scalar: &ScalarType) -> Result<Kind, ValueError> {
+    Kind::of_name(&scalar.type_name()).ok_or_else(|| ValueError::new("XX000", "a geometric type is expected"))
 }
 
 /// Reads a range or a multirange.
@@ -224,6 +241,7 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
         Value::Text(text) | Value::Bpchar(text) | Value::Citext(text) | Value::Enum { label: text, .. } => {
             out.push_str(std::str::from_utf8(text).expect("packed from a string"));
         }
+        Value::Xml(text) => out.push_str(&crate::xml::shown(std::str::from_utf8(text).expect("packed from a string"))),
         Value::Bytea(bytes) => scalar::write_bytea(out, bytes, context.bytea_output),
         Value::Date(value) => context.date_style.write_date(out, value),
         Value::Time(value) => datetime::write_time(out, value),
@@ -235,6 +253,7 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
         Value::MacAddress(value) => value.write(out),
         Value::Bits(bits) => bits.write(out),
         Value::Money(value) => write_money(out, value),
+        Value::Geometry(shape) => shape.write(out, context),
         Value::Uuid(bytes) => out.push_str(&format_uuid(bytes)),
         Value::TsVector(vector) => vector.write_text(out),
         Value::TsQuery(query) => query.write_text(out),

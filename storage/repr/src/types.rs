@@ -281,6 +281,30 @@ impl ScalarType {
         }
     }
 
+    /// `pg_type.typdelim`: what stands between the elements of an array of it.
+    pub fn delimiter(&self) -> char {
+        match self {
+            ScalarType::Array(element) => element.delimiter(),
+            other => other.known().map_or(',', |known| known.more.delimiter),
+        }
+    }
+
+    /// Whether SQL says of two of its values which comes first.
+    pub fn is_ordered(&self) -> bool {
+        match self {
+            ScalarType::Array(element) => element.is_ordered(),
+            other => *other != ScalarType::Xid && !other.is_without_equality(),
+        }
+    }
+
+    /// Whether SQL has no equality of its values.
+    pub fn is_without_equality(&self) -> bool {
+        match self {
+            ScalarType::Array(element) => element.is_without_equality(),
+            other => other.equality() == Equality::Nothing && !other.is_pseudo(),
+        }
+    }
+
     /// `pg_type.typispreferred`.
     pub fn is_preferred(&self) -> bool {
         self.known().is_some_and(|known| known.more.preferred)
@@ -394,6 +418,9 @@ mod tests {
             "[2020-01-01,]",
             "{[1,2]}",
             "{[2020-01-01,]}",
+            "(1,2)",
+            "(1,2),(3,4)",
+            "1,2,3",
         ];
         for scalar in KNOWN.iter().map(|known| known.scalar.clone()).filter(|scalar| !scalar.is_pseudo()) {
             let read = |text: &&str| crate::text::parse(&scalar, -1, text, &crate::text::TextContext::default());

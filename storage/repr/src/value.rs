@@ -4,7 +4,8 @@
 //! sent as it is packed, without a datum made of it first. Never outlives what it was read from.
 
 use crate::{
-    Array, Bits, Datum, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TimeTz, TsQuery, TsVector,
+    Array, Bits, Datum, Geometry, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TimeTz, TsQuery,
+    TsVector,
 };
 use std::ops::Deref;
 use std::sync::Arc;
@@ -69,6 +70,8 @@ pub enum Value<'a> {
     Bpchar(&'a [u8]),
     /// citext, the same
     Citext(&'a [u8]),
+    /// xml, the same
+    Xml(&'a [u8]),
     /// bytea
     Bytea(&'a [u8]),
     /// Days since 2000-01-01.
@@ -91,6 +94,8 @@ pub enum Value<'a> {
     Bits(Bits),
     /// money, in cents
     Money(i64),
+    /// point, lseg, line, box, path, polygon, circle
+    Geometry(Arc<Geometry>),
     /// uuid
     Uuid(&'a [u8; 16]),
     /// tsvector
@@ -141,6 +146,7 @@ impl Value<'_> {
             Value::Text(text) => Datum::Text(shared(text)?),
             Value::Bpchar(text) => Datum::Bpchar(shared(text)?),
             Value::Citext(text) => Datum::Citext(shared(text)?),
+            Value::Xml(text) => Datum::Xml(shared(text)?),
             Value::Bytea(bytes) => Datum::Bytea(Arc::from(bytes)),
             Value::Date(value) => Datum::Date(value),
             Value::Time(value) => Datum::Time(value),
@@ -152,6 +158,7 @@ impl Value<'_> {
             Value::MacAddress(value) => Datum::MacAddress(value),
             Value::Bits(bits) => Datum::Bits(bits),
             Value::Money(value) => Datum::Money(value),
+            Value::Geometry(shape) => Datum::Geometry(shape),
             Value::Uuid(bytes) => Datum::Uuid(*bytes),
             Value::TsVector(vector) => Datum::TsVector(vector),
             Value::TsQuery(query) => Datum::TsQuery(query),
@@ -188,6 +195,7 @@ impl Datum {
             Datum::Text(text) => Value::Text(text.as_bytes()),
             Datum::Bpchar(text) => Value::Bpchar(text.as_bytes()),
             Datum::Citext(text) => Value::Citext(text.as_bytes()),
+            Datum::Xml(text) => Value::Xml(text.as_bytes()),
             Datum::Bytea(bytes) => Value::Bytea(bytes),
             Datum::Date(value) => Value::Date(*value),
             Datum::Time(value) => Value::Time(*value),
@@ -199,6 +207,7 @@ impl Datum {
             Datum::MacAddress(value) => Value::MacAddress(*value),
             Datum::Bits(bits) => Value::Bits(bits.clone()),
             Datum::Money(value) => Value::Money(*value),
+            Datum::Geometry(shape) => Value::Geometry(shape.clone()),
             Datum::Uuid(bytes) => Value::Uuid(bytes),
             Datum::TsVector(vector) => Value::TsVector(vector.clone()),
             Datum::TsQuery(query) => Value::TsQuery(query.clone()),

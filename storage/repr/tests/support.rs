@@ -2,10 +2,13 @@
 #![allow(dead_code)]
 
 use num_bigint::BigInt;
+use repr::geometry::Point;
 use repr::range::{Bound, of_ranges};
 use repr::text_search::query::Polish;
 use repr::text_search::{Operator, Position};
-use repr::{Array, Bits, Datum, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TsQuery, TsVector};
+use repr::{
+    Array, Bits, Datum, Geometry, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TsQuery, TsVector,
+};
 use std::sync::Arc;
 
 /// A small deterministic generator (splitmix64).
@@ -82,6 +85,21 @@ impl Random {
                 pairs.sort_by(|(a, _), (b, _)| a.len().cmp(&b.len()).then_with(|| a.as_bytes().cmp(b.as_bytes())));
                 Jsonb::Object(Arc::from(pairs))
             }
+        }
+    }
+
+    /// A shape of any kind, of few places.
+    pub fn geometry(&mut self) -> Geometry {
+        let mut point = || Point::new(self.below(3) as f64, self.below(5) as f64 / 4.0);
+        let (one, other) = (point(), point());
+        match self.below(7) {
+            0 => Geometry::Point(one),
+            1 => Geometry::Lseg([one, other]),
+            2 => Geometry::Line([one.x, -1.0, one.y]),
+            3 => Geometry::of_corners(one, other),
+            4 => Geometry::Path(self.below(2) == 0, [one, other].into()),
+            5 => Geometry::Polygon([one, other, one].into()),
+            _ => Geometry::Circle(one, 1.5),
         }
     }
 
@@ -254,10 +272,12 @@ impl Random {
             23 => Datum::Bits(self.some_bits()),
             24 | 25 => Datum::MacAddress(self.mac_address(kind == 25)),
             26 => Datum::Money(self.int()),
+            27 => Datum::Geometry(Arc::new(self.geometry())),
+            28 => Datum::Xml(Arc::from(format!("<a>{}</a>", self.below(3)))),
             _ => Datum::Record(Arc::from(vec![self.datum(0), self.datum(3), self.datum(4)])),
         }
     }
 }
 
 /// How many kinds `Random::datum` knows.
-pub const KINDS: u64 = 28;
+pub const KINDS: u64 = 30;

@@ -14,10 +14,11 @@ use range::{decode_ranges, encode_multirange, encode_range};
 use repr::bits::BITS_MAX;
 use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
-use repr::text::byte_of_char;
+use repr::text::{byte_of_char, geometry_kind};
 use repr::types::RecordType;
 use repr::{
-    Array, Bits, ColumnType, Datum, Interval, MacAddress, Network, Range, ScalarType, TimeTz, TsQuery, TsVector, Value,
+    Array, Bits, ColumnType, Datum, Geometry, Interval, MacAddress, Network, Range, ScalarType, TimeTz, TsQuery,
+    TsVector, Value,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -73,6 +74,8 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
         Value::Network(value) => encode_network(value, *scalar == ScalarType::Cidr, out),
         Value::MacAddress(value) => out.put_slice(value.bytes()),
         Value::Bits(value) => encode_bits(&value, out)?,
+        Value::Geometry(shape) => shape.encode(out),
+        value @ Value::Xml(_) => text::encode(value, scalar, context, out)?,
         Value::Uuid(value) => out.put_slice(value),
         Value::TsVector(vector) => vector.encode(out),
         Value::TsQuery(query) => query.encode(out),
@@ -157,6 +160,8 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
         Datum::Bits(_) if declared == Some(&ScalarType::VarBit) => return None,
         Datum::Bits(_) => ScalarType::Bit,
         Datum::Money(_) => ScalarType::Money,
+        Datum::Geometry(shape) => ScalarType::from_catalog_name(shape.kind().name())?,
+        Datum::Xml(_) => ScalarType::Xml,
         Datum::Uuid(_) => ScalarType::Uuid,
         Datum::TsVector(_) => ScalarType::TsVector,
         Datum::TsQuery(_) => ScalarType::TsQuery,
@@ -299,7 +304,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Bpchar => return Ok(Datum::Bpchar((*parameter_text(bytes, context)?).into())),
         ScalarType::Citext => return Ok(Datum::Citext((*parameter_text(bytes, context)?).into())),
         // Checked and given its place by the same door as text.
-        ScalarType::Json | ScalarType::Enum(_) => return text::decode(bytes, scalar, context),
+        ScalarType::Json | ScalarType::Xml | ScalarType::Enum(_) => return text::decode(bytes, scalar, context),
         ScalarType::Jsonb => {
             return text::decode(versioned(bytes, JSONB_VERSION, "jsonb version number")?, scalar, context);
         }
@@ -323,6 +328,15 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::MacAddr8 => Datum::MacAddress(mac_address_8(&mut body, bytes.len())?),
         ScalarType::Bit | ScalarType::VarBit => Datum::Bits(bits(&mut body)?),
         ScalarType::Money => Datum::Money(i64::from_be_bytes(fixed(&mut body)?)),
+        ScalarType::Point
+        | ScalarType::Lseg
+        | ScalarType::Line
+        | ScalarType::Box
+        | ScalarType::Path
+        | ScalarType::Polygon
+        | ScalarType::Circle => {
+            return Ok(Datum::Geometry(Arc::new(Geometry::decode(geometry_kind(scalar)?, bytes)?)));
+        }
         ScalarType::Uuid => Datum::Uuid(fixed(&mut body)?),
         ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
         ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, context)?),
@@ -618,6 +632,20 @@ mod tests {
             (ScalarType::VarBit, "", "00000000"),
             (ScalarType::VarBit, "111111111", "00000009ff80"),
             (ScalarType::Money, "-$1.01", "ffffffffffffff9b"),
+            (ScalarType::Point, "(1,2)", "3ff00000000000004000000000000000"),
+            (ScalarType::Lseg, "[(1,2),(3,4)]", "3ff0000000000000400000000000000040080000000000004010000000000000"),
+            (ScalarType::Line, "{1,2,3}", "3ff000000000000040000000000000004008000000000000"),
+            (ScalarType::Box, "(3,4),(1,2)", "400800000000000040100000000000003ff00000000000004000000000000000"),
+            (ScalarType::Path, "[(1,2)]", "00000000013ff00000000000004000000000000000"),
+            (ScalarType::Path, "((1,2))", "01000000013ff00000000000004000000000000000"),
+            (ScalarType::Polygon, "((1,2))", "000000013ff00000000000004000000000000000"),
+            (ScalarType::Circle, "<(1,2),3>", "3ff000000000000040000000000000004008000000000000"),
+            (ScalarType::Xml, "<a/>", "3c612f3e"),
+            (
+                array(ScalarType::Box),
+                "{(1,1),(0,0)}",
+                "00000001000000000000025b0000000100000001000000203ff00000000000003ff000000000000000000000000000000000000000000000",
+            ),
             (ScalarType::Json, "[1]", "5b315d"),
             (ScalarType::Jsonb, "[1, 2]", "015b312c20325d"),
             (array(ScalarType::Int4), "{}", "000000000000000000000017"),
@@ -675,6 +703,15 @@ mod tests {
             (ScalarType::MacAddr8, &[0; 7], "08P01"),
             (ScalarType::Money, &[0; 7], "08P01"),
             (ScalarType::Json, b"{", "22P02"),
+            (ScalarType::Xml, b"<a", "2200N"),
+            (ScalarType::Point, &[0; 15], "08P01"),
+            (ScalarType::Point, &[0; 17], "22P03"),
+            (ScalarType::Line, &[0; 24], "22P03"),
+            (ScalarType::Circle, &[0xbf; 24], "22P03"),
+            (ScalarType::Polygon, &[0, 0, 0, 0], "22P03"),
+            // A count that only promises points.
+            (ScalarType::Polygon, &[7, 0xff, 0xff, 0], "08P01"),
+            (ScalarType::Path, &[1, 0xff, 0xff, 0xff, 0xff], "22P03"),
             (ScalarType::Jsonb, b"\x02{}", "XX000"),
             (ScalarType::Jsonb, b"", "08P01"),
             // Seven dimensions; a wrong element type; a length that only promises elements.

@@ -522,7 +522,7 @@ fn require_no_primary_key(table: &Table) -> Result<(), PlanError> {
 pub(super) fn require_indexable(table: &Table, columns: &[ColumnIndex]) -> Result<(), PlanError> {
     for &column in columns {
         let scalar = &table.columns[column].column_type.scalar;
-        if matches!(scalar, ScalarType::Json | ScalarType::Xid) {
+        if !scalar.is_ordered() {
             return Err(no_class("btree", scalar));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Cast, CastContext, CastMethod};
 use crate::scalar::func::jsonpath::check as check_path;
-use crate::scalar::func::{append_json, to_jsonb};
+use crate::scalar::func::{append_json, reshaped, to_jsonb};
 use crate::scalar::{Answer, EvalContext};
 use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
@@ -19,7 +19,7 @@ const MONEY_SCALE: u16 = 2;
 /// The rows of `pg_cast` among the types we have, and the least context they apply in.
 pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, CastContext)> {
     use CastContext::{Assignment, Explicit, Implicit};
-    use CastMethod::{DateTime, Input, Json, Network, Number, Output, Relabel};
+    use CastMethod::{DateTime, Input, Json, Network, Number, Output, Relabel, Shape};
     use ScalarType as T;
     Some(match (from, to) {
         (T::Bool, T::Text | T::Varchar | T::Bpchar) => (Output, Assignment),
@@ -67,6 +67,12 @@ pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, 
         (T::Bit, T::VarBit) | (T::VarBit, T::Bit) => (Relabel, Implicit),
         (T::Int4 | T::Int8, T::Bit) | (T::Bit, T::Int4 | T::Int8) => (Number, Explicit),
         (T::Money, T::Numeric) | (T::Numeric | T::Int4 | T::Int8, T::Money) => (Number, Assignment),
+        (T::Xml, T::Text | T::Varchar | T::Bpchar) => (Relabel, Assignment),
+        (T::Point, T::Box) | (T::Path | T::Box, T::Polygon) | (T::Polygon, T::Path) => (Shape, Assignment),
+        (T::Lseg | T::Box | T::Polygon | T::Circle, T::Point) => (Shape, Explicit),
+        (T::Box, T::Lseg | T::Circle) | (T::Polygon, T::Box | T::Circle) | (T::Circle, T::Box | T::Polygon) => {
+            (Shape, Explicit)
+        }
         (T::Json, T::Jsonb) | (T::Jsonb, T::Json) => (Json, Assignment),
         (T::Jsonb, T::Bool | T::Int2 | T::Int4 | T::Int8 | T::Float4 | T::Float8 | T::Numeric) => (Json, Explicit),
         (range, multirange) if multirange.multirange_range().as_ref() == Some(range) => (CastMethod::Range, Explicit),
@@ -118,6 +124,7 @@ impl Cast {
                 self.string(&shown, to)
             }
             CastMethod::Network | CastMethod::Range => related(&value),
+            CastMethod::Shape => reshaped(&value, &to.scalar),
             CastMethod::Json => json(value, to),
             CastMethod::Elements(cast) => {
                 let Datum::Array(array) = &value else { return mismatch() };
@@ -176,6 +183,7 @@ impl Cast {
             // A char(n) keeps its blanks only among its kind.
             (Datum::Bpchar(shown), ScalarType::Bpchar) => self.string(shown, to),
             (Datum::Bpchar(shown), _) => self.string(shown.trim_end_matches(' '), to),
+            (Datum::Xml(shown), _) => self.string(shown, to),
             (Datum::Numeric(number), _) => Ok(Datum::Numeric(number.apply_modifier(to.modifier)?)),
             (Datum::Time(micros), _) => Ok(Datum::Time(round_to_precision(*micros, to.modifier))),
             (Datum::TimeTz(time), _) => Ok(Datum::TimeTz(time.rounded(to.modifier))),

@@ -253,6 +253,7 @@ fn cast_volatility(cast: &Cast, to: &ScalarType) -> Volatility {
             | CastMethod::Number
             | CastMethod::Network
             | CastMethod::Range
+            | CastMethod::Shape
             | CastMethod::Json
             | CastMethod::TypeOf => false,
         };

@@ -4,7 +4,7 @@ use repr::range::Multirange;
 use repr::{Array, Bits, Datum, Interval, Jsonb, MacAddress, Numeric, Range, TimeTz, ValueError};
 use std::sync::Arc;
 
-fn wrong(wanted: &str) -> ValueError {
+pub(crate) fn wrong(wanted: &str) -> ValueError {
     ValueError::new("XX000", format!("a function got an argument that is not {wanted}"))
 }
 

@@ -19,6 +19,8 @@ struct ArrayReader<'a> {
     element: &'a ScalarType,
     modifier: i32,
     context: &'a TextContext,
+    /// What stands between elements.
+    delimiter: u8,
     elements: Vec<Datum>,
     /// Lengths of the dimensions met so far, outermost first.
     lengths: Vec<Option<usize>>,
@@ -38,6 +40,7 @@ pub(super) fn parse_array(
         element,
         modifier,
         context,
+        delimiter: element.delimiter() as u8,
         elements: Vec::new(),
         lengths: Vec::new(),
         leaf_depth: None,
@@ -158,13 +161,15 @@ impl ArrayReader<'_> {
                 None => return Err(self.malformed("Unexpected end of input.")),
                 Some(b'{') => self.braces(depth + 1)?,
                 Some(b'}') => return Err(self.malformed("Unexpected \"}\" character.")),
-                Some(b',') => return Err(self.malformed("Unexpected \",\" character.")),
+                Some(byte) if byte == self.delimiter => {
+                    return Err(self.malformed(&format!("Unexpected \"{}\" character.", byte as char)));
+                }
                 Some(_) => self.item(depth)?,
             }
             count += 1;
             self.blanks();
             match self.peek() {
-                Some(b',') => self.place += 1,
+                Some(byte) if byte == self.delimiter => self.place += 1,
                 Some(b'}') => break,
                 None => return Err(self.malformed("Unexpected end of input.")),
                 Some(_) => return Err(self.malformed("Unexpected array element.")),
@@ -198,7 +203,8 @@ impl ArrayReader<'_> {
         loop {
             match self.peek() {
                 None => return Err(self.malformed("Unexpected end of input.")),
-                Some(b',' | b'}') => break,
+                Some(b'}') => break,
+                Some(byte) if byte == self.delimiter => break,
                 Some(b'{') => return Err(self.malformed("Unexpected \"{\" character.")),
                 Some(b'"') => {
                     if is_quoted || !text.is_empty() {
@@ -329,7 +335,9 @@ fn write_dimension(
     let length = array.dimensions.get(depth).map_or(0, |(length, _)| *length);
     for place in 0..length {
         poll::step_or_unwind();
-        out.push_str(if place > 0 { "," } else { "" });
+        if place > 0 {
+            out.push(element.delimiter());
+        }
         if depth + 1 < array.dimensions.len() {
             write_dimension(out, array, depth + 1, next, element, context);
         } else if let Some(datum) = array.elements.get(*next) {
@@ -347,9 +355,9 @@ fn write_element(out: &mut String, datum: &Datum, element: &ScalarType, context:
     let start = out.len();
     write_text(out, datum, element, context);
     let text = &out[start..];
-    let needs_quotes = text.is_empty()
-        || text.eq_ignore_ascii_case("null")
-        || text.bytes().any(|byte| matches!(byte, b'"' | b'\\' | b'{' | b'}' | b',') || is_blank(byte));
+    let delimiter = element.delimiter() as u8;
+    let is_marked = |byte: u8| matches!(byte, b'"' | b'\\' | b'{' | b'}') || byte == delimiter || is_blank(byte);
+    let needs_quotes = text.is_empty() || text.eq_ignore_ascii_case("null") || text.bytes().any(is_marked);
     if !needs_quotes {
         return;
     }

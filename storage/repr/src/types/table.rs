@@ -87,6 +87,8 @@ pub(super) struct More {
     pub(super) names_things: bool,
     /// Whether values may be equal that are written otherwise, as 1.0 and 1.00.
     pub(super) several_writings: bool,
+    /// `pg_type.typdelim`: what stands between the elements of an array of it.
+    pub(super) delimiter: char,
     /// What has to be created first; its types are in its schema, not in `pg_catalog`.
     pub(super) extension: Option<&'static str>,
 }
@@ -103,12 +105,14 @@ const USUAL: More = More {
     reads_settings: false,
     names_things: false,
     several_writings: false,
+    delimiter: ',',
     extension: None,
 };
 
 const INTEGER: More = More { equality: Equality::Integers, ..USUAL };
 const FLOAT: More = More { equality: Equality::Floats, reads_settings: true, several_writings: true, ..USUAL };
 const TEXT: More = More { equality: Equality::Texts, collation: COLLATION_DEFAULT, ..USUAL };
+const SHAPE: More = More { equality: Equality::Nothing, reads_settings: true, ..USUAL };
 const MOMENT: More = More { modifier: Modifier::Fraction, reads_settings: true, ..USUAL };
 const NAMED: More = More { equality: Equality::Oids, reads_settings: true, names_things: true, ..USUAL };
 const NO_VALUE: More = More { equality: Equality::Nothing, pseudo: true, ..USUAL };
@@ -207,6 +211,14 @@ types! {
     Bit: 1560, 1561; "bit", "bit"; -1, 'V'; More { equality: Equality::Bits, modifier: Modifier::Count, ..USUAL };
     VarBit: 1562, 1563; "varbit", "bit varying"; -1, 'V'; More { preferred: true, equality: Equality::Bits, modifier: Modifier::Count, ..USUAL };
     Money: 790, 791; "money", "money"; 8, 'N'; USUAL;
+    Point: 600, 1017; "point", "point"; 16, 'G'; SHAPE;
+    Lseg: 601, 1018; "lseg", "lseg"; 32, 'G'; SHAPE;
+    Path: 602, 1019; "path", "path"; -1, 'G'; SHAPE;
+    Box: 603, 1020; "box", "box"; 32, 'G'; More { delimiter: ';', ..SHAPE };
+    Polygon: 604, 1027; "polygon", "polygon"; -1, 'G'; SHAPE;
+    Line: 628, 629; "line", "line"; 24, 'G'; SHAPE;
+    Circle: 718, 719; "circle", "circle"; 24, 'G'; SHAPE;
+    Xml: 142, 143; "xml", "xml"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
     Uuid: 2950, 2951; "uuid", "uuid"; 16, 'U'; USUAL;
     TsVector: 3614, 3643; "tsvector", "tsvector"; -1, 'U'; USUAL;
     TsQuery: 3615, 3645; "tsquery", "tsquery"; -1, 'U'; More { several_writings: true, ..USUAL };

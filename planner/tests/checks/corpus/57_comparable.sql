@@ -1,0 +1,28 @@
+-- What has no equality, or no order: it is not grouped, sorted, or told apart, wherever that is asked for.
+CREATE TABLE c_t (id int PRIMARY KEY, x json, k xid);
+INSERT INTO c_t VALUES (1, '1', '1'), (2, '2', '1');
+select x from c_t order by x;
+select x from c_t order by 1;
+select x from c_t union all select x from c_t order by x;
+select x from c_t union all select x from c_t order by 1;
+select x from c_t union select x from c_t;
+select x from c_t intersect all select x from c_t;
+select x from c_t except select x from c_t;
+select array_agg(x order by x) from c_t;
+select count(distinct x) from c_t;
+select row_number() over (order by x) from c_t;
+select row_number() over (partition by x) from c_t;
+select distinct on (x) x from c_t;
+select k from c_t order by k;
+select distinct array[x] from c_t;
+select array[x] from c_t order by 1;
+select array[x] = array[x] from c_t;
+select * from c_t a join c_t b using (x);
+select * from c_t a natural join c_t b;
+with recursive r as (select x from c_t union select x from r) select * from r;
+select nullif(x, x) from c_t;
+select greatest(x, x) from c_t;
+select x = any (array[x]) from c_t;
+select case x when x then 1 end from c_t;
+select mode() within group (order by x) from c_t;
+select json_object_agg(id, x order by x) from c_t;
