@@ -59,6 +59,7 @@ use parking_lot::Mutex;
 use plan::Prepared;
 use planner::catalog::{Catalog, DatabaseId};
 use planner::parse::ParsedStatement;
+use prepared::is_kept_as_sent;
 use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
@@ -391,6 +392,15 @@ impl Session {
         param_types: &[Option<ScalarType>],
     ) -> Result<Arc<Prepared>, SqlError> {
         Ok(Arc::new(self.planned(parsed, param_types)?))
+    }
+
+    /// The same, of a query string of the simple protocol, which is kept whole by what it makes.
+    pub fn prepare_sent(&mut self, parsed: ParsedStatement, source: &str) -> Result<Arc<Prepared>, SqlError> {
+        let mut prepared = self.planned(parsed, &[])?;
+        if is_kept_as_sent(&prepared.statement) {
+            prepared.source = Some(source.into());
+        }
+        Ok(Arc::new(prepared))
     }
 
     fn planned(&self, parsed: ParsedStatement, param_types: &[Option<ScalarType>]) -> Result<Prepared, SqlError> {

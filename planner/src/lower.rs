@@ -12,6 +12,7 @@
 
 mod aggregate;
 mod branch;
+mod constants;
 mod env;
 mod extreme;
 mod filter;
@@ -37,6 +38,7 @@ use crate::physical::{self, KeyForms};
 use crate::plan::{self, LocalId};
 use crate::scalar::{ScalarExpr, func};
 use crate::transform;
+use constants::constants;
 use env::{Env, OuterColumn};
 use ordered::By;
 use std::collections::BTreeMap;
@@ -52,6 +54,7 @@ pub fn plan_query(hir: &HirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Re
     refuse_absent(&optimized)?;
     let mut planned = physical::query(optimized, catalog, forms)?;
     planned.acts = acts_in_transaction(hir);
+    planned.constants = constants(hir)?;
     for locking in &hir.locking {
         let query = Arc::new(plan_query(&locking.query, catalog, forms)?);
         planned.locking.push(plan::LockingQuery { number: locking.number, query, groups: locking.groups });

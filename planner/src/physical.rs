@@ -84,7 +84,15 @@ pub fn query(query: MirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result
     let plan = planner.plan(&relation)?;
     let (plan, finishing) = finish::order_from_access(plan, finishing, catalog, forms);
     let (columns, locks) = (query.columns, query.locks);
-    Ok(finish::defer_volatile(Query { plan, finishing, columns, locks, locking: Vec::new(), acts: false }))
+    Ok(finish::defer_volatile(Query {
+        plan,
+        finishing,
+        columns,
+        locks,
+        locking: Vec::new(),
+        acts: false,
+        constants: Vec::new(),
+    }))
 }
 
 /// Plans an optimized query as a view that is maintained. The plan's rows are the result's: projected, and cut

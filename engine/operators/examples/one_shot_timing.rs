@@ -63,8 +63,15 @@ fn main() {
         late: Vec::new(),
         project: vec![0],
     };
-    let top =
-        Query { plan: get(1, Access::Scan), finishing, columns: vec![], locks: vec![], locking: vec![], acts: false };
+    let top = Query {
+        plan: get(1, Access::Scan),
+        finishing,
+        columns: vec![],
+        locks: vec![],
+        locking: vec![],
+        acts: false,
+        constants: Vec::new(),
+    };
     time("top ten of 1M rows", 3, top);
     time("count and sum of 1M rows", 3, query(reduce(get(1, Access::Scan), vec![]), 2));
     time("count and sum of 1M rows by 100k keys", 3, query(reduce(get(1, Access::Scan), vec![column(1)]), 3));

@@ -14,21 +14,27 @@ use repr::{Datum, ScalarType};
 use state::SqlError;
 use std::sync::Arc;
 
+/// Whether what a statement makes is shown by the text that the client sent, with whatever stands around it.
+pub(super) fn is_kept_as_sent(statement: &Statement) -> bool {
+    matches!(statement, Statement::Prepare { .. } | Statement::DeclareCursor(_))
+}
+
 /// EXECUTE of a statement that is EXECUTE itself, and so on: no deeper than this.
 const NESTED_MAX: usize = 32;
 
 impl Session {
     /// As `prepare`, for a statement that is kept: its result may be described before it runs, and stays what it is. `source`: what
-    /// the client sent, of one that has a name.
+    /// the client sent.
     pub fn prepare_to_keep(
         &mut self,
         parsed: ParsedStatement,
         param_types: &[Option<ScalarType>],
-        source: Option<&str>,
+        (name, source): (&str, &str),
     ) -> Result<Arc<Prepared>, SqlError> {
         let mut prepared = self.planned(parsed, param_types)?;
         prepared.fixed_result = true;
-        prepared.source = source.map(Arc::from);
+        let is_shown = !name.is_empty() || is_kept_as_sent(&prepared.statement);
+        prepared.source = is_shown.then(|| source.into());
         if is_late(&prepared.statement) {
             prepared.columns = self.late_columns(&prepared.statement);
         }

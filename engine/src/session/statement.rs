@@ -5,6 +5,7 @@ use crate::session::Session;
 use crate::session::copy;
 use crate::session::copy::{CopyFormat, CopyIn};
 use crate::session::cursor::{Cursor, Declared, RowsOf};
+use crate::session::ordered_indexes::source;
 use crate::session::plan::{CachedPlan, MadeFor, Prepared};
 use crate::session::result_columns::{ResultColumns, differ, result_changed, result_columns, returning};
 use crate::session::statement_path::StatementPath;
@@ -82,6 +83,10 @@ impl Session {
         in_script: bool,
     ) -> Result<Response, SqlError> {
         self.audit_plan(prepared, cached);
+        if let Some(query) = source(&cached.planned).filter(|query| !query.constants.is_empty()) {
+            let context = self.eval_context(params.clone(), &self.catalog());
+            query.constants.iter().try_for_each(|constant| constant.eval(&[], &context).map(drop))?;
+        }
         match &cached.planned {
             Planned::Query(query) => {
                 // A lone read needs no transaction: one snapshot, no locks.

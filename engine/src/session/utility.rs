@@ -57,7 +57,7 @@ impl Session {
             Statement::Show(show) => self.show(show),
             Statement::Discard(target) => self.discard(*target),
             Statement::Prepare { name, types, statement, text } => {
-                self.sql_prepare(name, types, statement, text, prepared.text.clone())?;
+                self.sql_prepare(name, types, statement, text, prepared.source().into())?;
                 complete("PREPARE")
             }
             Statement::Execute { name, arguments } => {

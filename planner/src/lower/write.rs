@@ -6,6 +6,7 @@ use crate::hir::{
     BesideHir, HirExpr, MergeActionHir, MergeWhenHir, ReturningHir, RowChecksHir, WithHir, WithMain, WithWrite,
     WriteHir,
 };
+use crate::lower::constants::constants_of;
 use crate::mir::row_expr::plan_expr;
 use crate::physical::KeyForms;
 use crate::plan::{
@@ -43,7 +44,11 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
         }),
         WriteHir::Update(update) => WritePlan::Update(UpdatePlan {
             table: update.table,
-            source: Arc::new(super::plan_query(&update.source, catalog, forms)?),
+            source: {
+                let mut source = super::plan_query(&update.source, catalog, forms)?;
+                source.constants.extend(constants_of(update.assignments.iter().map(|(_, value)| value))?);
+                Arc::new(source)
+            },
             assignments: assignments(&update.assignments)?,
             checks: checks(&update.checks, catalog, forms)?,
             returning: returning(update.returning.as_ref(), catalog, forms)?,

@@ -130,11 +130,9 @@ fn next_item(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
 fn insert_list(tokens: &[TokenWithSpan], mut at: usize) -> Option<usize> {
     if tokens.get(at).is_some_and(|token| is_word(token, "INTO")) {
         at = name_end(tokens, at + 1)?;
+        // There is no alias without AS: what else stands there is VALUES.
         if tokens.get(at).is_some_and(|token| is_word(token, "AS")) {
-            at += 1;
-        }
-        if matches!(tokens.get(at)?.token, Token::Word(_)) {
-            at += 1;
+            at += 2;
         }
     }
     (tokens.get(at)?.token == Token::LParen).then_some(at)
@@ -227,6 +225,8 @@ mod tests {
             ("UPDATE t SET (a[1], b) = (1, 2), c = a[1], d['k'] = x[1] WHERE a[1] = 2 RETURNING b, a[1] = 3", "1001"),
             ("INSERT INTO s.t AS x (a[1], b, j['k'][0]) VALUES (1, 2, 3)", "102"),
             ("INSERT INTO t (SELECT a[1], b FROM u)", ""),
+            ("INSERT INTO t VALUES (ARRAY[1], a[2])", ""),
+            ("INSERT INTO t AS x VALUES (ARRAY[1])", ""),
             ("UPDATE t SET a = b IS DISTINCT FROM c, d[1].x = 2", "02"),
             ("UPDATE t SET a [1] = 'x'\n 'y', b = 1", "10"),
         ] {

@@ -184,6 +184,9 @@ impl Resolver<'_> {
     }
 
     fn scalar_call(&mut self, name: &str, args: Vec<Typed>, variadic: bool) -> Result<Typed, PlanError> {
+        // Drivers send what a function gives back as parameters of no value, which PostgreSQL passes over.
+        let args: Vec<Typed> =
+            args.into_iter().filter(|arg| !matches!(arg.expr, HirExpr::Param(_, ScalarType::Void))).collect();
         if let ("pg_typeof", [Typed { column_type, .. }]) = (name, args.as_slice())
             && column_type.domain != 0
         {

@@ -3,15 +3,16 @@
 use super::comparable::require_equality;
 use super::levels::{outer_references, shift_hir};
 use super::outputs::{Limits, Outputs};
-use super::recursion::{Bar, check_recursive_term, malformed, mentions};
+use super::recursion::{Bar, check_recursive_term, malformed, mentions, named};
 use super::returned::{Returned, writes};
 use super::scope::{Binding, Source, Visible, fold};
 use super::{CteBinding, Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirNode, OutputColumn};
 use crate::names::Names;
-use repr::{ColumnType, ScalarType};
+use repr::{ColumnType, ScalarType, poll};
 use sqlparser::ast::{Cte, LimitClause, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, With};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A CTE that is to stand around the body.
@@ -85,12 +86,8 @@ impl Resolver<'_> {
     fn definitions(&mut self, with: &With, at_top: bool) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
         let mut definitions = Vec::new();
         let mut names: Vec<String> = Vec::new();
-        for cte in &with.cte_tables {
+        for cte in self.in_order(with)? {
             let name = fold(&cte.alias.name);
-            if names.contains(&name) {
-                return Err(PlanError::new("42712", format!("WITH query name \"{name}\" specified more than once"))
-                    .at(self.at(cte.alias.name.span)));
-            }
             if writes(&cte.query) {
                 let recursive = with.recursive && mentions(&cte.query, &name);
                 definitions.push(self.writing(cte, &name, at_top, recursive)?);
@@ -115,6 +112,45 @@ impl Resolver<'_> {
             names.push(name);
         }
         Ok(definitions)
+    }
+
+    /// The queries of a WITH, each behind those that it reads: under RECURSIVE these may be written behind it.
+    fn in_order<'w>(&self, with: &'w With) -> Result<Vec<&'w Cte>, PlanError> {
+        let names: Vec<String> = with.cte_tables.iter().map(|cte| fold(&cte.alias.name)).collect();
+        let mut left: Vec<usize> = (0..names.len()).collect();
+        let at = |place: usize| self.at(with.cte_tables[place].alias.name.span);
+        if let Some(twice) = left.iter().find(|&&place| names[..place].contains(&names[place])) {
+            let message = format!("WITH query name \"{}\" specified more than once", names[*twice]);
+            return Err(PlanError::new("42712", message).at(at(*twice)));
+        }
+        if !with.recursive {
+            return Ok(with.cte_tables.iter().collect());
+        }
+        let places: BTreeMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
+        // Of each, those that it reads and that are still to come.
+        let mut awaited: Vec<BTreeSet<usize>> = Vec::with_capacity(names.len());
+        for (place, cte) in with.cte_tables.iter().enumerate() {
+            poll::step_or_unwind();
+            let named = named(&cte.query).into_iter().filter_map(|name| places.get(&*name).copied());
+            awaited.push(named.filter(|other| *other != place && mentions(&cte.query, &names[*other])).collect());
+        }
+        if awaited.iter().zip(0..).all(|(others, place)| others.iter().all(|other| *other < place)) {
+            return Ok(with.cte_tables.iter().collect());
+        }
+        let mut ordered = Vec::with_capacity(names.len());
+        while !left.is_empty() {
+            let Some(free) = left.iter().position(|&place| awaited[place].is_empty()) else {
+                let message = "mutual recursion between WITH items is not implemented";
+                return Err(PlanError::new("0A000", message).at(at(left[0])));
+            };
+            let place = left.remove(free);
+            for others in &mut awaited {
+                poll::step_or_unwind();
+                others.remove(&place);
+            }
+            ordered.push(&with.cte_tables[place]);
+        }
+        Ok(ordered)
     }
 
     /// Resolves what may not refer to a recursive query of that name. What it brings into scope stays.

@@ -319,6 +319,8 @@ impl Resolver<'_> {
             resolver.coerce(Typed::column(column.index, column.column_type.clone()), &common)
         };
         Ok(match kind {
+            // Either will do: rather the one that is of the type already.
+            JoinKind::Inner if types[0] != common && types[1] == common => (side(self, right)?, right.origin),
             JoinKind::Inner | JoinKind::Left => (side(self, left)?, left.origin),
             JoinKind::Right => (side(self, right)?, right.origin),
             JoinKind::Full => {

@@ -9,6 +9,7 @@ use sqlparser::ast::{
     UpdateTableFromKind,
 };
 use sqlparser::tokenizer::Span;
+use std::collections::BTreeSet;
 
 /// Why the name of a WITH query may not stand everywhere in FROM: that of a recursive one, while it is being resolved itself.
 #[derive(Clone, Copy)]
@@ -49,14 +50,21 @@ fn misplaced(name: &str, place: &str) -> PlanError {
 
 /// Whether a query reads a relation of that name in FROM.
 pub(super) fn mentions(query: &Query, name: &str) -> bool {
-    let mut references = References { name, found: 0, refused: None };
+    let mut references = References { name, found: 0, refused: None, named: BTreeSet::new() };
     references.query(query, None);
     references.found > 0
 }
 
+/// What stands in a query's FROM clauses by a name alone, be it what it may.
+pub(super) fn named(query: &Query) -> BTreeSet<String> {
+    let mut references = References { name: "", found: 0, refused: None, named: BTreeSet::new() };
+    references.query(query, None);
+    references.named
+}
+
 /// Whether the FROM clauses of a recursive term name the query as they may.
 pub(super) fn check_recursive_term(body: &SetExpr, name: &str) -> Result<(), (PlanError, Span)> {
-    let mut references = References { name, found: 0, refused: None };
+    let mut references = References { name, found: 0, refused: None, named: BTreeSet::new() };
     references.body(body, None);
     references.refused.map_or(Ok(()), Err)
 }
@@ -66,6 +74,7 @@ struct References<'n> {
     name: &'n str,
     found: usize,
     refused: Option<(PlanError, Span)>,
+    named: BTreeSet<String>,
 }
 
 /// Where fewer rows may come of more: an outer join's side that may be missing, EXCEPT, INTERSECT.
@@ -145,9 +154,12 @@ impl References<'_> {
             TableFactor::Table { name, args: None, .. } => {
                 if let [part] = name.0.as_slice()
                     && let Some(ident) = part.as_ident()
-                    && fold(ident) == self.name
                 {
-                    self.reference(ident, around);
+                    let name = fold(ident);
+                    if name == self.name {
+                        self.reference(ident, around);
+                    }
+                    self.named.insert(name);
                 }
             }
             TableFactor::Derived { subquery, .. } => self.query(subquery, around),

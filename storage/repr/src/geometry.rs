@@ -120,16 +120,21 @@ impl Geometry {
             return Err(ValueError::new("22023", "invalid line specification: must be two distinct points"));
         }
         let slope = relations::slope(one, other)?;
-        Ok(Geometry::Line(if slope.is_infinite() {
-            [-1.0, 0.0, one.x]
+        Geometry::through(one, slope).map(Geometry::Line)
+    }
+
+    /// The factors of the line through a point that rises so much.
+    fn through(point: Point, slope: f64) -> Result<[f64; 3], ValueError> {
+        Ok(if slope.is_infinite() {
+            [-1.0, 0.0, point.x]
         } else if slope == 0.0 {
-            [0.0, -1.0, one.y]
+            [0.0, -1.0, point.y]
         } else {
-            let product = checked(slope * one.x, &[slope, one.x])?;
-            let at_zero = checked(one.y - product, &[one.y, product])?;
+            let product = checked(slope * point.x, &[slope, point.x])?;
+            let at_zero = checked(point.y - product, &[point.y, product])?;
             // Not the zero below zero.
             [slope, -1.0, if at_zero == 0.0 { 0.0 } else { at_zero }]
-        }))
+        })
     }
 
     /// Which type it is of.

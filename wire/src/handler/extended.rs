@@ -54,8 +54,7 @@ impl Handler<'_> {
             Some(statement) => {
                 let types =
                     message.type_oids.iter().map(|&oid| self.parameter_type(oid)).collect::<Result<Vec<_>, _>>()?;
-                let source = (!name.is_empty()).then_some(&*message.query);
-                let prepared = self.session.prepare_to_keep(statement, &types, source)?;
+                let prepared = self.session.prepare_to_keep(statement, &types, (&name, &message.query))?;
                 self.watch_statement(&prepared);
                 if let Some(unlearned) = unlearned {
                     self.session.learn(&unlearned, &prepared);

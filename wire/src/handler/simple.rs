@@ -36,7 +36,7 @@ impl Handler<'_> {
             self.feed_bare(Bare::Empty);
         }
         for (index, statement) in statements.into_iter().enumerate() {
-            let prepared = self.session.prepare(statement, &[])?;
+            let prepared = self.session.prepare_sent(statement, text)?;
             if let (Some(unlearned), 1) = (&unlearned, count) {
                 self.session.learn(unlearned, &prepared);
             }

@@ -14,7 +14,7 @@ use range::{decode_ranges, encode_multirange, encode_range};
 use repr::bits::BITS_MAX;
 use repr::datetime::{check_timestamp, round_to_precision};
 use repr::row::Plain;
-use repr::text::{byte_of_char, geometry_kind};
+use repr::text::{byte_of_char, char_of_byte, geometry_kind};
 use repr::types::RecordType;
 use repr::{
     Array, Bits, ColumnType, Datum, Geometry, Interval, MacAddress, Network, Range, ScalarType, TimeTz, TsQuery,
@@ -294,10 +294,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Float4 => Datum::Float4(f32::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Float8 => Datum::Float8(f64::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Numeric => return Ok(Datum::Numeric(numeric::decode(bytes)?)),
-        ScalarType::Char => match body.byte()? {
-            0 => Datum::Text("".into()),
-            byte => Datum::Text((*parameter_text(&[byte], context)?).into()),
-        },
+        ScalarType::Char => Datum::Text(char_of_byte(body.byte()?)),
         ScalarType::Text | ScalarType::Varchar | ScalarType::Name | ScalarType::Cstring | ScalarType::Unknown => {
             return Ok(Datum::Text((*parameter_text(bytes, context)?).into()));
         }
@@ -345,7 +342,8 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Record(_) => {
             return Err(SqlError::unsupported("input of anonymous composite types"));
         }
-        ScalarType::Void => return Err(SqlError::unsupported("a parameter of type void")),
+        // Its one value, whatever is sent.
+        ScalarType::Void => return Ok(Datum::Text("".into())),
         made_of_bounds => decode_ranges(&mut body, made_of_bounds, context)?,
     };
     body.end().map_err(|_| SqlError::new("22P03", "incorrect binary data format"))?;
@@ -616,6 +614,7 @@ mod tests {
             (ScalarType::Varchar, "ab", "6162"),
             (ScalarType::Name, "ab", "6162"),
             (ScalarType::Char, "a", "61"),
+            (ScalarType::Char, "\\377", "ff"),
             (ScalarType::Bytea, "\\x00ff", "00ff"),
             (ScalarType::Date, "2000-01-02", "00000001"),
             (ScalarType::Date, "infinity", "7fffffff"),
@@ -719,7 +718,6 @@ mod tests {
             (array.clone(), &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25], "42804"),
             (array.clone(), &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 2], "22003"),
             (array, &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xf0, 0, 0, 0, 1], "08P01"),
-            (ScalarType::Void, b"", "0A000"),
         ] {
             assert_eq!(decode(bytes, &scalar, &context).expect_err("refused").code, code, "{scalar:?} {bytes:?}");
         }

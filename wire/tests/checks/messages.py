@@ -56,6 +56,20 @@ SCRIPTS = {
         Q DEALLOCATE s
         Q {LISTED}
     """,
+    "texts are kept as they were sent": f"""
+        Q /* one */ PREPARE a AS SELECT 1 ; -- done
+        Q SELECT 5; PREPARE b AS SELECT 1; SELECT 2
+        P c | SELECT 3 ; -- c
+        P - | PREPARE d AS SELECT 4 ;
+        B - -
+        E -
+        S
+        Q {LISTED}
+        Q BEGIN; DECLARE x CURSOR FOR SELECT 1 ; -- x
+        Q DECLARE y CURSOR FOR SELECT 2;
+        Q SELECT name, statement FROM pg_cursors ORDER BY name
+        Q ROLLBACK
+    """,
     "deallocate all": f"""
         P a | SELECT 1
         P - | SELECT 2 AS two

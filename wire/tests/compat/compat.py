@@ -30,7 +30,7 @@ FIGURES = RESULTS / "figures.json"
 PAGE = harness.ROOT / "docs/src/guides/suites.md"
 INSTALLED = pathlib.Path.home() / ".cache/dogwood/compat"
 APPLICATIONS_INSTALLED = pathlib.Path.home() / ".cache/dogwood/apps"
-ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "django_postgres", "asyncpg", "pgx", "pgjdbc", "regress", "sqllogictest", "sqlsmith", "migrators"]
+ORDER = ["sqlalchemy", "sqlalchemy_postgresql", "psycopg", "django", "django_postgres", "asyncpg", "pgx", "node_postgres", "pgjdbc", "regress", "sqllogictest", "sqlsmith", "migrators"]
 
 
 def installed(name, reads_last=False):

@@ -233,7 +233,15 @@ pub fn limits() -> QueryLimits {
 
 pub fn query(plan: Plan, width: usize) -> Query {
     let finishing = Finishing { project: (0..width).collect(), ..Finishing::default() };
-    Query { plan, finishing, columns: Vec::new(), locks: Vec::new(), locking: Vec::new(), acts: false }
+    Query {
+        plan,
+        finishing,
+        columns: Vec::new(),
+        locks: Vec::new(),
+        locking: Vec::new(),
+        acts: false,
+        constants: Vec::new(),
+    }
 }
 
 // Functions.

@@ -37,7 +37,7 @@ fn cast_method(from: &ScalarType, to: &ScalarType, context: CastContext) -> Opti
             _ => CastMethod::Relabel,
         });
     }
-    if *to == ScalarType::Unknown || *to == ScalarType::Void || *from == ScalarType::Void {
+    if *to == ScalarType::Unknown {
         return None;
     }
     if *from == ScalarType::Unknown {

@@ -4,8 +4,8 @@ use super::arguments::{float, int4, truth, wrong};
 use super::{FunctionDefinition, strict};
 use crate::scalar::Answer;
 use repr::geometry::relations::{
-    area, bounds, circle_of, contains, is_at_most, is_equal, is_less, is_same_point, is_same_polygon, length, middle,
-    slope,
+    area, bounds, circle_of, contains, crosses, is_at_most, is_equal, is_less, is_same_point, is_same_polygon, length,
+    middle, slope,
 };
 use repr::geometry::{Point, checked};
 use repr::{Datum, Geometry, ScalarType, ValueError, poll};
@@ -239,6 +239,24 @@ fn shared(args: &[Datum]) -> Answer {
     made(Geometry::Box([high, Point::new(low.x.max(other_low.x), low.y.max(other_low.y))]))
 }
 
+/// Whether a segment is in a box, or goes through one of its sides.
+fn meets([from, to]: [Point; 2], [high, low]: [Point; 2]) -> Result<bool, ValueError> {
+    if !overlap(bounds(&[from, to]), [high, low]) {
+        return Ok(false);
+    }
+    let shape = Geometry::Box([high, low]);
+    if contains(&shape, from)? || contains(&shape, to)? {
+        return Ok(true);
+    }
+    let (upper_left, lower_right) = (Point::new(low.x, high.y), Point::new(high.x, low.y));
+    for side in [[low, upper_left], [upper_left, high], [high, lower_right], [lower_right, low]] {
+        if crosses([from, to], side)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn overlap([high, low]: [Point; 2], [other_high, other_low]: [Point; 2]) -> bool {
     is_at_most(low.x, other_high.x)
         && is_at_most(other_low.x, high.x)
@@ -440,6 +458,13 @@ pub(super) const OPERATORS: &[FunctionDefinition] = &[
         let ((center, radius), (other, other_radius)) = (circle(&a[0])?, circle(&a[1])?);
         truth(is_at_most(center.distance(other)?, radius + other_radius))
     }),
+    strict("<^(point, point) bool", |_, a, _| placed(a, |[high, _], [_, low]| is_less(high.y, low.y))),
+    strict(">^(point, point) bool", |_, a, _| placed(a, |[_, low], [high, _]| is_less(high.y, low.y))),
+    strict("<^(box, box) bool", |_, a, _| placed(a, |[high, _], [_, low]| is_at_most(high.y, low.y))),
+    strict(">^(box, box) bool", |_, a, _| placed(a, |[_, low], [high, _]| is_at_most(high.y, low.y))),
+    strict("?#(box, box) bool", |_, a, _| placed(a, overlap)),
+    strict("?#(lseg, lseg) bool", |_, a, _| truth(crosses(segment(&a[0])?, segment(&a[1])?)?)),
+    strict("?#(lseg, box) bool", |_, a, _| truth(meets(segment(&a[0])?, corners(&a[1])?)?)),
     strict("#(box, box) box", |_, a, _| shared(a)),
     strict("#(path) int4", |_, a, _| Ok(Datum::Int4(points(&a[0])?.1.len() as i32))),
     strict("#(polygon) int4", |_, a, _| Ok(Datum::Int4(points(&a[0])?.1.len() as i32))),

@@ -115,6 +115,12 @@ pub(crate) fn by_name(name: &str) -> impl Iterator<Item = &'static Function> {
 }
 
 impl Function {
+    /// Whether it takes so many arguments, and PostgreSQL has it for one that may say something else of them another time.
+    pub(crate) fn is_changing(&self, arguments: usize) -> bool {
+        let takes = self.written("pronargs").is_some_and(|count| count.parse() == Ok(arguments));
+        takes && self.written("provolatile").is_some_and(|volatility| volatility != "i")
+    }
+
     fn written(&self, column: &str) -> Option<&'static str> {
         self.record.and_then(|row| row.get(column))
     }

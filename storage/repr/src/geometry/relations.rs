@@ -192,6 +192,29 @@ fn crossing(to: Point, from: Point) -> Result<Option<i32>, ValueError> {
     halves(if is_on_side(z) { 0 } else { 2 * sign })
 }
 
+/// Whether two straight ways have a point in common. Parallel ones have none, even if they lie in each other.
+pub fn crosses([from, to]: [Point; 2], [other_from, other_to]: [Point; 2]) -> Result<bool, ValueError> {
+    let (one, other) =
+        (Geometry::through(from, slope(from, to)?)?, Geometry::through(other_from, slope(other_from, other_to)?)?);
+    match meeting(one, other)? {
+        Some(point) => Ok(is_between(point, from, to)? && is_between(point, other_from, other_to)?),
+        None => Ok(false),
+    }
+}
+
+/// Where two lines meet, if they are not parallel.
+fn meeting([a, b, c]: [f64; 3], [other_a, other_b, other_c]: [f64; 3]) -> Result<Option<Point>, ValueError> {
+    if is_zero(b) {
+        return if is_zero(other_b) { Ok(None) } else { meeting([other_a, other_b, other_c], [a, b, c]) };
+    }
+    if is_equal(other_a, a * (other_b / b)) {
+        return Ok(None);
+    }
+    let x = (b * other_c - other_b * c) / (a * other_b - other_a * b);
+    let (x, y) = (checked(x, &[])?, checked(-(a * x + c) / b, &[])?);
+    Ok(Some(Point::new(x, y)))
+}
+
 /// Whether two lists of corners are the same, begun at whichever and gone around in either direction.
 pub fn is_same_polygon(one: &[Point], other: &[Point]) -> Result<bool, ValueError> {
     let count = one.len();
