@@ -31,7 +31,7 @@ pub(crate) fn constants_of<'e>(exprs: impl IntoIterator<Item = &'e HirExpr>) -> 
     Ok(found.parts)
 }
 
-type Columns = BTreeSet<usize>;
+type Wanted = BTreeSet<usize>;
 
 #[derive(Default)]
 struct Constants {
@@ -42,7 +42,7 @@ struct Constants {
 
 impl Constants {
     /// What stands in a relation of which these columns are asked for.
-    fn relation(&mut self, hir: &Hir, wanted: &Columns) -> Result<(), PlanError> {
+    fn relation(&mut self, hir: &Hir, wanted: &Wanted) -> Result<(), PlanError> {
         poll::step_or_unwind();
         match &hir.node {
             HirNode::Constant(..) | HirNode::Get { .. } | HirNode::GetCte(..) => Ok(()),
@@ -78,7 +78,7 @@ impl Constants {
                 let of_aggregates = asked.flat_map(|(_, call)| {
                     call.args.iter().chain(&call.filter).chain(call.order_by.iter().map(|(expr, _, _)| expr))
                 });
-                self.over(input, &Columns::new(), keys.iter().chain(of_aggregates))
+                self.over(input, &Wanted::new(), keys.iter().chain(of_aggregates))
             }
             HirNode::TopK { input, keys, order, limit, offset } => {
                 let read = keys.iter().copied().chain(order.iter().map(|order| order.column));
@@ -104,7 +104,7 @@ impl Constants {
                 let reads = &mut |hir: &Hir| is_read |= matches!(&hir.node, HirNode::GetCte(read, _) if read == id);
                 Visitor { operator: reads, expression: &mut |_| {} }.relation(body);
                 if is_read {
-                    self.relation(value, &Columns::new())?;
+                    self.relation(value, &Wanted::new())?;
                 }
                 self.relation(body, wanted)
             }
@@ -116,10 +116,10 @@ impl Constants {
     fn over<'e>(
         &mut self,
         input: &Hir,
-        wanted: &Columns,
+        wanted: &Wanted,
         exprs: impl IntoIterator<Item = &'e HirExpr>,
     ) -> Result<(), PlanError> {
-        let mut below: Columns = wanted.iter().copied().filter(|at| *at < input.types.len()).collect();
+        let mut below: Wanted = wanted.iter().copied().filter(|at| *at < input.types.len()).collect();
         for expr in exprs {
             below.extend(self.read(expr)?);
         }
@@ -127,7 +127,7 @@ impl Constants {
     }
 
     /// The parts of an expression, and which columns it reads of its own row.
-    fn read(&mut self, expr: &HirExpr) -> Result<Columns, PlanError> {
+    fn read(&mut self, expr: &HirExpr) -> Result<Wanted, PlanError> {
         self.whole(expr)?;
         Ok(columns(expr))
     }
@@ -224,7 +224,7 @@ impl Constants {
                 while let HirNode::Map(input, _) | HirNode::Project(input, _) = &below.node {
                     below = input;
                 }
-                self.relation(below, &Columns::new())
+                self.relation(below, &Wanted::new())
             }
             HirColumn::Scalar(relation) | HirColumn::ArrayOf(relation, _) => self.relation(relation, &all(relation)),
             HirColumn::Any { relation, .. } => self.relation(relation, &all(relation)),
@@ -252,8 +252,8 @@ impl Constants {
 }
 
 /// The columns that an expression reads of its own row; those that subqueries of it read are left out.
-fn columns(expr: &HirExpr) -> Columns {
-    let mut columns = Columns::new();
+fn columns(expr: &HirExpr) -> Wanted {
+    let mut columns = Wanted::new();
     expr.visit(&mut |part| {
         if let ScalarExpr::Column(HirColumn::Column { level: 0, index }) = part {
             columns.insert(*index);
@@ -262,7 +262,7 @@ fn columns(expr: &HirExpr) -> Columns {
     columns
 }
 
-fn all(hir: &Hir) -> Columns {
+fn all(hir: &Hir) -> Wanted {
     (0..hir.types.len()).collect()
 }
 

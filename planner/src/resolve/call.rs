@@ -493,13 +493,7 @@ impl Resolver<'_> {
         if !written.star && args.is_empty() && name == "count" {
             return Err(PlanError::new("42809", "count(*) must be used to call a parameterless aggregate function"));
         }
-        let mut within = Vec::new();
-        for item in &function.within_group {
-            let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
-            require_ordering(typed.scalar())?;
-            let (descending, nulls_first) = super::direction::direction(&item.options)?;
-            within.push((typed, descending, nulls_first));
-        }
+        let within = self.within_group(function)?;
         let direct = args.len();
         args.extend(within.iter().map(|(typed, _, _)| typed.clone()));
         let collation = derived(&args)?;
@@ -550,6 +544,18 @@ impl Resolver<'_> {
             level,
             collation,
         ))
+    }
+
+    /// WITHIN GROUP (ORDER BY …): what, whether descending, whether NULLs come first.
+    fn within_group(&mut self, function: &Function) -> Result<Vec<(Typed, bool, bool)>, PlanError> {
+        let mut within = Vec::with_capacity(function.within_group.len());
+        for item in &function.within_group {
+            let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
+            require_ordering(typed.scalar())?;
+            let (descending, nulls_first) = super::direction::direction(&item.options)?;
+            within.push((typed, descending, nulls_first));
+        }
+        Ok(within)
     }
 
     /// ORDER BY among an aggregate's arguments: what, whether descending, whether NULLs come first.

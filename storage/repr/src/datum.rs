@@ -1,6 +1,7 @@
 //! One SQL value.
 
 use crate::citext::folded_cmp;
+use crate::float_order::float_cmp;
 use crate::{
     Array, Bits, Geometry, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TimeTz, TsQuery, TsVector,
 };
@@ -289,11 +290,6 @@ impl Datum {
     pub fn sql_eq(&self, other: &Datum) -> bool {
         self.sql_cmp(other).is_eq()
     }
-}
-
-/// PostgreSQL's order of floats: NaN equals itself and is greatest, -0 equals 0.
-pub(crate) fn float_cmp(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
 fn slice_cmp(a: &[Datum], b: &[Datum]) -> Ordering {

@@ -6,7 +6,8 @@
 pub mod relations;
 mod text;
 
-use crate::ValueError;
+use crate::float_order::float_cmp;
+use crate::{ScalarType, ValueError};
 
 /// What two coordinates may differ by and be equal.
 const EPSILON: f64 = 1e-6;
@@ -41,7 +42,7 @@ pub enum Geometry {
 
 /// Which of the types a value is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum GeometricType {
     /// point
     Point,
     /// lseg
@@ -59,24 +60,45 @@ pub enum Kind {
 }
 
 /// The kinds by their codes in bytes.
-const KINDS: [Kind; 7] = [Kind::Point, Kind::Lseg, Kind::Line, Kind::Box, Kind::Path, Kind::Polygon, Kind::Circle];
+const KINDS: [GeometricType; 7] = [
+    GeometricType::Point,
+    GeometricType::Lseg,
+    GeometricType::Line,
+    GeometricType::Box,
+    GeometricType::Path,
+    GeometricType::Polygon,
+    GeometricType::Circle,
+];
 
-impl Kind {
-    /// Of the type of this name.
-    pub fn of_name(name: &str) -> Option<Kind> {
-        KINDS.into_iter().find(|kind| kind.name() == name)
+impl GeometricType {
+    /// Which of them a type is, if it is one.
+    pub fn of(scalar: &ScalarType) -> Option<GeometricType> {
+        KINDS.into_iter().find(|kind| kind.scalar() == *scalar)
+    }
+
+    /// As the type of columns.
+    pub fn scalar(self) -> ScalarType {
+        match self {
+            GeometricType::Point => ScalarType::Point,
+            GeometricType::Lseg => ScalarType::Lseg,
+            GeometricType::Line => ScalarType::Line,
+            GeometricType::Box => ScalarType::Box,
+            GeometricType::Path => ScalarType::Path,
+            GeometricType::Polygon => ScalarType::Polygon,
+            GeometricType::Circle => ScalarType::Circle,
+        }
     }
 
     /// The type's name.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Point => "point",
-            Kind::Lseg => "lseg",
-            Kind::Line => "line",
-            Kind::Box => "box",
-            Kind::Path => "path",
-            Kind::Polygon => "polygon",
-            Kind::Circle => "circle",
+            GeometricType::Point => "point",
+            GeometricType::Lseg => "lseg",
+            GeometricType::Line => "line",
+            GeometricType::Box => "box",
+            GeometricType::Path => "path",
+            GeometricType::Polygon => "polygon",
+            GeometricType::Circle => "circle",
         }
     }
 }
@@ -109,7 +131,7 @@ fn hypotenuse(x: f64, y: f64) -> Result<f64, ValueError> {
 impl Geometry {
     /// Of two corners, in any order.
     pub fn of_corners(one: Point, other: Point) -> Geometry {
-        let greater = |a: f64, b: f64| if crate::datum::float_cmp(a, b).is_gt() { (a, b) } else { (b, a) };
+        let greater = |a: f64, b: f64| if float_cmp(a, b).is_gt() { (a, b) } else { (b, a) };
         let ((right, left), (top, bottom)) = (greater(one.x, other.x), greater(one.y, other.y));
         Geometry::Box([Point::new(right, top), Point::new(left, bottom)])
     }
@@ -138,15 +160,15 @@ impl Geometry {
     }
 
     /// Which type it is of.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> GeometricType {
         match self {
-            Geometry::Point(_) => Kind::Point,
-            Geometry::Lseg(_) => Kind::Lseg,
-            Geometry::Line(_) => Kind::Line,
-            Geometry::Box(_) => Kind::Box,
-            Geometry::Path(..) => Kind::Path,
-            Geometry::Polygon(_) => Kind::Polygon,
-            Geometry::Circle(..) => Kind::Circle,
+            Geometry::Point(_) => GeometricType::Point,
+            Geometry::Lseg(_) => GeometricType::Lseg,
+            Geometry::Line(_) => GeometricType::Line,
+            Geometry::Box(_) => GeometricType::Box,
+            Geometry::Path(..) => GeometricType::Path,
+            Geometry::Polygon(_) => GeometricType::Polygon,
+            Geometry::Circle(..) => GeometricType::Circle,
         }
     }
 
@@ -181,13 +203,13 @@ impl Geometry {
     ///
     /// # Errors
     /// 08P01 for too few bytes, 22P03 for what is no value of that kind.
-    pub fn decode(kind: Kind, bytes: &[u8]) -> Result<Geometry, ValueError> {
+    pub fn decode(kind: GeometricType, bytes: &[u8]) -> Result<Geometry, ValueError> {
         let mut reader = Reader { bytes };
         let found = match kind {
-            Kind::Point => Geometry::Point(reader.point()?),
-            Kind::Lseg => Geometry::Lseg([reader.point()?, reader.point()?]),
-            Kind::Box => Geometry::of_corners(reader.point()?, reader.point()?),
-            Kind::Line => {
+            GeometricType::Point => Geometry::Point(reader.point()?),
+            GeometricType::Lseg => Geometry::Lseg([reader.point()?, reader.point()?]),
+            GeometricType::Box => Geometry::of_corners(reader.point()?, reader.point()?),
+            GeometricType::Line => {
                 let factors = [reader.number()?, reader.number()?, reader.number()?];
                 if relations::is_zero(factors[0]) && relations::is_zero(factors[1]) {
                     let message = "invalid line specification: A and B cannot both be zero";
@@ -195,7 +217,7 @@ impl Geometry {
                 }
                 Geometry::Line(factors)
             }
-            Kind::Circle => {
+            GeometricType::Circle => {
                 let (center, radius) = (reader.point()?, reader.number()?);
                 // That of no number is let through.
                 if radius < 0.0 {
@@ -203,11 +225,11 @@ impl Geometry {
                 }
                 Geometry::Circle(center, radius)
             }
-            Kind::Path => {
+            GeometricType::Path => {
                 let closed = reader.take::<1>()?[0] != 0;
                 Geometry::Path(closed, reader.points(kind)?)
             }
-            Kind::Polygon => Geometry::Polygon(reader.points(kind)?),
+            GeometricType::Polygon => Geometry::Polygon(reader.points(kind)?),
         };
         if reader.bytes.is_empty() { Ok(found) } else { Err(ValueError::new("22P03", "incorrect binary data format")) }
     }
@@ -255,7 +277,7 @@ impl Reader<'_> {
     }
 
     /// As many points as the number before them says.
-    fn points(&mut self, kind: Kind) -> Result<Box<[Point]>, ValueError> {
+    fn points(&mut self, kind: GeometricType) -> Result<Box<[Point]>, ValueError> {
         let count = i32::from_be_bytes(self.take()?);
         if count <= 0 || count as usize >= i32::MAX as usize / size_of::<Point>() {
             let message = format!("invalid number of points in external \"{}\" value", kind.name());

@@ -11,6 +11,7 @@ pub mod datetime;
 pub mod datum;
 pub mod encoding;
 pub mod error;
+mod float_order;
 pub mod geometry;
 pub mod hash;
 pub mod id;

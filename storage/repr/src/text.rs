@@ -17,7 +17,7 @@ pub(crate) use scalar::{format_uuid, parse_bool, parse_bytea, parse_int, parse_u
 
 use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_time_tz, parse_timestamp, parse_timestamptz};
 use crate::datetime::{self, DateStyle, Zone, round_to_precision};
-use crate::geometry::Kind;
+use crate::geometry::GeometricType;
 use crate::interval::IntervalStyle;
 use crate::money::{parse_money, write_money};
 use crate::numeric::write_decimal;
@@ -146,13 +146,6 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::MacAddr8 => Datum::MacAddress(MacAddress::parse_eight(text)?),
         ScalarType::Bit | ScalarType::VarBit => Datum::Bits(Bits::parse(text)?.assign_length(scalar, modifier)?),
         ScalarType::Money => Datum::Money(parse_money(text)?),
-        ScalarType::Point
-        | ScalarType::Lseg
-        | ScalarType::Line
-        | ScalarType::Box
-        | ScalarType::Path
-        | ScalarType::Polygon
-        | ScalarType::Circle => Datum::Geometry(Arc::new(Geometry::parse(geometry_kind(scalar)?, text)?)),
         ScalarType::Xml => Datum::Xml(Arc::from(crate::xml::checked(scalar::without_zero_bytes(text)?)?)),
         ScalarType::Uuid => Datum::Uuid(parse_uuid(text)?),
         ScalarType::TsVector => Datum::TsVector(TsVector::parse(scalar::without_zero_bytes(text)?)?),
@@ -174,16 +167,11 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
             });
         }
         ScalarType::Array(element) => nested::parse_array(element, modifier, text, context)?,
-        made_of_bounds => parse_ranges(made_of_bounds, text, context)?,
+        other => match GeometricType::of(other) {
+            Some(kind) => Datum::Geometry(Arc::new(Geometry::parse(kind, text)?)),
+            None => parse_ranges(other, text, context)?,
+        },
     })
-}
-
-/// Which of the geometric types it is.
-///
-/// # Errors
-/// XX000 for one that is none, which is a bug.
-pub fn geometry_kind(scalar: &ScalarType) -> Result<Kind, ValueError> {
-    Kind::of_name(&scalar.type_name()).ok_or_else(|| ValueError::new("XX000", "a geometric type is expected"))
 }
 
 /// Reads a range or a multirange.

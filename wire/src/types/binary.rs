@@ -13,12 +13,13 @@ use engine::SqlError;
 use range::{decode_ranges, encode_multirange, encode_range};
 use repr::bits::BITS_MAX;
 use repr::datetime::{check_timestamp, round_to_precision};
+use repr::geometry::GeometricType;
 use repr::row::Plain;
-use repr::text::{byte_of_char, char_of_byte, geometry_kind};
+use repr::text::{byte_of_char, char_of_byte};
 use repr::types::RecordType;
 use repr::{
-    Array, Bits, ColumnType, Datum, Geometry, Interval, MacAddress, Network, Range, ScalarType, TimeTz, TsQuery,
-    TsVector, Value,
+    Array, Bits, ColumnType, Datum, Geometry, Interval, JsonPath, MacAddress, Network, Range, ScalarType, TimeTz,
+    TsQuery, TsVector, Value,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -83,12 +84,7 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             out.put_u8(JSONB_VERSION);
             text::encode(value, scalar, context, out)?;
         }
-        Value::JsonPath(path) => {
-            let mut text = String::new();
-            path.write_text(&mut text);
-            out.put_u8(JSONPATH_VERSION);
-            out.put_slice(&text::in_encoding(text.as_bytes(), context)?);
-        }
+        Value::JsonPath(path) => encode_json_path(&path, context, out)?,
         Value::Array(array) => {
             let element = scalar.element().ok_or_else(|| mismatch(scalar))?;
             encode_array(&array, &element, context, out)?;
@@ -120,6 +116,14 @@ fn encode_interval(value: &Interval, out: &mut Vec<u8>) {
 fn encode_bits(value: &Bits, out: &mut Vec<u8>) -> Result<(), SqlError> {
     out.put_i32(i32::try_from(value.len()).map_err(|_| too_large())?);
     out.put_slice(value.bytes());
+    Ok(())
+}
+
+fn encode_json_path(path: &JsonPath, context: &TextContext, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    let mut text = String::new();
+    path.write_text(&mut text);
+    out.put_u8(JSONPATH_VERSION);
+    out.put_slice(&text::in_encoding(text.as_bytes(), context)?);
     Ok(())
 }
 
@@ -160,7 +164,7 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
         Datum::Bits(_) if declared == Some(&ScalarType::VarBit) => return None,
         Datum::Bits(_) => ScalarType::Bit,
         Datum::Money(_) => ScalarType::Money,
-        Datum::Geometry(shape) => ScalarType::from_catalog_name(shape.kind().name())?,
+        Datum::Geometry(shape) => shape.kind().scalar(),
         Datum::Xml(_) => ScalarType::Xml,
         Datum::Uuid(_) => ScalarType::Uuid,
         Datum::TsVector(_) => ScalarType::TsVector,
@@ -325,15 +329,6 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::MacAddr8 => Datum::MacAddress(mac_address_8(&mut body, bytes.len())?),
         ScalarType::Bit | ScalarType::VarBit => Datum::Bits(bits(&mut body)?),
         ScalarType::Money => Datum::Money(i64::from_be_bytes(fixed(&mut body)?)),
-        ScalarType::Point
-        | ScalarType::Lseg
-        | ScalarType::Line
-        | ScalarType::Box
-        | ScalarType::Path
-        | ScalarType::Polygon
-        | ScalarType::Circle => {
-            return Ok(Datum::Geometry(Arc::new(Geometry::decode(geometry_kind(scalar)?, bytes)?)));
-        }
         ScalarType::Uuid => Datum::Uuid(fixed(&mut body)?),
         ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
         ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, context)?),
@@ -344,7 +339,10 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         }
         // Its one value, whatever is sent.
         ScalarType::Void => return Ok(Datum::Text("".into())),
-        made_of_bounds => decode_ranges(&mut body, made_of_bounds, context)?,
+        other => match GeometricType::of(other) {
+            Some(kind) => return Ok(Datum::Geometry(Arc::new(Geometry::decode(kind, bytes)?))),
+            None => decode_ranges(&mut body, other, context)?,
+        },
     };
     body.end().map_err(|_| SqlError::new("22P03", "incorrect binary data format"))?;
     Ok(datum)

@@ -1,6 +1,7 @@
 //! What is asked of geometric values: which is beside or within which, how long and how large they are.
 
 use super::{EPSILON, Geometry, Point, checked};
+use crate::float_order::float_cmp;
 use crate::{ValueError, poll};
 
 /// Whether a number is nearly zero.
@@ -25,7 +26,7 @@ pub fn is_at_most(a: f64, b: f64) -> bool {
 
 /// Whether two points are nearly the same; those without a number are if they are the same.
 pub fn is_same_point(a: Point, b: Point) -> bool {
-    let same = |a: f64, b: f64| crate::datum::float_cmp(a, b).is_eq();
+    let same = |a: f64, b: f64| float_cmp(a, b).is_eq();
     if [a.x, a.y, b.x, b.y].iter().any(|number| number.is_nan()) {
         return same(a.x, b.x) && same(a.y, b.y);
     }

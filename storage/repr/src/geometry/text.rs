@@ -1,12 +1,12 @@
 //! Geometric values as text: `(1,2)`, `[(1,2),(3,4)]`, `{1,-1,0}`, `<(1,2),3>`, with the spellings that PostgreSQL reads beside.
 
-use super::{Geometry, Kind, Point, relations};
+use super::{GeometricType, Geometry, Point, relations};
 use crate::text::{TextContext, format_float8, format_rounded, parse_float8};
 use crate::{ValueError, poll};
 
 /// What is left of a text that is read from left to right.
 struct Text<'a> {
-    kind: Kind,
+    kind: GeometricType,
     whole: &'a str,
     rest: &'a str,
 }
@@ -16,33 +16,33 @@ impl Geometry {
     ///
     /// # Errors
     /// 22P02 for what is none, 22003 for a number that is out of range.
-    pub fn parse(kind: Kind, text: &str) -> Result<Geometry, ValueError> {
+    pub fn parse(kind: GeometricType, text: &str) -> Result<Geometry, ValueError> {
         let mut read = Text { kind, whole: text, rest: text };
         match kind {
-            Kind::Point => {
+            GeometricType::Point => {
                 let point = read.pair()?;
                 read.end()?;
                 Ok(Geometry::Point(point))
             }
-            Kind::Lseg => {
+            GeometricType::Lseg => {
                 let (points, _) = read.points(2, true)?;
                 read.end()?;
                 Ok(Geometry::Lseg([points[0], points[1]]))
             }
-            Kind::Box => {
+            GeometricType::Box => {
                 let (points, _) = read.points(2, false)?;
                 read.end()?;
                 Ok(Geometry::of_corners(points[0], points[1]))
             }
-            Kind::Line => read.line(),
-            Kind::Path => read.path(),
-            Kind::Polygon => {
+            GeometricType::Line => read.line(),
+            GeometricType::Path => read.path(),
+            GeometricType::Polygon => {
                 let count = read.count()?;
                 let (points, _) = read.points(count, false)?;
                 read.end()?;
                 Ok(Geometry::Polygon(points.into()))
             }
-            Kind::Circle => read.circle(),
+            GeometricType::Circle => read.circle(),
         }
     }
 

@@ -19,8 +19,6 @@ struct ArrayReader<'a> {
     element: &'a ScalarType,
     modifier: i32,
     context: &'a TextContext,
-    /// What stands between elements.
-    delimiter: u8,
     elements: Vec<Datum>,
     /// Lengths of the dimensions met so far, outermost first.
     lengths: Vec<Option<usize>>,
@@ -40,7 +38,6 @@ pub(super) fn parse_array(
         element,
         modifier,
         context,
-        delimiter: element.delimiter() as u8,
         elements: Vec::new(),
         lengths: Vec::new(),
         leaf_depth: None,
@@ -87,6 +84,11 @@ impl ArrayReader<'_> {
     fn too_deep(&self, depth: usize) -> ValueError {
         let most = DIMENSIONS_MAX;
         ValueError::new("54000", format!("number of array dimensions ({depth}) exceeds the maximum allowed ({most})"))
+    }
+
+    /// What stands between elements.
+    fn delimiter(&self) -> u8 {
+        self.element.delimiter() as u8
     }
 
     fn peek(&self) -> Option<u8> {
@@ -148,7 +150,7 @@ impl ArrayReader<'_> {
             self.lengths.push(None);
         }
         self.place += 1;
-        let mut count = 0;
+        let (mut count, delimiter) = (0, self.delimiter());
         self.blanks();
         if self.peek() == Some(b'}') {
             self.place += 1;
@@ -161,7 +163,7 @@ impl ArrayReader<'_> {
                 None => return Err(self.malformed("Unexpected end of input.")),
                 Some(b'{') => self.braces(depth + 1)?,
                 Some(b'}') => return Err(self.malformed("Unexpected \"}\" character.")),
-                Some(byte) if byte == self.delimiter => {
+                Some(byte) if byte == delimiter => {
                     return Err(self.malformed(&format!("Unexpected \"{}\" character.", byte as char)));
                 }
                 Some(_) => self.item(depth)?,
@@ -169,7 +171,7 @@ impl ArrayReader<'_> {
             count += 1;
             self.blanks();
             match self.peek() {
-                Some(byte) if byte == self.delimiter => self.place += 1,
+                Some(byte) if byte == delimiter => self.place += 1,
                 Some(b'}') => break,
                 None => return Err(self.malformed("Unexpected end of input.")),
                 Some(_) => return Err(self.malformed("Unexpected array element.")),
@@ -196,6 +198,7 @@ impl ArrayReader<'_> {
             return Err(self.malformed("Unexpected array element."));
         }
         self.leaf_depth = Some(depth);
+        let delimiter = self.delimiter();
         let mut text = String::new();
         let (mut is_quoted, mut is_closed) = (false, false);
         // Blanks before this length were quoted or escaped, and stay.
@@ -204,7 +207,7 @@ impl ArrayReader<'_> {
             match self.peek() {
                 None => return Err(self.malformed("Unexpected end of input.")),
                 Some(b'}') => break,
-                Some(byte) if byte == self.delimiter => break,
+                Some(byte) if byte == delimiter => break,
                 Some(b'{') => return Err(self.malformed("Unexpected \"{\" character.")),
                 Some(b'"') => {
                     if is_quoted || !text.is_empty() {
