@@ -181,9 +181,10 @@ class Rights(Check):
             found = []
             while (part := login.pgconn.get_copy_data(0))[0] > 0:
                 found.append(int(bytes(part[1]).split(b"\t")[0]))
-            while login.pgconn.get_result():
-                pass
-            return sorted(found)
+            # What fails on a row does so after the rows before it.
+            states = [each.error_field(pq.DiagnosticField.SQLSTATE) for each in iter(login.pgconn.get_result, None)]
+            failed = [state.decode() for state in states if state]
+            return failed[0] if failed else sorted(found)
         return sorted(int(result.get_value(row, 0)) for row in range(result.ntuples))
 
     def read(self, login, world, chance, role, table):
