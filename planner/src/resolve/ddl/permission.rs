@@ -139,7 +139,7 @@ impl DefinitionChange<'_> {
             StartRole::Named(name) => {
                 let role = self.role_named(name)?;
                 let makes_roles = self.catalog.has_attribute(actor.role, |role| role.create_role);
-                let may = role == actor.role || makes_roles && !self.catalog.is_controller(role);
+                let may = role == actor.role || makes_roles && !self.outranks(role);
                 if may { Ok(()) } else { Err(PlanError::new("42501", "permission denied")) }
             }
         }

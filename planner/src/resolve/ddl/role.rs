@@ -96,12 +96,12 @@ impl DefinitionChange<'_> {
     }
 
     /// Whether a role may do what the acting one may not: it is not for that to change or to give away.
-    fn outranks(&self, role: RoleId) -> bool {
+    pub(super) fn outranks(&self, role: RoleId) -> bool {
         let actor = self.path.actor().role;
         if self.catalog.is_controller(actor) {
             return false;
         }
-        // Who sees no rows does not get at them by way of another's password.
+        // Whoever makes roles gets at no rows by way of another's password, or as its member.
         let sees_rows = || {
             let all = self.catalog.memberships(role);
             self.catalog.person_of(role).is_some()
@@ -109,7 +109,7 @@ impl DefinitionChange<'_> {
                 || all.contains(&RoleId::WRITE_ALL_DATA)
                 || all.iter().any(|role| self.table_of_role(*role).is_some())
         };
-        self.catalog.is_controller(role) || self.catalog.kind_without_rows(actor).is_some() && sees_rows()
+        self.catalog.is_controller(role) || !self.catalog.memberships(actor).contains(&role) && sees_rows()
     }
 
     fn require_created(&self, role: RoleId, done: &str) -> Result<(), PlanError> {
@@ -129,7 +129,7 @@ impl DefinitionChange<'_> {
                 _ => error.detail("Role names starting with \"pg_\" and \"dogwood_\" are reserved."),
             });
         }
-        match self.path.actor().find(&self.catalog, name) {
+        match self.path.actor().find(&self.catalog, name).or_else(|| self.catalog.role_by_name(name)) {
             Some(_) => Err(PlanError::new("42710", format!("role \"{name}\" already exists"))),
             None => Ok(()),
         }
@@ -149,7 +149,9 @@ impl DefinitionChange<'_> {
         match option {
             RoleOptionKind::InRole(roles) => {
                 for role in roles {
-                    self.join(self.role(role)?, id, false)?;
+                    let role = self.role(role)?;
+                    self.require_admin(role)?;
+                    self.join(role, id, false)?;
                 }
             }
             RoleOptionKind::Members(members) | RoleOptionKind::Administrators(members) => {
