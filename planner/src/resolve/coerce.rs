@@ -25,6 +25,14 @@ impl Resolver<'_> {
         Typed::new(HirExpr::Param(index, scalar.clone()), scalar)
     }
 
+    /// 42P02 for a parameter in what is kept: it would be that of whoever runs a statement.
+    pub(super) fn refuse_parameters(&self) -> Result<(), PlanError> {
+        match self.params.iter().position(Option::is_some) {
+            None => Ok(()),
+            Some(index) => Err(PlanError::new("42P02", format!("there is no parameter ${}", index + 1))),
+        }
+    }
+
     fn deduce_param(&mut self, index: usize, scalar: &ScalarType) -> Result<(), PlanError> {
         match &self.params[index] {
             None | Some(ScalarType::Unknown) => {

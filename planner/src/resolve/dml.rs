@@ -168,6 +168,7 @@ impl Resolver<'_> {
             let typed = resolver.expr(&parsed)?;
             finish(resolver, typed)
         })?;
+        inner.refuse_parameters()?;
         debug_assert!(frame.calls.is_empty(), "no clause of the catalog allows calls over rows");
         self.ctes.next = inner.ctes.next;
         Ok(result)

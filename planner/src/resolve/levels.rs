@@ -190,7 +190,7 @@ pub(super) fn reads_columns(expr: &HirExpr) -> bool {
 }
 
 /// Whether an expression holds a subquery.
-pub(super) fn has_subquery(expr: &HirExpr) -> bool {
+pub(crate) fn has_subquery(expr: &HirExpr) -> bool {
     let mut found = false;
     rewrite_expr(&mut expr.clone(), 0, &mut |expr, _| {
         found |= matches!(expr, ScalarExpr::Column(column) if !matches!(column, HirColumn::Column { .. }));

@@ -165,6 +165,7 @@ impl Resolver<'_> {
             let typed = resolver.expr(&parsed)?;
             resolver.condition(typed, "POLICY", None)
         })?;
+        inner.refuse_parameters()?;
         self.ctes.next = inner.ctes.next;
         self.views.expanded += inner.views.expanded;
         self.views.maintained.append(&mut inner.views.maintained);
@@ -301,5 +302,5 @@ pub(crate) fn check_policy(catalog: &Catalog, path: &SearchPath, table: &Table, 
         resolver.condition(typed, "POLICY", None)
     })?;
     let _resolved = condition;
-    Ok(())
+    resolver.refuse_parameters()
 }

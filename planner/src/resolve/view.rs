@@ -75,9 +75,7 @@ fn meaning_by(
     resolver.keeps = true;
     resolver.trace = traced.then(Trace::default);
     let resolved = resolver.query(&query, Outputs::Settled)?;
-    if let Some(number) = resolver.params.iter().position(Option::is_some) {
-        return Err(PlanError::new("42P02", format!("there is no parameter ${}", number + 1)));
-    }
+    resolver.refuse_parameters()?;
     if !resolved.locks.is_empty() || locks(&query) || !resolver.take_locking().is_empty() {
         return Err(PlanError::unsupported("FOR UPDATE in a view").hint("lock the rows where they are read"));
     }

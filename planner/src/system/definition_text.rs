@@ -9,12 +9,13 @@ use crate::deparse::simple::is_operation;
 use crate::deparse::{Spelling, deparsed};
 use crate::hir::{HirColumn, HirExpr};
 use crate::resolve::ddl::index_key::delimited;
-use crate::resolve::shown_expression;
+use crate::resolve::{has_subquery, shown_expression};
 use crate::scalar::Environment;
 use crate::scalar::cast::{Cast, CastContext, CastMethod, plan_cast};
 use crate::scalar::env::names::CatalogNames;
 use crate::scalar::env::styles;
 use crate::scalar::func::quote_identifier;
+use crate::system::view_text::condition_text;
 use repr::datetime::Zone;
 use repr::text::TextContext;
 use repr::{ColumnIndex, ColumnType, Datum, RelationId, ScalarType};
@@ -93,6 +94,8 @@ impl DefinitionText {
     /// A condition or another expression over a table's row.
     pub(crate) fn expression(&self, table: &Table, text: &str, pretty: bool) -> String {
         match shown_expression(&self.catalog, table, text, None) {
+            Ok(expr) if has_subquery(&expr) => condition_text((table, text), Scope::from(&*self.catalog), self, pretty)
+                .unwrap_or_else(|| text.to_owned()),
             Ok(expr) => self.written(table, &expr, pretty),
             Err(_) => text.to_owned(),
         }
@@ -104,6 +107,9 @@ impl DefinitionText {
         // It is shown as this session writes names.
         let Ok(expr) = shown_expression(self.names.scope(), table, text, None) else { return text.to_owned() };
         let own = DefinitionText { reading: self.context.clone(), ..self.clone() };
+        if has_subquery(&expr) {
+            return condition_text((table, text), self.names.scope(), &own, true).unwrap_or_else(|| text.to_owned());
+        }
         let mut pretty = own.written(table, &expr, true);
         // A default under a cast that is not shown has parentheses for each.
         if is_operation(&expr)
@@ -260,7 +266,7 @@ impl Spelling<HirColumn> for Row<'_> {
             HirColumn::Column { index, .. } => {
                 self.table.columns.get(*index).map(|column| quote_identifier(&column.name)).unwrap_or_default()
             }
-            // No expression of the catalog has a subquery.
+            // Those that have subqueries are written as a query's condition is.
             HirColumn::Exists(_) | HirColumn::Scalar(_) | HirColumn::Any { .. } | HirColumn::ArrayOf(..) => {
                 "(subquery)".to_owned()
             }

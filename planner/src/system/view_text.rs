@@ -11,7 +11,7 @@
 //! What it writes is read again, and shown only if it means what is kept; what has no form here is shown as it is kept.
 
 use super::definition_text::DefinitionText;
-use crate::catalog::{Catalog, Scope, View};
+use crate::catalog::{Catalog, Scope, Table, View};
 use crate::deparse::{Spelling, across, is_function, shown};
 use crate::hir::{Hir, HirColumn, HirExpr, JoinKind};
 use crate::resolve::{
@@ -38,6 +38,7 @@ pub(crate) fn view_text(view: &View, catalog: &Catalog, definition: &DefinitionT
             definition,
             subqueries: &subqueries,
             pretty,
+            is_condition: false,
             out: String::new(),
             indent: 0,
             taken: BTreeSet::new(),
@@ -51,6 +52,28 @@ pub(crate) fn view_text(view: &View, catalog: &Catalog, definition: &DefinitionT
         Some(text) if same_query((&view.query, kept), (&text, reader), &read) => format!("{text};"),
         Some(_) | None => shown_definition(view, reader),
     }
+}
+
+/// A condition over a table's rows that reads other tables, as a policy has it: columns of the row stand without the table's name,
+/// but in a subquery. None where something in it has no form.
+pub(crate) fn condition_text(
+    (table, text): (&Table, &str),
+    scope: Scope<'_>,
+    definition: &DefinitionText,
+    pretty: bool,
+) -> Option<String> {
+    let over = |scope: Scope<'_>, text: &str| format!("SELECT 1 FROM {} WHERE {text}", scope.spelled_table(table));
+    let kept = over(scope, text);
+    let (query, subqueries) = shown_query(&kept, scope)?;
+    let ShownBody::Select(select) = &query.body else { return None };
+    let taken = BTreeSet::from([table.name.clone()]);
+    let (out, indent) = (String::new(), 0);
+    let writer = ViewWriter { definition, subqueries: &subqueries, pretty, is_condition: true, out, indent, taken };
+    let names = Names { own: &select.names, renamed: &BTreeMap::new(), around: None };
+    let written = writer.text(select.filter.as_ref()?, &names, false)?;
+    let reader = definition.scope();
+    let read = |text: &str, to: &ColumnType| definition.read(text, to);
+    same_query((&kept, scope), (&over(reader, &written), reader), &read).then_some(written)
 }
 
 /// What a query's columns are called.
@@ -77,6 +100,8 @@ struct ViewWriter<'a> {
     definition: &'a DefinitionText,
     subqueries: &'a Subqueries,
     pretty: bool,
+    /// Whether it is no query, but a condition over a table's row.
+    is_condition: bool,
     out: String,
     indent: usize,
     /// The names of relations in the queries around.
@@ -558,6 +583,8 @@ impl QueryRow<'_, '_> {
                     Some(ShownCall::Other) => None,
                     None => {
                         let (table, name, _) = names.own.column(*index)?;
+                        let is_bare = self.writer.is_condition && self.names.around.is_none();
+                        let table = table.filter(|_| !is_bare);
                         let table = table.map(|table| names.renamed.get(table).map_or(table, String::as_str));
                         let table = table.map_or_else(String::new, |table| format!("{}.", quote_identifier(table)));
                         Some(format!("{table}{}", quote_identifier(name)))
