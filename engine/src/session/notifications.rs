@@ -33,6 +33,9 @@ impl Session {
 
     /// LISTEN, UNLISTEN: from the commit on.
     pub(super) fn listen(&mut self, wish: Listening, tag: &str) -> Result<Response, SqlError> {
+        if matches!(wish, Listening::To(_)) {
+            self.refuse_persons("LISTEN")?;
+        }
         self.transaction();
         let listens_to = self.control.holder.listener.channels().len();
         self.state.lock().pending.listen(wish, listens_to)?;
@@ -41,6 +44,7 @@ impl Session {
 
     /// NOTIFY, at the commit.
     pub(super) fn notify(&mut self, channel: &str, payload: &str) -> Result<Response, SqlError> {
+        self.refuse_persons("NOTIFY")?;
         self.transaction();
         self.state.lock().pending.notify(channel, payload)?;
         Ok(Response::Complete("NOTIFY".into()))

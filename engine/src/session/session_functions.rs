@@ -3,6 +3,7 @@
 
 use crate::key_rotation;
 use crate::session::env::{StatementEnvironment, value_error};
+use crate::session::roles::persons_refused;
 use crate::session::statement_path::StatementShape;
 use planner::catalog::RoleId;
 use planner::scalar::{
@@ -125,6 +126,9 @@ impl SessionActs for StatementEnvironment {
     }
 
     fn notify(&self, channel: &str, payload: &str) -> Result<(), ValueError> {
+        if self.database.published.load().catalog().person_of(self.client.actor.role).is_some() {
+            return Err(value_error(persons_refused("function pg_notify")));
+        }
         self.state.lock().pending.notify(channel, payload).map_err(value_error)
     }
 

@@ -12,7 +12,7 @@ use repr::{Array, Datum, Jsonb, MicroDbId, RelationId, Row};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use storage::audit::{EntryRange, LoggedEntries, LoggedEntry, Mentioned, Pseudonym};
 use storage::{Snapshot, StorageError};
@@ -25,6 +25,7 @@ pub struct AuditReader {
     database: Arc<Database>,
     catalog: Arc<Catalog>,
     snapshot: Snapshot,
+    actor: Actor,
     /// Whose own login asks.
     person: Option<Pseudonym>,
 }
@@ -52,7 +53,7 @@ impl AuditReader {
         }
         database.record_waiting()?;
         let snapshot = database.store.snapshot();
-        Ok(AuditReader { database: database.clone(), catalog: catalog.clone(), snapshot, person })
+        Ok(AuditReader { database: database.clone(), catalog: catalog.clone(), snapshot, actor: actor.clone(), person })
     }
 
     /// The entries of a range.
@@ -73,7 +74,11 @@ impl AuditReader {
             AuditQuestion::Table(table, from, to) => (vec![Mentioned::Table(*table)], between(*from, *to)),
             AuditQuestion::Pseudonym(text) => {
                 let unread = || SqlError::new("22023", format!("\"{text}\" is no one's name in the audit log"));
-                (self.about(id_of_text(text.as_bytes()).ok_or_else(unread)?), EntryRange::ALL)
+                let asked = id_of_text(text.as_bytes()).ok_or_else(unread)?;
+                if self.is_kept_from(asked) {
+                    return Ok(Box::new(std::iter::empty()));
+                }
+                (self.about(asked), EntryRange::ALL)
             }
             AuditQuestion::Person(table, key) => (self.about(self.person(*table, key)?), EntryRange::ALL),
         };
@@ -83,7 +88,12 @@ impl AuditReader {
 
     fn role(&self, name: &str) -> Result<Mentioned, SqlError> {
         let unknown = || SqlError::new("42704", format!("role \"{name}\" does not exist"));
-        Ok(Mentioned::Role(self.catalog.role_by_name(name).ok_or_else(unknown)?.0))
+        Ok(Mentioned::Role(self.actor.find(&self.catalog, name).ok_or_else(unknown)?.0))
+    }
+
+    /// Whether it is somebody else than whose own login asks: to that nobody else is there.
+    fn is_kept_from(&self, asked: Pseudonym) -> bool {
+        self.person.is_some_and(|person| person != asked)
     }
 
     /// Whose data was touched.
@@ -92,9 +102,9 @@ impl AuditReader {
             Some(role) => self.snapshot.audit_of(&[self.role(role)?], &range)?,
             None => self.snapshot.audit(&range)?,
         };
-        let entries = seen(entries, self.person);
+        let entries = seen(entries, self.person, self.others());
         let ask = if people { breach::by_person } else { breach::by_table };
-        ask(Box::new(entries.map(|entry| entry.map_err(SqlError::from))), &self.catalog)
+        ask(Box::new(entries.map(|seen| seen.map(|seen| seen.entry).map_err(SqlError::from))), &self.catalog)
     }
 
     /// Who did what with a person's data, as GET and EXPORT tell it: a JSON object an entry, from the first to the last.
@@ -105,8 +115,8 @@ impl AuditReader {
     ) -> Result<impl Iterator<Item = Result<Jsonb, SqlError>> + Send + use<>, SqlError> {
         database.record_waiting()?;
         let (snapshot, person) = (database.store.snapshot(), database.store.pseudonym(microdb));
-        let reader =
-            AuditReader { database: database.clone(), catalog: catalog.clone(), snapshot, person: Some(person) };
+        let (database, actor) = (database.clone(), Actor::default());
+        let reader = AuditReader { database, catalog: catalog.clone(), snapshot, actor, person: Some(person) };
         let entries = reader.snapshot.audit_of(&reader.about(person), &EntryRange::ALL)?;
         let (catalog, purposes) = (catalog.clone(), PurposeNames::of(catalog));
         Ok(entries.filter_map(move |entry| match entry {
@@ -135,30 +145,60 @@ impl AuditReader {
         let scalar = &shape.table().columns[*column].column_type.scalar;
         let key = repr::text::parse(scalar, -1, key, &repr::text::TextContext::default())?;
         let row_key = shape.key_of(snapshot.store(), &[key]);
-        let found = snapshot.subject(table, &row_key)?.ok_or_else(|| subject_requests::absent(shape))?;
-        Ok(self.database.store.pseudonym(found))
+        let found = snapshot.subject(table, &row_key)?.map(|found| self.database.store.pseudonym(found));
+        found.filter(|found| !self.is_kept_from(*found)).ok_or_else(|| subject_requests::absent(shape))
+    }
+
+    /// The logins of other people, whom a person's own is not told of.
+    fn others(&self) -> HashSet<u32> {
+        if self.person.is_none() {
+            return HashSet::new();
+        }
+        let persons = self.catalog.roles.keys().filter(|role| !self.actor.knows(&self.catalog, **role));
+        persons.map(|role| role.0).collect()
     }
 
     fn shown(self, entries: LoggedEntries) -> FoundRows {
+        let others = self.others();
         let AuditReader { catalog, snapshot, person, .. } = self;
         let mut statements = StatementTexts { snapshot, texts: HashMap::new() };
         let purposes = PurposeNames::of(&catalog);
-        Box::new(seen(entries, person).map(move |entry| {
-            let entry = entry?;
-            let text = statements.text(&entry.statement)?;
-            Ok(row(&entry, text, &catalog, &purposes))
+        Box::new(seen(entries, person, others).map(move |seen| {
+            let seen = seen?;
+            let text = statements.text(&seen.entry.statement)?;
+            Ok(row(&seen, text, &catalog, &purposes))
         }))
     }
 }
 
-/// What of them is told, to a person or to who may see all.
+/// An entry as it is told.
+struct Seen {
+    entry: LoggedEntry,
+    /// How many rows there were, if they were nobody else's.
+    rows: Option<u64>,
+}
+
+/// What of them is told, to a person or to who may see all. Of what other people's logins did the person is told no name, nor whence.
 fn seen(
     entries: LoggedEntries,
     person: Option<Pseudonym>,
-) -> impl Iterator<Item = Result<LoggedEntry, StorageError>> + Send {
+    others: HashSet<u32>,
+) -> impl Iterator<Item = Result<Seen, StorageError>> + Send {
+    let unnamed = move |mut entry: LoggedEntry| {
+        if others.contains(&entry.actor.role) || others.contains(&entry.actor.login) {
+            let actor = Arc::make_mut(&mut entry.actor);
+            (actor.role, actor.login, actor.address) = (0, 0, None);
+        }
+        entry
+    };
     entries.filter_map(move |entry| match (entry, person) {
-        (Ok(entry), Some(person)) => of_person(entry, person).map(Ok),
-        (entry, _) => Some(entry),
+        (Ok(entry), Some(person)) => {
+            let is_alone = entry.subjects_total == 1 && !entry.scope.may_be_more;
+            let of_person = of_person(entry, person)?;
+            let rows = is_alone.then_some(of_person.rows);
+            Some(Ok(Seen { entry: unnamed(of_person), rows }))
+        }
+        (entry, _) => Some(entry.map(|entry| Seen { rows: Some(entry.rows), entry })),
     })
 }
 
@@ -224,7 +264,8 @@ pub(super) fn role_name(catalog: &Catalog, id: u32) -> Option<String> {
     (id != 0).then(|| name(id))
 }
 
-fn row(entry: &LoggedEntry, statement: Datum, catalog: &Catalog, purposes: &PurposeNames) -> Row {
+fn row(seen: &Seen, statement: Datum, catalog: &Catalog, purposes: &PurposeNames) -> Row {
+    let Seen { entry, rows } = seen;
     let count = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
     let text = |text: String| Datum::Text(text.into());
     let texts = |all: Vec<String>| Datum::Array(Arc::new(Array::vector(all.into_iter().map(text).collect())));
@@ -239,7 +280,7 @@ fn row(entry: &LoggedEntry, statement: Datum, catalog: &Catalog, purposes: &Purp
         texts(entry.tables.iter().map(table).collect()),
         texts(entry.subjects.iter().map(|subject| hexadecimal(subject)).collect()),
         count(entry.subjects_total),
-        count(entry.rows),
+        rows.map_or(Datum::Null, count),
         role(actor.login),
         role(actor.role),
         actor.address.map_or(Datum::Null, |address| text(address.to_string())),

@@ -40,11 +40,21 @@ impl Actor {
 
     /// The role of that name, to its session.
     pub fn find(&self, catalog: &Catalog, name: &str) -> Option<RoleId> {
-        if name == self.first_name() { Some(RoleId::FIRST) } else { catalog.role_by_name(name) }
+        let found = if name == self.first_name() { Some(RoleId::FIRST) } else { catalog.role_by_name(name) };
+        found.filter(|role| self.knows(catalog, *role))
     }
 
     /// What its session calls a role.
     pub fn name_of<'a>(&'a self, catalog: &'a Catalog, role: RoleId) -> Option<Cow<'a, str>> {
-        if role == RoleId::FIRST { Some(Cow::Borrowed(self.first_name())) } else { catalog.role_name(role) }
+        if role == RoleId::FIRST {
+            return Some(Cow::Borrowed(self.first_name()));
+        }
+        catalog.role_name(role).filter(|_| self.knows(catalog, role))
+    }
+
+    /// Whether a role is there to its session: to a person's own login other people's are not.
+    pub fn knows(&self, catalog: &Catalog, role: RoleId) -> bool {
+        let is_own = || role == self.role || role == self.login;
+        catalog.person_of(self.role).is_none() || catalog.person_of(role).is_none() || is_own()
     }
 }

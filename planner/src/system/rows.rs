@@ -154,7 +154,18 @@ impl Source<'_> {
 
     /// An access list as its column has it.
     fn written(&self, acl: &Acl) -> Datum {
-        array(access_list::entries(acl, &|role| self.called(role)))
+        if !self.is_persons() {
+            return array(access_list::entries(acl, &|role| self.called(role)));
+        }
+        let known = |role: RoleId| self.actor.knows(self.catalog, role);
+        let mut acl = acl.clone();
+        acl.items.retain(|item| item.grantee.is_none_or(known) && known(item.grantor));
+        array(access_list::entries(&acl, &|role| self.called(role)))
+    }
+
+    /// Whether a person's own login asks.
+    fn is_persons(&self) -> bool {
+        self.catalog.person_of(self.actor.role).is_some()
     }
 
     /// An object's access list; NULL where nothing was granted or revoked.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 impl Session {
     pub(in crate::session) fn explain_dataflow(&mut self, format: ComplianceFormat) -> Result<Response, SqlError> {
+        self.refuse_persons("view dataflow")?;
         let catalog = self.catalog();
         let context = self.eval_context(Arc::from([]), &catalog);
         let operators = graph::operators(&self.database, &catalog, context.environment.as_ref())?;

@@ -20,7 +20,7 @@ impl<'a> Source<'a> {
         let catalog = self.catalog;
         let shown =
             move |id| ShownRole { id, name: self.role_name(id), created: catalog.roles.get(&id).map(|role| &**role) };
-        catalog.all_roles().map(shown)
+        catalog.all_roles().filter(|role| self.actor.knows(catalog, *role)).map(shown)
     }
 
     /// Those that log in: the first, and those that are said to.
@@ -93,7 +93,9 @@ impl<'a> Source<'a> {
 
     /// pg_auth_members
     pub(super) fn memberships(&self, rows: &mut Rows) {
-        for (role, member, how) in self.catalog.given_memberships() {
+        let known = |role: RoleId| self.actor.knows(self.catalog, role);
+        let all = self.catalog.given_memberships();
+        for (role, member, how) in all.filter(|(role, member, _)| known(*role) && known(*member)) {
             rows.add(&[
                 ("roleid", Datum::Oid(role.0)),
                 ("member", Datum::Oid(member.0)),

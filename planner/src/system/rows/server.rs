@@ -212,6 +212,9 @@ impl Source<'_> {
         let sees_all = asker.has_privileges_of(RoleId::READ_ALL_STATS);
         for listed in acts.sessions() {
             let role = self.catalog.role_of_login(&listed.user);
+            if self.is_persons() && role != self.actor.role {
+                continue;
+            }
             let mut row = vec![
                 ("datid", Datum::Oid(listed.database_id.0)),
                 ("datname", text(&listed.database)),

@@ -1,6 +1,7 @@
 //! pg_stats, and what pg_class says of sizes: by the statistics that plans are made by.
 //!
-//! Whoever may not read a column is shown nothing of it. Values of people, and of tables with row policies, nobody is shown.
+//! Whoever may not read a column is shown nothing of it, and whom policies of a table bind nothing of the table. Values of people, and
+//! of tables with row policies, nobody is shown. To a person's own login no table has a size.
 
 use super::{Rows, Source, array, flag, text};
 use crate::catalog::{Privilege, Privileges};
@@ -15,17 +16,26 @@ impl Source<'_> {
         if rows.relation.name == "pg_stats" { self.column_statistics(rows) } else { self.tables_view(rows) }
     }
 
-    /// How many rows a table has; -1 if nobody has counted them.
+    /// How many rows a table has; -1 if nobody has counted them, and to a person's own login.
     pub(super) fn rows_of(&self, table: RelationId) -> Datum {
+        if self.is_persons() {
+            return Datum::Float4(-1.0);
+        }
         let known = self.environment.table_statistics();
         Datum::Float4(known.tables.get(&table).map_or(-1.0, |known| known.bare.rows as f32))
     }
 
     fn column_statistics(&self, rows: &mut Rows) {
+        if self.is_persons() {
+            return;
+        }
         let (asker, known) = (self.asker(), self.environment.table_statistics());
         let reads = Held { privileges: Privileges::of(&[Privilege::Select]), ..Held::default() };
         for table in self.catalog.relations.values() {
             let Some(known) = known.tables.get(&table.id) else { continue };
+            if self.catalog.binding_policies(asker.role, table.id, self.environment.database_id()).is_some() {
+                continue;
+            }
             let shows_values = !self.security(table.id).is_some_and(|found| found.enabled);
             for (index, column) in table.live_columns() {
                 poll::step_or_unwind();
