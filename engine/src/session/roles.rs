@@ -39,10 +39,10 @@ impl Session {
         Ok(())
     }
 
-    /// A violated constraint as it is told to whoever may not read the table: that it is violated, and no more.
+    /// A violated constraint, or a row without an owner, as it is told to whoever may not read the table: that it is so, and no more.
     pub(super) fn without_rows(&self, error: SqlError) -> SqlError {
-        let Some(name) = error.object.table.as_ref().filter(|_| error.code.starts_with("23") && error.detail.is_some())
-        else {
+        let tells = || (error.code.starts_with("23") || error.code == "DG001") && error.detail.is_some();
+        let Some(name) = error.object.table.as_ref().filter(|_| tells()) else {
             return error;
         };
         let catalog = self.catalog();
@@ -53,6 +53,7 @@ impl Session {
         let may_read = |table: &Arc<Table>| {
             catalog.privileges(role, ObjectClass::Table, table.id.0, home).has(Privilege::Select)
                 && catalog.binding_policies(role, table.id, home).is_none()
+                && catalog.person_of(role).is_none()
         };
         let mut named = catalog.relations.values().filter(|table| table.name == *name);
         if named.all(may_read) { error } else { SqlError { detail: None, ..error } }
@@ -109,6 +110,21 @@ impl Session {
             false => Err(SqlError::new("42501", format!("permission denied to {what}"))),
         }
     }
+
+    /// 42501 for a person's own login: it is told of that person, and this tells of others.
+    pub(super) fn refuse_persons(&self, what: &str) -> Result<(), SqlError> {
+        let catalog = self.catalog();
+        match catalog.person_of(self.actor(&catalog).role) {
+            None => Ok(()),
+            Some(_) => Err(persons_refused(what)),
+        }
+    }
+}
+
+/// A person's own login may not do this.
+pub(super) fn persons_refused(what: &str) -> SqlError {
+    SqlError::new("42501", format!("permission denied for {what}"))
+        .hint("A person's own login is told of that person alone.")
 }
 
 /// A statement about a role with its password as the catalog keeps it; none if it has none in clear. The empty one is none.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use transactions::commit::shutting_down;
 use transactions::database::Database;
-use views::automatic;
+use views::automatic::{self, without_values};
 use views::inspection::{Inspected, in_words};
 use views::message::ViewRequest;
 
@@ -75,7 +75,9 @@ impl Catalogs {
     /// Which operator of which view, and what it stands for.
     fn operator(&self, found: &Inspected) -> Vec<Datum> {
         let [view, relation] = self.view(found.view);
-        vec![view, relation, number(found.operator), text(&found.name), text(&found.renders)]
+        // What the plan compares with is of whoever asked.
+        let renders = if found.line.is_some() { without_values(&found.renders) } else { found.renders.clone() };
+        vec![view, relation, number(found.operator), text(&found.name), text(&renders)]
     }
 
     /// A view's name and id.

@@ -39,8 +39,8 @@ class Roles(Check):
         with self.server.connect(user="postgres") as one:
             one.execute(SCHEMA)
         for case in (self.every_path, self.subject, self.subject_corrects, self.subject_forgets, self.kinds, self.revoked_while_listening,
-                     self.transactions, self.shared_plans, self.views_by_policy, self.signals, self.details, self.logins,
-                     self.outlives):
+                     self.transactions, self.shared_plans, self.views_by_policy, self.signals, self.details, self.escalation,
+                     self.people_apart, self.kept_texts, self.watchers, self.logins, self.outlives):
             self.tally.case(case)
 
     def one(self):
@@ -143,7 +143,8 @@ class Roles(Check):
                 self.tally.that(state_of(ada.execute, refused) in ("42501", "42P01"), refused, error_of(ada.execute, refused))
             equal(state_of(ada.execute, "SELECT id FROM posts FOR UPDATE"), "0A000", "row locks")
             equal(sorted(row[0] for row in rows(ada, "GDPR GET users 1")), sorted(row[0] for row in rows(one, "GDPR GET users 1")), "GET")
-            for other in ("dogwood_subject", "ben", "controller"):
+            equal(state_of(ada.execute, "SET ROLE ben"), "22023", "another person is no role to her")
+            for other in ("dogwood_subject", "controller"):
                 equal(state_of(ada.execute, f"SET ROLE {other}"), "42501", f"SET ROLE {other}")
             equal(state_of(one.execute, "GRANT dogwood_subject TO ben"), "0LP01", "a person is made by CREATE USER alone")
             absent = error_of(ada.execute, "GDPR GET users 99")
@@ -324,6 +325,111 @@ class Roles(Check):
                 self.tally.that(False, "a unique violation")
             except psycopg.Error as error:
                 self.tally.equal((error.sqlstate, "ben@x" in str(error)), ("23505", False), "no value")
+
+        with self.one() as one:
+            one.execute("CREATE TABLE clubs (id INT PRIMARY KEY, name TEXT)")
+            one.execute("CREATE TABLE seats (id INT PRIMARY KEY, club INT NOT NULL OWNS clubs(id), who INT NOT NULL OWNED_BY users(id))")
+            one.execute("BEGIN; INSERT INTO clubs VALUES (777, 'x'); INSERT INTO seats VALUES (1, 777, 3); COMMIT")
+        with self.role("usher", "GRANT DELETE, SELECT (id) ON seats TO usher") as usher:
+            try:
+                usher.execute("DELETE FROM seats WHERE id = 1")
+                self.tally.that(False, "a row without an owner")
+            except psycopg.Error as error:
+                self.tally.equal((error.sqlstate, "777" in str(error)), ("DG001", False), "no key of a row that is not to be read")
+
+    def escalation(self):
+        """Whoever makes roles gets nothing by it that the maker has not."""
+        equal = self.tally.equal
+        with self.one() as one:
+            one.execute("CREATE ROLE clerk LOGIN; GRANT SELECT ON posts TO clerk; CREATE ROLE idle")
+            one.execute("CREATE ROLE makes LOGIN CREATEROLE; CREATE ROLE hand LOGIN IN ROLE dogwood_operator")
+        for maker in ("makes", "hand"):
+            with self.server.connect(user=maker) as login:
+                for group in ("dogwood_controller", "controller", "dogwood_regulator", "pg_read_all_data", "pg_monitor", "clerk", "ada"):
+                    for statement in ("CREATE ROLE made LOGIN IN ROLE {}", "CREATE ROLE made LOGIN IN GROUP {}", "GRANT {} TO idle", "GRANT {} TO CURRENT_USER"):
+                        equal(state_of(login.execute, statement.replace("{}", group)), "42501", f"{maker}: {statement} {group}")
+                for role in ("controller", "clerk", "ada"):
+                    for statement in ("ALTER ROLE {} PASSWORD 'x'", "ALTER ROLE {} VALID UNTIL '2000-01-01'", "ALTER ROLE {} RENAME TO other",
+                                      "ALTER ROLE {} SET search_path = elsewhere", "ALTER ROLE {} CONNECTION LIMIT 0"):
+                        self.tally.that(state_of(login.execute, statement.format(role)) == "42501", f"{maker}: {statement} {role}")
+                for role in ("clerk", "ada"):
+                    equal(state_of(login.execute, f"DROP ROLE {role}"), "42501", f"{maker}: DROP ROLE {role}")
+                equal(state_of(login.execute, "CREATE USER made FOR users 1"), "42501", "a person's login is for who may ask for that person")
+                equal(state_of(login.execute, "CREATE ROLE made LOGIN IN ROLE idle"), "", "what has nothing it gives")
+                equal(state_of(login.execute, "ALTER ROLE made PASSWORD 'x'; GRANT idle TO made; DROP ROLE made"), "", "and takes")
+        with self.server.connect(user="clerk") as clerk:
+            equal(state_of(clerk.execute, "ALTER ROLE clerk PASSWORD 'own'"), "", "one's own password")
+
+    def people_apart(self):
+        """To a person's own login other people are not there: not as roles, in sessions, counts, the audit log, or on channels."""
+        equal = self.tally.equal
+        with self.one() as one:
+            one.execute("CREATE USER ada_two FOR users 1; GRANT UPDATE (body) ON chats TO ben; ANALYZE")
+        with self.server.connect(user="ben") as ben, self.server.connect(user="ada_two") as ada, self.one() as one:
+            ben.execute("UPDATE chats SET body = body || '.'")
+            own = "SELECT rolname FROM pg_roles WHERE rolname IN ('ada', 'ada_two', 'ben', 'eve')"
+            equal(rows(ada, own), [("ada_two",)], "roles")
+            equal(rows(ada, own.replace("pg_roles", "pg_user").replace("rolname", "usename")), [("ada_two",)], "users")
+            equal(rows(ada, "SELECT DISTINCT usename FROM pg_stat_activity"), [("ada_two",)], "sessions")
+            equal(rows(ada, "SELECT count(*) FROM pg_class WHERE relacl::text ~ 'ben' OR reltuples > 0"), [(0,)], "access lists and counts")
+            equal(rows(ada, "SELECT count(*) FROM pg_attribute WHERE attacl::text ~ 'ben'"), [(0,)], "access lists of columns")
+            equal(rows(ada, "SELECT count(*) FROM pg_stats"), [(0,)], "statistics")
+            self.tally.that(rows(one, "SELECT count(*) FROM pg_attribute WHERE attacl::text ~ 'ben'")[0][0] > 0, "which there are")
+            for absent in ("SET ROLE {}", "SELECT '{}'::regrole", "SELECT pg_has_role('{}', 'USAGE')", "ALTER ROLE {} PASSWORD 'x'"):
+                equal(error_of(ada.execute, absent.format("ben")), tuple(part.replace("noone", "ben") for part in error_of(ada.execute, absent.format("noone"))), absent)
+            about = "SELECT count(*) FROM audit_about('users', '{}')"
+            equal(error_of(ada.execute, about.format(2)), error_of(ada.execute, about.format(99)), "entries about another")
+            self.tally.that(rows(ada, about.format(1))[0][0] > 0, "and about her")
+            other = rows(one, "SELECT subjects[1] FROM audit_about('users', '2') WHERE subject_count = 1 LIMIT 1")[0][0]
+            equal(rows(ada, f"SELECT * FROM audit_about('{other}')"), [], "by the name in the log")
+            told = rows(ada, "SELECT login, role, row_count, address FROM dogwood.audit WHERE operation = 'update' AND 'chats' = ANY (tables) ORDER BY number")
+            equal(told[-1], (None, None, None, None), "what another person did to her rows")
+            equal([row for row in rows(ada, "SELECT * FROM audit_touched(now() - interval '1 day', now())") if "ben" in str(row)], [], "put together")
+            for refused in ("LISTEN talk", "NOTIFY talk, 'x'", "SELECT pg_notify('talk', 'x')", "EXPLAIN DATAFLOW", "EXPLAIN (FORMAT DOT) DATAFLOW"):
+                equal(state_of(ada.execute, refused), "42501", refused)
+            one.execute("DROP ROLE ada_two")
+
+    def kept_texts(self):
+        """What is kept is shown as it can be read again, and no parameter of a statement gets into it."""
+        equal = self.tally.equal
+        with self.one() as one:
+            one.execute("CREATE SCHEMA apart; CREATE TABLE apart.lists (who name PRIMARY KEY, upto int); CREATE TABLE shelf (id int PRIMARY KEY, level int, who name)")
+            one.execute("ALTER TABLE shelf ENABLE ROW LEVEL SECURITY")
+            for refused in ("CREATE POLICY p ON shelf USING (id = $1)", "CREATE POLICY p ON shelf USING (EXISTS (SELECT 1 FROM apart.lists WHERE upto = $1))",
+                            "CREATE TABLE checked (a int CHECK (a = $1))", "CREATE TABLE made (a int DEFAULT $1)", "CREATE DOMAIN d AS int CHECK (value > $1)"):
+                equal(state_of(one.execute, refused), "42P02", refused)
+            one.execute("CREATE POLICY by_list ON shelf USING (level <= 1 OR EXISTS (SELECT 1 FROM apart.lists l WHERE l.who = current_user AND l.upto >= level))")
+            one.execute("CREATE POLICY by_name ON shelf USING (who IN (SELECT lists.who FROM apart.lists)) WITH CHECK (level = (SELECT max(upto) FROM apart.lists))")
+            shown = dict(rows(one, "SELECT policyname, qual FROM pg_policies WHERE tablename = 'shelf'"))
+            equal(shown["by_name"], "(who IN ( SELECT lists.who\n   FROM apart.lists))", "as PostgreSQL writes it")
+            one.execute("CREATE TABLE again (LIKE shelf)")
+            for name, using, check in rows(one, "SELECT policyname, qual, with_check FROM pg_policies WHERE tablename = 'shelf'"):
+                using = using.replace("shelf.", "again.")
+                one.execute(f"CREATE POLICY {name} ON again USING {using}" + (f" WITH CHECK {check}" if check else ""))
+            same = "SELECT policyname, replace(qual, 'again.', 'shelf.'), with_check FROM pg_policies WHERE tablename = '{}' ORDER BY 1"
+            equal(rows(one, same.format("again")), rows(one, same.format("shelf")), "read again it is the same")
+            one.execute("DROP TABLE shelf, again; DROP SCHEMA apart CASCADE")
+
+    def watchers(self):
+        """What the server tells of itself has no value of a statement, and no statistics of whom a policy binds."""
+        equal = self.tally.equal
+        with self.one() as one:
+            one.execute("CREATE TABLE wards (id int PRIMARY KEY, name text, who name)")
+            one.execute("INSERT INTO wards SELECT n, 'ward' || n % 20, CASE WHEN n % 4 = 0 THEN 'nurse' ELSE 'other' END FROM generate_series(1, 400) n; ANALYZE wards")
+            one.execute("CREATE POLICY own ON wards USING (who = current_user); ALTER TABLE wards ENABLE ROW LEVEL SECURITY")
+            one.execute("CREATE MATERIALIZED VIEW oncology AS SELECT count(*) FROM wards WHERE name = 'ward13canary'")
+            for _ in range(12):
+                one.execute("SELECT id FROM wards WHERE name = 'ward7canary' AND id < 424242")
+        with self.role("nurse", "GRANT SELECT ON wards TO nurse") as nurse, self.role("passerby") as passerby, self.one() as one:
+            equal(rows(nurse, "SELECT count(*) FROM pg_stats WHERE tablename = 'wards'"), [(0,)], "whom a policy binds")
+            self.tally.that(rows(one, "SELECT count(*) FROM pg_stats WHERE tablename = 'wards'")[0][0] > 0, "which there are")
+            self.tally.that(rows(one, "SELECT count(*) FROM dogwood.operators")[0][0] > 0, "operators")
+            for relation in ("operators", "arrangements", "dataflow", "subscriptions", "snapshots", "latency", "memory", "features"):
+                told = str(rows(passerby, f"SELECT * FROM dogwood.{relation}"))
+                self.tally.that("7canary" not in told and "13canary" not in told and "424242" not in told, f"no value in dogwood.{relation}", told)
+            told = str(rows(passerby, "SELECT * FROM dogwood.views WHERE kind <> 'materialized'"))
+            self.tally.that("7canary" not in told and "424242" not in told, "nor in dogwood.views", told)
+            one.execute("DROP TABLE wards CASCADE")
 
     def logins(self):
         """By password, over TLS."""
