@@ -147,6 +147,11 @@ class Roles(Check):
             for other in ("dogwood_subject", "controller"):
                 equal(state_of(ada.execute, f"SET ROLE {other}"), "42501", f"SET ROLE {other}")
             equal(state_of(one.execute, "GRANT dogwood_subject TO ben"), "0LP01", "a person is made by CREATE USER alone")
+            one.execute("CREATE ROLE ward_staff; CREATE ROLE patients; GRANT patients TO ben")
+            for other in ("GRANT dogwood_controller TO ben", "GRANT pg_monitor TO ben", "GRANT pg_read_all_data TO patients", "ALTER ROLE ben CREATEROLE",
+                          "CREATE USER cy FOR users 3 CREATEDB", "CREATE USER cy FOR users 3 IN ROLE dogwood_processor", "CREATE ROLE x IN ROLE dogwood_operator ROLE ben"):
+                equal(state_of(one.execute, other), "0LP01", f"nor is one of another kind: {other}")
+            one.execute("DROP ROLE ward_staff, patients")
             absent = error_of(ada.execute, "GDPR GET users 99")
             equal(error_of(ada.execute, "GDPR GET users 2"), absent, "others are as if absent")
             equal(error_of(ada.execute, "GDPR FORGET users 2"), absent, "to FORGET too")

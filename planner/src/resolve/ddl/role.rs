@@ -57,6 +57,7 @@ impl DefinitionChange<'_> {
         let role = Role { name: name.clone(), attributes, member_of, login, person: None };
         self.catalog.roles.insert(id, Arc::new(role));
         self.apply_options(id, &create.options)?;
+        self.require_person_alone(id)?;
         Ok("CREATE ROLE")
     }
 
@@ -74,7 +75,22 @@ impl DefinitionChange<'_> {
         }
         self.require_created(id, "changed")?;
         self.apply_options(id, &alter.options)?;
+        self.require_person_alone(id)?;
         Ok("ALTER ROLE")
+    }
+
+    /// 0LP01 for a person's own login that would be of another kind, too, or make roles and databases.
+    fn require_person_alone(&self, id: RoleId) -> Result<(), PlanError> {
+        let Some(role) = self.catalog.roles.get(&id).filter(|role| role.person.is_some()) else { return Ok(()) };
+        let all = self.catalog.memberships(id);
+        let kind = PREDEFINED.iter().find(|(_, kind)| *kind != RoleKind::Subject.role() && all.contains(kind));
+        let (called, makes) = (self.role_called(id), role.attributes.create_role || role.attributes.create_database);
+        let message = match kind {
+            Some((kind, _)) => format!("role \"{called}\" is a person's own login and cannot be in role \"{kind}\""),
+            None if makes => format!("role \"{called}\" is a person's own login and makes neither roles nor databases"),
+            None => return Ok(()),
+        };
+        Err(PlanError::new("0LP01", message).hint("Make another role for what is not that person's."))
     }
 
     /// The first role keeps its rights; its login may have another password, an end and a limit.
@@ -311,6 +327,11 @@ impl DefinitionChange<'_> {
             return Ok(());
         }
         self.edit_role(member)?.member_of.insert(role, membership);
+        let all = self.catalog.memberships(role);
+        if PREDEFINED.iter().any(|(_, kind)| all.contains(kind)) {
+            let becomes = self.catalog.roles.keys().filter(|id| self.catalog.memberships(**id).contains(&member));
+            becomes.copied().try_for_each(|id| self.require_person_alone(id))?;
+        }
         Ok(())
     }
 
