@@ -17,6 +17,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use parking_lot::Mutex;
 
@@ -30,6 +31,8 @@ use crate::keyring::{Keyring, SLOTS_IN_PAGE, Wrapping, offset, sync_folder};
 /// Groups of slots that are read and written at once.
 const GROUPS_AT_ONCE: u64 = 64;
 const GROUP_BYTES: usize = 2 * PAGE_BYTES as usize;
+/// Parts of the new file that are flushed while others are written.
+const PARTS_TO_FLUSH: usize = 32;
 const NOISE_BYTES: usize = 1 << 20;
 
 /// How much of the old file is overwritten.
@@ -118,6 +121,20 @@ fn read_up_to_end(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Flushes a file by parts while they are written, so that little is left to flush at the end. What a flush that failed was for may be
+/// lost, whatever the next one says.
+fn flush_meanwhile(file: &File, written: &Receiver<()>) -> io::Result<()> {
+    let mut parts = 0;
+    while written.recv().is_ok() {
+        parts += 1 + written.try_iter().count();
+        if parts >= PARTS_TO_FLUSH {
+            file.sync_data()?;
+            parts = 0;
+        }
+    }
+    Ok(())
+}
+
 impl Keyring {
     /// Rewrites the living keys under a fresh key-encryption key, which is wrapped under the root key `to`, and destroys the old
     /// one. No key is read or made meanwhile. `from` is the present root key.
@@ -193,17 +210,24 @@ impl Keyring {
         }
         let parts = (0..slots).step_by((GROUPS_AT_ONCE * SLOTS_IN_PAGE) as usize);
         let (next, threads) = (Mutex::new(parts), std::thread::available_parallelism().map_or(1, usize::from));
-        let work = || {
+        let (written, to_flush) = channel();
+        let work = &|written: Sender<()>| {
             loop {
                 let Some(first) = next.lock().next() else { return Ok(()) };
                 self.rewrap_part(from, to, first, slots, path)?;
+                let _failed_flush_is_told_below = written.send(());
             }
         };
-        let worked: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().map(|thread| thread.join().expect("rewrapping keys does not panic")).collect()
+        let (worked, flushed): (Vec<_>, _) = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..threads).map(|_| written.clone()).map(|written| scope.spawn(move || work(written))).collect();
+            drop(written);
+            let flushed = flush_meanwhile(&to.file, &to_flush);
+            let joined = threads.into_iter().map(|thread| thread.join().expect("rewrapping keys does not panic"));
+            (joined.collect(), flushed)
         });
         worked.into_iter().collect::<Result<(), StorageError>>()?;
+        flushed.map_err(failed())?;
         to.file.sync_all().map_err(failed())
     }
 
@@ -234,13 +258,13 @@ impl Keyring {
         let (other, []) = other.as_chunks_mut::<SLOT_BYTES>() else { unreachable!("a page is full of slots") };
         for ((one, other), slot) in one.iter_mut().zip(other).zip(first..) {
             let parse = |copy: &[u8; SLOT_BYTES]| slot::parse(from.key(), &self.database, slot, copy);
-            let content = match parse(one) {
-                Content::Damaged => parse(other),
-                content => content,
+            let (content, copy) = match parse(one) {
+                Content::Damaged => (parse(other), &*other),
+                content => (content, &*one),
             };
             let renewed = match content {
                 Content::Live(mut key) => {
-                    let bytes = slot::live(to.key(), &self.database, slot, &key);
+                    let bytes = slot::rewrapped(to.key(), &self.database, slot, (&key, copy));
                     sodium::wipe(&mut key);
                     bytes
                 }

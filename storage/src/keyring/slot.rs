@@ -33,11 +33,31 @@ pub(crate) fn live(
     slot: u64,
     key: &[u8; KEY_BYTES],
 ) -> [u8; SLOT_BYTES] {
+    wrapped(wrapping, database, slot, (key, key_check(key)))
+}
+
+/// The slot of a key under another wrapping key; `copy` is one that this key was read from, and so has its check.
+pub(crate) fn rewrapped(
+    wrapping: &[u8; KEY_BYTES],
+    database: &[u8; 16],
+    slot: u64,
+    (key, copy): (&[u8; KEY_BYTES], &[u8; SLOT_BYTES]),
+) -> [u8; SLOT_BYTES] {
+    let check = copy[WRAPPED_END..CHECK_END].try_into().expect("a check is of four bytes");
+    wrapped(wrapping, database, slot, (key, check))
+}
+
+fn wrapped(
+    wrapping: &[u8; KEY_BYTES],
+    database: &[u8; 16],
+    slot: u64,
+    (key, check): (&[u8; KEY_BYTES], [u8; 4]),
+) -> [u8; SLOT_BYTES] {
     let salt = sodium::nonce::<SALT_BYTES>();
     let mut bytes = Vec::with_capacity(SLOT_BYTES);
     bytes.extend_from_slice(&salt);
     sodium::wrap(wrapping, &nonce(slot, &salt), &place(database, slot), key, &mut bytes);
-    bytes.extend_from_slice(&key_check(key));
+    bytes.extend_from_slice(&check);
     bytes.extend_from_slice(&checksum(b"live", &bytes));
     bytes.try_into().expect("the parts add up to a slot")
 }
