@@ -106,6 +106,7 @@ class Rights(Check):
             for row in world.data[table].values():
                 one.execute(f"INSERT INTO {table} VALUES (%(id)s, %(owner)s, %(level)s, %(body)s)", row)
             one.execute(f"CREATE VIEW v_{table} AS SELECT * FROM {table}; CREATE MATERIALIZED VIEW m_{table} AS SELECT * FROM {table}")
+            one.execute(f"CREATE VIEW i_{table} WITH (security_invoker = true) AS SELECT * FROM {table}")
             if world.enabled[table]:
                 one.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
         for _ in range(40):
@@ -123,7 +124,7 @@ class Rights(Check):
         chance = world.chance
         what = chance.random()
         if what < 0.6:
-            relation = chance.choice(["", "v_", "m_"]) + chance.choice(TABLES)
+            relation = chance.choice(["", "", "v_", "m_", "i_"]) + chance.choice(TABLES)
             privilege = chance.choice(PRIVILEGES) if relation in TABLES else "SELECT"
             column = chance.choice(COLUMNS) if privilege != "DELETE" and chance.random() < 0.5 else None
             to = chance.choice(ROLES + ["PUBLIC"])
@@ -172,8 +173,8 @@ class Rights(Check):
             login.execute("ROLLBACK")
         self.tally.equal(found, expected, f"{role}: {sql}")
 
-    def told(self, login, sql):
-        """The rows that it gives, or its SQLSTATE."""
+    def told(self, login, sql, column=0):
+        """The rows that it gives, by the number in a column, or its SQLSTATE."""
         result = login.pgconn.exec_(sql.encode())
         if result.status == pq.ExecStatus.FATAL_ERROR:
             return result.error_field(pq.DiagnosticField.SQLSTATE).decode()
@@ -185,25 +186,35 @@ class Rights(Check):
             states = [each.error_field(pq.DiagnosticField.SQLSTATE) for each in iter(login.pgconn.get_result, None)]
             failed = [state.decode() for state in states if state]
             return failed[0] if failed else sorted(found)
-        return sorted(int(result.get_value(row, 0)) for row in range(result.ntuples))
+        return sorted(int(value) for row in range(result.ntuples) if (value := result.get_value(row, column)) is not None)
 
     def read(self, login, world, chance, role, table):
-        kind = chance.choice(["", "", "v_", "m_"])
+        kind = chance.choice(["", "", "v_", "m_", "i_"])
         relation, asked = kind + table, chance.choice(list(ASKED))
         columns = chance.sample(COLUMNS, chance.randrange(1, 4))
         columns = ["id", *[column for column in columns if column != "id"]]
         query = f"SELECT {', '.join(columns)} FROM {relation} WHERE {asked}"
         used = set(columns) | {column for column in COLUMNS if column in asked.split("::")[0].replace("(", " ").split()}
-        way = chance.choice(["plain", "nested", "with", "copy", "cursor", "prepared", "counted", "joined"])
+        way = chance.choice(["plain", "nested", "with", "copy", "cursor", "prepared", "counted", "joined", "grouped", "subscribed", "explained"])
         sql = {
             "plain": query, "nested": f"SELECT * FROM ({query}) q", "with": f"WITH w AS ({query}) SELECT * FROM w",
-            "copy": f"COPY ({query}) TO STDOUT", "cursor": query, "prepared": query,
+            "copy": f"COPY ({query}) TO STDOUT", "cursor": query, "prepared": query, "subscribed": query, "explained": f"EXPLAIN {query}",
+            "grouped": f"SELECT id FROM ({query}) q GROUP BY id HAVING count(*) > 0",
             "counted": f"SELECT n FROM (SELECT count(*) AS n FROM ({query}) q) c",
             "joined": f"SELECT q.* FROM ({query}) q JOIN (VALUES (1), (2), (4), (5)) v (id) USING (id)",
         }[way]
         if way == "cursor":
             found = self.told(login, f"DECLARE c CURSOR FOR {query}")
             found = found if isinstance(found, str) else self.told(login, "FETCH ALL c")
+        elif way == "subscribed":
+            found = self.told(login, f"DECLARE c CURSOR FOR SUBSCRIBE (SELECT {', '.join(columns)} FROM {relation} WHERE {asked})")
+            found = found if isinstance(found, str) else self.told(login, "FETCH ALL c", 2)
+            if found == "0A000" and world.enabled[table]:
+                # Under policies nobody is told of changes of what may fail, or of what is asked anew for each statement.
+                return sql, found, found
+        elif way == "explained":
+            state = login.pgconn.exec_(sql.encode()).error_field(pq.DiagnosticField.SQLSTATE)
+            found = state.decode() if state else "shown"
         elif way == "prepared":
             found = self.told(login, f"PREPARE z AS {query}")
             found = self.told(login, "EXECUTE z")
@@ -213,8 +224,10 @@ class Rights(Check):
                 login.execute("ROLLBACK; DEALLOCATE ALL; BEGIN")
         else:
             found = self.told(login, sql)
-        if not world.has(role, relation, "SELECT", used):
+        if not world.has(role, relation, "SELECT", used) or kind == "i_" and not world.has(role, table, "SELECT", COLUMNS):
             return sql, found, "42501"
+        if way == "explained":
+            return sql, found, "shown"
         visible = [row for row in world.data[table].values() if world.passes(role, table, "SELECT", row)]
         if ASKED[asked] is None:
             fails = {"100 / (level - 7) < 1000": ("22012", lambda row: row["level"] == 7), "body::int >= 0": ("22P02", lambda row: True)}[asked]
