@@ -221,7 +221,12 @@ class Roles(Check):
             one.execute("GRANT reader TO office")
             one.execute("CREATE ROLE chief LOGIN; GRANT dogwood_controller TO chief")
         with self.server.connect(user="office") as office, self.server.connect(user="ops") as ops, self.server.connect(user="chief") as chief:
+            with self.one() as one:
+                one.execute("CREATE ROLE sees; GRANT SELECT ON posts TO sees; GRANT sees TO office, ops")
             for login in (office, ops):
+                for way in ("SET ROLE sees", "SET LOCAL ROLE sees", "SET SESSION AUTHORIZATION sees", "SELECT set_config('role', 'sees', false)", "SET ROLE reader"):
+                    self.tally.that(state_of(login.execute, way) == "42501", f"nor acts as somebody who sees: {way}")
+                equal(state_of(login.execute, "SELECT * FROM posts"), "42501", "by way of another")
                 for table in ("prices", "posts", "users"):
                     equal(state_of(login.execute, f"SELECT * FROM {table}"), "42501", f"no {table}")
                 equal(state_of(login.execute, "CREATE TABLE theirs (x int)"), "0LP01", "no table of their own")
@@ -249,7 +254,7 @@ class Roles(Check):
             equal(rows(chief, "SELECT count(*) FROM users"), [(3,)], "a controller sees")
             chief.execute("CREATE TABLE chiefs (x int)")
             with self.one() as one:
-                for statement in ("DROP TABLE chiefs", "DROP DATABASE made_by_ops", "DROP ROLE made_by_ops", "REVOKE SELECT ON prices FROM PUBLIC"):
+                for statement in ("DROP OWNED BY sees", "DROP ROLE sees", "DROP TABLE chiefs", "DROP DATABASE made_by_ops", "DROP ROLE made_by_ops", "REVOKE SELECT ON prices FROM PUBLIC"):
                     one.execute(statement)
 
     def revoked_while_listening(self):

@@ -283,9 +283,10 @@ impl Catalog {
         self.is_member(role, RoleKind::Regulator.role())
     }
 
-    /// Whether a login may act as a role. A person's own acts as nobody else.
+    /// Whether a login may act as a role. A person's own acts as nobody else, and one that rows are kept from as no role that has them.
     pub fn may_act_as(&self, login: RoleId, role: RoleId) -> bool {
-        login == role || self.person_of(login).is_none() && self.is_member(login, role)
+        let keeps = || self.kind_without_rows(login).is_none() || self.kind_without_rows(role).is_some();
+        login == role || self.person_of(login).is_none() && self.is_member(login, role) && keeps()
     }
 
     /// Whether it has ADMIN OPTION for a role: it may make members of it.
