@@ -60,6 +60,18 @@ pub(crate) fn rotate_now(database: &Database) -> Result<u64, StorageError> {
     Ok(keys)
 }
 
+/// The same under a new root key, in the file of the present. How many keys there are.
+pub(crate) fn replace_root_now(database: &Database) -> Result<u64, StorageError> {
+    let began = Instant::now();
+    database.store.replace_root_key(None, Rotation::Rotate)?;
+    let statistics = database.store.statistics();
+    let (keys, took_ms) =
+        (statistics.keyring_slots - statistics.keyring_slots_free, began.elapsed().as_secs_f64() * 1e3);
+    tracing::info!(target: "dogwood::storage", keys, took_ms, "the root key is replaced");
+    note_rotation(database)?;
+    Ok(keys)
+}
+
 /// From now on the time to the next counts.
 fn note_rotation(database: &Database) -> Result<(), StorageError> {
     let mut batch = Batch::default();

@@ -129,6 +129,9 @@ impl SessionActs for Sessions {
     fn rotate_keys(&self) -> Result<i64, ValueError> {
         Ok(0)
     }
+    fn rotate_root_key(&self) -> Result<i64, ValueError> {
+        Ok(0)
+    }
     fn blocking(&self, _: i32) -> Vec<i32> {
         Vec::new()
     }

@@ -16,6 +16,7 @@
 
 pub(crate) mod files;
 mod opening;
+mod rekeying;
 mod repair;
 mod seals;
 
@@ -33,14 +34,13 @@ use crate::audit::log::Log;
 use crate::background_merge::BackgroundMerge;
 use crate::backup::{Backups, WrittenAt};
 use crate::batch::Batch;
-use crate::config::{Cipher, Mode, RootKeySource, StoreOptions};
+use crate::config::{Cipher, Mode, StoreOptions};
 use crate::crypto::sodium;
 use crate::erasure::{Entry, Erasures, Owed};
 use crate::error::{RocksFailure, StorageError};
 use crate::free_space::{self, FreeSpace};
 use crate::hash_memory::HashMemory;
-use crate::keyring::rotation::Rotation;
-use crate::keyring::{Keyring, cache, root};
+use crate::keyring::{Keyring, cache};
 use crate::keyspace;
 use crate::location_cache::LocationCache;
 use crate::log_room::LogRoom;
@@ -74,6 +74,8 @@ struct Inner {
     room: LogRoom,
     cache: Cache,
     keyring: Keyring,
+    /// Held while keys that wrap are replaced.
+    rekeying: Mutex<()>,
     cipher: Cipher,
     options: StoreOptions,
     log: Mutex<Log>,
@@ -472,37 +474,6 @@ impl Store {
     /// Whether this person's data key still exists.
     pub fn key_exists(&self, microdb: MicroDbId) -> Result<bool, StorageError> {
         self.inner.keyring.is_live(microdb)
-    }
-
-    /// Rewrites the living data keys under a fresh key-encryption key and destroys the old one.
-    ///
-    /// About 1 s for a million people, during which no person's key is loaded or made.
-    pub fn rotate_keyring(&self, rotation: Rotation) -> Result<(), StorageError> {
-        self.check_writable()?;
-        let root = self.inner.options.root_key();
-        self.inner.keyring.rotate(&*root, &*root, rotation)
-    }
-
-    /// The same, and from now on the root key is another: that of `to`, or a new one in the file of the present. The folder is to be
-    /// opened with it the next time.
-    pub fn replace_root_key(&self, to: Option<&RootKeySource>, rotation: Rotation) -> Result<(), StorageError> {
-        self.check_writable()?;
-        let Inner { keyring, options, .. } = &*self.inner;
-        let from = options.root_key();
-        if let Some(to) = to {
-            let to = to.root_key(&options.path);
-            to.make()?;
-            return keyring.rotate(&*from, &*to, rotation);
-        }
-        let Some(path) = from.file() else {
-            let what = "it is in no file, so the new one has to be named";
-            return Err(StorageError::RootKeyUnusable { path: from.place(), what });
-        };
-        root::create(&root::fresh(path))?;
-        if let Some((fresh, _)) = root::fresh_of(&*from)? {
-            keyring.rotate(&*from, &*fresh, rotation)?;
-        }
-        root::replace(path)
     }
 
     /// The Ed25519 key that verifies this database's receipts and capsules.

@@ -192,6 +192,12 @@ impl SessionActs for StatementEnvironment {
         Ok(i64::try_from(keys).unwrap_or(i64::MAX))
     }
 
+    fn rotate_root_key(&self) -> Result<i64, ValueError> {
+        self.require_operator("rotate_root_key")?;
+        let keys = key_rotation::replace_root_now(&self.database).map_err(|error| value_error(error.into()))?;
+        Ok(i64::try_from(keys).unwrap_or(i64::MAX))
+    }
+
     fn blocking(&self, backend: i32) -> Vec<i32> {
         let sessions = self.database.sessions.holders.living();
         let Some(session) = sessions.iter().find(|session| session.backend == backend) else { return Vec::new() };

@@ -128,6 +128,14 @@ impl Header {
         Some(Opened { key: locked, secrets, signing, permutation })
     }
 
+    /// Whether this root key wraps its key.
+    pub(crate) fn opens_with(&self, root: &[u8; KEY_BYTES]) -> bool {
+        let key = self.unwrap_key(root);
+        let opens = key.is_some();
+        key.into_iter().for_each(|mut key| sodium::wipe(&mut key));
+        opens
+    }
+
     fn unwrap_key(&self, root: &[u8; KEY_BYTES]) -> Option<[u8; KEY_BYTES]> {
         let place = place(b"key", &self.database, self.epoch);
         let mut bytes = sodium::unwrap(root, &self.key.nonce, &place, &self.key.bytes)?;

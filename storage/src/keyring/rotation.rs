@@ -153,6 +153,15 @@ impl Keyring {
         rotated
     }
 
+    /// Whether a root key opens it.
+    pub(crate) fn is_under(&self, root: &dyn RootKey) -> Result<bool, StorageError> {
+        let wrapping = self.wrapping.read();
+        let mut key = root.read(wrapping.header.derivation.as_ref())?;
+        let opens = wrapping.header.opens_with(&key);
+        sodium::wipe(&mut key);
+        Ok(opens)
+    }
+
     /// No error is that of a root key that does not open this keyring.
     fn rotate_under(
         &self,

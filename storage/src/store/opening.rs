@@ -187,6 +187,7 @@ impl Store {
             room: LogRoom::new(&folder, rocks::WAL_BYTES_MAX),
             cache,
             keyring,
+            rekeying: Mutex::default(),
             cipher: options.cipher,
             options: options.clone(),
             log: Mutex::new(log),

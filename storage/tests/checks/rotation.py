@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 
 from harness import BINARY, Check, options, rows, run, run_check, state_of
@@ -21,7 +22,7 @@ class Rotation(Check):
             for number in range(1, 11):
                 connection.execute(f"GDPR FORGET people {number}")
         self.tally.equal(self.server.stop(), 0, "SIGTERM")
-        for case in (old_keys, killed, root_keys):
+        for case in (old_keys, killed, root_keys, served):
             self.tally.case(case, self)
         self.server.start()
 
@@ -112,6 +113,53 @@ def root_keys(check):
         check.whole("back")
     finally:
         shutil.rmtree(folder)
+
+
+def served(check):
+    """A new root key while the server serves, beside who writes and other rotations; killed meanwhile, the folder opens."""
+    check.server.start()
+    with check.server.connect() as one:
+        one.execute("CREATE ROLE clerk LOGIN")
+        with check.server.connect(user="clerk") as clerk:
+            for function in ("rotate_keys", "rotate_root_key"):
+                check.tally.equal(state_of(clerk.execute, f"SELECT {function}()"), "42501", f"{function} by a clerk")
+        before = check.read("root.key")
+        held = os.open(check.path("root.key"), os.O_RDONLY)
+        check.tally.equal(rows(one, "SELECT rotate_root_key() >= %s" % (check.options.people - 10)), [(True,)], "under how many keys")
+        check.tally.that(check.read("root.key") != before and os.pread(held, len(before), 0) != before, "another root key, and the old one is overwritten")
+        os.close(held)
+        check.tally.equal(rows(one, "SELECT count(name) FROM people"), [(check.options.people - 10,)], "the living are read")
+        # What an attempt has left that failed before the keyring went over to it.
+        with open(os.open(check.path("root.key.new"), os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            file.write("cd" * 32 + "\n")
+        check.tally.equal(state_of(one.execute, "SELECT rotate_keys()"), "", "beside a new root key that was not gone over to")
+        check.tally.that(not os.path.exists(check.path("root.key.new")), "which goes")
+    check.tally.equal(check.server.stop(), 0, "SIGTERM")
+    check.whole("a new root key while serving")
+    for _ in range(check.options.kills):
+        check.server.start()
+
+        def rotates(number):
+            with check.server.connect() as other:
+                while not state_of(other.execute, "SELECT rotate_root_key()" if number else "SELECT rotate_keys()"):
+                    pass
+
+        def writes(number):
+            with check.server.connect() as other:
+                while not state_of(other.execute, f"INSERT INTO people SELECT 1000000 + {number}, 'x'; DELETE FROM people WHERE id = 1000000 + {number}"):
+                    pass
+
+        threads = [threading.Thread(target=work, args=(number,)) for number, work in enumerate((rotates, rotates, writes))]
+        [thread.start() for thread in threads]
+        time.sleep(0.1 + check.dice.random() * 0.4)
+        check.server.kill()
+        [thread.join() for thread in threads]
+        check.server.start()
+        with check.server.connect() as one:
+            one.execute("DELETE FROM people WHERE id >= 1000000")
+        check.tally.equal(check.server.stop(), 0, "SIGTERM")
+        check.whole("root keys replaced while serving, killed")
+    check.tally.clean(check.server, "root keys replaced while serving")
 
 
 if __name__ == "__main__":

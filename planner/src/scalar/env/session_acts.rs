@@ -179,6 +179,8 @@ pub trait SessionActs: Send + Sync {
     fn reload_configuration(&self) -> Result<bool, ValueError>;
     /// Replaces the key-encryption key, and says under how many keys of people.
     fn rotate_keys(&self) -> Result<i64, ValueError>;
+    /// The same, and the root key in its file is another from then on.
+    fn rotate_root_key(&self) -> Result<i64, ValueError>;
     /// Whom a session waits for.
     fn blocking(&self, backend: i32) -> Vec<i32>;
     /// All sessions.

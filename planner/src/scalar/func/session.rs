@@ -105,6 +105,8 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("pg_terminate_backend(int4, int8?) bool", |ctx, a, _| terminate(ctx, a)).volatile(),
     strict("pg_reload_conf() bool", |ctx, _, _| truth(ctx.environment.acts()?.reload_configuration()?)).volatile(),
     strict("rotate_keys() int8", |ctx, _, _| Ok(Datum::Int8(ctx.environment.acts()?.rotate_keys()?))).volatile(),
+    strict("rotate_root_key() int8", |ctx, _, _| Ok(Datum::Int8(ctx.environment.acts()?.rotate_root_key()?)))
+        .volatile(),
     strict("pg_blocking_pids(int4) int4[]", |ctx, a, _| {
         vector(ctx.environment.acts()?.blocking(backend(&a[0])?).into_iter().map(Datum::Int4).collect())
     })
