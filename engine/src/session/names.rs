@@ -103,6 +103,9 @@ impl Session {
             if seen.scope().class(name.schema.as_deref(), &name.name).is_none() {
                 return Err(SqlError::new("42P01", format!("relation \"{}\" does not exist", name.dotted())));
             }
+            if tag == "REINDEX" {
+                self.require_ownership(name)?;
+            }
         }
         Ok(Response::Complete(tag.into()))
     }

@@ -50,13 +50,16 @@ pub(crate) struct Asker<'a> {
     roles: BTreeSet<RoleId>,
     is_controller: bool,
     has_no_rows: bool,
+    /// Whether it is a person's own login.
+    is_person: bool,
 }
 
 impl<'a> Asker<'a> {
     pub(crate) fn new(catalog: &'a Catalog, role: RoleId, home: DatabaseId) -> Asker<'a> {
         let roles = catalog.counted(role, home);
         let has_no_rows = catalog.kind_without_rows(role).is_some();
-        Asker { catalog, role, home, roles, is_controller: catalog.is_controller(role), has_no_rows }
+        let (is_controller, is_person) = (catalog.is_controller(role), catalog.person_of(role).is_some());
+        Asker { catalog, role, home, roles, is_controller, has_no_rows, is_person }
     }
 
     /// Whether it has the privileges of another role: `pg_has_role(…, 'USAGE')`.
@@ -108,7 +111,11 @@ impl<'a> Asker<'a> {
 
     /// What it may do with a table or a view.
     pub(crate) fn on_table(&self, table: &Table) -> Held {
-        let held = self.on(ObjectClass::Table, table.id.0).within(table.privileges());
+        let mut held = self.on(ObjectClass::Table, table.id.0).within(table.privileges());
+        if self.is_person {
+            // Whatever was granted: of every table there is what GET gives.
+            held.privileges = held.privileges.and(Privilege::Select.into());
+        }
         if self.has_no_rows && !is_temporary(table.id.0) { Held::default() } else { held }
     }
 
