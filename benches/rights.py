@@ -3,9 +3,11 @@
     rights.py [--seconds N] [--rounds N] [--people N] [--only NAME,NAME] [--json FILE]
 
 What is compared runs in turn, round by round, the first one changing. Of the rounds counts the best. Rates are a second, times
-milliseconds. --people is for what is measured over many of them (1,000,000).
+milliseconds; beside them stands the processor time of the server, which others on the machine change least. --people is for what is
+measured over many of them (1,000,000).
 """
 import argparse
+import os
 import re
 import socket
 import ssl
@@ -51,6 +53,7 @@ SCHEMA = [
     "CREATE PURPOSE ads", "CREATE ROLE agency LOGIN IN ROLE dogwood_processor", "GRANT PURPOSE ads TO agency",
     "GRANT SELECT ON used, listed, ending TO agency, granted", "ALTER ROLE agency SET dogwood.purpose = 'ads'", "ANALYZE",
 ]
+TICKS = os.sysconf("SC_CLK_TCK")
 POINT = "\\set id random(1, 40000)\nSELECT n FROM plain WHERE id = :id;\n"
 
 
@@ -75,7 +78,20 @@ class Bench:
                 taken[which].append((one, other)[which]())
         return best(taken[0]), best(taken[1])
 
+    def ratio_of_rates(self, title, goal, one, other):
+        """Rates of two ways, each with the server's processor time of a statement: of the rounds the best of each."""
+        rounds = self.in_turn(one, other, list)
+        rates, costs = ([max(rate for rate, _ in turn) for turn in rounds], [min(cost for _, cost in turn) for turn in rounds])
+        self.line(title, "a second", *rates, goal)
+        self.line(f"{title}: processor time", "µs", *costs, "")
+
     def pgbench(self, server, user, script, clients=1):
+        """Statements a second."""
+        return self.rate_and_cost(server, user, script, clients)[0]
+
+    def rate_and_cost(self, server, user, script, clients=1):
+        """Statements a second, and the server's microseconds of processor time of each."""
+        worked = processor_seconds(server)
         with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
             file.write(script)
             file.flush()
@@ -84,22 +100,23 @@ class Bench:
                                   capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stderr)
-        return float(re.search(r"tps = ([\d.]+)", done.stdout)[1])
+        made = int(re.search(r"actually processed: (\d+)", done.stdout)[1])
+        return float(re.search(r"tps = ([\d.]+)", done.stdout)[1]), 1e6 * (processor_seconds(server) - worked) / made
 
     def rights(self, server):
         """A role with a grant against a role of which nothing is asked: the first one. Milliseconds, as pgbench's rates."""
         for clients in (1, 8):
-            one, other = self.in_turn(lambda: self.pgbench(server, "granted", POINT, clients), lambda: self.pgbench(server, "controller", POINT, clients), max)
-            self.line(f"point SELECT by a role with a grant, {clients} conn., against a controller's", "a second", one, other, ">= 0.97")
+            self.ratio_of_rates(f"point SELECT by a role with a grant, {clients} conn., against a controller's", ">= 0.97",
+                                lambda: self.rate_and_cost(server, "granted", POINT, clients), lambda: self.rate_and_cost(server, "controller", POINT, clients))
 
     def purposes(self, server):
         """A processor for its purpose, against a role with the same grant; a table whose rows expire, against one with the same columns."""
         point = "\\set id random(1, 40000)\nSELECT n FROM {} WHERE id = :id;\n"
         for clients in (1, 8):
             for what, table, user in (("for a purpose", "used", "agency"), ("where rows expire", "ending", "granted")):
-                one, other = self.in_turn(lambda: self.pgbench(server, user, point.format(table), clients),
-                                          lambda: self.pgbench(server, "granted", point.format("listed"), clients), max)
-                self.line(f"point SELECT {what}, {clients} conn., against one without", "a second", one, other, ">= 0.91")
+                self.ratio_of_rates(f"point SELECT {what}, {clients} conn., against one without", ">= 0.91",
+                                    lambda: self.rate_and_cost(server, user, point.format(table), clients),
+                                    lambda: self.rate_and_cost(server, "granted", point.format("listed"), clients))
         text = "SELECT kind, count(*), sum(n) FROM {} GROUP BY kind"
         for what, table, user in (("for a purpose", "used", "agency"), ("where rows expire", "ending", "granted")):
             for name, sql in ((user, text.format(table)), ("granted", text.format("listed"))):
@@ -203,12 +220,14 @@ class Bench:
             self.single(f"opening a folder of {self.options.people:,} people", "s", opened, "< 2")
             server.start()
             with server.connect() as connection:
-                taken = []
+                taken, worked = [], []
                 for _ in range(self.options.rounds):
-                    began = time.perf_counter()
+                    began, before = time.perf_counter(), processor_seconds(server)
                     keys = connection.execute("SELECT rotate_keys()").fetchone()[0]
                     taken.append(time.perf_counter() - began)
+                    worked.append(processor_seconds(server) - before)
             self.single(f"rotation of {keys:,} keys", "s", min(taken), "<= 2")
+            self.single(f"rotation of {keys:,} keys: processor time, on all processors together", "s", min(worked), "")
         finally:
             server.remove()
 
@@ -230,6 +249,12 @@ class Bench:
             self.single("TLS handshakes, clients on the same two cores", "a second", best, ">= 500")
         finally:
             server.remove()
+
+
+def processor_seconds(server):
+    """What the server's process has worked so far."""
+    numbers = Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(numbers[11]) + int(numbers[12])) / TICKS
 
 
 def shake(told):
