@@ -172,7 +172,7 @@ impl AuditReader {
 }
 
 /// An entry as it is told.
-struct Seen {
+struct ToldEntry {
     entry: LoggedEntry,
     /// How many rows there were, if they were nobody else's.
     rows: Option<u64>,
@@ -183,7 +183,7 @@ fn seen(
     entries: LoggedEntries,
     person: Option<Pseudonym>,
     others: HashSet<u32>,
-) -> impl Iterator<Item = Result<Seen, StorageError>> + Send {
+) -> impl Iterator<Item = Result<ToldEntry, StorageError>> + Send {
     let unnamed = move |mut entry: LoggedEntry| {
         if others.contains(&entry.actor.role) || others.contains(&entry.actor.login) {
             let actor = Arc::make_mut(&mut entry.actor);
@@ -196,9 +196,9 @@ fn seen(
             let is_alone = entry.subjects_total == 1 && !entry.scope.may_be_more;
             let of_person = of_person(entry, person)?;
             let rows = is_alone.then_some(of_person.rows);
-            Some(Ok(Seen { entry: unnamed(of_person), rows }))
+            Some(Ok(ToldEntry { entry: unnamed(of_person), rows }))
         }
-        (entry, _) => Some(entry.map(|entry| Seen { rows: Some(entry.rows), entry })),
+        (entry, _) => Some(entry.map(|entry| ToldEntry { rows: Some(entry.rows), entry })),
     })
 }
 
@@ -264,8 +264,8 @@ pub(super) fn role_name(catalog: &Catalog, id: u32) -> Option<String> {
     (id != 0).then(|| name(id))
 }
 
-fn row(seen: &Seen, statement: Datum, catalog: &Catalog, purposes: &PurposeNames) -> Row {
-    let Seen { entry, rows } = seen;
+fn row(seen: &ToldEntry, statement: Datum, catalog: &Catalog, purposes: &PurposeNames) -> Row {
+    let ToldEntry { entry, rows } = seen;
     let count = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
     let text = |text: String| Datum::Text(text.into());
     let texts = |all: Vec<String>| Datum::Array(Arc::new(Array::vector(all.into_iter().map(text).collect())));

@@ -198,16 +198,17 @@ class Rights(Check):
         way = chance.choice(["plain", "nested", "with", "copy", "cursor", "prepared", "counted", "joined", "grouped", "subscribed", "explained"])
         sql = {
             "plain": query, "nested": f"SELECT * FROM ({query}) q", "with": f"WITH w AS ({query}) SELECT * FROM w",
-            "copy": f"COPY ({query}) TO STDOUT", "cursor": query, "prepared": query, "subscribed": query, "explained": f"EXPLAIN {query}",
+            "copy": f"COPY ({query}) TO STDOUT", "cursor": f"DECLARE c CURSOR FOR {query}", "prepared": f"PREPARE z AS {query}",
+            "subscribed": f"DECLARE c CURSOR FOR SUBSCRIBE ({query})", "explained": f"EXPLAIN {query}",
             "grouped": f"SELECT id FROM ({query}) q GROUP BY id HAVING count(*) > 0",
             "counted": f"SELECT n FROM (SELECT count(*) AS n FROM ({query}) q) c",
             "joined": f"SELECT q.* FROM ({query}) q JOIN (VALUES (1), (2), (4), (5)) v (id) USING (id)",
         }[way]
         if way == "cursor":
-            found = self.told(login, f"DECLARE c CURSOR FOR {query}")
+            found = self.told(login, sql)
             found = found if isinstance(found, str) else self.told(login, "FETCH ALL c")
         elif way == "subscribed":
-            found = self.told(login, f"DECLARE c CURSOR FOR SUBSCRIBE (SELECT {', '.join(columns)} FROM {relation} WHERE {asked})")
+            found = self.told(login, sql)
             found = found if isinstance(found, str) else self.told(login, "FETCH ALL c", 2)
             if found == "0A000" and world.enabled[table]:
                 # Under policies nobody is told of changes of what may fail, or of what is asked anew for each statement.
@@ -216,7 +217,7 @@ class Rights(Check):
             state = login.pgconn.exec_(sql.encode()).error_field(pq.DiagnosticField.SQLSTATE)
             found = state.decode() if state else "shown"
         elif way == "prepared":
-            found = self.told(login, f"PREPARE z AS {query}")
+            found = self.told(login, sql)
             found = self.told(login, "EXECUTE z")
             if not isinstance(found, str):
                 self.told(login, "DEALLOCATE z")
