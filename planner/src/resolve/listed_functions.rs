@@ -25,6 +25,25 @@ const NAMED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "operators of shapes that are not here, and what shapes and XML are sent and put together by",
+        &[
+            "box_send",
+            "circle_send",
+            "close_*",
+            "dist_*",
+            "inter_*",
+            "line_*",
+            "lseg_*",
+            "on_sb",
+            "on_sl",
+            "path_*",
+            "point_send",
+            "poly_*",
+            "xml_send",
+            "xmlconcat2",
+        ],
+    ),
+    (
         "steps of aggregates",
         &[
             "*_accum",
