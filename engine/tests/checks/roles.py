@@ -306,6 +306,17 @@ class Roles(Check):
 
     def views_by_policy(self):
         equal = self.tally.equal
+        with self.one() as one:
+            one.execute("CREATE TABLE logbook (id int PRIMARY KEY, body text); INSERT INTO logbook VALUES (1, 'a'), (2, 'b'); ALTER TABLE logbook ENABLE ROW LEVEL SECURITY")
+            one.execute("CREATE POLICY reads ON logbook FOR SELECT USING (true)")
+        with self.role("sailor", "GRANT SELECT, UPDATE ON logbook TO sailor") as sailor, self.one() as one:
+            sailor.execute("BEGIN; DECLARE c CURSOR FOR SELECT id FROM logbook ORDER BY id; DECLARE u CURSOR FOR SELECT id FROM logbook FOR UPDATE")
+            equal(rows(sailor, "FETCH ALL c"), [(1,), (2,)], "a cursor reads what SELECT reads")
+            equal(rows(sailor, "FETCH ALL u"), [], "FOR UPDATE it has what may be changed")
+            sailor.execute("ROLLBACK; BEGIN; DECLARE c CURSOR FOR SELECT id FROM logbook; FETCH c")
+            equal(sailor.execute("UPDATE logbook SET body = 'x' WHERE CURRENT OF c").rowcount, 0, "who writes by it is asked then")
+            sailor.execute("ROLLBACK")
+            one.execute("DROP TABLE logbook")
         with self.one() as one, self.server.connect(user="pa") as a:
             one.execute("CREATE MATERIALIZED VIEW pages AS SELECT who, count(*) AS n FROM diary GROUP BY who; GRANT SELECT ON pages TO pa")
             equal(rows(one, "SELECT * FROM pages ORDER BY 1"), [("pa", 100), ("pb", 100)], "to its owner")

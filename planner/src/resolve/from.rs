@@ -465,7 +465,8 @@ impl Resolver<'_> {
             }
         } else {
             let hir = self.for_purpose(hir, table)?;
-            match with_key {
+            // A cursor's rows have keys, too: it is read, and whoever writes by it is asked then.
+            match with_key && !self.row_locks.clauses.is_empty() {
                 true => self.under_policies(hir, table, &[PolicyCommand::Select, PolicyCommand::Update])?,
                 false => self.under_policies(hir, table, &[PolicyCommand::Select])?,
             }
