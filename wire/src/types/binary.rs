@@ -694,7 +694,7 @@ mod tests {
             (ScalarType::TimeTz, &[0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 0, 0, 0], "22009"),
             (ScalarType::Timestamp, &[0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe], "22008"),
             (ScalarType::Bit, &[0xff, 0xff, 0xff, 0xff], "22P03"),
-            (ScalarType::VarBit, &[0x7f, 0xff, 0xff, 0xf8, 0], "08P01"),
+            (ScalarType::VarBit, &[0x3f, 0xff, 0xff, 0xf8, 0], "08P01"),
             (ScalarType::Bit, &[0, 0, 0, 3, 0xa0, 0], "22P03"),
             (ScalarType::MacAddr, &[0; 8], "22P03"),
             (ScalarType::MacAddr8, &[0; 7], "08P01"),
