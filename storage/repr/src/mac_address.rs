@@ -80,7 +80,11 @@ impl MacAddress {
     #[must_use]
     pub fn to_eight(self) -> MacAddress {
         match self {
-            MacAddress::Six([a, b, c, d, e, f]) => MacAddress::Eight([a, b, c, MIDDLE[0], MIDDLE[1], d, e, f]),
+            MacAddress::Six(bytes) => MacAddress::Eight(std::array::from_fn(|place| match place {
+                0..3 => bytes[place],
+                3 | 4 => MIDDLE[place - 3],
+                _ => bytes[place - 2],
+            })),
             eight @ MacAddress::Eight(_) => eight,
         }
     }
@@ -92,8 +96,9 @@ impl MacAddress {
     pub fn to_six(self) -> Result<MacAddress, ValueError> {
         match self {
             six @ MacAddress::Six(_) => Ok(six),
-            MacAddress::Eight([a, b, c, first, second, d, e, f]) if [first, second] == MIDDLE => {
-                Ok(MacAddress::Six([a, b, c, d, e, f]))
+            MacAddress::Eight(bytes) if bytes[3..5] == MIDDLE => {
+                let byte = |place: usize| bytes[if place < 3 { place } else { place + 2 }];
+                Ok(MacAddress::Six(std::array::from_fn(byte)))
             }
             MacAddress::Eight(_) => Err(ValueError {
                 hint: Some(
@@ -182,8 +187,8 @@ fn read_pairs(text: &[u8]) -> Option<MacAddress> {
             }
         }
     }
-    match bytes.as_slice() {
-        [a, b, c, d, e, f] => Some(MacAddress::Six([*a, *b, *c, *d, *e, *f]).to_eight()),
-        eight => eight.try_into().ok().map(MacAddress::Eight),
+    if let Ok(six) = bytes.as_slice().try_into() {
+        return Some(MacAddress::Six(six).to_eight());
     }
+    bytes.try_into().ok().map(MacAddress::Eight)
 }
