@@ -193,6 +193,26 @@ mod tests {
     use repr::{ColumnType, Datum, Row, ScalarType};
 
     /// Values of every type that a column can have, as text.
+    const NUMERICS: [&str; 17] = [
+        "0",
+        "0.00",
+        "-0.05",
+        "1",
+        "12.340",
+        "-9999.9999",
+        "10000",
+        "100000000",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "9223372036854775808",
+        "-92233720368547758.08",
+        "0.0000000000000000001",
+        "123456789012345678901234567890123456789012345.678",
+        "NaN",
+        "Infinity",
+        "-Infinity",
+    ];
+
     fn samples() -> Vec<(ScalarType, Datum)> {
         let long = "é".repeat(100);
         let texts: Vec<(ScalarType, Vec<&str>)> = vec![
@@ -203,28 +223,7 @@ mod tests {
             (ScalarType::Oid, vec!["0", "4294967295"]),
             (ScalarType::Float4, vec!["0", "-0", "1.5", "1e20", "NaN", "-Infinity"]),
             (ScalarType::Float8, vec!["0", "0.1", "1e-300", "123456789012345680", "NaN", "Infinity"]),
-            (
-                ScalarType::Numeric,
-                vec![
-                    "0",
-                    "0.00",
-                    "-0.05",
-                    "1",
-                    "12.340",
-                    "-9999.9999",
-                    "10000",
-                    "100000000",
-                    "9223372036854775807",
-                    "-9223372036854775808",
-                    "9223372036854775808",
-                    "-92233720368547758.08",
-                    "0.0000000000000000001",
-                    "123456789012345678901234567890123456789012345.678",
-                    "NaN",
-                    "Infinity",
-                    "-Infinity",
-                ],
-            ),
+            (ScalarType::Numeric, NUMERICS.to_vec()),
             (ScalarType::Text, vec!["", "a", "tab\tnewline\n", &long]),
             (ScalarType::Varchar, vec!["", "x y"]),
             (ScalarType::Bpchar, vec!["ab ", &long]),

@@ -159,13 +159,7 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::Int2Vector | ScalarType::OidVector => nested::parse_vector(scalar, text)?,
         ScalarType::Void => Datum::Text(Arc::from("")),
         ScalarType::Enum(id) => scalar::parse_enum(*id, text, context)?,
-        ScalarType::Record(record) if !record.is_anonymous() => nested::parse_record(record, text, context)?,
-        ScalarType::Record(_) => {
-            return Err(ValueError {
-                hint: Some("Write the row with ROW(...).".to_owned()),
-                ..ValueError::new("0A000", "input of anonymous composite types is not implemented")
-            });
-        }
+        ScalarType::Record(record) => nested::parse_record(record, text, context)?,
         ScalarType::Array(element) => nested::parse_array(element, modifier, text, context)?,
         other => match GeometricType::of(other) {
             Some(kind) => Datum::Geometry(Arc::new(Geometry::parse(kind, text)?)),

@@ -204,6 +204,16 @@ impl Random {
         JsonPath::parse(&text).expect("it is a path")
     }
 
+    fn array_of(&mut self, kind: u64) -> Array {
+        let rows = self.below(3) as usize;
+        if rows > 0 && self.below(3) == 0 {
+            let elements = (0..rows * 2).map(|_| self.datum(kind)).collect();
+            Array::new(vec![(rows, 1), (2, self.below(2) as i32)], elements)
+        } else {
+            Array::vector((0..rows).map(|_| self.datum(kind)).collect())
+        }
+    }
+
     /// A datum of the kind numbered `kind`; kinds compare only among themselves.
     pub fn datum(&mut self, kind: u64) -> Datum {
         if self.below(12) == 0 {
@@ -254,16 +264,7 @@ impl Random {
                 let position = self.below(4) as u32;
                 Datum::Enum { position, label: Arc::from(format!("label {position}")) }
             }
-            16 => {
-                let kind = 1;
-                let rows = self.below(3) as usize;
-                if rows > 0 && self.below(3) == 0 {
-                    let elements = (0..rows * 2).map(|_| self.datum(kind)).collect();
-                    Datum::Array(Arc::new(Array::new(vec![(rows, 1), (2, self.below(2) as i32)], elements)))
-                } else {
-                    Datum::Array(Arc::new(Array::vector((0..rows).map(|_| self.datum(kind)).collect())))
-                }
-            }
+            16 => Datum::Array(Arc::new(self.array_of(1))),
             17 => Datum::TsVector(self.ts_vector()),
             18 => Datum::TsQuery(self.ts_query()),
             19 => Datum::JsonPath(self.json_path()),

@@ -282,19 +282,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Int2 => Datum::Int2(i16::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Int4 => Datum::Int4(i32::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Int8 => Datum::Int8(i64::from_be_bytes(fixed(&mut body)?)),
-        ScalarType::Oid
-        | ScalarType::Xid
-        | ScalarType::Regclass
-        | ScalarType::Regtype
-        | ScalarType::Regproc
-        | ScalarType::Regprocedure
-        | ScalarType::Regoper
-        | ScalarType::Regoperator
-        | ScalarType::Regrole
-        | ScalarType::Regcollation
-        | ScalarType::Regconfig
-        | ScalarType::Regdictionary
-        | ScalarType::Regnamespace => Datum::Oid(u32::from_be_bytes(fixed(&mut body)?)),
+        oid if oid.is_oid() => Datum::Oid(u32::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Float4 => Datum::Float4(f32::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Float8 => Datum::Float8(f64::from_be_bytes(fixed(&mut body)?)),
         ScalarType::Numeric => return Ok(Datum::Numeric(numeric::decode(bytes)?)),
@@ -333,10 +321,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
         ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, context)?),
         ScalarType::Array(element) => Datum::Array(decode_array(&mut body, element, context)?),
-        ScalarType::Record(record) if !record.is_anonymous() => decode_record(&mut body, record, context)?,
-        ScalarType::Record(_) => {
-            return Err(SqlError::unsupported("input of anonymous composite types"));
-        }
+        ScalarType::Record(record) => decode_record(&mut body, record, context)?,
         // Its one value, whatever is sent.
         ScalarType::Void => return Ok(Datum::Text("".into())),
         other => match GeometricType::of(other) {
@@ -485,6 +470,9 @@ pub(crate) fn parameter_text<'b>(bytes: &'b [u8], context: &TextContext) -> Resu
 
 /// Reads a composite of a type that says its fields.
 fn decode_record(body: &mut Body<'_>, record: &RecordType, context: &TextContext) -> Result<Datum, SqlError> {
+    if record.is_anonymous() {
+        return Err(SqlError::unsupported("input of anonymous composite types"));
+    }
     let count = body.int4()?;
     if usize::try_from(count) != Ok(record.len()) {
         let message = format!("wrong number of columns: {count}, expected {}", record.len());

@@ -130,9 +130,10 @@ pub fn contains(shape: &Geometry, point: Point) -> Result<bool, ValueError> {
             Ok(false)
         }
         Geometry::Lseg([from, to]) => is_between(point, *from, *to),
-        Geometry::Line([a, b, c]) => {
-            let (x, y) = (checked(a * point.x, &[*a, point.x])?, checked(b * point.y, &[*b, point.y])?);
-            Ok(is_zero(checked(x + y, &[x, y])? + c))
+        Geometry::Line([of_x, of_y, constant]) => {
+            let x = checked(of_x * point.x, &[*of_x, point.x])?;
+            let y = checked(of_y * point.y, &[*of_y, point.y])?;
+            Ok(is_zero(checked(x + y, &[x, y])? + constant))
         }
         Geometry::Point(_) => Err(ValueError::new("XX000", "a point contains nothing")),
     }
@@ -204,15 +205,16 @@ pub fn crosses([from, to]: [Point; 2], [other_from, other_to]: [Point; 2]) -> Re
 }
 
 /// Where two lines meet, if they are not parallel.
-fn meeting([a, b, c]: [f64; 3], [other_a, other_b, other_c]: [f64; 3]) -> Result<Option<Point>, ValueError> {
-    if is_zero(b) {
-        return if is_zero(other_b) { Ok(None) } else { meeting([other_a, other_b, other_c], [a, b, c]) };
+fn meeting(one: [f64; 3], other: [f64; 3]) -> Result<Option<Point>, ValueError> {
+    let ([of_x, of_y, constant], [other_x, other_y, other_constant]) = (one, other);
+    if is_zero(of_y) {
+        return if is_zero(other_y) { Ok(None) } else { meeting(other, one) };
     }
-    if is_equal(other_a, a * (other_b / b)) {
+    if is_equal(other_x, of_x * (other_y / of_y)) {
         return Ok(None);
     }
-    let x = (b * other_c - other_b * c) / (a * other_b - other_a * b);
-    let (x, y) = (checked(x, &[])?, checked(-(a * x + c) / b, &[])?);
+    let x = checked((of_y * other_constant - other_y * constant) / (of_x * other_y - other_x * of_y), &[])?;
+    let y = checked(-(of_x * x + constant) / of_y, &[])?;
     Ok(Some(Point::new(x, y)))
 }
 

@@ -179,7 +179,7 @@ impl Text<'_> {
             self.passes(',');
         }
         while depth > 0 {
-            if !self.passes(')') && !(is_open && depth == 1 && self.passes(']')) {
+            if !(self.passes(')') || is_open && depth == 1 && self.passes(']')) {
                 return Err(self.invalid());
             }
             depth -= 1;
@@ -249,7 +249,7 @@ impl Text<'_> {
             return Err(self.invalid());
         }
         if is_angled || is_wrapped {
-            if !self.passes(')') && !(is_angled && self.passes('>')) {
+            if !(self.passes(')') || is_angled && self.passes('>')) {
                 return Err(self.invalid());
             }
             self.blanks();

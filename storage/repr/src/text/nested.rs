@@ -378,6 +378,12 @@ fn write_element(out: &mut String, datum: &Datum, element: &ScalarType, context:
 
 /// Reads a composite of a type that says its fields.
 pub(super) fn parse_record(record: &RecordType, text: &str, context: &TextContext) -> Result<Datum, ValueError> {
+    if record.is_anonymous() {
+        return Err(ValueError {
+            hint: Some("Write the row with ROW(...).".to_owned()),
+            ..ValueError::new("0A000", "input of anonymous composite types is not implemented")
+        });
+    }
     let malformed = |detail: &str| ValueError {
         detail: Some(detail.to_owned()),
         ..ValueError::new("22P02", format!("malformed record literal: \"{text}\""))
