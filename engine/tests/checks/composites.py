@@ -60,7 +60,7 @@ class Model:
 
 class Composites(Check):
     def run(self):
-        for case in (self.history, self.of_people, self.rights):
+        for case in (self.history, self.texts, self.of_people, self.rights):
             self.tally.case(case)
 
     # A history against the model.
@@ -146,6 +146,27 @@ class Composites(Check):
         self.tally.equal([key for key, in rows(one, "SELECT id FROM held WHERE c = %s::thing ORDER BY id", (text(c),))], expected, "found by its value")
         expected = sorted(key for key, (own, _) in self.model.held.items() if self.model.part(own, "word") == "a")
         self.tally.equal([key for key, in rows(one, "SELECT id FROM held WHERE (c).word = 'a' ORDER BY id")], expected, "found by a field")
+
+    # What the catalog keeps as text.
+
+    def texts(self):
+        """An attribute that a text names stays, under its name."""
+        with self.server.connect() as one:
+            for place, keeps in enumerate((
+                "CREATE TABLE {0} (id int, c {1} CHECK ((c).a > 0))", "CREATE TABLE {0} (id int, c {1}, g int GENERATED ALWAYS AS ((c).a) STORED)",
+                "CREATE TABLE {0} (id int, c {1}); CREATE INDEX ON {0} (((c).a))", "CREATE TABLE {0} (id int, c {1}); CREATE INDEX ON {0} (id) WHERE (c).a > 0",
+                "CREATE TABLE {0} (id int, c {1}, d int DEFAULT ('(1,x)'::{1}).a)", "CREATE TABLE {0} (id int, c {1}); CREATE VIEW {0}_v AS SELECT (c).a FROM {0}",
+                "CREATE TABLE {0} (id int, c {1}); CREATE POLICY p ON {0} USING ((c).a > 0)", "CREATE DOMAIN {0}_d AS {1} CHECK ((VALUE).a > 0); CREATE TABLE {0} (id int, c {0}_d)",
+            )):
+                table, kind = f"kept{place}", f"kind{place}"
+                one.execute(f"CREATE TYPE {kind} AS (a int, b text)")
+                one.execute(keeps.format(table, kind))
+                for change in ("DROP ATTRIBUTE a", "RENAME ATTRIBUTE a TO z"):
+                    self.tally.that(state_of(one.execute, f"ALTER TYPE {kind} {change}") in ("2BP01", "0A000"), f"{change}: {keeps}")
+                self.tally.equal(state_of(one.execute, f"INSERT INTO {table} (id, c) VALUES (1, ROW(1, 'x'))"), "", f"it is written to: {keeps}")
+                self.tally.equal(rows(one, f"SELECT (c).a FROM {table}"), [(1,)], f"and read: {keeps}")
+                self.tally.equal(state_of(one.execute, f"ALTER TYPE {kind} RENAME ATTRIBUTE b TO c"), "", f"another has another name: {keeps}")
+                self.tally.equal(state_of(one.execute, f"INSERT INTO {table} (id, c) VALUES (2, ROW(2, 'x'))"), "", f"it is written to after that: {keeps}")
 
     # Of people.
 

@@ -67,6 +67,16 @@ pub enum AttributeChange {
     },
 }
 
+impl AttributeChange {
+    /// The name that means nothing any more.
+    pub fn removed(&self) -> Option<&str> {
+        match self {
+            AttributeChange::Drop { name, .. } | AttributeChange::Rename { old: name, .. } => Some(&name.name),
+            AttributeChange::Add(_) | AttributeChange::Retype(_) => None,
+        }
+    }
+}
+
 /// CREATE DOMAIN
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateDomain {

@@ -3,15 +3,16 @@
 //! Every type that a column has says what it is made of, so a change of attributes changes the columns' types as well. Stored values
 //! are written anew where attributes come or go.
 
-use super::Becomes;
 use super::change::DefinitionChange;
 use super::column::column_collation;
 use super::drop::is_of;
+use super::{Becomes, ExpressionPurpose};
 use crate::catalog::composite::{is_made_of, replaced};
-use crate::catalog::{Attribute, Composite, CreatedType, TypeKind};
+use crate::catalog::{Attribute, Composite, CreatedType, DefaultValue, Policy, Table, TypeKind};
 use crate::error::PlanError;
-use crate::parse::statement::Identifier;
+use crate::parse::statement::{Identifier, SqlText};
 use crate::parse::type_definition::{AlterComposite, AttributeChange, AttributeDefinition, CreateComposite};
+use crate::resolve::domain::value_table;
 use repr::{ColumnType, Id, RelationId};
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ impl DefinitionChange<'_> {
                 self.write_fields_anew(id, &before, &composite);
             }
             self.keep_composite(id, composite);
+            self.require_readable(id, change.removed())?;
         }
         Ok("ALTER TYPE")
     }
@@ -143,14 +145,56 @@ impl DefinitionChange<'_> {
     }
 
     /// Drops an attribute, whose type goes.
-    pub(super) fn drop_attribute(&mut self, id: Id, attribute: &str) {
+    pub(super) fn drop_attribute(&mut self, id: Id, attribute: &str) -> Result<(), PlanError> {
         let found = self.catalog.types.get(&id).map(Arc::clone);
         // What it is of may have gone before.
-        let Some(composite) = found.as_ref().and_then(|found| found.composite()) else { return };
+        let Some(composite) = found.as_ref().and_then(|found| found.composite()) else { return Ok(()) };
         let mut after = composite.clone();
         after.attributes.retain(|own| own.name != attribute);
         self.write_fields_anew(id, composite, &after);
         self.keep_composite(id, after);
+        self.require_readable(id, Some(attribute))
+    }
+
+    /// 2BP01 if a text that the catalog keeps makes no sense any more: conditions of tables and domains, defaults, keys of indexes,
+    /// holds. Policies, which may ask of other tables, must not name what goes. Of views `still_means` says so.
+    fn require_readable(&self, id: Id, removed: Option<&str>) -> Result<(), PlanError> {
+        let shown = self.shown_type(id);
+        let needed = |what: String, why: String| {
+            Err(PlanError::new("2BP01", format!("cannot alter type {shown} because {what} depends on it"))
+                .detail(why)
+                .hint("Drop that, make the change, and create it again."))
+        };
+        let reads = |purpose: ExpressionPurpose<'_>, text: &str, table: &Table| {
+            self.check_expression(purpose, &SqlText { text: self.written(text), position: 1 }, table)
+        };
+        let uses = |table: &&Arc<Table>| table.live_columns().any(|(_, own)| is_made_of(&own.column_type.scalar, id));
+        for table in self.catalog.stored_tables().filter(uses) {
+            for (purpose, text) in kept_texts(table) {
+                if let Err(error) = reads(purpose, text, table) {
+                    return needed(format!("table {}", self.shown(table)), error.message);
+                }
+            }
+        }
+        let over = |found: &&Arc<CreatedType>| found.domain().is_some_and(|own| is_made_of(&own.base.scalar, id));
+        for found in self.catalog.types.values().filter(over) {
+            let Some(domain) = found.domain() else { continue };
+            for check in &domain.checks {
+                if let Err(error) = reads(ExpressionPurpose::Check, &check.expression, &value_table(&domain.base)) {
+                    return needed(format!("domain {}", self.shown_type(found.id)), error.message);
+                }
+            }
+        }
+        let Some(removed) = removed else { return Ok(()) };
+        for (table, security) in &self.catalog.rights.row_security {
+            let names_it =
+                |policy: &&Policy| policy.using.iter().chain(&policy.check).any(|text| text.contains(removed));
+            if let Some(policy) = security.policies.iter().find(names_it) {
+                let what = format!("policy {} on table {}", policy.name, self.shown(self.get(*table)));
+                return needed(what, format!("Its text has \"{removed}\" in it."));
+            }
+        }
+        Ok(())
     }
 
     fn write_fields_anew(&mut self, id: Id, before: &Composite, after: &Composite) {
@@ -211,4 +255,27 @@ impl DefinitionChange<'_> {
             }
         }
     }
+}
+
+/// The expressions that a table keeps.
+fn kept_texts(table: &Table) -> Vec<(ExpressionPurpose<'_>, &str)> {
+    let mut texts: Vec<(ExpressionPurpose<'_>, &str)> = Vec::new();
+    texts.extend(table.checks.iter().map(|check| (ExpressionPurpose::Check, check.expression.as_str())));
+    for (_, column) in table.live_columns() {
+        match &column.default {
+            Some(DefaultValue::Expr(text)) => texts.push((ExpressionPurpose::Default(column), text)),
+            Some(DefaultValue::Generated(text)) => texts.push((ExpressionPurpose::Generated(column), text)),
+            Some(_) | None => {}
+        }
+    }
+    let hidden = table.columns.iter().filter(|column| column.hidden);
+    texts.extend(hidden.filter_map(|column| match &column.default {
+        Some(DefaultValue::Generated(text)) => Some((ExpressionPurpose::IndexKey, text.as_str())),
+        _ => None,
+    }));
+    let predicates = table.indexes.iter().filter_map(|index| index.declared.predicate.as_ref());
+    texts.extend(predicates.map(|predicate| (ExpressionPurpose::IndexPredicate, predicate.expression.as_str())));
+    let holds = table.holds.iter().filter_map(|hold| hold.expression.as_deref());
+    texts.extend(holds.map(|text| (ExpressionPurpose::Check, text)));
+    texts
 }

@@ -96,7 +96,7 @@ impl DefinitionChange<'_> {
                     self.catalog.types.remove(&id);
                     self.catalog.comments.remove(&id);
                 }
-                Object::Attribute(composite, attribute) => self.drop_attribute(composite, &attribute),
+                Object::Attribute(composite, attribute) => self.drop_attribute(composite, &attribute)?,
                 Object::Column(table, column) => {
                     self.drop_column(table, true, &column, DropBehavior::Cascade)?;
                 }
