@@ -5,7 +5,7 @@ use state::SqlError;
 use state::clock::now_micros;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use storage::{Batch, Mode, RootKeySource, Rotation, StorageError};
+use storage::{Batch, Mode, RootKeySource, Rotation, StorageError, Store};
 use transactions::database::{Database, open_stopped};
 
 /// Where the moment of the last rotation stands: microseconds since 2000-01-01 UTC.
@@ -25,8 +25,7 @@ pub fn rotate(
         Some(to) => store.replace_root_key(to, rotation)?,
         None => store.rotate_keyring(rotation)?,
     }
-    let statistics = store.statistics();
-    Ok(statistics.keyring_slots - statistics.keyring_slots_free)
+    Ok(keys_of(&store))
 }
 
 /// When the next rotation is due.
@@ -50,26 +49,30 @@ impl RotationSchedule {
 
 /// Rotates now. How many keys there are.
 pub(crate) fn rotate_now(database: &Database) -> Result<u64, StorageError> {
-    let began = Instant::now();
-    database.store.rotate_keyring(Rotation::Rotate)?;
-    let statistics = database.store.statistics();
-    let (keys, took_ms) =
-        (statistics.keyring_slots - statistics.keyring_slots_free, began.elapsed().as_secs_f64() * 1e3);
-    tracing::info!(target: "dogwood::storage", keys, took_ms, "the key-encryption key is replaced");
-    note_rotation(database)?;
-    Ok(keys)
+    replace(database, "the key-encryption key", || database.store.rotate_keyring(Rotation::Rotate))
 }
 
 /// The same under a new root key, in the file of the present. How many keys there are.
 pub(crate) fn replace_root_now(database: &Database) -> Result<u64, StorageError> {
+    replace(database, "the root key", || database.store.replace_root_key(None, Rotation::Rotate))
+}
+
+fn replace(
+    database: &Database,
+    what: &str,
+    act: impl FnOnce() -> Result<(), StorageError>,
+) -> Result<u64, StorageError> {
     let began = Instant::now();
-    database.store.replace_root_key(None, Rotation::Rotate)?;
-    let statistics = database.store.statistics();
-    let (keys, took_ms) =
-        (statistics.keyring_slots - statistics.keyring_slots_free, began.elapsed().as_secs_f64() * 1e3);
-    tracing::info!(target: "dogwood::storage", keys, took_ms, "the root key is replaced");
+    act()?;
+    let (keys, took_ms) = (keys_of(&database.store), began.elapsed().as_secs_f64() * 1e3);
+    tracing::info!(target: "dogwood::storage", keys, took_ms, "{what} is replaced");
     note_rotation(database)?;
     Ok(keys)
+}
+
+fn keys_of(store: &Store) -> u64 {
+    let statistics = store.statistics();
+    statistics.keyring_slots - statistics.keyring_slots_free
 }
 
 /// From now on the time to the next counts.

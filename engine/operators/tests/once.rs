@@ -135,15 +135,7 @@ fn finishing_orders_limits_and_projects() {
             .collect();
         let (limit, offset) = (limit.map(literal), offset.map(literal));
         let finishing = Finishing { order_by, limit, offset, late: Vec::new(), project: vec![2, 0, 2] };
-        let query = Query {
-            plan,
-            finishing,
-            columns: Vec::new(),
-            locks: Vec::new(),
-            locking: Vec::new(),
-            acts: false,
-            constants: Vec::new(),
-        };
+        let query = Query { finishing, ..query(plan, 0) };
         assert_eq!(finished(query, &memory, limits()).unwrap(), expected, "seed {seed}");
     }
 }

@@ -111,11 +111,7 @@ impl CreatedType {
 
     /// The type that its values have, which is none of a domain's own; what has one has an array type over it.
     pub fn scalar(&self) -> Option<ScalarType> {
-        match &self.kind {
-            TypeKind::Enum(_) => Some(ScalarType::Enum(self.id)),
-            TypeKind::Composite(found) => Some(ScalarType::Record(found.record(self.id))),
-            TypeKind::Domain(_) => None,
-        }
+        self.domain().is_none().then(|| self.column_type().scalar)
     }
 
     /// The type of a column that is of it: a domain's values are of the type that it is over.

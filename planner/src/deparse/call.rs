@@ -271,17 +271,7 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
 
     /// What a composite value is made of.
     fn record_type(&self, expr: &ScalarExpr<C>) -> Option<RecordType> {
-        let scalar = match expr {
-            ScalarExpr::Column(column) => self.spelling.column_type(column),
-            ScalarExpr::Literal(_, column_type) => column_type.scalar.clone(),
-            ScalarExpr::Cast { to, .. } => to.scalar.clone(),
-            ScalarExpr::Param(_, scalar)
-            | ScalarExpr::Record(_, scalar)
-            | ScalarExpr::Coalesce(_, scalar)
-            | ScalarExpr::Case { result: scalar, .. }
-            | ScalarExpr::Call { result: scalar, .. } => scalar.clone(),
-            _ => return None,
-        };
+        let scalar = expr.scalar_type(&|column| self.spelling.column_type(column));
         if let ScalarType::Record(record) = scalar { Some(record) } else { None }
     }
 

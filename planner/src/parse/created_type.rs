@@ -16,7 +16,7 @@ impl Grammar<'_, '_> {
             self.expect_token(&Token::RParen)?;
             return Ok(Statement::CreateEnum { name, labels });
         }
-        if self.word_is(0, "AS") && self.eat(&["AS"]) && self.next_is(&Token::LParen) {
+        if self.eat(&["AS"]) && self.next_is(&Token::LParen) {
             self.expect_token(&Token::LParen)?;
             let none = self.next_is(&Token::RParen);
             let attributes = if none { Vec::new() } else { self.list(Self::attribute)? };

@@ -83,9 +83,8 @@ impl Resolver<'_> {
                 return Ok(Some(named));
             }
         }
-        if let (ScalarType::Record(given), ScalarType::Record(wanted)) = (typed.scalar(), &to.scalar)
+        if let (ScalarType::Record(given), Some(wanted)) = (typed.scalar(), to.scalar.composite())
             && given.is_anonymous()
-            && !wanted.is_anonymous()
         {
             let label = self.type_label(&to.scalar);
             return self.row_as(typed.clone(), wanted, &label, context).map(Some);
@@ -234,10 +233,7 @@ fn search_object(value: &Datum, to: &ScalarType) -> Option<Typed> {
 /// values depend on the session, or may be large, that is left to evaluation.
 pub(super) fn check_unknown(value: &Datum, to: &ScalarType) -> Result<(), PlanError> {
     let Datum::Text(text) = value else { return Ok(()) };
-    let element = match to {
-        ScalarType::Array(element) => element,
-        other => other,
-    };
+    let element = to.unarrayed();
     let reads_alike =
         |scalar: &ScalarType| matches!(scalar, ScalarType::Text | ScalarType::Varchar) || is_small(scalar);
     let is_composite = matches!(element, ScalarType::Record(record) if record.iter().all(|(_, own)| reads_alike(own)));

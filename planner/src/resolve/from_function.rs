@@ -166,24 +166,20 @@ impl Resolver<'_> {
 
     /// Columns of composite types as their attributes.
     fn with_attributes(&mut self, (hir, columns): FunctionRows, ordinality: bool) -> Result<FunctionRows, PlanError> {
-        let of_named = |own: &ColumnType| matches!(&own.scalar, ScalarType::Record(record) if !record.is_anonymous());
-        if !columns.iter().any(|(_, own)| of_named(own)) {
+        if !columns.iter().any(|(_, own)| own.scalar.composite().is_some()) {
             return Ok((hir, columns));
         }
         let (mut values, mut expanded) = (Vec::new(), Vec::new());
         for (place, (name, own)) in columns.into_iter().enumerate() {
             let column = Typed::column(place, own.clone());
-            match &own.scalar {
-                ScalarType::Record(record) if of_named(&own) => {
-                    for (index, column) in columns_of(record).into_iter().enumerate() {
-                        values.push(self.field_at(Typed::column(place, own.clone()), index)?);
-                        expanded.push(column);
-                    }
-                }
-                _ => {
-                    values.push(column);
-                    expanded.push((name, own));
-                }
+            let Some(record) = own.scalar.composite() else {
+                values.push(column);
+                expanded.push((name, own));
+                continue;
+            };
+            for (index, attribute) in columns_of(record).into_iter().enumerate() {
+                values.push(self.field_at(column.clone(), index)?);
+                expanded.push(attribute);
             }
         }
         if ordinality {
@@ -293,9 +289,7 @@ impl Resolver<'_> {
             calls.push((function, args, own));
         }
         let row_type = match columns.as_slice() {
-            [(_, ColumnType { scalar: ScalarType::Record(record), .. })] if !record.is_anonymous() && !ordinality => {
-                Some(record.clone())
-            }
+            [(_, own)] if !ordinality => own.scalar.composite().cloned(),
             _ => None,
         };
         let mut types: Vec<ColumnType> = columns.iter().map(|(_, own)| own.clone()).collect();

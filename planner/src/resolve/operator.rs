@@ -134,10 +134,7 @@ impl Resolver<'_> {
         types: impl IntoIterator<Item = &'t ScalarType>,
     ) -> PlanError {
         for scalar in types {
-            let inner = match scalar {
-                ScalarType::Array(element) => element,
-                other => other,
-            };
+            let inner = scalar.unarrayed();
             if let Some(id) = inner.created() {
                 // They stand there without the catalog's word.
                 let known = if let ScalarType::Enum(_) = inner { "anyenum".to_owned() } else { id.to_string() };

@@ -108,10 +108,6 @@ impl Resolver<'_> {
                 return Ok((Typed::literal(Datum::Null, record), columns));
             }
             let row = self.expr(inner)?;
-            if !matches!(row.scalar(), ScalarType::Record(_)) {
-                let from = self.type_label(row.scalar());
-                return Err(PlanError::new("42846", format!("cannot cast type {from} to {name}")));
-            }
             let ScalarType::Record(wanted) = &record else { return Err(unknown) };
             return Ok((self.row_as(row, wanted, &name.to_string(), CastContext::Explicit)?, columns));
         }
@@ -281,10 +277,8 @@ impl Resolver<'_> {
         if columns.is_empty() {
             return Err(undetermined(function));
         }
-        let record = match args.first().map(Typed::scalar) {
-            Some(ScalarType::Record(own)) if !own.is_anonymous() => ScalarType::Record(own.clone()),
-            _ => record_of(&columns),
-        };
+        let base = args.first().map(Typed::scalar).filter(|base| base.composite().is_some());
+        let record = base.cloned().unwrap_or_else(|| record_of(&columns));
         let made = if registry::is_table_function(function) {
             self.set_call(function, args, Some(&record), position)?
         } else {

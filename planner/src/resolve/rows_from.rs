@@ -108,8 +108,8 @@ impl Resolver<'_> {
             let columns: FunctionColumns =
                 found.columns.iter().map(|(name, own)| (name.clone(), ColumnType::nullable(own.clone()))).collect();
             let types = columns.iter().map(|(_, own)| own.clone()).collect();
-            if let [(_, ColumnType { scalar: ScalarType::Record(record), .. })] = columns.as_slice()
-                && !record.is_anonymous()
+            if let [(_, own)] = columns.as_slice()
+                && let Some(record) = own.scalar.composite()
             {
                 let call = (found.function, args, types);
                 return Ok(FunctionInStep { call, columns: columns_of(record), is_record: true });

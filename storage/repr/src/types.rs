@@ -99,8 +99,23 @@ impl ScalarType {
     pub fn created(&self) -> Option<Id> {
         match self {
             ScalarType::Enum(id) => Some(*id),
-            ScalarType::Record(record) if !record.is_anonymous() => Some(record.id),
+            other => other.composite().map(|record| record.id),
+        }
+    }
+
+    /// What a created composite is made of.
+    pub fn composite(&self) -> Option<&RecordType> {
+        match self {
+            ScalarType::Record(record) => Some(record).filter(|record| !record.is_anonymous()),
             _ => None,
+        }
+    }
+
+    /// What an array is of; of others the type itself.
+    pub fn unarrayed(&self) -> &ScalarType {
+        match self {
+            ScalarType::Array(element) => element,
+            other => other,
         }
     }
 
@@ -276,7 +291,7 @@ impl ScalarType {
         match self {
             ScalarType::Enum(_) => 'E',
             ScalarType::Array(_) => 'A',
-            ScalarType::Record(record) if !record.is_anonymous() => 'C',
+            other if other.composite().is_some() => 'C',
             other => other.known().map_or('U', |known| known.category),
         }
     }

@@ -7,7 +7,7 @@ use super::{DdlEffect, rewrite};
 use crate::catalog::{Class, DefaultValue, EdgeRef, ForeignKey, RuleAction, Table};
 use crate::error::PlanError;
 use crate::parse::statement::{DropBehavior, Identifier, ObjectKind, ObjectName};
-use repr::{ColumnIndex, ColumnType, Id, IndexId, RelationId, ScalarType, SequenceId};
+use repr::{ColumnIndex, ColumnType, Id, IndexId, RelationId, SequenceId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -446,11 +446,7 @@ pub(super) fn is_of(column_type: &ColumnType, id: Id) -> bool {
     if column_type.domain != 0 {
         return column_type.domain == id;
     }
-    let scalar = match &column_type.scalar {
-        ScalarType::Array(element) => element,
-        other => other,
-    };
-    scalar.created() == Some(id)
+    column_type.scalar.unarrayed().created() == Some(id)
 }
 
 /// "is not a view": another kind of object has the name.

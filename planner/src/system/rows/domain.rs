@@ -7,16 +7,8 @@ use crate::resolve::domain::value_table;
 use crate::scalar::collation;
 use crate::system::builtin::PG_TYPE;
 use crate::system::definition_text::DefinitionText;
-use repr::{Datum, Id, ScalarType};
+use repr::Datum;
 use std::collections::BTreeSet;
-
-/// The created type that a type is, or that its elements are of.
-fn created_below(scalar: &ScalarType) -> Option<Id> {
-    match scalar {
-        ScalarType::Array(element) => created_below(element),
-        other => other.created(),
-    }
-}
 
 impl Source<'_> {
     fn all_domains(&self) -> impl Iterator<Item = (&CreatedType, &Domain)> {
@@ -89,11 +81,11 @@ impl Source<'_> {
     pub(super) fn type_dependencies(&self, rows: &mut Rows) {
         for found in self.catalog.types.values() {
             let of_domain = found.domain().into_iter().filter_map(|domain| match domain.base.domain {
-                0 => created_below(&domain.base.scalar),
+                0 => domain.base.scalar.unarrayed().created(),
                 other => Some(other),
             });
             let attributes = found.composite().into_iter().flat_map(|composite| &composite.attributes);
-            let of_attributes = attributes.filter_map(|own| created_below(&own.column_type.scalar));
+            let of_attributes = attributes.filter_map(|own| own.column_type.scalar.unarrayed().created());
             for below in of_domain.chain(of_attributes).collect::<BTreeSet<_>>() {
                 rows.add(&[
                     ("classid", Datum::Oid(PG_TYPE)),

@@ -84,7 +84,7 @@ impl Source<'_> {
 fn one(rows: &mut Rows, scalar: &ScalarType, (namespace, name): (NamespaceId, &str), rights: &[(&'static str, Datum)]) {
     let element = scalar.element();
     let is_array = element.is_some();
-    let record = if let ScalarType::Record(record) = scalar { Some(record) } else { None };
+    let record = scalar.composite();
     let function = |of_enum: &str, of_record: &str, of_array: &str| {
         let name = if is_array { of_array } else { record.map_or(of_enum, |_| of_record) };
         Datum::Oid(function::by_name(name).next().map_or(0, |function| function.oid))
@@ -111,18 +111,10 @@ fn one(rows: &mut Rows, scalar: &ScalarType, (namespace, name): (NamespaceId, &s
         ("typreceive", function("enum_recv", "record_recv", "array_recv")),
         ("typsend", function("enum_send", "record_send", "array_send")),
         ("typanalyze", function("", "", "array_typanalyze")),
-        ("typalign", text(if record_of(scalar) { "d" } else { "i" })),
+        ("typalign", text(if scalar.unarrayed().composite().is_some() { "d" } else { "i" })),
         ("typstorage", text(storage(scalar))),
         ("typtypmod", Datum::Int4(-1)),
         ("typcollation", Datum::Oid(scalar.collation())),
     ]);
     rows.add(&row);
-}
-
-/// Whether it is a composite, or an array of them.
-fn record_of(scalar: &ScalarType) -> bool {
-    match scalar {
-        ScalarType::Array(element) => record_of(element),
-        other => matches!(other, ScalarType::Record(_)),
-    }
 }
