@@ -28,7 +28,7 @@ fn catalog(sql: &str) -> Catalog {
 }
 
 fn schema(name: &str) -> Catalog {
-    let path = format!("{}/tests/schemas/{name}.sql", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("tests/schemas/{name}.sql");
     catalog(&std::fs::read_to_string(path).expect("the schema"))
 }
 

@@ -50,7 +50,7 @@ fn rungs(sql: &str, wanted: &str) -> Result<String, planner::error::PlanError> {
 }
 
 fn check(path: &str) {
-    let file = format!("{}/tests/plans/{path}", env!("CARGO_MANIFEST_DIR"));
+    let file = format!("tests/plans/{path}");
     let text = std::fs::read_to_string(&file).expect("the golden file is there");
     let mut actual = String::new();
     for case in text.split("\n\n").map(str::trim).filter(|case| !case.is_empty()) {

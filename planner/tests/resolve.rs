@@ -54,7 +54,7 @@ fn run(sql: &str) -> String {
 
 /// Blocks are separated by empty lines; within one, SQL lines stand before `----`.
 fn script(name: &str) {
-    let path = format!("{}/tests/resolve/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("tests/resolve/{name}.txt");
     let text = std::fs::read_to_string(&path).expect("the script is part of the repository");
     let update = std::env::var_os("UPDATE_GOLDEN").is_some();
     let mut renewed = String::new();

@@ -152,7 +152,7 @@ fn run(statements: &str) -> String {
 }
 
 fn script(name: &str) {
-    let path = format!("{}/tests/views/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("tests/views/{name}.txt");
     let text = std::fs::read_to_string(&path).expect("the script is part of the repository");
     let mut renewed = String::new();
     for block in text.split("\n\n").filter(|block| !block.trim().is_empty()) {
