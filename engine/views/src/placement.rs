@@ -1,9 +1,10 @@
 //! Which view worker keeps which view.
 //!
 //! The flush thread places views, so that all workers hear the same in commit order. Views that are tied by views over views
-//! are kept by one worker. What is tied to nothing goes to one that has had little to do of late; among those to one that
-//! hears of its tables anyway, since each worker that is told of a commit has to wake. But a worker's views go through a commit
-//! one after the other: of many over the same tables some go to the next, which wakes for them at once.
+//! are kept by one worker. What is tied to nothing goes to one that commits have given little to do of late; among those to one
+//! that hears of its tables anyway, since each worker that is told of a commit has to wake. But a worker's views go through a
+//! commit one after the other: of many over the same tables some go to the next, which wakes for them at once. What filling
+//! takes decides between equals only: it ends, and waking does not.
 //!
 //! Whoever ties views of two workers has those of one filled anew by the other: a view of a query does so only where nobody
 //! watches them, nor a query over them.
@@ -39,12 +40,28 @@ impl Placements {
 
 /// How long a worker has been busy.
 #[derive(Default)]
-pub struct Busy(AtomicU64);
+pub struct Busy {
+    commits_us: AtomicU64,
+    filling_us: AtomicU64,
+}
+
+/// What a worker was busy with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Occupation {
+    /// Taking views through commits.
+    Commits,
+    /// Making and filling views, and merging what they hold.
+    Filling,
+}
 
 impl Busy {
     /// For so long again.
-    pub fn add(&self, time: Duration) {
-        self.0.fetch_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    pub fn add(&self, with: Occupation, time: Duration) {
+        let total = match with {
+            Occupation::Commits => &self.commits_us,
+            Occupation::Filling => &self.filling_us,
+        };
+        total.fetch_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 
@@ -61,10 +78,26 @@ pub struct Placement {
 /// What a worker has to do.
 struct Load {
     busy: Arc<Busy>,
-    /// As much of that has been looked at.
+    commits: Recent,
+    filling: Recent,
+}
+
+/// How much of late.
+#[derive(Default)]
+struct Recent {
+    /// As much of the total has been looked at.
     seen_us: u64,
-    /// Of late.
     recent_us: u64,
+}
+
+impl Recent {
+    /// Of a total that has become this. What is little is nothing.
+    fn look(&mut self, total: &AtomicU64) -> u64 {
+        let total_us = total.load(Ordering::Relaxed);
+        self.recent_us = self.recent_us / 2 + total_us.saturating_sub(self.seen_us);
+        self.seen_us = total_us;
+        if Duration::from_micros(self.recent_us) <= LITTLE { 0 } else { self.recent_us }
+    }
 }
 
 /// A view of a query, or an ordered index.
@@ -77,7 +110,10 @@ struct Automatic {
 impl Placement {
     /// Over the catalog that the server starts with, among these workers.
     pub fn new(busy: Vec<Arc<Busy>>, catalog: &Catalog) -> Self {
-        let workers = busy.into_iter().map(|busy| Load { busy, seen_us: 0, recent_us: 0 }).collect();
+        let workers = busy
+            .into_iter()
+            .map(|busy| Load { busy, commits: Recent::default(), filling: Recent::default() })
+            .collect();
         let mut placement = Placement { workers, placed: Arc::default(), automatic: BTreeMap::new() };
         placement.follow(catalog);
         placement
@@ -200,13 +236,11 @@ impl Placement {
             counts[worker] += 1;
             shared[worker] += usize::from(!tables.is_disjoint(read));
         }
-        let little_us = u64::try_from(LITTLE.as_micros()).unwrap_or(u64::MAX);
         let ranks = self.workers.iter_mut().enumerate().map(|(number, load)| {
-            let busy_us = load.busy.0.load(Ordering::Relaxed);
-            load.recent_us = load.recent_us / 2 + busy_us.saturating_sub(load.seen_us);
-            load.seen_us = busy_us;
-            let recent_us = if load.recent_us <= little_us { 0 } else { load.recent_us };
-            (recent_us, shared[number] / TOGETHER, Reverse(shared[number]), counts[number], number)
+            let (commits_us, filling_us) =
+                (load.commits.look(&load.busy.commits_us), load.filling.look(&load.busy.filling_us));
+            let together = (shared[number] / TOGETHER, Reverse(shared[number]));
+            (commits_us, together, filling_us, counts[number], number)
         });
         ranks.min().map_or(0, |(.., number)| number)
     }
@@ -237,11 +271,12 @@ fn tied(catalog: &Catalog) -> Vec<BTreeSet<RelationId>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{KeptTogether, Placement, TOGETHER};
+    use super::{Busy, KeptTogether, Occupation, Placement, TOGETHER};
     use planner::catalog::Catalog;
     use repr::RelationId;
     use std::collections::BTreeSet;
     use std::sync::Arc;
+    use std::time::Duration;
 
     /// Places so many views over one table on three workers that have nothing to do.
     fn placed(views: usize) -> Vec<usize> {
@@ -258,6 +293,19 @@ mod tests {
     #[test]
     fn few_views_over_a_table_are_kept_together() {
         assert_eq!(placed(TOGETHER), vec![0; TOGETHER]);
+    }
+
+    #[test]
+    fn filling_parts_nobody_who_hears_of_the_same_commits() {
+        let busy: Vec<Arc<Busy>> = (0..3).map(|_| Arc::default()).collect();
+        let mut placement = Placement::new(busy.clone(), &Catalog::empty(0, 0));
+        let read = |table| BTreeSet::from([RelationId(table)]);
+        let kept = vec![(0, read(1))];
+        busy[0].add(Occupation::Filling, Duration::from_secs(1));
+        assert_eq!(placement.least(&kept, &read(1)), 0);
+        assert_ne!(placement.least(&kept, &read(2)), 0);
+        busy[0].add(Occupation::Commits, Duration::from_secs(1));
+        assert_ne!(placement.least(&kept, &read(1)), 0);
     }
 
     #[test]

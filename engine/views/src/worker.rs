@@ -25,7 +25,7 @@ use crate::inspection::InspectedOperator;
 use crate::maintained::{Maintained, Overview, ViewProgress};
 use crate::message::{self, Message};
 use crate::ordered_index::OrderedIndexes;
-use crate::placement::{Busy, Placements};
+use crate::placement::{Busy, Occupation, Placements};
 use crate::publication::{ComponentId, Pace, Passed, Publication};
 use crate::shared_scan::SharedScans;
 use crate::subscription::{Deltas, Subscriptions};
@@ -186,7 +186,11 @@ impl ViewWorker {
             };
             let began = Instant::now();
             idle = message.is_none();
+            let mut occupation = Occupation::Commits;
             if let Some(message) = message {
+                if !matches!(message, Message::Group(_)) {
+                    occupation = Occupation::Filling;
+                }
                 heard += u64::from(message.is_structural());
                 match self.hear(message, messages) {
                     ControlFlow::Continue(behind) => next = behind,
@@ -195,12 +199,15 @@ impl ViewWorker {
             } else {
                 // What lags has others waiting for it, and what is filled shall come to an end, too.
                 fills = filling && (!pending || !fills);
+                if fills || !pending {
+                    occupation = Occupation::Filling;
+                }
                 self.give_up();
                 self.work(fills, pending);
             }
             self.say();
             self.say_what_is_read(heard);
-            self.around.busy.add(began.elapsed());
+            self.around.busy.add(occupation, began.elapsed());
         }
     }
 

@@ -2,14 +2,17 @@
 //!
 //! ```text
 //! 1 ‖ sequence(8)                 → record: of one entry (see `logged`) in folders of before, else of a group's (see `group`)
-//! 2                               → head: sequence(8) ‖ receipts(8) ‖ hash(32) ‖ signature(64)
-//! 3 ‖ sequence(8)                 → checkpoint, as the head, at every 256th record
+//! 2                               → head: sequence(8) ‖ receipts(8) ‖ hash(32) ‖ code(64)
+//! 3 ‖ sequence(8)                 → checkpoint, at every 256th record: as the head, with a signature in the code's place
 //! 4 ‖ pseudonym(16) ‖ sequence(8) → nothing: the records of a person, in folders of before; nothing reads them
 //! 5 ‖ receipt number(8)           → receipt id(16) ‖ seal
 //! 6 ‖ receipt id(16)              → receipt number(8)
 //! 7, 8                            → see `postings`
 //! 9                               → how many records have lost their entries: see `retention`
 //! ```
+//! A signature takes longer than the rest of a small commit. So the head that stands here has a code that only who has the
+//! database's keys can make, as only they could sign it; it is signed when it is handed out. Folders of before have signed ones.
+//!
 //! Only `Store::write` links, under the log's lock, so no two records ever share a sequence number.
 
 use rocksdb::DB;
@@ -78,7 +81,7 @@ impl Log {
             return Ok(log);
         };
         let head: &[u8; HEAD_BYTES] = bytes.as_slice().try_into().map_err(|_| MALFORMED)?;
-        let head = Head::verified(log.name, head, &signing.public()).ok_or(StorageError::AuditHeadBroken)?;
+        let head = Head::stored(log.name, head, signing).ok_or(StorageError::AuditHeadBroken)?;
         (log.sequence, log.receipts, log.hash) = (head.sequence, head.receipts, head.hash);
         let record = |sequence: u64| {
             let record = db.get_cf(family, record_key(sequence)).map_err(rocks::failed("read the audit log"))?;
@@ -122,7 +125,7 @@ impl Log {
                 batch.put(Family::Audit, &receipt_id_key(id), &log.receipts.to_be_bytes());
             }
         }
-        batch.put(Family::Audit, HEAD, &log.head().signed(signing));
+        batch.put(Family::Audit, HEAD, &log.head().coded(signing));
         log
     }
 
@@ -162,23 +165,42 @@ impl Log {
 }
 
 impl Head {
-    /// A head or checkpoint whose signature holds.
+    /// A published head or checkpoint whose signature holds.
     pub(crate) fn verified(name: [u8; 32], head: &[u8; HEAD_BYTES], public: &[u8; 32]) -> Option<Head> {
-        let (sequence, rest) = head.split_first_chunk()?;
-        let (receipts, rest) = rest.split_first_chunk()?;
-        let (hash, rest) = rest.split_first_chunk()?;
-        let signature = rest.first_chunk()?;
-        let (sequence, receipts) = (u64::from_be_bytes(*sequence), u64::from_be_bytes(*receipts));
-        let head = Head { name, sequence, receipts, hash: *hash };
+        let (head, signature) = Head::parts(name, head)?;
         sodium::verify(public, &head.message(), signature).then_some(head)
     }
 
-    fn signed(&self, signing: &SigningKey) -> [u8; HEAD_BYTES] {
+    /// The head as it stands in the log, if its code or signature holds.
+    pub(crate) fn stored(name: [u8; 32], head: &[u8; HEAD_BYTES], signing: &SigningKey) -> Option<Head> {
+        let (head, code) = Head::parts(name, head)?;
+        let message = head.message();
+        (signing.code(&message) == *code || sodium::verify(&signing.public(), &message, code)).then_some(head)
+    }
+
+    fn parts(name: [u8; 32], head: &[u8; HEAD_BYTES]) -> Option<(Head, &[u8; 64])> {
+        let (sequence, rest) = head.split_first_chunk()?;
+        let (receipts, rest) = rest.split_first_chunk()?;
+        let (hash, rest) = rest.split_first_chunk()?;
+        let (sequence, receipts) = (u64::from_be_bytes(*sequence), u64::from_be_bytes(*receipts));
+        Some((Head { name, sequence, receipts, hash: *hash }, rest.first_chunk()?))
+    }
+
+    pub(crate) fn signed(&self, signing: &SigningKey) -> [u8; HEAD_BYTES] {
+        self.with(&signing.sign(&self.message()))
+    }
+
+    /// As only who could sign it can make it.
+    fn coded(&self, signing: &SigningKey) -> [u8; HEAD_BYTES] {
+        self.with(&signing.code(&self.message()))
+    }
+
+    fn with(&self, proof: &[u8; 64]) -> [u8; HEAD_BYTES] {
         let mut head = [0; HEAD_BYTES];
         head[..8].copy_from_slice(&self.sequence.to_be_bytes());
         head[8..16].copy_from_slice(&self.receipts.to_be_bytes());
         head[16..48].copy_from_slice(&self.hash);
-        head[48..].copy_from_slice(&signing.sign(&self.message()));
+        head[48..].copy_from_slice(proof);
         head
     }
 
@@ -286,4 +308,29 @@ fn numbered(kind: u8, number: u64) -> [u8; 9] {
 /// The number at the end of a key.
 pub(crate) fn number_of(key: &[u8]) -> Option<u64> {
     key.last_chunk().map(|number| u64::from_be_bytes(*number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_head_holds_by_its_code_or_a_signature_of_its_own_key() {
+        sodium::initialize();
+        let (own, other) = (SigningKey::from_seed(&[1; 32]), SigningKey::from_seed(&[2; 32]));
+        let head = Head { name: [3; 32], sequence: 300, receipts: 2, hash: [4; 32] };
+        for stored in [head.coded(&own), head.signed(&own)] {
+            assert_eq!(Head::stored(head.name, &stored, &own), Some(head.clone()));
+            assert_eq!(Head::stored(head.name, &stored, &other), None, "of another database");
+            assert_eq!(Head::stored([5; 32], &stored, &own), None, "of another log");
+            for byte in 0..HEAD_BYTES {
+                let mut changed = stored;
+                changed[byte] ^= 1;
+                assert_eq!(Head::stored(head.name, &changed, &own), None, "byte {byte}");
+            }
+        }
+        let public = own.public();
+        assert_eq!(Head::verified(head.name, &head.signed(&own), &public), Some(head.clone()));
+        assert_eq!(Head::verified(head.name, &head.coded(&own), &public), None, "a code is for nobody outside");
+    }
 }

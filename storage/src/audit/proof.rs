@@ -9,7 +9,7 @@
 //! Of n records it holds the links of some 2 log n, and the one record whole: nothing of what others did.
 
 use crate::audit::group::Links;
-use crate::audit::log::{self, HEAD, HEAD_BYTES, Head, log_name};
+use crate::audit::log::{self, HEAD_BYTES, Head, log_name};
 use crate::audit::logged::{BodyReader, LoggedEntry};
 use crate::audit::published::PublishedHead;
 use crate::audit::verify::VerifyError;
@@ -67,8 +67,8 @@ impl Snapshot {
     pub fn prove(&self, record: u64, from: Option<&PublishedHead>) -> Result<Option<Vec<u8>>, StorageError> {
         let signed: [u8; HEAD_BYTES] = match from {
             Some(head) => head.signed,
-            None => match self.get(Family::Audit, HEAD, "read the audit log's head")? {
-                Some(head) => head.as_ref().try_into().map_err(|_| MALFORMED)?,
+            None => match self.signed_head()? {
+                Some(head) => head,
                 None => return Ok(None),
             },
         };

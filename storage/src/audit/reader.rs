@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeInclusive};
 use repr::MicroDbId;
 
 use crate::audit::group::Beginning;
-use crate::audit::log;
+use crate::audit::log::{self, HEAD_BYTES, Head};
 use crate::audit::logged::LoggedEntry;
 use crate::audit::receipt;
 use crate::crypto::seal::SealPlace;
@@ -100,6 +100,16 @@ impl Snapshot {
             Ok(entries) => Either::Entries(entries.into_iter()),
             Err(error) => Either::Failed(Some(error)),
         }))
+    }
+
+    /// Where the log ends, signed; none while it is empty.
+    pub(crate) fn signed_head(&self) -> Result<Option<[u8; HEAD_BYTES]>, StorageError> {
+        let Some(head) = self.get(Family::Audit, log::HEAD, "read the audit log's head")? else { return Ok(None) };
+        let head: &[u8; HEAD_BYTES] = head.as_ref().try_into().map_err(|_| MALFORMED)?;
+        let (store, signing) = (self.store(), self.store().keyring().signing());
+        let name = log::log_name(&store.database_id(), &signing.public());
+        let head = Head::stored(name, head, signing).ok_or(StorageError::AuditHeadBroken)?;
+        Ok(Some(head.signed(signing)))
     }
 
     /// How many records there are.
