@@ -1,5 +1,7 @@
 //! How long work may take that others wait for: a view's tick, most of all.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 /// How long one thread may work at something: by its own processor time, so that what others do on a machine that is busy
@@ -48,8 +50,56 @@ impl TimeBudget {
     }
 }
 
+/// The processor time of the thread that made it.
+pub struct ThreadClock {
+    told: Option<File>,
+    began: Instant,
+}
+
+impl ThreadClock {
+    /// Of this thread.
+    pub fn new() -> ThreadClock {
+        ThreadClock { told: File::open("/proc/thread-self/schedstat").ok(), began: Instant::now() }
+    }
+
+    /// What it has had so far; where the system does not say it, the time since this clock was made.
+    pub fn now(&self) -> Duration {
+        self.worked().unwrap_or_else(|| self.began.elapsed())
+    }
+
+    fn worked(&self) -> Option<Duration> {
+        let mut told = [0; 64];
+        let length = self.told.as_ref()?.read_at(&mut told, 0).ok()?;
+        std::str::from_utf8(&told[..length]).ok()?.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+    }
+}
+
+impl Default for ThreadClock {
+    fn default() -> ThreadClock {
+        ThreadClock::new()
+    }
+}
+
 /// The processor time that this thread has had, where Linux says it.
 fn thread_worked() -> Option<Duration> {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    told.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+    ThreadClock::new().worked()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_s_clock_stands_while_it_sleeps_and_goes_while_it_works() {
+        let clock = ThreadClock::new();
+        let began = clock.now();
+        std::thread::sleep(Duration::from_millis(50));
+        let slept = clock.now().saturating_sub(began);
+        assert!(slept < Duration::from_millis(40), "{slept:?}");
+        let (mut turns, until) = (0_u64, Instant::now() + Duration::from_secs(20));
+        while clock.now().saturating_sub(began) < Duration::from_millis(60) {
+            turns += std::hint::black_box(1);
+            assert!(Instant::now() < until, "it stands still after {turns} turns");
+        }
+    }
 }

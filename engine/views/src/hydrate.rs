@@ -11,13 +11,14 @@ use planner::delta::{Pipeline, PipelineEntry};
 use repr::{CommitTime, RelationId, Row};
 use state::SqlError;
 use state::reader::Reader;
+use state::time_budget::ThreadClock;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Commits wait for no chunk longer than this takes to read, and then for its way through the dataflow.
-const CHUNK_ROWS_MAX: usize = 500;
+const CHUNK_ROWS_MAX: usize = 8_192;
 const CHUNK_READ_MAX: Duration = Duration::from_millis(1);
 /// Groups of a backlog that are applied together. Two at least, or a view would never catch up with its writers.
 const BACKLOG_GROUPS_MIN: usize = 2;
@@ -43,6 +44,8 @@ pub struct Hydration {
     pub backlog: VecDeque<Arc<Group>>,
     /// What is on its way through the dataflow.
     pub under_way: Option<UnderWay>,
+    /// Of the worker that fills it.
+    pub clock: ThreadClock,
 }
 
 /// What a filling has had so far.
@@ -89,9 +92,23 @@ struct Paces {
 #[derive(Clone, Copy)]
 pub struct UnderWay {
     /// Groups of the backlog, not rows of tables.
-    pub groups: bool,
+    groups: bool,
     /// The time that it had so far.
     pub took: Duration,
+    /// The processor time of that: what others do on the machine makes no chunk small.
+    pub worked: Duration,
+}
+
+impl UnderWay {
+    /// Rows of tables that were just fed.
+    pub fn rows() -> UnderWay {
+        UnderWay { groups: false, took: Duration::ZERO, worked: Duration::ZERO }
+    }
+
+    /// Groups of the backlog that were just fed.
+    pub fn groups() -> UnderWay {
+        UnderWay { groups: true, ..UnderWay::rows() }
+    }
 }
 
 /// Chunks of one size before a larger one is tried; twice as many each time that it did not pay.
@@ -202,13 +219,14 @@ impl Hydration {
             so_far: SoFar::default(),
             backlog: VecDeque::new(),
             under_way: None,
+            clock: ThreadClock::new(),
         }
     }
 
     /// What was fed has gone through the dataflow.
     pub(crate) fn has_gone_through(&mut self, fed: UnderWay) {
         let pace = if fed.groups { &mut self.paces.groups } else { &mut self.paces.rows };
-        pace.took(self.fed, fed.took);
+        pace.took(self.fed, fed.worked);
     }
 
     /// The next groups of the backlog.

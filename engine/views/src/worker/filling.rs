@@ -13,7 +13,7 @@ use state::SqlError;
 use state::clock::now_micros;
 use state::view_states::{Stage, ViewState};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// TRUNCATE is taken back row by row up to so many rows; beyond, views are filled anew …
 const TRUNCATED_ROWS_MAX: usize = 1_000;
@@ -204,11 +204,11 @@ impl ViewWorker {
             None => {
                 if let Some(feed) = hydration.next_chunk()? {
                     flow.feed([feed]);
-                    Some(UnderWay { groups: false, took: Duration::ZERO })
+                    Some(UnderWay::rows())
                 } else if !hydration.backlog.is_empty() {
                     // Several at once, or a view that looks at large groups would never catch up with its writers.
                     flow.feed(hydration.next_groups().into_iter().map(Feed::Group));
-                    Some(UnderWay { groups: true, took: Duration::ZERO })
+                    Some(UnderWay::groups())
                 } else {
                     None
                 }
@@ -216,10 +216,11 @@ impl ViewWorker {
         };
         let budget_bytes = self.around.settings.view_memory.bytes();
         if let Some(mut fed) = fed {
-            let started = Instant::now();
+            let (started, worked) = (Instant::now(), hydration.clock.now());
             let until = started + hydrate::PATIENCE.saturating_sub(fed.took);
             let through = flow.advance(hydrate::AIM, until, budget_bytes)?;
             fed.took += started.elapsed();
+            fed.worked += hydration.clock.now().saturating_sub(worked);
             if through {
                 hydration.has_gone_through(fed);
                 flow.take_fresh();
