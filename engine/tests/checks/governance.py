@@ -193,6 +193,20 @@ class Governance(Check):
                     ("INSERT INTO contact VALUES (2, 1, 'x', '{ads}') ON CONFLICT (id) DO UPDATE SET kind = 'z'", "0A000"),
                     ("MERGE INTO contact c USING (SELECT 2 AS id) s ON c.id = s.id WHEN MATCHED THEN DELETE", "0A000")):
                 self.tally.equal(state_of(one.execute, statement), state, statement)
+            # As tools give it, with the rights to empty the table and to answer requests.
+            controller.execute("GRANT ALL ON contact, person TO one")
+            for statement in ("TRUNCATE contact", "TRUNCATE person, contact", "TRUNCATE person CASCADE", "GDPR GET person 2", "GDPR FORGET person 2",
+                              "COPY (GDPR EXPORT person 2) TO STDOUT", "COPY (GDPR GET person 2) TO STDOUT", "EXPLAIN GDPR FORGET person 2",
+                              "EXPLAIN ANALYZE GDPR GET person 2", "EXPLAIN ANALYZE GDPR FORGET person 2", "GDPR FORGET person 2 IN (contact)",
+                              "GDPR RESTRICT person 2", "GDPR UNFORGET person 2"):
+                self.tally.equal(state_of(one.execute, statement), "42501", f"{statement}, by a processor who was granted all")
+            with self.session("two") as other:
+                self.tally.equal(state_of(other.execute, "GDPR GET person 2"), "42501", "and by who is a processor by another role")
+            with controller.transaction(force_rollback=True):
+                controller.execute("SET ROLE one")
+                self.tally.equal(state_of(controller.execute, "GDPR GET person 2"), "42501", "and by a controller who acts as one")
+            self.tally.equal(len(rows(controller, "GDPR GET person 2")), 2, "and by the controller itself")
+            controller.execute("REVOKE ALL ON contact, person FROM one; GRANT SELECT, INSERT, UPDATE, DELETE ON contact TO one; GRANT SELECT ON person TO one")
             self.tally.equal(one.execute("DELETE FROM contact WHERE id = 2").rowcount, 0, "what is for others is not deleted")
             self.tally.equal(one.execute("UPDATE contact SET kind = 'w'").rowcount, 2, "what is for the purpose is changed")
             self.tally.equal(rows(controller, "SELECT id, kind FROM contact ORDER BY id"), [(1, "w"), (2, "x"), (7, "w")], "and that alone")

@@ -325,6 +325,7 @@ impl<'a> Writer<'a> {
             } else {
                 None
             };
+            self.refuse_forgotten(shape, std::slice::from_ref(&new_key))?;
             self.replace(shape, &update.row_key, &update.before, None)?;
             if subject.is_some() {
                 self.transaction.overlay_mut().set_subject(relation, update.row_key.clone(), None);

@@ -578,6 +578,23 @@ impl Resolver<'_> {
         if !self.is_subject() {
             self.needs.add(table.id.0, request.privilege());
         }
+        self.refuse_bound(&request)?;
         Ok(Resolved::Gdpr { request, table: table.id, key })
+    }
+
+    /// 42501 for a processor: a request is of all that there is of a person, whatever the purpose of it.
+    fn refuse_bound(&mut self, request: &GdprRequest) -> Result<(), PlanError> {
+        let says = |table: &&Arc<Table>| table.says_purposes();
+        if matches!(request, GdprRequest::Enter(..)) || !self.catalog.relations.values().any(|table| says(&table)) {
+            return Ok(());
+        }
+        self.of_role = true;
+        let (role, home) = (self.session.path.actor().role, self.session.path.home());
+        let mut saying = self.catalog.relations.values().filter(says);
+        match saying.any(|table| self.catalog.binds_to_purpose(role, table, home)) {
+            true => Err(PlanError::new("42501", "permission denied to answer the requests of data subjects")
+                .hint("A processor is bound to its purposes, and a request is of all data. Let a role answer it that is none.")),
+            false => Ok(()),
+        }
     }
 }
