@@ -170,6 +170,8 @@ pub(crate) struct Resolution {
     pub needs: Needs,
     /// Whether it is for the role alone that runs it.
     pub of_role: bool,
+    /// Whether it names one relation, a maintained view whose rows are not all there for the role.
+    pub of_kept_view: bool,
 }
 
 /// Resolves a statement. `param_types` are the parameter types that the client gave; those of the rest
@@ -209,7 +211,8 @@ pub(crate) fn resolve_reads(
         // What is read is the person's own; what is changed takes a right.
         needs.keep_changes();
     }
-    Ok(Resolution { resolved, params, views, needs, of_role: resolver.of_role })
+    let of_kept_view = resolver.views.kept_from_it == 1 && resolver.views.named == 1;
+    Ok(Resolution { resolved, params, views, needs, of_role: resolver.of_role, of_kept_view })
 }
 
 /// EXECUTE's arguments, as values of the prepared statement's parameters.
