@@ -13,7 +13,7 @@ use repr::{Datum, RelationId, ScalarType};
 use state::SqlError;
 use state::clock::now_micros;
 use state::published::Published;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use storage::SampledRows;
@@ -26,6 +26,8 @@ const SAMPLE_ROWS: usize = 15_000;
 const ROWS_AT_ONCE: u64 = 4_096;
 /// For each part of the time that it works it rests so many.
 const RESTS: u32 = 2;
+/// After a table it rests so many times as long before it looks at that one again, unless as many rows have changed as there were.
+const RESTS_AFTER: u32 = 20;
 /// So many rows and a tenth of the table have to change.
 const CHANGED_MIN: u64 = 500;
 /// Smaller tables are looked at again after so long, however little they change.
@@ -37,14 +39,15 @@ const VALUES_KEPT_US: i64 = 600_000_000;
 /// Starts the thread. Dropped, it has ended.
 pub fn start(database: &Arc<Database>) -> Housekeeping {
     let database = Arc::downgrade(database);
-    let mut seen = HashSet::new();
+    let mut seen = HashMap::new();
     Housekeeping::looking("analyzer", LOOKS_EVERY, move || {
         let Some(held) = database.upgrade() else { return };
         let due = due(&held, &mut seen);
         drop(held);
         for relation in due {
             let Some(held) = database.upgrade() else { return };
-            let mut since = Instant::now();
+            let began = Instant::now();
+            let mut since = began;
             let rest = || {
                 std::thread::sleep(since.elapsed() * RESTS);
                 since = Instant::now();
@@ -52,17 +55,17 @@ pub fn start(database: &Arc<Database>) -> Housekeeping {
             };
             // What cannot be read now is tried again once it has changed.
             let _made = analyze(&held, relation, rest);
-            seen.insert(relation);
+            seen.insert(relation, Instant::now() + began.elapsed() * RESTS_AFTER);
         }
     })
 }
 
-/// Tables whose statistics are not what they could be.
-fn due(database: &Database, seen: &mut HashSet<RelationId>) -> Vec<RelationId> {
+/// Tables whose statistics are not what they could be. Of those that were seen, until when they are let be.
+fn due(database: &Database, seen: &mut HashMap<RelationId, Instant>) -> Vec<RelationId> {
     let published = database.published.load();
     let book = &database.views.statistics.tables;
     book.retain(|relation| published.catalog().table(relation).is_some());
-    seen.retain(|relation| published.catalog().table(*relation).is_some());
+    seen.retain(|relation, _| published.catalog().table(*relation).is_some());
     let known = book.known();
     let now = now_micros();
     let is_due = |table: &&Arc<Table>| {
@@ -72,8 +75,11 @@ fn due(database: &Database, seen: &mut HashSet<RelationId>) -> Vec<RelationId> {
             Some(known) if known.personal && now - known.made_at > VALUES_KEPT_US => changed > 0,
             // Reading a small one takes nothing.
             Some(known) if known.rows < SMALL_ROWS && now - known.made_at > SMALL_KEPT_US => changed > 0,
+            Some(known) if seen.get(&table.id).is_some_and(|until| Instant::now() < *until) => {
+                changed > CHANGED_MIN + known.rows
+            }
             Some(known) => changed > CHANGED_MIN + known.rows / 10,
-            None => changed > 0 || !seen.contains(&table.id),
+            None => changed > 0 || !seen.contains_key(&table.id),
         }
     };
     published

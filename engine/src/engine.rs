@@ -9,6 +9,7 @@ use crate::password::PasswordVerifier;
 use crate::publishing::Publishing;
 use crate::session::{ConnectOptions, Session, auditing};
 use crate::shipping::Shipping;
+use crate::system::registers::ahead;
 use crate::templates::Templates;
 use parking_lot::Mutex;
 use planner::catalog::CONTROLLER;
@@ -27,6 +28,7 @@ pub struct Engine {
     _keeper: Housekeeping,
     _expiry: Housekeeping,
     _analyzer: Housekeeping,
+    _registers: Housekeeping,
     eraser: ErasurePasses,
     /// While there is a target for the log.
     shipping: Mutex<Option<Shipping>>,
@@ -45,6 +47,7 @@ impl Engine {
             _keeper: Housekeeping::start(&database),
             _expiry: expiry::start(&database, &templates),
             _analyzer: analyzer::start(&database),
+            _registers: ahead::start(&database),
             eraser: ErasurePasses::start(&database),
             shipping: Mutex::default(),
             publishing: Mutex::default(),

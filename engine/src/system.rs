@@ -5,7 +5,7 @@ mod breach;
 mod erasures;
 pub mod inspection;
 mod login_rules;
-mod registers;
+pub(crate) mod registers;
 
 use audit::AuditReader;
 use operators::once::{FoundRows, NumberRange, SystemRows};

@@ -166,7 +166,8 @@ pub fn plan_statement<'a>(
     };
     let Scope { catalog, path } = scope.into();
     let session = SessionInfo { path: path.clone(), views, policies: PolicyUse::Apply, relabel: None };
-    let Resolution { resolved, params, views, needs, of_role } = resolve_reads(parsed, catalog, &session, param_types)?;
+    let Resolution { resolved, params, views, needs, of_role, .. } =
+        resolve_reads(parsed, catalog, &session, param_types)?;
     let params = params.into_iter().map(|column_type| column_type.scalar).collect();
     let known = KnownRelations::new(catalog, statistics, !of_role);
     let mut planned = plan_resolved(resolved, catalog, &known)?;
@@ -360,9 +361,10 @@ pub fn plan_lifted<'a>(
 ) -> Result<Option<Result<Lifted, String>>, PlanError> {
     let Scope { catalog, path } = scope.into();
     let session = SessionInfo { path: path.clone(), policies: PolicyUse::Apply, ..SessionInfo::default() };
-    let Resolution { resolved, .. } = resolve_reads(parsed, catalog, &session, param_types)?;
+    let Resolution { resolved, of_kept_view, .. } = resolve_reads(parsed, catalog, &session, param_types)?;
     let (Resolved::Query(query) | Resolved::Subscribe { query, .. }) = resolved else { return Ok(None) };
-    lift(lower_query(&query, catalog)?, catalog, AbsentKeys::Computed, Some(ranks_held)).map(Some)
+    let lifted = lift(lower_query(&query, catalog)?, catalog, AbsentKeys::Computed, Some(ranks_held))?;
+    Ok(Some(lifted.map(|lifted| Lifted { of_kept_view, ..lifted })))
 }
 
 /// What every row of a table must pass.

@@ -55,6 +55,8 @@ pub struct Lifted {
     pub absent: Absent,
     /// The result has each row once, but rows of several keys can be equal in the columns before the key.
     pub distinct: bool,
+    /// It is what a role sees of one maintained view: worth keeping as a whole, as that is.
+    pub of_kept_view: bool,
 }
 
 impl Lifted {
@@ -234,7 +236,17 @@ fn lift_relation(
     // Plans have no statistics or clocks in them: equal text is an equal view.
     let identity = format!("{:?} by {:?}, {key:?}", optimized.relation, optimized.finishing);
     let view = physical::maintained(optimized, catalog)?;
-    Ok(Ok(Lifted { view, identity, key, asked: lifting.asked, finishing: outer, reads: read, absent, distinct }))
+    Ok(Ok(Lifted {
+        view,
+        identity,
+        key,
+        asked: lifting.asked,
+        finishing: outer,
+        reads: read,
+        absent,
+        distinct,
+        of_kept_view: false,
+    }))
 }
 
 /// The columns that a view holds: those that are shown and, behind them, of those that were lifted the ones that are not

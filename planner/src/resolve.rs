@@ -313,6 +313,10 @@ struct ViewsUsed {
     depth: usize,
     /// How many have been expanded so far.
     expanded: usize,
+    /// How many relations are named, but for those in views.
+    named: usize,
+    /// Of these: maintained views, whose rows are not all there for the role.
+    kept_from_it: usize,
 }
 
 /// Nesting beyond which a statement is refused, so that no input exhausts the stack.

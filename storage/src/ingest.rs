@@ -26,7 +26,7 @@ use crate::side_files::{INGESTED, IngestId, MARKER, SideFile, SideFiles, decode,
 use crate::store::Store;
 
 /// Smaller batches are written to RocksDB's log: that takes less time in all, and nobody waits long.
-const BYTES_MIN: usize = 4 << 20;
+const BYTES_MIN: usize = 8 << 20;
 /// So much of a batch that is being made is held in memory. What it makes on the disk lies over each other until it is merged, so
 /// it is not less.
 const HELD_BYTES_MAX: usize = 64 << 20;

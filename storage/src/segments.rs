@@ -27,6 +27,9 @@ const SEGMENT_BITS: u32 = 12;
 /// What may be told in all.
 pub(crate) const BYTES_MAX: usize = 32 << 20;
 
+/// Ahead of who asks no more than that.
+const AHEAD_BYTES_MAX: usize = BYTES_MAX / 4 * 3;
+
 /// What a relation's segments take of which nothing is told.
 const EMPTY_BYTES: usize = SEGMENTS * size_of::<Segment>();
 
@@ -84,6 +87,21 @@ impl Segments {
         let told =
             |segment: &Segment| segment.told.as_ref().filter(|_| segment.since <= at).map(|(told, _)| told.clone());
         segments.iter().map(told).collect()
+    }
+
+    /// Segments of which nothing is told, and that were last written to up to a sequence number. None while there is little room.
+    pub(crate) fn untold_at_rest(&self, relation: RelationId, written_until: u64) -> Vec<usize> {
+        let state = self.state.lock();
+        let rests = |writing: u32, changed: u64| writing == 0 && changed <= written_until;
+        let all = (0..SEGMENTS).filter(|_| state.bytes <= AHEAD_BYTES_MAX);
+        match state.relations.get(&relation) {
+            None => all.collect(),
+            Some(Relation { segments: Some(segments), .. }) => {
+                let is_untold = |segment: &Segment| segment.told.is_none() && rests(segment.writing, segment.changed);
+                all.filter(|number| is_untold(&segments[*number])).collect()
+            }
+            Some(relation) => all.filter(|_| rests(relation.writing, relation.changed)).collect(),
+        }
     }
 
     /// Notes what a snapshot with this sequence number tells of segments, which takes so many bytes each.
@@ -295,6 +313,21 @@ mod tests {
         assert_eq!(told(&segments, 20), []);
         tell(&segments, 19, 0, 4);
         assert_eq!(told(&segments, 20), [], "read before the relation was emptied");
+    }
+
+    #[test]
+    fn what_rests_is_counted_ahead() {
+        let segments = Segments::default();
+        assert_eq!(segments.untold_at_rest(TABLE, 0).len(), SEGMENTS, "nothing was written");
+        drop(segments.writing(&batch(1), || 15));
+        assert_eq!(segments.untold_at_rest(TABLE, 14), []);
+        assert_eq!(segments.untold_at_rest(TABLE, 15).len(), SEGMENTS);
+        tell(&segments, 15, 3, 1);
+        assert_eq!(segments.untold_at_rest(TABLE, 15).len(), SEGMENTS - 1);
+        let _writing = segments.writing(&batch(1), || 20);
+        assert_eq!(segments.untold_at_rest(TABLE, 20).len(), SEGMENTS - 2);
+        segments.tell(TABLE, 15, vec![(4, Arc::new(1_u8), AHEAD_BYTES_MAX)]);
+        assert_eq!(segments.untold_at_rest(TABLE, 20), [], "the rest is for who asks");
     }
 
     #[test]

@@ -380,6 +380,11 @@ impl Snapshot {
         self.store().segments().told(relation, self.sequence())
     }
 
+    /// Segments of which nothing is told, and that were last written to up to a sequence number. None while there is little room.
+    pub fn untold_at_rest(&self, relation: RelationId, written_until: u64) -> Vec<usize> {
+        self.store().segments().untold_at_rest(relation, written_until)
+    }
+
     /// Notes what this snapshot tells of some segments, with the bytes that it takes.
     pub fn tell(&self, relation: RelationId, told: Vec<(usize, ToldPart, usize)>) {
         self.store().segments().tell(relation, self.sequence(), told);

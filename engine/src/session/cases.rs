@@ -110,19 +110,24 @@ impl Session {
     }
 
     /// The same of a statement that only reads: where nothing is open its answer does not wait for the book, which has it within a
-    /// second; unless the audit log is strict.
+    /// second; unless the audit log is strict. What becomes of a transaction that it is read in does not matter to the book.
     pub(super) fn note_answer(
         &mut self,
         snapshot: &LayeredSnapshot,
         subject: &Subject,
         kinds: &[RequestKind],
     ) -> Result<(), SqlError> {
-        if !self.keeps_book() {
+        if self.database.store.is_read_only() {
             return Ok(());
         }
         let (table, person) = Session::named(snapshot, subject);
         let is_alone = self.transaction.active.as_ref().is_none_or(|active| !active.block);
-        if !is_alone || self.audit.statement.is_strict() || book::is_open(snapshot, &person, kinds)? {
+        // Somebody whom the transaction has made itself is nobody if it is rolled back.
+        let committed = self.database.latest_snapshot().subject(subject.shape.id(), &subject.row_key)?;
+        let is_at_once = is_alone && self.audit.statement.is_strict()
+            || committed != Some(subject.microdb)
+            || book::is_open(snapshot, &person, kinds)?;
+        if self.keeps_book() && is_at_once {
             return self.answer_requests(snapshot, subject, kinds);
         }
         let Some(kind) = kinds.first() else { return Ok(()) };

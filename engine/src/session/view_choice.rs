@@ -330,8 +330,8 @@ impl Session {
         let found = match self.as_view(prepared, &catalog, RANKS_HELD[0])? {
             None => Automatic::Never("it is no query".into()),
             Some(Err(reason)) => Automatic::Never(reason.into()),
-            // Without a parameter that a column must equal it would be a copy of all there is.
-            Some(Ok(lifted)) if lifted.key.is_empty() => Automatic::Never(KEYLESS.into()),
+            // Without a parameter that a column must equal it would be a copy of all there is; of a maintained view that is wanted.
+            Some(Ok(lifted)) if lifted.key.is_empty() && !lifted.of_kept_view => Automatic::Never(KEYLESS.into()),
             Some(Ok(lifted)) => Automatic::ByKey(ViewByKey::new(lifted, &catalog)),
         };
         Ok(cached.automatic.get_or_init(|| found))

@@ -66,6 +66,11 @@ impl AuditReader {
     pub fn answer(self, question: &AuditQuestion) -> Result<FoundRows, SqlError> {
         let between = |from: i64, to: i64| EntryRange { times: from..=to, ..EntryRange::ALL };
         let (mentioned, range) = match question {
+            AuditQuestion::Breach { from, to, .. } if from > to => {
+                // Nobody is to take no answer for an answer.
+                return Err(SqlError::new("22023", "the time of a breach ends before it begins")
+                    .hint("GDPR BREACH BETWEEN 'from' AND 'to'"));
+            }
             AuditQuestion::Breach { role, from, to, people } => {
                 return self.touched(role.as_deref(), between(*from, *to), *people);
             }

@@ -1,9 +1,10 @@
 //! The registers of a data-protection officer: `dogwood.inventory`, `processing_activities`, `data_map`, `retention_schedule` and
 //! `impact_assessment`.
 //!
-//! All of it is read from the catalog and from the rows as they were committed; nothing is kept of it. Tables are those of the
+//! All of it is read from the catalog and from the rows as they were committed; of it only counts are kept. Tables are those of the
 //! session's database. What is temporary is its session's, and in no register.
 
+pub(crate) mod ahead;
 mod counting;
 
 use crate::system::Catalogs;

@@ -295,7 +295,7 @@ impl LayeredSnapshot {
         let mut seen: HashSet<&RowKey> = HashSet::new();
         for layer in &self.layers {
             let Some(changes) = layer.table(relation) else { continue };
-            for row_key in changes.index_keys(index, value) {
+            for row_key in changes.index_keys(shape, index, value) {
                 if seen.insert(row_key)
                     && let Some(Some(row)) = self.layered(relation, row_key)
                     && self.still_has(shape, index, value, row)
@@ -354,6 +354,10 @@ impl LayeredSnapshot {
             poll::steps(ROWS_AT_ONCE)?;
             let some: Vec<Located> = located.by_ref().take(ROWS_AT_ONCE).collect();
             let rows = batch::read(self.snapshot(), shape, &some)?;
+            if let Some(seen) = self.seen.as_ref().filter(|_| shape.one_owner) {
+                let owned = some.iter().filter_map(|(row_key, locator)| Some((row_key, (*locator)?)));
+                seen.note_all(shape.id(), owned, self.base.time);
+            }
             for ((row_key, _), row) in some.into_iter().zip(rows) {
                 found.push((row_key, row.ok_or_else(|| damaged(shape, "an index entry leads to no row"))?));
             }

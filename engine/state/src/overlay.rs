@@ -17,7 +17,7 @@ use repr::{CommitTime, IndexId, MicroDbId, RelationId, Row, RowKey};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use storage::SpilledRows;
 use storage::audit::AuditActor;
 
@@ -40,7 +40,7 @@ pub struct TableChanges {
     pub rows: BTreeMap<RowKey, Change>,
     /// New rows that stand on the disk: see `spilled`. What stands of them in `rows`, too, is newer.
     pub(crate) spilled: Vec<Arc<SpilledRows>>,
-    index: ChangedValues,
+    values: LazyValues,
     /// The table was truncated by this overlay: nothing below shows.
     pub truncated: bool,
     /// Indexes without entries below: all that they have is in this overlay, which holds every row.
@@ -51,8 +51,11 @@ pub struct TableChanges {
 }
 
 /// For each index: canonical value → keys of changed rows that have it now.
+type ChangedValues = HashMap<IndexId, BTreeMap<Vec<u8>, BTreeSet<RowKey>>>;
+
+/// The same, made when somebody asks and kept up from then on: most transactions ask for none.
 #[derive(Clone, Debug, Default)]
-struct ChangedValues(HashMap<IndexId, BTreeMap<Vec<u8>, BTreeSet<RowKey>>>);
+struct LazyValues(OnceLock<ChangedValues>);
 
 /// About what a changed row takes in memory beside its bytes: in maps, in the undo log, as a lock.
 const ROW_BYTES: usize = 256;
@@ -294,17 +297,17 @@ impl Overlay {
         let relation = shape.id();
         let row_bytes = after.as_ref().map_or(0, |row| row.bytes().len());
         self.held_bytes += ROW_BYTES + row_bytes + shape.table().indexes.len() * ENTRY_BYTES;
-        let TableChanges { rows, index, .. } = self.tables.entry(relation).or_default();
+        let TableChanges { rows, values, .. } = self.tables.entry(relation).or_default();
         let previous = match rows.entry(key.clone()) {
             Entry::Vacant(untouched) => {
-                index.enter(shape, &key, after.as_ref());
+                values.enter(shape, &key, after.as_ref());
                 untouched.insert(Change { before, after });
                 None
             }
             Entry::Occupied(mut changed) => {
                 let before = changed.get().before.clone();
-                index.leave(shape, &key, changed.get().after.as_ref());
-                index.enter(shape, &key, after.as_ref());
+                values.leave(shape, &key, changed.get().after.as_ref());
+                values.enter(shape, &key, after.as_ref());
                 Some(changed.insert(Change { before, after }))
             }
         };
@@ -329,6 +332,12 @@ impl Overlay {
         let previous = std::mem::replace(&mut self.schema, schema);
         self.undo.push(Undo::Schema { previous });
         self.schema_changed = true;
+        self.forget_values();
+    }
+
+    /// Rows may have other values in indexes.
+    fn forget_values(&mut self) {
+        self.tables.values_mut().for_each(|changes| changes.values = LazyValues::default());
     }
 
     /// Takes other temporary objects, and the schema with them.
@@ -336,6 +345,7 @@ impl Overlay {
         let session = SessionSchema { temporary: Some(objects), seen: Some(seen) };
         let previous = std::mem::replace(&mut self.session, session);
         self.undo.push(Undo::Temporary { previous });
+        self.forget_values();
     }
 
     /// A dropped table's stored rows go with this overlay.
@@ -361,11 +371,10 @@ impl Overlay {
 
     /// Says that an index is filled beside commits, from what was committed up to a time; rows of this overlay that were changed
     /// before it have entries by their values from here on.
-    pub fn fill(&mut self, shape: &TableShape, index: IndexId, as_of: CommitTime) {
-        let relation = shape.id();
+    pub fn fill(&mut self, relation: RelationId, index: IndexId, as_of: CommitTime) {
         let changes = self.tables.entry(relation).or_default();
         changes.filled.insert(index, as_of);
-        changes.enter_all(shape);
+        changes.values = LazyValues::default();
         self.undo.push(Undo::Filled { relation, index });
     }
 
@@ -401,14 +410,10 @@ impl Overlay {
 
     /// Takes back one change after another.
     fn undo_since(&mut self, mark: UndoPosition) {
-        let mut rewritten = BTreeSet::new();
         let mut defined = false;
         while self.undo.len() > mark.0 {
             match self.undo.pop().expect("the log is longer than the mark") {
-                Undo::Row { relation, key, previous } => {
-                    rewritten.insert(relation);
-                    self.restore_row(relation, key, previous);
-                }
+                Undo::Row { relation, key, previous } => self.restore_row(relation, key, previous),
                 Undo::Subject { relation, key, previous } => {
                     match previous {
                         Some(previous) => self.subjects.insert((relation, key), previous),
@@ -452,11 +457,8 @@ impl Overlay {
         self.schema_changed = self.undo.iter().any(|undo| matches!(undo, Undo::Schema { .. }));
         self.tables.retain(|_, table| !table.is_untouched());
         // Under a definition that is taken back rows had other values in indexes, and an index's number comes again.
-        for relation in rewritten.iter().filter(|_| defined) {
-            let shape = self.session.over(&self.schema).shape(*relation);
-            if let (Some(changes), Some(shape)) = (self.tables.get_mut(relation), shape) {
-                changes.enter_all(shape);
-            }
+        if defined {
+            self.forget_values();
         }
     }
 
@@ -468,10 +470,10 @@ impl Overlay {
         };
         let changes = self.tables.entry(relation).or_default();
         if let Some(change) = changes.rows.remove(&key) {
-            changes.index.leave(&shape, &key, change.after.as_ref());
+            changes.values.leave(&shape, &key, change.after.as_ref());
         }
         if let Some(change) = previous {
-            changes.index.enter(&shape, &key, change.after.as_ref());
+            changes.values.enter(&shape, &key, change.after.as_ref());
             changes.rows.insert(key, change);
         }
     }
@@ -509,17 +511,17 @@ impl Overlay {
             mine.truncated = true;
             for (key, change) in theirs.rows {
                 if let Some(previous) = mine.rows.remove(&key) {
-                    mine.index.leave(shape, &key, previous.after.as_ref());
+                    mine.values.leave(shape, &key, previous.after.as_ref());
                 }
                 if change.after.is_some() {
-                    mine.index.enter(shape, &key, change.after.as_ref());
+                    mine.values.enter(shape, &key, change.after.as_ref());
                     mine.rows.insert(key, Change { before: None, after: change.after });
                 }
             }
         }
         self.tables.retain(|id, _| objects.relations.get(id).is_some_and(|table| !goes_at_commit(table)));
-        for (relation, table) in self.tables.iter_mut().filter(|_| redefined) {
-            schema.shape(*relation).into_iter().for_each(|shape| table.enter_all(shape));
+        if redefined {
+            self.forget_values();
         }
         self.session.seen = Some(schema);
     }
@@ -550,9 +552,9 @@ impl Overlay {
             for (key, change) in &theirs.rows {
                 let previous = mine.rows.remove(key);
                 if let Some(previous) = &previous {
-                    mine.index.leave(shape, key, previous.after.as_ref());
+                    mine.values.leave(shape, key, previous.after.as_ref());
                 }
-                mine.index.enter(shape, key, change.after.as_ref());
+                mine.values.enter(shape, key, change.after.as_ref());
                 let before = previous.map_or_else(|| change.before.clone(), |previous| previous.before);
                 mine.rows.insert(key.clone(), Change { before, after: change.after.clone() });
             }
@@ -583,25 +585,28 @@ impl TableChanges {
         self.len() == 0
     }
 
-    /// Makes its index values anew.
-    fn enter_all(&mut self, shape: &TableShape) {
-        self.index = ChangedValues::default();
-        self.rows.iter().for_each(|(key, change)| self.index.enter(shape, key, change.after.as_ref()));
+    fn values(&self, shape: &TableShape) -> &ChangedValues {
+        self.values.0.get_or_init(|| {
+            let mut values = ChangedValues::default();
+            self.rows.iter().for_each(|(key, change)| enter(&mut values, shape, key, change.after.as_ref()));
+            values
+        })
     }
 
     /// Keys of changed rows whose indexed columns have this canonical value now.
-    pub fn index_keys(&self, index: IndexId, value: &[u8]) -> impl Iterator<Item = &RowKey> {
-        self.index.0.get(&index).and_then(|values| values.get(value)).into_iter().flatten()
+    pub fn index_keys(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> impl Iterator<Item = &RowKey> {
+        self.values(shape).get(&index).and_then(|values| values.get(value)).into_iter().flatten()
     }
 
     /// Index entries of changed rows within a range of canonical values.
     pub(crate) fn index_range(
         &self,
+        shape: &TableShape,
         index: IndexId,
         bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
     ) -> impl Iterator<Item = (&Vec<u8>, &RowKey)> {
         // What lies between two bounds the wrong way round is nothing, but must not be asked of a map.
-        self.index.0.get(&index).filter(|_| !is_empty(&bounds)).into_iter().flat_map(move |values| {
+        self.values(shape).get(&index).filter(|_| !is_empty(&bounds)).into_iter().flat_map(move |values| {
             values.range(bounds.clone()).flat_map(|(value, keys)| keys.iter().map(move |key| (value, key)))
         })
     }
@@ -618,21 +623,18 @@ fn is_empty(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> bool {
     }
 }
 
-impl ChangedValues {
+impl LazyValues {
     fn enter(&mut self, shape: &TableShape, key: &RowKey, row: Option<&Row>) {
-        let Some(row) = row else { return };
-        for index in &shape.table().indexes {
-            if let Some(value) = shape.index_value_of(index, row) {
-                self.0.entry(index.id).or_default().entry(value).or_default().insert(key.clone());
-            }
+        if let Some(values) = self.0.get_mut() {
+            enter(values, shape, key, row);
         }
     }
 
     fn leave(&mut self, shape: &TableShape, key: &RowKey, row: Option<&Row>) {
-        let Some(row) = row else { return };
+        let (Some(values), Some(row)) = (self.0.get_mut(), row) else { return };
         for index in &shape.table().indexes {
             if let Some(value) = shape.index_value_of(index, row)
-                && let Some(values) = self.0.get_mut(&index.id)
+                && let Some(values) = values.get_mut(&index.id)
                 && let Some(keys) = values.get_mut(&value)
             {
                 keys.remove(key);
@@ -640,6 +642,15 @@ impl ChangedValues {
                     values.remove(&value);
                 }
             }
+        }
+    }
+}
+
+fn enter(values: &mut ChangedValues, shape: &TableShape, key: &RowKey, row: Option<&Row>) {
+    let Some(row) = row else { return };
+    for index in &shape.table().indexes {
+        if let Some(value) = shape.index_value_of(index, row) {
+            values.entry(index.id).or_default().entry(value).or_default().insert(key.clone());
         }
     }
 }

@@ -12,29 +12,50 @@ use repr::hash::HashMap;
 use repr::{CommitTime, Id, MicroDbId, RelationId, RowKey};
 
 /// More are looked up again.
-const OWNERS_MAX: usize = 64;
+const OWNERS_MAX: usize = 1 << 16;
 
 /// The one owner of each of some rows, of tables whose rows have no more.
 #[derive(Default)]
 pub struct ObservedOwners {
     // One thread reads for a statement.
-    seen: Mutex<Vec<SeenTable>>,
+    seen: Mutex<Vec<SeenRow>>,
 }
 
-struct SeenTable {
+#[derive(Clone)]
+struct SeenRow {
     relation: RelationId,
     row_key: RowKey,
     owner: MicroDbId,
     at: CommitTime,
 }
 
+impl SeenRow {
+    fn place(&self) -> (RelationId, &RowKey) {
+        (self.relation, &self.row_key)
+    }
+}
+
 impl ObservedOwners {
     /// Notes whose copy was read in the snapshot of a commit.
     pub fn note(&self, relation: RelationId, row_key: &RowKey, owner: MicroDbId, at: CommitTime) {
+        self.note_all(relation, std::iter::once((row_key, owner)), at);
+    }
+
+    /// The same of many rows of a table.
+    pub fn note_all<'r>(
+        &self,
+        relation: RelationId,
+        rows: impl Iterator<Item = (&'r RowKey, MicroDbId)>,
+        at: CommitTime,
+    ) {
         let mut seen = self.seen.lock();
-        if seen.len() < OWNERS_MAX {
-            seen.push(SeenTable { relation, row_key: row_key.clone(), owner, at });
-        }
+        let room = OWNERS_MAX.saturating_sub(seen.len());
+        seen.extend(rows.take(room).map(|(row_key, owner)| SeenRow { relation, row_key: row_key.clone(), owner, at }));
+    }
+
+    /// What is noted so far.
+    pub fn hints(&self) -> OwnershipHints {
+        OwnershipHints::new(self.seen.lock().clone(), KeptParents::default())
     }
 }
 
@@ -80,14 +101,20 @@ impl KeptParents {
 /// See the module.
 #[derive(Default)]
 pub struct OwnershipHints {
-    owners: Vec<SeenTable>,
+    /// By table and row; of one row in the order in which they were seen.
+    owners: Vec<SeenRow>,
     parents: KeptParents,
 }
 
 impl OwnershipHints {
     /// Takes over what a transaction has learned; nothing is left there.
     pub fn take(seen: &ObservedOwners, parents: &mut KeptParents) -> OwnershipHints {
-        OwnershipHints { owners: std::mem::take(&mut *seen.seen.lock()), parents: std::mem::take(parents) }
+        OwnershipHints::new(std::mem::take(&mut *seen.seen.lock()), std::mem::take(parents))
+    }
+
+    fn new(mut owners: Vec<SeenRow>, parents: KeptParents) -> OwnershipHints {
+        owners.sort_by(|one, other| one.place().cmp(&other.place()));
+        OwnershipHints { owners, parents }
     }
 
     /// The commit as of which all of it was so; none if nothing is known.
@@ -98,8 +125,9 @@ impl OwnershipHints {
     /// A row's one owner.
     pub fn owner(&self, relation: RelationId, row_key: &RowKey) -> Option<MicroDbId> {
         // What was seen last is the nearest to what is.
-        let mut seen = self.owners.iter().rev();
-        seen.find(|seen| seen.relation == relation && seen.row_key == *row_key).map(|seen| seen.owner)
+        let up_to = self.owners.partition_point(|seen| seen.place() <= (relation, row_key));
+        let last = self.owners[..up_to].last()?;
+        (last.place() == (relation, row_key)).then_some(last.owner)
     }
 
     /// The row that a foreign key's canonical value refers to, and its µDB if it is a data subject.

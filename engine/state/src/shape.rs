@@ -399,6 +399,11 @@ impl TableShape {
         })
     }
 
+    /// Whether a change of these columns may change a row's entry in an index.
+    pub fn concerns_index(&self, index: &Index, changed: &[bool]) -> bool {
+        !index.is_whole() || index.columns.iter().any(|column| changed.get(*column) == Some(&true))
+    }
+
     /// One column of a stored row; a column added later comes from its default.
     pub fn datum(&self, row: &Row, column: ColumnIndex) -> Datum {
         row.get(column).unwrap_or_else(|| self.table.columns[column].missing.clone().unwrap_or(Datum::Null))

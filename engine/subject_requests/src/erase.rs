@@ -282,7 +282,7 @@ impl<'a, 'b> Eraser<'a, 'b> {
             let Some(value) = values.of(&referrer.foreign_key.target_columns) else { continue };
             let changed = overlay.table(referrer.table).is_some_and(|changes| {
                 // A primary key has no entries.
-                near.table().primary_key == Some(index) || changes.index_keys(index, value).next().is_some()
+                near.table().primary_key == Some(index) || changes.index_keys(near, index, value).next().is_some()
             });
             if changed || committed.leads(near, index, value)? {
                 naming.push((referrer, value.to_vec()));

@@ -306,9 +306,14 @@ impl<'a> Writer<'a> {
             self.note_change(relation, &update.row_key);
             self.need_parents(shape, Some(&update.before), &update.after);
             self.key_gone(shape, &update.before, Some(&update.after));
+            let same_key = || {
+                let key = shape.table().primary_key_columns().unwrap_or_default();
+                key.iter()
+                    .all(|column| is_same_image(&update.before[*column..=*column], &update.after[*column..=*column]))
+            };
             let new_key = match shape.table().primary_key {
-                Some(_) => shape.row_key(&self.transaction.database().store, &update.after, 0),
-                None => update.row_key.clone(),
+                Some(_) if !same_key() => shape.row_key(&self.transaction.database().store, &update.after, 0),
+                Some(_) | None => update.row_key.clone(),
             };
             if new_key == update.row_key {
                 self.claim_unique(shape, &new_key, Some(&update.before), &update.after)?;
@@ -320,6 +325,7 @@ impl<'a> Writer<'a> {
             } else {
                 None
             };
+            self.refuse_forgotten(shape, std::slice::from_ref(&new_key))?;
             self.replace(shape, &update.row_key, &update.before, None)?;
             if subject.is_some() {
                 self.transaction.overlay_mut().set_subject(relation, update.row_key.clone(), None);

@@ -127,7 +127,8 @@ impl Path {
             Path::Maintained(view) => format!("maintained view \"{view}\""),
             Path::Automatic { name, keys, rows_min } => {
                 let held = rows_min.map_or_else(String::new, |rows| format!(", first {rows} rows or more of each key"));
-                format!("automatic view \"{name}\" keyed by ({}){held}", keys.join(", "))
+                let by = if keys.is_empty() { "as a whole".into() } else { format!("keyed by ({})", keys.join(", ")) };
+                format!("automatic view \"{name}\" {by}{held}")
             }
             Path::OneShot { over } if over.is_empty() => "one-shot".into(),
             Path::OneShot { over } => {

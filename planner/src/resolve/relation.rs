@@ -117,7 +117,11 @@ impl Resolver<'_> {
             ViewUse::Expand => !table.is_stored(),
             ViewUse::Opaque => false,
         };
+        // What views read is counted with them.
+        self.views.named += 1;
         if expanded {
+            let is_kept = table.is_maintained() && self.session.views == ViewUse::Read;
+            self.views.kept_from_it += usize::from(is_kept);
             return NamedRelation::View(Arc::clone(table));
         }
         let primary_key = table.primary_key_columns().unwrap_or_default();

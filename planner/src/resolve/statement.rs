@@ -170,6 +170,8 @@ pub(crate) struct Resolution {
     pub needs: Needs,
     /// Whether it is for the role alone that runs it.
     pub of_role: bool,
+    /// Whether it names one relation, a maintained view whose rows are not all there for the role.
+    pub of_kept_view: bool,
 }
 
 /// Resolves a statement. `param_types` are the parameter types that the client gave; those of the rest
@@ -209,7 +211,8 @@ pub(crate) fn resolve_reads(
         // What is read is the person's own; what is changed takes a right.
         needs.keep_changes();
     }
-    Ok(Resolution { resolved, params, views, needs, of_role: resolver.of_role })
+    let of_kept_view = resolver.views.kept_from_it == 1 && resolver.views.named == 1;
+    Ok(Resolution { resolved, params, views, needs, of_role: resolver.of_role, of_kept_view })
 }
 
 /// EXECUTE's arguments, as values of the prepared statement's parameters.
@@ -578,6 +581,23 @@ impl Resolver<'_> {
         if !self.is_subject() {
             self.needs.add(table.id.0, request.privilege());
         }
+        self.refuse_bound(&request)?;
         Ok(Resolved::Gdpr { request, table: table.id, key })
+    }
+
+    /// 42501 for a processor: a request is of all that there is of a person, whatever the purpose of it.
+    fn refuse_bound(&mut self, request: &GdprRequest) -> Result<(), PlanError> {
+        let says = |table: &&Arc<Table>| table.says_purposes();
+        if matches!(request, GdprRequest::Enter(..)) || !self.catalog.relations.values().any(|table| says(&table)) {
+            return Ok(());
+        }
+        self.of_role = true;
+        let (role, home) = (self.session.path.actor().role, self.session.path.home());
+        let mut saying = self.catalog.relations.values().filter(says);
+        match saying.any(|table| self.catalog.binds_to_purpose(role, table, home)) {
+            true => Err(PlanError::new("42501", "permission denied to answer the requests of data subjects")
+                .hint("A processor is bound to its purposes, and a request is of all data. Let a role answer it that is none.")),
+            false => Ok(()),
+        }
     }
 }

@@ -167,6 +167,19 @@ impl Row {
         if reader.bytes.is_empty() { None } else { Some(reader.datum().expect(TRUSTED)) }
     }
 
+    /// Which columns another version of the row has other bytes in; neither has more columns than it tells of.
+    pub fn changed_columns(&self, other: &Row, changed: &mut Vec<bool>) {
+        changed.clear();
+        let (mut one, mut other) = (RowIter::over(&self.0), RowIter::over(&other.0));
+        loop {
+            let (before, after) = (one.rest(), other.rest());
+            if !(one.pass() | other.pass()) {
+                return;
+            }
+            changed.push(before[..before.len() - one.rest().len()] != after[..after.len() - other.rest().len()]);
+        }
+    }
+
     /// Whether there are no datums.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

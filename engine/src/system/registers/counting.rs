@@ -21,12 +21,15 @@ use state::{SqlError, parallel};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 use storage::{SEGMENTS, Snapshot};
 use words::{CountedBy, SaidWord, Words};
 
 const MICROSECONDS_A_DAY: i64 = 86_400_000_000;
 /// A smaller table is counted anew each time, and takes no memory.
-const TOLD_ROWS_MIN: u64 = 10_000;
+pub(super) const TOLD_ROWS_MIN: u64 = 10_000;
+/// Segments that are counted ahead at once.
+const AHEAD_AT_ONCE: usize = 8;
 /// Parts of a count, of which each thread takes one after another.
 const PARTS: usize = 32;
 
@@ -119,13 +122,48 @@ pub(super) fn counted(snapshot: &Snapshot, shape: &TableShape, now: i64) -> Resu
         told.into_iter().flatten().chain(counted.iter().map(|(_, counts)| counts.clone())).collect();
     let table = Counted::of(&all, &columns);
     if table.all.rows >= TOLD_ROWS_MIN && !words.are_too_many() {
-        let told = counted.into_iter().map(|(number, counts)| {
-            let bytes = counts.bytes();
-            (number, counts as storage::ToldPart, bytes)
-        });
-        snapshot.tell(shape.id(), told.collect());
+        tell(snapshot, shape, counted);
     }
     Ok(table)
+}
+
+/// Counts some segments for who will ask, as far as it gets until then. False if a property has too many values for that.
+pub(super) fn count_ahead(
+    snapshot: &Snapshot,
+    shape: &TableShape,
+    now: i64,
+    numbers: &[usize],
+    until: Instant,
+) -> Result<bool, SqlError> {
+    if numbers.is_empty() {
+        return Ok(true);
+    }
+    let (columns, words) = (Arc::new(PropertyColumns::of(shape.table())), Arc::new(Words::default()));
+    if !told(snapshot, shape, &columns, now).iter().flatten().all(|counts| words.knows(counts)) {
+        return Ok(false);
+    }
+    let mut counting = Counting::new(columns, words.clone(), now);
+    for some in numbers.chunks(AHEAD_AT_ONCE).take_while(|_| Instant::now() < until) {
+        let mut counted = Vec::with_capacity(some.len());
+        for together in some.chunk_by(|one, next| one + 1 == *next) {
+            let segments = together[0]..together[0] + together.len();
+            count_range(snapshot, shape.id(), segments, &mut counting, &mut counted)?;
+        }
+        if words.are_too_many() {
+            return Ok(false);
+        }
+        tell(snapshot, shape, counted);
+    }
+    Ok(true)
+}
+
+/// Tells who counts next.
+fn tell(snapshot: &Snapshot, shape: &TableShape, counted: Vec<(usize, Arc<SegmentCounts>)>) {
+    let told = counted.into_iter().map(|(number, counts)| {
+        let bytes = counts.bytes();
+        (number, counts as storage::ToldPart, bytes)
+    });
+    snapshot.tell(shape.id(), told.collect());
 }
 
 /// What is told of each segment, and holds for a table with these columns at this moment.

@@ -46,7 +46,7 @@ impl LayeredSnapshot {
             }
             Some(index) => {
                 for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
-                    for (value, row_key) in changes.index_range(index.id, (lower.clone(), upper.clone())) {
+                    for (value, row_key) in changes.index_range(&shape, index.id, (lower.clone(), upper.clone())) {
                         if let Some(Some(row)) = self.layered(table.id, row_key)
                             && self.still_has(&shape, index.id, value, row)
                         {

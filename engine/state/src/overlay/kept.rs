@@ -1,6 +1,6 @@
 //! An overlay as it was at a place in its undo log, made anew: where much more goes than stays.
 
-use super::{ChangedValues, Overlay, TableChanges, Undo, UndoPosition};
+use super::{LazyValues, Overlay, TableChanges, Undo, UndoPosition};
 use repr::RelationId;
 use std::collections::BTreeMap;
 
@@ -59,14 +59,10 @@ impl Overlay {
             kept.take_back(undo, stands);
         }
         kept.tables.retain(|_, table| !table.is_untouched());
-        for (relation, changes) in &mut kept.tables {
-            let Some(shape) = kept.session.over(&kept.schema).shape(*relation) else { continue };
-            changes.enter_all(shape);
-        }
         kept
     }
 
-    /// Takes one change back of what is kept; index values are entered at the end. `stands` tells whether what the change
+    /// Takes one change back of what is kept. `stands` tells whether what the change
     /// was made to was not taken away as a whole before it.
     fn take_back(&mut self, undo: &Undo, stands: impl Fn(&RelationId) -> bool) {
         match undo {
@@ -113,7 +109,7 @@ impl TableChanges {
         TableChanges {
             rows: BTreeMap::new(),
             spilled: self.spilled.clone(),
-            index: ChangedValues::default(),
+            values: LazyValues::default(),
             truncated: self.truncated,
             reindexed: self.reindexed.clone(),
             filled: self.filled.clone(),

@@ -75,7 +75,7 @@ impl Overlay {
         }
         for key in keys {
             if let Some(change) = changes.rows.remove(key) {
-                changes.index.leave(shape, key, change.after.as_ref());
+                changes.values.leave(shape, key, change.after.as_ref());
             }
         }
         self.undo.truncate(own);

@@ -106,7 +106,7 @@ impl SchemaChange<'_> {
             }
         };
         under_way.progress().compares.store(true, Ordering::Relaxed);
-        self.writer.transaction.overlay_mut().fill(shape, index, as_of);
+        self.writer.transaction.overlay_mut().fill(shape.id(), index, as_of);
         self.check_values(shape, shape.index(index), repeats)
     }
 

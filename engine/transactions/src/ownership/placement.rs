@@ -208,7 +208,7 @@ fn put_impersonal(
         None if before.is_some() => batch.delete_impersonal(shape.id(), row_key),
         None => return Ok(()),
     }
-    put_indexes(batch, between, hashes, shape, row_key, (before, after), None);
+    put_indexes(batch, between, hashes, shape, row_key, (before, after), &Entries { locator: None, all: false });
     Ok(())
 }
 
@@ -247,18 +247,21 @@ fn put_personal(
         batch.put_personal_copies(between.new.store(), relation, row_key, after, &set, &copies, version)?;
     }
     let locator = canonical(owners);
-    if moved && row.before.is_some() && row.after.is_some() {
-        // Entries whose value is gone are deleted, then all that remain are put again with the new locator.
-        put_indexes(batch, between, hashes, shape, row_key, (&row.before, &row.after), locator);
-        put_indexes(batch, between, hashes, shape, row_key, (&None, &row.after), locator);
-    } else {
-        put_indexes(batch, between, hashes, shape, row_key, (&row.before, &row.after), locator);
-    }
+    let entries = Entries { locator, all: moved };
+    put_indexes(batch, between, hashes, shape, row_key, (&row.before, &row.after), &entries);
     Ok(())
 }
 
 fn has(owners: &Owners, owner: MicroDbId) -> bool {
     owners.binary_search_by(|(other, _)| other.cmp(&owner)).is_ok()
+}
+
+/// What is to be written of a row's index entries.
+struct Entries {
+    /// Whose copy they name.
+    locator: Option<MicroDbId>,
+    /// They name another than before: those that stay are put again.
+    all: bool,
 }
 
 fn put_indexes(
@@ -268,23 +271,30 @@ fn put_indexes(
     shape: &TableShape,
     row_key: &RowKey,
     (before, after): Versions<'_>,
-    locator: Option<MicroDbId>,
+    entries: &Entries,
 ) {
     let reindexed = between.overlay.table(shape.id()).map(|changes| &changes.reindexed);
+    let mut changed = Vec::new();
+    let versions = before.as_ref().zip(after.as_ref());
+    versions.inspect(|(before, after)| before.changed_columns(after, &mut changed));
     for index in &shape.table().indexes {
         let below = reindexed.is_none_or(|reindexed| !reindexed.contains(&index.id));
-        let old = before.as_ref().filter(|_| below).and_then(|row| shape.index_value_of(index, row));
-        let value = after.as_ref().and_then(|row| shape.index_value_of(index, row));
-        if old == value {
+        if below && !entries.all && versions.is_some() && !shape.concerns_index(index, &changed) {
             continue;
         }
+        let old = before.as_ref().filter(|_| below).and_then(|row| shape.index_value_of(index, row));
+        let value = after.as_ref().and_then(|row| shape.index_value_of(index, row));
+        if old == value && !entries.all {
+            continue;
+        }
+        let old = old.filter(|old| value.as_ref() != Some(old));
         match shape.key_form {
             KeyForm::Hashed => {
                 if let Some(old) = old {
                     batch.delete_index_hashed(index.id, &hashes.of_gone(index.id, old), row_key);
                 }
                 if let Some(value) = value {
-                    batch.put_index_hashed(index.id, &hashes.of(index.id, value), row_key, locator);
+                    batch.put_index_hashed(index.id, &hashes.of(index.id, value), row_key, entries.locator);
                 }
             }
             KeyForm::Ordered => {

@@ -55,7 +55,10 @@ impl Transaction {
         }
         self.at_commit.has_noted = true;
         let committed = self.committed_snapshot();
-        let mut noting = Noting { erased: self.erased_people(&committed)?, committed, notices: Notices::new() };
+        let erased = self.erased_people(&committed)?;
+        // Whose rows they are was seen as they were found, mostly.
+        let committed = committed.knowing(Arc::new(self.reads.owners_seen.hints()));
+        let mut noting = Noting { erased, committed, notices: Notices::new() };
         let overlay = self.overlay.clone();
         for (relation, changes) in overlay.tables().filter(|(relation, _)| is_shared(*relation)) {
             let Some(shape) = schema.shape(relation) else { continue };
@@ -115,15 +118,22 @@ impl Noting {
         }
         // A definition writes rows anew, and corrects nothing.
         let is_rewritten = shape.table().schema_version != before.table().schema_version;
+        let mut changed = Vec::new();
         for (row_key, change) in &changes.rows {
+            poll::step()?;
             let Some(row) = &change.before else { continue };
-            let row = before.unpack(row);
             let happened = match &change.after {
                 None => vec![Happened::Erased],
                 Some(_) if is_rewritten => continue,
-                Some(after) => what_happened(shape, &row, &shape.unpack(after)),
+                Some(after) => {
+                    row.changed_columns(after, &mut changed);
+                    if !tells(shape, &changed) {
+                        continue;
+                    }
+                    what_happened(shape, &before.unpack(row), &shape.unpack(after))
+                }
             };
-            self.row(&before, row_key, &row, &happened)?;
+            self.row(&before, row_key, &before.unpack(row), &happened)?;
         }
         Ok(())
     }
@@ -146,9 +156,12 @@ impl Noting {
         row: &[Datum],
         happened: &[Happened],
     ) -> Result<(), SqlError> {
+        if happened.is_empty() || !shape.personal {
+            return Ok(());
+        }
         let recipients: BTreeSet<Box<str>> =
             shape.recipients.iter().flat_map(|column| Property::SharedWith.words(&row[*column])).collect();
-        if happened.is_empty() || recipients.is_empty() || !shape.personal {
+        if recipients.is_empty() {
             return Ok(());
         }
         poll::step()?;
@@ -165,6 +178,13 @@ impl Noting {
         }
         Ok(())
     }
+}
+
+/// Whether a change of these columns may oblige to tell: they are not only what rows say of themselves.
+fn tells(shape: &TableShape, changed: &[bool]) -> bool {
+    let concerns = |property: Option<Property>| property.is_none_or(|property| property == Property::Restricted);
+    let mut live = shape.table().live_columns();
+    live.any(|(column, declared)| changed.get(column) == Some(&true) && concerns(declared.property))
 }
 
 /// What an update of a row does to what was shared of it. Of what rows say of themselves only a restriction counts.

@@ -178,10 +178,16 @@ impl DefinitionChange<'_> {
 
     /// Of a table that TRUNCATE reaches by CASCADE, too.
     pub(super) fn permit_emptying(&self, id: RelationId) -> Result<(), PlanError> {
-        match self.holds(ObjectClass::Table, id.0, Privilege::Truncate) {
-            true => Ok(()),
-            false => Err(PlanError::denied("table", &self.get(id).name)),
+        let table = self.get(id);
+        if !self.holds(ObjectClass::Table, id.0, Privilege::Truncate) {
+            return Err(PlanError::denied("table", &table.name));
         }
+        let role = self.path.actor().role;
+        if table.may_be_restricted() || self.catalog.binds_to_purpose(role, table, self.path.home()) {
+            return Err(PlanError::denied("table", &table.name)
+                .hint("TRUNCATE would take rows that are not there for this role. DELETE takes those that are."));
+        }
+        Ok(())
     }
 
     fn permit_label(&self, object: &LabelledObject) -> Result<(), PlanError> {
