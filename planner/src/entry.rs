@@ -103,6 +103,8 @@ pub struct CopyInPlan {
     pub width: usize,
     /// Defaults of the columns that the data does not have, over nothing.
     pub defaults: Vec<(ColumnIndex, ScalarExpr)>,
+    /// What values that are read must pass for the domains of fields in them: over a row of the value alone.
+    pub tests: Vec<(ColumnIndex, ScalarExpr)>,
     /// When a row ends that does not say it itself, over nothing.
     pub expiry: Option<(ColumnIndex, ScalarExpr)>,
     /// What a row, with its defaults, must meet.
@@ -253,6 +255,13 @@ fn copy_in(
             defaults.push((position, plan_default(catalog, table, position)?));
         }
     }
+    let mut tests = Vec::new();
+    for position in &positions {
+        let own = &table.columns[*position].column_type;
+        if own.scalar.holds_domains() {
+            tests.push((*position, plan_expr(&crate::resolve::domain::field_tests(catalog, own)?)?));
+        }
+    }
     let expiry = match table.filled_expiry() {
         None => None,
         Some((position, retention)) => {
@@ -263,7 +272,7 @@ fn copy_in(
         }
     };
     let width = table.columns.len();
-    Ok(CopyInPlan { table_name, columns, positions, width, defaults, expiry, condition: None, insert })
+    Ok(CopyInPlan { table_name, columns, positions, width, defaults, tests, expiry, condition: None, insert })
 }
 
 fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog) -> Result<Explained, PlanError> {

@@ -23,6 +23,9 @@ impl Session {
         for (position, value) in plan.positions.iter().zip(row) {
             complete[*position] = value;
         }
+        for (position, test) in &plan.tests {
+            test.eval(std::slice::from_ref(&complete[*position]), context)?;
+        }
         for (column, default) in &plan.defaults {
             // A default sees no columns.
             complete[*column] = default.eval(&[], context)?;

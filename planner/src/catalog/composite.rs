@@ -16,18 +16,14 @@ pub struct Composite {
 pub struct Attribute {
     /// Its name.
     pub name: String,
-    /// Its type, nullable and of no domain.
+    /// Its type, nullable.
     pub column_type: ColumnType,
 }
 
 impl Composite {
     /// The type of its values, under its OID.
     pub fn record(&self, id: Id) -> RecordType {
-        let attributes = self.attributes.iter();
-        RecordType::named(
-            id,
-            attributes.map(|found| (found.name.clone(), found.column_type.scalar.clone(), found.column_type.modifier)),
-        )
+        RecordType::named(id, self.attributes.iter().map(|found| (found.name.as_str(), &found.column_type)))
     }
 
     /// The attribute of that name.

@@ -137,7 +137,7 @@ impl Resolver<'_> {
                     return self.stray_run(run, position);
                 }
                 match name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok()) {
-                    Some(number) if (1..=65_535).contains(&number) => Ok(self.param(number - 1)),
+                    Some(number) if (1..=65_535).contains(&number) => self.param(number - 1),
                     Some(_) | None => {
                         Err(PlanError::new("42P02", format!("there is no parameter {name}")).at(position))
                     }

@@ -69,10 +69,6 @@ impl DefinitionChange<'_> {
             },
             _ => error,
         })?;
-        if column_type.domain != 0 {
-            return Err(PlanError::unsupported("an attribute of a domain")
-                .hint("Use the type below it, or a domain over the composite type."));
-        }
         if let Some(collation) = collation {
             column_type.collation = column_collation(collation, &column_type.scalar)?;
         }

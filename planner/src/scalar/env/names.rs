@@ -128,17 +128,21 @@ impl CatalogNames {
         };
         if let Ok(parts) = parse_identifier(bare, true)
             && let [before @ .., name] = parts.as_slice()
-            && (!before.is_empty() || ScalarType::from_type_name(name).is_none())
+            && (!before.is_empty() || ScalarType::from_type_name(name).is_none() || self.hides(bare, name))
             && before.len() < 2
             && let Some(found) = self.scope().type_named(before.last().map(String::as_str), name)
             && found.domain().is_some()
         {
             return (!is_array).then_some(found.id);
         }
-        let scalar = ScalarType::from_name(&unmodified.to_lowercase()).or_else(|| {
+        let is_hidden = |name: &str| self.hides(bare, name);
+        let built_in = ScalarType::from_name(&unmodified.to_lowercase());
+        let scalar = built_in.filter(|_| !is_hidden(&unmodified.to_lowercase())).or_else(|| {
             let parts = parse_identifier(bare, true).ok()?;
             match parts.as_slice() {
-                [name] => ScalarType::from_type_name(name).or_else(|| self.user_type(None, name)),
+                [name] => {
+                    ScalarType::from_type_name(name).filter(|_| !is_hidden(name)).or_else(|| self.user_type(None, name))
+                }
                 [before @ .., schema, name] => {
                     self.path.require_own(before.last().map(String::as_str), schema, name).ok()?;
                     match schema.as_str() {
@@ -154,6 +158,12 @@ impl CatalogNames {
             None if is_array => None,
             None => builtin::pseudo_type(unqualified.trim_matches('"')),
         }
+    }
+
+    /// Whether a created type is found before the built-in one of that bare name.
+    fn hides(&self, written: &str, name: &str) -> bool {
+        let is_word = ScalarType::is_word(name) && !written.starts_with('"');
+        !is_word && !written.starts_with("pg_catalog.") && self.scope().hides_built_in(name)
     }
 
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<ScalarType> {

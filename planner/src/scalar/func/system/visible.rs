@@ -20,12 +20,13 @@ fn data_type(ctx: &EvalContext, arg: &Datum) -> Answer {
     if let Some(found) = ScalarType::from_oid(id).filter(|found| found.extension().is_some()) {
         return Ok(Datum::Bool(names.scope().sees_extension_type(&found)));
     }
+    let is_seen = ScalarType::from_oid(id).is_none_or(|found| !names.scope().hides_built_in(&found.type_name()));
     let built_in = ScalarType::from_oid(id).is_some() || builtin::type_by_id(id).is_some();
     let enums = &ctx.environment.catalog().types;
     // An enum's array type has the next OID.
     let made = enums.get(&id).or_else(|| enums.get(&id.checked_sub(1)?));
     Ok(match made {
-        _ if built_in => Datum::Bool(true),
+        _ if built_in => Datum::Bool(is_seen),
         Some(found) => Datum::Bool(names.scope().sees_type(found)),
         None => names.type_name(id, -1).map_or(Datum::Null, |_| Datum::Bool(true)),
     })
