@@ -166,6 +166,8 @@ pub enum Statement {
     },
     /// DO, of one definition that is guarded against being there.
     Guarded(Box<Guarded>),
+    /// DO of nothing but RAISE
+    Raise(Vec<Raise>),
     /// CREATE [DATA_SUBJECT] TABLE
     CreateTable(Box<CreateTable>),
     /// CREATE TABLE … AS query
@@ -559,6 +561,59 @@ pub struct RoutineName {
     pub name: ObjectName,
     /// The types of what goes in; none if there are no parentheses.
     pub arguments: Option<Vec<TypeName>>,
+}
+
+/// RAISE in a `DO` block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Raise {
+    /// How grave it is.
+    pub level: RaiseLevel,
+    /// The message, with a `%` for each value.
+    pub format: Option<String>,
+    /// What gives the values, and those of the options behind them, as one row.
+    pub values: Option<ParsedStatement>,
+    /// What is said behind USING.
+    pub options: Vec<RaiseOption>,
+    /// Where it stands in the block, from 1.
+    pub line: u64,
+}
+
+/// How grave it is what RAISE says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RaiseLevel {
+    /// DEBUG
+    Debug,
+    /// LOG
+    Log,
+    /// INFO
+    Info,
+    /// NOTICE
+    Notice,
+    /// WARNING
+    Warning,
+    /// EXCEPTION: an error.
+    Exception,
+}
+
+/// What RAISE says behind USING.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RaiseOption {
+    /// ERRCODE
+    Code,
+    /// MESSAGE
+    Message,
+    /// DETAIL
+    Detail,
+    /// HINT
+    Hint,
+    /// COLUMN
+    Column,
+    /// CONSTRAINT
+    Constraint,
+    /// TABLE
+    Table,
+    /// SCHEMA
+    Schema,
 }
 
 /// A definition in a `DO` block.
