@@ -406,7 +406,8 @@ impl<'a> Scope<'a> {
         in_catalog(name).is_some() && (self.type_before_catalog(name).is_some() || array().is_some())
     }
 
-    /// The type of that name that somebody created: an enum or an extension's, or the array over one; of a domain the type below.
+    /// The type of that name that somebody created: an enum, a table's rows or an extension's, or the array over one; of a domain the
+    /// type below.
     pub(crate) fn created_type<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<ScalarType> {
         let before = before.into();
         let plain = self.type_named(before, name).map(|found| found.column_type().scalar);
@@ -414,7 +415,13 @@ impl<'a> Scope<'a> {
             let element = self.type_named(before, name.strip_prefix('_')?)?;
             element.scalar().map(|scalar| scalar.array())
         };
-        plain.or_else(array).or_else(|| self.extension_type(before, name))
+        let row = |name: &str| match self.class(before, name) {
+            // Kept texts name none: nothing would hold the table.
+            Some(Class::Relation(table)) if !self.path.is_of_kept_texts() => table.row_type().map(ScalarType::Record),
+            _ => None,
+        };
+        let rows = || Some(row(name.strip_prefix('_')?)?.array());
+        plain.or_else(array).or_else(|| row(name)).or_else(rows).or_else(|| self.extension_type(before, name))
     }
 
     /// The type of that name that an extension has, which stands in `public`. Kept texts were read when it was there.
@@ -445,6 +452,10 @@ impl<'a> Scope<'a> {
             }
             other => match other.created().and_then(|id| self.catalog.types.get(&id)) {
                 Some(found) => self.spelled_type(found),
+                None if other.created().is_some() => {
+                    let table = other.created().and_then(|id| self.catalog.table_of_row_type(id));
+                    table.map_or_else(String::new, |table| self.spelled_table(table))
+                }
                 None if self.sees_built_in(other) => other.format_type(modifier),
                 None => format!("pg_catalog.{}", other.format_type(modifier)),
             },

@@ -61,6 +61,8 @@ impl DefinitionChange<'_> {
         if new_type == old.column_type && using.is_none() {
             return Ok(());
         }
+        self.require_unused_row_type(id)?;
+        self.require_no_own_row(id, &new_type)?;
         if let Some(DefaultValue::Identity { sequence, .. }) = &old.default {
             super::column::require_identity_type(&new_type.scalar)?;
             let data_type = Some(type_name.clone());

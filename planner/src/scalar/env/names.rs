@@ -93,6 +93,12 @@ impl CatalogNames {
         if let Some(found) = self.catalog.types.get(&oid) {
             return Some(self.spelled_type(found));
         }
+        if let Some(table) = self.catalog.table_of_row_type(oid) {
+            return Some(self.spelled(table));
+        }
+        if let Some(table) = oid.checked_sub(1).and_then(|element| self.catalog.table_of_row_type(element)) {
+            return Some(format!("{}[]", self.spelled(table)));
+        }
         // An enum's array type has the next OID.
         match self.catalog.types.get(&oid.checked_sub(1)?) {
             Some(element) => Some(format!("{}[]", self.spelled_type(element))),
@@ -102,7 +108,8 @@ impl CatalogNames {
 
     /// A created type by its OID.
     pub(crate) fn created(&self, oid: Id) -> Option<String> {
-        self.catalog.types.get(&oid).map(|found| self.spelled_type(found))
+        let row = || self.catalog.table_of_row_type(oid).map(|table| self.spelled(table));
+        self.catalog.types.get(&oid).map(|found| self.spelled_type(found)).or_else(row)
     }
 
     /// The schema and the name of a created type.
