@@ -101,16 +101,22 @@ pub struct CopyInPlan {
     pub positions: Vec<ColumnIndex>,
     /// Columns of the physical row.
     pub width: usize,
-    /// Defaults of the columns that the data does not have, over nothing.
-    pub defaults: Vec<(ColumnIndex, ScalarExpr)>,
+    /// Columns that the data does not have.
+    pub absent: AbsentColumns,
     /// What values that are read must pass for the domains of fields in them: over a row of the value alone.
     pub tests: Vec<(ColumnIndex, ScalarExpr)>,
-    /// When a row ends that does not say it itself, over nothing.
-    pub expiry: Option<(ColumnIndex, ScalarExpr)>,
     /// What a row, with its defaults, must meet.
     pub condition: Option<ScalarExpr>,
     /// What is done with each row.
     pub insert: InsertPlan,
+}
+
+/// What columns hold that data do not have, over nothing.
+pub struct AbsentColumns {
+    /// Their defaults.
+    pub defaults: Vec<(ColumnIndex, ScalarExpr)>,
+    /// When a row ends that does not say it itself.
+    pub expiry: Option<(ColumnIndex, ScalarExpr)>,
 }
 
 /// A column of a definition that every stored row gets anew.
@@ -272,7 +278,8 @@ fn copy_in(
         }
     };
     let width = table.columns.len();
-    Ok(CopyInPlan { table_name, columns, positions, width, defaults, tests, expiry, condition: None, insert })
+    let absent = AbsentColumns { defaults, expiry };
+    Ok(CopyInPlan { table_name, columns, positions, width, absent, tests, condition: None, insert })
 }
 
 fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog) -> Result<Explained, PlanError> {

@@ -403,7 +403,7 @@ impl<'a> Scope<'a> {
     /// Whether a bare name means a created type, or the array over one, though a built-in one has the name too.
     pub(crate) fn hides_built_in(self, name: &str) -> bool {
         let array = || name.strip_prefix('_').and_then(|element| self.type_before_catalog(element)?.scalar());
-        in_catalog(name).is_some() && (self.type_before_catalog(name).is_some() || array().is_some())
+        (self.type_before_catalog(name).is_some() || array().is_some()) && in_catalog(name).is_some()
     }
 
     /// The type of that name that somebody created: an enum, a table's rows or an extension's, or the array over one; of a domain the
@@ -415,10 +415,11 @@ impl<'a> Scope<'a> {
             let element = self.type_named(before, name.strip_prefix('_')?)?;
             element.scalar().map(|scalar| scalar.array())
         };
-        let row = |name: &str| match self.class(before, name) {
-            // Kept texts name none: nothing would hold the table.
-            Some(Class::Relation(table)) if !self.path.is_of_kept_texts() => table.row_type().map(ScalarType::Record),
-            _ => None,
+        // Kept texts name none: nothing would hold the table.
+        let names_rows = !self.path.is_of_kept_texts();
+        let row = |name: &str| match names_rows.then(|| self.class(before, name))?? {
+            Class::Relation(table) => table.row_type().map(ScalarType::Record),
+            Class::Sequence(_) | Class::Index(..) | Class::Composite(_) | Class::System(_) => None,
         };
         let rows = || Some(row(name.strip_prefix('_')?)?.array());
         plain.or_else(array).or_else(|| row(name)).or_else(rows).or_else(|| self.extension_type(before, name))

@@ -9,6 +9,7 @@ use super::definition::{
     CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
+use super::raise::Raise;
 use super::request::{ExportFormat, Forget, Purge, RequestStatement};
 use super::rights::RightsStatement;
 use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain};
@@ -561,59 +562,6 @@ pub struct RoutineName {
     pub name: ObjectName,
     /// The types of what goes in; none if there are no parentheses.
     pub arguments: Option<Vec<TypeName>>,
-}
-
-/// RAISE in a `DO` block.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Raise {
-    /// How grave it is.
-    pub level: RaiseLevel,
-    /// The message, with a `%` for each value.
-    pub format: Option<String>,
-    /// What gives the values, and those of the options behind them, as one row.
-    pub values: Option<ParsedStatement>,
-    /// What is said behind USING.
-    pub options: Vec<RaiseOption>,
-    /// Where it stands in the block, from 1.
-    pub line: u64,
-}
-
-/// How grave it is what RAISE says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RaiseLevel {
-    /// DEBUG
-    Debug,
-    /// LOG
-    Log,
-    /// INFO
-    Info,
-    /// NOTICE
-    Notice,
-    /// WARNING
-    Warning,
-    /// EXCEPTION: an error.
-    Exception,
-}
-
-/// What RAISE says behind USING.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RaiseOption {
-    /// ERRCODE
-    Code,
-    /// MESSAGE
-    Message,
-    /// DETAIL
-    Detail,
-    /// HINT
-    Hint,
-    /// COLUMN
-    Column,
-    /// CONSTRAINT
-    Constraint,
-    /// TABLE
-    Table,
-    /// SCHEMA
-    Schema,
 }
 
 /// A definition in a `DO` block.

@@ -62,7 +62,6 @@ impl DefinitionChange<'_> {
             return Ok(());
         }
         self.require_unused_row_type(id)?;
-        self.require_no_own_row(id, &new_type)?;
         if let Some(DefaultValue::Identity { sequence, .. }) = &old.default {
             super::column::require_identity_type(&new_type.scalar)?;
             let data_type = Some(type_name.clone());
@@ -109,6 +108,7 @@ impl DefinitionChange<'_> {
         new_type: &ColumnType,
         (text, written): (&SqlText, bool),
     ) -> Result<(), PlanError> {
+        self.require_no_own_row(table.id, new_type)?;
         if let Some((_, changed)) = table.column_by_name(&column.name) {
             super::property::require_same_property(table, column, changed.property, &new_type.scalar)?;
         }
