@@ -36,7 +36,7 @@ pub(crate) mod overriding;
 pub(crate) mod part;
 mod policy;
 mod purpose;
-pub mod raise;
+mod raise;
 mod recursion_clause;
 pub mod request;
 pub(crate) mod retention;

@@ -3,8 +3,8 @@
 use crate::response::Response;
 use crate::session::{Session, plan};
 use planner::hir::OutputColumn;
-use planner::parse::raise::{Raise, RaiseLevel, RaiseOption};
 use planner::parse::statement::ParsedStatement;
+use planner::parse::utility::{Raise, RaiseLevel, RaiseOption};
 use repr::Datum;
 use state::SqlError;
 use state::notice::Notice;

@@ -4,62 +4,10 @@
 
 use super::do_block::Body;
 use super::parse;
-use super::statement::{ParsedStatement, Statement};
+use super::statement::Statement;
+use super::utility::{Raise, RaiseLevel, RaiseOption};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
-
-/// RAISE in a `DO` block.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Raise {
-    /// How grave it is.
-    pub level: RaiseLevel,
-    /// The message, with a `%` for each value.
-    pub format: Option<String>,
-    /// What gives the values, and those of the options behind them, as one row.
-    pub values: Option<ParsedStatement>,
-    /// What is said behind USING.
-    pub options: Vec<RaiseOption>,
-    /// Where it stands in the block, from 1.
-    pub line: u64,
-}
-
-/// How grave it is what RAISE says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RaiseLevel {
-    /// DEBUG
-    Debug,
-    /// LOG
-    Log,
-    /// INFO
-    Info,
-    /// NOTICE
-    Notice,
-    /// WARNING
-    Warning,
-    /// EXCEPTION: an error.
-    Exception,
-}
-
-/// What RAISE says behind USING.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RaiseOption {
-    /// ERRCODE
-    Code,
-    /// MESSAGE
-    Message,
-    /// DETAIL
-    Detail,
-    /// HINT
-    Hint,
-    /// COLUMN
-    Column,
-    /// CONSTRAINT
-    Constraint,
-    /// TABLE
-    Table,
-    /// SCHEMA
-    Schema,
-}
 
 /// The words for levels.
 const LEVELS: [(&str, RaiseLevel); 7] = [

@@ -9,11 +9,12 @@ use super::definition::{
     CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
-use super::raise::Raise;
 use super::request::{ExportFormat, Forget, Purge, RequestStatement};
 use super::rights::RightsStatement;
 use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain};
-use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, ReindexNames, Set, Show, TransactionModes, Vacuum};
+use super::utility::{
+    Begin, Copy, DeclareCursor, Fetch, LockTable, Raise, ReindexNames, Set, Show, TransactionModes, Vacuum,
+};
 use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
 use repr::CommitTime;

@@ -61,7 +61,6 @@ impl DefinitionChange<'_> {
         if new_type == old.column_type && using.is_none() {
             return Ok(());
         }
-        self.require_unused_row_type(id)?;
         if let Some(DefaultValue::Identity { sequence, .. }) = &old.default {
             super::column::require_identity_type(&new_type.scalar)?;
             let data_type = Some(type_name.clone());
@@ -172,6 +171,7 @@ impl DefinitionChange<'_> {
 
     /// Indexes, checks and foreign keys on the column are built and validated against the new values.
     fn rebuild(&mut self, id: RelationId, index: usize, column: &Identifier) -> Result<(), PlanError> {
+        self.require_unused_row_type(id)?;
         let table = Arc::clone(self.get(id));
         if table.columns[index].column_type.domain != 0 {
             self.validate_domain(id, index);
