@@ -202,6 +202,7 @@ fn is_definition(statement: &Statement) -> bool {
             | Statement::Comment { .. }
             | Statement::SecurityLabel { .. }
             | Statement::Guarded(_)
+            | Statement::Raise(_)
             | Statement::Unsupported { .. }
     )
 }

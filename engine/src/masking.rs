@@ -157,7 +157,7 @@ fn fate(schema: &LintedSchema, table: &Table, index: ColumnIndex, insisted: bool
         Some(_) if !insisted => return Treatment::Kept("it governs the row"),
         Some(_) => {}
     }
-    if !is_told && (schema.is_checked(table, column) || column.column_type.domain != 0) {
+    if !is_told && (schema.is_checked(table, column) || column.column_type.is_constrained()) {
         return Treatment::Kept("a CHECK or a domain says what it may be");
     }
     Treatment::Masked(mask)

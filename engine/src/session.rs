@@ -29,6 +29,7 @@ pub mod permit;
 pub mod plan;
 mod positioned;
 mod prepared;
+mod raise;
 mod restored;
 pub mod result_columns;
 mod roles;
@@ -631,11 +632,9 @@ impl Session {
             self.transaction.committed.erasures.iter().filter(|erasure| erasure.of != Erased::Case)
         {
             self.client.notices.push(Notice {
-                severity: "NOTICE",
-                code: "00000",
-                message: format!("receipt {}", receipt.id_text()),
                 detail: Some(receipt.text().to_string()),
                 hint: Some("\"dogwood verify --key public.key RECEIPT\" checks it without the server".into()),
+                ..Notice::new("NOTICE", "00000", format!("receipt {}", receipt.id_text()))
             });
         }
         Ok(true)
@@ -691,6 +690,6 @@ impl Session {
     }
 
     fn notice(&mut self, severity: &'static str, code: &'static str, message: impl Into<String>) {
-        self.client.notices.push(Notice { severity, code, message: message.into(), detail: None, hint: None });
+        self.client.notices.push(Notice::new(severity, code, message));
     }
 }

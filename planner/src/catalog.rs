@@ -18,6 +18,7 @@ mod purpose;
 mod retention;
 mod rights;
 mod role;
+pub mod row_type;
 mod search_path;
 mod start_settings;
 mod temporary;
@@ -310,6 +311,9 @@ pub struct ForeignKey {
     pub only: bool,
     /// The automatic equality index on `columns`.
     pub index: IndexId,
+    /// MATCH FULL: all of its columns are NULL, or none.
+    #[serde(default)]
+    pub match_full: bool,
 }
 
 /// What happens to referencing rows.

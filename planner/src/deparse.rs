@@ -143,6 +143,7 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
                 }
             }
             ScalarExpr::Operand(_) => self.out.push_str("CASE_TEST_EXPR"),
+            ScalarExpr::Tested { operand, .. } => self.expr(operand, implicit),
             ScalarExpr::Once { operand, body } => match &**body {
                 ScalarExpr::Call { function, args, result } if **function == crate::scalar::domain::VALUE => {
                     self.domain(operand, args, result);

@@ -101,14 +101,22 @@ pub struct CopyInPlan {
     pub positions: Vec<ColumnIndex>,
     /// Columns of the physical row.
     pub width: usize,
-    /// Defaults of the columns that the data does not have, over nothing.
-    pub defaults: Vec<(ColumnIndex, ScalarExpr)>,
-    /// When a row ends that does not say it itself, over nothing.
-    pub expiry: Option<(ColumnIndex, ScalarExpr)>,
+    /// Columns that the data does not have.
+    pub absent: AbsentColumns,
+    /// What values that are read must pass for the domains of fields in them: over a row of the value alone.
+    pub tests: Vec<(ColumnIndex, ScalarExpr)>,
     /// What a row, with its defaults, must meet.
     pub condition: Option<ScalarExpr>,
     /// What is done with each row.
     pub insert: InsertPlan,
+}
+
+/// What columns hold that data do not have, over nothing.
+pub struct AbsentColumns {
+    /// Their defaults.
+    pub defaults: Vec<(ColumnIndex, ScalarExpr)>,
+    /// When a row ends that does not say it itself.
+    pub expiry: Option<(ColumnIndex, ScalarExpr)>,
 }
 
 /// A column of a definition that every stored row gets anew.
@@ -254,6 +262,13 @@ fn copy_in(
             defaults.push((position, plan_default(catalog, table, position)?));
         }
     }
+    let mut tests = Vec::new();
+    for position in &positions {
+        let own = &table.columns[*position].column_type;
+        if own.scalar.holds_domains() {
+            tests.push((*position, plan_expr(&crate::resolve::domain::field_tests(catalog, own)?)?));
+        }
+    }
     let expiry = match table.filled_expiry() {
         None => None,
         Some((position, retention)) => {
@@ -264,7 +279,8 @@ fn copy_in(
         }
     };
     let width = table.columns.len();
-    Ok(CopyInPlan { table_name, columns, positions, width, defaults, expiry, condition: None, insert })
+    let absent = AbsentColumns { defaults, expiry };
+    Ok(CopyInPlan { table_name, columns, positions, width, absent, tests, condition: None, insert })
 }
 
 fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog) -> Result<Explained, PlanError> {

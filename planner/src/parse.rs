@@ -36,6 +36,7 @@ pub(crate) mod overriding;
 pub(crate) mod part;
 mod policy;
 mod purpose;
+mod raise;
 mod recursion_clause;
 pub mod request;
 pub(crate) mod retention;

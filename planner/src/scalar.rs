@@ -78,7 +78,14 @@ pub enum ScalarExpr<C = usize> {
         /// Made of its value.
         body: Box<ScalarExpr<C>>,
     },
-    /// The value of the innermost `Once` around it, with its type.
+    /// The operand, of which the body must give no error: for each element of an array, else once, but never of NULL.
+    Tested {
+        /// The operand, and the value.
+        operand: Box<ScalarExpr<C>>,
+        /// What is evaluated for its errors.
+        body: Box<ScalarExpr<C>>,
+    },
+    /// The value of the innermost `Once` or `Tested` around it, with its type.
     Operand(ScalarType),
     /// A cast chosen by `cast::plan_cast`.
     Cast {

@@ -137,6 +137,12 @@ pub(crate) fn notice_response(notice: &Notice) -> PgWireBackendMessage {
     if let Some(hint) = &notice.hint {
         fields.push((b'H', without_nul(hint)));
     }
+    if let Some(context) = &notice.context {
+        fields.push((b'W', without_nul(context)));
+    }
+    if let Some(routine) = notice.routine {
+        fields.push((b'R', routine.to_owned()));
+    }
     PgWireBackendMessage::NoticeResponse(NoticeResponse::new(fields))
 }
 

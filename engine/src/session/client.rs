@@ -10,7 +10,7 @@ use planner::parse::utility::FetchDirection;
 use repr::ScalarType;
 use state::SqlError;
 use state::activity::Doing;
-use state::notice::Notice;
+use state::notice::{Notice, is_wanted};
 use state::snapshot_holders::Signals;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -72,8 +72,10 @@ impl Session {
                 let element = catalog.types.get(&oid.checked_sub(1)?)?;
                 element.scalar().map(|scalar| scalar.array())
             };
+            let row = |oid: u32| catalog.table_of_row_type(oid)?.row_type().map(ScalarType::Record);
+            let rows = || row(oid.checked_sub(1)?).map(|row| row.array());
             // An enum's array type has the OID after the enum's own.
-            created(oid).or_else(array)
+            created(oid).or_else(array).or_else(|| row(oid)).or_else(rows)
         })
     }
 
@@ -109,7 +111,12 @@ impl Session {
     /// Notices since the last call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         let mut notices = std::mem::take(&mut self.client.notices);
-        notices.append(&mut self.state.lock().notices);
+        let mut state = self.state.lock();
+        notices.append(&mut state.notices);
+        if !notices.is_empty() {
+            let least = state.settings.get("client_min_messages");
+            notices.retain(|notice| least.is_none_or(|least| is_wanted(notice.severity, least)));
+        }
         notices
     }
 

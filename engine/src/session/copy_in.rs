@@ -23,11 +23,14 @@ impl Session {
         for (position, value) in plan.positions.iter().zip(row) {
             complete[*position] = value;
         }
-        for (column, default) in &plan.defaults {
+        for (position, test) in &plan.tests {
+            test.eval(std::slice::from_ref(&complete[*position]), context)?;
+        }
+        for (column, default) in &plan.absent.defaults {
             // A default sees no columns.
             complete[*column] = default.eval(&[], context)?;
         }
-        if let Some((column, end)) = &plan.expiry
+        if let Some((column, end)) = &plan.absent.expiry
             && complete[*column].is_null()
         {
             complete[*column] = end.eval(&[], context)?;

@@ -71,7 +71,7 @@ pub(super) fn start(
         for (name, value) in &found.values {
             if let Err(error) = settings.start(name, value, given) {
                 let message = format!("{} ({name})", error.message);
-                notices.push(Notice { severity: "WARNING", code: error.code, message, detail: None, hint: error.hint });
+                notices.push(Notice { hint: error.hint, ..Notice::new("WARNING", error.code, message) });
             }
         }
     }

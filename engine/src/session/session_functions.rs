@@ -90,7 +90,7 @@ impl StatementEnvironment {
     }
 
     fn warn(&self, code: &'static str, message: String) {
-        let notice = Notice { severity: "WARNING", code, message, detail: None, hint: None };
+        let notice = Notice::new("WARNING", code, message);
         self.state.lock().notices.push(notice);
     }
 }

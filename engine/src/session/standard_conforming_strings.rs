@@ -25,7 +25,7 @@ impl Session {
         let (sql, warnings) = poll::unwinds_to(|| Ok::<_, SqlError>(backslashes::conforming(sql, rules)?))?;
         for (message, hint) in warnings {
             let (message, hint) = (message.to_owned(), Some(hint.to_owned()));
-            self.client.notices.push(Notice { severity: "WARNING", code: "22P06", message, detail: None, hint });
+            self.client.notices.push(Notice { hint, ..Notice::new("WARNING", "22P06", message) });
         }
         Ok(Some(sql))
     }

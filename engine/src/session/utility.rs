@@ -92,6 +92,7 @@ impl Session {
             Statement::Notify { channel, payload } => self.notify(channel, payload),
             Statement::Unsupported { command } => Err(SqlError::unsupported(command)),
             Statement::Guarded(guarded) => self.guarded(guarded),
+            Statement::Raise(raises) => self.raise(raises),
             statement => self.ddl(statement),
         }
     }

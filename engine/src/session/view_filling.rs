@@ -52,7 +52,7 @@ impl Session {
             (format!("materialized view \"{name}\" could not be filled: {}", error.message), detail)
         };
         let hint = if given_up { Some("dogwood.views shows how far it is.".into()) } else { error.hint };
-        self.client.notices.push(Notice { severity: "WARNING", code: error.code, message, detail: Some(detail), hint });
+        self.client.notices.push(Notice { detail: Some(detail), hint, ..Notice::new("WARNING", error.code, message) });
     }
 
     /// REFRESH MATERIALIZED VIEW: the view must be one. It is fresh already, unless it failed: then it is filled again.

@@ -187,11 +187,8 @@ fn carry_out(
     }
     change.lay_anew()?;
     let notices = notices.into_iter().map(|notice| Notice {
-        severity: if notice.code.starts_with("01") { "WARNING" } else { "NOTICE" },
-        code: notice.code,
-        message: notice.message,
         detail: notice.detail,
-        hint: None,
+        ..Notice::new(if notice.code.starts_with("01") { "WARNING" } else { "NOTICE" }, notice.code, notice.message)
     });
     Ok((Done { tag, notices: notices.collect() }, laid_anew))
 }

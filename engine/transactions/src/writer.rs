@@ -56,6 +56,8 @@ struct Checks {
     gone: Bulk<Vec<KeyGone>>,
     /// Keys that are gone, and that nothing may refer to once all referential actions have been taken.
     unreferenced: Bulk<Vec<KeyGone>>,
+    /// The first key of MATCH FULL that mixes NULL with others.
+    mixed: Option<SqlError>,
 }
 
 /// A row before and after.
@@ -488,6 +490,9 @@ impl<'a> Writer<'a> {
 
     /// What must hold once every referential action has been taken: of the rows that are left, and no others.
     fn check(&mut self) -> Result<(), SqlError> {
+        if let Some(error) = self.checks.mixed.take() {
+            return Err(error);
+        }
         for key in std::mem::take(&mut self.checks.unreferenced) {
             foreign_key::require_no_referrer(self.transaction, &self.patience, &key)?;
         }
@@ -504,8 +509,9 @@ impl<'a> Writer<'a> {
     pub(crate) fn need_parent(&mut self, shape: &Arc<TableShape>, constraint: Id, row: &[Datum]) {
         let mut keys = shape.table().foreign_keys.iter().enumerate();
         let Some((position, key)) = keys.find(|(_, key)| key.constraint.id == constraint) else { return };
-        if let Some(values) = shape.values(&key.columns, row) {
-            self.checks.parents.push(ParentNeeded::new(shape, position, values));
+        match shape.values(&key.columns, row) {
+            Some(values) => self.checks.parents.push(ParentNeeded::new(shape, position, values)),
+            None => self.refuse_mixed(shape, position, row),
         }
     }
 
@@ -516,13 +522,30 @@ impl<'a> Writer<'a> {
             if unchanged {
                 continue;
             }
-            let Some(values) = shape.values(&foreign_key.columns, after) else { continue };
+            let Some(values) = shape.values(&foreign_key.columns, after) else {
+                self.refuse_mixed(shape, position, after);
+                continue;
+            };
             let needed = ParentNeeded::new(shape, position, values);
             if self.transaction.is_deferred(&foreign_key.constraint) {
                 self.transaction.pending.deferred.push(DeferredCheck::Parent(needed));
             } else {
                 self.checks.parents.push(needed);
             }
+        }
+    }
+
+    /// Notes a key of MATCH FULL of which some columns are NULL, and others not. What an erasure blanks is not asked.
+    fn refuse_mixed(&mut self, shape: &Arc<TableShape>, position: usize, row: &[Datum]) {
+        let key = &shape.table().foreign_keys[position];
+        if key.match_full && key.columns.iter().any(|column| !row[*column].is_null()) && self.checks.mixed.is_none() {
+            let table = &shape.table().name;
+            let name = &key.constraint.name;
+            let message = format!("insert or update on table \"{table}\" violates foreign key constraint \"{name}\"");
+            let error = SqlError::new("23503", message)
+                .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
+                .on(shape.place(), Some(name));
+            self.checks.mixed = Some(error);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Composite types: what a value of one is made of.
 
+use super::row_type::relation_of;
 use repr::types::RecordType;
 use repr::{ColumnType, Id, ScalarType};
 use serde::{Deserialize, Serialize};
@@ -16,18 +17,14 @@ pub struct Composite {
 pub struct Attribute {
     /// Its name.
     pub name: String,
-    /// Its type, nullable and of no domain.
+    /// Its type, nullable.
     pub column_type: ColumnType,
 }
 
 impl Composite {
     /// The type of its values, under its OID.
     pub fn record(&self, id: Id) -> RecordType {
-        let attributes = self.attributes.iter();
-        RecordType::named(
-            id,
-            attributes.map(|found| (found.name.clone(), found.column_type.scalar.clone(), found.column_type.modifier)),
-        )
+        RecordType::named(id, self.attributes.iter().map(|found| (found.name.as_str(), &found.column_type)))
     }
 
     /// The attribute of that name.
@@ -36,10 +33,13 @@ impl Composite {
     }
 }
 
-/// OID of the `pg_class` row of a composite type, by that of its `pg_type` row.
+/// OID of the `pg_class` row of a composite type, by that of its `pg_type` row; of a row type the table's.
 pub fn class_of(id: Id) -> Id {
-    // Its array's is between them.
-    id + 2
+    match relation_of(id) {
+        Some(relation) => relation.0,
+        // Its array's is between them.
+        None => id + 2,
+    }
 }
 
 /// A type with what a composite is made of now, wherever that stands in it.

@@ -208,6 +208,7 @@ impl OwnTable {
                     annotation: Some(EdgeKind::OwnedBy),
                     only: false,
                     index: index.id,
+                    match_full: false,
                 });
             }
         }

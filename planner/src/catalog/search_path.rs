@@ -6,6 +6,7 @@
 use super::composite::class_of;
 use super::{Actor, Catalog, CreatedType, DatabaseId, Index, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
+use crate::resolve::types::{builtin, in_catalog};
 use crate::scalar::func::quote_identifier;
 use crate::system::{self, SystemRelation, schemas};
 use repr::{Id, IndexId, RelationId, ScalarType, SequenceId};
@@ -380,16 +381,33 @@ impl<'a> Scope<'a> {
         relation.or_else(sequence).or_else(index).or_else(|| composite().map(Class::Composite))
     }
 
-    /// The created type that a name means.
+    /// The created type that a name means; none if a built-in one is found before it.
     pub fn type_named<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<&'a Arc<CreatedType>> {
         let Qualifier { database, schema } = before.into();
         match schema {
             Some(schema) => self.catalog.type_in(self.namespace_in(database, schema)?, name),
-            None => self.path.searched().iter().find_map(|namespace| self.catalog.type_in(*namespace, name)),
+            None => self.type_before_catalog(name).or_else(|| {
+                let searched = self.path.searched().iter();
+                let found = searched.copied().find_map(|namespace| self.catalog.type_in(namespace, name));
+                found.filter(|_| in_catalog(name).is_none())
+            }),
         }
     }
 
-    /// The type of that name that somebody created: an enum or an extension's, or the array over one; of a domain the type below.
+    /// The created type of a bare name in a schema that is searched before `pg_catalog`.
+    fn type_before_catalog(self, name: &str) -> Option<&'a Arc<CreatedType>> {
+        let searched = self.path.searched().iter().take_while(|namespace| **namespace != NamespaceId::PG_CATALOG);
+        searched.copied().find_map(|namespace| self.catalog.type_in(namespace, name))
+    }
+
+    /// Whether a bare name means a created type, or the array over one, though a built-in one has the name too.
+    pub(crate) fn hides_built_in(self, name: &str) -> bool {
+        let array = || name.strip_prefix('_').and_then(|element| self.type_before_catalog(element)?.scalar());
+        (self.type_before_catalog(name).is_some() || array().is_some()) && in_catalog(name).is_some()
+    }
+
+    /// The type of that name that somebody created: an enum, a table's rows or an extension's, or the array over one; of a domain the
+    /// type below.
     pub(crate) fn created_type<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<ScalarType> {
         let before = before.into();
         let plain = self.type_named(before, name).map(|found| found.column_type().scalar);
@@ -397,7 +415,14 @@ impl<'a> Scope<'a> {
             let element = self.type_named(before, name.strip_prefix('_')?)?;
             element.scalar().map(|scalar| scalar.array())
         };
-        plain.or_else(array).or_else(|| self.extension_type(before, name))
+        // Kept texts name none: nothing would hold the table.
+        let names_rows = !self.path.is_of_kept_texts();
+        let row = |name: &str| match names_rows.then(|| self.class(before, name))?? {
+            Class::Relation(table) => table.row_type().map(ScalarType::Record),
+            Class::Sequence(_) | Class::Index(..) | Class::Composite(_) | Class::System(_) => None,
+        };
+        let rows = || Some(row(name.strip_prefix('_')?)?.array());
+        plain.or_else(array).or_else(|| row(name)).or_else(rows).or_else(|| self.extension_type(before, name))
     }
 
     /// The type of that name that an extension has, which stands in `public`. Kept texts were read when it was there.
@@ -428,9 +453,21 @@ impl<'a> Scope<'a> {
             }
             other => match other.created().and_then(|id| self.catalog.types.get(&id)) {
                 Some(found) => self.spelled_type(found),
-                None => other.format_type(modifier),
+                None if other.created().is_some() => {
+                    let table = other.created().and_then(|id| self.catalog.table_of_row_type(id));
+                    table.map_or_else(String::new, |table| self.spelled_table(table))
+                }
+                None if self.sees_built_in(other) => other.format_type(modifier),
+                None => format!("pg_catalog.{}", other.format_type(modifier)),
             },
         }
+    }
+
+    /// Whether the bare name of a built-in type means it.
+    pub(crate) fn sees_built_in(self, scalar: &ScalarType) -> bool {
+        let name = scalar.type_name();
+        // SQL's own words for types are theirs, whatever is created.
+        scalar.name() != name || ScalarType::is_word(&name) || !self.hides_built_in(&name)
     }
 
     /// Whether the bare name of a relation, sequence or index means it.
@@ -440,7 +477,7 @@ impl<'a> Scope<'a> {
 
     /// Whether the bare name of a type means it.
     pub(crate) fn sees_type(self, found: &CreatedType) -> bool {
-        crate::resolve::types::builtin(&found.name).is_none()
+        (builtin(&found.name).is_none() || self.type_before_catalog(&found.name).is_some())
             && self.type_named(None, &found.name).is_some_and(|seen| seen.id == found.id)
     }
 

@@ -545,6 +545,7 @@ fn null_of_nulls(shown: &Shown) -> bool {
         ScalarExpr::And(args) | ScalarExpr::Or(args) => args.iter().all(null_of_nulls),
         ScalarExpr::Param(..)
         | ScalarExpr::Once { .. }
+        | ScalarExpr::Tested { .. }
         | ScalarExpr::Operand(_)
         | ScalarExpr::Case { .. }
         | ScalarExpr::Coalesce(..)

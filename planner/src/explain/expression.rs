@@ -380,7 +380,8 @@ pub(super) fn output_name(made: &Made) -> Option<String> {
             | ScalarExpr::Param(..)
             | ScalarExpr::Operand(_)
             | ScalarExpr::And(_)
-            | ScalarExpr::Or(_) => None,
+            | ScalarExpr::Or(_)
+            | ScalarExpr::Tested { .. } => None,
         },
         Made::Aggregate(call) => Some(call.function.name.to_owned()),
         Made::Window { call, .. } => Some(match call.function {

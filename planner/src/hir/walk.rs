@@ -104,7 +104,7 @@ impl Visitor<'_> {
                 }
                 self.expression(otherwise);
             }
-            ScalarExpr::Once { operand, body } => {
+            ScalarExpr::Once { operand, body } | ScalarExpr::Tested { operand, body } => {
                 self.expression(operand);
                 self.expression(body);
             }

@@ -158,7 +158,7 @@ impl Constants {
                 Ok(false)
             }
             ScalarExpr::Case { .. } | ScalarExpr::Coalesce(..) => Ok(true),
-            ScalarExpr::Once { operand, .. } => {
+            ScalarExpr::Once { operand, .. } | ScalarExpr::Tested { operand, .. } => {
                 self.whole(operand)?;
                 Ok(false)
             }

@@ -110,6 +110,11 @@ impl Lowering<'_> {
             | ScalarExpr::Param(..)
             | ScalarExpr::Operand(_) => self.pure(expr, rel),
             ScalarExpr::Once { operand, body } => self.once(operand, body, rel, guard),
+            // What domains ask is about the value alone.
+            ScalarExpr::Tested { operand, body } => Ok(ScalarExpr::Tested {
+                operand: Box::new(self.scalar(operand, rel, guard)?),
+                body: Box::new(self.pure(body, rel)?),
+            }),
             ScalarExpr::Call { function, args, result } => {
                 Ok(ScalarExpr::Call { function, args: self.guarded(args, rel, guard)?, result: result.clone() })
             }

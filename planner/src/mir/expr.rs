@@ -36,6 +36,10 @@ pub(crate) fn try_replace<C, D, E>(
             operand: Box::new(try_replace(operand, replace)?),
             body: Box::new(try_replace(body, replace)?),
         },
+        ScalarExpr::Tested { operand, body } => ScalarExpr::Tested {
+            operand: Box::new(try_replace(operand, replace)?),
+            body: Box::new(try_replace(body, replace)?),
+        },
         ScalarExpr::Operand(scalar) => ScalarExpr::Operand(scalar.clone()),
         ScalarExpr::Cast { expr, cast, to } => {
             ScalarExpr::Cast { expr: Box::new(try_replace(expr, replace)?), cast: cast.clone(), to: to.clone() }
@@ -180,6 +184,7 @@ pub fn column_type(expr: &ScalarExpr, types: &[ColumnType]) -> ColumnType {
                 | ScalarExpr::Array(..)
                 | ScalarExpr::Record(..)
                 | ScalarExpr::Once { .. }
+                | ScalarExpr::Tested { .. }
                 | ScalarExpr::Operand(_) => -1,
             };
             ColumnType { modifier, nullable: nullable(other, types), ..ColumnType::nullable(scalar_type(other, types)) }
@@ -193,7 +198,7 @@ pub fn nullable(expr: &ScalarExpr, types: &[ColumnType]) -> bool {
         ScalarExpr::Column(column) => types[*column].nullable,
         ScalarExpr::Literal(datum, _) => matches!(datum, Datum::Null),
         ScalarExpr::Param(..) | ScalarExpr::Call { .. } | ScalarExpr::Cast { .. } | ScalarExpr::Operand(_) => true,
-        ScalarExpr::Once { body, .. } => nullable(body, types),
+        ScalarExpr::Once { body: value, .. } | ScalarExpr::Tested { operand: value, .. } => nullable(value, types),
         ScalarExpr::And(args) | ScalarExpr::Or(args) => args.iter().any(|arg| nullable(arg, types)),
         ScalarExpr::Case { branches, otherwise, .. } => {
             nullable(otherwise, types) || branches.iter().any(|(_, then)| nullable(then, types))

@@ -178,6 +178,8 @@ pub struct References {
     pub on_delete: ReferentialAction,
     /// ON UPDATE
     pub on_update: ReferentialAction,
+    /// MATCH FULL
+    pub match_full: bool,
     /// 1-based character position of the keyword.
     pub position: u32,
 }

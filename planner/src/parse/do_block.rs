@@ -1,15 +1,16 @@
-//! Reads `DO` in the two forms by which applications define what may be there already:
+//! Reads `DO` in the two forms by which applications define what may be there already, and where it only says something:
 //!
 //! ```text
 //! BEGIN definition; EXCEPTION WHEN duplicate_object THEN NULL; END
 //! BEGIN IF NOT EXISTS (query) THEN definition; END IF; END
+//! BEGIN RAISE NOTICE 'format %', value; END
 //! ```
 //!
 //! There is no procedural language behind it: whatever else stands in a body is refused by name.
 
 use super::grammar::{Grammar, Lines, is_word};
 use super::statement::{Guard, Guarded, Statement};
-use super::{is_blank, literals, parse};
+use super::{is_blank, literals, parse, raise};
 use crate::error::PlanError;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -31,14 +32,12 @@ impl Grammar<'_, '_> {
         if language.is_none() {
             language = self.block_language()?;
         }
-        let guarded = match language.as_deref() {
-            None | Some("plpgsql") => guarded(&body)?,
+        let read = match language.as_deref() {
+            None | Some("plpgsql") => statement(&body)?,
             Some(_) => None,
         };
-        Ok(match guarded {
-            Some(guarded) => Statement::Guarded(Box::new(guarded)),
-            None => self.unsupported("DO with anything but one definition that is guarded against being there"),
-        })
+        let other = "DO with anything but RAISE, or one definition that is guarded against being there";
+        Ok(read.unwrap_or_else(|| self.unsupported(other)))
     }
 
     fn block_language(&mut self) -> Result<Option<String>, PlanError> {
@@ -47,17 +46,21 @@ impl Grammar<'_, '_> {
 }
 
 /// The tokens of a body, without blanks.
-struct Body<'a> {
+pub(super) struct Body<'a> {
     lines: &'a Lines<'a>,
     tokens: Vec<TokenWithSpan>,
     next: usize,
 }
 
-fn guarded(body: &str) -> Result<Option<Guarded>, PlanError> {
+fn statement(body: &str) -> Result<Option<Statement>, PlanError> {
     let lines = Lines::new(body);
     let Ok(tokens) = literals::tokenize(body) else { return Ok(None) };
-    let tokens = tokens.into_iter().filter(|token| !is_blank(token)).collect();
-    Body { lines: &lines, tokens, next: 0 }.read()
+    let tokens: Vec<TokenWithSpan> = tokens.into_iter().filter(|token| !is_blank(token)).collect();
+    let body = |tokens| Body { lines: &lines, tokens, next: 0 };
+    match raise::raised(body(tokens.clone()))? {
+        Some(raised) => Ok(Some(raised)),
+        None => Ok(body(tokens).read()?.map(|guarded| Statement::Guarded(Box::new(guarded)))),
+    }
 }
 
 impl Body<'_> {
@@ -150,7 +153,41 @@ impl Body<'_> {
         Some(self.lines.slice(first.span.start, last.span.end).to_owned())
     }
 
-    fn eat(&mut self, words: &[&str]) -> bool {
+    /// The line on which the next token stands, from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.tokens.get(self.next).map_or(1, |token| token.span.start.line)
+    }
+
+    /// A string.
+    pub(super) fn string(&mut self) -> Option<String> {
+        let text = match &self.tokens.get(self.next)?.token {
+            Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) => text.clone(),
+            Token::DollarQuotedString(text) => text.value.clone(),
+            _ => return None,
+        };
+        self.next += 1;
+        Some(text)
+    }
+
+    /// The text up to a comma, a semicolon or USING that stands in no parentheses, which is left.
+    pub(super) fn expression(&mut self) -> Option<String> {
+        let (start, mut depth) = (self.next, 0_u32);
+        let place = (start..self.tokens.len()).find(|&place| {
+            let token = &self.tokens[place];
+            let ends = matches!(token.token, Token::Comma | Token::SemiColon) || is_word(token, "USING");
+            match &token.token {
+                Token::LParen | Token::LBracket => depth += 1,
+                Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && ends
+        })?;
+        self.next = place;
+        let (first, last) = (self.tokens.get(start)?, self.tokens.get(place.checked_sub(1)?)?);
+        (place > start).then(|| self.lines.slice(first.span.start, last.span.end).to_owned())
+    }
+
+    pub(super) fn eat(&mut self, words: &[&str]) -> bool {
         let mut ahead = self.tokens[self.next.min(self.tokens.len())..].iter();
         let found = words.iter().all(|word| ahead.next().is_some_and(|token| is_word(token, word)));
         if found {
@@ -159,13 +196,13 @@ impl Body<'_> {
         found
     }
 
-    fn eat_token(&mut self, token: &Token) -> bool {
+    pub(super) fn eat_token(&mut self, token: &Token) -> bool {
         let found = self.tokens.get(self.next).is_some_and(|next| next.token == *token);
         self.next += usize::from(found);
         found
     }
 
-    fn at_end(&self) -> bool {
+    pub(super) fn at_end(&self) -> bool {
         self.next >= self.tokens.len()
     }
 }

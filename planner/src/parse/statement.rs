@@ -12,7 +12,9 @@ pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::request::{ExportFormat, Forget, Purge, RequestStatement};
 use super::rights::RightsStatement;
 use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain};
-use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, ReindexNames, Set, Show, TransactionModes, Vacuum};
+use super::utility::{
+    Begin, Copy, DeclareCursor, Fetch, LockTable, Raise, ReindexNames, Set, Show, TransactionModes, Vacuum,
+};
 use crate::catalog::{NamespaceId, SearchPath};
 use crate::error::PlanError;
 use repr::CommitTime;
@@ -166,6 +168,8 @@ pub enum Statement {
     },
     /// DO, of one definition that is guarded against being there.
     Guarded(Box<Guarded>),
+    /// DO of nothing but RAISE
+    Raise(Vec<Raise>),
     /// CREATE [DATA_SUBJECT] TABLE
     CreateTable(Box<CreateTable>),
     /// CREATE TABLE … AS query

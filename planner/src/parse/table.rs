@@ -324,18 +324,17 @@ impl Grammar<'_, '_> {
             columns,
             on_delete: ReferentialAction::NoAction,
             on_update: ReferentialAction::NoAction,
+            match_full: false,
             position,
         };
         loop {
             if self.eat(&["MATCH"]) {
                 let position = self.position();
                 match self.eat_one_of(&["SIMPLE", "FULL", "PARTIAL"]) {
-                    Some("SIMPLE") => {}
-                    Some(word) => {
-                        return Err(PlanError::unsupported(format!("MATCH {word}"))
-                            .hint("use MATCH SIMPLE and a CHECK constraint")
-                            .at(Some(position)));
+                    Some("PARTIAL") => {
+                        return Err(PlanError::new("0A000", "MATCH PARTIAL not yet implemented").at(Some(position)));
                     }
+                    Some(word) => references.match_full = word == "FULL",
                     None => return Err(self.unexpected()),
                 }
             } else if self.eat(&["ON", "DELETE"]) {

@@ -17,12 +17,12 @@ impl Resolver<'_> {
     }
 
     /// The type that `$index+1` has so far.
-    pub(super) fn param(&mut self, index: usize) -> Typed {
+    pub(super) fn param(&mut self, index: usize) -> Result<Typed, PlanError> {
         if self.params.len() <= index {
             self.params.resize(index + 1, None);
         }
         let scalar = self.params[index].get_or_insert(ScalarType::Unknown).clone();
-        Typed::new(HirExpr::Param(index, scalar.clone()), scalar)
+        self.tested(Typed::new(HirExpr::Param(index, scalar.clone()), scalar))
     }
 
     /// 42P02 for a parameter in what is kept: it would be that of whoever runs a statement.
@@ -92,8 +92,8 @@ impl Resolver<'_> {
         let nullable = typed.column_type.nullable;
         let to = ColumnType { nullable, collation: Collation::DEFAULT, ..to.clone() };
         let collation = (typed.column_type.collation, typed.collated);
-        Ok(registry::coerce(typed.expr.clone(), typed.scalar(), &to, context)
-            .map(|expr| Typed::of(expr, to).of_collation(collation)))
+        let Some(expr) = registry::coerce(typed.expr.clone(), typed.scalar(), &to, context) else { return Ok(None) };
+        self.tested(Typed::of(expr, to).of_collation(collation)).map(Some)
     }
 
     /// The relation that a kept text names in a string: it is the same for every session, whatever its search path.

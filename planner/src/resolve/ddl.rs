@@ -35,6 +35,7 @@ mod retention;
 mod rewrite;
 mod role;
 mod routine;
+mod row_type;
 mod schema;
 mod sequence;
 mod validity;

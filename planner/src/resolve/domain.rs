@@ -47,6 +47,32 @@ impl<'a> Resolver<'a> {
         Ok(Typed::of(once(operand, body), column_type))
     }
 
+    /// A value that passes the domains of what it is made of, at any depth: what else it is tested for is of the whole of it.
+    pub(super) fn tested(&mut self, value: Typed) -> Result<Typed, PlanError> {
+        if self.as_shown || !value.scalar().holds_domains() {
+            return Ok(value);
+        }
+        let mut tests = Vec::new();
+        if let ScalarType::Record(record) = value.scalar().unarrayed().clone() {
+            let whole =
+                Typed::new(HirExpr::Operand(value.scalar().unarrayed().clone()), ScalarType::Record(record.clone()));
+            for place in 0..record.len() {
+                let own = record.column_type(place);
+                if !own.is_constrained() {
+                    continue;
+                }
+                let mut field = self.field_at(whole.clone(), place)?;
+                if own.domain != 0 {
+                    field = self.domain_value(field, own.domain)?;
+                }
+                tests.push(self.tested(field)?.expr);
+            }
+        }
+        let body = Box::new(HirExpr::Record(tests, ScalarType::Record(Vec::new().into())));
+        let Typed { expr, column_type, collated } = value;
+        Ok(Typed { expr: HirExpr::Tested { operand: Box::new(expr), body }, column_type, collated })
+    }
+
     fn domain_conditions(&mut self, mut body: HirExpr, stands: &Typed, domain: Id) -> Result<HirExpr, PlanError> {
         if self.domains.contains(&domain) {
             return Err(PlanError::new("54001", "stack depth limit exceeded")
@@ -122,4 +148,14 @@ pub(crate) fn domain_condition(catalog: &Catalog, domain: Id, text: &str) -> Res
 pub(crate) fn domain_test(catalog: &Catalog, column_type: &ColumnType) -> Result<HirExpr, PlanError> {
     let session = super::SessionInfo::default();
     Resolver::new(catalog, &session, "", &[]).domain_test(0, column_type)
+}
+
+/// What a value that is read, and not cast, must pass for the domains of the fields in it: over a row of that value alone.
+///
+/// # Errors
+/// Those of the domains' expressions.
+pub(crate) fn field_tests(catalog: &Catalog, column_type: &ColumnType) -> Result<HirExpr, PlanError> {
+    let session = super::SessionInfo::default();
+    let value = Typed::column(0, ColumnType { nullable: true, ..column_type.clone() });
+    Ok(Resolver::new(catalog, &session, "", &[]).tested(value)?.expr)
 }

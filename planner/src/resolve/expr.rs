@@ -2,9 +2,10 @@
 
 use super::collate::derived;
 use super::operator::{Field, row_items};
-use super::scope::fold;
+use super::scope::{Clause, Frame, fold};
 use super::types::data_type;
 use super::{Resolver, Typed};
+use crate::catalog::row_type::relation_of;
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::parse::dialect::between_value;
@@ -117,7 +118,28 @@ impl Resolver<'_> {
 
     /// A type as written, with user types.
     pub(super) fn written_type(&self, written: &DataType) -> Result<ColumnType, PlanError> {
-        data_type(written, self.scope())
+        let found = data_type(written, self.scope())?;
+        if self.keeps_what_it_reads() && found.scalar.any_part(|part| part.created().and_then(relation_of).is_some()) {
+            return Err(PlanError::unsupported("a table's row type in a text that the catalog keeps")
+                .hint("Create a composite type of the same columns, and name that."));
+        }
+        Ok(found)
+    }
+
+    /// Whether the catalog keeps what is being resolved.
+    fn keeps_what_it_reads(&self) -> bool {
+        let is_kept = |frame: &Frame| {
+            matches!(
+                frame.clause,
+                Clause::CheckConstraint
+                    | Clause::IndexPredicate
+                    | Clause::IndexExpression
+                    | Clause::ColumnDefault
+                    | Clause::ColumnGenerated
+                    | Clause::Policy
+            )
+        };
+        self.keeps || self.frames.iter().any(is_kept)
     }
 
     fn value(&mut self, value: &ValueWithSpan) -> Result<Typed, PlanError> {
@@ -137,7 +159,7 @@ impl Resolver<'_> {
                     return self.stray_run(run, position);
                 }
                 match name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok()) {
-                    Some(number) if (1..=65_535).contains(&number) => Ok(self.param(number - 1)),
+                    Some(number) if (1..=65_535).contains(&number) => self.param(number - 1),
                     Some(_) | None => {
                         Err(PlanError::new("42P02", format!("there is no parameter {name}")).at(position))
                     }

@@ -471,7 +471,7 @@ impl Resolver<'_> {
                 origin: Some((table.id, index)),
             });
             self.params.push(Some(column.column_type.scalar.clone()));
-            let param = self.param(number);
+            let param = self.param(number)?;
             row.push(self.assign(param, &column.column_type, &column.name, None)?);
         }
         let places = (0..row.len()).collect();

@@ -8,6 +8,7 @@ use super::types::builtin;
 use crate::catalog::{Qualifier, Scope};
 use crate::parse::tokens_with_text;
 use crate::scalar::func::parse_identifier;
+use repr::ScalarType;
 use sqlparser::tokenizer::{Token, Word};
 
 /// The text with what `from` reads in it spelled so that `to` reads the same. Objects are the same by their OIDs.
@@ -89,7 +90,13 @@ impl<'a> Respelling<'a, '_> {
         let words: Vec<String> = words.collect();
         let Some((name, before)) = words.split_last() else { return };
         let qualifier = Qualifier::of(before);
-        if before.is_empty() && builtin(name).is_some() {
+        if before.is_empty()
+            && let Some(built_in) = builtin(name)
+            && (ScalarType::is_word(name) || !self.from.hides_built_in(name))
+        {
+            if !self.to.sees_built_in(&built_in) {
+                self.replace(at, 2 * count - 1, format!("pg_catalog.{}", built_in.type_name()));
+            }
             return;
         }
         let read = |scope: Scope<'a>| {

@@ -48,7 +48,7 @@ pub(super) fn rewrite_expr(expr: &mut HirExpr, depth: usize, visit: &mut Visitor
             }
             rewrite_expr(otherwise, depth, visit)?;
         }
-        ScalarExpr::Once { operand, body } => {
+        ScalarExpr::Once { operand, body } | ScalarExpr::Tested { operand, body } => {
             rewrite_expr(operand, depth, visit)?;
             rewrite_expr(body, depth, visit)?;
         }

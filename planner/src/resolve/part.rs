@@ -182,8 +182,7 @@ impl Resolver<'_> {
             let message = format!("{of_column} there is no such column in data type {label}");
             return Err(PlanError::new("42703", message).at(position));
         };
-        let column_type =
-            ColumnType { modifier: record.modifier(place), ..ColumnType::nullable(record[place].1.clone()) };
+        let column_type = record.column_type(place);
         let number =
             |count: usize| Typed::literal(Datum::Int4(i32::try_from(count).unwrap_or(i32::MAX)), ScalarType::Int4);
         let places = vec![number(place), number(record.len())];
@@ -243,6 +242,7 @@ impl Resolver<'_> {
         };
         let cast = self.try_coerce(&typed, &part.column_type, CastContext::Assignment);
         match cast.map_err(|error| error.at(position))? {
+            Some(cast) if part.column_type.domain != 0 => self.domain_value(cast, part.column_type.domain),
             Some(cast) => Ok(cast),
             None => {
                 let (to, from) = (self.type_label(&part.column_type.scalar), self.type_label(typed.scalar()));

@@ -40,10 +40,7 @@ pub(super) fn record_of(columns: &RecordColumns) -> ScalarType {
 
 /// The columns of a record.
 pub(super) fn columns_of(record: &RecordType) -> RecordColumns {
-    let column = |(place, (name, scalar)): (usize, &(String, ScalarType))| {
-        (name.clone(), ColumnType { modifier: record.modifier(place), ..ColumnType::nullable(scalar.clone()) })
-    };
-    record.iter().enumerate().map(column).collect()
+    record.iter().enumerate().map(|(place, (name, _))| (name.clone(), record.column_type(place))).collect()
 }
 
 /// Whether a row is written out, which is of no table's type.
@@ -147,7 +144,10 @@ impl Resolver<'_> {
                 let (from, to) = (self.type_label(field.scalar()), self.type_label(&column_type.scalar));
                 return Err(refused(format!("Cannot cast type {from} to {to} in column {}.", place + 1)));
             };
-            items.push(cast.expr);
+            items.push(match column_type.domain {
+                0 => cast.expr,
+                domain => self.domain_value(cast, domain)?.expr,
+            });
         }
         let scalar = ScalarType::Record(wanted.clone());
         Ok(Typed::new(super::build::once(operand, HirExpr::Record(items, scalar.clone())), scalar))
@@ -205,7 +205,11 @@ impl Resolver<'_> {
         let mut values = Vec::with_capacity(columns.len() + 1);
         for (index, (_, column_type)) in columns.iter().enumerate() {
             let field = self.field_at(row.clone(), index)?;
-            values.push(self.cast(field, column_type, CastContext::Assignment)?);
+            let cast = self.cast(field, column_type, CastContext::Assignment)?;
+            values.push(match column_type.domain {
+                0 => cast,
+                domain => self.domain_value(cast, domain)?,
+            });
         }
         if ordinality {
             let count = ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) };
@@ -285,7 +289,7 @@ impl Resolver<'_> {
             self.record_call(function, args, &record)?
         };
         if columns.iter().all(|(_, column_type)| column_type.modifier == -1) {
-            return Ok(made);
+            return self.tested(made);
         }
         let (row, operand) = super::build::shared(made);
         let mut items = Vec::with_capacity(columns.len());
@@ -293,6 +297,7 @@ impl Resolver<'_> {
             let field = self.field_at(row.clone(), index)?;
             items.push(self.cast(field, column_type, CastContext::Assignment)?.expr);
         }
-        Ok(Typed::new(super::build::once(operand, HirExpr::Record(items, record.clone())), record))
+        let made = HirExpr::Record(items, record.clone());
+        self.tested(Typed::new(super::build::once(operand, made), record))
     }
 }

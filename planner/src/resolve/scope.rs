@@ -448,7 +448,10 @@ impl Resolver<'_> {
         let fields: Vec<(String, ScalarType)> =
             table.columns.iter().map(|column| (name(column), column.column_type.scalar.clone())).collect();
         let items = table.columns.iter().map(|column| self.reference(level, column, position).expr).collect();
-        let scalar = ScalarType::Record(table.row_type.clone().unwrap_or_else(|| fields.into()));
+        // Where not all columns are seen, it is no row of the table's.
+        let is_own = |row: &RecordType| row.iter().map(|(name, _)| name).eq(fields.iter().map(|(name, _)| name));
+        let row_type = table.row_type.clone().or_else(|| own?.row_type().filter(is_own));
+        let scalar = ScalarType::Record(row_type.unwrap_or_else(|| fields.into()));
         let record = HirExpr::Record(items, scalar.clone());
         let Some(Presence { index, column_type }) = &table.presence else {
             return Ok(Typed::new(record, scalar));

@@ -5,7 +5,7 @@ use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::scalar::eval::reads_alike;
 use repr::interval::IntervalStyle;
-use repr::{Datum, ScalarType};
+use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{CeilFloorKind, DateTimeField, Expr, Interval, Subscript, TrimWhereField};
 
 fn text_literal(text: &str) -> Typed {
@@ -364,15 +364,17 @@ impl Resolver<'_> {
             return Err(PlanError::new("42809", "row expansion is not supported for a value that is not composite"));
         };
         let scalar = fields[index].1.clone();
+        let domain = fields.domain(index);
         if let HirExpr::Record(mut items, _) = value.expr {
-            return Ok(Typed::new(items.swap_remove(index), scalar));
+            let own = ColumnType { domain, ..ColumnType::nullable(scalar) };
+            return Ok(Typed::of(items.swap_remove(index), own));
         }
         let place = Typed::literal(Datum::Int4(i32::try_from(index).unwrap_or(i32::MAX)), ScalarType::Int4);
         let mut call = self.call_named("record_field", vec![value, place], None)?;
         if let HirExpr::Call { result, .. } = &mut call.expr {
             *result = scalar.clone();
         }
-        call.column_type.scalar = scalar;
+        call.column_type = ColumnType { scalar, domain, ..call.column_type };
         Ok(call)
     }
 }

@@ -68,10 +68,10 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
         DataType::Custom(name, modifiers) => named(name, modifiers, scope),
         // What has no modifier is its name, whether the parser has a word for it or not.
         other => {
-            let text = other.to_string();
-            match by_name(&text.to_lowercase(), scope) {
-                Some(scalar) => plain(scalar),
-                None => Err(unknown_type(&text.to_lowercase())),
+            let name = other.to_string().to_lowercase();
+            match scope.type_named(None, &name) {
+                Some(hiding) if scope.hides_built_in(&name) => Ok(hiding.column_type()),
+                _ => by_name(&name, scope).map_or_else(|| Err(unknown_type(&name)), plain),
             }
         }
     }
@@ -105,6 +105,7 @@ fn named(name: &ObjectName, modifiers: &[String], scope: Scope<'_>) -> Result<Co
     // SQL's own words for types, such as `integer`, are words only where they stand alone and without quotes.
     let quoted = name.0.last().and_then(ObjectNamePart::as_ident).is_some_and(|ident| ident.quote_style.is_some());
     let builtin = |name| if quoted || parts.len() > 1 { in_catalog(name) } else { builtin(name) };
+    let is_hidden = |name| (quoted || !ScalarType::is_word(name)) && scope.hides_built_in(name);
     let (database, schema) = match &parts[..parts.len() - 1] {
         [] => (None, None),
         [schema] => (None, Some(schema.as_str())),
@@ -121,7 +122,7 @@ fn named(name: &ObjectName, modifiers: &[String], scope: Scope<'_>) -> Result<Co
         return with_modifiers(builtin(last).ok_or_else(unknown)?, last, modifiers);
     }
     if schema.is_none()
-        && let Some(scalar) = builtin(last)
+        && let Some(scalar) = builtin(last).filter(|_| !is_hidden(last))
     {
         // Unquoted `char` never comes here; quoted "char" is the one-byte type.
         return with_modifiers(scalar, last, modifiers);
@@ -217,7 +218,8 @@ pub(crate) fn by_name<'a>(name: &str, scope: impl Into<Scope<'a>>) -> Option<Sca
             scalar => ScalarType::Array(Box::new(scalar)),
         });
     }
-    builtin(name).or_else(|| scope.created_type(None, name))
+    let is_hidden = !ScalarType::is_word(name) && scope.hides_built_in(name);
+    builtin(name).filter(|_| !is_hidden).or_else(|| scope.created_type(None, name))
 }
 
 /// A built-in type by name, internal (`int4`, `_text`) or SQL (`integer`).

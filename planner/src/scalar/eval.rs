@@ -11,7 +11,7 @@ pub(crate) use walk::reads_alike;
 
 use super::env::CastLists;
 use super::{EvalContext, FunctionKind, ScalarExpr};
-use repr::{Array, ColumnType, Datum, ScalarType, ValueError};
+use repr::{Array, ColumnType, Datum, ScalarType, ValueError, poll};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -76,6 +76,22 @@ impl ScalarExpr<usize> {
                 let value = ScalarExpr::Literal(operand.eval(row, ctx)?, ColumnType::nullable(ScalarType::Unknown));
                 body.with_operand(&value).eval(row, ctx)
             }
+            ScalarExpr::Tested { operand, body } => {
+                let value = operand.eval(row, ctx)?;
+                let test = |part: &Datum| {
+                    poll::step()?;
+                    if part.is_null() {
+                        return Ok(());
+                    }
+                    let part = ScalarExpr::Literal(part.clone(), ColumnType::nullable(ScalarType::Unknown));
+                    body.with_operand(&part).eval(row, ctx).map(drop)
+                };
+                match &value {
+                    Datum::Array(array) => array.elements.iter().try_for_each(test)?,
+                    whole => test(whole)?,
+                }
+                Ok(value)
+            }
             ScalarExpr::Operand(_) => Err(ValueError::new("XX000", "an operand stands outside what gives its value")),
             ScalarExpr::Cast { expr, cast, to } => {
                 if let ScalarExpr::Literal(Datum::Array(array), _) = &**expr
@@ -114,6 +130,7 @@ impl ScalarExpr<usize> {
             | ScalarExpr::Array(..)
             | ScalarExpr::Record(..)
             | ScalarExpr::Once { .. }
+            | ScalarExpr::Tested { .. }
             | ScalarExpr::Operand(_)
             | ScalarExpr::Cast { .. } => self.eval(row, ctx).map(Cow::Owned),
         }

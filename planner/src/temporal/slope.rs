@@ -82,6 +82,7 @@ pub(super) fn slope(value: &ScalarExpr, types: &[ColumnType]) -> Result<Slope, P
         | ScalarExpr::Array(..)
         | ScalarExpr::Record(..)
         | ScalarExpr::Once { .. }
+        | ScalarExpr::Tested { .. }
         | ScalarExpr::Operand(_) => None,
     };
     found.ok_or_else(|| match months_of(value) {

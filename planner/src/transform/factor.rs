@@ -95,6 +95,7 @@ fn cannot_fail(condition: &ScalarExpr) -> bool {
         | ScalarExpr::Coalesce(..)
         | ScalarExpr::Record(..)
         | ScalarExpr::Once { .. }
+        | ScalarExpr::Tested { .. }
         | ScalarExpr::Operand(_) => false,
     }
 }

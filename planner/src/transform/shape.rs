@@ -137,6 +137,7 @@ fn always_null(expr: &ScalarExpr, null: &impl Fn(usize) -> bool) -> bool {
         | ScalarExpr::Array(..)
         | ScalarExpr::Record(..)
         | ScalarExpr::Once { .. }
+        | ScalarExpr::Tested { .. }
         | ScalarExpr::Operand(_) => false,
     }
 }

@@ -74,6 +74,7 @@ fn text(expr: &HirExpr, subs: &mut Subs) -> String {
         ScalarExpr::Coalesce(items, _) => format!("coalesce({})", list(items, subs)),
         ScalarExpr::Array(items, _) => format!("array[{}]", list(items, subs)),
         ScalarExpr::Record(items, _) => format!("row({})", list(items, subs)),
+        ScalarExpr::Tested { operand, body } => format!("tested({}; {})", text(operand, subs), text(body, subs)),
         ScalarExpr::Once { operand, body } => format!("once({}; {})", text(operand, subs), text(body, subs)),
         ScalarExpr::Operand(_) => "operand".to_owned(),
         ScalarExpr::Cast { expr, to, .. } => {

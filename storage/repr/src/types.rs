@@ -47,6 +47,11 @@ impl ColumnType {
         ColumnType { scalar, modifier: -1, nullable: true, collation: Collation::DEFAULT, domain: 0 }
     }
 
+    /// Whether a domain, its own or one of a field in it, says more of its values than the type.
+    pub fn is_constrained(&self) -> bool {
+        self.domain != 0 || self.scalar.holds_domains()
+    }
+
     /// The same that holds no NULL.
     pub fn not_null(scalar: ScalarType) -> Self {
         ColumnType { nullable: false, ..ColumnType::nullable(scalar) }
@@ -63,6 +68,11 @@ impl ScalarType {
             other => other.over().is_some_and(|over| over.any_part(is)),
         };
         of_parts || is(self)
+    }
+
+    /// Whether a composite that it is made of has a field of a domain.
+    pub fn holds_domains(&self) -> bool {
+        self.any_part(|part| matches!(part, ScalarType::Record(record) if record.has_domains()))
     }
 
     /// Whether values are written as names, which stand in the catalog; an enum's labels do.
@@ -180,6 +190,11 @@ impl ScalarType {
             Some(known) => Some(known.scalar.clone()),
             None => name.strip_prefix('_').and_then(ScalarType::from_catalog_name).map(|element| element.array()),
         }
+    }
+
+    /// Whether a type's name in the catalog is a word of SQL's for it, which without quotes means nothing else.
+    pub fn is_word(name: &str) -> bool {
+        matches!(name, "bit" | "interval" | "numeric" | "time" | "timestamp" | "varchar")
     }
 
     /// The type of this name in the catalog, else the one that SQL means by it.

@@ -99,7 +99,10 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
                 let declared = types.get(at).map(|(_, declared)| declared);
                 let own = natural(field, declared);
                 let field_type = own.as_ref().or(declared).unwrap_or(&ScalarType::Unknown);
-                out.put_u32(field_type.oid());
+                out.put_u32(match types.domain(at) {
+                    0 => field_type.oid(),
+                    domain => domain,
+                });
                 encode_with_length(field.value(), field_type, context, out)?;
             }
         }
@@ -481,11 +484,12 @@ fn decode_record(body: &mut Body<'_>, record: &RecordType, context: &TextContext
     let mut fields = Vec::with_capacity(record.len());
     for (place, (_, scalar)) in record.iter().enumerate() {
         let oid = u32::from_be_bytes(fixed(body)?);
-        if oid != scalar.oid() {
+        let expected = record.field_oid(place);
+        if oid != expected {
             let message = format!(
                 "binary data has type {oid} ({}) instead of expected {} ({}) in record column {}",
                 shown_type(oid),
-                scalar.oid(),
+                expected,
                 scalar.format_type(-1),
                 place + 1
             );

@@ -68,7 +68,7 @@ fn finite(sign: u16, groups: &[i16], scale: u16, out: &mut Vec<u8>) -> Result<()
     let trailing = groups.iter().take_while(|&&group| group == 0).count();
     let groups = &groups[trailing..];
     let overflow = || SqlError::new("22003", "value overflows numeric format");
-    out.put_i16(i16::try_from(groups.len()).map_err(|_| overflow())?);
+    out.put_u16(u16::try_from(groups.len()).map_err(|_| overflow())?);
     out.put_i16(if groups.is_empty() { 0 } else { i16::try_from(weight).map_err(|_| overflow())? });
     out.put_u16(sign);
     out.put_u16(scale);

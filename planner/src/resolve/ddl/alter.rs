@@ -214,6 +214,8 @@ impl DefinitionChange<'_> {
         let new = self.new_column(id, definition)?;
         let index = self.get(id).columns.len();
         let column_type = new.column.column_type.clone();
+        self.require_no_own_row(id, &column_type)?;
+        self.require_unused_row_type(id)?;
         let entry = self.edit(id);
         entry.columns.push(new.column.clone());
         entry.schema_version += 1;
@@ -424,6 +426,7 @@ impl DefinitionChange<'_> {
     }
 
     fn rename_column(&mut self, id: RelationId, old: &Identifier, new: &Identifier) -> Result<(), PlanError> {
+        self.require_unused_row_type(id)?;
         let index = self.begin_column_rename(id, old, new)?;
         let rename = |text: &str| rewrite::rename_column(text, &old.name, &new.name);
         let table = self.edit(id);

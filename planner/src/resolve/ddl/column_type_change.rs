@@ -107,6 +107,7 @@ impl DefinitionChange<'_> {
         new_type: &ColumnType,
         (text, written): (&SqlText, bool),
     ) -> Result<(), PlanError> {
+        self.require_no_own_row(table.id, new_type)?;
         if let Some((_, changed)) = table.column_by_name(&column.name) {
             super::property::require_same_property(table, column, changed.property, &new_type.scalar)?;
         }
@@ -170,6 +171,7 @@ impl DefinitionChange<'_> {
 
     /// Indexes, checks and foreign keys on the column are built and validated against the new values.
     fn rebuild(&mut self, id: RelationId, index: usize, column: &Identifier) -> Result<(), PlanError> {
+        self.require_unused_row_type(id)?;
         let table = Arc::clone(self.get(id));
         if table.columns[index].column_type.domain != 0 {
             self.validate_domain(id, index);

@@ -69,10 +69,6 @@ impl DefinitionChange<'_> {
             },
             _ => error,
         })?;
-        if column_type.domain != 0 {
-            return Err(PlanError::unsupported("an attribute of a domain")
-                .hint("Use the type below it, or a domain over the composite type."));
-        }
         if let Some(collation) = collation {
             column_type.collation = column_collation(collation, &column_type.scalar)?;
         }
@@ -124,7 +120,8 @@ impl DefinitionChange<'_> {
                 *own.ok_or_else(|| missing(&definition.name))? = attribute;
             }
             AttributeChange::Rename { old, new } => {
-                composite.attribute(&old.name).ok_or_else(|| missing(old))?;
+                let absent = || PlanError::new("42703", format!("column \"{}\" does not exist", old.name));
+                composite.attribute(&old.name).ok_or_else(absent)?;
                 taken(composite, new)?;
                 for attribute in composite.attributes.iter_mut().filter(|attribute| attribute.name == old.name) {
                     attribute.name.clone_from(&new.name);

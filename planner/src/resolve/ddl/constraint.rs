@@ -355,6 +355,7 @@ impl DefinitionChange<'_> {
             annotation: references.annotation,
             only: references.only,
             index,
+            match_full: references.match_full,
         });
         if let Some(source) = source {
             self.catalog.labelled_edges.insert(EdgeRef { table: id, foreign_key }, source);
@@ -409,6 +410,7 @@ impl DefinitionChange<'_> {
         key.constraint.name = name;
         key.annotation = references.annotation.or(key.annotation);
         key.only |= references.only;
+        key.match_full |= references.match_full;
         if timing != Timing::default() {
             (key.constraint.deferrable, key.constraint.initially_deferred) =
                 (timing.deferrable, timing.initially_deferred);

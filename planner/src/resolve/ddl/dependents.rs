@@ -4,6 +4,7 @@ use super::DdlNotice;
 use super::change::DefinitionChange;
 use super::schema::{Member, What, relations_of};
 use crate::catalog::NamespaceId;
+use crate::catalog::row_type::row_type_of;
 use crate::error::PlanError;
 use crate::parse::statement::{DropBehavior, Identifier};
 use crate::scalar::func::quote_identifier;
@@ -125,6 +126,10 @@ impl DefinitionChange<'_> {
                 owned.for_each(|owned| self.collect_defaults(owned.id, gone, found));
                 let keys = self.referencing(|key| key.target == id, gone);
                 self.collect((keys, self.readers(id, None)), &line, &none, seen, found);
+                if let Some(row) = row_type_of(id) {
+                    let called = format!("type {}", self.shown(self.get(id)));
+                    self.collect_users_of_type(row, &called, gone, seen, found);
+                }
                 found.push(Dependent { object: Object::Table(id), line, on });
             }
             What::Sequence(id) => {
@@ -142,8 +147,20 @@ impl DefinitionChange<'_> {
 
     /// Refuses, or drops what is of a type, with the domains over it, and says so.
     pub(super) fn drop_users_of_type(&mut self, id: Id, what: &str, cascade: bool) -> Result<(), PlanError> {
+        self.drop_users(id, what, what, &[], cascade)
+    }
+
+    /// The same of what depends on it as the type that it is called, but for columns of tables that go as well.
+    pub(super) fn drop_users(
+        &mut self,
+        id: Id,
+        what: &str,
+        called: &str,
+        gone: &[RelationId],
+        cascade: bool,
+    ) -> Result<(), PlanError> {
         let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
-        self.collect_users_of_type(id, what, &BTreeSet::new(), &mut seen, &mut found);
+        self.collect_users_of_type(id, called, &gone.iter().copied().collect(), &mut seen, &mut found);
         found.reverse();
         self.drop_all(what, found, cascade)
     }

@@ -12,7 +12,7 @@ use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName, SqlText};
 use crate::parse::type_definition::{AlterDomain, CreateDomain, DomainAction, DomainConstraint, DomainConstraintKind};
 use crate::resolve::domain::{chain, value_table};
-use repr::{ColumnIndex, ColumnType, Id, RelationId};
+use repr::{ColumnIndex, ColumnType, Id, RelationId, ScalarType};
 use std::sync::Arc;
 
 impl DefinitionChange<'_> {
@@ -70,14 +70,14 @@ impl DefinitionChange<'_> {
             }
             DomainAction::SetNotNull(not_null) => {
                 if *not_null && !domain.not_null {
-                    self.validate(id, &DomainCondition::NotNull);
+                    self.validate(id, &DomainCondition::NotNull)?;
                 }
                 domain.not_null = *not_null;
             }
             DomainAction::Add(constraint) => {
                 self.add_domain_check(&found.name, &mut domain, constraint)?;
                 if let Some(check) = domain.checks.last().filter(|_| !constraint.not_valid) {
-                    self.validate(id, &DomainCondition::Check(id, check.expression.clone()));
+                    self.validate(id, &DomainCondition::Check(id, check.expression.clone()))?;
                 }
             }
             DomainAction::Drop { constraint, if_exists } => {
@@ -100,7 +100,7 @@ impl DefinitionChange<'_> {
                 let check = check.ok_or_else(|| no_constraint(&name.name, &found.name))?;
                 if std::mem::take(&mut check.constraint.not_valid) {
                     let condition = DomainCondition::Check(id, check.expression.clone());
-                    self.validate(id, &condition);
+                    self.validate(id, &condition)?;
                 }
             }
             DomainAction::Rename { old, new } => self.rename_check(id, &mut domain, old, new)?,
@@ -165,13 +165,33 @@ impl DefinitionChange<'_> {
     }
 
     /// Has the values of all columns of a domain, and of those over it, pass something.
-    fn validate(&mut self, id: Id, condition: &DomainCondition) {
+    fn validate(&mut self, id: Id, condition: &DomainCondition) -> Result<(), PlanError> {
+        self.require_in_no_composite(id)?;
         for (table, column) in self.columns_below(id) {
             // Whoever writes it waits.
             self.edit(table);
             let condition = condition.clone();
             self.effects.push(DdlEffect::ValidateDomain(DomainValidation { table, column, condition }));
         }
+        Ok(())
+    }
+
+    /// 0A000 while values that are stored have fields of the domain.
+    fn require_in_no_composite(&self, id: Id) -> Result<(), PlanError> {
+        let of_it = |domain: Id| chain(&self.catalog, domain).any(|(found, _)| found.id == id);
+        let has_it = |part: &ScalarType| match part {
+            ScalarType::Record(record) => (0..record.len()).any(|place| of_it(record.domain(place))),
+            _ => false,
+        };
+        for table in self.catalog.stored_tables() {
+            let mut columns = table.live_columns();
+            if let Some((_, column)) = columns.find(|(_, column)| column.column_type.scalar.any_part(has_it)) {
+                let (domain, user) = (self.shown_type(id), format!("{}.{}", table.name, column.name));
+                let message = format!("cannot alter type \"{domain}\" because column \"{user}\" uses it");
+                return Err(PlanError::new("0A000", message).hint("Create another domain, and a type with it."));
+            }
+        }
+        Ok(())
     }
 
     /// Has the values of a column pass all of its domain.
@@ -203,7 +223,9 @@ impl DefinitionChange<'_> {
 
     /// The domain of that name: 42809 if it is another type.
     pub(super) fn domain_named(&self, name: &ObjectName) -> Result<Id, PlanError> {
-        let is_type = crate::resolve::types::builtin(&name.name).is_some() && name.schema.is_none();
+        let is_type = crate::resolve::types::builtin(&name.name).is_some()
+            && name.schema.is_none()
+            && self.scope().type_named(None, &name.name).is_none();
         if is_type {
             return Err(no_domain(name));
         }

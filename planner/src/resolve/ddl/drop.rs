@@ -95,7 +95,9 @@ impl DefinitionChange<'_> {
             let keys = self.referencing(|key| key.target == id, &dropped);
             self.drop_dependents(&format!("table {name}"), keys, self.readers(id, None), &dropped, cascade)?;
         }
+        let gone: Vec<RelationId> = dropped.iter().copied().collect();
         for id in dropped {
+            self.drop_users_of_row_type(id, &gone, cascade)?;
             self.remove_table(id);
         }
         Ok(())
@@ -300,6 +302,7 @@ impl DefinitionChange<'_> {
             }
             Err(error) => return Err(error),
         };
+        self.require_unused_row_type(id)?;
         let table = Arc::clone(self.get(id));
         let what = format!("column {} of table {}", column.name, self.shown(&table));
         self.drop_generated_from(id, index, &what, cascade)?;

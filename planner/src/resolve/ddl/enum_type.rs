@@ -11,7 +11,6 @@ use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName};
 use crate::parse::type_definition::AddEnumValue;
 use crate::resolve::relabel::Relabel;
-use crate::resolve::types;
 use repr::{ColumnIndex, Id, RelationId, ScalarType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -185,7 +184,7 @@ impl DefinitionChange<'_> {
         let scope = self.scope();
         let array = name.strip_prefix('_').and_then(|element| scope.catalog.type_in(namespace, element));
         let array = array.filter(|element| element.scalar().is_some());
-        let is_type = types::in_catalog(name).is_some() || scope.catalog.type_in(namespace, name).or(array).is_some();
+        let is_type = scope.catalog.type_in(namespace, name).or(array).is_some();
         let is_extensions = scope.created_type(scope.catalog.namespace_name(namespace), name).is_some();
         if is_type || is_extensions || scope.catalog.table_in(namespace, name).is_some() {
             return Err(PlanError::new("42710", format!("type \"{name}\" already exists")));

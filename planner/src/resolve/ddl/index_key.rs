@@ -83,6 +83,9 @@ impl DefinitionChange<'_> {
             return Ok(column);
         }
         let column_type = key_type(&self.catalog, &table, text)?;
+        if column_type.scalar.is_anonymous() {
+            return Err(PlanError::new("42P16", "column \"row\" has pseudo-type record"));
+        }
         let column = table.columns.len();
         let entry = self.edit(id);
         entry.schema_version += 1;

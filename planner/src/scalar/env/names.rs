@@ -93,6 +93,12 @@ impl CatalogNames {
         if let Some(found) = self.catalog.types.get(&oid) {
             return Some(self.spelled_type(found));
         }
+        if let Some(table) = self.catalog.table_of_row_type(oid) {
+            return Some(self.spelled(table));
+        }
+        if let Some(table) = oid.checked_sub(1).and_then(|element| self.catalog.table_of_row_type(element)) {
+            return Some(format!("{}[]", self.spelled(table)));
+        }
         // An enum's array type has the next OID.
         match self.catalog.types.get(&oid.checked_sub(1)?) {
             Some(element) => Some(format!("{}[]", self.spelled_type(element))),
@@ -102,7 +108,8 @@ impl CatalogNames {
 
     /// A created type by its OID.
     pub(crate) fn created(&self, oid: Id) -> Option<String> {
-        self.catalog.types.get(&oid).map(|found| self.spelled_type(found))
+        let row = || self.catalog.table_of_row_type(oid).map(|table| self.spelled(table));
+        self.catalog.types.get(&oid).map(|found| self.spelled_type(found)).or_else(row)
     }
 
     /// The schema and the name of a created type.
@@ -128,17 +135,21 @@ impl CatalogNames {
         };
         if let Ok(parts) = parse_identifier(bare, true)
             && let [before @ .., name] = parts.as_slice()
-            && (!before.is_empty() || ScalarType::from_type_name(name).is_none())
+            && (!before.is_empty() || ScalarType::from_type_name(name).is_none() || self.hides(bare, name))
             && before.len() < 2
             && let Some(found) = self.scope().type_named(before.last().map(String::as_str), name)
             && found.domain().is_some()
         {
             return (!is_array).then_some(found.id);
         }
-        let scalar = ScalarType::from_name(&unmodified.to_lowercase()).or_else(|| {
+        let is_hidden = |name: &str| self.hides(bare, name);
+        let built_in = ScalarType::from_name(&unmodified.to_lowercase());
+        let scalar = built_in.filter(|_| !is_hidden(&unmodified.to_lowercase())).or_else(|| {
             let parts = parse_identifier(bare, true).ok()?;
             match parts.as_slice() {
-                [name] => ScalarType::from_type_name(name).or_else(|| self.user_type(None, name)),
+                [name] => {
+                    ScalarType::from_type_name(name).filter(|_| !is_hidden(name)).or_else(|| self.user_type(None, name))
+                }
                 [before @ .., schema, name] => {
                     self.path.require_own(before.last().map(String::as_str), schema, name).ok()?;
                     match schema.as_str() {
@@ -154,6 +165,12 @@ impl CatalogNames {
             None if is_array => None,
             None => builtin::pseudo_type(unqualified.trim_matches('"')),
         }
+    }
+
+    /// Whether a created type is found before the built-in one of that bare name.
+    fn hides(&self, written: &str, name: &str) -> bool {
+        let is_word = ScalarType::is_word(name) && !written.starts_with('"');
+        !is_word && !written.starts_with("pg_catalog.") && self.scope().hides_built_in(name)
     }
 
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<ScalarType> {

@@ -25,6 +25,7 @@ impl<C: Clone> ScalarExpr<C> {
             | ScalarExpr::Literal(..)
             | ScalarExpr::Param(..)
             | ScalarExpr::Once { .. }
+            | ScalarExpr::Tested { .. }
             | ScalarExpr::Operand(_) => {}
             ScalarExpr::And(terms) => {
                 if let Some(simple) = simplify_junction(terms, false) {

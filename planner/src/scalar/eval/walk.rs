@@ -19,7 +19,9 @@ impl<C> ScalarExpr<C> {
             ScalarExpr::Coalesce(_, scalar) | ScalarExpr::Record(_, scalar) | ScalarExpr::Operand(scalar) => {
                 scalar.clone()
             }
-            ScalarExpr::Once { body, .. } => body.scalar_type(column_type),
+            ScalarExpr::Once { body: value, .. } | ScalarExpr::Tested { operand: value, .. } => {
+                value.scalar_type(column_type)
+            }
             ScalarExpr::Array(_, element) => ScalarType::Array(Box::new(element.clone())),
             ScalarExpr::Cast { to, .. } => to.scalar.clone(),
         }
@@ -42,7 +44,7 @@ impl<C> ScalarExpr<C> {
                 let branches = branches.iter().flat_map(|(condition, value)| [condition, value]);
                 branches.chain([&**otherwise]).collect()
             }
-            ScalarExpr::Once { operand, body } => vec![&**operand, &**body],
+            ScalarExpr::Once { operand, body } | ScalarExpr::Tested { operand, body } => vec![&**operand, &**body],
             ScalarExpr::Cast { expr, .. } => vec![&**expr],
         }
     }
@@ -64,7 +66,9 @@ impl<C> ScalarExpr<C> {
                 let branches = branches.iter_mut().flat_map(|(condition, value)| [condition, value]);
                 branches.chain([&mut **otherwise]).collect()
             }
-            ScalarExpr::Once { operand, body } => vec![&mut **operand, &mut **body],
+            ScalarExpr::Once { operand, body } | ScalarExpr::Tested { operand, body } => {
+                vec![&mut **operand, &mut **body]
+            }
             ScalarExpr::Cast { expr, .. } => vec![&mut **expr],
         }
     }
@@ -103,7 +107,7 @@ impl<C> ScalarExpr<C> {
         match self {
             ScalarExpr::Operand(_) => *self = value.clone(),
             // What stands inside is its own.
-            ScalarExpr::Once { operand, .. } => operand.put_operand(value),
+            ScalarExpr::Once { operand, .. } | ScalarExpr::Tested { operand, .. } => operand.put_operand(value),
             other => other.children_mut().into_iter().for_each(|child| child.put_operand(value)),
         }
     }
@@ -145,6 +149,10 @@ impl<C> ScalarExpr<C> {
                 operand: Box::new(operand.try_map_columns(map)?),
                 body: Box::new(body.try_map_columns(map)?),
             },
+            ScalarExpr::Tested { operand, body } => ScalarExpr::Tested {
+                operand: Box::new(operand.try_map_columns(map)?),
+                body: Box::new(body.try_map_columns(map)?),
+            },
             ScalarExpr::Operand(scalar) => ScalarExpr::Operand(scalar),
             ScalarExpr::Cast { expr, cast, to } => {
                 ScalarExpr::Cast { expr: Box::new(expr.try_map_columns(map)?), cast, to }
@@ -176,7 +184,8 @@ impl<C> ScalarExpr<C> {
             | ScalarExpr::Coalesce(..)
             | ScalarExpr::Array(..)
             | ScalarExpr::Record(..)
-            | ScalarExpr::Once { .. } => Volatility::Immutable,
+            | ScalarExpr::Once { .. }
+            | ScalarExpr::Tested { .. } => Volatility::Immutable,
         }
     }
 
@@ -194,6 +203,7 @@ impl<C> ScalarExpr<C> {
             | ScalarExpr::Array(..)
             | ScalarExpr::Record(..)
             | ScalarExpr::Once { .. }
+            | ScalarExpr::Tested { .. }
             | ScalarExpr::Operand(_)
             | ScalarExpr::Cast { .. } => None,
         }

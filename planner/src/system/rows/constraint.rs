@@ -73,7 +73,7 @@ impl Source<'_> {
                     ("confrelid", Datum::Oid(key.target.0)),
                     ("confupdtype", text(action(key.on_update))),
                     ("confdeltype", text(action(key.on_delete))),
-                    ("confmatchtype", text("s")),
+                    ("confmatchtype", text(if key.match_full { "f" } else { "s" })),
                     ("conkey", numbers(&key.columns)),
                     ("confkey", numbers(&key.target_columns)),
                 ]);

@@ -1,7 +1,9 @@
 //! Domains in information_schema and pg_type.
 
 use super::information::{digits, length_max, number, time_parts, yes};
+use super::object::PG_CLASS;
 use super::{Rows, Source, optional, text};
+use crate::catalog::row_type::relation_of;
 use crate::catalog::{Check, CreatedType, Domain};
 use crate::resolve::domain::value_table;
 use crate::scalar::collation;
@@ -85,7 +87,10 @@ impl Source<'_> {
                 other => Some(other),
             });
             let attributes = found.composite().into_iter().flat_map(|composite| &composite.attributes);
-            let of_attributes = attributes.filter_map(|own| own.column_type.scalar.unarrayed().created());
+            let of_attributes = attributes.filter_map(|own| match own.column_type.domain {
+                0 => own.column_type.scalar.unarrayed().created(),
+                domain => Some(domain),
+            });
             for below in of_domain.chain(of_attributes).collect::<BTreeSet<_>>() {
                 rows.add(&[
                     ("classid", Datum::Oid(PG_TYPE)),
@@ -95,6 +100,35 @@ impl Source<'_> {
                     ("deptype", text("n")),
                 ]);
             }
+        }
+    }
+
+    /// A column of a table's rows needs their type, and that its table.
+    pub(super) fn row_type_dependencies(&self, rows: &mut Rows) {
+        let mut used = BTreeSet::new();
+        for table in self.catalog.stored_tables() {
+            for (place, column) in table.live_columns() {
+                let row = column.column_type.scalar.unarrayed().created().filter(|id| relation_of(*id).is_some());
+                let Some(row) = row else { continue };
+                used.insert(row);
+                rows.add(&[
+                    ("classid", Datum::Oid(PG_CLASS)),
+                    ("objid", Datum::Oid(table.id.0)),
+                    ("objsubid", Datum::Int4(i32::try_from(place + 1).unwrap_or(i32::MAX))),
+                    ("refclassid", Datum::Oid(PG_TYPE)),
+                    ("refobjid", Datum::Oid(row)),
+                    ("deptype", text("n")),
+                ]);
+            }
+        }
+        for row in used {
+            rows.add(&[
+                ("classid", Datum::Oid(PG_TYPE)),
+                ("objid", Datum::Oid(row)),
+                ("refclassid", Datum::Oid(PG_CLASS)),
+                ("refobjid", Datum::Oid(relation_of(row).map_or(0, |table| table.0))),
+                ("deptype", text("i")),
+            ]);
         }
     }
 

@@ -316,9 +316,10 @@ impl Source<'_> {
 
     /// The schema and name of a created type.
     fn created_name(&self, id: Id) -> (&str, &str) {
-        let found = self.catalog.types.get(&id);
-        let schema = found.and_then(|found| self.catalog.namespace_name(found.namespace));
-        (schema.unwrap_or_default(), found.map_or("", |found| &found.name))
+        let found = self.catalog.types.get(&id).map(|found| (found.namespace, found.name.as_str()));
+        let row = || self.catalog.table_of_row_type(id).map(|table| (table.namespace, table.name.as_str()));
+        let Some((namespace, name)) = found.or_else(row) else { return ("", "") };
+        (self.catalog.namespace_name(namespace).unwrap_or_default(), name)
     }
 
     /// Every constraint of a table.
@@ -449,7 +450,7 @@ impl ConstraintRows<'_> {
                     ("unique_constraint_catalog", text(self.database)),
                     ("unique_constraint_schema", self.schema(target)),
                     ("unique_constraint_name", optional(unique.map(|constraint| constraint.name.as_str()))),
-                    ("match_option", text("NONE")),
+                    ("match_option", text(if key.match_full { "FULL" } else { "NONE" })),
                     ("update_rule", text(rule(key.on_update))),
                     ("delete_rule", text(rule(key.on_delete))),
                 ];

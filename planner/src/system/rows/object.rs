@@ -114,6 +114,7 @@ impl Source<'_> {
             let more = [
                 ("relnatts", small(table.columns.len())),
                 ("relam", Datum::Oid(method)),
+                ("reltype", Datum::Oid(table.row_type().map_or(0, |row| row.id))),
                 ("relhasrules", flag(!table.is_stored())),
                 ("relhasindex", flag(shown_indexes(table).next().is_some())),
                 ("relchecks", small(table.checks.len())),
@@ -383,6 +384,7 @@ impl Source<'_> {
         self.dependencies_of_extensions(rows);
         self.default_dependencies(rows);
         self.type_dependencies(rows);
+        self.row_type_dependencies(rows);
         for sequence in self.catalog.sequences.values() {
             let Some((table, column)) = sequence.owned_by else { continue };
             let identity = self.catalog.table(table).is_some_and(|table| {

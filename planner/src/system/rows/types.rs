@@ -23,6 +23,12 @@ impl Source<'_> {
             one(rows, &scalar, (found.namespace, &found.name), &[owner.clone(), acl]);
             one(rows, &scalar.array(), (found.namespace, &format!("_{}", found.name)), &[owner]);
         }
+        for table in self.catalog.relations.values() {
+            let Some(row) = table.row_type().map(ScalarType::Record) else { continue };
+            let owner = [("typowner", self.owner(table.id.0))];
+            one(rows, &row, (table.namespace, &table.name), &owner);
+            one(rows, &row.array(), (table.namespace, &format!("_{}", table.name)), &owner);
+        }
     }
 
     fn domain_type(&self, rows: &mut Rows, found: &CreatedType, domain: &Domain) {
@@ -80,7 +86,7 @@ impl Source<'_> {
     }
 }
 
-/// An enumeration or a composite, or its array.
+/// An enumeration, a composite or a table's rows, or its array.
 fn one(rows: &mut Rows, scalar: &ScalarType, (namespace, name): (NamespaceId, &str), rights: &[(&'static str, Datum)]) {
     let element = scalar.element();
     let is_array = element.is_some();

@@ -1,6 +1,6 @@
 //! The type of a composite value: its fields, and which type it is, if it has a name.
 
-use super::ScalarType;
+use super::{ColumnType, ScalarType};
 use crate::id::Id;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
@@ -17,21 +17,28 @@ pub struct RecordType {
     fields: Arc<[(String, ScalarType)]>,
     /// The fields' modifiers; empty if none has one.
     modifiers: Arc<[i32]>,
+    /// The fields' domains, 0 for none; empty if none has one.
+    #[serde(default)]
+    domains: Arc<[Id]>,
 }
 
 impl RecordType {
-    /// One with a name: of each attribute its name, type and modifier.
-    pub fn named(id: Id, attributes: impl IntoIterator<Item = (String, ScalarType, i32)>) -> Self {
-        let mut modifiers = Vec::new();
-        let fields = attributes.into_iter().map(|(name, scalar, modifier)| {
-            modifiers.push(modifier);
-            (name, scalar)
+    /// One with a name, of attributes with theirs.
+    pub fn named<'a>(id: Id, attributes: impl IntoIterator<Item = (&'a str, &'a ColumnType)>) -> Self {
+        let (mut modifiers, mut domains) = (Vec::new(), Vec::new());
+        let fields = attributes.into_iter().map(|(name, own)| {
+            modifiers.push(own.modifier);
+            domains.push(own.domain);
+            (name.to_owned(), own.scalar.clone())
         });
         let fields = fields.collect();
         if modifiers.iter().all(|modifier| *modifier == -1) {
             modifiers.clear();
         }
-        RecordType { id, fields, modifiers: modifiers.into() }
+        if domains.iter().all(|domain| *domain == 0) {
+            domains.clear();
+        }
+        RecordType { id, fields, modifiers: modifiers.into(), domains: domains.into() }
     }
 
     /// Whether it is `record`, and no created type.
@@ -42,6 +49,30 @@ impl RecordType {
     /// A field's modifier, -1 for none.
     pub fn modifier(&self, place: usize) -> i32 {
         self.modifiers.get(place).copied().unwrap_or(-1)
+    }
+
+    /// A field's domain, 0 for none.
+    pub fn domain(&self, place: usize) -> Id {
+        self.domains.get(place).copied().unwrap_or(0)
+    }
+
+    /// The OID of a field's type: its domain's, if it has one.
+    pub fn field_oid(&self, place: usize) -> Id {
+        match self.domain(place) {
+            0 => self.fields.get(place).map_or(0, |(_, scalar)| scalar.oid()),
+            domain => domain,
+        }
+    }
+
+    /// A field's type as that of a column, which may be NULL.
+    pub fn column_type(&self, place: usize) -> ColumnType {
+        let scalar = self.fields.get(place).map_or(ScalarType::Unknown, |(_, scalar)| scalar.clone());
+        ColumnType { modifier: self.modifier(place), domain: self.domain(place), ..ColumnType::nullable(scalar) }
+    }
+
+    /// Whether one of its own fields is of a domain.
+    pub fn has_domains(&self) -> bool {
+        !self.domains.is_empty()
     }
 
     /// The same with fields of other types, each by its place.
@@ -61,7 +92,7 @@ impl Deref for RecordType {
 
 impl From<Arc<[(String, ScalarType)]>> for RecordType {
     fn from(fields: Arc<[(String, ScalarType)]>) -> Self {
-        RecordType { id: 0, fields, modifiers: Arc::from([]) }
+        RecordType { id: 0, fields, modifiers: Arc::from([]), domains: Arc::from([]) }
     }
 }
 

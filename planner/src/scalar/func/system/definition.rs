@@ -43,8 +43,9 @@ fn foreign_key(ctx: &EvalContext, table: &Table, key: &ForeignKey) -> String {
         None => (key.target.to_string(), String::new()),
     };
     format!(
-        "FOREIGN KEY ({}) REFERENCES {name}({columns}){}{}{}{}",
+        "FOREIGN KEY ({}) REFERENCES {name}({columns}){}{}{}{}{}",
         column_list(table, &key.columns),
+        if key.match_full { " MATCH FULL" } else { "" },
         action("ON UPDATE", key.on_update),
         action("ON DELETE", key.on_delete),
         timing(&key.constraint),

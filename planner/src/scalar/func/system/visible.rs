@@ -20,14 +20,20 @@ fn data_type(ctx: &EvalContext, arg: &Datum) -> Answer {
     if let Some(found) = ScalarType::from_oid(id).filter(|found| found.extension().is_some()) {
         return Ok(Datum::Bool(names.scope().sees_extension_type(&found)));
     }
+    let is_seen = ScalarType::from_oid(id).is_none_or(|found| !names.scope().hides_built_in(&found.type_name()));
     let built_in = ScalarType::from_oid(id).is_some() || builtin::type_by_id(id).is_some();
-    let enums = &ctx.environment.catalog().types;
+    let catalog = ctx.environment.catalog();
+    let enums = &catalog.types;
+    let rows_of = catalog.table_of_row_type(id).or_else(|| catalog.table_of_row_type(id.checked_sub(1)?));
     // An enum's array type has the next OID.
     let made = enums.get(&id).or_else(|| enums.get(&id.checked_sub(1)?));
     Ok(match made {
-        _ if built_in => Datum::Bool(true),
+        _ if built_in => Datum::Bool(is_seen),
         Some(found) => Datum::Bool(names.scope().sees_type(found)),
-        None => names.type_name(id, -1).map_or(Datum::Null, |_| Datum::Bool(true)),
+        None => match rows_of {
+            Some(table) => Datum::Bool(names.scope().sees_class(&table.name, table.id.0)),
+            None => names.type_name(id, -1).map_or(Datum::Null, |_| Datum::Bool(true)),
+        },
     })
 }
 
