@@ -12,6 +12,7 @@
 //! while its commit can be lost. From the intent on nothing can refuse the batch: where it cannot be finished the server stops,
 //! and the next start finishes it.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use rocksdb::{IngestExternalFileOptions, Options, SstFileWriter};
@@ -27,9 +28,11 @@ use crate::store::Store;
 
 /// Smaller batches are written to RocksDB's log: that takes less time in all, and nobody waits long.
 const BYTES_MIN: usize = 8 << 20;
-/// So much of a batch that is being made is held in memory. What it makes on the disk lies over each other until it is merged, so
-/// it is not less.
-const HELD_BYTES_MAX: usize = 64 << 20;
+/// So much of a batch that is being made is held in memory, three times while it is sorted: at first the least. What it makes on the
+/// disk lies over each other until it is merged, so of a larger batch it is more.
+const HELD_BYTES: RangeInclusive<usize> = 12 << 20..=64 << 20;
+/// What is held is this part of what stands in files already.
+const HELD_PART: u64 = 4;
 /// About what goes into one file.
 const FILE_BYTES: usize = 32 << 20;
 /// Under what the intent stands in `meta`.
@@ -56,7 +59,9 @@ impl Store {
     /// The same while it is being made, so that little of it is in memory: what is added later is newer. It has to be set aside
     /// when it is whole, too.
     pub fn set_aside_so_far(&self, batch: &mut Batch) -> Result<(), StorageError> {
-        if batch.bytes() < HELD_BYTES_MAX {
+        let written: u64 = batch.side_files.iter().flat_map(|side| &side.files).map(|file| file.bytes).sum();
+        let held_bytes_max = usize::try_from(written / HELD_PART).unwrap_or(usize::MAX);
+        if batch.bytes() < held_bytes_max.clamp(*HELD_BYTES.start(), *HELD_BYTES.end()) {
             return Ok(());
         }
         if !batch.is_set_aside() {

@@ -16,7 +16,9 @@ use crate::rocks;
 /// What is written there at once stands in memory up to this, twice.
 const WRITE_BUFFER_BYTES: usize = 8 << 20;
 /// Blocks that were read last, indexes and filters of files.
-const CACHE_BYTES: usize = 16 << 20;
+const CACHE_BYTES: usize = 8 << 20;
+/// So much of each file is read at once when they are merged.
+const READ_AHEAD_BYTES: usize = 256 << 10;
 /// Files of equal keys that wait to be merged: each is looked into for a key.
 const WAITING_FILES_MAX: i32 = 12;
 
@@ -90,6 +92,7 @@ fn options() -> Options {
     options.set_write_buffer_size(WRITE_BUFFER_BYTES);
     options.set_max_write_buffer_number(2);
     options.set_level_zero_file_num_compaction_trigger(WAITING_FILES_MAX);
+    options.set_compaction_readahead_size(READ_AHEAD_BYTES);
     options.set_max_background_jobs(2);
     options.set_max_open_files(256);
     options.set_keep_log_file_num(1);

@@ -4,6 +4,7 @@
 //! ```text
 //! part(8) ‖ 0 ‖ row key                      ─▶ seal
 //! part(8) ‖ 1 ‖ index(4) ‖ place ‖ row key   ─▶ length of place(4)      place: keyed hash, or the value where the table is ordered
+//! part(8) ‖ 2 ‖ row key                      ─▶ µDB(6)                  of people
 //! ```
 //! Each part is sealed under a key of its own, which is only in memory: with the part its rows are gone. What stands in keys is what
 //! stands in the store's own. The files go with the last part.
@@ -14,7 +15,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use repr::{IndexId, RelationId, Row, RowKey};
+use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 use rocksdb::{ReadOptions, WriteBatch};
 
 use crate::config::Cipher;
@@ -22,6 +23,7 @@ use crate::crypto::seal::{self, Header, SealKind, SealPlace};
 use crate::crypto::sodium::{self, KEY_BYTES, SecretMemory};
 use crate::error::{Sealed, StorageError, StoredEntry};
 use crate::keyspace;
+use crate::microdb;
 use crate::rocks;
 use crate::scratch::Scratch;
 use crate::side_files::{IngestId, SideFolder};
@@ -31,6 +33,7 @@ use crate::store::Store;
 const ENTRIES_AT_ONCE: usize = 1_024;
 const ROWS: u8 = 0;
 const ENTRIES: u8 = 1;
+const PEOPLE: u8 = 2;
 
 /// Rows of one table, written by one statement. Dropped, they are gone.
 pub struct SpilledRows {
@@ -134,6 +137,25 @@ impl SpilledRows {
         })
     }
 
+    /// The µDB of the person whose row it is.
+    pub fn subject(&self, key: &RowKey) -> Result<Option<MicroDbId>, StorageError> {
+        let place = [self.prefix(PEOPLE).as_slice(), key.bytes()].concat();
+        let found = self.scratch.db().get_pinned(place).map_err(rocks::failed("look for a spilled person"))?;
+        found.map(|microdb| Self::microdb(&microdb)).transpose()
+    }
+
+    /// People with their µDBs, in the order of their rows' keys.
+    pub fn subjects(
+        self: &Arc<Self>,
+    ) -> impl Iterator<Item = Result<(RowKey, MicroDbId), StorageError>> + Send + use<> {
+        let prefix = self.prefix(PEOPLE);
+        let entries = self.within(&prefix, (Bound::Unbounded, Bound::Unbounded), false);
+        entries.map(move |entry| {
+            let (key, microdb) = entry?;
+            Ok((RowKey::new(&key[prefix.len()..]), Self::microdb(&microdb)?))
+        })
+    }
+
     /// Keys of the rows that stand at a place of an index: a value's keyed hash, or the value in an ordered one.
     pub fn keys_at(self: &Arc<Self>, index: IndexId, place: &[u8]) -> Result<Vec<RowKey>, StorageError> {
         let prefix = [self.prefix(ENTRIES).as_slice(), &keyspace::index(index), place].concat();
@@ -158,6 +180,11 @@ impl SpilledRows {
             let (place, key) = parts.ok_or_else(broken)?;
             Ok((place.to_vec(), RowKey::new(key)))
         })
+    }
+
+    fn microdb(stored: &[u8]) -> Result<MicroDbId, StorageError> {
+        let stored = stored.try_into().map_err(|_| StorageError::Malformed { entry: StoredEntry::Subject })?;
+        Ok(microdb::loaded(stored))
     }
 
     fn prefix(&self, kind: u8) -> Vec<u8> {
@@ -235,6 +262,12 @@ impl SpillBatch<'_> {
         seal::seal(seals.key(), &seals.database, place, header, row.bytes(), &mut sealed);
         self.writes.put(spilled.row_place(key), sealed);
         self.rows += 1;
+    }
+
+    /// Whose row it is, of a person's.
+    pub fn put_subject(&mut self, key: &RowKey, microdb: MicroDbId) {
+        let place = [self.spilled.prefix(PEOPLE).as_slice(), key.bytes()].concat();
+        self.writes.put(place, microdb::stored(microdb));
     }
 
     /// A row's place in an index.

@@ -194,6 +194,10 @@ impl LayeredSnapshot {
             if let Some(microdb) = layer.subject(relation, row_key) {
                 return Ok(microdb);
             }
+            let changes = layer.table(relation).filter(|changes| changes.spilled_rows() > 0);
+            if let Some(microdb) = changes.map_or(Ok(None), |changes| changes.spilled_subject(row_key))? {
+                return Ok(Some(microdb));
+            }
         }
         Ok(self.base.snapshot.subject(relation, row_key)?)
     }

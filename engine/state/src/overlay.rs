@@ -5,7 +5,7 @@
 //! values, never files or locks.
 
 mod kept;
-mod spilled;
+pub mod spilled;
 
 use crate::parallel::{self, HELPED_ITEMS_MIN};
 use crate::shape::{Schema, TableShape};
@@ -61,6 +61,9 @@ struct LazyValues(OnceLock<ChangedValues>);
 const ROW_BYTES: usize = 256;
 /// About what its value in an index takes.
 const ENTRY_BYTES: usize = 256;
+
+/// About what whose µDB is whose takes, there and in the undo log.
+const SUBJECT_BYTES: usize = 192;
 
 /// A place in the undo log, to roll back to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,6 +124,9 @@ impl SessionSchema {
     }
 }
 
+/// Of people's rows, with their µDBs; of a row that is no longer a person's nothing.
+type Subjects = BTreeMap<(RelationId, RowKey), Option<MicroDbId>>;
+
 /// What is dropped, in order.
 #[derive(Clone, Debug, Default)]
 struct Dropped {
@@ -137,10 +143,12 @@ pub struct Overlay {
     session: SessionSchema,
     tables: BTreeMap<RelationId, TableChanges>,
     /// µDBs of new, moved (key changed) and deleted subjects.
-    subjects: BTreeMap<(RelationId, RowKey), Option<MicroDbId>>,
+    subjects: Subjects,
     /// Owner sets derived by transactions earlier in the group. A transaction's own are derived at commit.
     owners: HashMap<(RelationId, RowKey), Owners>,
     dropped: Dropped,
+    /// Indexes that its transaction has filled beside commits, those of tables that it has emptied or dropped since, too.
+    begun_indexes: Vec<IndexId>,
     undo: Vec<Undo>,
     /// About what rows take that were set since some were spilled.
     held_bytes: usize,
@@ -170,6 +178,7 @@ impl Overlay {
             subjects: BTreeMap::new(),
             owners: HashMap::default(),
             dropped: Dropped::default(),
+            begun_indexes: Vec::new(),
             undo: Vec::new(),
             held_bytes: 0,
             actor: Arc::default(),
@@ -261,14 +270,14 @@ impl Overlay {
     pub fn tables(&self) -> impl Iterator<Item = (RelationId, &TableChanges)> {
         self.tables.iter().map(|(relation, changes)| (*relation, changes))
     }
-    /// The µDB of a subject that this overlay made, moved or removed.
+    /// The µDB of a subject that this overlay made, moved or removed, as far as memory has it.
     pub fn subject(&self, relation: RelationId, key: &RowKey) -> Option<Option<MicroDbId>> {
         if self.subjects.is_empty() {
             return None;
         }
         self.subjects.get(&(relation, key.clone())).copied()
     }
-    /// All subjects that changed.
+    /// All subjects that changed, but those who are new and stand on the disk.
     pub fn subjects(&self) -> impl Iterator<Item = (&(RelationId, RowKey), &Option<MicroDbId>)> {
         self.subjects.iter()
     }
@@ -317,6 +326,7 @@ impl Overlay {
     /// Says which µDB a subject's row has now (`None`: no longer one).
     pub fn set_subject(&mut self, relation: RelationId, key: RowKey, microdb: Option<MicroDbId>) {
         let previous = self.subjects.insert((relation, key.clone()), microdb);
+        self.held_bytes += SUBJECT_BYTES;
         self.undo.push(Undo::Subject { relation, key, previous });
     }
 
@@ -375,6 +385,7 @@ impl Overlay {
         let changes = self.tables.entry(relation).or_default();
         changes.filled.insert(index, as_of);
         changes.values = LazyValues::default();
+        self.begun_indexes.push(index);
         self.undo.push(Undo::Filled { relation, index });
     }
 
@@ -382,6 +393,11 @@ impl Overlay {
     pub fn filled(&self) -> impl Iterator<Item = (RelationId, IndexId)> {
         let tables = self.tables.iter();
         tables.flat_map(|(relation, changes)| changes.filled.keys().map(|index| (*relation, *index)))
+    }
+
+    /// Indexes that were begun to be filled beside commits, whatever has become of their tables.
+    pub fn begun_indexes(&self) -> &[IndexId] {
+        &self.begun_indexes
     }
 
     /// Takes back everything since `mark`.
@@ -443,6 +459,7 @@ impl Overlay {
                     }
                 }
                 Undo::Filled { relation, index } => {
+                    self.begun_indexes.retain(|begun| *begun != index);
                     if let Some(changes) = self.tables.get_mut(&relation) {
                         changes.filled.remove(&index);
                     }

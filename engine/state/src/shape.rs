@@ -274,9 +274,7 @@ impl TableShape {
     /// keys that lead to them.
     pub fn spills(&self) -> bool {
         let by_key = |edge: &Edge| edge.along_foreign_key() && self.table.primary_key == Some(edge.far_index);
-        !self.table.data_subject
-            && !self.owner_edges.iter().any(Edge::is_self)
-            && self.owner_dependents.iter().all(by_key)
+        !self.owner_edges.iter().any(Edge::is_self) && self.owner_dependents.iter().all(by_key)
     }
     /// What reports call it in its database, whoever reads them.
     pub fn full_name(&self) -> &str {

@@ -5,14 +5,16 @@
 //!
 //! Tables whose row keys, key form or owners change are laid anew: all rows read under the old shape, the
 //! stored table dropped, all rows written under the new one. Their dependents in the ownership graph are
-//! laid anew with them.
+//! laid anew with them; so are tables whose rows are rewritten and more than memory holds.
 
 mod index_filling;
+mod lay_anew;
+mod rows_anew;
 
 use crate::index_builds;
 use crate::transaction::Transaction;
 use crate::writer::Writer;
-use index_filling::duplicate;
+use lay_anew::{laid_anew, rows_to_lay};
 use planner::catalog::{Catalog, Scope, Table, TemporaryObjects};
 use planner::parse::Statement;
 use planner::resolve::ddl::{
@@ -20,9 +22,9 @@ use planner::resolve::ddl::{
 };
 use planner::scalar::{EvalContext, Volatility};
 use repr::id::FIRST_TEMPORARY_ID;
-use repr::{ColumnIndex, Datum, Id, RelationId, Row, RowKey, poll};
+use repr::{ColumnIndex, Datum, Id, IndexId, RelationId, Row, RowKey, poll};
+use rows_anew::{RewrittenRows, RowsAnew};
 use state::SqlError;
-use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode, Patience};
 use state::notice::Notice;
 use state::reader::Reader;
@@ -38,11 +40,6 @@ pub struct Done {
     pub notices: Vec<Notice>,
 }
 
-/// Packed: there are as many as a table has.
-type RowsWithKeys = Vec<(RowKey, Row)>;
-
-/// Of a table whose columns have never changed.
-const SCHEMA_VERSION_FIRST: u32 = 1;
 /// No one definition takes so many ids.
 const IDS_LEFT_MIN: Id = 1 << 20;
 
@@ -171,17 +168,11 @@ fn carry_out(
             }
         }
     }
-    let changed: BTreeSet<RelationId> = touched(&old_schema, &new_schema).union(&laid_anew).copied().collect();
-    transaction.bring_back_spilled(|relation| changed.contains(&relation))?;
-    let old = transaction.latest_snapshot();
-    let mut stored: BTreeMap<RelationId, RowsWithKeys> = BTreeMap::new();
-    for relation in &laid_anew {
-        stored.insert(*relation, all_rows(&old, old.shape(*relation)?)?);
-    }
-    drop(old);
+    let stored = rows_to_lay(transaction, (&old_schema, &new_schema), &laid_anew)?;
     transaction.define(&old_schema, new_schema.clone());
     let writer = Writer::new(transaction, context, patience.clone());
-    let mut change = SchemaChange { writer, old_schema, new_schema, stored, rekeyed: BTreeSet::new() };
+    let mut change =
+        SchemaChange { writer, old_schema, new_schema, stored, rekeyed: BTreeSet::new(), new_indexes: Vec::new() };
     for effect in &effects {
         change.carry_out(effect)?;
     }
@@ -286,42 +277,6 @@ fn touched(old: &Schema, new: &Schema) -> BTreeSet<RelationId> {
     touched
 }
 
-/// Tables that are laid anew: those whose keys or owners are made differently, and all that owe their owners to them.
-fn laid_anew(old: &Schema, new: &Schema, effects: &[DdlEffect]) -> BTreeSet<RelationId> {
-    let mut open: Vec<RelationId> = Vec::new();
-    for effect in effects {
-        if let DdlEffect::Replace(relations) = effect {
-            open.extend(relations);
-        }
-    }
-    let made = |shape: &TableShape| {
-        let edges: BTreeSet<_> = shape.owner_edges.iter().map(|edge| edge.reference).collect();
-        let key = shape.table().primary_key_columns().map(<[ColumnIndex]>::to_vec);
-        (shape.key_form, shape.personal, shape.table().data_subject, key, edges)
-    };
-    for (relation, shape) in old.shapes() {
-        if new.shape(relation).is_some_and(|now| made(&shape) != made(now)) {
-            open.push(relation);
-        }
-    }
-    let mut found = BTreeSet::new();
-    while let Some(relation) = open.pop() {
-        let (Some(before), Some(after)) = (old.shape(relation), new.shape(relation)) else { continue };
-        if found.insert(relation) {
-            let dependents = before.owner_dependents.iter().chain(&after.owner_dependents);
-            open.extend(dependents.map(|edge| edge.near));
-        }
-    }
-    found
-}
-
-/// All rows, as wide as the table is.
-fn all_rows(snapshot: &LayeredSnapshot, shape: &TableShape) -> Result<RowsWithKeys, SqlError> {
-    let are_wide = shape.table().schema_version == SCHEMA_VERSION_FIRST;
-    let wide = |row: Row| if are_wide { row } else { Row::pack(&shape.unpack(&row)) };
-    snapshot.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, wide(row)))).collect()
-}
-
 /// A row as wide as the table is now. What its last columns were before, if the change takes their old value from the catalog.
 fn widened(row: &Row, shape: &TableShape, before: Option<&Arc<Table>>) -> Vec<Datum> {
     let mut datums = row.unpack();
@@ -337,9 +292,11 @@ struct SchemaChange<'a> {
     old_schema: Arc<Schema>,
     new_schema: Arc<Schema>,
     /// Rows of the tables that are laid anew, as they will be written.
-    stored: BTreeMap<RelationId, RowsWithKeys>,
+    stored: BTreeMap<RelationId, RowsAnew>,
     /// Those among them whose keys are of other values.
     rekeyed: BTreeSet<RelationId>,
+    /// Indexes of theirs that are made or made anew.
+    new_indexes: Vec<(RelationId, IndexId)>,
 }
 
 impl SchemaChange<'_> {
@@ -357,15 +314,14 @@ impl SchemaChange<'_> {
     ) -> Result<(), SqlError> {
         let shape = self.shape(relation)?;
         if let Some(rows) = self.stored.remove(&relation) {
-            let each = |(row_key, row): &(RowKey, Row)| look(self, row_key.clone(), shape.unpack(row));
-            let outcome = rows.iter().try_for_each(each);
+            let outcome = rows.each(|row_key, row| look(self, row_key, shape.unpack(&row)));
             self.stored.insert(relation, rows);
             return outcome;
         }
         let old_catalog = self.old_schema.catalog().clone();
         let before = old_catalog.table(relation);
         let snapshot = self.writer.transaction.latest_snapshot();
-        for item in snapshot.scan(shape.table())? {
+        for item in snapshot.scan_once(shape.table())? {
             let (row_key, row) = item?;
             poll::step()?;
             look(self, row_key, widened(&row, &shape, before))?;
@@ -404,7 +360,7 @@ impl SchemaChange<'_> {
             DdlEffect::ValidateDomain(validation) => self.validate_domain(validation),
             DdlEffect::RequireEmpty { table, error } => {
                 let empty = match (self.stored.get(table), self.old_schema.shape(*table)) {
-                    (Some(rows), _) => rows.is_empty(),
+                    (Some(rows), _) => rows.are_none()?,
                     (None, Some(shape)) => {
                         self.writer.transaction.latest_snapshot().scan(shape.table())?.next().is_none()
                     }
@@ -420,10 +376,16 @@ impl SchemaChange<'_> {
         if shape.table().data_subject {
             let below = self.writer.transaction.database().latest_snapshot();
             if below.schema().shape(relation).is_some() {
-                for (row_key, _) in all_rows(&below, &shape)? {
-                    self.writer.transaction.overlay_mut().set_subject(relation, row_key, None);
+                for item in below.scan(shape.table())? {
+                    self.writer.transaction.overlay_mut().set_subject(relation, item?.0, None);
                 }
             }
+            // Those whom the transaction has made, too.
+            let overlay = self.writer.transaction.overlay_mut();
+            let is_there = |(of, _): &(RelationId, RowKey), now: &Option<_>| *of == relation && now.is_some();
+            let made = overlay.subjects().filter(|(subject, now)| is_there(subject, now));
+            let made: Vec<RowKey> = made.map(|((_, row_key), _)| row_key.clone()).collect();
+            made.into_iter().for_each(|row_key| overlay.set_subject(relation, row_key, None));
         }
         self.writer.transaction.overlay_mut().drop_table(shape.table());
         Ok(())
@@ -503,13 +465,17 @@ impl SchemaChange<'_> {
         })
     }
 
+    fn no_rows(&self, relation: RelationId) -> RewrittenRows {
+        RewrittenRows::new(&self.writer.transaction.database().store, relation)
+    }
+
     fn rewrite(&mut self, relation: RelationId, columns: &[RewriteColumn]) -> Result<(), SqlError> {
         let shape = self.shape(relation)?;
         let old_catalog = self.old_schema.catalog().clone();
         let old_table = old_catalog.table(relation).unwrap_or_else(|| shape.table());
         let rewrites =
             planner::plan_rewrite(columns, &old_catalog, old_table, self.new_schema.catalog(), shape.table())?;
-        let mut rows = RowsWithKeys::new();
+        let mut rows = self.no_rows(relation);
         self.each_row(relation, |change, row_key, mut row| {
             for over_new_row in [false, true] {
                 let seen = row.clone();
@@ -517,102 +483,23 @@ impl SchemaChange<'_> {
                     row[rewrite.column] = rewrite.expr.eval(&seen, &change.writer.context)?;
                 }
             }
-            rows.push((row_key, Row::pack(&row)));
-            Ok(())
+            rows.push(row_key, Row::pack(&row))
         })?;
         self.keep(&shape, rows)
     }
 
     fn remake(&mut self, change: &ValueChange) -> Result<(), SqlError> {
         let shape = self.shape(change.table)?;
-        let mut rows = RowsWithKeys::new();
+        let mut rows = self.no_rows(change.table);
         self.each_row(change.table, |_, row_key, mut row| {
             for (column, scalar) in &change.columns {
                 row[*column] = change.apply(&row[*column], scalar);
             }
-            rows.push((row_key, Row::pack(&row)));
-            Ok(())
+            rows.push(row_key, Row::pack(&row))
         })?;
         if change.moves {
             self.rekeyed.insert(change.table);
         }
         self.keep(&shape, rows)
-    }
-
-    /// All rows of a table as they were rewritten.
-    fn keep(&mut self, shape: &TableShape, rows: RowsWithKeys) -> Result<(), SqlError> {
-        let relation = shape.id();
-        if let Some(stored) = self.stored.get_mut(&relation) {
-            *stored = rows;
-            return Ok(());
-        }
-        // Index values are made from the rewritten rows: every entry is made anew.
-        for index in &shape.table().indexes {
-            let overlay = self.writer.transaction.overlay_mut();
-            overlay.drop_index(index.id);
-            overlay.reindex(relation, index.id);
-        }
-        for (row_key, row) in rows {
-            self.writer.set(shape, &row_key, Some(row))?;
-        }
-        Ok(())
-    }
-
-    fn lay_anew(&mut self) -> Result<(), SqlError> {
-        let stored = std::mem::take(&mut self.stored);
-        for relation in stored.keys() {
-            let old = self.old_schema.shape(*relation).cloned();
-            let overlay = self.writer.transaction.overlay_mut();
-            overlay.truncate(*relation);
-            for index in old.iter().flat_map(|shape| &shape.table().indexes) {
-                overlay.drop_index(index.id);
-            }
-        }
-        for (relation, rows) in stored {
-            let shape = self.shape(relation)?;
-            let Some(old) = self.old_schema.shape(relation).cloned() else { continue };
-            let keyed_alike = !self.rekeyed.contains(&relation)
-                && old.key_form == shape.key_form
-                && old.table().primary_key_columns() == shape.table().primary_key_columns();
-            for (old_key, row) in rows {
-                let row = shape.unpack(&row);
-                let row_key = if keyed_alike { old_key.clone() } else { self.writer.new_row_key(&shape, &row)? };
-                let changes = self.writer.transaction.overlay().table(relation);
-                if changes.is_some_and(|changes| changes.rows.contains_key(&row_key)) {
-                    let index = shape.table().primary_key.map_or("", |index| &shape.index(index).name);
-                    return Err(duplicate(&shape, index));
-                }
-                self.move_subject(&shape, &old, &old_key, &row_key)?;
-                self.writer.set(&shape, &row_key, Some(Row::pack(&row)))?;
-            }
-        }
-        self.writer.finish()
-    }
-
-    fn move_subject(
-        &mut self,
-        shape: &TableShape,
-        old: &TableShape,
-        old_key: &RowKey,
-        new_key: &RowKey,
-    ) -> Result<(), SqlError> {
-        let relation = shape.id();
-        let (was, is) = (old.table().data_subject, shape.table().data_subject);
-        if was == is && (!is || old_key == new_key) {
-            return Ok(());
-        }
-        let mut microdb = None;
-        if was {
-            microdb = self.writer.transaction.latest_snapshot().subject(relation, old_key)?;
-            self.writer.transaction.overlay_mut().set_subject(relation, old_key.clone(), None);
-        }
-        if is {
-            let microdb = match microdb {
-                Some(microdb) => microdb,
-                None => self.writer.transaction.database().store.allocate_microdb()?,
-            };
-            self.writer.transaction.overlay_mut().set_subject(relation, new_key.clone(), Some(microdb));
-        }
-        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use repr::{IndexId, RelationId, Row, RowKey};
+use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 
 use super::SpilledRows;
 use crate::config::StoreOptions;
@@ -78,6 +78,27 @@ fn rows_are_found_by_their_keys_in_order_and_by_entries() {
     let entries: Vec<(Vec<u8>, RowKey)> = entries.collect::<Result<_, _>>().expect("reads");
     assert_eq!(entries.len(), 2_000, "of 2 and 4");
     assert!(entries.is_sorted());
+}
+
+#[test]
+fn people_are_found_with_their_microdbs() {
+    let (_folder, store) = open("people");
+    let spilled = Arc::new(store.begin_spill(CITIES).expect("begins"));
+    let microdbs: BTreeMap<RowKey, MicroDbId> =
+        (0..2_000).map(|number| (key(number), store.allocate_microdb().expect("allocates"))).collect();
+    let mut batch = spilled.begin_batch();
+    for (key, microdb) in &microdbs {
+        batch.put_row(key, &row(0));
+        batch.put_subject(key, *microdb);
+    }
+    batch.put_row(&key(2_000), &row(0));
+    spilled.write(&store, batch).expect("writes");
+    assert_eq!(spilled.len(), 2_001);
+    assert_eq!(spilled.subject(&key(7)).expect("reads"), microdbs.get(&key(7)).copied());
+    assert_eq!(spilled.subject(&key(2_000)).expect("reads"), None);
+    let found: Vec<(RowKey, MicroDbId)> = spilled.subjects().collect::<Result<_, _>>().expect("reads");
+    assert!(found == microdbs.into_iter().collect::<Vec<_>>());
+    assert_eq!(spilled.rows((Bound::Unbounded, Bound::Unbounded), false).count(), 2_001, "rows are apart");
 }
 
 #[test]

@@ -18,6 +18,7 @@ impl Overlay {
             subjects: BTreeMap::new(),
             owners: self.owners.clone(),
             dropped: self.dropped.clone(),
+            begun_indexes: self.begun_indexes.clone(),
             undo: before.to_vec(),
             held_bytes: self.held_bytes,
         };
@@ -76,8 +77,9 @@ impl Overlay {
                     changes.reindexed.remove(index);
                 }
             }
-            Undo::Filled { relation, index } if stands(relation) => {
-                if let Some(changes) = self.tables.get_mut(relation) {
+            Undo::Filled { relation, index } => {
+                self.begun_indexes.retain(|begun| begun != index);
+                if let Some(changes) = self.tables.get_mut(relation).filter(|_| stands(relation)) {
                     changes.filled.remove(index);
                 }
             }
@@ -96,7 +98,6 @@ impl Overlay {
             Undo::Row { .. }
             | Undo::Subject { .. }
             | Undo::Reindexed { .. }
-            | Undo::Filled { .. }
             | Undo::Spilled { .. }
             | Undo::Table { .. } => {}
         }

@@ -5,15 +5,15 @@
 //!           └── changed again: stands over what is on the disk ──┘
 //! ```
 //! Only rows that are new and that nothing but their statement has touched: where they stand nothing is committed, so each part is a layer
-//! of its own, and going back to before its statement drops it whole. What a definition or an erasure looks at comes back into memory.
+//! of its own, and going back to before its statement drops it whole. Of people it holds whose µDB is whose, too. What an erasure looks
+//! at comes back into memory, and what a definition does, unless it lays the table anew.
 
-use super::{Change, Overlay, TableChanges, Undo, UndoPosition};
+use super::{Overlay, TableChanges, Undo, UndoPosition};
 use crate::SqlError;
 use crate::shape::TableShape;
 use planner::ownership::graph::KeyForm;
 use repr::id::is_temporary;
-use repr::{IndexId, RelationId, Row, RowKey, poll};
-use std::collections::BTreeMap;
+use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use std::ops::Bound;
 use std::sync::Arc;
 use storage::{SpilledRows, Store};
@@ -44,6 +44,11 @@ impl Overlay {
                 let change = changes.rows.get(key);
                 *of == relation && change.is_some_and(|change| change.before.is_none() && change.after.is_some())
             }
+            Undo::Subject { relation: of, key, previous: None } => {
+                *of == relation
+                    && changes.rows.contains_key(key)
+                    && self.subject(relation, key).is_some_and(|microdb| microdb.is_some())
+            }
             _ => false,
         };
         !own.is_empty()
@@ -68,7 +73,11 @@ impl Overlay {
         keys.sort_unstable();
         for some in keys.chunks(ROWS_AT_ONCE) {
             poll::steps(some.len())?;
-            write(store, &part, shape, &changes.rows, some)?;
+            let microdb = |key: &RowKey| self.subjects.get(&(relation, key.clone())).copied().flatten();
+            let microdb = |key: &RowKey| if shape.table().data_subject { microdb(key) } else { None };
+            let row = |key: &&'_ RowKey| changes.rows.get(*key).and_then(|change| change.after.as_ref());
+            let rows = some.iter().filter_map(|key| Some((*key, row(key)?, microdb(key))));
+            write_part(store, &part, shape, rows)?;
         }
         if !goes_on {
             changes.spilled.push(part);
@@ -76,6 +85,9 @@ impl Overlay {
         for key in keys {
             if let Some(change) = changes.rows.remove(key) {
                 changes.values.leave(shape, key, change.after.as_ref());
+            }
+            if shape.table().data_subject {
+                self.subjects.remove(&(relation, key.clone()));
             }
         }
         self.undo.truncate(own);
@@ -85,6 +97,14 @@ impl Overlay {
         self.undo.shrink_to(UNDO_KEPT_MAX);
         self.held_bytes = 0;
         Ok(())
+    }
+
+    /// A part of a table for new rows that never stood in memory: see `write_part`.
+    pub fn begin_part(&mut self, store: &Store, relation: RelationId) -> Result<Arc<SpilledRows>, SqlError> {
+        let part = Arc::new(store.begin_spill(relation)?);
+        self.tables.entry(relation).or_default().spilled.push(part.clone());
+        self.undo.push(Undo::Spilled { relation });
+        Ok(part)
     }
 
     /// Brings the rows of a table back into memory, where they stand over what is on the disk.
@@ -142,6 +162,21 @@ impl TableChanges {
         })
     }
 
+    /// The µDB of a person whose row was written to the disk, whether it has changed again or not.
+    pub fn spilled_subject(&self, key: &RowKey) -> Result<Option<MicroDbId>, SqlError> {
+        for part in &self.spilled {
+            if let Some(microdb) = part.subject(key)? {
+                return Ok(Some(microdb));
+            }
+        }
+        Ok(None)
+    }
+
+    /// All people whose rows were written to the disk, whether they have changed again or not.
+    pub fn spilled_subjects(&self) -> impl Iterator<Item = Result<(RowKey, MicroDbId), SqlError>> {
+        self.spilled.iter().flat_map(|part| part.subjects()).map(|person| person.map_err(SqlError::from))
+    }
+
     /// A row on the disk, whether it has changed again or not.
     pub fn spilled_row(&self, key: &RowKey) -> Result<Option<Row>, SqlError> {
         for part in &self.spilled {
@@ -150,6 +185,14 @@ impl TableChanges {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a row stands here, in memory or on the disk.
+    pub fn has(&self, key: &RowKey) -> Result<bool, SqlError> {
+        match self.rows.get(key) {
+            Some(change) => Ok(change.after.is_some()),
+            None => self.has_spilled(key),
+        }
     }
 
     /// Whether a row is on the disk.
@@ -181,17 +224,17 @@ impl TableChanges {
     }
 }
 
-fn write(
+/// Writes new rows to a part, those of people with their µDBs. None of them stands there already.
+pub fn write_part<'r>(
     store: &Store,
     part: &SpilledRows,
     shape: &TableShape,
-    rows: &BTreeMap<RowKey, Change>,
-    keys: &[&RowKey],
+    rows: impl Iterator<Item = (&'r RowKey, &'r Row, Option<MicroDbId>)>,
 ) -> Result<(), SqlError> {
     let mut batch = part.begin_batch();
-    for key in keys {
-        let Some(row) = rows.get(key).and_then(|change| change.after.as_ref()) else { continue };
+    for (key, row, microdb) in rows {
         batch.put_row(key, row);
+        microdb.into_iter().for_each(|microdb| batch.put_subject(key, microdb));
         for index in &shape.table().indexes {
             if let Some(value) = shape.index_value_of(index, row) {
                 match shape.key_form {

@@ -36,7 +36,11 @@ const ATTEMPTS_MAX: usize = 3;
 impl SchemaChange<'_> {
     pub(super) fn build_index(&mut self, relation: RelationId, index: IndexId) -> Result<(), SqlError> {
         let shape = self.shape(relation)?;
-        if self.stored.contains_key(&relation) || shape.table().primary_key == Some(index) {
+        if shape.table().primary_key == Some(index) {
+            return Ok(());
+        }
+        if self.stored.contains_key(&relation) {
+            self.new_indexes.push((relation, index));
             return Ok(());
         }
         let below = self.writer.transaction.database().latest();
@@ -224,8 +228,7 @@ impl Entries<'_> {
             KeyForm::Ordered => {
                 self.batch.put_index_ordered(self.index.id, &value, row_key);
                 if counts {
-                    let number = values.hashes.hash_one(&value);
-                    values.note(number);
+                    values.note_value(&value);
                 }
             }
         }
@@ -239,7 +242,7 @@ impl Entries<'_> {
 
 /// Numbers of the values of a unique index.
 #[derive(Default)]
-struct Values {
+pub(super) struct Values {
     numbers: Vec<u64>,
     hashes: RandomState,
     /// They are too many to be held.
@@ -256,8 +259,14 @@ impl Values {
         }
     }
 
+    /// Notes one by its canonical form.
+    pub(super) fn note_value(&mut self, value: &[u8]) {
+        let number = self.hashes.hash_one(value);
+        self.note(number);
+    }
+
     /// Whether two may be the same.
-    fn repeat(mut self) -> bool {
+    pub(super) fn repeat(mut self) -> bool {
         self.numbers.sort_unstable();
         self.many || self.numbers.windows(2).any(|pair| pair[0] == pair[1])
     }
@@ -299,7 +308,7 @@ fn check_entries(snapshot: &LayeredSnapshot, shape: &TableShape, index: &Index) 
 }
 
 /// See `TableShape::is_unique_in`, of a stored row.
-fn is_unique_in(shape: &TableShape, index: &Index, row: &Row) -> bool {
+pub(super) fn is_unique_in(shape: &TableShape, index: &Index, row: &Row) -> bool {
     let has_null = || index.columns.iter().any(|column| shape.datum(row, *column).is_null());
     index.unique && (index.declared.nulls_not_distinct || !has_null())
 }

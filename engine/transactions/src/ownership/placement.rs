@@ -43,7 +43,7 @@ pub fn build(
     for index in overlay.dropped_indexes() {
         store.drop_index(&mut batch, *index);
     }
-    overlay.filled().for_each(|(_, index)| batch.finish_index(index));
+    overlay.begun_indexes().iter().for_each(|index| batch.finish_index(*index));
     for (relation, changes) in overlay.tables() {
         let Some(shape) = between.new.schema().shape(relation).cloned() else { continue };
         if changes.truncated {

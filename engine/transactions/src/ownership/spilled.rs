@@ -20,6 +20,7 @@ use state::{SqlError, parallel};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use storage::Batch;
+use storage::audit::SUBJECTS_LISTED_MAX;
 
 /// Rows that are placed together.
 const ROWS_AT_ONCE: usize = 4_096;
@@ -53,7 +54,7 @@ pub(super) fn place(
         for row in rows.by_ref().take(ROWS_AT_ONCE) {
             poll::step()?;
             let (row_key, row) = row?;
-            let owners = if shape.personal { placing.owners_of_row(shape, &row)? } else { Owners::new() };
+            let owners = if shape.personal { placing.owners_of_row(shape, &row_key, &row)? } else { Owners::new() };
             some.push((row_key, RowDelta { before: None, after: Some(row), old: Owners::new(), new: owners }));
         }
         if some.is_empty() {
@@ -64,7 +65,33 @@ pub(super) fn place(
         }
         new.store().set_aside_so_far(batch)?;
     }
+    place_people(&between, (shape, changes), &mut placing.found.writes, batch)?;
     Ok(placing.found)
+}
+
+/// Says whose µDB is whose, of people whose rows were written to the disk and who are there still.
+fn place_people(
+    between: &Between<'_>,
+    (shape, changes): (&TableShape, &TableChanges),
+    writes: &mut Marks,
+    batch: &mut Batch,
+) -> Result<(), SqlError> {
+    if !shape.table().data_subject {
+        return Ok(());
+    }
+    for (number, person) in changes.spilled_subjects().enumerate() {
+        poll::step()?;
+        let (row_key, microdb) = person?;
+        // Who is gone again, or has another key, stands in memory.
+        if between.overlay.subject(shape.id(), &row_key).is_none() {
+            writes.note(&Mark::Subject(shape.id(), &row_key));
+            batch.put_subject(shape.id(), &row_key, microdb);
+        }
+        if number % ROWS_AT_ONCE == 0 {
+            between.new.store().set_aside_so_far(batch)?;
+        }
+    }
+    Ok(())
 }
 
 /// The operations of rows, in parts.
@@ -102,7 +129,7 @@ pub(super) fn owners_of(
     let Some(row) = changes.spilled_row(row_key)? else { return Ok(None) };
     let shape = between.new.shape(relation)?.clone();
     let mut placing = Placing { between, derived, met: HashMap::default(), found: PlacedRows::default() };
-    let owners = placing.owners_of_row(&shape, &row)?;
+    let owners = placing.owners_of_row(&shape, row_key, &row)?;
     reads.extend(&placing.found.reads);
     Ok(Some(owners))
 }
@@ -118,7 +145,7 @@ struct Placing<'a> {
 
 impl Placing<'_> {
     /// DG001 if it has none.
-    fn owners_of_row(&mut self, shape: &TableShape, row: &Row) -> Result<Owners, SqlError> {
+    fn owners_of_row(&mut self, shape: &TableShape, row_key: &RowKey, row: &Row) -> Result<Owners, SqlError> {
         let mut all = Vec::new();
         for (number, edge) in shape.owner_edges.iter().enumerate() {
             let Some(value) = near_value(shape, edge, row) else { continue };
@@ -129,12 +156,18 @@ impl Placing<'_> {
                 self.found.writes.note(&Mark::Index(edge.far_index, &value));
             }
         }
+        let own = if shape.table().data_subject { self.between.new.subject(shape.id(), row_key)? } else { None };
+        all.extend(own.map(|own| (own, 1)));
         let counted = merged(all).into_iter().map(|(owner, count)| (owner, u32::try_from(count).unwrap_or(u32::MAX)));
         let owners: Owners = counted.collect();
         if owners.is_empty() {
             return Err(orphan::refusal(shape, row, self.between.new.schema()));
         }
-        self.found.owners.entry(shape.id()).or_default().extend(owners.iter().map(|(owner, _)| *owner));
+        // Nobody knows of people who are new, and of many only the number is told.
+        let told = self.found.owners.entry(shape.id()).or_default();
+        let is_told = |owner: &MicroDbId| Some(*owner) != own || told.len() <= SUBJECTS_LISTED_MAX;
+        let owners_told: Vec<MicroDbId> = owners.iter().map(|(owner, _)| *owner).filter(is_told).collect();
+        told.extend(owners_told);
         Ok(owners)
     }
 

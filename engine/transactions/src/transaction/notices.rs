@@ -114,7 +114,7 @@ impl Noting {
     fn table(&mut self, shape: &TableShape, changes: &TableChanges) -> Result<(), SqlError> {
         let Some(before) = self.committed.schema().shape(shape.id()).cloned() else { return Ok(()) };
         if changes.truncated {
-            return self.all(&before);
+            return self.gone(&before, shape, changes);
         }
         // A definition writes rows anew, and corrects nothing.
         let is_rewritten = shape.table().schema_version != before.table().schema_version;
@@ -134,6 +134,38 @@ impl Noting {
                 }
             };
             self.row(&before, row_key, &before.unpack(row), &happened)?;
+        }
+        Ok(())
+    }
+
+    /// Rows of a table that was emptied, but for those that stand there again: a definition has laid it anew.
+    fn gone(&mut self, before: &Arc<TableShape>, shape: &TableShape, changes: &TableChanges) -> Result<(), SqlError> {
+        if before.recipients.is_empty() {
+            return Ok(());
+        }
+        let key = |of: &TableShape| of.table().primary_key_columns().map(<[ColumnIndex]>::to_vec);
+        let alike = |column: &ColumnIndex| {
+            let of = |shape: &TableShape| shape.table().columns.get(*column).map(|of| of.column_type.clone());
+            of(before) == of(shape)
+        };
+        let as_before = key(shape).iter().flatten().all(alike);
+        let keyed_alike = as_before && before.key_form == shape.key_form && key(before) == key(shape);
+        let committed = self.committed.clone();
+        for item in committed.scan_once(before.table())? {
+            let (row_key, row) = item?;
+            poll::step()?;
+            let row = before.unpack(&row);
+            let stands = if keyed_alike {
+                changes.has(&row_key)?
+            } else if as_before && shape.table().primary_key.is_some() {
+                changes.has(&shape.row_key(committed.store(), &row, 0))?
+            } else {
+                // Which one it is nobody can tell.
+                !changes.is_empty()
+            };
+            if !stands {
+                self.row(before, &row_key, &row, &[Happened::Erased])?;
+            }
         }
         Ok(())
     }
