@@ -17,15 +17,24 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Commits wait for no chunk longer than this takes to read, and then for its way through the dataflow.
+/// Rows that are fed at once, at most.
 const CHUNK_ROWS_MAX: usize = 8_192;
-const CHUNK_READ_MAX: Duration = Duration::from_millis(1);
 /// Groups of a backlog that are applied together. Two at least, or a view would never catch up with its writers.
 const BACKLOG_GROUPS_MIN: usize = 2;
 const BACKLOG_GROUPS_MAX: usize = 256;
 /// As much is fed at a time as takes this long in the dataflow: one row may bring thousands. What takes longer is
-/// interrupted for those who commit.
-pub(crate) const AIM: Duration = Duration::from_millis(2);
+/// interrupted for those who commit. Half as long at most is read for it.
+const AIM: Duration = Duration::from_millis(2);
+/// The same where nobody has committed of late what the worker's views read: in large chunks a row takes less.
+const AIM_CALM: Duration = Duration::from_millis(16);
+/// How long that is.
+const CALM: Duration = Duration::from_millis(500);
+
+/// How long a chunk may take that long after the last commit that concerned the worker's views.
+pub(crate) fn aim(since_commit: Duration) -> Duration {
+    if since_commit >= CALM { AIM_CALM } else { AIM }
+}
+
 /// Whatever is fed has gone through the dataflow when it had so much time, or the view is given up.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -163,12 +172,12 @@ impl ChunkPace {
         ChunkPace { next: least, least, most, line: Line::default(), alike: 0, patience: ALIKE }
     }
 
-    /// So many took so long.
-    fn took(&mut self, count: usize, took: Duration) {
+    /// So many took so long, where a chunk may take that long.
+    fn took(&mut self, count: usize, took: Duration, aim: Duration) {
         self.line.add(count.max(1) as f64, took.as_micros().max(1) as f64);
         let (beforehand, a_row) = self.line.costs();
         // Half of the time at least is for rows, or a dear chunk would only be done more often.
-        let budget = (AIM.as_micros() as f64 - beforehand).max(beforehand);
+        let budget = (aim.as_micros() as f64 - beforehand).max(beforehand);
         let fitting = if a_row > 0.0 { (budget / a_row) as usize } else { self.most };
         let twice = self.most.min(self.next * 2).max(self.least);
         let next = fitting.clamp(self.least, twice);
@@ -223,10 +232,10 @@ impl Hydration {
         }
     }
 
-    /// What was fed has gone through the dataflow.
-    pub(crate) fn has_gone_through(&mut self, fed: UnderWay) {
+    /// What was fed has gone through the dataflow. What comes next may take that long.
+    pub(crate) fn has_gone_through(&mut self, fed: UnderWay, aim: Duration) {
         let pace = if fed.groups { &mut self.paces.groups } else { &mut self.paces.rows };
-        pace.took(self.fed, fed.worked);
+        pace.took(self.fed, fed.worked, aim);
     }
 
     /// The next groups of the backlog.
@@ -235,8 +244,8 @@ impl Hydration {
         self.backlog.drain(..self.fed).collect()
     }
 
-    /// The next rows to feed; none once all are read.
-    pub fn next_chunk(&mut self) -> Result<Option<Feed>, SqlError> {
+    /// The next rows to feed, which may take that long; none once all are read.
+    pub fn next_chunk(&mut self, aim: Duration) -> Result<Option<Feed>, SqlError> {
         loop {
             if let Some((chain, pipeline, rows)) = &mut self.current {
                 let started = Instant::now();
@@ -244,7 +253,7 @@ impl Hydration {
                 // Nothing read means that nothing is left: the clock is looked at after a row, not before the first.
                 for row in rows.by_ref() {
                     read.push(row?);
-                    if read.len() >= self.paces.rows.next || started.elapsed() >= CHUNK_READ_MAX {
+                    if read.len() >= self.paces.rows.next || started.elapsed() >= aim / 2 {
                         break;
                     }
                 }
@@ -283,7 +292,7 @@ impl Hydration {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK_ROWS_MAX, ChunkPace};
+    use super::{AIM, CHUNK_ROWS_MAX, ChunkPace};
     use std::time::Duration;
 
     /// Chunks and the largest of them for so many rows, each taking so long before its first row and by the row.
@@ -294,7 +303,7 @@ mod tests {
             let next = pace.next.min(left);
             left -= next;
             sizes.push(next);
-            pace.took(next, Duration::from_micros(beforehand_us + a_row_us * next as u64));
+            pace.took(next, Duration::from_micros(beforehand_us + a_row_us * next as u64), AIM);
         }
         (sizes.len(), sizes)
     }

@@ -127,6 +127,8 @@ struct At {
     given_up: Arc<AtomicU64>,
     /// What is to be said together, and since when that waits.
     unsaid: Option<(Instant, Vec<Passed>)>,
+    /// When it was last told of a commit.
+    told: Option<Instant>,
 }
 
 /// What became of one component is said with what becomes of others within this: who publishes it, and who waits, looks at all
@@ -143,6 +145,7 @@ impl ViewWorker {
             amid_group: false,
             given_up: Arc::default(),
             unsaid: None,
+            told: None,
         };
         ViewWorker {
             around,

@@ -27,6 +27,7 @@ use state::view_states::{Arrangement, Stage, ViewState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 use views::bound::Bound;
 use views::dataflow::{ArrangedBy, Definition, ViewDataflow};
 use views::hydrate::Hydration;
@@ -171,7 +172,7 @@ impl Maintained {
         let mut maintained = Maintained { flow, tables };
         let mut hydration =
             Hydration::new(maintained.tables.memory(), (CommitTime(1), 0), &maintained.flow.chains, Rc::default());
-        while let Some(feed) = hydration.next_chunk().expect("memory can be read") {
+        while let Some(feed) = hydration.next_chunk(Duration::from_millis(2)).expect("memory can be read") {
             maintained.feed(vec![feed]);
         }
         Some(maintained)

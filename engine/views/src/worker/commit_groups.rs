@@ -76,6 +76,7 @@ impl ViewWorker {
     /// A group is laid before the components that read what it wrote. Those that had nothing to go through are noted.
     fn take_in(&mut self, group: &Arc<CommitGroup>, quick: &mut VecDeque<ComponentId>) {
         self.at.state = group.after.clone();
+        self.at.told = Some(Instant::now());
         if group.changes_schema() {
             let mut deltas = Deltas::default();
             self.at.amid_group = true;

@@ -13,7 +13,7 @@ use state::SqlError;
 use state::clock::now_micros;
 use state::view_states::{Stage, ViewState};
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// TRUNCATE is taken back row by row up to so many rows; beyond, views are filled anew …
 const TRUNCATED_ROWS_MAX: usize = 1_000;
@@ -196,13 +196,14 @@ impl ViewWorker {
 
     fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<Hydrated, SqlError> {
         let component = view.component;
+        let aim = hydrate::aim(self.at.told.map_or(Duration::MAX, |told| told.elapsed()));
         let (Some(flow), ViewProgress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else {
             return Ok(Hydrated::Some);
         };
         let fed = match hydration.under_way.take() {
             Some(fed) => Some(fed),
             None => {
-                if let Some(feed) = hydration.next_chunk()? {
+                if let Some(feed) = hydration.next_chunk(aim)? {
                     flow.feed([feed]);
                     Some(UnderWay::rows())
                 } else if !hydration.backlog.is_empty() {
@@ -218,11 +219,11 @@ impl ViewWorker {
         if let Some(mut fed) = fed {
             let (started, worked) = (Instant::now(), hydration.clock.now());
             let until = started + hydrate::PATIENCE.saturating_sub(fed.took);
-            let through = flow.advance(hydrate::AIM, until, budget_bytes)?;
+            let through = flow.advance(aim, until, budget_bytes)?;
             fed.took += started.elapsed();
             fed.worked += hydration.clock.now().saturating_sub(worked);
             if through {
-                hydration.has_gone_through(fed);
+                hydration.has_gone_through(fed, aim);
                 flow.take_fresh();
                 let rows = hydration.so_far.rows;
                 self.set(component, id, ViewState::at(Stage::Hydrating { rows }));
