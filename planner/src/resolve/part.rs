@@ -224,7 +224,8 @@ impl Resolver<'_> {
                 (own.scalar.clone(), "array_set_slice")
             }
         };
-        let column_type = ColumnType { scalar, nullable: true, ..own.clone() };
+        // The domain is of the whole array.
+        let column_type = ColumnType { scalar, nullable: true, domain: 0, ..own.clone() };
         Ok(PartStep { own: own.clone(), column_type, function, places: values })
     }
 
