@@ -25,10 +25,7 @@ use transactions::database::{Database, tell_operator};
 /// A running engine.
 pub struct Engine {
     // First, so that the folder is free once the engine and its sessions are gone.
-    _keeper: Housekeeping,
-    _expiry: Housekeeping,
-    _analyzer: Housekeeping,
-    _registers: Housekeeping,
+    _keepers: [Housekeeping; 4],
     eraser: ErasurePasses,
     /// While there is a target for the log.
     shipping: Mutex<Option<Shipping>>,
@@ -44,10 +41,12 @@ impl Engine {
         let database = Database::open(config)?;
         let templates = Arc::default();
         Ok(Arc::new(Engine {
-            _keeper: Housekeeping::start(&database),
-            _expiry: expiry::start(&database, &templates),
-            _analyzer: analyzer::start(&database),
-            _registers: ahead::start(&database),
+            _keepers: [
+                Housekeeping::start(&database),
+                expiry::start(&database, &templates),
+                analyzer::start(&database),
+                ahead::start(&database),
+            ],
             eraser: ErasurePasses::start(&database),
             shipping: Mutex::default(),
             publishing: Mutex::default(),

@@ -320,14 +320,14 @@ mod tests {
         let segments = Segments::default();
         assert_eq!(segments.untold_at_rest(TABLE, 0).len(), SEGMENTS, "nothing was written");
         drop(segments.writing(&batch(1), || 15));
-        assert_eq!(segments.untold_at_rest(TABLE, 14), []);
+        assert!(segments.untold_at_rest(TABLE, 14).is_empty(), "written to since");
         assert_eq!(segments.untold_at_rest(TABLE, 15).len(), SEGMENTS);
         tell(&segments, 15, 3, 1);
         assert_eq!(segments.untold_at_rest(TABLE, 15).len(), SEGMENTS - 1);
         let _writing = segments.writing(&batch(1), || 20);
         assert_eq!(segments.untold_at_rest(TABLE, 20).len(), SEGMENTS - 2);
         segments.tell(TABLE, 15, vec![(4, Arc::new(1_u8), AHEAD_BYTES_MAX)]);
-        assert_eq!(segments.untold_at_rest(TABLE, 20), [], "the rest is for who asks");
+        assert!(segments.untold_at_rest(TABLE, 20).is_empty(), "the rest is for who asks");
     }
 
     #[test]

@@ -208,7 +208,7 @@ fn put_impersonal(
         None if before.is_some() => batch.delete_impersonal(shape.id(), row_key),
         None => return Ok(()),
     }
-    put_indexes(batch, between, hashes, shape, row_key, (before, after), &Entries { locator: None, all: false });
+    put_indexes(batch, between, hashes, shape, row_key, (before, after), &EntriesToPut { locator: None, all: false });
     Ok(())
 }
 
@@ -247,7 +247,7 @@ fn put_personal(
         batch.put_personal_copies(between.new.store(), relation, row_key, after, &set, &copies, version)?;
     }
     let locator = canonical(owners);
-    let entries = Entries { locator, all: moved };
+    let entries = EntriesToPut { locator, all: moved };
     put_indexes(batch, between, hashes, shape, row_key, (&row.before, &row.after), &entries);
     Ok(())
 }
@@ -257,7 +257,7 @@ fn has(owners: &Owners, owner: MicroDbId) -> bool {
 }
 
 /// What is to be written of a row's index entries.
-struct Entries {
+struct EntriesToPut {
     /// Whose copy they name.
     locator: Option<MicroDbId>,
     /// They name another than before: those that stay are put again.
@@ -271,7 +271,7 @@ fn put_indexes(
     shape: &TableShape,
     row_key: &RowKey,
     (before, after): Versions<'_>,
-    entries: &Entries,
+    entries: &EntriesToPut,
 ) {
     let reindexed = between.overlay.table(shape.id()).map(|changes| &changes.reindexed);
     let mut changed = Vec::new();
