@@ -138,6 +138,17 @@ def owned(side, rows):
                      FROM generate_series({start}, {min(rows, start + step - 1)}) AS n""")
 
 
+def keyless(side, rows):
+    owned(side, rows)
+    side.run("ALTER TABLE big DROP CONSTRAINT big_pkey")
+
+
+def people_copied(side, rows):
+    with side.connection.cursor().copy("COPY person FROM STDIN") as copy:
+        for start in range(1, rows + 1, COPIED_AT_ONCE):
+            copy.write("".join(f"{n + 1}\tperson{n}\n" for n in range(start, min(rows, start + COPIED_AT_ONCE - 1) + 1)))
+
+
 def nothing(*_):
     pass
 
@@ -159,6 +170,9 @@ MEASURED = [
     ("index-owned", "CREATE INDEX on people's rows, four tenths", 0.4, owned, statement("CREATE INDEX big_name ON big (name)")),
     ("unique", "ADD UNIQUE", 1, fill, statement("ALTER TABLE big ADD UNIQUE (name)")),
     ("key", "ADD PRIMARY KEY, four tenths", 0.4, lambda side, rows: fill(side, rows, "NOT NULL"), statement("ALTER TABLE big ADD PRIMARY KEY (id)")),
+    ("key-owned", "ADD PRIMARY KEY to people's rows, four tenths", 0.4, keyless, statement("ALTER TABLE big ADD PRIMARY KEY (id)")),
+    ("type", "ALTER TYPE, four tenths", 0.4, fill, statement("ALTER TABLE big ALTER amount TYPE text")),
+    ("type-owned", "ALTER TYPE of people's rows, four tenths", 0.4, owned, statement("ALTER TABLE big ALTER amount TYPE text")),
     ("update", "UPDATE of four tenths", 0.4, fill, statement("UPDATE big SET amount = amount + 1")),
     ("delete", "DELETE of four tenths", 0.4, fill, statement("DELETE FROM big")),
     ("update-owned", "UPDATE of people's rows, four tenths", 0.4, owned, statement("UPDATE big SET amount = amount + 1")),
@@ -168,6 +182,7 @@ MEASURED = [
     ("copy-indexed", "COPY of twice the rows, with an index", 2, indexed, lambda side, rows: copied(side, rows, rows)),
     ("copy-owned-small", "COPY of people's rows, four tenths", 0.4, nobody, lambda side, rows: copied(side, rows, people_of(rows))),
     ("copy-owned", "COPY of people's rows, twice the rows", 2, nobody, lambda side, rows: copied(side, rows, people_of(rows))),
+    ("copy-people", "COPY of people, four tenths", 0.4, lambda side, _: nobody(side, 0), people_copied),
     ("select", "INSERT … SELECT of twice the rows", 2, lambda side, _: fill(side, 0), statement_of(
         "INSERT INTO big SELECT n, n * 7, 'name of ' || n, n % 1000 FROM generate_series(1, {rows}) AS n")),
 ]
