@@ -48,6 +48,7 @@ class Rewriting(SideFilesCheck):
         self.tally.case(self.at_once)
         self.tally.case(self.index_before)
         self.tally.case(self.shared)
+        self.tally.case(self.passed_on)
         self.tally.case(self.loaded)
         self.tally.case(self.people_refused)
         for table, kind in KINDS:
@@ -58,7 +59,7 @@ class Rewriting(SideFilesCheck):
         for table, kind, steps in (("plain", "type", ("spilled", "files")), ("notes", "key", ("half", "going")), ("people", "type", ("spilled", "gone"))):
             for step in steps:
                 self.tally.case(self.killed, table, kind, step)
-        for step in ("spilled", "files", "gone"):
+        for step in ("spilled", "gone"):
             self.tally.case(self.load_killed, step)
         self.server.stop()
         self.tally.clean(self.server, "at the end")
@@ -203,6 +204,19 @@ class Rewriting(SideFilesCheck):
             connection.execute("COMMIT")
             self.tally.equal(rows(connection, "SELECT count(*) FROM dogwood.notices"), [(1,)], "one was erased")
             connection.execute("DROP TABLE given")
+
+    def passed_on(self):
+        """Keys of people pass from one to another, and everybody stays who they are."""
+        with self.server.connect() as connection:
+            connection.execute("CREATE DATA_SUBJECT TABLE ring (id INT PRIMARY KEY, next INT NOT NULL, body TEXT)")
+            connection.execute(f"INSERT INTO ring SELECT n, n % {self.count} + 1, repeat('x', {BODY}) FROM generate_series(1, {self.count}) n")
+            connection.execute("ALTER TABLE ring DROP CONSTRAINT ring_pkey, ADD PRIMARY KEY (next)")
+            got = rows(connection, "GDPR GET ring 5")
+            self.tally.equal([(row[0], row[3]["id"], row[3]["next"]) for row in got], [("ring", 4, 5)], "who has the key now")
+            connection.execute("GDPR FORGET ring 5")
+            self.tally.equal(rows(connection, "SELECT count(*), sum(id) FROM ring"), [(self.count - 1, sum(range(self.count + 1)) - 4)], "and is forgotten")
+            self.tally.equal(len(rows(connection, "GDPR GET ring 4")), 1, "no other is")
+            connection.execute("DROP TABLE ring")
 
     def new_people(self):
         """The first and last number of people who are to be loaded."""

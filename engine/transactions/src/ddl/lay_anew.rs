@@ -157,7 +157,12 @@ impl SchemaChange<'_> {
             && old.key_form == shape.key_form
             && old.table().primary_key_columns() == shape.table().primary_key_columns();
         let stands = old.table().columns.len() == shape.table().columns.len();
-        let mut laying = Laying { shape, part: None, held: Vec::new(), held_bytes: 0, greatest: None };
+        // Keys of people may pass from one to another: whose µDB is whose is known before the first row is laid.
+        let (was, is) = (old.table().data_subject, shape.table().data_subject);
+        let moves = was != is || is && !keyed_alike;
+        let mut moved = if was && moves { self.take_subjects(shape.id(), rows)? } else { BTreeMap::new() };
+        let spills = shape.spills() && !is_temporary(shape.id().0) && !(was && moves);
+        let mut laying = Laying { shape, spills, part: None, held: Vec::new(), held_bytes: 0, greatest: None };
         let mut values = self.values_anew(shape)?;
         rows.each(|old_key, row| {
             let looks = !stands || !keyed_alike || !values.is_empty() || self.has_new_partial(shape);
@@ -166,7 +171,11 @@ impl SchemaChange<'_> {
                 self.note_values(shape, &mut values, &datums)?;
             }
             let row_key = if keyed_alike { old_key.clone() } else { self.writer.new_row_key(shape, &datums)? };
-            let microdb = self.moved_subject(shape, old, &old_key, &row_key)?;
+            let microdb = match moved.remove(&old_key) {
+                _ if !is || !moves => None,
+                None => Some(self.writer.transaction.database().store.allocate_microdb()?),
+                microdb => microdb,
+            };
             let row = if stands { row } else { Row::pack(&datums) };
             laying.add(self.writer.transaction, LaidRow { row_key, row, microdb })
         })?;
@@ -198,9 +207,7 @@ impl SchemaChange<'_> {
         values: &mut [(IndexId, Values)],
         row: &[Datum],
     ) -> Result<(), SqlError> {
-        let is_partial =
-            |(_, id): &(RelationId, IndexId)| shape.table().index(*id).is_some_and(|index| !index.is_whole());
-        if self.new_indexes.iter().any(is_partial) {
+        if self.has_new_partial(shape) {
             for predicate in &self.writer.row_checks(shape)?.index_predicates {
                 predicate.eval(row, &self.writer.context)?;
             }
@@ -233,28 +240,23 @@ impl SchemaChange<'_> {
         Ok(())
     }
 
-    /// The µDB that comes to stand with a row's new key, where it is not there already.
-    fn moved_subject(
+    /// The µDBs of people by their rows' keys, which are nobody's from here on.
+    fn take_subjects(
         &mut self,
-        shape: &TableShape,
-        old: &TableShape,
-        old_key: &RowKey,
-        new_key: &RowKey,
-    ) -> Result<Option<MicroDbId>, SqlError> {
-        let relation = shape.id();
-        let (was, is) = (old.table().data_subject, shape.table().data_subject);
-        if was == is && (!is || old_key == new_key) {
-            return Ok(None);
+        relation: RelationId,
+        rows: &RowsAnew,
+    ) -> Result<BTreeMap<RowKey, MicroDbId>, SqlError> {
+        let snapshot = self.writer.transaction.latest_snapshot();
+        let mut taken = BTreeMap::new();
+        rows.each(|row_key, _| {
+            taken.extend(snapshot.subject(relation, &row_key)?.map(|microdb| (row_key, microdb)));
+            Ok(())
+        })?;
+        drop(snapshot);
+        for row_key in taken.keys() {
+            self.writer.transaction.overlay_mut().set_subject(relation, row_key.clone(), None);
         }
-        let mut microdb = None;
-        if was {
-            microdb = self.writer.transaction.latest_snapshot().subject(relation, old_key)?;
-            self.writer.transaction.overlay_mut().set_subject(relation, old_key.clone(), None);
-        }
-        Ok(match microdb.filter(|_| is) {
-            None if is => Some(self.writer.transaction.database().store.allocate_microdb()?),
-            microdb => microdb,
-        })
+        Ok(taken)
     }
 }
 
@@ -268,6 +270,7 @@ struct LaidRow {
 /// A table's rows on their way to the overlay: from some number on past its memory.
 struct Laying<'a> {
     shape: &'a Arc<TableShape>,
+    spills: bool,
     part: Option<Arc<SpilledRows>>,
     held: Vec<LaidRow>,
     held_bytes: usize,
@@ -282,7 +285,7 @@ impl Laying<'_> {
         if self.held_bytes < HELD_BYTES_MAX {
             return Ok(());
         }
-        if self.part.is_none() && self.shape.spills() && !is_temporary(self.shape.id().0) {
+        if self.part.is_none() && self.spills {
             let store = transaction.database().store.clone();
             self.part = Some(transaction.overlay_mut().begin_part(&store, self.shape.id())?);
         }
