@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use transactions::database::Database;
 
 const LOOKS_EVERY: Duration = Duration::from_millis(500);
-/// A look works so long.
-const WORKS_FOR: Duration = Duration::from_millis(100);
+/// A look works so long: nobody may ever ask.
+const WORKS_FOR: Duration = Duration::from_millis(25);
 /// What was not written to for so long is at rest.
 const AT_REST_AFTER: Duration = Duration::from_secs(30);
 
