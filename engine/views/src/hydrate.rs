@@ -53,8 +53,6 @@ pub struct Hydration {
     pub backlog: VecDeque<Arc<Group>>,
     /// What is on its way through the dataflow.
     pub under_way: Option<UnderWay>,
-    /// Of the worker that fills it.
-    pub clock: ThreadClock,
 }
 
 /// What a filling has had so far.
@@ -95,6 +93,8 @@ struct Paces {
     rows: ChunkPace,
     /// Groups that are applied next.
     groups: ChunkPace,
+    /// Of the worker that fills it.
+    clock: ThreadClock,
 }
 
 /// What was fed and has not gone through the dataflow yet.
@@ -223,13 +223,18 @@ impl Hydration {
             paces: Paces {
                 rows: ChunkPace::new(1, CHUNK_ROWS_MAX),
                 groups: ChunkPace::new(BACKLOG_GROUPS_MIN, BACKLOG_GROUPS_MAX),
+                clock: ThreadClock::new(),
             },
             fed: 0,
             so_far: SoFar::default(),
             backlog: VecDeque::new(),
             under_way: None,
-            clock: ThreadClock::new(),
         }
+    }
+
+    /// The processor time of the worker that fills it.
+    pub(crate) fn worked(&self) -> Duration {
+        self.paces.clock.now()
     }
 
     /// What was fed has gone through the dataflow. What comes next may take that long.

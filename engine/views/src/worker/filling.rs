@@ -217,11 +217,11 @@ impl ViewWorker {
         };
         let budget_bytes = self.around.settings.view_memory.bytes();
         if let Some(mut fed) = fed {
-            let (started, worked) = (Instant::now(), hydration.clock.now());
+            let (started, worked) = (Instant::now(), hydration.worked());
             let until = started + hydrate::PATIENCE.saturating_sub(fed.took);
             let through = flow.advance(aim, until, budget_bytes)?;
             fed.took += started.elapsed();
-            fed.worked += hydration.clock.now().saturating_sub(worked);
+            fed.worked += hydration.worked().saturating_sub(worked);
             if through {
                 hydration.has_gone_through(fed, aim);
                 flow.take_fresh();
