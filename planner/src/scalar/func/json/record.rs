@@ -134,15 +134,22 @@ impl FieldReader {
         let mut values = Vec::with_capacity(fields.len());
         for (place, (name, scalar)) in fields.iter().enumerate() {
             poll::step()?;
+            let base = base.and_then(|base| base.get(place));
             values.push(match members.get(name) {
-                Some(part) => self.value(part, scalar, name)?,
-                None => base.and_then(|base| base.get(place)).cloned().unwrap_or(Datum::Null),
+                Some(part) => self.value(part, (scalar, base), name)?,
+                None => base.cloned().unwrap_or(Datum::Null),
             });
         }
         Ok(Datum::Record(values.into()))
     }
 
-    fn value(&self, part: DocumentPart<'_>, scalar: &ScalarType, name: &str) -> Result<Datum, ValueError> {
+    /// Of a type, over what the base record has there.
+    fn value(
+        &self,
+        part: DocumentPart<'_>,
+        (scalar, base): (&ScalarType, Option<&Datum>),
+        name: &str,
+    ) -> Result<Datum, ValueError> {
         let found = part.kind();
         if found == JsonKind::Null {
             return Ok(Datum::Null);
@@ -151,7 +158,9 @@ impl FieldReader {
             ScalarType::Json => part.as_json(),
             ScalarType::Jsonb => part.as_jsonb(),
             ScalarType::Array(element) if found != JsonKind::String => self.array(part, element, name),
-            ScalarType::Record(fields) if found != JsonKind::String => self.record(None, &part.members()?, fields),
+            ScalarType::Record(fields) if found != JsonKind::String => {
+                self.record(base.and_then(base_of), &part.members()?, fields)
+            }
             scalar => text::parse(scalar, -1, &part.bare()?, &self.context),
         }
     }
@@ -192,7 +201,7 @@ impl FieldReader {
             poll::step()?;
             shape.at.push(place);
             if shape.known == Some(level + 1) {
-                let value = self.value(*part, element, shape.name)?;
+                let value = self.value(*part, (element, None), shape.name)?;
                 shape.elements.push(value);
             } else {
                 self.level(shape, *part, element, level + 1)?;
