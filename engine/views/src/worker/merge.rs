@@ -61,8 +61,9 @@ impl ViewWorker {
         if more {
             return;
         }
-        if first.remove().some {
-            let state = flow.state(Stage::Ready);
+        // What the last feed's operators had still to do may have made it smaller, too.
+        let (some, state) = (first.remove().some, flow.state(Stage::Ready));
+        if some || self.at.current.get(id).is_some_and(|told| told.bytes() != state.bytes()) {
             self.set(component, id, state);
             self.tell(component, None, Deltas::default());
         }
