@@ -9,15 +9,14 @@ use super::utility::{Raise, RaiseLevel, RaiseOption};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
-/// The words for levels.
-const LEVELS: [(&str, RaiseLevel); 7] = [
+/// The words for levels; without one it is an exception.
+const LEVELS: [(&str, RaiseLevel); 6] = [
     ("DEBUG", RaiseLevel::Debug),
     ("LOG", RaiseLevel::Log),
     ("INFO", RaiseLevel::Info),
     ("NOTICE", RaiseLevel::Notice),
     ("WARNING", RaiseLevel::Warning),
     ("EXCEPTION", RaiseLevel::Exception),
-    ("", RaiseLevel::Exception),
 ];
 
 /// The words behind USING.
@@ -60,7 +59,7 @@ pub(super) fn raised(mut body: Body<'_>) -> Result<Option<Statement>, PlanError>
 
 /// Behind RAISE, up to its semicolon.
 fn raise(body: &mut Body<'_>, line: u64) -> Result<Option<Raise>, PlanError> {
-    let found = LEVELS.iter().find(|(word, _)| word.is_empty() || body.eat(&[word]));
+    let found = LEVELS.iter().find(|(word, _)| body.eat(&[word]));
     let level = found.map_or(RaiseLevel::Exception, |(_, level)| *level);
     let format = body.string();
     let mut expressions = Vec::new();
