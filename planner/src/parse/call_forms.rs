@@ -4,6 +4,7 @@
 //! ```text
 //! COLLATION FOR (x)            ─▶   pg_catalog.pg_collation_for(x)
 //! pg_catalog.current_user()    ─▶   pg_catalog."current_user"()
+//! normalize(x, NFC)            ─▶   normalize(x, 'NFC')
 //! ```
 
 use super::grammar::is_word;
@@ -34,10 +35,35 @@ pub(super) fn rewritten(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             && next(at).is_some_and(|place| tokens[place].token == Token::LParen)
         {
             tokens[at].token = Token::make_word(name, Some('"'));
+        } else if is_word(&tokens[at], "NORMALIZE")
+            && let Some(form) = normal_form(&tokens, at)
+        {
+            tokens[form].token = Token::SingleQuotedString(tokens[form].token.to_string());
         }
         at += 1;
     }
     tokens
+}
+
+/// Where a call of `normalize` names the form as a word.
+fn normal_form(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    let open = next_visible(tokens, at).filter(|&place| tokens[place].token == Token::LParen)?;
+    let (mut depth, mut last) = (0_usize, [open; 2]);
+    let mut place = open;
+    loop {
+        match tokens[place].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        last = [last[1], place];
+        place = next_visible(tokens, place)?;
+    }
+    let is_form = ["NFC", "NFD", "NFKC", "NFKD"].iter().any(|form| is_word(&tokens[last[1]], form));
+    (is_form && tokens[last[0]].token == Token::Comma).then_some(last[1])
 }
 
 #[cfg(test)]
@@ -48,6 +74,7 @@ mod tests {
     fn they_are_calls() {
         for (written, read) in [
             ("SELECT COLLATION FOR ('a')", "SELECT pg_catalog.pg_collation_for('a')"),
+            ("SELECT normalize(f(a, NFC), nfkd), normalize(b)", "SELECT normalize(f(a, NFC), 'nfkd'), normalize(b)"),
             ("SELECT pg_catalog.current_user(), current_user", "SELECT pg_catalog.\"current_user\"(), current_user"),
         ] {
             assert_eq!(parse_query(written).unwrap().to_string(), read, "{written}");

@@ -6,6 +6,7 @@
 
 mod infix;
 mod query;
+mod words;
 
 pub(crate) use infix::between_value;
 pub(super) use query::AFTER_QUERY;
@@ -180,6 +181,14 @@ fn column_called_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, Parser
     (is_interval && !goes_on).then(|| parser.parse_identifier().map(Expr::Identifier))
 }
 
+/// `exists` and `trim` where no parenthesis follows: names of columns.
+fn column_called_as_a_form(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let is_form = matches!(&parser.peek_token_ref().token,
+        Token::Word(word) if matches!(word.keyword, Keyword::EXISTS | Keyword::TRIM) && word.quote_style.is_none());
+    let goes_on = matches!(parser.peek_nth_token_ref(1).token, Token::LParen | Token::Period);
+    (is_form && !goes_on).then(|| parser.parse_identifier().map(Expr::Identifier))
+}
+
 /// Appends the tokens of a text; where the tokenizer fails, those in front of that.
 ///
 /// # Errors
@@ -187,7 +196,7 @@ fn column_called_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, Parser
 pub(super) fn tokenize_into(tokens: &mut Vec<TokenWithSpan>, text: &str) -> Result<(), TokenizerError> {
     Tokenizer::new(&DogwoodDialect, text).tokenize_with_location_into_buf_with_mapper(tokens, |token| {
         poll::step_or_unwind();
-        token
+        TokenWithSpan { token: words::of_postgresql(token.token), span: token.span }
     })
 }
 
@@ -251,6 +260,7 @@ impl Dialect for DogwoodDialect {
             .or_else(|| variadic(parser))
             .or_else(|| precise_interval(parser))
             .or_else(|| column_called_interval(parser))
+            .or_else(|| column_called_as_a_form(parser))
             .or_else(|| query::scalar(parser))
             .or_else(|| query::trim(parser))
             .or_else(|| query::substring(parser))
@@ -263,7 +273,10 @@ impl Dialect for DogwoodDialect {
         POSTGRES.get_next_precedence(parser)
     }
     fn get_next_precedence_default(&self, parser: &Parser) -> Result<u8, ParserError> {
-        POSTGRES.get_next_precedence_default(parser)
+        match infix::own_precedence(parser) {
+            Some(precedence) => Ok(precedence),
+            None => POSTGRES.get_next_precedence_default(parser),
+        }
     }
     fn parse_statement(&self, parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
         POSTGRES.parse_statement(parser)
@@ -292,19 +305,18 @@ impl Dialect for DogwoodDialect {
     fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
         !begins_what_follows(*keyword) && POSTGRES.is_column_alias(keyword, parser)
     }
-    fn is_select_item_alias(&self, explicit: bool, keyword: &Keyword, parser: &mut Parser) -> bool {
-        // What follows the list begins with it.
-        (explicit || !begins_what_follows(*keyword)) && POSTGRES.is_select_item_alias(explicit, keyword, parser)
+    fn is_select_item_alias(&self, explicit: bool, keyword: &Keyword, _parser: &mut Parser) -> bool {
+        explicit || words::is_bare_label(*keyword)
     }
     fn is_table_factor(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
         POSTGRES.is_table_factor(keyword, parser)
     }
     fn is_table_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
-        !matches!(keyword, Keyword::CREATE | Keyword::GRANT) && POSTGRES.is_table_alias(keyword, parser)
+        words::is_free_for_tables(*keyword)
+            || !matches!(keyword, Keyword::CREATE | Keyword::GRANT) && POSTGRES.is_table_alias(keyword, parser)
     }
     fn is_table_factor_alias(&self, explicit: bool, keyword: &Keyword, parser: &mut Parser) -> bool {
-        (explicit || !matches!(keyword, Keyword::CREATE | Keyword::GRANT))
-            && POSTGRES.is_table_factor_alias(explicit, keyword, parser)
+        explicit || self.is_table_alias(keyword, parser)
     }
     fn is_identifier_generating_function_name(
         &self,
@@ -315,7 +327,7 @@ impl Dialect for DogwoodDialect {
     }
 }
 
-/// Words that are no name without AS: a row lock's, ON CONFLICT's, and those that begin the next element of CREATE SCHEMA.
+/// Words that name no column of a table: a row lock's, ON CONFLICT's, and those that begin the next element of CREATE SCHEMA.
 fn begins_what_follows(keyword: Keyword) -> bool {
     matches!(keyword, Keyword::FOR | Keyword::ON | Keyword::CREATE | Keyword::GRANT)
 }

@@ -1,20 +1,25 @@
-//! Infix forms of PostgreSQL's that sqlparser does not read: COLLATE behind a cast, quantified patterns and operators, BETWEEN SYMMETRIC, `-|-`, lists
+//! Infix forms of PostgreSQL's that sqlparser does not read: ISNULL, COLLATE behind a cast, quantified patterns and operators, BETWEEN SYMMETRIC, `-|-`, lists
 //! whose first element is in parentheses.
 //!
 //! Each is read into the tree that means the same, so that nothing behind the parser knows of them.
 
+use super::POSTGRES;
 use super::query::{continues, in_parentheses, keyword, opens_query};
 use sqlparser::ast::{BinaryOperator, Expr, Ident};
 use sqlparser::dialect::Dialect;
 use sqlparser::dialect::Precedence;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, Word};
 
 const QUANTIFIERS: [Keyword; 3] = [Keyword::ANY, Keyword::SOME, Keyword::ALL];
 
 /// What can be read here, if it is one of these forms.
 pub(super) fn infix(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+    if is_isnull(parser) {
+        parser.advance_token();
+        return Some(Ok(Expr::IsNull(Box::new(left.clone()))));
+    }
     // Behind anything but a cast it is read with what it is behind.
     if matches!(left, Expr::Cast { .. }) && word(parser, 0) == Some(Keyword::COLLATE) {
         return Some(collated(parser, left));
@@ -29,6 +34,20 @@ pub(super) fn infix(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Opt
         return Some(adjacent(parser, left, precedence));
     }
     between(parser).map(|found| symmetric(parser, left, found))
+}
+
+/// Whether `ISNULL` is next, for which sqlparser has no word.
+pub(super) fn is_isnull(parser: &Parser<'_>) -> bool {
+    let word = |word: &Word| word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull");
+    matches!(&parser.peek_token_ref().token, Token::Word(found) if word(found))
+}
+
+/// How tightly the next word binds, where that is another matter than sqlparser thinks: ISNULL, and MATCH, which is no operator.
+pub(super) fn own_precedence(parser: &Parser<'_>) -> Option<u8> {
+    if is_isnull(parser) {
+        return Some(POSTGRES.prec_value(Precedence::Is));
+    }
+    (word(parser, 0) == Some(Keyword::MATCH)).then(|| POSTGRES.prec_unknown())
 }
 
 /// Whether `-|-` is next, whose last sign is read as one of an operand that follows.

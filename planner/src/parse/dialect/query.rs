@@ -101,7 +101,7 @@ pub(super) fn scalar(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError
     opens_query(parser, 0).then(|| in_parentheses(parser))
 }
 
-/// `TRIM(BOTH FROM text)`, as PostgreSQL writes it: sqlparser wants what is trimmed.
+/// `TRIM(BOTH FROM text)` and `TRIM(BOTH FROM text, characters)`, as PostgreSQL has it: sqlparser wants what is trimmed in front.
 pub(super) fn trim(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
     if keyword(&parser.peek_token_ref().token) != Some(Keyword::TRIM) {
         return None;
@@ -123,8 +123,9 @@ pub(super) fn trim(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>>
 
 fn trimmed(parser: &mut Parser<'_>, trim_where: Option<TrimWhereField>) -> Result<Expr, ParserError> {
     let expr = Box::new(parser.parse_expr()?);
+    let trim_what = parser.consume_token(&Token::Comma).then(|| parser.parse_expr().map(Box::new)).transpose()?;
     parser.expect_token(&Token::RParen)?;
-    Ok(Expr::Trim { trim_where, trim_what: None, expr, trim_characters: None })
+    Ok(Expr::Trim { trim_where, trim_what, expr, trim_characters: None })
 }
 
 /// `SUBSTRING(text SIMILAR pattern ESCAPE character)`: what stands between the pattern's separators.
