@@ -88,7 +88,7 @@ pub(crate) use catalog_expr::shown_expression;
 pub use dml::row_checks;
 pub(crate) use dml::{default_expression, next_value_expression};
 pub use forget::{ErasedPart, Forgetting};
-pub(crate) use levels::has_subquery;
+pub(crate) use levels::{has_subquery, with_columns_moved};
 pub use needs::Needs;
 pub(crate) use returned::{returned_to, returned_to_write};
 pub(crate) use shown_query::{

@@ -13,7 +13,8 @@ use crate::hir::{CteId, Hir, HirExpr, HirFunctionCall, HirNode, JoinKind};
 use crate::mir::{Mir, as_nullable, expr};
 use crate::names::Names;
 use crate::plan::{Counting, MatchKind};
-use crate::scalar::{Order, ScalarExpr};
+use crate::resolve::with_columns_moved;
+use crate::scalar::Order;
 use repr::{ColumnType, Datum, RelationId, poll};
 use std::collections::BTreeSet;
 
@@ -146,7 +147,7 @@ impl Lowering<'_> {
         let arity = outer.arity();
         let (left_arity, right_arity) = (left.types.len(), right.types.len());
         let swap = |index: usize| if index < left_arity { right_arity + index } else { index - left_arity };
-        let on = swap_columns(on, &swap)?;
+        let on = with_columns_moved(on, &swap);
         let right = self.input(right, outer, set, env)?;
         let joined = self.left_join(right, left, &on, false)?;
         Ok(joined.project((0..arity).chain((0..left_arity + right_arity).map(|index| arity + swap(index))).collect()))
@@ -429,20 +430,6 @@ impl Lowering<'_> {
             })
         })
     }
-}
-
-/// A join condition with its level-0 columns exchanged.
-fn swap_columns(on: &HirExpr, swap: &impl Fn(usize) -> usize) -> Result<HirExpr, PlanError> {
-    use crate::hir::HirColumn;
-    expr::try_replace(on, &mut |column| match column {
-        HirColumn::Column { level: 0, index } => {
-            Ok(ScalarExpr::Column(HirColumn::Column { level: 0, index: swap(*index) }))
-        }
-        HirColumn::Column { .. } => Ok(ScalarExpr::Column(column.clone())),
-        HirColumn::Exists(_) | HirColumn::Scalar(_) | HirColumn::Any { .. } | HirColumn::ArrayOf(..) => {
-            Err(PlanError::unsupported("a subquery in the condition of RIGHT JOIN").hint("Write it as LEFT JOIN."))
-        }
-    })
 }
 
 /// Orders over columns that have moved.

@@ -144,6 +144,21 @@ pub(super) fn shift_expr(expr: &mut HirExpr, by: isize) {
     }
 }
 
+/// An expression whose columns of the row that it is evaluated over stand elsewhere, in subqueries too.
+pub(crate) fn with_columns_moved(expr: &HirExpr, to: &impl Fn(usize) -> usize) -> HirExpr {
+    let mut moved = expr.clone();
+    rewrite_expr(&mut moved, 0, &mut |expr, depth| {
+        Ok(match expr {
+            ScalarExpr::Column(HirColumn::Column { level, index }) if *level == depth => {
+                Step::Replace(ScalarExpr::Column(HirColumn::Column { level: *level, index: to(*index) }))
+            }
+            _ => Step::Descend,
+        })
+    })
+    .expect("moving does not fail");
+    moved
+}
+
 /// Moves the references of a relation to scopes around it `by` scopes outwards, those below `from` (counted
 /// from the scope just around it, which is 0) excepted.
 pub(super) fn shift_hir(hir: &mut Hir, from: usize, by: isize) {

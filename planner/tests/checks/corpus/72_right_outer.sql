@@ -1,0 +1,22 @@
+-- RIGHT JOIN whose condition has a subquery.
+CREATE TABLE rj_l (a int, x int);
+CREATE TABLE rj_r (b int, y int);
+CREATE TABLE rj_s (a int, b int);
+INSERT INTO rj_l VALUES (1, 10), (2, 20), (3, 30), (NULL, 40);
+INSERT INTO rj_r VALUES (1, 100), (2, 200), (4, 400), (NULL, 500);
+INSERT INTO rj_s VALUES (1, 1), (2, 4), (3, 4), (NULL, 1);
+SELECT l.a, l.x, r.b FROM rj_l l RIGHT JOIN rj_r r ON EXISTS (SELECT 1 FROM rj_s s WHERE s.a = l.a AND s.b = r.b) ORDER BY r.b, l.x;
+SELECT l.a, r.b, r.y FROM rj_l l RIGHT JOIN rj_r r ON l.a IN (SELECT s.a FROM rj_s s WHERE s.b = r.b) ORDER BY r.b, l.a;
+SELECT l.a, r.b FROM rj_l l RIGHT JOIN rj_r r ON r.b NOT IN (SELECT s.b FROM rj_s s WHERE s.a = l.a) ORDER BY r.b, l.a;
+SELECT l.a, r.b FROM rj_l l RIGHT JOIN rj_r r ON r.b = (SELECT max(s.b) FROM rj_s s WHERE s.a <= l.a) ORDER BY r.b, l.a;
+SELECT l.a, r.b FROM rj_l l RIGHT JOIN rj_r r ON l.a = r.b AND r.y > ALL (SELECT l.x FROM rj_s) ORDER BY r.b, l.a;
+SELECT l.a, r.b FROM rj_l l RIGHT JOIN rj_r r ON ARRAY(SELECT s.b FROM rj_s s WHERE s.a = l.a) = ARRAY[r.b] ORDER BY r.b, l.a;
+SELECT o.b, q.a, q.rb FROM rj_r o LEFT JOIN LATERAL (SELECT l.a, r.b AS rb FROM rj_l l RIGHT JOIN rj_r r ON EXISTS (SELECT 1 FROM rj_s s WHERE s.a = l.a AND s.b = r.b AND r.b = o.b) WHERE r.b = o.b) q ON true ORDER BY o.b, q.a;
+SELECT l.a, r.b FROM rj_l l RIGHT JOIN rj_r r ON EXISTS (SELECT 1 FROM rj_s t WHERE EXISTS (SELECT 1 FROM rj_s s WHERE s.a = l.a AND s.b = r.b AND t.b = r.b)) ORDER BY r.b, l.a;
+SELECT l.a, r.b, (SELECT l.a + r.b) FROM rj_l l RIGHT JOIN (rj_r r LEFT JOIN rj_s s ON s.b = r.b) ON EXISTS (WITH c AS (SELECT s.a) SELECT 1 FROM c WHERE c.a = l.a) ORDER BY r.b, l.a;
+CREATE VIEW rj_v AS SELECT l.a, r.b FROM rj_l l RIGHT JOIN rj_r r ON EXISTS (SELECT 1 FROM rj_s s WHERE s.a = l.a AND s.b = r.b);
+SELECT * FROM rj_v ORDER BY b, a;
+UPDATE rj_s SET b = q.y FROM (SELECT l.a, r.y FROM rj_l l RIGHT JOIN rj_r r ON EXISTS (SELECT 1 WHERE l.a = r.b)) q WHERE q.a = rj_s.a;
+SELECT * FROM rj_s ORDER BY a, b;
+DROP VIEW rj_v;
+DROP TABLE rj_l, rj_r, rj_s;
