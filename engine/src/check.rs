@@ -53,6 +53,7 @@ pub fn run(data: &Path, root_key: &RootKeySource) -> Result<Vec<String>, SqlErro
             snapshot: leaves.clone(),
             probes: Arc::default(),
             views: Views::default(),
+            usage: Arc::default(),
         }),
     );
     for shape in schema.shapes().values() {

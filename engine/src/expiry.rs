@@ -11,6 +11,7 @@ use crate::session::{ConnectOptions, Session};
 use crate::templates::Templates;
 use planner::catalog::{CONTROLLER, Catalog, DEFAULT_DATABASE, DatabaseId, Property, RetentionEnd, SearchPath, Table};
 use planner::ownership::quote_identifier;
+use planner::scalar::ListedConnection;
 use repr::RelationId;
 use state::SqlError;
 use state::clock::now_micros;
@@ -124,7 +125,7 @@ fn session(database: &Arc<Database>, templates: &Arc<Templates>, name: String) -
         any_database: false,
         settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         secure: true,
-        address: None,
+        connection: ListedConnection::default(),
     };
     Session::of_server(database, templates, options)
 }

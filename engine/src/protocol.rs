@@ -16,6 +16,7 @@ pub use crate::session::subscribed::{Changed, Readiness, Subscribed, Told};
 pub use crate::session::{ConnectOptions, Session};
 pub use planner::hir::OutputColumn;
 pub use planner::parse::utility::{CopyHeader, CopyLayout};
+pub use planner::scalar::{ListedConnection, ListedTls};
 pub use state::answer::{AnswerRow, QueryRows};
 pub use state::cancel::CancelFlag;
 pub use state::login_rules::{AskedOfServer, ListedIdentity, ListedRule, ShownRule};

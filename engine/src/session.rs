@@ -71,10 +71,12 @@ use state::interrupt::QueryLimits;
 use state::locks::{LockKey, LockMode, Patience};
 use state::notice::Notice;
 use state::snapshot_holders::{Closer, Holder, SnapshotHold};
+use state::usage::DatabaseCounters;
 use state::{SqlError, clock};
 use statement_path::StatementPath;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use subscribed::Subscribed;
@@ -124,6 +126,8 @@ struct Control {
     holder: Arc<Holder>,
     /// What was forgotten when this session last let go of what had ended.
     released_at: CommitTime,
+    /// Where its transactions are counted.
+    counters: Arc<DatabaseCounters>,
 }
 
 /// The statement that has begun, and the last one until then.
@@ -242,7 +246,10 @@ impl Session {
             let published = database.published.load();
             login.check_setting("role", Some(&role), &state.settings, (published.catalog(), database_id))?;
         }
-        let owner = Owner { user: options.user.into(), database: name.into(), database_id };
+        let (address, connection) = (options.address(), options.connection);
+        let owner = Owner { user: options.user.into(), database: name.into(), database_id, connection };
+        let counters = database.usage().of_database(database_id);
+        counters.sessions.fetch_add(1, Ordering::Relaxed);
         let client = Client {
             login,
             is_forgotten: false,
@@ -259,6 +266,7 @@ impl Session {
             account,
             holder: database.sessions.holders.register(backend, database.next_transaction(), owner),
             released_at: database.forgotten_at(),
+            counters,
         };
         let statement = CurrentStatement {
             begun: false,
@@ -273,7 +281,7 @@ impl Session {
         // It may have been dropped meanwhile: who drops it looks at those that are there by now.
         databases::check_there(database, &client.database, database_id)?;
         control.holder.activity.is_called(state.settings.get("application_name").unwrap_or_default());
-        let audit = SessionAudit::of(options.address);
+        let audit = SessionAudit::of(address);
         Ok(Session {
             database: database.clone(),
             templates: templates.clone(),
@@ -285,30 +293,6 @@ impl Session {
             cursors: Cursors::default(),
             audit,
         })
-    }
-
-    /// What the client is told at connection.
-    pub fn initial_parameters(&self) -> Vec<(String, String)> {
-        self.state.lock().settings.reported()
-    }
-
-    /// Settings that changed since the client was last told.
-    pub fn take_parameter_changes(&mut self) -> Vec<(String, String)> {
-        let now = {
-            let state = self.state.lock();
-            if state.settings.version() == self.client.reported_version {
-                return Vec::new();
-            }
-            self.client.reported_version = state.settings.version();
-            state.settings.reported()
-        };
-        let changed: Vec<_> =
-            now.into_iter().filter(|(name, value)| self.client.reported.get(name) != Some(value)).collect();
-        if let Some((_, application)) = changed.iter().find(|(name, _)| name == "application_name") {
-            self.control.holder.activity.is_called(application);
-        }
-        self.client.reported.extend(changed.iter().cloned());
-        changed
     }
 
     /// Raised by a CancelRequest.
@@ -572,6 +556,7 @@ impl Session {
             None => {
                 // What SET has done stands, though no transaction began.
                 self.state.lock().end_transaction(true);
+                self.control.counters.committed.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             }
         }
@@ -593,7 +578,10 @@ impl Session {
             Some(active) => {
                 let _nothing_written = self.end(active, false);
             }
-            None => self.state.lock().end_transaction(false),
+            None => {
+                self.state.lock().end_transaction(false);
+                self.control.counters.rolled_back.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 
@@ -612,12 +600,16 @@ impl Session {
             }
             self.close_cursors(false);
             self.state.lock().end_transaction(false);
+            self.control.counters.rolled_back.fetch_add(1, Ordering::Relaxed);
             return Ok(false);
         }
         let patience = self.patience();
         let outcome = self.hold_cursors().and_then(|()| self.commit_and_tell(active.transaction, &patience));
         self.close_cursors(outcome.is_ok());
         self.state.lock().end_transaction(outcome.is_ok());
+        let counter =
+            if outcome.is_ok() { &self.control.counters.committed } else { &self.control.counters.rolled_back };
+        counter.fetch_add(1, Ordering::Relaxed);
         self.transaction.committed = outcome?;
         if let Some(id) = dropped {
             self.end_sessions_in(id);

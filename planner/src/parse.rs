@@ -24,6 +24,7 @@ mod grammar;
 mod grant;
 pub(crate) mod grouping_sets;
 mod index;
+mod insert_query;
 pub(crate) mod join_alias;
 mod limits;
 mod literal_ends;
@@ -163,6 +164,7 @@ fn read_tokens<T>(
     let tokens = no_columns::written_out(table_command::written_out(tokens, lines)?);
     let tokens = row_lock::rewritten(row_limit::rewritten(tokens, lines)?, lines)?;
     let (tokens, overriding) = overriding::taken_out(arbiter::taken_out(tokens));
+    let tokens = insert_query::opened(tokens);
     let tokens = current_of::rewritten(part::rewritten(tokens));
     let tokens =
         whole_row::in_parentheses(star::rewritten(frame_exclusion::rewritten(frame_offset::rewritten(tokens))));

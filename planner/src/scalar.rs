@@ -19,8 +19,8 @@ pub mod window;
 
 pub use aggregate::Aggregate;
 pub use env::session_acts::{
-    AdvisoryKey, AdvisoryLock, AdvisoryScope, ListedCommand, ListedCursor, ListedLock, ListedLockKey, ListedProgress,
-    ListedSession, SessionActs,
+    AdvisoryKey, AdvisoryLock, AdvisoryScope, ListedCommand, ListedConnection, ListedCursor, ListedLock, ListedLockKey,
+    ListedProgress, ListedSession, ListedTls, SessionActs,
 };
 pub use env::{AuditQuestion, Environment, EvalContext, ListedSetting, ListedStatement};
 pub use func::{Comparison, Function, FunctionKind, Volatility, quote_identifier};

@@ -249,3 +249,34 @@ mod tests {
         assert!((bare.columns[0].share_of(&Datum::Int4(1)) - 1.0 / 3.0).abs() < 1e-9);
     }
 }
+
+/// Scans, or lookups of keys, and rows that they found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadUsage {
+    /// How often.
+    pub scans: i64,
+    /// Rows.
+    pub rows: i64,
+}
+
+/// What was done with a table since its database was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableUsage {
+    /// Reads of all its rows.
+    pub whole: ReadUsage,
+    /// Reads by one of its indexes, or its key.
+    pub by_index: ReadUsage,
+    /// Rows that came, changed and went.
+    pub written: [i64; 3],
+}
+
+/// What was done in a database since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DatabaseUsage {
+    /// Transactions that were committed.
+    pub committed: i64,
+    /// Transactions that were not.
+    pub rolled_back: i64,
+    /// Sessions that began.
+    pub sessions: i64,
+}

@@ -12,6 +12,7 @@ pub(crate) mod extension;
 mod information_schema;
 pub(crate) mod opclass;
 mod pg_catalog;
+mod pg_stat;
 mod rows;
 pub(crate) mod schemas;
 pub(crate) mod view_text;
@@ -179,6 +180,7 @@ struct System {
 static SYSTEM: LazyLock<System> = LazyLock::new(|| {
     let schemas = [
         ("pg_catalog", pg_catalog::RELATIONS),
+        ("pg_catalog", pg_stat::RELATIONS),
         ("information_schema", information_schema::RELATIONS),
         ("dogwood", DOGWOOD),
     ];

@@ -565,10 +565,18 @@ impl Store {
 
     /// About how many bytes a relation's rows take in files; what is still in write buffers is not counted.
     pub fn approximate_size(&self, relation: RelationId) -> u64 {
+        self.size_below(Family::Rows, keyspace::relation(relation))
+    }
+
+    /// The same of an index.
+    pub fn approximate_index_size(&self, index: IndexId) -> u64 {
+        self.size_below(Family::Index, keyspace::index(index))
+    }
+
+    fn size_below(&self, family: Family, prefix: [u8; 4]) -> u64 {
         let db = &self.inner.db;
-        let from = keyspace::relation(relation);
-        let to = keyspace::successor(&from).unwrap_or_else(|| vec![0xff; 5]);
-        db.get_approximate_sizes_cf(Family::Rows.handle(db), &[Range::new(&from, &to)]).iter().sum()
+        let to = keyspace::successor(&prefix).unwrap_or_else(|| vec![0xff; 5]);
+        db.get_approximate_sizes_cf(family.handle(db), &[Range::new(&prefix, &to)]).iter().sum()
     }
 
     pub(crate) fn db(&self) -> &DB {

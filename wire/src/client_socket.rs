@@ -9,7 +9,7 @@ use crate::parking::Place;
 use engine::SqlError;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
 use std::io::{self, Read};
-use std::net::{IpAddr, Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -84,6 +84,11 @@ impl ClientSocket {
             place: Place::default(),
             busy_wait,
         })
+    }
+
+    /// Both ends: the client's and the server's.
+    pub(crate) fn ends(&self) -> (Option<SocketAddr>, Option<SocketAddr>) {
+        (self.socket.peer_addr().ok(), self.socket.local_addr().ok())
     }
 
     /// The server's address that the client has come to.

@@ -11,10 +11,12 @@ use crate::parking::watch;
 use crate::transcode::transcode;
 use crate::transport::Transport;
 use bytes::{Buf, BytesMut};
+use engine::protocol::ListedConnection;
 use pgwire::messages::PgWireBackendMessage;
 use repr::Encoding;
 use std::future::poll_fn;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -483,6 +485,11 @@ impl Connection {
         }
         // Whether they arrive is no longer anyone's business.
         let _closed = self.transport.close();
+    }
+
+    /// How the client has come, from that address.
+    pub(crate) fn listed(&self, from: IpAddr) -> ListedConnection {
+        self.transport.listed(from)
     }
 
     /// The socket.

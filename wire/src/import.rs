@@ -12,7 +12,7 @@ pub(crate) mod left_out;
 
 use crate::copy::RowDecoder;
 use dump::{Dump, Piece};
-use engine::protocol::{ConnectOptions, CopyIn, Response, Session, TransactionStatus};
+use engine::protocol::{ConnectOptions, CopyIn, ListedConnection, Response, Session, TransactionStatus};
 use engine::{Engine, SqlError};
 use left_out::{DumpedObject, LeftOut, missing_type, with_type};
 use repr::poll;
@@ -112,7 +112,7 @@ fn connect(engine: &Engine, database: &str) -> Result<Session, SqlError> {
         any_database: false,
         settings: settings.map(|name| (name.to_owned(), "0".to_owned())).to_vec(),
         secure: true,
-        address: None,
+        connection: ListedConnection::default(),
     })
 }
 

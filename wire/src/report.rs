@@ -13,7 +13,7 @@ mod drawing;
 mod html;
 mod jsonld;
 
-use engine::protocol::{ConnectOptions, OutputColumn, Response, Session};
+use engine::protocol::{ConnectOptions, ListedConnection, OutputColumn, Response, Session};
 use engine::{Engine, SqlError};
 use repr::datetime::Zone;
 use repr::{Datum, poll};
@@ -162,7 +162,7 @@ pub fn run(engine: &Engine, order: &ReportOrder, wanted: &(dyn Fn() -> bool + Sy
             ("statement_timeout".to_owned(), "0".to_owned()),
         ],
         secure: true,
-        address: None,
+        connection: ListedConnection::default(),
     })?;
     let (flag, ended) = (session.cancel_flag(), AtomicBool::new(false));
     std::thread::scope(|scope| {

@@ -449,7 +449,7 @@ async fn converse_logged_in(
         any_database: shared.door.insecure,
         settings: login.settings,
         secure: !shared.door.insecure,
-        address: Some(from),
+        connection: connection.listed(from),
     };
     // Whom an open door lets in calls itself what it likes.
     let role = if shared.door.insecure { "" } else { &*role };

@@ -5,10 +5,12 @@
 use crate::busy_wait::Watcher;
 use crate::client_socket::ClientSocket;
 use bytes::BytesMut;
-use rustls::ServerConnection;
+use engine::protocol::{ListedConnection, ListedTls};
+use rustls::{ProtocolVersion, ServerConnection};
 use rustls_pki_types::CertificateDer;
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,6 +89,21 @@ impl Transport {
     /// Whether it is encrypted.
     pub(crate) fn is_encrypted(&self) -> bool {
         self.tls.is_some()
+    }
+
+    /// How the client has come, from that address.
+    pub(crate) fn listed(&self, from: IpAddr) -> ListedConnection {
+        let tls = self.tls.as_ref().and_then(|tls| {
+            let version = match tls.protocol_version()? {
+                ProtocolVersion::TLSv1_2 => "TLSv1.2",
+                _ => "TLSv1.3",
+            };
+            let cipher = tls.negotiated_cipher_suite()?.suite().as_str()?;
+            let bits = if cipher.contains("AES_128") { 128 } else { 256 };
+            Some(ListedTls { version, cipher: cipher.replace("TLS13_", "TLS_"), bits })
+        });
+        let (client, server) = self.socket.ends();
+        ListedConnection { client: client.map(|end| SocketAddr::new(from, end.port())), server, tls }
     }
 
     /// The protocol that the client has chosen while it began to encrypt.

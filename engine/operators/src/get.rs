@@ -17,6 +17,7 @@ use state::SqlError;
 use state::answer::Stored;
 use state::interrupt::Ticker;
 use state::reader::RowIterator;
+use state::usage::CountedReads;
 use state::view_states::KeyRows;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,28 +41,42 @@ pub fn stream<'p>(plan: &'p Plan, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, 
         Chosen::AllRows => all_rows(leaf, *with_key, shot)?,
         Chosen::AllRowsUpTo(rows_max) => {
             let sweep = Sweep::new(plan, &leaf, rows_max, shot)?;
-            Box::new(LeafRows::new(leaf, sweep, *with_key))
+            let reads = leaf.whole_reads(&*shot.reader);
+            Box::new(LeafRows::new(leaf, sweep, *with_key, reads))
         }
-        Chosen::KeyByKey => Box::new(LeafRows::new(leaf, ByKey::new(keys(own), None, shot), *with_key)),
+        Chosen::KeyByKey => {
+            let reads = leaf.key_reads(&*shot.reader, own.len());
+            Box::new(LeafRows::new(leaf, ByKey::new(keys(own), None, shot), *with_key, reads))
+        }
         Chosen::FromPlaces(places) => {
-            Box::new(LeafRows::new(leaf, ByKey::new(keys(&[]), Some(places), shot), *with_key))
+            let reads = leaf.key_reads(&*shot.reader, own.len());
+            Box::new(LeafRows::new(leaf, ByKey::new(keys(&[]), Some(places), shot), *with_key, reads))
         }
         Chosen::Standing(arrangement) => {
             let rows = KeyRows::of(arrangement);
             Box::new(ArrangedStream { leaf, keys: keys(own), rows, shot: shot.clone() })
         }
-        Chosen::InOrder(rows, _) => in_turn(leaf, rows, *with_key, shot),
+        Chosen::InOrder(rows, _) => {
+            let reads = leaf.key_reads(&*shot.reader, 1);
+            in_turn(leaf, rows, (*with_key, reads), shot)
+        }
         Chosen::NoRow => nothing(),
     })
 }
 
 fn all_rows<'p>(leaf: Leaf, with_key: bool, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, SqlError> {
     let rows = shot.reader.scan(leaf.table())?;
-    Ok(in_turn(leaf, rows, with_key, shot))
+    let reads = leaf.whole_reads(&*shot.reader);
+    Ok(in_turn(leaf, rows, (with_key, reads), shot))
 }
 
-fn in_turn<'p>(leaf: Leaf, rows: RowIterator, with_key: bool, shot: &OneShot) -> Box<dyn Pull + 'p> {
-    Box::new(LeafRows::new(leaf, InTurn::new(rows, &shot.watch), with_key))
+fn in_turn<'p>(
+    leaf: Leaf,
+    rows: RowIterator,
+    (with_key, reads): (bool, CountedReads),
+    shot: &OneShot,
+) -> Box<dyn Pull + 'p> {
+    Box::new(LeafRows::new(leaf, InTurn::new(rows, &shot.watch), with_key, reads))
 }
 
 /// Tells the profile which way the rows of each table of a query would be found now, as far as that is known before one is
@@ -128,7 +143,10 @@ pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<RangeFirs
     let given = |rows: Box<dyn Pull + 'p>| {
         if wholly { RangeFirst::InOrder(counted(rows)) } else { RangeFirst::Unordered(counted(rows)) }
     };
-    let filtered = |leaf: Leaf, rows: RowIterator| through(in_turn(leaf, rows, *with_key, shot), mfp, shot);
+    let filtered = |leaf: Leaf, rows: RowIterator| {
+        let reads = leaf.key_reads(&*shot.reader, 1);
+        through(in_turn(leaf, rows, (*with_key, reads), shot), mfp, shot)
+    };
     let unordered = |leaf: Leaf| {
         Ok::<_, SqlError>(Some(RangeFirst::Unordered(counted(through(all_rows(leaf, *with_key, shot)?, mfp, shot)))))
     };

@@ -9,6 +9,7 @@ use repr::row::RowIter;
 use repr::{Datum, RelationId, Row, RowKey};
 use state::SqlError;
 use state::reader::Reader;
+use state::usage::CountedReads;
 use std::sync::Arc;
 
 /// Keys that are looked up together: a few at first, as few rows may be wanted.
@@ -72,6 +73,21 @@ impl Leaf {
     /// The index, unless it is the primary key.
     pub fn index(&self) -> Option<&Index> {
         self.index.map(|position| &self.table.indexes[position])
+    }
+
+    /// Reads of all rows through that reader, from now on.
+    pub(crate) fn whole_reads(&self, reader: &dyn Reader) -> CountedReads {
+        let mut reads = CountedReads::of(reader.usage(), self.table.id, None);
+        reads.begin(1);
+        reads
+    }
+
+    /// Reads of so many keys by its index, or by the primary key.
+    pub(crate) fn key_reads(&self, reader: &dyn Reader, keys: usize) -> CountedReads {
+        let index = self.index().map(|index| index.id).or(self.table.primary_key);
+        let mut reads = CountedReads::of(reader.usage(), self.table.id, index);
+        reads.begin(keys as u64);
+        reads
     }
 
     /// How many columns a row has.

@@ -9,6 +9,7 @@ use state::SqlError;
 use state::answer::Stored;
 use state::interrupt::{Ticker, Watch};
 use state::reader::RowIterator;
+use state::usage::CountedReads;
 use std::sync::Arc;
 
 /// A way in which the rows of a table are found.
@@ -23,12 +24,13 @@ pub(crate) struct LeafRows<F> {
     way: F,
     standing: (RowKey, Row),
     with_key: bool,
+    reads: CountedReads,
 }
 
 impl<F: Find> LeafRows<F> {
     /// Rows of a leaf; their keys behind their columns, if asked for.
-    pub(crate) fn new(leaf: Leaf, way: F, with_key: bool) -> Self {
-        LeafRows { leaf, way, standing: (RowKey::new(&[]), Row::default()), with_key }
+    pub(crate) fn new(leaf: Leaf, way: F, with_key: bool, reads: CountedReads) -> Self {
+        LeafRows { leaf, way, standing: (RowKey::new(&[]), Row::default()), with_key, reads }
     }
 }
 
@@ -54,6 +56,7 @@ impl<F: Find> Pull for LeafRows<F> {
 impl<F: Find> PackedPull for LeafRows<F> {
     fn advance(&mut self) -> Result<bool, SqlError> {
         let Some(next) = self.way.next(&self.leaf)? else { return Ok(false) };
+        self.reads.find(1);
         self.standing = next;
         Ok(true)
     }

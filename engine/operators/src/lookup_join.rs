@@ -13,6 +13,7 @@ use repr::{Datum, RelationId, Row, RowKey, ValueError};
 use state::SqlError;
 use state::interrupt::Ticker;
 use state::reader::Reader;
+use state::usage::CountedReads;
 use std::collections::VecDeque;
 
 /// The join, borrowed from its plan node.
@@ -142,6 +143,7 @@ pub struct LookupJoinRows<'p> {
     matches: Matches,
     shot: OneShot,
     ticker: Ticker,
+    reads: CountedReads,
 }
 
 /// What the input rows meet.
@@ -232,6 +234,7 @@ impl<'p> LookupJoinRows<'p> {
         };
         let mut leaf = Leaf::open(shot.reader.catalog(), relation, Some(lookup))?;
         leaf.read_columns(join.of_table(&leaf));
+        let reads = leaf.key_reads(&*shot.reader, 0);
         Ok(LookupJoinRows {
             inputs,
             leaf,
@@ -239,12 +242,13 @@ impl<'p> LookupJoinRows<'p> {
             matches: Matches { found: Vec::new().into_iter(), counts: VecDeque::new(), left: 0, unmatched: false },
             shot: shot.clone(),
             ticker: Ticker::default(),
+            reads,
         })
     }
 
     /// Goes on to the next input row, with the number of its matches; none at the end.
     fn advance(&mut self) -> Result<Option<usize>, SqlError> {
-        let LookupJoinRows { inputs, leaf, join, matches: Matches { found, counts, .. }, shot, .. } = self;
+        let LookupJoinRows { inputs, leaf, join, matches: Matches { found, counts, .. }, shot, reads, .. } = self;
         if inputs.next == inputs.gathered && !inputs.gather(join.key, &shot.eval)? {
             return Ok(None);
         }
@@ -254,6 +258,8 @@ impl<'p> LookupJoinRows<'p> {
         }
         if counts.is_empty() {
             let rows = leaf.find_first(shot.reader.as_ref(), &inputs.keys, &mut |count| counts.push_back(count))?;
+            reads.begin(counts.len() as u64);
+            reads.find(rows.len() as u64);
             *found = rows.into_iter();
             inputs.keys.drain(..counts.len());
         }

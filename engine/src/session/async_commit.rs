@@ -9,6 +9,7 @@
 use crate::session::{Active, Session, UnderWay};
 use repr::poll;
 use state::SqlError;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use transactions::commit::{Committed, PreparedCommit};
 use transactions::transaction::Transaction;
@@ -76,6 +77,7 @@ impl Session {
             Some(Active { mut transaction, block: false, failed: false }) if quiet => {
                 if let Some(prepared) = poll::unwinds_to(|| transaction.prepare_apart(&patience))? {
                     self.transaction.company = None;
+                    self.control.counters.committed.fetch_add(1, Ordering::Relaxed);
                     return Ok(Some(Apart { transaction, prepared, under_way: &mut self.transaction.under_way }));
                 }
                 self.transaction.active = Some(Active { transaction, block: false, failed: false });

@@ -1,4 +1,5 @@
-//! What `wire` asks of a session beside statements: types by number, cursors as portals, and patience with a client that says nothing.
+//! What `wire` asks of a session beside statements: types by number, cursors as portals, what a client is told of the settings, and
+//! patience with one that says nothing.
 
 use crate::response::TransactionStatus;
 use crate::session::Session;
@@ -34,6 +35,30 @@ pub struct PortalFetch<'p> {
 }
 
 impl Session {
+    /// What the client is told at connection.
+    pub fn initial_parameters(&self) -> Vec<(String, String)> {
+        self.state.lock().settings.reported()
+    }
+
+    /// Settings that changed since the client was last told.
+    pub fn take_parameter_changes(&mut self) -> Vec<(String, String)> {
+        let now = {
+            let state = self.state.lock();
+            if state.settings.version() == self.client.reported_version {
+                return Vec::new();
+            }
+            self.client.reported_version = state.settings.version();
+            state.settings.reported()
+        };
+        let changed: Vec<_> =
+            now.into_iter().filter(|(name, value)| self.client.reported.get(name) != Some(value)).collect();
+        if let Some((_, application)) = changed.iter().find(|(name, _)| name == "application_name") {
+            self.control.holder.activity.is_called(application);
+        }
+        self.client.reported.extend(changed.iter().cloned());
+        changed
+    }
+
     /// The columns of an open SQL cursor: on the wire it is a portal, and drivers describe it as one.
     pub fn cursor_columns(&self, name: &str) -> Option<Arc<[OutputColumn]>> {
         self.cursors.open.get(name).map(|cursor| cursor.columns().clone())

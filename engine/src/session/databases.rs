@@ -5,6 +5,7 @@ use planner::catalog::{Catalog, DEFAULT_DATABASE, DatabaseId};
 use planner::parse::Statement;
 use planner::parse::definition::{AlterStart, StartChange};
 use planner::parse::utility::SetValue;
+use planner::scalar::ListedConnection;
 use state::SqlError;
 use state::notice::Notice;
 use state::settings::{Settings, StartSource, is_of_definers, spelled};
@@ -27,8 +28,15 @@ pub struct ConnectOptions {
     pub settings: Vec<(String, String)>,
     /// Whether the connection is encrypted.
     pub secure: bool,
-    /// From where it comes, if not by a socket of the machine's own.
-    pub address: Option<IpAddr>,
+    /// How it has come; from nowhere within the server.
+    pub connection: ListedConnection,
+}
+
+impl ConnectOptions {
+    /// From where it comes.
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.connection.client.map(|client| client.ip())
+    }
 }
 
 /// So long others have for leaving, as in PostgreSQL.

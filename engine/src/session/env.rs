@@ -8,11 +8,11 @@ use planner::catalog::{Actor, Catalog, DatabaseId, SearchPath, Sequence};
 use planner::scalar::{
     AuditQuestion, Environment, ListedCursor, ListedSetting, ListedStatement, SessionActs, TableRows,
 };
-use planner::statistics::KnownStatistics;
+use planner::statistics::{DatabaseUsage, KnownStatistics, ReadUsage, TableUsage};
 use repr::id::is_temporary;
 use repr::poll::Overseer;
 use repr::text::TextContext;
-use repr::{Datum, RelationId, SequenceId, ValueError};
+use repr::{Datum, IndexId, RelationId, SequenceId, ValueError};
 use state::account::Account;
 use state::audit::AuditMode;
 use state::cancel::CancelFlag;
@@ -382,13 +382,29 @@ impl Environment for StatementEnvironment {
     fn table_statistics(&self) -> Arc<KnownStatistics> {
         self.database.views.statistics.tables.known()
     }
+    fn table_usage(&self, table: RelationId) -> TableUsage {
+        self.database.usage().table(table)
+    }
+    fn index_usage(&self, index: IndexId) -> ReadUsage {
+        self.database.usage().index(index)
+    }
+    fn database_usage(&self, database: DatabaseId) -> DatabaseUsage {
+        self.database.usage().database(database)
+    }
     fn relation_size(&self, relation: RelationId) -> i64 {
         i64::try_from(self.database.store.approximate_size(relation)).unwrap_or(i64::MAX)
+    }
+    fn index_size(&self, index: IndexId) -> i64 {
+        i64::try_from(self.database.store.approximate_index_size(index)).unwrap_or(i64::MAX)
     }
     fn database_size(&self, database: DatabaseId) -> i64 {
         let published = self.database.published.load();
         let catalog = published.catalog();
         let its = catalog.relations.values().filter(|table| catalog.database_of(table.namespace) == database);
-        its.map(|table| self.relation_size(table.id)).fold(0, i64::saturating_add)
+        let sizes = its.flat_map(|table| {
+            let indexes = table.indexes.iter().map(|index| self.index_size(index.id));
+            indexes.chain([self.relation_size(table.id)])
+        });
+        sizes.fold(0, i64::saturating_add)
     }
 }

@@ -186,6 +186,14 @@ impl SessionActs for StatementEnvironment {
         Ok(self.database.sessions.login_rules.reload())
     }
 
+    fn server_began_at(&self) -> i64 {
+        self.database.sessions.login_rules.opened_at
+    }
+
+    fn configured_at(&self) -> i64 {
+        self.database.sessions.login_rules.read_at()
+    }
+
     fn rotate_keys(&self) -> Result<i64, ValueError> {
         self.require_operator("rotate_keys")?;
         let keys = key_rotation::rotate_now(&self.database).map_err(|error| value_error(error.into()))?;
@@ -222,6 +230,7 @@ impl SessionActs for StatementEnvironment {
                 user: session.activity.owner.user.to_string(),
                 database: session.activity.owner.database.to_string(),
                 database_id: session.activity.owner.database_id,
+                connection: session.activity.owner.connection.clone(),
                 application: now.application.to_string(),
                 began_at: session.activity.began_at,
                 transaction_at: now.transaction_at,

@@ -6,6 +6,7 @@ use crate::clock;
 use crate::progress::ProgressSlot;
 use parking_lot::Mutex;
 use planner::catalog::DatabaseId;
+use planner::scalar::ListedConnection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -44,6 +45,8 @@ pub struct Owner {
     pub database: Arc<str>,
     /// Which that is.
     pub database_id: DatabaseId,
+    /// How its client has come.
+    pub connection: ListedConnection,
 }
 
 /// What a session is doing now. Times are microseconds since 2000-01-01.

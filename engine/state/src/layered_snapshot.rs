@@ -23,6 +23,7 @@ use crate::reader::{KeyRange, RangeRows, Reader, RowIterator, find_one};
 use crate::shape::{Schema, TableShape};
 use crate::snapshot_holders::SnapshotHold;
 use crate::temporary::PersonalReads;
+use crate::usage::Usage;
 use crate::validation::ReadSet;
 use crate::view_states::{Arrangement, Stage, Views};
 use planner::catalog::{Catalog, Index, Table};
@@ -506,6 +507,10 @@ fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl Reader for LayeredSnapshot {
+    fn usage(&self) -> Option<&Usage> {
+        Some(&self.base.usage)
+    }
+
     fn time(&self) -> CommitTime {
         self.base.time
     }

@@ -48,6 +48,7 @@ pub mod temporary;
 pub mod time_budget;
 pub mod transaction_fate;
 pub mod unwritten_requests;
+pub mod usage;
 pub mod validation;
 pub mod view_states;
 

@@ -1,13 +1,24 @@
 //! What the server that stands before the engine lets in, as its sessions are shown it: `pg_hba_file_rules` and
 //! `pg_ident_file_mappings`. The files are the server's; the engine asks.
 
+use crate::clock;
 use crate::error::SqlError;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Where whoever has read the rules says how to ask for them. Empty where there is no server.
-#[derive(Default)]
 pub struct LoginRules {
     asked: OnceLock<AskedOfServer>,
+    /// When the database was opened, in microseconds since 2000-01-01 UTC.
+    pub opened_at: i64,
+    read_at: AtomicI64,
+}
+
+impl Default for LoginRules {
+    fn default() -> Self {
+        let opened_at = clock::now_micros();
+        LoginRules { asked: OnceLock::new(), opened_at, read_at: AtomicI64::new(opened_at) }
+    }
 }
 
 /// What a server answers.
@@ -75,6 +86,15 @@ impl LoginRules {
 
     /// Has everything read again. Whether it was understood; not where there is no server.
     pub fn reload(&self) -> bool {
-        self.asked.get().is_some_and(|asked| (asked.reload)())
+        let understood = self.asked.get().is_some_and(|asked| (asked.reload)());
+        if understood {
+            self.read_at.store(clock::now_micros(), Ordering::Relaxed);
+        }
+        understood
+    }
+
+    /// When everything was last read and understood, in microseconds since 2000-01-01 UTC.
+    pub fn read_at(&self) -> i64 {
+        self.read_at.load(Ordering::Relaxed)
     }
 }

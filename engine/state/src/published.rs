@@ -2,6 +2,7 @@
 
 use crate::overlay::Owners;
 use crate::shape::Schema;
+use crate::usage::Usage;
 use crate::view_states::Views;
 use parking_lot::Mutex;
 use planner::catalog::Catalog;
@@ -26,6 +27,8 @@ pub struct Published {
     pub probes: Arc<Probes>,
     /// The maintained views.
     pub views: Views,
+    /// How often what is in it was read and written, at all times.
+    pub usage: Arc<Usage>,
 }
 
 impl Published {

@@ -4,6 +4,7 @@
 //! Owned and shareable, so that a dataflow on another thread can hold it.
 
 use crate::SqlError;
+use crate::usage::Usage;
 use crate::view_states::Arrangement;
 use planner::catalog::{Catalog, Index, Table};
 use planner::scalar::inverted::Wanted;
@@ -56,6 +57,10 @@ pub trait Reader: Send + Sync {
     fn catalog(&self) -> &Arc<Catalog>;
     /// The key of the row with this primary key (values of the columns' own types).
     fn row_key(&self, table: &Table, primary_key: &[Datum]) -> RowKey;
+    /// Where is counted what is read through it, if it is.
+    fn usage(&self) -> Option<&Usage> {
+        None
+    }
     /// One row.
     fn get(&self, table: &Table, key: &RowKey) -> Result<Option<Row>, SqlError>;
     /// The rows whose indexed columns equal `values` (all of them, none NULL; for ordered tables a prefix and NULLs will do).

@@ -575,7 +575,8 @@ impl Committer {
         let snapshot = self.store.snapshot();
         let clock = self.current.clock.max(moment);
         let (kept, probes, views) = (snapshot.keeping(), Arc::default(), Views::default());
-        let state = Published { time, clock, schema, kept, snapshot, probes, views };
+        let usage = self.current.usage.clone();
+        let state = Published { time, clock, schema, kept, snapshot, probes, views, usage };
         std::mem::replace(&mut self.current, Arc::new(state))
     }
 

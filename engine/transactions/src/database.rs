@@ -23,6 +23,7 @@ use state::settings::server::ServerSettings;
 use state::shape::Schema;
 use state::snapshot_holders::{Holder, Holders, SnapshotHold};
 use state::statistics::Statistics;
+use state::usage::Usage;
 use state::view_states::{Stage, ViewState, Views};
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
@@ -222,6 +223,7 @@ impl Database {
             snapshot,
             probes: Arc::default(),
             views,
+            usage: Arc::default(),
         }));
         let (forgotten_at, builds) = (Arc::<AtomicU64>::default(), Arc::<Builds>::default());
         let statistics = Arc::new(Statistics::default());
@@ -285,6 +287,11 @@ impl Database {
     /// A number for a new connection: PostgreSQL's backend pid.
     pub fn next_backend(&self) -> i32 {
         self.sessions.numbers.backends.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What is counted of its use.
+    pub fn usage(&self) -> Arc<Usage> {
+        self.published.load().usage.clone()
     }
 
     /// The published state. While keys are being destroyed it is waited for: the state before has ended.

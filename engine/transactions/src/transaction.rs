@@ -33,6 +33,7 @@ use state::read_memo::ReadMemo;
 use state::reader::Reader;
 use state::snapshot_holders::{Holder, SnapshotHold};
 use state::temporary::{PersonalReads, TemporaryChanges};
+use state::usage::TableCounters;
 use state::validation::ReadSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -358,6 +359,11 @@ impl Transaction {
     pub fn latest_snapshot(&mut self) -> LayeredSnapshot {
         let base = self.database.latest();
         self.over(base)
+    }
+
+    /// Where is counted what is done with a table.
+    pub(crate) fn uses(&self, relation: RelationId) -> Arc<TableCounters> {
+        self.database.usage().of_table(relation)
     }
 
     /// What is committed now, without its own changes.

@@ -22,6 +22,7 @@ use state::parallel::Bulk;
 use state::reader::Reader;
 use state::shape::TableShape;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use unique::UniqueCheck;
 
 /// One statement's writing.
@@ -253,6 +254,7 @@ impl<'a> Writer<'a> {
             }
             self.need_parents(shape, None, row);
         }
+        self.transaction.uses(relation).inserted.fetch_add(rows.len() as u64, Ordering::Relaxed);
         Ok(row_keys)
     }
 
@@ -334,6 +336,7 @@ impl<'a> Writer<'a> {
             }
             moving.push((&update.row_key, new_key, &update.after, subject));
         }
+        self.transaction.uses(relation).updated.fetch_add(updates.len() as u64, Ordering::Relaxed);
         for (old_key, new_key, after, subject) in moving {
             self.place_row(shape, &new_key, after)?;
             self.note_change(relation, &new_key);
@@ -391,6 +394,7 @@ impl<'a> Writer<'a> {
             self.transaction.overlay_mut().set_subject(shape.id(), row_key.clone(), None);
         }
         self.key_gone(shape, row, None);
+        self.transaction.uses(shape.id()).deleted.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 

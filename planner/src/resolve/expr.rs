@@ -106,7 +106,7 @@ impl Resolver<'_> {
                 Err(PlanError::new("42601", "syntax error at or near \"*\"").at(self.position_of(expr)))
             }
             Expr::IsJson { .. } => Err(PlanError::unsupported("IS JSON").at(self.position_of(expr))),
-            Expr::IsNormalized { .. } => Err(PlanError::unsupported("IS NORMALIZED").at(self.position_of(expr))),
+            Expr::IsNormalized { expr, form, negated } => self.normalized(expr, *form, *negated),
             Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_) => {
                 Err(PlanError::new("42601", "grouping sets are only allowed in GROUP BY").at(self.position_of(expr)))
             }

@@ -60,6 +60,7 @@ fn figure(expr: &Expr) -> Option<(String, bool)> {
         Expr::Substring { shorthand, .. } => strong(if *shorthand { "substr" } else { "substring" }),
         Expr::Trim { trim_where, .. } => strong(trim_name(*trim_where)),
         Expr::Overlay { .. } => strong("overlay"),
+        Expr::IsNormalized { negated: false, .. } => strong("is_normalized"),
         _ => None,
     }
 }

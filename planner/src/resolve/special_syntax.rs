@@ -6,7 +6,7 @@ use crate::hir::HirExpr;
 use crate::scalar::eval::reads_alike;
 use repr::interval::IntervalStyle;
 use repr::{ColumnType, Datum, ScalarType};
-use sqlparser::ast::{CeilFloorKind, DateTimeField, Expr, Interval, Subscript, TrimWhereField};
+use sqlparser::ast::{CeilFloorKind, DateTimeField, Expr, Interval, NormalizationForm, Subscript, TrimWhereField};
 
 fn text_literal(text: &str) -> Typed {
     Typed::literal(Datum::Text(text.into()), ScalarType::Text)
@@ -36,6 +36,20 @@ impl Resolver<'_> {
         let operand = self.expr(inner)?;
         let operand = Typed::boolean(self.condition(operand, construct, position)?);
         self.call_named(name, vec![operand], position)
+    }
+
+    /// IS [NOT] NORMALIZED.
+    pub(super) fn normalized(
+        &mut self,
+        inner: &Expr,
+        form: Option<NormalizationForm>,
+        negated: bool,
+    ) -> Result<Typed, PlanError> {
+        let position = self.position_of(inner);
+        let mut args = vec![self.expr(inner)?];
+        args.extend(form.map(|form| text_literal(&form.to_string())));
+        let found = self.call_named("is_normalized", args, position)?;
+        if negated { self.call_named("NOT", vec![found], position) } else { Ok(found) }
     }
 
     /// IS [NOT] DISTINCT FROM.

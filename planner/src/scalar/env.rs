@@ -5,7 +5,7 @@ pub mod session_acts;
 
 use super::table_func::{GivenRows, TableRows};
 use crate::catalog::{Actor, Catalog, DatabaseId, RoleId, SearchPath};
-use crate::statistics::KnownStatistics;
+use crate::statistics::{DatabaseUsage, KnownStatistics, ReadUsage, TableUsage};
 use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
 use repr::interval::IntervalStyle;
@@ -66,7 +66,11 @@ pub trait Environment: Send + Sync {
     fn sleep(&self, duration: Duration) -> Result<(), ValueError>;
     /// Approximate bytes of a relation for `pg_relation_size`.
     fn relation_size(&self, relation: repr::RelationId) -> i64;
-    /// The same of all relations of a database.
+    /// The same of an index, for `pg_indexes_size`.
+    fn index_size(&self, _index: repr::IndexId) -> i64 {
+        0
+    }
+    /// The same of all relations of a database, and of their indexes.
     fn database_size(&self, _database: DatabaseId) -> i64 {
         let sizes = self.catalog().relations.keys().map(|id| self.relation_size(*id));
         sizes.fold(0, i64::saturating_add)
@@ -91,6 +95,18 @@ pub trait Environment: Send + Sync {
     /// What is known of the sizes of tables.
     fn table_statistics(&self) -> Arc<KnownStatistics> {
         Arc::default()
+    }
+    /// What was done with a table.
+    fn table_usage(&self, _table: repr::RelationId) -> TableUsage {
+        TableUsage::default()
+    }
+    /// How often an index was read.
+    fn index_usage(&self, _index: repr::IndexId) -> ReadUsage {
+        ReadUsage::default()
+    }
+    /// What was done in a database.
+    fn database_usage(&self, _database: DatabaseId) -> DatabaseUsage {
+        DatabaseUsage::default()
     }
     /// The session's prepared statements, where there is a session.
     fn prepared_statements(&self) -> Vec<ListedStatement> {

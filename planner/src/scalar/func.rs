@@ -15,6 +15,7 @@ mod collate;
 mod compare;
 mod crypto;
 mod date;
+mod degrees;
 mod enumeration;
 mod geometry;
 mod hash;
@@ -196,6 +197,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         compare::TESTS,
         crypto::FUNCTIONS,
         date::FUNCTIONS,
+        degrees::FUNCTIONS,
         enumeration::FUNCTIONS,
         geometry::FUNCTIONS,
         hash::FUNCTIONS,
@@ -216,6 +218,8 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         sequence::FUNCTIONS,
         session::FUNCTIONS,
         system::FUNCTIONS,
+        system::CONNECTIONS,
+        system::SIZES,
         system::DEFINITIONS,
         system::IDENTITIES,
         system::ACCESS_LISTS,
@@ -223,6 +227,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         system::STATISTICS,
         system::VISIBLE,
         text::FUNCTIONS,
+        text::NORMAL_FORMS,
         text_search::CONFIGURED,
         text_search::FUNCTIONS,
         to_char::FUNCTIONS,
@@ -276,6 +281,7 @@ pub(crate) use pattern::{all_groups, options, split_pieces};
 pub(crate) use send::{is_sent, send};
 pub(crate) use sequence::sequence as find_sequence;
 pub(crate) use session::acts_in_transaction;
+pub(crate) use system::connection_end;
 pub use text::quote_identifier;
 pub(crate) use text::{builtin_name, parse_identifier, split};
 

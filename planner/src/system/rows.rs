@@ -4,6 +4,7 @@
 //! as PostgreSQL would have it. Relations without rows here are those of features that we do not have.
 
 mod constraint;
+mod counters;
 mod domain;
 mod governance;
 mod grant;
@@ -58,7 +59,6 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_namespace") => source.namespaces(&mut table),
         ("pg_catalog", "pg_extension") => source.extensions(&mut table),
         ("pg_catalog", name) if name.starts_with("pg_available_extension") => source.available_extensions(&mut table),
-        ("pg_catalog", "pg_stat_gssapi") => source.gssapi(&mut table),
         ("pg_catalog", "pg_am") => source.access_methods(&mut table),
         ("pg_catalog", "pg_collation") => source.collations(&mut table),
         ("pg_catalog", "pg_database") => source.databases(&mut table),
@@ -74,8 +74,6 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_settings") => source.settings(&mut table),
         ("pg_catalog", "pg_proc") => source.functions(&mut table),
         ("pg_catalog", "pg_prepared_statements") => source.prepared_statements(&mut table),
-        ("pg_catalog", "pg_stat_activity") => source.activity(&mut table),
-        ("pg_catalog", name) if name.starts_with("pg_stat_progress_") => source.progress(name, &mut table),
         ("pg_catalog", "pg_locks") => source.locks(&mut table),
         ("pg_catalog", "pg_cursors") => source.cursors(&mut table),
         ("pg_catalog", "pg_policy") => source.policies(&mut table),
@@ -83,13 +81,10 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_tables" | "pg_stats") => source.about_tables(&mut table),
         ("pg_catalog", "pg_indexes") => source.indexes_view(&mut table),
         ("pg_catalog", "pg_sequences") => source.sequences_view(&mut table),
-        (
-            "pg_catalog",
-            "pg_stat_all_tables" | "pg_stat_user_tables" | "pg_statio_all_tables" | "pg_statio_user_tables",
-        ) => {
-            source.table_counters(&mut table);
+        ("pg_catalog", name) if name.starts_with("pg_stat_") || name.starts_with("pg_statio_") => {
+            source.statistics(name, &mut table);
         }
-        ("pg_catalog", "pg_stat_all_indexes" | "pg_stat_user_indexes") => source.index_counters(&mut table),
+        ("pg_catalog", "pg_timezone_names" | "pg_timezone_abbrevs") => source.time_zones(&mut table),
         ("pg_catalog", "pg_ts_config") => source.search_configurations(&mut table),
         ("pg_catalog", "pg_ts_config_map") => source.search_configuration_maps(&mut table),
         ("pg_catalog", "pg_ts_dict") => source.search_dictionaries(&mut table),

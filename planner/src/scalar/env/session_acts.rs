@@ -2,6 +2,7 @@
 
 use crate::catalog::DatabaseId;
 use repr::ValueError;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// An advisory lock's name, as `pg_locks` shows it: both halves of one number (`form` 1), or two numbers (`form` 2).
@@ -39,6 +40,28 @@ pub struct AdvisoryLock {
     pub waits: bool,
 }
 
+/// How a client has come: `inet_client_addr()`, `pg_stat_ssl`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedConnection {
+    /// The client's end.
+    pub client: Option<SocketAddr>,
+    /// The server's end.
+    pub server: Option<SocketAddr>,
+    /// How it is encrypted, if it is.
+    pub tls: Option<ListedTls>,
+}
+
+/// How a connection is encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedTls {
+    /// `TLSv1.3`
+    pub version: &'static str,
+    /// The cipher suite, by the name that it is registered under.
+    pub cipher: String,
+    /// Bits of the cipher's key.
+    pub bits: i32,
+}
+
 /// A session, for `pg_stat_activity`. Times are microseconds since 2000-01-01 UTC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedSession {
@@ -50,6 +73,8 @@ pub struct ListedSession {
     pub database: String,
     /// Which of the catalog's databases that is.
     pub database_id: DatabaseId,
+    /// How its client has come.
+    pub connection: ListedConnection,
     /// `application_name`
     pub application: String,
     /// When it began.
@@ -183,6 +208,10 @@ pub trait SessionActs: Send + Sync {
     fn rotate_root_key(&self) -> Result<i64, ValueError>;
     /// Whom a session waits for.
     fn blocking(&self, backend: i32) -> Vec<i32>;
+    /// When the server began to serve this folder, in microseconds since 2000-01-01 UTC.
+    fn server_began_at(&self) -> i64;
+    /// When it last read whom it lets in.
+    fn configured_at(&self) -> i64;
     /// All sessions.
     fn sessions(&self) -> Vec<ListedSession>;
     /// Long commands that are under way.

@@ -26,7 +26,7 @@ fn periodic(arg: &Datum, function: fn(f64) -> f64) -> Answer {
 }
 
 /// An inverse function defined between two bounds.
-fn bounded(arg: &Datum, low: f64, high: f64, function: fn(f64) -> f64) -> Answer {
+pub(super) fn bounded(arg: &Datum, low: f64, high: f64, function: fn(f64) -> f64) -> Answer {
     let value = float(arg)?;
     if value < low || value > high {
         return Err(out_of_domain());
@@ -34,7 +34,7 @@ fn bounded(arg: &Datum, low: f64, high: f64, function: fn(f64) -> f64) -> Answer
     Ok(Datum::Float8(function(value)))
 }
 
-fn out_of_domain() -> ValueError {
+pub(super) fn out_of_domain() -> ValueError {
     ValueError::new("22003", "input is out of range")
 }
 
@@ -78,44 +78,6 @@ fn exponential(value: f64) -> Answer {
         return Err(ValueError::new("22003", "value out of range: underflow"));
     }
     checked_float(result, &[value])
-}
-
-/// From 0 to 30 degrees; exact at both ends.
-fn small_sine(degrees: f64) -> f64 {
-    (degrees.to_radians().sin() / 30f64.to_radians().sin()) / 2.0
-}
-
-/// From 0 to 60 degrees; exact at both ends.
-fn small_cosine(degrees: f64) -> f64 {
-    1.0 - ((1.0 - degrees.to_radians().cos()) / (1.0 - 60f64.to_radians().cos())) / 2.0
-}
-
-/// Sines of degrees are exact where the mathematics is.
-fn sine_degrees(value: f64) -> f64 {
-    let turned = value % 360.0;
-    let (sign, angle) = if turned < 0.0 { (-1.0, -turned) } else { (1.0, turned) };
-    let (sign, angle) = if angle > 180.0 { (-sign, 360.0 - angle) } else { (sign, angle) };
-    let angle = if angle > 90.0 { 180.0 - angle } else { angle };
-    sign * if angle <= 30.0 { small_sine(angle) } else { small_cosine(90.0 - angle) }
-}
-
-fn cosine_degrees(value: f64) -> f64 {
-    let angle = (value % 360.0).abs();
-    let angle = if angle > 180.0 { 360.0 - angle } else { angle };
-    let (sign, angle) = if angle > 90.0 { (-1.0, 180.0 - angle) } else { (1.0, angle) };
-    sign * if angle <= 60.0 { small_cosine(angle) } else { small_sine(90.0 - angle) }
-}
-
-fn tangent_degrees(value: f64) -> f64 {
-    let angle = value % 180.0;
-    match angle {
-        0.0 => 0.0,
-        45.0 | -135.0 => 1.0,
-        -45.0 | 135.0 => -1.0,
-        90.0 => f64::INFINITY,
-        -90.0 => f64::NEG_INFINITY,
-        angle => sine_degrees(angle) / cosine_degrees(angle),
-    }
 }
 
 fn gcd(mut a: i64, mut b: i64, sql: &str, least: i64) -> Result<i64, ValueError> {
@@ -305,9 +267,6 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("asinh(float8) float8", |_, a, _| real(&a[0], f64::asinh)),
     strict("acosh(float8) float8", |_, a, _| bounded(&a[0], 1.0, f64::INFINITY, f64::acosh)),
     strict("atanh(float8) float8", |_, a, _| bounded(&a[0], -1.0, 1.0, f64::atanh)),
-    strict("sind(float8) float8", |_, a, _| periodic(&a[0], sine_degrees)),
-    strict("cosd(float8) float8", |_, a, _| periodic(&a[0], cosine_degrees)),
-    strict("tand(float8) float8", |_, a, _| periodic(&a[0], tangent_degrees)),
     strict("width_bucket(float8, float8, float8, int4) int4", |_, a, _| {
         width_bucket(float(&a[0])?, float(&a[1])?, float(&a[2])?, int4(&a[3])?)
     }),

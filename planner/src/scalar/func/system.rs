@@ -1,14 +1,16 @@
 //! What a session asks about itself, its settings, and the objects of the catalog.
 
 pub(in crate::scalar) mod access_list;
+mod connection;
 mod definition;
 pub(in crate::scalar) mod identity;
 mod privilege;
 mod routine;
+mod size;
 mod statistics;
 mod visible;
 
-use super::arguments::{boolean, float, int4, integer, interval, numeric, oid, string, text, truth, vector};
+use super::arguments::{boolean, float, int4, integer, interval, oid, string, text, truth, vector};
 use super::{FunctionDefinition, lenient, strict};
 use crate::catalog::{DEFAULT_DATABASE, DatabaseId, NamespaceId, RoleId};
 use crate::resolve::updatable::{updatable_columns, writes_of};
@@ -19,10 +21,13 @@ use repr::{Datum, Encoding, RelationId, ScalarType, ValueError};
 use std::time::Duration;
 
 pub(super) use access_list::ACCESS_LISTS;
+pub(super) use connection::CONNECTIONS;
+pub(crate) use connection::connection_end;
 pub(super) use definition::DEFINITIONS;
 pub(super) use identity::IDENTITIES;
 pub(super) use privilege::PRIVILEGES;
 pub(super) use routine::ROUTINES;
+pub(super) use size::SIZES;
 pub(super) use statistics::STATISTICS;
 pub(super) use visible::VISIBLE;
 
@@ -73,33 +78,6 @@ fn schemas(ctx: &EvalContext, implicit: bool) -> Vec<String> {
     found.iter().filter_map(|id| catalog.namespace_name(*id)).map(str::to_owned).collect()
 }
 
-/// Bytes with a unit: `8192 bytes`, `16 kB`.
-fn size_pretty(size: i128) -> String {
-    const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
-    let mut value = size;
-    let mut half = false;
-    for (index, unit) in UNITS.iter().enumerate() {
-        let limit = if index == 0 { 10 * 1024 } else { 20 * 1024 - 1 };
-        let last = index == UNITS.len() - 1;
-        if value.abs() < limit || last {
-            // From kB on, values carry one more bit to round by.
-            let shown = if half { i128::midpoint(value, value.signum()) } else { value };
-            return format!("{shown} {unit}");
-        }
-        value /= if half { 1024 } else { 512 };
-        half = true;
-    }
-    format!("{value} {}", UNITS[4])
-}
-
-fn relation_size(ctx: &EvalContext, arg: &Datum) -> Answer {
-    let id = oid(arg)?;
-    Ok(match ctx.names().class_name(id) {
-        Some(_) => Datum::Int8(ctx.environment.relation_size(RelationId(id))),
-        None => Datum::Null,
-    })
-}
-
 /// A database by its name or OID: 3D000 if no database has the name, NULL if none has the OID.
 fn database(ctx: &EvalContext, arg: &Datum) -> Result<Option<DatabaseId>, ValueError> {
     let (session, catalog) = (&ctx.environment, ctx.environment.catalog());
@@ -112,10 +90,6 @@ fn database(ctx: &EvalContext, arg: &Datum) -> Result<Option<DatabaseId>, ValueE
     let first = DEFAULT_DATABASE.contains(&name).then_some(DatabaseId::FIRST);
     let missing = || ValueError::new("3D000", format!("database \"{name}\" does not exist"));
     own.or_else(|| catalog.database_by_name(name)).or(first).map(Some).ok_or_else(missing)
-}
-
-fn database_size(ctx: &EvalContext, arg: &Datum) -> Answer {
-    Ok(database(ctx, arg)?.map_or(Datum::Null, |id| Datum::Int8(ctx.environment.database_size(id))))
 }
 
 fn object_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {
@@ -216,18 +190,12 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("to_regclass(text) regclass", |ctx, a, _| to_object(ctx, &ScalarType::Regclass, &a[0])).stable(),
     strict("to_regtype(text) regtype", |ctx, a, _| to_object(ctx, &ScalarType::Regtype, &a[0])).stable(),
     strict("to_regnamespace(text) regnamespace", |ctx, a, _| to_object(ctx, &ScalarType::Regnamespace, &a[0])).stable(),
-    strict("pg_relation_size(regclass, text?) int8", |ctx, a, _| relation_size(ctx, &a[0])).volatile(),
-    strict("pg_total_relation_size(regclass) int8", |ctx, a, _| relation_size(ctx, &a[0])).volatile(),
-    strict("pg_table_size(regclass) int8", |ctx, a, _| relation_size(ctx, &a[0])).volatile(),
-    strict("pg_database_size(name) int8", |ctx, a, _| database_size(ctx, &a[0])).volatile(),
-    strict("pg_database_size(oid) int8", |ctx, a, _| database_size(ctx, &a[0])).volatile(),
-    strict("pg_size_pretty(int8) text", |_, a, _| string(size_pretty(i128::from(integer(&a[0])?)))),
-    strict("pg_size_pretty(numeric) text", |_, a, _| string(size_pretty(numeric(&a[0])?.trunc(0)?.to_i128()?))),
-    strict("pg_column_size(any) int4", |_, a, _| {
-        let mut packed = Vec::new();
-        repr::row::write_datum(&mut packed, &a[0]);
-        Ok(Datum::Int4(i32::try_from(packed.len()).unwrap_or(i32::MAX)))
-    }),
+    strict("to_regproc(text) regproc", |ctx, a, _| to_object(ctx, &ScalarType::Regproc, &a[0])).stable(),
+    strict("to_regprocedure(text) regprocedure", |ctx, a, _| to_object(ctx, &ScalarType::Regprocedure, &a[0])).stable(),
+    strict("to_regoper(text) regoper", |ctx, a, _| to_object(ctx, &ScalarType::Regoper, &a[0])).stable(),
+    strict("to_regoperator(text) regoperator", |ctx, a, _| to_object(ctx, &ScalarType::Regoperator, &a[0])).stable(),
+    strict("to_regrole(text) regrole", |ctx, a, _| to_object(ctx, &ScalarType::Regrole, &a[0])).stable(),
+    strict("to_regcollation(text) regcollation", |ctx, a, _| to_object(ctx, &ScalarType::Regcollation, &a[0])).stable(),
     strict("pg_sleep(float8) void", |ctx, a, _| sleep(ctx, float(&a[0])?)).volatile(),
     strict("pg_sleep_for(interval) void", |ctx, a, _| {
         let interval = interval(&a[0])?;

@@ -3,6 +3,7 @@
 //! Positions count characters from 1. No result may exceed a gigabyte: 54000, as in PostgreSQL.
 
 mod format;
+mod normal_form;
 mod quote;
 mod unistr;
 
@@ -11,6 +12,7 @@ use super::{FunctionDefinition, lenient, strict};
 use crate::scalar::Answer;
 use repr::{Datum, ValueError, poll};
 
+pub(super) use normal_form::NORMAL_FORMS;
 pub use quote::quote_identifier;
 pub(crate) use quote::{builtin_name, parse_identifier};
 

@@ -28,14 +28,20 @@ fn exploded(ctx: &EvalContext, list: &Datum) -> TableAnswer {
     known(rows)
 }
 
-/// The rows of pg_settings.
-fn settings(ctx: &EvalContext, types: &[ScalarType]) -> TableAnswer {
-    let Some(relation) = system::find("pg_catalog", "pg_settings") else { return known(Vec::new()) };
+/// The rows of a relation of pg_catalog, as far as the function has columns for them.
+fn relation(ctx: &EvalContext, name: &str, types: &[ScalarType]) -> TableAnswer {
+    let Some(relation) = system::find("pg_catalog", name) else { return known(Vec::new()) };
     let rows = system::rows(relation.id, ctx.environment.catalog(), &*ctx.environment);
     known(rows.iter().map(|row| row.unpack().into_iter().take(types.len()).collect()).collect())
 }
 
 pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
+    ("pg_timezone_names() (name text, abbrev text, utc_offset interval, is_dst bool)", |ctx, _, types| {
+        relation(ctx, "pg_timezone_names", types)
+    }),
+    ("pg_timezone_abbrevs() (abbrev text, utc_offset interval, is_dst bool)", |ctx, _, types| {
+        relation(ctx, "pg_timezone_abbrevs", types)
+    }),
     ("aclexplode(text[]) (grantor oid, grantee oid, privilege_type text, is_grantable bool)", |ctx, args, _| {
         strict(args, |args| exploded(ctx, &args[0]))
     }),
@@ -46,6 +52,6 @@ pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
         "pg_show_all_settings() (name text, setting text, unit text, category text, short_desc text, extra_desc text, \
          context text, vartype text, source text, min_val text, max_val text, enumvals text[], boot_val text, \
          reset_val text, sourcefile text, sourceline int4, pending_restart bool)",
-        |ctx, _, types| settings(ctx, types),
+        |ctx, _, types| relation(ctx, "pg_settings", types),
     ),
 ];

@@ -5,8 +5,10 @@ use super::super::schemas::{DOGWOOD, EXTENSION, LANGUAGES, SYSTEM, TABLESPACES};
 use super::{HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
 use crate::catalog::{DEFAULT_DATABASE, DatabaseId, IndexMethod, RoleId};
 use crate::scalar::collation::{self, Provider};
+use crate::scalar::func::connection_end;
 use crate::scalar::{ListedCommand, ListedLockKey, ListedProgress};
-use repr::{Array, Datum, ScalarType};
+use repr::datetime::zone::listed::{ListedZone, abbreviations, zones};
+use repr::{Array, Datum, Interval, ScalarType};
 use std::sync::Arc;
 
 impl Source<'_> {
@@ -113,15 +115,20 @@ impl Source<'_> {
 
     /// The first is called what this session has called it.
     pub(super) fn databases(&self, rows: &mut Rows) {
+        for (id, name) in self.named_databases() {
+            self.database(id.0, &name, rows);
+        }
+    }
+
+    /// The databases and their names.
+    pub(super) fn named_databases(&self) -> Vec<(DatabaseId, String)> {
         let own = self.environment.database();
         let is_first = self.environment.database_id() == DatabaseId::FIRST;
         // That name may have been given to another since.
         let is_called = is_first && self.catalog.database_by_name(&own).is_none();
-        let first = (DatabaseId::FIRST.0, if is_called { &*own } else { DEFAULT_DATABASE[0] });
-        let created = self.catalog.databases.iter().map(|(id, found)| (id.0, &*found.name));
-        for (id, name) in std::iter::once(first).chain(created) {
-            self.database(id, name, rows);
-        }
+        let first = (DatabaseId::FIRST, if is_called { own } else { DEFAULT_DATABASE[0].to_owned() });
+        let created = self.catalog.databases.iter().map(|(id, found)| (*id, found.name.to_string()));
+        std::iter::once(first).chain(created).collect()
     }
 
     fn database(&self, id: u32, name: &str, rows: &mut Rows) {
@@ -138,6 +145,24 @@ impl Source<'_> {
             ("datctype", text("C")),
             ("datacl", self.acl(id)),
         ]);
+    }
+
+    /// pg_timezone_names and pg_timezone_abbrevs, as zones are now.
+    pub(super) fn time_zones(&self, rows: &mut Rows) {
+        let now = self.environment.statement_timestamp();
+        let listed: Vec<ListedZone> = match rows.relation.name {
+            "pg_timezone_names" => zones(now).collect(),
+            _ => abbreviations(now).collect(),
+        };
+        for zone in listed {
+            let offset = Interval { months: 0, days: 0, micros: i64::from(zone.offset) * 1_000_000 };
+            rows.add(&[
+                ("name", text(&zone.name)),
+                ("abbrev", text(&zone.abbreviation)),
+                ("utc_offset", Datum::Interval(offset)),
+                ("is_dst", flag(zone.is_summer)),
+            ]);
+        }
     }
 
     pub(super) fn tablespaces(&self, rows: &mut Rows) {
@@ -229,7 +254,10 @@ impl Source<'_> {
                 continue;
             }
             let (wait_kind, wait) = listed.waits.unzip();
+            let client = listed.connection.client;
             row.extend([
+                ("client_addr", connection_end(client)),
+                ("client_port", client.map_or(Datum::Null, |client| Datum::Int4(i32::from(client.port())))),
                 ("backend_start", Datum::Timestamptz(listed.began_at)),
                 ("xact_start", time(listed.transaction_at)),
                 ("query_start", time(listed.query_at)),
@@ -260,7 +288,9 @@ impl Source<'_> {
     pub(super) fn progress(&self, name: &str, rows: &mut Rows) {
         match name {
             "pg_stat_progress_create_index" => self.index_progress(rows),
-            _ => self.copy_progress(rows),
+            "pg_stat_progress_copy" => self.copy_progress(rows),
+            // Of what is not done here, or not so slowly.
+            _ => {}
         }
     }
 

@@ -2,7 +2,6 @@
 
 use super::object::shown_indexes;
 use super::{Rows, Source, flag, text};
-use crate::catalog::own_tables::is_own;
 use crate::catalog::{Privilege, Privileges};
 use crate::system::asker::Held;
 use crate::system::definition_text::DefinitionText;
@@ -75,41 +74,6 @@ impl Source<'_> {
                     ("indexname", text(&index.name)),
                     ("indexdef", text(&shown.index(table, index, false))),
                 ]);
-            }
-        }
-    }
-
-    /// pg_stat_user_tables and pg_statio_user_tables: as in PostgreSQL without `track_counts`.
-    pub(super) fn table_counters(&self, rows: &mut Rows) {
-        for table in self
-            .catalog
-            .relations
-            .values()
-            .filter(|table| !is_own(table.id.0) && (table.is_stored() || table.is_maintained()))
-        {
-            let mut row = vec![
-                ("relid", Datum::Oid(table.id.0)),
-                ("schemaname", self.schema(table.namespace)),
-                ("relname", text(&table.name)),
-            ];
-            row.extend(rows.counters());
-            rows.add(&row);
-        }
-    }
-
-    /// pg_stat_user_indexes: the same.
-    pub(super) fn index_counters(&self, rows: &mut Rows) {
-        for table in self.catalog.relations.values() {
-            for index in shown_indexes(table) {
-                let mut row = vec![
-                    ("relid", Datum::Oid(table.id.0)),
-                    ("indexrelid", Datum::Oid(index.id.0)),
-                    ("schemaname", self.schema(table.namespace)),
-                    ("relname", text(&table.name)),
-                    ("indexrelname", text(&index.name)),
-                ];
-                row.extend(rows.counters());
-                rows.add(&row);
             }
         }
     }

@@ -4,6 +4,7 @@
 //! east of UTC, whatever sign a text has.
 
 mod abbreviation;
+pub mod listed;
 mod posix;
 mod united_states;
 

@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 
 /// Seconds east of UTC, sorted by abbreviation. rustfmt would give each a line of its own.
 #[rustfmt::skip]
-const OFFSETS: &[(&str, i32)] = &[
+pub(super) const OFFSETS: &[(&str, i32)] = &[
     ("acdt", 37800), ("acsst", 37800), ("acst", 34200), ("act", -18000), ("acwst", 31500), ("adt", -10800),
     ("aedt", 39600), ("aesst", 39600), ("aest", 36000), ("aft", 16200), ("akdt", -28800), ("akst", -32400),
     ("almst", 25200), ("almt", 21600), ("amt", -14400), ("ast", -14400), ("awsst", 32400), ("awst", 28800),
@@ -37,7 +37,7 @@ const OFFSETS: &[(&str, i32)] = &[
 
 /// Zones, sorted by abbreviation.
 #[rustfmt::skip]
-const ZONES: &[(&str, &str)] = &[
+pub(super) const ZONES: &[(&str, &str)] = &[
     ("amst", "Asia/Yerevan"), ("anast", "Asia/Anadyr"), ("anat", "Asia/Anadyr"),
     ("arst", "America/Argentina/Buenos_Aires"), ("art", "America/Argentina/Buenos_Aires"), ("azst", "Asia/Baku"),
     ("azt", "Asia/Baku"), ("ckt", "Pacific/Rarotonga"), ("clt", "America/Santiago"), ("davt", "Antarctica/Davis"),
@@ -66,7 +66,7 @@ pub struct Meanings {
 }
 
 /// Moscow's was an hour more between 2011-03-26 23:00 and 2014-10-25 22:00 UTC.
-static MSK: Meanings = Meanings {
+pub(super) static MSK: Meanings = Meanings {
     name: "MSK",
     zone: Tz::Europe__Moscow,
     first: 10800,
