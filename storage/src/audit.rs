@@ -17,24 +17,28 @@ pub mod head_target;
 pub(crate) mod log;
 pub mod logged;
 mod mentioned;
+pub mod merged;
 pub mod operation;
 mod postings;
 pub mod proof;
 pub mod published;
 mod reader;
 pub mod receipt;
+mod reference;
 mod retention;
 pub mod verify;
 
 pub use entry::{AuditEntry, AuditPayload, SUBJECTS_LISTED_MAX};
 pub use logged::LoggedEntry;
 pub use mentioned::Mentioned;
+pub use merged::{MERGED_MAGIC, MergedError, MergedSummary, merge_capsules, verify_merged};
 pub use operation::{AuditActor, AuditOperation, AuditScope};
 pub use proof::{PROOF_MAGIC, ProofSummary, verify_proof};
-pub use published::{HeadLine, PublishedHead, read_heads};
+pub use published::{HeadLine, PublishedHead, read_heads, read_heads_of};
 pub(crate) use reader::parse as parse_receipt;
 pub use reader::{EntryRange, LoggedEntries, StoredReceipt};
 pub use receipt::{Receipt, ReceiptRequest, ReceiptTable};
+pub use reference::LogReference;
 pub use verify::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
 
 /// A person in the log: a keyed hash of the µDB id, the same in all records of one database.

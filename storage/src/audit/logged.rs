@@ -13,6 +13,7 @@ use repr::{CommitTime, MicroDbId, RelationId};
 
 use crate::audit::Pseudonym;
 use crate::audit::operation::{AuditActor, AuditOperation, AuditScope};
+use crate::audit::reference::LogReference;
 use crate::keyspace::varint;
 use crate::microdb::{self, MICRODB_BYTES};
 
@@ -51,6 +52,8 @@ pub struct LoggedEntry {
     pub rows: u64,
     /// A hash of what the entry vouches for: a receipt's text, or the pseudonyms that are not listed.
     pub commitment: Option<[u8; 32]>,
+    /// Where another database's log ended.
+    pub reference: Option<LogReference>,
     /// The sealed details.
     pub payload: Option<SealedPayload>,
 }
@@ -178,6 +181,7 @@ pub(crate) fn decode_one(number: u64, body: &[u8]) -> Option<LoggedEntry> {
         scope,
         rows,
         commitment,
+        reference: None,
         payload,
     })
 }

@@ -185,8 +185,18 @@ pub fn verify_capsule(
     published: impl IntoIterator<Item = (u64, [u8; 32])>,
 ) -> Result<CapsuleSummary, VerifyError> {
     sodium::initialize();
+    let reader = CapsuleReader::open(capsule).ok_or(VerifyError::Malformed)?;
+    follow(public_key, reader, published, &mut |_, _| ())
+}
+
+/// The same, and tells each record's number and hash, the one before the first among them.
+pub(crate) fn follow(
+    public_key: &[u8; 32],
+    mut reader: CapsuleReader<'_>,
+    published: impl IntoIterator<Item = (u64, [u8; 32])>,
+    tell: &mut dyn FnMut(u64, &[u8; 32]),
+) -> Result<CapsuleSummary, VerifyError> {
     let mut published = Heads::of(published)?;
-    let mut reader = CapsuleReader::open(capsule).ok_or(VerifyError::Malformed)?;
     if reader.public_key != *public_key {
         return Err(VerifyError::OtherLog);
     }
@@ -201,6 +211,7 @@ pub fn verify_capsule(
     };
     let first = sequence + 1;
     published.meet(sequence, &hash)?;
+    tell(sequence, &hash);
     let mut emptied = 0;
     let mut peaks = Peaks::default();
     while let Some(body) = reader.next_record().ok_or(VerifyError::Malformed)? {
@@ -218,6 +229,7 @@ pub fn verify_capsule(
         };
         peaks.note(sequence, hash);
         published.meet(sequence, &hash)?;
+        tell(sequence, &hash);
         if body.first() == Some(&FORM_OF_EMPTIED) {
             emptied += 1;
             if emptied != sequence + 1 - first {

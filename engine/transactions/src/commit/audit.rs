@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use storage::audit::{AuditEntry, SUBJECTS_LISTED_MAX};
+use storage::audit::{AuditEntry, LogReference, SUBJECTS_LISTED_MAX};
 use storage::{Batch, Store};
 
 /// What the flush stage's thread does when it is through: it asks for the round that somebody waits for.
@@ -33,6 +33,19 @@ impl CommitPipeline {
     pub fn record(&self, store: &Store, schema: &Arc<Schema>, entry: &AuditEntry) -> Result<(), SqlError> {
         let mut batch = Batch::default();
         batch.append_audit(store, entry)?;
+        self.record_batch(schema, batch)
+    }
+
+    /// Writes an entry that refers to another database's log, and waits until it is durable.
+    pub fn refer(
+        &self,
+        store: &Store,
+        schema: &Arc<Schema>,
+        reference: LogReference,
+        entry: &AuditEntry,
+    ) -> Result<(), SqlError> {
+        let mut batch = Batch::default();
+        batch.append_reference(store, reference, entry)?;
         self.record_batch(schema, batch)
     }
 
