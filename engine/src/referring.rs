@@ -6,7 +6,7 @@
 //! Each of several databases is so a witness of the others. An entry is a record, too: two that refer to each other and do nothing
 //! else fall silent.
 
-use state::{SqlError, clock};
+use state::SqlError;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -14,9 +14,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use storage::audit::{
-    AuditActor, AuditEntry, AuditOperation, AuditScope, LogReference, PublishedHead, VerifyError, read_heads_of,
-};
+use storage::audit::{LogReference, PublishedHead, VerifyError, read_heads};
 use transactions::database::Database;
 
 /// No line of a head is longer.
@@ -37,12 +35,14 @@ pub(crate) struct Referring(Option<(Sender<()>, JoinHandle<()>)>);
 impl Referring {
     pub(crate) fn start(database: &Arc<Database>, others: &Others, every: Duration) -> Result<Referring, SqlError> {
         let (stays, ended) = channel::<()>();
-        let mut each: Vec<Other> = others.heads.iter().map(|path| Other::of(path.clone(), &others.keys)).collect();
+        let of =
+            |path: &PathBuf| Other { path: path.clone(), keys: others.keys.clone(), referred: None, failing: false };
+        let mut referrer = Referrer { others: others.heads.iter().map(of).collect(), own: 0 };
         let database = Arc::downgrade(database);
         let body = move || {
             while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 let Some(database) = database.upgrade() else { return };
-                refer(&database, &mut each);
+                referrer.look(&database);
             }
         };
         let thread = std::thread::Builder::new().name("referring".into()).spawn(body);
@@ -61,12 +61,18 @@ impl Drop for Referring {
     }
 }
 
+struct Referrer {
+    others: Vec<Other>,
+    /// This log's last record behind the last reference.
+    own: u64,
+}
+
 /// Another database.
 struct Other {
     path: PathBuf,
     keys: Vec<[u8; 32]>,
-    /// The head that was referred to last, and this log's last record behind that.
-    referred: Option<(PublishedHead, u64)>,
+    /// The head that was referred to last.
+    referred: Option<PublishedHead>,
     failing: bool,
 }
 
@@ -94,72 +100,68 @@ impl std::fmt::Display for Unreferred {
     }
 }
 
-fn refer(database: &Database, others: &mut [Other]) {
-    for other in others {
-        match other.refer(database) {
-            Ok(()) => {
-                if std::mem::take(&mut other.failing) {
-                    tracing::info!(target: "dogwood::audit", to = %other.path.display(), "heads of another database are referred to again");
-                }
-            }
-            Err(error) => {
-                if !std::mem::replace(&mut other.failing, true) {
-                    tracing::error!(target: "dogwood::audit", to = %other.path.display(), "a head of another database is not referred to: {error}");
-                }
+impl Referrer {
+    /// One record refers to all that have gone on.
+    fn look(&mut self, database: &Database) {
+        let (store, few) = (&database.store, self.others.len() as u64);
+        let has_gone_on = store.audit_records() > self.own;
+        let mut found = Vec::new();
+        for other in &mut self.others {
+            // By so few records the others go on where they have only referred to each other.
+            let more_than = if has_gone_on { 0 } else { few };
+            let head = other.head(&store.database_id(), more_than);
+            other.told(&head);
+            found.extend(head.ok().flatten().map(|head| (head, other)));
+        }
+        if found.is_empty() {
+            return;
+        }
+        let references = found.iter().map(|((head, key), _)| LogReference::to(head, key)).collect::<Vec<_>>();
+        let entered =
+            database.pipeline.refer(store, &database.published.load(), &references).map_err(Unreferred::Entry);
+        self.own = store.audit_records();
+        for ((head, _), other) in found {
+            other.told(&entered);
+            if entered.is_ok() {
+                tracing::debug!(target: "dogwood::audit", record = head.sequence, "a head of another database is referred to");
+                other.referred = Some(head);
             }
         }
     }
 }
 
 impl Other {
-    fn of(path: PathBuf, keys: &[[u8; 32]]) -> Other {
-        Other { path, keys: keys.to_vec(), referred: None, failing: false }
-    }
-
-    fn refer(&mut self, database: &Database) -> Result<(), Unreferred> {
+    /// Its newest head with the key that has signed it, if it has gone on by more than so many records.
+    fn head(&self, own: &[u8; 16], more_than: u64) -> Result<Option<(PublishedHead, [u8; 32])>, Unreferred> {
         let line = last_line(&self.path).map_err(Unreferred::File)?;
         if line.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
-        let signed = |key: &[u8; 32]| {
-            let head = read_heads_of(std::slice::from_ref(key), &line).ok()?.pop()?;
-            Some((head, *key))
-        };
+        let signed = |key: &[u8; 32]| Some((read_heads(key, &line).ok()?.pop()?, *key));
         let found = self.keys.iter().find_map(signed).ok_or(Unreferred::Head(VerifyError::Head))?;
-        let (head, key) = found;
-        let store = &database.store;
-        if head.database == store.database_id() {
+        let head = &found.0;
+        if head.database == *own {
             return Err(Unreferred::Own);
         }
-        if let Some((before, own)) = &self.referred {
-            if head.sequence < before.sequence || head.sequence == before.sequence && head.hash != before.hash {
-                return Err(Unreferred::Back { sequence: head.sequence, before: before.sequence });
-            }
-            // By one record it goes on where it has only referred to this log in turn.
-            let gone_on = head.sequence - before.sequence;
-            if gone_on == 0 || gone_on == 1 && store.audit_records() <= *own {
-                return Ok(());
-            }
+        let Some(before) = &self.referred else { return Ok(Some(found)) };
+        if head.sequence < before.sequence || head.sequence == before.sequence && head.hash != before.hash {
+            return Err(Unreferred::Back { sequence: head.sequence, before: before.sequence });
         }
-        let published = database.published.load();
-        let entry = AuditEntry {
-            time_us: clock::now_micros(),
-            commit: published.time,
-            actor: Arc::new(AuditActor::default()),
-            operation: AuditOperation::Refer,
-            statement: [0; 8],
-            tables: Vec::new(),
-            key: None,
-            subjects: Vec::new(),
-            scope: AuditScope::default(),
-            rows: 0,
-            payload: None,
-        };
-        let reference = LogReference::to(&head, &key);
-        database.pipeline.refer(store, &published.schema, reference, &entry).map_err(Unreferred::Entry)?;
-        tracing::debug!(target: "dogwood::audit", record = head.sequence, "a head of another database is referred to");
-        self.referred = Some((head, store.audit_records()));
-        Ok(())
+        Ok((head.sequence - before.sequence > more_than).then_some(found))
+    }
+
+    /// Once that it fails, and once that it does not any more.
+    fn told<T>(&mut self, done: &Result<T, Unreferred>) {
+        let to = self.path.display();
+        match done {
+            Ok(_) if std::mem::take(&mut self.failing) => {
+                tracing::info!(target: "dogwood::audit", %to, "heads of another database are referred to again");
+            }
+            Err(error) if !std::mem::replace(&mut self.failing, true) => {
+                tracing::error!(target: "dogwood::audit", %to, "a head of another database is not referred to: {error}");
+            }
+            Ok(_) | Err(_) => {}
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 //! Nobody has to sign the file. A capsule that is cut off, replaced or left out is found by the others' records that refer to it.
 //! A circle of references cannot be: each holds a hash of all that is before the record that it leads to.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use crate::audit::capsule::CapsuleReader;
@@ -147,58 +147,45 @@ pub fn verify_merged(
     }
     let mut references = References::default();
     readers.iter().for_each(|reader| references.collect(reader.clone()));
-    let mut summary = MergedSummary { capsules: Vec::new(), references: 0, earlier: 0 };
+    let mut logs = HashMap::new();
+    let mut capsules = Vec::new();
     for reader in readers {
-        let own = heads.iter().filter(|head| head.database == reader.database);
+        let (name, database) = (log_name(&reader.database, &reader.public_key), reader.database);
+        let own = heads.iter().filter(|head| head.database == database);
         let own: Vec<_> = own.map(|head| (head.sequence, head.hash)).collect();
-        let wanted = references.to.remove(&log_name(&reader.database, &reader.public_key)).unwrap_or_default();
-        let capsule = checked(reader, own, &wanted, &mut summary)?;
-        summary.capsules.push(capsule);
+        // Of the records that others refer to, the hashes.
+        let mut hashes = references.wanted(&name);
+        let key = reader.public_key;
+        let capsule = follow(&key, reader, own, &mut |sequence, hash| {
+            hashes.entry(sequence).and_modify(|wanted| *wanted = Some(*hash));
+        });
+        let capsule = capsule.map_err(|error| MergedError::Capsule(database, error))?;
+        logs.insert(name, (hashes, capsule.clone()));
+        capsules.push(capsule);
     }
+    let mut summary = MergedSummary { capsules, references: 0, earlier: 0 };
     if let Some(record) = references.unread {
         return Err(MergedError::Record(record));
     }
-    match references.to.into_values().flatten().min_by_key(|(by, _)| (by.database, by.record)) {
-        Some((by, reference)) => Err(MergedError::Missing(by, reference)),
-        None => Ok(summary),
-    }
-}
-
-/// Checks one capsule, and the references that lead to it.
-fn checked(
-    reader: CapsuleReader<'_>,
-    heads: Vec<(u64, [u8; 32])>,
-    wanted: &[(Referring, LogReference)],
-    summary: &mut MergedSummary,
-) -> Result<CapsuleSummary, MergedError> {
-    let database = reader.database;
-    let mut hashes: HashMap<u64, Option<[u8; 32]>> =
-        wanted.iter().map(|(_, reference)| (reference.sequence, None)).collect();
-    let key = reader.public_key;
-    let capsule = follow(&key, reader, heads, &mut |sequence, hash| {
-        if let Some(wanted) = hashes.get_mut(&sequence) {
-            *wanted = Some(*hash);
-        }
-    });
-    let capsule = capsule.map_err(|error| MergedError::Capsule(database, error))?;
-    for (by, reference) in wanted {
-        match hashes[&reference.sequence] {
-            Some(hash) if hash == reference.hash => summary.references += 1,
-            Some(_) => return Err(MergedError::Replaced(*by, database, reference.sequence)),
-            None if reference.sequence > capsule.last => {
-                return Err(MergedError::Truncated(*by, database, reference.sequence));
-            }
+    for (by, reference) in references.all {
+        let Some((hashes, capsule)) = logs.get(&reference.log) else {
+            return Err(MergedError::Missing(by, reference));
+        };
+        let LogReference { sequence, hash, .. } = reference;
+        match hashes.get(&sequence).copied().flatten() {
+            Some(found) if found == hash => summary.references += 1,
+            Some(_) => return Err(MergedError::Replaced(by, capsule.database, sequence)),
+            None if sequence > capsule.last => return Err(MergedError::Truncated(by, capsule.database, sequence)),
             None => summary.earlier += 1,
         }
     }
-    Ok(capsule)
+    Ok(summary)
 }
 
 /// What records refer to, as they say; nothing of it is verified yet.
 #[derive(Default)]
 struct References {
-    /// By the names of the logs that they lead to.
-    to: HashMap<[u8; 32], Vec<(Referring, LogReference)>>,
+    all: Vec<(Referring, LogReference)>,
     /// The first record that cannot be read.
     unread: Option<Referring>,
 }
@@ -213,14 +200,16 @@ impl References {
             let Some((_, body)) = Links::of(stored) else { continue };
             let by = Referring { database, record };
             match group::references(body) {
-                Some(found) => {
-                    for reference in found {
-                        self.to.entry(reference.log).or_default().push((by, reference));
-                    }
-                }
+                Some(found) => self.all.extend(found.into_iter().map(|reference| (by, reference))),
                 None => drop(self.unread.get_or_insert(by)),
             }
         }
+    }
+
+    /// The records of a log that are referred to.
+    fn wanted(&self, log: &[u8; 32]) -> BTreeMap<u64, Option<[u8; 32]>> {
+        let to = self.all.iter().filter(|(_, reference)| reference.log == *log);
+        to.map(|(_, reference)| (reference.sequence, None)).collect()
     }
 }
 
