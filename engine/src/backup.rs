@@ -120,7 +120,7 @@ fn take(
     store: &Store,
     order: &BackupOrder,
     variables: Variables<'_>,
-    stops: &dyn Fn() -> bool,
+    stops: &(dyn Fn() -> bool + Sync),
 ) -> Result<BackupReport, SqlError> {
     let new = NewFolders::of(order);
     let taken = take_to(store, order, variables, stops);
@@ -134,7 +134,7 @@ fn take_to(
     store: &Store,
     order: &BackupOrder,
     variables: Variables<'_>,
-    stops: &dyn Fn() -> bool,
+    stops: &(dyn Fn() -> bool + Sync),
 ) -> Result<BackupReport, SqlError> {
     let (data, keys) = targets(order, true, variables)?;
     Ok(store.back_up(&BackupRequest {
@@ -154,7 +154,7 @@ impl Engine {
         &self,
         order: &BackupOrder,
         variables: Variables<'_>,
-        stops: &dyn Fn() -> bool,
+        stops: &(dyn Fn() -> bool + Sync),
     ) -> Result<BackupReport, SqlError> {
         take(self.store(), order, variables, stops)
     }

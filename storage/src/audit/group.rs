@@ -327,11 +327,6 @@ impl WantedPlaces {
         }
     }
 
-    fn are_none(&self) -> bool {
-        let none = |places: &[bool]| !places.contains(&true);
-        self.people.is_empty() && none(&self.actors) && none(&self.tables) && none(&self.unlisted)
-    }
-
     fn meet(&self, entry: &Skimmed) -> bool {
         entry.lists_wanted
             || self.actors[entry.actor]
@@ -449,6 +444,36 @@ pub(crate) fn mentions(body: &[u8], mention: &mut dyn FnMut(Mentioned)) -> Optio
     Some(())
 }
 
+/// Whether any of its entries may mention one of these: by what they share, which stands before them, and nothing is made of it.
+pub(crate) fn may_mention(body: &[u8], mentioned: &[Mentioned]) -> Option<bool> {
+    let mut reader = BodyReader(body);
+    let (_first, _began, _commit) = (reader.number()?, reader.signed()?, reader.number()?);
+    let is_role = |id: u32| mentioned.contains(&Mentioned::Role(id));
+    for _ in 0..reader.number()? {
+        let (login, role, _purpose) = (reader.id()?, reader.id()?, reader.id()?);
+        let address = reader.byte()?;
+        reader.bytes(u64::from(address))?;
+        if is_role(login) || is_role(role) {
+            return Some(true);
+        }
+    }
+    let statements = reader.number()?;
+    reader.bytes(statements.checked_mul(8)?)?;
+    for _ in 0..reader.number()? {
+        for _ in 0..reader.number()? {
+            let table = RelationId(reader.id()?);
+            if mentioned.contains(&Mentioned::Table(table)) || mentioned.contains(&Mentioned::Unlisted(table)) {
+                return Some(true);
+            }
+        }
+    }
+    let people = reader.number()?;
+    let people = reader.bytes(people.checked_mul(16)?)?;
+    let mut wanted =
+        mentioned.iter().filter_map(|one| if let Mentioned::Person(person) = one { Some(person) } else { None });
+    Some(wanted.any(|person| people.chunks_exact(16).any(|other| other == person)))
+}
+
 /// The references of a body's entries to other logs.
 pub(crate) fn references(body: &[u8]) -> Option<Vec<LogReference>> {
     let body = Body::read(body)?;
@@ -466,11 +491,11 @@ pub(crate) fn decode_wanted(
     in_range: &dyn Fn(u64, i64) -> bool,
     mentioned: &[Mentioned],
 ) -> Option<Vec<LoggedEntry>> {
-    let body = Body::read(body)?;
-    let places = WantedPlaces::of(mentioned, &body);
-    if !mentioned.is_empty() && places.are_none() {
+    if !mentioned.is_empty() && !may_mention(body, mentioned)? {
         return Some(Vec::new());
     }
+    let body = Body::read(body)?;
+    let places = WantedPlaces::of(mentioned, &body);
     let mut reader = BodyReader(body.entries.0);
     let (mut found, count) = (Vec::new(), reader.number()?);
     for number in (body.first..).take(usize::try_from(count).ok()?) {
@@ -525,6 +550,16 @@ mod tests {
         rich.reference = Some(LogReference { log: [8; 32], sequence: 300, hash: [9; 32] });
         rich.actor = Arc::new(AuditActor { purpose: Some(70_000), address: Some([1_u8; 16].into()), ..*rich.actor });
         let body = encode(1, i64::MIN, &entries.iter().collect::<Vec<_>>());
+        for entry in &entries {
+            let mut all = Vec::new();
+            Mentioned::all_of(entry, &mut |one| all.push(one));
+            for one in all {
+                assert_eq!(may_mention(&body, &[Mentioned::Role(77), one]), Some(true), "{one:?}");
+                assert!(decode_wanted(&body, &|_, _| true, &[one]).expect("reads").contains(entry));
+            }
+        }
+        let nobody = [Mentioned::Person([250; 16]), Mentioned::Role(7), Mentioned::Table(RelationId(7))];
+        assert_eq!(may_mention(&body, &nobody), Some(false));
         assert_eq!(references(&body), Some(entries.iter().filter_map(|entry| entry.reference).collect()));
         assert_eq!(decode(&body), Some(entries));
         for length in 0..body.len() {
@@ -550,11 +585,15 @@ mod tests {
             let length = (state >> 58) as usize;
             let bytes = sodium::hash::<64>(&state.to_be_bytes());
             let _ = decode(&bytes[..length]);
+            let _ = may_mention(&bytes[..length], &[Mentioned::Person([0; 16])]);
+            let _ = references(&bytes[..length]);
             let _ = Links::of(&[&[FORM_OF_GROUP], &bytes[..length]].concat());
             let mut changed = whole.clone();
             let place = (state >> 20) as usize % changed.len();
             changed[place] ^= bytes[0] | 1;
             let _ = decode(&changed);
+            let _ = may_mention(&changed, &[Mentioned::Role(1)]);
+            let _ = references(&changed);
         }
     }
 }

@@ -121,13 +121,14 @@ impl Snapshot {
             return Ok(Box::new(std::iter::empty()));
         }
         let (wanted, snapshot, own) = (mentioned.to_vec(), self.clone(), range.clone());
-        let behind = from.max(posted + 1)..=to;
-        Ok(Box::new(found.into_iter().chain(behind).flat_map(move |record| {
-            match snapshot.mentioning(record, &own, &wanted) {
-                Ok(entries) => entries.into_iter().map(Ok).collect::<Vec<_>>(),
-                Err(error) => vec![Err(error)],
-            }
-        })))
+        // What has no postings yet is looked through as it stands, one record after the other.
+        let in_order = EntryRange { reverse: false, ..range.clone() };
+        let behind = self.entries_of(&(from.max(posted + 1)..=to), in_order, mentioned.to_vec());
+        let found = found.into_iter().flat_map(move |record| match snapshot.mentioning(record, &own, &wanted) {
+            Ok(entries) => entries.into_iter().map(Ok).collect::<Vec<_>>(),
+            Err(error) => vec![Err(error)],
+        });
+        Ok(Box::new(found.chain(behind)))
     }
 
     /// The entries of a record in a range that mention any of these.

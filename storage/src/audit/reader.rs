@@ -7,6 +7,7 @@ use repr::MicroDbId;
 use crate::audit::group::Beginning;
 use crate::audit::log::{self, HEAD_BYTES, Head};
 use crate::audit::logged::LoggedEntry;
+use crate::audit::mentioned::Mentioned;
 use crate::audit::receipt;
 use crate::crypto::seal::SealPlace;
 use crate::error::{StorageError, StoredEntry};
@@ -57,7 +58,7 @@ pub type LoggedEntries = Box<dyn Iterator<Item = Result<LoggedEntry, StorageErro
 impl Snapshot {
     /// The entries of a range.
     pub fn audit(&self, range: &EntryRange) -> Result<LoggedEntries, StorageError> {
-        Ok(self.entries_of(&self.records_of(range)?, range.clone()))
+        Ok(self.entries_of(&self.records_of(range)?, range.clone(), Vec::new()))
     }
 
     /// The records that may hold entries of a range.
@@ -84,13 +85,18 @@ impl Snapshot {
         Ok(by_number.max(by_time).max(1)..=to_number.min(to_time))
     }
 
-    /// The entries of some records that are in a range.
-    pub(crate) fn entries_of(&self, records: &RangeInclusive<u64>, range: EntryRange) -> LoggedEntries {
+    /// The entries of some records that are in a range, and mention any of these; of none all.
+    pub(crate) fn entries_of(
+        &self,
+        records: &RangeInclusive<u64>,
+        range: EntryRange,
+        mentioned: Vec<Mentioned>,
+    ) -> LoggedEntries {
         let cursor = self.numbered(log::RECORDS, records.clone(), range.reverse);
         let records = cursor.entries("read the audit log", move |key, record| {
             let sequence = log::number_of(key).ok_or(MALFORMED)?;
             let mut entries =
-                log::wanted_entries(sequence, record, &|number, time_us| range.has(number, time_us), &[])?;
+                log::wanted_entries(sequence, record, &|number, time_us| range.has(number, time_us), &mentioned)?;
             if range.reverse {
                 entries.reverse();
             }

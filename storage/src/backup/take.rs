@@ -32,6 +32,8 @@ use crate::rocks::{self, Access, Family};
 use crate::snapshot::cursor::Cursor;
 use crate::store::{COMMIT_TIME, Store};
 
+/// Whoever is answered goes before whoever reads, hashes and writes files: so patient is a thread of a backup.
+const NICENESS: i32 = 10;
 /// How often a backup begins anew before it leaves off.
 const ATTEMPTS_MAX: u32 = 8;
 /// Files of the data folder beside RocksDB's that a restore brings back: sealed, as they hold secrets.
@@ -66,7 +68,7 @@ pub struct BackupRequest<'a> {
     /// The wall clock, in microseconds since 2000-01-01 UTC.
     pub now_us: fn() -> i64,
     /// Whether to leave off.
-    pub stops: &'a dyn Fn() -> bool,
+    pub stops: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// What was taken.
@@ -172,6 +174,19 @@ enum Attempt {
 impl Store {
     /// Takes a backup. Others write and erase meanwhile; where it fails nothing of it stays.
     pub fn back_up(&self, request: &BackupRequest<'_>) -> Result<BackupReport, StorageError> {
+        std::thread::scope(|scope| {
+            let take = || {
+                // Threads that it starts are as patient.
+                let _as_before = rustix::process::nice(NICENESS);
+                self.take_backup(request)
+            };
+            let thread = std::thread::Builder::new().name("backup".into()).spawn_scoped(scope, take);
+            let thread = thread.map_err(StorageError::io("start a thread for", Path::new(request.data.name())))?;
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn take_backup(&self, request: &BackupRequest<'_>) -> Result<BackupReport, StorageError> {
         self.check_writable()?;
         let Some(mut known) = self.backups().under_way.try_lock() else { return Err(BackupFault::Busy.into()) };
         let (database, public) = (self.database_id(), self.public_key());
