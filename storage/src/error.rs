@@ -203,6 +203,16 @@ pub enum StorageError {
     },
     /// The audit log does not continue from its signed head.
     AuditHeadBroken,
+    /// The audit log does not end where its head says.
+    AuditEndBroken {
+        /// The record that the head names.
+        record: u64,
+    },
+    /// A record of the audit log is not where it must be.
+    AuditRecordMissing {
+        /// Its number.
+        record: u64,
+    },
     /// A backup is not taken, not whole, or not restored.
     Backup(Box<BackupFault>),
 }
@@ -334,6 +344,12 @@ impl fmt::Display for StorageError {
                 write!(f, "a row of relation {relation} has an owner but no stored copy")
             }
             StorageError::AuditHeadBroken => f.write_str("the audit log's head fails its signature"),
+            StorageError::AuditEndBroken { record } => {
+                write!(f, "the audit log does not end with record {record} as its head says: it was changed")
+            }
+            StorageError::AuditRecordMissing { record } => {
+                write!(f, "record {record} of the audit log is missing: \"dogwood check\" tells what is left")
+            }
             StorageError::Backup(fault) => fault.fmt(f),
         }
     }
