@@ -88,6 +88,8 @@ class Others:
 
 
 def percentiles(latencies):
+    if len(latencies) < 20:
+        return None
     cuts = statistics.quantiles(latencies, n=100)
     return {"transactions": len(latencies), "p50_ms": cuts[49], "p99_ms": cuts[98], "most_ms": max(latencies)}
 
@@ -138,6 +140,7 @@ def main():
         results.add(name, "MB/s", rate / 1e6, bytes=size)
     within = lambda span: percentiles([took for ended, took in latencies if span[0] <= ended <= span[1]])
     rounds = [(within(pause), within(backup)) for pause, backup in zip(pauses, backups)]
+    rounds = [one for one in rounds if all(one)]
     for which in ("p50_ms", "p99_ms", "most_ms"):
         alone, beside = (statistics.median(one[place][which] for one in rounds) for place in (0, 1))
         more = sorted(one[1][which] - one[0][which] for one in rounds)
