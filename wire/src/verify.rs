@@ -285,10 +285,10 @@ fn describe_merged(merged: &MergedSummary) -> String {
         text.push('\n');
         text.push_str(&describe_capsule(capsule));
     }
-    write!(text, "\n{} references from one to another, each to the record that it names", merged.references)
+    write!(text, "\nreferences from one to another that hold: {}", merged.references)
         .expect("writing to a string does not fail");
     if merged.earlier > 0 {
-        write!(text, "\n{} more to records before a capsule's first: export it from an earlier record", merged.earlier)
+        write!(text, "\nto records before a capsule's first: {}; export it from an earlier record", merged.earlier)
             .expect("writing to a string does not fail");
     }
     text

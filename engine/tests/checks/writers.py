@@ -119,7 +119,7 @@ class Writers(Check):
         code, said = dogwood("merge-capsules", *self.keys(), self.file, *self.capsules)
         self.tally.equal((code, said), (0, ""), "merged")
         code, said = dogwood("verify", *self.keys(), self.file)
-        count = re.search(r"(\d+) references from one to another", said)
+        count = re.search(r"references from one to another that hold: (\d+)", said)
         self.tally.that(code == 0 and "genuine audit logs of 3 databases" in said and count and int(count[1]) >= 6, "genuine", said)
         heads = [word for name in "abc" for word in ("--head", self.at(f"{name}.heads"))]
         code, said = dogwood("verify", *self.keys(), *heads, self.file)
