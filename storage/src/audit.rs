@@ -27,9 +27,10 @@ pub mod receipt;
 mod reference;
 mod retention;
 pub mod verify;
+mod whole;
 
 pub use entry::{AuditEntry, AuditPayload, SUBJECTS_LISTED_MAX};
-pub use logged::LoggedEntry;
+pub use logged::{LogReference, LoggedEntry};
 pub use mentioned::Mentioned;
 pub use merged::{MERGED_MAGIC, MergedError, MergedSummary, merge_capsules, verify_merged};
 pub use operation::{AuditActor, AuditOperation, AuditScope};
@@ -38,7 +39,6 @@ pub use published::{HeadLine, PublishedHead, read_heads, read_heads_of};
 pub(crate) use reader::parse as parse_receipt;
 pub use reader::{EntryRange, LoggedEntries, StoredReceipt};
 pub use receipt::{Receipt, ReceiptRequest, ReceiptTable};
-pub use reference::LogReference;
 pub use verify::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
 
 /// A person in the log: a keyed hash of the µDB id, the same in all records of one database.

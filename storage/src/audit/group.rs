@@ -25,10 +25,9 @@ use repr::hash::RandomState;
 use repr::{CommitTime, RelationId};
 
 use crate::audit::Pseudonym;
-use crate::audit::logged::{BodyReader, LoggedEntry, SealedPayload, write_signed};
+use crate::audit::logged::{BodyReader, LogReference, LoggedEntry, SealedPayload, write_signed};
 use crate::audit::mentioned::Mentioned;
 use crate::audit::operation::{AuditActor, AuditOperation, AuditScope};
-use crate::audit::reference::LogReference;
 use crate::crypto::sodium;
 use crate::keyspace::varint;
 

@@ -23,7 +23,7 @@ use crate::audit::logged::{self, FORM_OF_ONE, LoggedEntry};
 use crate::audit::mentioned::Mentioned;
 use crate::batch::Batch;
 use crate::crypto::sodium::{self, SigningKey};
-use crate::error::{StorageError, StoredEntry};
+use crate::error::{AuditFault, StorageError, StoredEntry};
 use crate::rocks::{self, Family};
 
 const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Audit };
@@ -79,16 +79,16 @@ impl Log {
         let found = db.get_cf(family, HEAD).map_err(rocks::failed("read the audit log's head"))?;
         let last = last_record(db)?;
         let Some(bytes) = found else {
-            return if last == 0 { Ok(log) } else { Err(StorageError::AuditHeadBroken) };
+            return if last == 0 { Ok(log) } else { Err(StorageError::Audit(AuditFault::Head)) };
         };
         let head: &[u8; HEAD_BYTES] = bytes.as_slice().try_into().map_err(|_| MALFORMED)?;
-        let head = Head::stored(log.name, head, signing).ok_or(StorageError::AuditHeadBroken)?;
+        let head = Head::stored(log.name, head, signing).ok_or(StorageError::Audit(AuditFault::Head))?;
         (log.sequence, log.receipts, log.hash) = (head.sequence, head.receipts, head.hash);
         let record = |sequence: u64| {
             let record = db.get_cf(family, record_key(sequence)).map_err(rocks::failed("read the audit log"))?;
             Ok::<_, StorageError>(record.unwrap_or_default())
         };
-        let broken = StorageError::AuditEndBroken { record: log.sequence };
+        let broken = StorageError::Audit(AuditFault::End { record: log.sequence });
         if last != log.sequence {
             return Err(broken);
         }

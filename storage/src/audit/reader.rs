@@ -10,7 +10,7 @@ use crate::audit::logged::LoggedEntry;
 use crate::audit::mentioned::Mentioned;
 use crate::audit::receipt;
 use crate::crypto::seal::SealPlace;
-use crate::error::{StorageError, StoredEntry};
+use crate::error::{AuditFault, StorageError, StoredEntry};
 use crate::microdb::{self, MICRODB_BYTES};
 use crate::rocks::Family;
 use crate::snapshot::Snapshot;
@@ -108,7 +108,7 @@ impl Snapshot {
             } else {
                 last.wrapping_sub(left).wrapping_add(1)
             };
-            let missing = StorageError::AuditRecordMissing { record: expected };
+            let missing = StorageError::Audit(AuditFault::Missing { record: expected });
             match records.next() {
                 Some(Ok((sequence, mut entries))) if sequence == expected => {
                     left -= 1;
@@ -132,7 +132,7 @@ impl Snapshot {
     /// A record that has to be there.
     pub(crate) fn audit_record(&self, record: u64) -> Result<rocksdb::DBPinnableSlice<'_>, StorageError> {
         let stored = self.get(Family::Audit, &log::record_key(record), "read the audit log")?;
-        stored.ok_or(StorageError::AuditRecordMissing { record })
+        stored.ok_or(StorageError::Audit(AuditFault::Missing { record }))
     }
 
     /// Where the log ends, signed; none while it is empty.
@@ -141,7 +141,7 @@ impl Snapshot {
         let head: &[u8; HEAD_BYTES] = head.as_ref().try_into().map_err(|_| MALFORMED)?;
         let (store, signing) = (self.store(), self.store().keyring().signing());
         let name = log::log_name(&store.database_id(), &signing.public());
-        let head = Head::stored(name, head, signing).ok_or(StorageError::AuditHeadBroken)?;
+        let head = Head::stored(name, head, signing).ok_or(StorageError::Audit(AuditFault::Head))?;
         Ok(Some(head.signed(signing)))
     }
 
