@@ -6,7 +6,7 @@ mod support;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use repr::{MicroDbId, RowKey};
@@ -350,10 +350,17 @@ fn an_erasure_waits_for_a_backup_and_has_it_begin_anew() {
     let (_to, again, _) = restored(&folder, &data, &keys, Until::End).expect("restores");
     assert_eq!(again.snapshot().scan_subjects().count(), 17);
     // One that is never given the time leaves off by name.
-    let erasing = store.clone();
-    *data.0.before_put.lock().expect("no panic") =
-        Some(Box::new(move |_| erasing.take_from_backup().expect("takes away")));
-    assert_eq!(fault(store.back_up(&request(&data, &keys, Form::Full))), "ErasuresInTheWay");
+    *data.0.before_put.lock().expect("no panic") = None;
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                store.take_from_backup().expect("takes away");
+            }
+        });
+        assert_eq!(fault(store.back_up(&request(&data, &keys, Form::Full))), "ErasuresInTheWay");
+        is_over.store(true, Ordering::Relaxed);
+    });
     assert!(verify_backups(&data, &store.public_key()).is_ok(), "the one before is whole");
 }
 

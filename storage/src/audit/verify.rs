@@ -46,7 +46,7 @@ pub enum VerifyError {
         /// Of which record.
         sequence: u64,
     },
-    /// A receipt is missing or was changed, or no entry vouches for it.
+    /// A receipt is missing or was changed.
     Receipt {
         /// Its number.
         number: u64,
@@ -84,7 +84,7 @@ impl fmt::Display for VerifyError {
                 write!(f, "the signed checkpoint of record {sequence} is missing or was changed")
             }
             VerifyError::Receipt { number } => {
-                write!(f, "receipt {number} is missing or was changed, or no entry of the log vouches for it")
+                write!(f, "receipt {number} is missing or was changed")
             }
             VerifyError::HeadsBefore => f.write_str(
                 "all published heads are of records before the capsule's first: export it from an earlier record",

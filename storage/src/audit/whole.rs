@@ -1,23 +1,19 @@
 //! Whether the log in the folder is whole: read once from its first record to its head, for `dogwood check`.
 
-use std::collections::BTreeSet;
-
-use crate::audit::group::FORM_OF_EMPTIED;
 use crate::audit::log::{self, CHECKPOINT_RECORDS, Head};
-use crate::audit::verify::{Chain, VerifyError};
-use crate::crypto::sodium;
+use crate::audit::verify::{Chain, VerifyError, verify_receipt};
 use crate::error::StorageError;
 use crate::rocks::Family;
 use crate::snapshot::Snapshot;
 use crate::snapshot::cursor::Cursor;
 
 impl Snapshot {
-    /// Whether each record follows on the one before, checkpoints and head say the same, and every receipt is vouched for.
+    /// Whether each record follows on the one before, checkpoints and head say the same, and all receipts are there.
     pub(crate) fn check_log(&self) -> Result<Result<(), VerifyError>, StorageError> {
         let (public, database) = (self.store().public_key(), self.store().database_id());
         let name = log::log_name(&database, &public);
         let head = self.signed_head()?.and_then(|head| Head::verified(name, &head, &public));
-        let (mut chain, mut vouched) = (Chain::after((0, name)), BTreeSet::new());
+        let mut chain = Chain::after((0, name));
         let mut cursor = Cursor::all_once(self, Family::Audit, log::RECORDS);
         while let Some((sequence, record)) =
             cursor.next("read the audit log", |key, record| (log::number_of(key), record.to_vec()))?
@@ -38,31 +34,23 @@ impl Snapshot {
                     return Ok(Err(VerifyError::Checkpoint { sequence: chain.sequence }));
                 }
             }
-            let entries = log::entries(chain.sequence, &record)?;
-            vouched.extend(entries.into_iter().filter_map(|entry| entry.commitment));
-            if record.first() == Some(&FORM_OF_EMPTIED) {
-                // What vouched for receipts went with it.
-                vouched.insert([0; 32]);
-            }
+            log::entries(chain.sequence, &record)?;
         }
         if head.as_ref().map_or((0, name), |head| (head.sequence, head.hash)) != (chain.sequence, chain.hash) {
             return Ok(Err(VerifyError::Chain { after: chain.sequence }));
         }
-        self.check_receipts(head.map_or(0, |head| head.receipts), &vouched)
+        self.check_receipts(head.map_or(0, |head| head.receipts))
     }
 
-    fn check_receipts(
-        &self,
-        count: u64,
-        vouched: &BTreeSet<[u8; 32]>,
-    ) -> Result<Result<(), VerifyError>, StorageError> {
+    /// By their numbers, ids and signatures. After a restore to before an erasure its receipt is there, and its entry is not.
+    fn check_receipts(&self, count: u64) -> Result<Result<(), VerifyError>, StorageError> {
+        let public = self.store().public_key();
         let mut expected = 1;
         for receipt in self.receipts(1..=u64::MAX, false) {
             let receipt = receipt?;
-            let hash = sodium::hash::<32>(receipt.text.as_bytes());
-            let is_vouched = vouched.contains(&hash) || vouched.contains(&[0; 32]);
+            let is_signed = verify_receipt(&public, receipt.text.as_bytes()).is_ok();
             let is_found = self.receipt(&receipt.id)?.is_some_and(|found| found.number == receipt.number);
-            if receipt.number != expected || !is_vouched || !is_found {
+            if receipt.number != expected || !is_signed || !is_found {
                 return Ok(Err(VerifyError::Receipt { number: expected }));
             }
             expected += 1;
