@@ -40,7 +40,7 @@ fn main() -> Outcome {
         while written < goal {
             write(&store, written, group.min(goal - written))?;
             written += group.min(goal - written);
-            while written % 65_536 < group && store.post_audit(16)? {}
+            while written % 4_096 < group && store.post_audit(16)? {}
         }
         let filled = began.elapsed().as_secs_f64() * 1e6 / (written - before) as f64;
         store.flush()?;
