@@ -75,7 +75,9 @@ fn attack(name: &str, corpus: &[Vec<u8>], passes: impl Fn(&[u8]) -> bool) {
         let seed = dice.0;
         let mutant = dice.mutant(corpus);
         if !corpus.contains(&mutant) {
-            assert!(!passes(&mutant), "{name}: HOSTILE_SEED={seed} repeats it");
+            let place = corpus.iter().map(|one| one.iter().zip(&mutant).position(|(one, other)| one != other));
+            let place = place.collect::<Vec<_>>();
+            assert!(!passes(&mutant), "{name}: from byte {place:?} on; HOSTILE_SEED={seed} repeats it");
         }
         tried += 1;
     }

@@ -60,7 +60,8 @@ fn each_capsule_is_held_by_what_the_others_refer_to() {
         matches!(truncated, Err(MergedError::Truncated(by, database, 6)) if by.record == 5 && database == other.database_id()),
         "{truncated:?}"
     );
-    let alone = merge_capsules(&keys, &all[..1]);
+    assert_eq!(merge_capsules(&keys, &all[..1]), Err(MergedError::NoCapsule(other.public_key())));
+    let alone = merge_capsules(&keys[..1], &all[..1]);
     assert!(
         matches!(alone, Err(MergedError::Missing(by, reference)) if (by.record, reference.sequence) == (4, 2)),
         "{alone:?}"

@@ -149,7 +149,12 @@ class Writers(Check):
             code, said = self.verify(content)
             self.tally.that(code == 1 and re.search(words, said), name, said)
 
-        found(together(capsules[:2]), r"record \d+ of database [0-9a-f]{32} refers to record \d+ of log [0-9a-f]{64}, whose capsule is missing", "one is left out")
+        keys = {open(self.at(name, "public.key")).read().strip(): name for name in "abc"}
+        names = [keys[capsule[24:56].hex()] for capsule in capsules]
+        code, said = self.verify(together(capsules[:2]), self.keys(names[:2]))
+        left_out = r"record \d+ of database [0-9a-f]{32} refers to record \d+ of log [0-9a-f]{64}, whose capsule is missing"
+        self.tally.that(code == 1 and re.search(left_out, said), "one that others refer to is left out", said)
+        found(together(capsules[:2]), f"no capsule is of public key {capsules[2][24:56].hex()}: it is missing", "one whose key is given is left out")
         found(together([capsules[0], capsules[0], *capsules[1:]]), f"database {databases[0]} stands twice, or was moved", "one stands twice")
         found(together([capsules[1], capsules[0], capsules[2]]), f"database {databases[0]} stands twice, or was moved", "two are swapped")
         found(whole[:-5], "part 3 of the file is no capsule", "cut off")
@@ -234,7 +239,7 @@ class Writers(Check):
         other = whole[0][:168] + whole[1][168:]
         with open(self.at("mixed"), "wb") as file:
             file.write(other)
-        code, said = merge(*self.keys(), new, self.at("mixed"), self.capsules[2])
+        code, said = merge(*self.keys("ac"), new, self.at("mixed"), self.capsules[2])
         self.tally.that(code == 1 and "was changed, removed, added or moved" in said, "records of another log", said)
         # A server that is to refer to what is not there, or to itself, says so and goes on.
         server = self.servers[0]

@@ -55,6 +55,10 @@ pub enum MergedError {
     Part(usize),
     /// None of the public keys that are given is this database's.
     NoKey([u8; 16]),
+    /// A public key is given, and no capsule is of its database: one was left out.
+    NoCapsule([u8; 32]),
+    /// A published head is of a database whose capsule is not there.
+    HeadWithout([u8; 16]),
     /// The capsule of a database stands twice, or not in its place.
     Misplaced([u8; 16]),
     /// A capsule is not what it claims to be.
@@ -82,6 +86,12 @@ impl fmt::Display for MergedError {
             MergedError::Part(place) => write!(f, "part {place} of the file is no capsule, or it was damaged"),
             MergedError::NoKey(database) => {
                 write!(f, "none of the public keys is that of database {}", hex::encode(database))
+            }
+            MergedError::NoCapsule(key) => {
+                write!(f, "no capsule is of public key {}: it is missing", hex::encode(key))
+            }
+            MergedError::HeadWithout(database) => {
+                write!(f, "a published head is of database {}, whose capsule is missing", hex::encode(database))
             }
             MergedError::Misplaced(database) => {
                 write!(f, "the capsule of database {} stands twice, or was moved", hex::encode(database))
@@ -127,7 +137,8 @@ pub fn merge_capsules(public_keys: &[[u8; 32]], files: &[Vec<u8>]) -> Result<Vec
     Ok(file)
 }
 
-/// Checks each capsule against its own of the public keys and its own of the published heads, and what their records refer to.
+/// Checks each capsule against its own of the public keys and its own of the published heads, and what their records refer to. Each
+/// key's and each head's capsule has to be there.
 pub fn verify_merged(
     public_keys: &[[u8; 32]],
     file: &[u8],
@@ -144,6 +155,14 @@ pub fn verify_merged(
             return Err(MergedError::NoKey(reader.database));
         }
         readers.push(reader);
+    }
+    // What nobody refers to could be left out unseen: whoever verifies says of which databases there is something.
+    let unused = public_keys.iter().find(|key| readers.iter().all(|reader| reader.public_key != **key));
+    if let Some(key) = unused {
+        return Err(MergedError::NoCapsule(*key));
+    }
+    if let Some(head) = heads.iter().find(|head| readers.iter().all(|reader| reader.database != head.database)) {
+        return Err(MergedError::HeadWithout(head.database));
     }
     let mut references = References::default();
     readers.iter().for_each(|reader| references.collect(reader.clone()));
