@@ -209,6 +209,7 @@ soak: build install-test
 	"$(VENV)/bin/python" engine/tests/checks/rights.py --seed $(SEED) --count 100000
 	"$(VENV)/bin/python" engine/tests/checks/temporal.py --seed $(SEED) --seconds 1800 --views 60
 	BAD_INPUT_FUZZ=20000 "$(VENV)/bin/python" wire/tests/checks/bad_input.py
+	HOSTILE_SECONDS=600 HOSTILE_SEED=$(SEED) cargo test --release --workspace --test hostile -- --nocapture
 	"$(VENV)/bin/python" planner/tests/checks/sql_oracle.py --seed $(SEED) --count 200000 --seconds 7200
 	"$(VENV)/bin/python" planner/tests/checks/partition.py --seed $(SEED) --count 100000 --seconds 3600
 	"$(VENV)/bin/python" planner/tests/checks/regular.py --seed $(SEED) --count 100000

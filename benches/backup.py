@@ -1,9 +1,9 @@
 """How fast a backup is beside the disk it goes to, and what others wait for meanwhile.
 
-    backup.py [--gigabytes N] [--rate N] [--seconds N] [--json FILE]
+    backup.py [--gigabytes N] [--rate N] [--rounds N] [--json FILE]
 
-A table of so many gigabytes is filled. Others read and write single rows at a steady rate, alone, then beside a full backup. The
-disk's own speed is that of a file of the same size, written and flushed by pieces beside nobody.
+A table of so many gigabytes is filled. Others read and write single rows at a steady rate, beside a full backup and as long alone, by
+turns. The disk's own speed is that of a file of the same size, written and flushed by pieces beside nobody.
 """
 import argparse
 import os
@@ -38,7 +38,7 @@ def fill(server, gigabytes):
                     "CREATE TABLE accounts (aid INT PRIMARY KEY, holder INT NOT NULL OWNED_BY holders(hid), balance INT)",
                     f"INSERT INTO accounts SELECT n, 1 + n % 1000, 0 FROM generate_series(1, {ACCOUNTS}) AS n"):
             connection.execute(sql)
-        rows, at_once = int(gigabytes * 1e9) // BODY_BYTES, 50_000
+        rows, at_once = int(gigabytes * 1e9) // BODY_BYTES, 10_000
         for first in range(0, rows, at_once):
             with connection.cursor().copy("COPY documents FROM STDIN") as copy:
                 for key in range(first, min(rows, first + at_once)):
@@ -74,20 +74,22 @@ class Others:
                                          "-c", "8", "-j", "1", "-R", str(rate), "-T", str(seconds), "-f", "script.sql", "postgres"],
                                         cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PGPASSWORD": server.password})
 
-    def latencies_ms(self, from_s=0, to_s=float("inf")):
-        """Of what ended within these moments."""
+    def latencies(self):
+        """When each ended, and how long it took, in milliseconds."""
         self.process.wait()
         found = []
         for log in self.folder.glob("pgbench_log*"):
             for line in log.read_text().splitlines():
                 fields = line.split()
                 # The last line of one that was ended may be a part of one.
-                if len(fields) >= 6 and from_s <= int(fields[4]) + int(fields[5]) / 1e6 <= to_s:
-                    found.append(int(fields[2]) / 1e3)
+                if len(fields) >= 6:
+                    found.append((int(fields[4]) + int(fields[5]) / 1e6, int(fields[2]) / 1e3))
         return found
 
 
 def percentiles(latencies):
+    if len(latencies) < 20:
+        return None
     cuts = statistics.quantiles(latencies, n=100)
     return {"transactions": len(latencies), "p50_ms": cuts[49], "p99_ms": cuts[98], "most_ms": max(latencies)}
 
@@ -104,7 +106,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gigabytes", type=float, default=2)
     parser.add_argument("--rate", type=int, default=300)
-    parser.add_argument("--seconds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json")
     options = parser.parse_args()
     results = ResultsFile(options.json, f"{options.gigabytes:g} GB, {options.rate} transactions a second offered meanwhile")
@@ -112,25 +114,38 @@ def main():
         fill(server, options.gigabytes)
         time.sleep(5)
         print(f"load {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors", flush=True)
-        alone = percentiles(Others(server, options.rate, options.seconds, "alone").latencies_ms())
-        others = Others(server, options.rate, 600, "beside")
-        time.sleep(2)
-        began, ended = backed_up(server, "backup")
+        others = Others(server, options.rate, 3600, "others")
+        time.sleep(3)
+        backups, pauses, speeds = [], [], []
+        for number in range(options.rounds):
+            backups.append(backed_up(server, f"backup-{number}"))
+            size = folder_bytes(server.folder / f"backup-{number}")
+            shutil.rmtree(server.folder / f"backup-{number}")
+            # What a backup has left in caches and queues is not what others wait for alone.
+            time.sleep(2)
+            began, ended = backups[-1]
+            pauses.append((time.time(), time.time() + ended - began))
+            time.sleep(ended - began)
         others.process.terminate()
-        beside = percentiles(others.latencies_ms(began, ended))
-        size = folder_bytes(server.folder / "backup")
-        shutil.rmtree(server.folder / "backup")
-        began_quiet, ended_quiet = backed_up(server, "second")
-        speed = disk_speed(server.folder, size)
+        latencies = others.latencies()
+        for _ in range(options.rounds):
+            speeds.append(disk_speed(server.folder, size))
+        began_quiet, ended_quiet = backed_up(server, "last")
         print(f"load {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors", flush=True)
-    rates = {"disk": speed, "backup beside others": size / (ended - began), "backup alone": size / (ended_quiet - began_quiet)}
+    speed = statistics.median(speeds)
+    beside_rate = statistics.median(size / (ended - began) for began, ended in backups)
+    rates = {"disk": speed, "backup beside others": beside_rate, "backup alone": size / (ended_quiet - began_quiet)}
     for name, rate in rates.items():
         print(f"| {name} | {size / 1e9:.2f} GB | {rate / 1e6:,.0f} MB/s | {rate / speed:.2f} of the disk's |")
         results.add(name, "MB/s", rate / 1e6, bytes=size)
-    for name, found in (("alone", alone), ("beside the backup", beside)):
-        print(f"| others {name} | {found['transactions']} | p50 {found['p50_ms']:.1f} ms | p99 {found['p99_ms']:.1f} ms | most {found['most_ms']:.1f} ms |")
-        for which in ("p50", "p99", "most"):
-            results.add(f"others {name}, {which}", "ms", found[f"{which}_ms"], transactions=found["transactions"])
+    within = lambda span: percentiles([took for ended, took in latencies if span[0] <= ended <= span[1]])
+    rounds = [(within(pause), within(backup)) for pause, backup in zip(pauses, backups)]
+    rounds = [one for one in rounds if all(one)]
+    for which in ("p50_ms", "p99_ms", "most_ms"):
+        alone, beside = (statistics.median(one[place][which] for one in rounds) for place in (0, 1))
+        more = sorted(one[1][which] - one[0][which] for one in rounds)
+        print(f"| others' {which.removesuffix('_ms')} | alone {alone:.1f} ms | beside {beside:.1f} ms | by {statistics.median(more):.1f} ms more ({more[0]:.1f} to {more[-1]:.1f}) |")
+        results.add(f"others beside, {which.removesuffix('_ms')}", "ms", beside, alone=alone, more=more)
     results.write()
 
 

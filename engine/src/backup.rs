@@ -14,7 +14,8 @@ use state::clock::now_micros;
 use state::config::{Allocated, Config};
 use std::path::{Path, PathBuf};
 use storage::backup::{
-    self, BackupReport, BackupRequest, Form, RestoreRequest, Shipper, Target, Until, VerifiedBackups, open_target,
+    self, BackupFault, BackupReport, BackupRequest, Form, RestoreRequest, Shipper, Target, Until, VerifiedBackups,
+    open_target,
 };
 use storage::{Mode, RootKeySource, Store};
 use transactions::database::open_stopped;
@@ -82,14 +83,58 @@ fn targets(
     variables: Variables<'_>,
 ) -> Result<(Box<dyn Target>, Box<dyn Target>), SqlError> {
     let open = |given: &str| open_target(given, make, variables, now_micros).map_err(storage::StorageError::from);
-    Ok((open(&order.data)?, open(&order.keys)?))
+    let (data, keys) = (open(&order.data)?, open(&order.keys)?);
+    let holds = |one: &str, other: &str| {
+        other.strip_prefix(one).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || one.ends_with('/'))
+    };
+    if holds(data.name(), keys.name()) || holds(keys.name(), data.name()) {
+        let (data, keys) = (data.name().to_owned(), keys.name().to_owned());
+        return Err(storage::StorageError::from(BackupFault::KeysBesideData { data, keys }).into());
+    }
+    Ok((data, keys))
+}
+
+/// Folders that a backup makes: where it fails, and nothing came into them, they go again.
+struct NewFolders(Vec<PathBuf>);
+
+impl NewFolders {
+    fn of(order: &BackupOrder) -> NewFolders {
+        let folders = [&order.data, &order.keys].into_iter().filter(|given| !given.contains("://")).map(PathBuf::from);
+        NewFolders(folders.filter(|folder| !folder.exists()).collect())
+    }
+
+    fn remove(self) {
+        self.0.iter().for_each(|folder| remove_empty(folder));
+    }
+}
+
+/// A folder without files goes, with the folders in it.
+fn remove_empty(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).for_each(|path| remove_empty(&path));
+    // One that holds something stays.
+    let _holds = std::fs::remove_dir(folder);
 }
 
 fn take(
     store: &Store,
     order: &BackupOrder,
     variables: Variables<'_>,
-    stops: &dyn Fn() -> bool,
+    stops: &(dyn Fn() -> bool + Sync),
+) -> Result<BackupReport, SqlError> {
+    let new = NewFolders::of(order);
+    let taken = take_to(store, order, variables, stops);
+    if taken.is_err() {
+        new.remove();
+    }
+    taken
+}
+
+fn take_to(
+    store: &Store,
+    order: &BackupOrder,
+    variables: Variables<'_>,
+    stops: &(dyn Fn() -> bool + Sync),
 ) -> Result<BackupReport, SqlError> {
     let (data, keys) = targets(order, true, variables)?;
     Ok(store.back_up(&BackupRequest {
@@ -109,7 +154,7 @@ impl Engine {
         &self,
         order: &BackupOrder,
         variables: Variables<'_>,
-        stops: &dyn Fn() -> bool,
+        stops: &(dyn Fn() -> bool + Sync),
     ) -> Result<BackupReport, SqlError> {
         take(self.store(), order, variables, stops)
     }

@@ -175,6 +175,9 @@ fn sentence(problem: &Problem, schema: &Schema) -> String {
         Problem::Notice(notice) => notice.clone(),
         Problem::DamagedFile(path) => format!("file {} is damaged", path.display()),
         Problem::Audit(error) => format!("audit log: {error}"),
+        Problem::Postings(record) => {
+            format!("audit log: questions by person, role or table may miss entries of record {record} and later ones")
+        }
     }
 }
 

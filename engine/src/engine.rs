@@ -7,6 +7,7 @@ use crate::expiry;
 use crate::housekeeping::Housekeeping;
 use crate::password::PasswordVerifier;
 use crate::publishing::Publishing;
+use crate::referring::{Others, Referring};
 use crate::session::{ConnectOptions, Session, auditing};
 use crate::shipping::Shipping;
 use crate::system::registers::ahead;
@@ -31,6 +32,7 @@ pub struct Engine {
     shipping: Mutex<Option<Shipping>>,
     /// While there is a target for heads of the audit log.
     publishing: Mutex<Option<Publishing>>,
+    referring: Mutex<Option<Referring>>,
     database: Arc<Database>,
     templates: Arc<Templates>,
 }
@@ -50,6 +52,7 @@ impl Engine {
             eraser: ErasurePasses::start(&database),
             shipping: Mutex::default(),
             publishing: Mutex::default(),
+            referring: Mutex::default(),
             database,
             templates,
         }))
@@ -64,6 +67,12 @@ impl Engine {
     /// Publishes heads of the audit log to these files and witnesses from now on, each so often if it has gone on.
     pub fn publish_heads(&self, targets: &[String], every: Duration) -> Result<(), SqlError> {
         *self.publishing.lock() = Some(Publishing::start(&self.database, targets, every)?);
+        Ok(())
+    }
+
+    /// Refers to other databases' heads from now on, each so often if they have gone on.
+    pub fn refer_to(&self, others: &Others, every: Duration) -> Result<(), SqlError> {
+        *self.referring.lock() = Some(Referring::start(&self.database, others, every)?);
         Ok(())
     }
 
@@ -133,6 +142,7 @@ impl Engine {
     /// Has what erasures still owe rewritten if that is little. Makes everything written durable and leaves the next start no
     /// log to replay; sessions that are still open hear 57P01 from `wire`.
     pub fn shutdown(&self) -> Result<(), SqlError> {
+        drop(self.referring.lock().take());
         expiry::write_requests(&self.database, &self.templates);
         self.database.record_waiting()?;
         self.eraser.finish(&self.database);

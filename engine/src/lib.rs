@@ -18,6 +18,7 @@ pub mod masking;
 mod password;
 pub mod protocol;
 mod publishing;
+mod referring;
 mod response;
 pub mod session;
 mod shipping;
@@ -27,10 +28,11 @@ mod templates;
 pub use engine::Engine;
 pub use key_rotation::rotate;
 pub use password::PasswordVerifier;
+pub use referring::Others;
 pub use state::{SqlError, answer, config};
 pub use storage::audit::{
-    CapsuleSummary, PROOF_MAGIC, ProofSummary, PublishedHead, ReceiptSummary, VerifyError, read_heads, verify_capsule,
-    verify_proof, verify_receipt,
+    CapsuleSummary, MERGED_MAGIC, MergedError, MergedSummary, PROOF_MAGIC, ProofSummary, PublishedHead, ReceiptSummary,
+    VerifyError, merge_capsules, read_heads_of, verify_capsule, verify_merged, verify_proof, verify_receipt,
 };
 pub use storage::backup::{BackupReport, Until, VerifiedBackups};
 pub use storage::{Mode, RootKeySource, Rotation};

@@ -10,8 +10,7 @@ use std::path::PathBuf;
 use repr::{IndexId, RelationId, RowKey};
 use rocksdb::ReadOptions;
 
-use crate::audit::capsule::ExportError;
-use crate::audit::verify::{self, VerifyError};
+use crate::audit::verify::VerifyError;
 use crate::error::StorageError;
 use crate::keyspace;
 use crate::rocks::{self, Family};
@@ -70,6 +69,8 @@ pub enum Problem {
     DamagedFile(PathBuf),
     /// The audit log.
     Audit(VerifyError),
+    /// What leads to records of the audit log by whom they mention does not lead to all, from this one on.
+    Postings(u64),
 }
 
 /// What was looked at and what was found.
@@ -265,15 +266,13 @@ impl CheckReport {
     }
 
     fn log(&mut self, snapshot: &Snapshot) -> Result<(), StorageError> {
-        let mut capsule = Vec::new();
-        match snapshot.export_capsule(1, &mut capsule) {
-            Ok(false) => return Ok(()),
-            Ok(true) => {}
-            Err(ExportError::Storage(error)) => return Err(error),
-            Err(ExportError::Write(_)) => unreachable!("writing to memory does not fail"),
-        }
-        if let Err(error) = verify::verify_capsule(&snapshot.store().public_key(), &capsule, None) {
-            self.add(Problem::Audit(error));
+        match snapshot.check_log()? {
+            Err(error) => self.add(Problem::Audit(error)),
+            Ok(()) => {
+                if let Some(record) = snapshot.ill_posted()? {
+                    self.add(Problem::Postings(record));
+                }
+            }
         }
         Ok(())
     }

@@ -57,6 +57,37 @@ pub enum RocksFailure {
     Other,
 }
 
+/// What of the audit log in the folder is not as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuditFault {
+    /// Its head is missing, or fails its code and signature.
+    Head,
+    /// It does not end with the record that its head names.
+    End {
+        /// Its number.
+        record: u64,
+    },
+    /// A record is not where it must be.
+    Missing {
+        /// Its number.
+        record: u64,
+    },
+}
+
+impl fmt::Display for AuditFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AuditFault::Head => f.write_str("the audit log's head fails its signature"),
+            AuditFault::End { record } => {
+                write!(f, "the audit log does not end with record {record} as its head says: it was changed")
+            }
+            AuditFault::Missing { record } => {
+                write!(f, "record {record} of the audit log is missing: \"dogwood check\" tells what is left")
+            }
+        }
+    }
+}
+
 /// Why storage could not do what was asked.
 #[derive(Debug)]
 pub enum StorageError {
@@ -201,8 +232,8 @@ pub enum StorageError {
         /// The relation.
         relation: RelationId,
     },
-    /// The audit log does not continue from its signed head.
-    AuditHeadBroken,
+    /// The audit log is not as it was written.
+    Audit(AuditFault),
     /// A backup is not taken, not whole, or not restored.
     Backup(Box<BackupFault>),
 }
@@ -333,7 +364,7 @@ impl fmt::Display for StorageError {
             StorageError::CopyMissing { relation } => {
                 write!(f, "a row of relation {relation} has an owner but no stored copy")
             }
-            StorageError::AuditHeadBroken => f.write_str("the audit log's head fails its signature"),
+            StorageError::Audit(fault) => fault.fmt(f),
             StorageError::Backup(fault) => fault.fmt(f),
         }
     }

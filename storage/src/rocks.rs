@@ -114,8 +114,13 @@ impl Family {
                 blocks.set_partition_filters(true);
                 blocks.set_metadata_block_size(16 << 10);
             }
-            Family::Meta | Family::Audit => {
+            Family::Meta => options.set_write_buffer_size(8 << 20),
+            Family::Audit => {
                 options.set_write_buffer_size(8 << 20);
+                // Postings are short: the filter of a file of them has two megabytes, as above.
+                blocks.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+                blocks.set_partition_filters(true);
+                blocks.set_metadata_block_size(16 << 10);
             }
         }
         options.set_block_based_table_factory(&blocks);

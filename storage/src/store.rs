@@ -643,6 +643,11 @@ impl Store {
         self.inner.cipher
     }
 
+    /// How many records the audit log has.
+    pub fn audit_records(&self) -> u64 {
+        self.log_head().0
+    }
+
     /// The audit log's present head: sequence and hash.
     pub(crate) fn log_head(&self) -> (u64, [u8; 32]) {
         let log = self.inner.log.lock();

@@ -7,7 +7,7 @@ mod root_key;
 
 use crate::log::{Format, Levels};
 use crate::verify::VerifyBackup;
-pub use auditing::{ExportCapsule, Prove, Publish, Verify};
+pub use auditing::{ExportCapsule, MergeCapsules, Prove, Publish, Verify};
 pub use backups::Backup;
 use backups::{OF_SERVE, Targets};
 use engine::backup::{BackupOrder, RestoreOrder};
@@ -41,6 +41,7 @@ Usage:
                 [--view-workers N] [--log-format text|json]
                 [--log-level LEVELS] [-c NAME=VALUE]… [--salvage]
                 [--publish-head FILE|URL]... [--publish-every SECONDS]
+                [--refer-to FILE]... [--refer-key public.key]...
                 [--ship-to TARGET --ship-keys-to TARGET
                  [--keep-backups DAYS] [--keep-keys DAYS]]
                 [ROOT KEY]
@@ -61,7 +62,8 @@ Usage:
   dogwood export-capsule --data DIR [--from NUMBER] [ROOT KEY] FILE
   dogwood prove --data DIR --entry NUMBER|--record NUMBER [--head FILE]
                 [ROOT KEY] FILE
-  dogwood verify --key public.key [--head FILE|NUMBER:HASH] FILE
+  dogwood merge-capsules --key public.key... FILE CAPSULE...
+  dogwood verify --key public.key... [--head FILE|NUMBER:HASH]... FILE
   dogwood --help | --version
 
 serve    Opens the data folder (made at first start) and listens, on
@@ -106,6 +108,10 @@ serve    Opens the data folder (made at first start) and listens, on
                witness, while it goes on; any number of them
   --publish-every
                how often, in seconds; 10 by default
+  --refer-to, --refer-key
+               files to which other databases publish their heads, and their
+               public keys: the audit log refers to them, as often, so that
+               each vouches for the others
   --ship-to, --ship-keys-to
                what is written goes to these targets within seconds, behind a
                backup that the server takes by itself
@@ -179,8 +185,13 @@ prove    Writes to FILE that one record stands in a stopped server's audit log,
   --entry      the entry whose record it is, by its number in dogwood.audit
   --record     the record, by its own number
   --head       the file of published heads; proved from the newest that reaches it
-verify   Checks an exported audit log, a proof or a receipt against the public
-         key that the operator published; needs no server.
+merge-capsules
+         Puts exported audit logs of several databases, and merged ones, into
+         FILE, for \"verify\"; nothing that does not verify
+  --key        the public key of each
+verify   Checks an exported audit log, merged ones, a proof or a receipt against
+         the public key that the operator published; needs no server.
+  --key        several for merged logs: each is checked by its own
   --head       published heads, a file of them or one as NUMBER:HASH: finds
                records cut off at the end, and others in their place
 
@@ -231,6 +242,8 @@ pub enum Command {
     ExportCapsule(ExportCapsule),
     /// Prove one record of the audit log.
     Prove(Prove),
+    /// Put audit logs of several databases together.
+    MergeCapsules(MergeCapsules),
     /// Check a receipt or an audit log.
     Verify(Verify),
 }
@@ -405,6 +418,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, Argum
         Some("shred") => rotate(&mut options, Rotation::Shred),
         Some("export-capsule") => auditing::export_capsule(&mut options),
         Some("prove") => auditing::prove(&mut options),
+        Some("merge-capsules") => auditing::merge_capsules(&mut options),
         Some("verify") => auditing::verify(&mut options),
         _ => Err(ArgumentError::UnknownCommand(command.to_string_lossy().into_owned())),
     }
@@ -688,7 +702,7 @@ mod tests {
         assert_eq!((serve.salvage, serve.keep_free_bytes), (true, Some(0)));
         assert_eq!(
             read("verify --key public.key receipt"),
-            Ok(Command::Verify(Verify { key: "public.key".into(), file: "receipt".into(), head: None }))
+            Ok(Command::Verify(Verify { keys: vec!["public.key".into()], file: "receipt".into(), heads: Vec::new() }))
         );
         let Ok(Command::Serve(serve)) = read("serve --data d --listen 127.0.0.1:0 --insecure") else {
             panic!("not read")
@@ -732,6 +746,11 @@ mod tests {
             ("verify receipt", "--key is needed"),
             ("verify --key k", "FILE is needed"),
             ("verify --key k a b", "FILE is given twice"),
+            ("merge-capsules --key k", "FILE is needed"),
+            ("merge-capsules --key k f", "CAPSULE is needed"),
+            ("merge-capsules f a b", "--key is needed"),
+            ("serve --data d --refer-to h", "--refer-key is needed"),
+            ("serve --data d --refer-key k", "--refer-to is needed"),
             ("prove --data d f", "--entry or --record is needed"),
             ("prove --data d --entry 1 --record 2 f", "--record is given twice"),
             ("prove --data d --entry x f", "\"x\" is not the number of a record"),

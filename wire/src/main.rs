@@ -9,7 +9,7 @@ mod log;
 mod verify;
 mod wiping_allocator;
 
-use arguments::{Backup, ExportCapsule, Prove, Rotate, Serve};
+use arguments::{Backup, ExportCapsule, MergeCapsules, Prove, Rotate, Serve};
 use engine::backup::{RestoreOrder, RestoreReport};
 use engine::config::Allocated;
 use engine::config::Config;
@@ -90,6 +90,7 @@ fn commanded() -> ExitCode {
         Ok(arguments::Command::Mask(masking)) => outcome(write_masked(&masking)),
         Ok(arguments::Command::Report(report)) => outcome(write_report(&report)),
         Ok(arguments::Command::ExportCapsule(export)) => outcome(export_capsule(&export)),
+        Ok(arguments::Command::MergeCapsules(merge)) => outcome(merge_capsules(&merge)),
         Ok(arguments::Command::Prove(prove)) => outcome(prove_record(&prove)),
         Ok(arguments::Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| say!("{report}"))),
         Err(error) => {
@@ -155,6 +156,11 @@ fn run_server(serve: Serve) -> Result<(), String> {
     if !serve.publish.targets.is_empty() {
         let publishing = engine.publish_heads(&serve.publish.targets, serve.publish.every);
         publishing.map_err(|error| described(&error))?;
+    }
+    if !serve.publish.others.is_empty() {
+        let keys = verify::read_keys(&serve.publish.other_keys)?;
+        let others = engine::Others { heads: serve.publish.others.clone(), keys };
+        engine.refer_to(&others, serve.publish.every).map_err(|error| described(&error))?;
     }
     let door = match serve.salvage {
         false => Some(OperatorDoor::open(&serve.data, &engine)),
@@ -447,12 +453,19 @@ fn export_capsule(export: &ExportCapsule) -> Result<(), String> {
 fn prove_record(prove: &Prove) -> Result<(), String> {
     let heads = prove.heads.as_ref().map(|path| verify::read(path)).transpose()?;
     let proof = engine::capsule::prove(&prove.data, &prove.root_key, prove.proved, heads.as_deref());
-    let proof = proof.map_err(|error| described(&error))?;
-    let failed = |error| format!("could not write \"{}\": {error}", prove.file.display());
-    let mut out = std::fs::File::create_new(&prove.file).map_err(failed)?;
-    if let Err(error) = std::io::Write::write_all(&mut out, &proof) {
+    write_new(&prove.file, &proof.map_err(|error| described(&error))?)
+}
+
+fn merge_capsules(merge: &MergeCapsules) -> Result<(), String> {
+    write_new(&merge.file, &verify::merge(merge)?)
+}
+
+fn write_new(file: &Path, bytes: &[u8]) -> Result<(), String> {
+    let failed = |error| format!("could not write \"{}\": {error}", file.display());
+    let mut out = std::fs::File::create_new(file).map_err(failed)?;
+    if let Err(error) = std::io::Write::write_all(&mut out, bytes) {
         // Half a proof proves nothing.
-        std::fs::remove_file(&prove.file).map_err(failed)?;
+        std::fs::remove_file(file).map_err(failed)?;
         return Err(failed(error));
     }
     Ok(())

@@ -1,11 +1,13 @@
-//! `dogwood verify`: a receipt, an exported audit log or a proof of one record of it against the public key that the operator published.
+//! `dogwood verify`: a receipt, an exported audit log, those of several databases, or a proof of one record, against the public keys that
+//! operators published.
 //!
 //! Needs no server and no secret. The key is never taken from what is verified.
 
-use crate::arguments::Verify;
+use crate::arguments::{MergeCapsules, Verify};
 use engine::{
-    CapsuleSummary, PROOF_MAGIC, ProofSummary, PublishedHead, ReceiptSummary, VerifiedBackups, VerifyError, read_heads,
-    verify_capsule, verify_proof, verify_receipt,
+    CapsuleSummary, MERGED_MAGIC, MergedSummary, PROOF_MAGIC, ProofSummary, PublishedHead, ReceiptSummary,
+    VerifiedBackups, VerifyError, merge_capsules, read_heads_of, verify_capsule, verify_merged, verify_proof,
+    verify_receipt,
 };
 use std::fmt::Write;
 use std::fs;
@@ -13,35 +15,41 @@ use std::path::{Path, PathBuf};
 
 /// Checks the file; the report if it is genuine.
 pub fn run(verify: &Verify) -> Result<String, String> {
-    let key = read_key(&verify.key)?;
+    let keys = read_keys(&verify.keys)?;
     let file = read(&verify.file)?;
-    let heads = verify.head.as_ref().map(|given| heads(&key, given)).transpose()?;
-    let of_other = |database: &[u8; 16]| {
-        let other = heads.iter().flat_map(|heads| &heads.of).any(|head| head.database != *database);
-        if other { Err(VerifyError::OtherLog.to_string()) } else { Ok(()) }
-    };
-    let published = || heads.iter().flat_map(|heads| heads.all.iter().copied());
-    if file.starts_with(PROOF_MAGIC) {
-        let proof = verify_proof(&key, &file, published()).map_err(|error| error.to_string())?;
-        of_other(&proof.database)?;
-        return Ok(describe_proof(&proof, heads.is_some()));
+    let heads = Heads::read(&keys, &verify.heads)?;
+    if file.starts_with(MERGED_MAGIC) {
+        if !heads.numbers.is_empty() {
+            return Err("a head as NUMBER:HASH does not say whose it is: give a file of heads".to_owned());
+        }
+        let merged = verify_merged(&keys, &file, &heads.of).map_err(|error| error.to_string())?;
+        return Ok(describe_merged(&merged));
     }
-    match verify_receipt(&key, &file) {
-        Ok(receipt) => return Ok(describe_receipt(&receipt)),
-        // Perhaps it is the other kind of document.
-        Err(VerifyError::Malformed) => {}
-        Err(error) => return Err(error.to_string()),
+    let mut refused = None;
+    for key in &keys {
+        match heads.check(key, &file) {
+            Ok(report) => return Ok(report),
+            // Perhaps another of the keys made it.
+            Err(VerifyError::Signature | VerifyError::OtherLog) if refused.is_some() => {}
+            Err(error) => refused = Some(error),
+        }
     }
-    let capsule = verify_capsule(&key, &file, published()).map_err(|error| error.to_string())?;
-    of_other(&capsule.database)?;
-    Ok(describe_capsule(&capsule))
+    Err(refused.unwrap_or(VerifyError::Malformed).to_string())
+}
+
+/// Puts capsules together.
+pub fn merge(merge: &MergeCapsules) -> Result<Vec<u8>, String> {
+    let keys = read_keys(&merge.keys)?;
+    let capsules = merge.capsules.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    merge_capsules(&keys, &capsules).map_err(|error| error.to_string())
 }
 
 /// Heads that the verifier trusts.
+#[derive(Default)]
 struct Heads {
-    /// Their numbers and hashes.
-    all: Vec<(u64, [u8; 32])>,
-    /// Those of a file, which say whose they are.
+    /// Given by their numbers and hashes.
+    numbers: Vec<(u64, [u8; 32])>,
+    /// Those of files, which say whose they are.
     of: Vec<PublishedHead>,
 }
 
@@ -50,18 +58,46 @@ struct Heads {
 pub enum GivenHeads {
     /// The audit log's last record's number and hash.
     One(u64, [u8; 32]),
-    /// A file to which a server has published them.
+    /// A file to which servers have published them.
     File(PathBuf),
 }
 
-fn heads(key: &[u8; 32], given: &GivenHeads) -> Result<Heads, String> {
-    match given {
-        GivenHeads::One(sequence, hash) => Ok(Heads { all: vec![(*sequence, *hash)], of: Vec::new() }),
-        GivenHeads::File(path) => {
-            let heads = read_heads(key, &read(path)?);
-            let of = heads.map_err(|error| format!("\"{}\": {error}", path.display()))?;
-            Ok(Heads { all: of.iter().map(|head| (head.sequence, head.hash)).collect(), of })
+impl Heads {
+    fn read(keys: &[[u8; 32]], given: &[GivenHeads]) -> Result<Heads, String> {
+        let mut heads = Heads::default();
+        for given in given {
+            match given {
+                GivenHeads::One(sequence, hash) => heads.numbers.push((*sequence, *hash)),
+                GivenHeads::File(path) => {
+                    let read = read_heads_of(keys, &read(path)?);
+                    heads.of.extend(read.map_err(|error| format!("\"{}\": {error}", path.display()))?);
+                }
+            }
         }
+        Ok(heads)
+    }
+
+    /// Checks what is of one database.
+    fn check(&self, key: &[u8; 32], file: &[u8]) -> Result<String, VerifyError> {
+        let all = || self.of.iter().map(|head| (head.sequence, head.hash)).chain(self.numbers.iter().copied());
+        let of_other = |database: &[u8; 16]| match self.of.iter().any(|head| head.database != *database) {
+            true => Err(VerifyError::OtherLog),
+            false => Ok(()),
+        };
+        if file.starts_with(PROOF_MAGIC) {
+            let proof = verify_proof(key, file, all())?;
+            of_other(&proof.database)?;
+            return Ok(describe_proof(&proof, all().next().is_some()));
+        }
+        match verify_receipt(key, file) {
+            Ok(receipt) => return Ok(describe_receipt(&receipt)),
+            // Perhaps it is the other kind of document.
+            Err(VerifyError::Malformed) => {}
+            Err(error) => return Err(error),
+        }
+        let capsule = verify_capsule(key, file, all())?;
+        of_other(&capsule.database)?;
+        Ok(describe_capsule(&capsule))
     }
 }
 
@@ -114,6 +150,11 @@ fn read_key(path: &Path) -> Result<[u8; 32], String> {
         .ok()
         .and_then(hash)
         .ok_or_else(|| format!("\"{}\" is not a public key: 64 hexadecimal digits", path.display()))
+}
+
+/// Public keys from their files.
+pub fn read_keys(paths: &[PathBuf]) -> Result<Vec<[u8; 32]>, String> {
+    paths.iter().map(|path| read_key(path)).collect()
 }
 
 /// Thirty-two bytes in hexadecimal digits.
@@ -190,6 +231,14 @@ fn describe_proof(proof: &ProofSummary, against_heads: bool) -> String {
             entry.subjects_total,
             people.join(" "),
         ));
+        if let Some(reference) = &entry.reference {
+            say(format_args!(
+                "refers to record {}:{} of log {}",
+                reference.sequence,
+                hex(&reference.hash),
+                hex(&reference.log)
+            ));
+        }
     }
     if proof.entries.is_empty() {
         say(format_args!("its entries were older than what is kept, and are dropped"));
@@ -230,6 +279,21 @@ fn describe_capsule(capsule: &CapsuleSummary) -> String {
     text
 }
 
+fn describe_merged(merged: &MergedSummary) -> String {
+    let mut text = format!("genuine audit logs of {} databases", merged.capsules.len());
+    for capsule in &merged.capsules {
+        text.push('\n');
+        text.push_str(&describe_capsule(capsule));
+    }
+    write!(text, "\nreferences from one to another that hold: {}", merged.references)
+        .expect("writing to a string does not fail");
+    if merged.earlier > 0 {
+        write!(text, "\nto records before a capsule's first: {}; export it from an earlier record", merged.earlier)
+            .expect("writing to a string does not fail");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,9 +314,9 @@ mod tests {
         let (key, file) = (folder.join("public.key"), folder.join("receipt"));
         fs::write(&key, format!("{}\n", "0".repeat(64))).expect("written");
         fs::write(&file, "{\"kind\":\"dogwood erasure 1\"}").expect("written");
-        let verify = Verify { key, file, head: None };
+        let verify = Verify { keys: vec![key], file, heads: Vec::new() };
         assert_eq!(run(&verify), Err("this is no receipt or capsule, or it was damaged".to_string()));
-        fs::write(&verify.key, "short").expect("written");
+        fs::write(&verify.keys[0], "short").expect("written");
         assert!(run(&verify).expect_err("refused").contains("is not a public key"));
         fs::remove_dir_all(folder).expect("removed");
     }

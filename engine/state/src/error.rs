@@ -165,6 +165,7 @@ fn of_backup(fault: &BackupFault) -> SqlError {
     let (code, hint) = match fault {
         BackupFault::Target(_) => ("58030", "what was brought so far is removed when the target is there again"),
         BackupFault::NoTarget { .. } => ("22023", "a target is a folder, or s3://BUCKET/PREFIX"),
+        BackupFault::KeysBesideData { .. } => ("22023", "together they are the plaintext: name a target of their own"),
         BackupFault::OtherDatabase { .. } => ("55000", "each database has a target of its own"),
         BackupFault::Malformed { .. } | BackupFault::FileDamaged { .. } => {
             ("XX001", "take another backup; verify-backup says which are whole")

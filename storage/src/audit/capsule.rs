@@ -9,7 +9,7 @@
 use std::io::{self, Write};
 
 use crate::audit::log::{self, CHECKPOINT_RECORDS, HEAD_BYTES};
-use crate::error::{StorageError, StoredEntry};
+use crate::error::{AuditFault, StorageError};
 use crate::keyspace::varint;
 use crate::rocks::Family;
 use crate::snapshot::Snapshot;
@@ -87,7 +87,7 @@ impl Snapshot {
             log::number_of(key)
         })? {
             if sequence != Some(expected) {
-                return Err(StorageError::Malformed { entry: StoredEntry::Audit }.into());
+                return Err(StorageError::Audit(AuditFault::Missing { record: expected }).into());
             }
             expected += 1;
             out.write_all(&framed)?;
@@ -97,6 +97,7 @@ impl Snapshot {
 }
 
 /// Reads a capsule's parts; checks nothing but its form.
+#[derive(Clone)]
 pub(crate) struct CapsuleReader<'a> {
     pub(crate) database: [u8; 16],
     pub(crate) public_key: [u8; 32],
@@ -120,6 +121,12 @@ impl<'a> CapsuleReader<'a> {
             _ => return None,
         };
         Some(CapsuleReader { database: *database, public_key: *public_key, head: *head, start, rest })
+    }
+
+    /// The first record's number, as the capsule says; none where there can be no such.
+    pub(crate) fn first_record(&self) -> Option<u64> {
+        let before = |start: &[u8; HEAD_BYTES]| u64::from_be_bytes(*start.first_chunk().expect("a head is longer"));
+        self.start.as_ref().map_or(0, before).checked_add(1)
     }
 
     /// The next record's body, `Some(None)` at the end, `None` when the capsule is cut or damaged.

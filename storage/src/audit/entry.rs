@@ -79,7 +79,11 @@ impl Batch {
     }
 }
 
-fn logged(store: &Store, entry: &AuditEntry, commitment: Option<[u8; 32]>) -> Result<LoggedEntry, StorageError> {
+pub(crate) fn logged(
+    store: &Store,
+    entry: &AuditEntry,
+    commitment: Option<[u8; 32]>,
+) -> Result<LoggedEntry, StorageError> {
     let mut subjects: Vec<Pseudonym> = entry.subjects.iter().map(|subject| store.pseudonym(*subject)).collect();
     subjects.sort_unstable();
     subjects.dedup();
@@ -104,6 +108,7 @@ fn logged(store: &Store, entry: &AuditEntry, commitment: Option<[u8; 32]>) -> Re
         scope,
         rows: entry.rows,
         commitment,
+        reference: None,
         payload: entry.payload.as_ref().map(|payload| payload.seal(store)).transpose()?,
     })
 }

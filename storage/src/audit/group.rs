@@ -6,7 +6,7 @@
 //!        ‖ actors, each: login ‖ role ‖ purpose or 0 ‖ length of address ‖ address
 //!        ‖ statements, each(8) ‖ lists of tables, each: tables ‖ id each ‖ people, each(16)
 //!        ‖ entries, each: operation(1) ‖ flags(1) ‖ time ‖ commit ‖ actor ‖ statement ‖ list of tables ‖ rows
-//!          ‖ [key(8)] ‖ [people in all] ‖ listed ‖ person each ‖ [commitment(32)] ‖ [payload]
+//!          ‖ [key(8)] ‖ [people in all] ‖ listed ‖ person each ‖ [commitment(32)] ‖ [payload] ‖ [log(32) ‖ record ‖ hash(32)]
 //! ```
 //! Numbers are varints; actors, statements, lists and people of an entry are places in what the record shares. The pointer of
 //! place k is the hash of the record 2^k before, for who proves one record without all.
@@ -25,7 +25,7 @@ use repr::hash::RandomState;
 use repr::{CommitTime, RelationId};
 
 use crate::audit::Pseudonym;
-use crate::audit::logged::{BodyReader, LoggedEntry, SealedPayload, write_signed};
+use crate::audit::logged::{BodyReader, LogReference, LoggedEntry, SealedPayload, write_signed};
 use crate::audit::mentioned::Mentioned;
 use crate::audit::operation::{AuditActor, AuditOperation, AuditScope};
 use crate::crypto::sodium;
@@ -42,7 +42,8 @@ const HAS_PAYLOAD: u8 = 4;
 const HAS_TOTAL: u8 = 8;
 const MAY_BE_MORE: u8 = 16;
 const UNDONE: u8 = 32;
-const FLAGS: u8 = HAS_KEY | HAS_COMMITMENT | HAS_PAYLOAD | HAS_TOTAL | MAY_BE_MORE | UNDONE;
+const HAS_REFERENCE: u8 = 64;
+const FLAGS: u8 = HAS_KEY | HAS_COMMITMENT | HAS_PAYLOAD | HAS_TOTAL | MAY_BE_MORE | UNDONE | HAS_REFERENCE;
 const POINTERS_MAX: u64 = 64;
 
 /// What a record of a group is chained by.
@@ -192,7 +193,8 @@ pub(crate) fn encode(first: u64, earliest_us: i64, entries: &[&LoggedEntry]) -> 
                 | flag(entry.payload.is_some(), HAS_PAYLOAD)
                 | flag(!lists_all, HAS_TOTAL)
                 | flag(entry.scope.may_be_more, MAY_BE_MORE)
-                | flag(entry.scope.undone, UNDONE),
+                | flag(entry.scope.undone, UNDONE)
+                | flag(entry.reference.is_some(), HAS_REFERENCE),
         );
         varint::write(time(entry).abs_diff(began), &mut written);
         write_signed(entry.commit.0.wrapping_sub(commit) as i64, &mut written);
@@ -208,6 +210,7 @@ pub(crate) fn encode(first: u64, earliest_us: i64, entries: &[&LoggedEntry]) -> 
         entry.subjects.iter().for_each(|person| varint::write(people.place(person), &mut written));
         entry.commitment.iter().for_each(|commitment| written.extend_from_slice(commitment));
         entry.payload.iter().for_each(|payload| payload.encode(&mut written));
+        entry.reference.iter().for_each(|reference| reference.encode(&mut written));
     }
     let mut body = Vec::with_capacity(written.len() + 64 + 16 * people.all.len());
     varint::write(first, &mut body);
@@ -292,6 +295,7 @@ struct Skimmed {
     may_be_more: bool,
     /// It lists one of the people who are looked for.
     lists_wanted: bool,
+    reference: Option<LogReference>,
 }
 
 /// Where what is asked for stands in what a body's entries share.
@@ -320,11 +324,6 @@ impl WantedPlaces {
             unlisted: lists(|one| if let Mentioned::Unlisted(table) = one { Some(*table) } else { None }),
             people: people.map(|(place, _)| place).collect(),
         }
-    }
-
-    fn are_none(&self) -> bool {
-        let none = |places: &[bool]| !places.contains(&true);
-        self.people.is_empty() && none(&self.actors) && none(&self.tables) && none(&self.unlisted)
     }
 
     fn meet(&self, entry: &Skimmed) -> bool {
@@ -365,6 +364,7 @@ impl<'a> Body<'a> {
         let subjects = reader.list(|reader| Some(self.people[reader.place(self.people.len())?]))?;
         let commitment = if has(HAS_COMMITMENT) { Some(reader.array()?) } else { None };
         let payload = if has(HAS_PAYLOAD) { Some(SealedPayload::decode(reader)?) } else { None };
+        let reference = if has(HAS_REFERENCE) { Some(LogReference::decode(reader)?) } else { None };
         Some(LoggedEntry {
             number,
             time_us,
@@ -379,6 +379,7 @@ impl<'a> Body<'a> {
             scope: AuditScope { may_be_more: has(MAY_BE_MORE), undone: has(UNDONE) },
             rows,
             commitment,
+            reference,
             payload,
         })
     }
@@ -406,7 +407,8 @@ impl<'a> Body<'a> {
         if has(HAS_PAYLOAD) {
             SealedPayload::decode(reader)?;
         }
-        Some(Skimmed { time_us, actor, list, may_be_more: has(MAY_BE_MORE), lists_wanted })
+        let reference = if has(HAS_REFERENCE) { Some(LogReference::decode(reader)?) } else { None };
+        Some(Skimmed { time_us, actor, list, may_be_more: has(MAY_BE_MORE), lists_wanted, reference })
     }
 }
 
@@ -441,17 +443,58 @@ pub(crate) fn mentions(body: &[u8], mention: &mut dyn FnMut(Mentioned)) -> Optio
     Some(())
 }
 
+/// Whether any of its entries may mention one of these: by what they share, which stands before them, and nothing is made of it.
+pub(crate) fn may_mention(body: &[u8], mentioned: &[Mentioned]) -> Option<bool> {
+    let mut reader = BodyReader(body);
+    let (_first, _began, _commit) = (reader.number()?, reader.signed()?, reader.number()?);
+    let is_role = |id: u32| mentioned.contains(&Mentioned::Role(id));
+    for _ in 0..reader.number()? {
+        let (login, role, _purpose) = (reader.id()?, reader.id()?, reader.id()?);
+        let address = reader.byte()?;
+        reader.bytes(u64::from(address))?;
+        if is_role(login) || is_role(role) {
+            return Some(true);
+        }
+    }
+    let statements = reader.number()?;
+    reader.bytes(statements.checked_mul(8)?)?;
+    for _ in 0..reader.number()? {
+        for _ in 0..reader.number()? {
+            let table = RelationId(reader.id()?);
+            if mentioned.contains(&Mentioned::Table(table)) || mentioned.contains(&Mentioned::Unlisted(table)) {
+                return Some(true);
+            }
+        }
+    }
+    let people = reader.number()?;
+    let people = reader.bytes(people.checked_mul(16)?)?;
+    let mut wanted =
+        mentioned.iter().filter_map(|one| if let Mentioned::Person(person) = one { Some(person) } else { None });
+    Some(wanted.any(|person| people.chunks_exact(16).any(|other| other == person)))
+}
+
+/// The references of a body's entries to other logs.
+pub(crate) fn references(body: &[u8]) -> Option<Vec<LogReference>> {
+    let body = Body::read(body)?;
+    let mut reader = BodyReader(body.entries.0);
+    let mut found = Vec::new();
+    for _ in 0..reader.number()? {
+        found.extend(body.skim(&mut reader, &[])?.reference);
+    }
+    reader.0.is_empty().then_some(found)
+}
+
 /// Those entries of a body whose number and time are wanted, and that mention any of these; of none all. Only these are made.
 pub(crate) fn decode_wanted(
     body: &[u8],
     in_range: &dyn Fn(u64, i64) -> bool,
     mentioned: &[Mentioned],
 ) -> Option<Vec<LoggedEntry>> {
-    let body = Body::read(body)?;
-    let places = WantedPlaces::of(mentioned, &body);
-    if !mentioned.is_empty() && places.are_none() {
+    if !mentioned.is_empty() && !may_mention(body, mentioned)? {
         return Some(Vec::new());
     }
+    let body = Body::read(body)?;
+    let places = WantedPlaces::of(mentioned, &body);
     let mut reader = BodyReader(body.entries.0);
     let (mut found, count) = (Vec::new(), reader.number()?);
     for number in (body.first..).take(usize::try_from(count).ok()?) {
@@ -484,6 +527,7 @@ mod tests {
             scope: AuditScope::default(),
             rows: 1,
             commitment: None,
+            reference: None,
             payload: None,
         }
     }
@@ -502,8 +546,20 @@ mod tests {
         (rich.subjects_total, rich.commitment) = (2_000, Some([6; 32]));
         rich.scope = AuditScope { may_be_more: true, undone: true };
         rich.payload = Some(SealedPayload { owner: microdb::loaded([1; 6]), id: [2; 8], sealed: vec![3; 40] });
+        rich.reference = Some(LogReference { log: [8; 32], sequence: 300, hash: [9; 32] });
         rich.actor = Arc::new(AuditActor { purpose: Some(70_000), address: Some([1_u8; 16].into()), ..*rich.actor });
         let body = encode(1, i64::MIN, &entries.iter().collect::<Vec<_>>());
+        for entry in &entries {
+            let mut all = Vec::new();
+            Mentioned::all_of(entry, &mut |one| all.push(one));
+            for one in all {
+                assert_eq!(may_mention(&body, &[Mentioned::Role(77), one]), Some(true), "{one:?}");
+                assert!(decode_wanted(&body, &|_, _| true, &[one]).expect("reads").contains(entry));
+            }
+        }
+        let nobody = [Mentioned::Person([250; 16]), Mentioned::Role(7), Mentioned::Table(RelationId(7))];
+        assert_eq!(may_mention(&body, &nobody), Some(false));
+        assert_eq!(references(&body), Some(entries.iter().filter_map(|entry| entry.reference).collect()));
         assert_eq!(decode(&body), Some(entries));
         for length in 0..body.len() {
             assert_eq!(decode(&body[..length]), None, "a body cut at {length}");
@@ -528,11 +584,15 @@ mod tests {
             let length = (state >> 58) as usize;
             let bytes = sodium::hash::<64>(&state.to_be_bytes());
             let _ = decode(&bytes[..length]);
+            let _ = may_mention(&bytes[..length], &[Mentioned::Person([0; 16])]);
+            let _ = references(&bytes[..length]);
             let _ = Links::of(&[&[FORM_OF_GROUP], &bytes[..length]].concat());
             let mut changed = whole.clone();
             let place = (state >> 20) as usize % changed.len();
             changed[place] ^= bytes[0] | 1;
             let _ = decode(&changed);
+            let _ = may_mention(&changed, &[Mentioned::Role(1)]);
+            let _ = references(&changed);
         }
     }
 }

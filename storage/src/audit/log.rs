@@ -15,7 +15,7 @@
 //!
 //! Only `Store::write` links, under the log's lock, so no two records ever share a sequence number.
 
-use rocksdb::DB;
+use rocksdb::{DB, ReadOptions};
 
 use crate::audit::PendingAudit;
 use crate::audit::group::{self, Beginning, Emptied, FORM_OF_EMPTIED, Links};
@@ -23,7 +23,7 @@ use crate::audit::logged::{self, FORM_OF_ONE, LoggedEntry};
 use crate::audit::mentioned::Mentioned;
 use crate::batch::Batch;
 use crate::crypto::sodium::{self, SigningKey};
-use crate::error::{StorageError, StoredEntry};
+use crate::error::{AuditFault, StorageError, StoredEntry};
 use crate::rocks::{self, Family};
 
 const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Audit };
@@ -77,18 +77,29 @@ impl Log {
         let mut log = Log::empty(database, signing);
         let family = Family::Audit.handle(db);
         let found = db.get_cf(family, HEAD).map_err(rocks::failed("read the audit log's head"))?;
+        let last = last_record(db)?;
         let Some(bytes) = found else {
-            return Ok(log);
+            return if last == 0 { Ok(log) } else { Err(StorageError::Audit(AuditFault::Head)) };
         };
         let head: &[u8; HEAD_BYTES] = bytes.as_slice().try_into().map_err(|_| MALFORMED)?;
-        let head = Head::stored(log.name, head, signing).ok_or(StorageError::AuditHeadBroken)?;
+        let head = Head::stored(log.name, head, signing).ok_or(StorageError::Audit(AuditFault::Head))?;
         (log.sequence, log.receipts, log.hash) = (head.sequence, head.receipts, head.hash);
         let record = |sequence: u64| {
             let record = db.get_cf(family, record_key(sequence)).map_err(rocks::failed("read the audit log"))?;
             Ok::<_, StorageError>(record.unwrap_or_default())
         };
+        let broken = StorageError::Audit(AuditFault::End { record: log.sequence });
+        if last != log.sequence {
+            return Err(broken);
+        }
         if log.sequence > 0 {
-            let last = entries(log.sequence, &record(log.sequence)?)?;
+            let stored = record(log.sequence)?;
+            // One of a version before has no hash that one can make without all before it.
+            let hash = Links::with_hash(&stored).map(|(links, body)| links.hash(log.sequence, &body));
+            if hash.is_some_and(|hash| hash != log.hash) {
+                return Err(broken);
+            }
+            let last = entries(log.sequence, &stored)?;
             log.entries = last.last().map_or(0, |entry| entry.number);
             log.latest_us = last.iter().map(|entry| entry.time_us).max().unwrap_or(i64::MIN);
         }
@@ -213,6 +224,16 @@ impl Head {
         message.extend_from_slice(&self.hash);
         message
     }
+}
+
+/// The number of the last record that is stored, whatever the head says.
+fn last_record(db: &DB) -> Result<u64, StorageError> {
+    let mut options = ReadOptions::default();
+    options.set_total_order_seek(true);
+    let mut iterator = db.raw_iterator_cf_opt(Family::Audit.handle(db), options);
+    iterator.seek_for_prev(record_key(u64::MAX));
+    iterator.status().map_err(rocks::failed("read the audit log"))?;
+    Ok(iterator.key().filter(|key| key.starts_with(RECORDS)).and_then(number_of).unwrap_or(0))
 }
 
 /// The entries of the record of a number.

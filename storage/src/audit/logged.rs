@@ -51,6 +51,8 @@ pub struct LoggedEntry {
     pub rows: u64,
     /// A hash of what the entry vouches for: a receipt's text, or the pseudonyms that are not listed.
     pub commitment: Option<[u8; 32]>,
+    /// Where another database's log ended.
+    pub reference: Option<LogReference>,
     /// The sealed details.
     pub payload: Option<SealedPayload>,
 }
@@ -82,6 +84,29 @@ impl SealedPayload {
         let id = reader.array()?;
         let length = reader.number()?;
         Some(SealedPayload { owner, id, sealed: reader.bytes(length)?.to_vec() })
+    }
+}
+
+/// Where another database's log ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogReference {
+    /// The other log's name: the hash of its database's id and public key.
+    pub log: [u8; 32],
+    /// Its last record then: the number, and the hash.
+    pub sequence: u64,
+    /// See `sequence`.
+    pub hash: [u8; 32],
+}
+
+impl LogReference {
+    pub(crate) fn encode(&self, body: &mut Vec<u8>) {
+        body.extend_from_slice(&self.log);
+        varint::write(self.sequence, body);
+        body.extend_from_slice(&self.hash);
+    }
+
+    pub(crate) fn decode(reader: &mut BodyReader<'_>) -> Option<LogReference> {
+        Some(LogReference { log: reader.array()?, sequence: reader.number()?, hash: reader.array()? })
     }
 }
 
@@ -178,6 +203,7 @@ pub(crate) fn decode_one(number: u64, body: &[u8]) -> Option<LoggedEntry> {
         scope,
         rows,
         commitment,
+        reference: None,
         payload,
     })
 }

@@ -72,6 +72,8 @@ operations! {
     Restrict = 20,
     /// A subject's request was entered or answered.
     Request = 21,
+    /// Where another database's log ended was entered.
+    Refer = 22,
 }
 
 /// Who did something.

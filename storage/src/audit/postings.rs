@@ -121,13 +121,14 @@ impl Snapshot {
             return Ok(Box::new(std::iter::empty()));
         }
         let (wanted, snapshot, own) = (mentioned.to_vec(), self.clone(), range.clone());
-        let behind = from.max(posted + 1)..=to;
-        Ok(Box::new(found.into_iter().chain(behind).flat_map(move |record| {
-            match snapshot.mentioning(record, &own, &wanted) {
-                Ok(entries) => entries.into_iter().map(Ok).collect::<Vec<_>>(),
-                Err(error) => vec![Err(error)],
-            }
-        })))
+        // What has no postings yet is looked through as it stands, one record after the other.
+        let in_order = EntryRange { reverse: false, ..range.clone() };
+        let behind = self.entries_of(&(from.max(posted + 1)..=to), in_order, mentioned.to_vec());
+        let found = found.into_iter().flat_map(move |record| match snapshot.mentioning(record, &own, &wanted) {
+            Ok(entries) => entries.into_iter().map(Ok).collect::<Vec<_>>(),
+            Err(error) => vec![Err(error)],
+        });
+        Ok(Box::new(found.chain(behind)))
     }
 
     /// The entries of a record in a range that mention any of these.
@@ -137,7 +138,7 @@ impl Snapshot {
         range: &EntryRange,
         wanted: &[Mentioned],
     ) -> Result<Vec<LoggedEntry>, StorageError> {
-        let record = self.get(Family::Audit, &log::record_key(sequence), "read the audit log")?.ok_or(MALFORMED)?;
+        let record = self.audit_record(sequence)?;
         log::wanted_entries(sequence, &record, &|number, time_us| range.has(number, time_us), wanted)
     }
 
@@ -149,7 +150,7 @@ impl Snapshot {
             return Ok(None);
         }
         let began = |sequence: u64| {
-            let record = self.get(Family::Audit, &log::record_key(sequence), "read the audit log")?.ok_or(MALFORMED)?;
+            let record = self.audit_record(sequence)?;
             Ok::<_, StorageError>(log::beginning(sequence, &record)?.first)
         };
         // The first record with which so many entries are behind it: numbers rise.
@@ -164,6 +165,46 @@ impl Snapshot {
     }
 }
 
+/// What a run's records mention, and where in the run.
+fn posted_in(snapshot: &Snapshot, run: RangeInclusive<u64>) -> Result<Vec<(Mentioned, u8)>, StorageError> {
+    let (first, mut found) = (*run.start(), Vec::new());
+    for record in run {
+        let place = u8::try_from(record - first).expect("a run has 256 records at most");
+        mentions(record, &snapshot.audit_record(record)?, |mentioned| found.push((mentioned, place)))?;
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+impl Snapshot {
+    /// The first record of the first run whose postings do not tell all that its records mention; none where all do.
+    pub(crate) fn ill_posted(&self) -> Result<Option<u64>, StorageError> {
+        let posted = self.posted()?;
+        let mut cursor = Cursor::all_once(self, Family::Audit, RUNS);
+        let mut runs = Vec::new();
+        while let Some(run) = cursor.next("read the audit log's postings", |key, _| log::number_of(key))? {
+            runs.push(run.ok_or(MALFORMED)?);
+        }
+        let ends = runs.iter().skip(1).copied().chain([posted]);
+        for (run, end) in runs.iter().copied().zip(ends) {
+            // Longer than any run: the beginning of one is gone.
+            if end <= run || end - run > SEGMENT {
+                return Ok(Some(run + 1));
+            }
+            for same in posted_in(self, run + 1..=end)?.chunk_by(|(one, _), (other, _)| one == other) {
+                let places = self.get(Family::Audit, &key_in(run, same[0].0), "read the audit log's postings")?;
+                let has = |place: &u8| places.as_ref().is_some_and(|places| places.contains(place));
+                if !same.iter().all(|(_, place)| has(place)) {
+                    return Ok(Some(run + 1));
+                }
+            }
+        }
+        // Where there are none, some may be missing all the same.
+        Ok(if runs.is_empty() && posted > 0 { Some(1) } else { None })
+    }
+}
+
 impl Store {
     /// Makes the postings of the next runs that are full, `runs` of them at most. Whether there are more.
     pub fn post_audit(&self, runs: u64) -> Result<bool, StorageError> {
@@ -172,14 +213,7 @@ impl Store {
         let mut posted = snapshot.posted()?;
         for _ in 0..runs {
             let Some(run) = snapshot.next_run(posted)? else { return Ok(false) };
-            let mut found: Vec<(Mentioned, u8)> = Vec::new();
-            for record in run.clone() {
-                let place = u8::try_from(record - *run.start()).expect("a run has 256 records at most");
-                let body = snapshot.get(Family::Audit, &log::record_key(record), "read the audit log")?;
-                mentions(record, &body.ok_or(MALFORMED)?, |mentioned| found.push((mentioned, place)))?;
-            }
-            found.sort_unstable();
-            found.dedup();
+            let found = posted_in(&snapshot, run.clone())?;
             let mut batch = Batch::default();
             for same in found.chunk_by(|(one, _), (other, _)| one == other) {
                 let places: Vec<u8> = same.iter().map(|(_, place)| *place).collect();

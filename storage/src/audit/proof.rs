@@ -16,7 +16,6 @@ use crate::audit::verify::VerifyError;
 use crate::crypto::sodium;
 use crate::error::{StorageError, StoredEntry};
 use crate::keyspace::varint;
-use crate::rocks::Family;
 use crate::snapshot::Snapshot;
 
 /// What a proof begins with.
@@ -56,7 +55,7 @@ impl Snapshot {
         let last = self.last_record()?;
         let record = self.records_before(last, &|beginning| beginning.first <= entry)?;
         let entries = |record: u64| {
-            let stored = self.get(Family::Audit, &log::record_key(record), "read the audit log")?.ok_or(MALFORMED)?;
+            let stored = self.audit_record(record)?;
             log::entries(record, &stored)
         };
         let found = entry > 0 && record > 0 && entries(record)?.iter().any(|stored| stored.number == entry);
@@ -72,14 +71,13 @@ impl Snapshot {
                 None => return Ok(None),
             },
         };
-        let stored = |sequence: u64| self.get(Family::Audit, &log::record_key(sequence), "read the audit log");
         let mut at = u64::from_be_bytes(*signed.first_chunk().expect("a head is longer"));
         if record == 0 || record > at {
             return Ok(None);
         }
         let (mut steps, mut count) = (Vec::new(), 0_u64);
         while at != record {
-            let bytes = stored(at)?.ok_or(MALFORMED)?;
+            let bytes = self.audit_record(at)?;
             // Records of a version before have no pointers.
             let (links, body) = Links::with_hash(&bytes).ok_or(MALFORMED)?;
             steps.extend_from_slice(&body);
@@ -87,7 +85,7 @@ impl Snapshot {
             count += 1;
             at = next(at, &links, record).0;
         }
-        let bytes = stored(record)?.ok_or(MALFORMED)?;
+        let bytes = self.audit_record(record)?;
         let mut proof = Vec::with_capacity(200 + steps.len() + bytes.len());
         proof.extend_from_slice(PROOF_MAGIC);
         proof.extend_from_slice(&self.store().database_id());

@@ -56,13 +56,22 @@ impl Snapshot {
 
 /// The heads of a file in which each is a line, in its order. A last line without its end, as a crash leaves it, is none.
 pub fn read_heads(public_key: &[u8; 32], file: &[u8]) -> Result<Vec<PublishedHead>, VerifyError> {
+    read_heads_of(std::slice::from_ref(public_key), file)
+}
+
+/// The same of several databases' heads, each signed by one of these keys.
+pub fn read_heads_of(public_keys: &[[u8; 32]], file: &[u8]) -> Result<Vec<PublishedHead>, VerifyError> {
     sodium::initialize();
     let whole = match file.iter().rposition(|byte| *byte == b'\n') {
         Some(end) => &file[..end],
         None => file,
     };
     let lines = whole.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let heads: Vec<PublishedHead> = lines.map(|line| read_head(public_key, line)).collect::<Result<_, _>>()?;
+    let read = |line| {
+        let of_one = |key: &[u8; 32]| read_head(key, line).ok();
+        public_keys.iter().find_map(of_one).ok_or(VerifyError::Head)
+    };
+    let heads: Vec<PublishedHead> = lines.map(read).collect::<Result<_, _>>()?;
     if heads.is_empty() { Err(VerifyError::Head) } else { Ok(heads) }
 }
 

@@ -7,9 +7,10 @@ use repr::MicroDbId;
 use crate::audit::group::Beginning;
 use crate::audit::log::{self, HEAD_BYTES, Head};
 use crate::audit::logged::LoggedEntry;
+use crate::audit::mentioned::Mentioned;
 use crate::audit::receipt;
 use crate::crypto::seal::SealPlace;
-use crate::error::{StorageError, StoredEntry};
+use crate::error::{AuditFault, StorageError, StoredEntry};
 use crate::microdb::{self, MICRODB_BYTES};
 use crate::rocks::Family;
 use crate::snapshot::Snapshot;
@@ -57,7 +58,7 @@ pub type LoggedEntries = Box<dyn Iterator<Item = Result<LoggedEntry, StorageErro
 impl Snapshot {
     /// The entries of a range.
     pub fn audit(&self, range: &EntryRange) -> Result<LoggedEntries, StorageError> {
-        Ok(self.entries_of(&self.records_of(range)?, range.clone()))
+        Ok(self.entries_of(&self.records_of(range)?, range.clone(), Vec::new()))
     }
 
     /// The records that may hold entries of a range.
@@ -84,22 +85,54 @@ impl Snapshot {
         Ok(by_number.max(by_time).max(1)..=to_number.min(to_time))
     }
 
-    /// The entries of some records that are in a range.
-    pub(crate) fn entries_of(&self, records: &RangeInclusive<u64>, range: EntryRange) -> LoggedEntries {
-        let cursor = self.numbered(log::RECORDS, records.clone(), range.reverse);
-        let records = cursor.entries("read the audit log", move |key, record| {
+    /// The entries of some records that are in a range, and mention any of these; of none all.
+    pub(crate) fn entries_of(
+        &self,
+        records: &RangeInclusive<u64>,
+        range: EntryRange,
+        mentioned: Vec<Mentioned>,
+    ) -> LoggedEntries {
+        let (first, last) = (*records.start(), *records.end());
+        let mut left = if first > last { 0 } else { last - first + 1 };
+        let reverse = range.reverse;
+        let cursor = self.numbered(log::RECORDS, records.clone(), reverse);
+        let mut records = cursor.entries("read the audit log", move |key, record| {
             let sequence = log::number_of(key).ok_or(MALFORMED)?;
-            let mut entries =
-                log::wanted_entries(sequence, record, &|number, time_us| range.has(number, time_us), &[])?;
-            if range.reverse {
-                entries.reverse();
-            }
-            Ok(entries)
+            let is_wanted = |number, time_us| range.has(number, time_us);
+            Ok((sequence, log::wanted_entries(sequence, record, &is_wanted, &mentioned)?))
         });
-        Box::new(records.flat_map(|entries| match entries {
-            Ok(entries) => Either::Entries(entries.into_iter()),
-            Err(error) => Either::Failed(Some(error)),
-        }))
+        // No gap is passed over in silence, nor at the end.
+        let next = move || {
+            let expected = if reverse {
+                first.wrapping_add(left).wrapping_sub(1)
+            } else {
+                last.wrapping_sub(left).wrapping_add(1)
+            };
+            let missing = StorageError::Audit(AuditFault::Missing { record: expected });
+            match records.next() {
+                Some(Ok((sequence, mut entries))) if sequence == expected => {
+                    left -= 1;
+                    if reverse {
+                        entries.reverse();
+                    }
+                    Some(Either::Entries(entries.into_iter()))
+                }
+                Some(Err(error)) => Some(Either::Failed(Some(error))),
+                Some(Ok(_)) => Some(Either::Failed(Some(missing))),
+                None if left > 0 => {
+                    left = 0;
+                    Some(Either::Failed(Some(missing)))
+                }
+                None => None,
+            }
+        };
+        Box::new(std::iter::from_fn(next).flatten())
+    }
+
+    /// A record that has to be there.
+    pub(crate) fn audit_record(&self, record: u64) -> Result<rocksdb::DBPinnableSlice<'_>, StorageError> {
+        let stored = self.get(Family::Audit, &log::record_key(record), "read the audit log")?;
+        stored.ok_or(StorageError::Audit(AuditFault::Missing { record }))
     }
 
     /// Where the log ends, signed; none while it is empty.
@@ -108,7 +141,7 @@ impl Snapshot {
         let head: &[u8; HEAD_BYTES] = head.as_ref().try_into().map_err(|_| MALFORMED)?;
         let (store, signing) = (self.store(), self.store().keyring().signing());
         let name = log::log_name(&store.database_id(), &signing.public());
-        let head = Head::stored(name, head, signing).ok_or(StorageError::AuditHeadBroken)?;
+        let head = Head::stored(name, head, signing).ok_or(StorageError::Audit(AuditFault::Head))?;
         Ok(Some(head.signed(signing)))
     }
 
@@ -123,7 +156,7 @@ impl Snapshot {
         let (mut before, mut behind) = (0, last + 1);
         while before + 1 < behind {
             let middle = before + (behind - before) / 2;
-            let record = self.get(Family::Audit, &log::record_key(middle), "read the audit log")?.ok_or(MALFORMED)?;
+            let record = self.audit_record(middle)?;
             match is_before(log::beginning(middle, &record)?) {
                 true => before = middle,
                 false => behind = middle,

@@ -27,10 +27,6 @@ impl Snapshot {
         let emptied = self.get(Family::Audit, EMPTIED, "read how much of the audit log is kept")?;
         Ok(emptied.as_deref().and_then(number_of).unwrap_or(0))
     }
-
-    fn record(&self, sequence: u64) -> Result<rocksdb::DBPinnableSlice<'_>, StorageError> {
-        self.get(Family::Audit, &log::record_key(sequence), "read the audit log")?.ok_or(MALFORMED)
-    }
 }
 
 impl Store {
@@ -42,7 +38,7 @@ impl Store {
         let (emptied, whole) = (snapshot.emptied()?, snapshot.last_record()?.saturating_sub(1) / SEGMENT);
         for segment in emptied..whole.min(emptied + segments) {
             let behind = *records(segment).end() + 1;
-            if log::beginning(behind, &snapshot.record(behind)?)?.time_us >= time_us {
+            if log::beginning(behind, &snapshot.audit_record(behind)?)?.time_us >= time_us {
                 return Ok(false);
             }
             self.empty(&snapshot, segment)?;
@@ -54,7 +50,7 @@ impl Store {
         let (mut batch, mut posted) = (Batch::default(), BTreeSet::new());
         let runs = snapshot.runs_of(segment)?;
         for sequence in records(segment) {
-            let record = snapshot.record(sequence)?;
+            let record = snapshot.audit_record(sequence)?;
             // Records of a version before are hashed as a whole, and stay.
             if record.first() == Some(&FORM_OF_ONE) {
                 continue;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::audit::capsule::CapsuleReader;
 use crate::audit::group::{FORM_OF_EMPTIED, Links};
-use crate::audit::log::{Head, hash_after, log_name};
+use crate::audit::log::{HEAD_BYTES, Head, hash_after, log_name};
 use crate::audit::receipt::{IN_PART, ReceiptTable, SIGNATURE_END, SIGNATURE_START, WHOLE, message};
 use crate::crypto::{hex, sodium};
 
@@ -41,6 +41,16 @@ pub enum VerifyError {
         /// Its number.
         sequence: u64,
     },
+    /// A checkpoint of the log is missing, or was changed.
+    Checkpoint {
+        /// Of which record.
+        sequence: u64,
+    },
+    /// A receipt is missing or was changed.
+    Receipt {
+        /// Its number.
+        number: u64,
+    },
     /// All heads that were published are of records before the capsule's first.
     HeadsBefore,
     /// No published head of this log, or one that was changed.
@@ -69,6 +79,12 @@ impl fmt::Display for VerifyError {
             }
             VerifyError::Emptied { sequence } => {
                 write!(f, "the entries of record {sequence} are missing, and earlier ones are there")
+            }
+            VerifyError::Checkpoint { sequence } => {
+                write!(f, "the signed checkpoint of record {sequence} is missing or was changed")
+            }
+            VerifyError::Receipt { number } => {
+                write!(f, "receipt {number} is missing or was changed")
             }
             VerifyError::HeadsBefore => f.write_str(
                 "all published heads are of records before the capsule's first: export it from an earlier record",
@@ -185,51 +201,84 @@ pub fn verify_capsule(
     published: impl IntoIterator<Item = (u64, [u8; 32])>,
 ) -> Result<CapsuleSummary, VerifyError> {
     sodium::initialize();
+    let reader = CapsuleReader::open(capsule).ok_or(VerifyError::Malformed)?;
+    follow(public_key, reader, published, &mut |_, _| ())
+}
+
+/// The same, and tells each record's number and hash, the one before the first among them.
+pub(crate) fn follow(
+    public_key: &[u8; 32],
+    mut reader: CapsuleReader<'_>,
+    published: impl IntoIterator<Item = (u64, [u8; 32])>,
+    tell: &mut dyn FnMut(u64, &[u8; 32]),
+) -> Result<CapsuleSummary, VerifyError> {
     let mut published = Heads::of(published)?;
-    let mut reader = CapsuleReader::open(capsule).ok_or(VerifyError::Malformed)?;
     if reader.public_key != *public_key {
         return Err(VerifyError::OtherLog);
     }
     let name = log_name(&reader.database, public_key);
-    let checked = |head: &[u8; crate::audit::log::HEAD_BYTES]| {
-        Head::verified(name, head, public_key).ok_or(VerifyError::Signature)
-    };
+    let checked = |head: &[u8; HEAD_BYTES]| Head::verified(name, head, public_key).ok_or(VerifyError::Signature);
     let head = checked(&reader.head)?;
-    let (mut sequence, mut hash) = match &reader.start {
-        Some(start) => checked(start).map(|start| (start.sequence, start.hash))?,
-        None => (0, name),
-    };
-    let first = sequence + 1;
-    published.meet(sequence, &hash)?;
-    let mut emptied = 0;
-    let mut peaks = Peaks::default();
-    while let Some(body) = reader.next_record().ok_or(VerifyError::Malformed)? {
-        sequence += 1;
-        let broken = VerifyError::Chain { after: sequence - 1 };
-        hash = match Links::with_hash(body) {
-            Some((links, of_body)) => {
-                if links.previous != hash || !peaks.fit(sequence, &links) {
-                    return Err(broken);
-                }
-                links.hash(sequence, &of_body)
-            }
-            // Of a version before.
-            None => hash_after(&hash, sequence, body).ok_or(broken)?,
-        };
-        peaks.note(sequence, hash);
-        published.meet(sequence, &hash)?;
-        if body.first() == Some(&FORM_OF_EMPTIED) {
-            emptied += 1;
-            if emptied != sequence + 1 - first {
-                return Err(VerifyError::Emptied { sequence });
-            }
-        }
+    let start = reader.start.as_ref().map(checked).transpose()?;
+    let mut chain = Chain::after(start.map_or((0, name), |start| (start.sequence, start.hash)));
+    let first = chain.sequence + 1;
+    published.meet(chain.sequence, &chain.hash)?;
+    tell(chain.sequence, &chain.hash);
+    while let Some(record) = reader.next_record().ok_or(VerifyError::Malformed)? {
+        chain.follow(record)?;
+        published.meet(chain.sequence, &chain.hash)?;
+        tell(chain.sequence, &chain.hash);
     }
+    let Chain { sequence, hash, emptied, .. } = chain;
     if (sequence, hash) != (head.sequence, head.hash) {
         return Err(VerifyError::Chain { after: first - 1 });
     }
     let heads = published.met(sequence)?;
     Ok(CapsuleSummary { database: reader.database, first, last: sequence, hash, emptied, heads })
+}
+
+/// Records that follow each other, as far as they were read.
+pub(crate) struct Chain {
+    before_first: u64,
+    /// The last one's number.
+    pub(crate) sequence: u64,
+    /// Its hash.
+    pub(crate) hash: [u8; 32],
+    /// How many of the first have lost their entries.
+    emptied: u64,
+    peaks: Peaks,
+}
+
+impl Chain {
+    /// Of what comes after the record of this number and hash.
+    pub(crate) fn after((sequence, hash): (u64, [u8; 32])) -> Chain {
+        Chain { before_first: sequence, sequence, hash, emptied: 0, peaks: Peaks::default() }
+    }
+
+    /// The next record.
+    pub(crate) fn follow(&mut self, record: &[u8]) -> Result<(), VerifyError> {
+        let sequence = self.sequence + 1;
+        let broken = VerifyError::Chain { after: self.sequence };
+        self.hash = match Links::with_hash(record) {
+            Some((links, of_body)) => {
+                if links.previous != self.hash || !self.peaks.fit(sequence, &links) {
+                    return Err(broken);
+                }
+                links.hash(sequence, &of_body)
+            }
+            // Of a version before.
+            None => hash_after(&self.hash, sequence, record).ok_or(broken)?,
+        };
+        self.sequence = sequence;
+        self.peaks.note(sequence, self.hash);
+        if record.first() == Some(&FORM_OF_EMPTIED) {
+            self.emptied += 1;
+            if self.emptied != sequence - self.before_first {
+                return Err(VerifyError::Emptied { sequence });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Heads that were published, by their numbers.

@@ -17,6 +17,13 @@ pub enum BackupFault {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// Whoever has the data's target has the keys', too.
+    KeysBesideData {
+        /// The data's.
+        data: String,
+        /// The keys'.
+        keys: String,
+    },
     /// It holds backups of another database.
     OtherDatabase {
         /// The target.
@@ -136,6 +143,9 @@ impl fmt::Display for BackupFault {
         match self {
             BackupFault::Target(error) => error.fmt(f),
             BackupFault::NoTarget { given, what } => write!(f, "\"{given}\" is no target of backups: {what}"),
+            BackupFault::KeysBesideData { data, keys } => {
+                write!(f, "keys in \"{keys}\" do not stand apart from the data in \"{data}\"")
+            }
             BackupFault::OtherDatabase { target, object } => {
                 write!(f, "\"{target}\" holds backups of another database (\"{object}\")")
             }

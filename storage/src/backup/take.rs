@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -31,6 +32,8 @@ use crate::rocks::{self, Access, Family};
 use crate::snapshot::cursor::Cursor;
 use crate::store::{COMMIT_TIME, Store};
 
+/// Whoever is answered goes before whoever reads, hashes and writes files: so patient is a thread of a backup.
+const NICENESS: i32 = 10;
 /// How often a backup begins anew before it leaves off.
 const ATTEMPTS_MAX: u32 = 8;
 /// Files of the data folder beside RocksDB's that a restore brings back: sealed, as they hold secrets.
@@ -65,7 +68,7 @@ pub struct BackupRequest<'a> {
     /// The wall clock, in microseconds since 2000-01-01 UTC.
     pub now_us: fn() -> i64,
     /// Whether to leave off.
-    pub stops: &'a dyn Fn() -> bool,
+    pub stops: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// What was taken.
@@ -114,6 +117,53 @@ struct Brought {
     added: Vec<String>,
 }
 
+/// Brings files on a thread of its own, so that the next is read and hashed meanwhile.
+struct Bringing<'a> {
+    survey: &'a Survey,
+    brought: &'a mut Brought,
+    /// One at a time: no more than two files are in memory.
+    next: SyncSender<(String, Vec<u8>)>,
+}
+
+impl Bringing<'_> {
+    /// What `read` has brought is there once this returns.
+    fn beside<T>(
+        target: &dyn Target,
+        survey: &Survey,
+        brought: &mut Brought,
+        read: impl FnOnce(&mut Bringing<'_>) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        let (next, files) = sync_channel::<(String, Vec<u8>)>(0);
+        std::thread::scope(|scope| {
+            let put = move || files.iter().try_for_each(|(object, content)| target.put(&object, &content));
+            let thread = std::thread::Builder::new().name("bringing".into()).spawn_scoped(scope, put);
+            let thread = thread.map_err(StorageError::io("start a thread for", Path::new(target.name())))?;
+            let done = read(&mut Bringing { survey, brought, next });
+            // Where the target failed, what could not be handed over says nothing new.
+            thread.join().expect("bringing does not panic").map_err(BackupFault::from)?;
+            done
+        })
+    }
+
+    /// Whether a file need not be brought.
+    fn has(&self, form: Form, object: &str, bytes: u64) -> bool {
+        let is_there = self.survey.files.get(object) == Some(&bytes);
+        self.brought.objects.contains(object) || is_there && form == Form::Incremental
+    }
+
+    fn bring(&mut self, file: &BackedFile, content: Vec<u8>) -> Result<(), StorageError> {
+        if !self.survey.files.contains_key(&file.object) {
+            // Before it is there: what came half is removed, too.
+            self.brought.added.push(file.object.clone());
+        }
+        self.next.send((file.object.clone(), content)).map_err(|_the_target_failed| BackupFault::Stopped)?;
+        self.brought.objects.insert(file.object.clone());
+        self.brought.files += 1;
+        self.brought.bytes += file.bytes;
+        Ok(())
+    }
+}
+
 /// How far an attempt came.
 enum Attempt {
     Whole(Manifest),
@@ -124,6 +174,19 @@ enum Attempt {
 impl Store {
     /// Takes a backup. Others write and erase meanwhile; where it fails nothing of it stays.
     pub fn back_up(&self, request: &BackupRequest<'_>) -> Result<BackupReport, StorageError> {
+        std::thread::scope(|scope| {
+            let take = || {
+                // Threads that it starts are as patient.
+                let _as_before = rustix::process::nice(NICENESS);
+                self.take_backup(request)
+            };
+            let thread = std::thread::Builder::new().name("backup".into()).spawn_scoped(scope, take);
+            let thread = thread.map_err(StorageError::io("start a thread for", Path::new(request.data.name())))?;
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn take_backup(&self, request: &BackupRequest<'_>) -> Result<BackupReport, StorageError> {
         self.check_writable()?;
         let Some(mut known) = self.backups().under_way.try_lock() else { return Err(BackupFault::Busy.into()) };
         let (database, public) = (self.database_id(), self.public_key());
@@ -258,42 +321,23 @@ impl Store {
         let names = names_in(pin.folder())?;
         let state = self.state_of(pin.folder(), (request.now_us)())?;
         let mut files = Vec::with_capacity(names.len() + SEALED_FILES.len());
-        let has = |object: &str, bytes: u64, brought: &Brought| {
-            let is_there = survey.files.get(object) == Some(&bytes);
-            brought.objects.contains(object) || is_there && request.form == Form::Incremental
-        };
-        for name in names {
-            if (request.stops)() || pin.is_gone() {
-                return Ok(None);
+        let is_whole = Bringing::beside(request.data, survey, brought, |bringing| {
+            for name in names {
+                if (request.stops)() || pin.is_gone() {
+                    return Ok(false);
+                }
+                files.push(read_pinned(request, pin, name, known, bringing)?);
             }
-            let path = pin.folder().join(&name);
-            if let Some(hash) = known.get(&name) {
-                let bytes = std::fs::metadata(&path).map_err(StorageError::io("look at", &path))?.len();
-                let object = object_of(&name, hash);
-                if has(&object, bytes, brought) {
-                    files.push(BackedFile { name: format!("rocks/{name}"), object, bytes, hash: *hash });
-                    continue;
+            for name in SEALED_FILES {
+                if let Some(content) = self.sealed_file(name)? {
+                    let file = backed(name.to_owned(), &content);
+                    bringing.bring(&file, content)?;
+                    files.push(file);
                 }
             }
-            // Whole: no file stays open while the target is waited for.
-            let content = std::fs::read(&path).map_err(StorageError::io("read", &path))?;
-            let file = backed(format!("rocks/{name}"), &content);
-            if rocks::file_number(&name).is_some() {
-                known.insert(name, file.hash);
-            }
-            if !has(&file.object, file.bytes, brought) {
-                bring(request.data, survey, &file, &content, brought)?;
-            }
-            files.push(file);
-        }
-        for name in SEALED_FILES {
-            if let Some(content) = self.sealed_file(name)? {
-                let file = backed(name.to_owned(), &content);
-                bring(request.data, survey, &file, &content, brought)?;
-                files.push(file);
-            }
-        }
-        Ok(Some((files, state)))
+            Ok(true)
+        })?;
+        Ok(is_whole.then_some((files, state)))
     }
 
     /// A file of the data folder under the database's key, if it is there.
@@ -423,22 +467,32 @@ fn backed(name: String, content: &[u8]) -> BackedFile {
     BackedFile { name, object, bytes: content.len() as u64, hash }
 }
 
-fn bring(
-    target: &dyn Target,
-    survey: &Survey,
-    file: &BackedFile,
-    content: &[u8],
-    brought: &mut Brought,
-) -> Result<(), StorageError> {
-    if !survey.files.contains_key(&file.object) {
-        // Before it is there: what came half is removed, too.
-        brought.added.push(file.object.clone());
+/// Reads and hashes a pinned file, and has it brought if the target does not have it.
+fn read_pinned(
+    request: &BackupRequest<'_>,
+    pin: &Pin<'_>,
+    name: String,
+    known: &mut BTreeMap<String, [u8; 32]>,
+    bringing: &mut Bringing<'_>,
+) -> Result<BackedFile, StorageError> {
+    let path = pin.folder().join(&name);
+    if let Some(hash) = known.get(&name) {
+        let bytes = std::fs::metadata(&path).map_err(StorageError::io("look at", &path))?.len();
+        let object = object_of(&name, hash);
+        if bringing.has(request.form, &object, bytes) {
+            return Ok(BackedFile { name: format!("rocks/{name}"), object, bytes, hash: *hash });
+        }
     }
-    target.put(&file.object, content).map_err(BackupFault::from)?;
-    brought.objects.insert(file.object.clone());
-    brought.files += 1;
-    brought.bytes += file.bytes;
-    Ok(())
+    // Whole: no file stays open while the target is waited for.
+    let content = std::fs::read(&path).map_err(StorageError::io("read", &path))?;
+    let file = backed(format!("rocks/{name}"), &content);
+    if rocks::file_number(&name).is_some() {
+        known.insert(name, file.hash);
+    }
+    if !bringing.has(request.form, &file.object, file.bytes) {
+        bringing.bring(&file, content)?;
+    }
+    Ok(file)
 }
 
 /// RocksDB's files of a folder, in order. Its own log of events is none, and neither is its lock.

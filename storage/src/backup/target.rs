@@ -8,12 +8,18 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::backup::fault::BackupFault;
 use crate::backup::s3::Bucket;
 
-/// Brought to the disk at once: what others have to flush meanwhile waits for no more.
-const PIECE_BYTES: usize = 1 << 20;
+/// What is brought to the disk at once: what others have to flush meanwhile waits for no more. As much as the disk takes in some
+/// milliseconds, within these bounds; each by itself costs a write of the file system's log.
+const PIECE_BYTES_MIN: usize = 256 << 10;
+const PIECE_BYTES_MAX: usize = 8 << 20;
+const PIECE_SHORT: Duration = Duration::from_millis(6);
+const PIECE_LONG: Duration = Duration::from_millis(16);
 
 /// Somewhere to put objects.
 pub trait Target: Send + Sync {
@@ -49,6 +55,9 @@ pub struct TargetError {
 impl fmt::Display for TargetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TargetError { target, tried, object, reason } = self;
+        if object == "." {
+            return write!(f, "could not {tried} the backup target \"{target}\": {reason}");
+        }
         write!(f, "could not {tried} \"{object}\" at the backup target \"{target}\": {reason}")
     }
 }
@@ -74,6 +83,7 @@ pub fn open_target(
 pub struct Folder {
     name: String,
     root: PathBuf,
+    piece_bytes: AtomicUsize,
 }
 
 impl Folder {
@@ -88,7 +98,11 @@ impl Folder {
         let root = made.and_then(|()| fs::canonicalize(path));
         match root {
             // By that name it is known again, from wherever it is named.
-            Ok(root) => Ok(Folder { name: root.display().to_string(), root }),
+            Ok(root) => Ok(Folder {
+                name: root.display().to_string(),
+                root,
+                piece_bytes: AtomicUsize::new(4 * PIECE_BYTES_MIN),
+            }),
             Err(error) => Err(BackupFault::Target(TargetError {
                 target: path.display().to_string(),
                 tried: if make { "make" } else { "open" },
@@ -125,15 +139,36 @@ impl Folder {
         Ok(folder)
     }
 
+    /// The next pieces are larger where one took no time, and smaller where it took long.
+    fn took(&self, bytes: usize, took: Duration) {
+        let next = match took {
+            _ if took > PIECE_LONG => (bytes / 2).max(PIECE_BYTES_MIN),
+            _ if took < PIECE_SHORT => (bytes * 2).min(PIECE_BYTES_MAX),
+            _ => return,
+        };
+        // What is less than a piece says nothing of pieces.
+        if bytes >= PIECE_BYTES_MIN {
+            self.piece_bytes.store(next, Ordering::Relaxed);
+        }
+    }
+
     fn write(&self, object: &str, bytes: &[u8]) -> io::Result<()> {
         let folder = self.make_folder(object)?;
         let path = self.root.join(object);
         let staged = path.with_extension("part");
         let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged).and_then(
             |mut file| {
-                for piece in bytes.chunks(PIECE_BYTES) {
+                let mut rest = bytes;
+                while !rest.is_empty() {
+                    let (piece, behind) = rest.split_at(rest.len().min(self.piece_bytes.load(Ordering::Relaxed)));
+                    let began = Instant::now();
                     file.write_all(piece)?;
                     file.sync_data()?;
+                    let took = began.elapsed();
+                    self.took(piece.len(), took);
+                    // Who waits for the disk beside has it for a while.
+                    std::thread::sleep((took / 3).min(PIECE_LONG));
+                    rest = behind;
                 }
                 file.sync_all()?;
                 fs::rename(&staged, &path)

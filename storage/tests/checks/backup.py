@@ -12,8 +12,12 @@ import sys
 import time
 
 from harness import BINARY, Check, options, rows, run, run_check, state_of
+from harness.packages import need
 from harness.server import Server
 from support.people import Model, SCHEMA, Steps, held
+
+# Their store for the buckets.
+need("moto", "boto3", "flask", "flask_cors")
 
 # What may be lost of the log in a crash: it was not shipped yet.
 SHIPPED_WITHIN = 5
@@ -180,10 +184,7 @@ print(key["AccessKeyId"], key["SecretAccessKey"])
 
 def buckets(check):
     """To a bucket and back: a server of moto's, which checks signatures."""
-    python = os.environ.get("MOTO_PYTHON", sys.executable)
-    if subprocess.run([python, "-c", "import moto.server, boto3"], capture_output=True).returncode:
-        print("left out: buckets (moto is not there: pip install 'moto[s3,server]')", flush=True)
-        return
+    python = sys.executable
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -207,7 +208,7 @@ def buckets(check):
                     check.tally.case(history.restore, moment)
             finally:
                 history.server.remove()
-        backup = lambda target: run("backup", "--data", check.server.data, "--to", target, "--keys-to", target)
+        backup = lambda target: run("backup", "--data", check.server.data, "--to", target, "--keys-to", f"{target}-keys")
         check.tally.that("NoSuchBucket" in backup("s3://another/x")[1], "a bucket that is not there")
         os.environ["AWS_SECRET_ACCESS_KEY"] = "wrong"
         status, said = backup("s3://dogwood/y")
@@ -241,6 +242,13 @@ def refusals(check):
     with server.connect() as connection:
         connection.execute("INSERT INTO people SELECT i, 'n' FROM generate_series(1, 20) AS i")
         refused(backup("--incremental"), "holds no backup that an incremental one could add to", "no base")
+        for data, keys in (("b", "b"), ("b", "b/keys"), ("k/data", "k")):
+            os.makedirs(at(f"{data}/files"), exist_ok=True)
+            refused(backup(data=data, keys=keys), "do not stand apart from the data", f"keys in {keys}, data in {data}")
+            [shutil.rmtree(at(name), ignore_errors=True) for name in "bk"]
+        refused(backup(data="data/root.key"), "could not make the backup target", "a file in the target's place")
+        refused(backup(keys="no/such"), "could not make the backup target", "no place for the keys")
+        tally.equal([name for name in "bk" if os.path.exists(at(name))], [], "no folder that was made for it is left")
         tally.equal(backup()[0], 0, "a full backup")
         connection.execute("GDPR FORGET people 1")
         shutil.copytree(at("b"), at("before"))
@@ -285,14 +293,49 @@ def refusals(check):
     try:
         other.start()
         refused(run("backup", "--data", other.data, "--to", at("b"), "--keys-to", at("k2")), "holds backups of another database", "another database's")
+        tally.that(not os.path.exists(at("k2")) , "no folder that was made for it is left")
         refused(run("backup", "--data", other.data, "--to", at("b3"), "--keys-to", at("k")), "holds backups of another database", "another database's keys")
         refused(run("restore", "--from", at("b"), "--keys", at("k"), "--data", at("r"), "--root-key-file", os.path.join(other.data, "root.key")), "does not open this database's keyring", "another root key")
+        tally.equal(run("backup", "--data", other.data, "--to", at("b3"), "--keys-to", at("k3"))[0], 0, "to a target of its own")
+        foreign = at("b3/ledger/" + os.listdir(at("b3/ledger"))[0])
+        refused(restore("--ledger", foreign), "is not signed by this database's key", "another database's ledger")
+        refused(restore(keys="k3"), "does not open this database's keyring", "another database's keys")
+        # Its manifest among these.
+        shutil.copytree(at("b"), at("b4"))
+        shutil.copy(at("b3/backups/" + os.listdir(at("b3/backups"))[0]), at("b4/backups"))
+        refused(restore(data="b4"), "holds backups of another database", "another database's manifest")
+        refused(run("verify-backup", "--key", public, "--from", at("b4")), "is not signed by this database's key", "a manifest of another key")
         tally.equal(other.stop(), 0, "SIGTERM")
         refused(run("verify-backup", "--key", os.path.join(other.data, "public.key"), "--from", at("b")), "is not signed by this database's key", "another public key")
     finally:
         other.remove()
+    log_with_gap(check, at, refused)
     full_disk(check, at)
     gone(check, at)
+
+
+def log_with_gap(check, at, refused):
+    """A piece of the log that is missing, changed, or stands in another's place."""
+    server, tally = check.server, check.tally
+    server.stop()
+    server.start(["--ship-to", at("s"), "--ship-keys-to", at("sk")])
+    with server.connect() as connection:
+        until = time.monotonic() + 60
+        pieces = []
+        while len(pieces) < 4 and time.monotonic() < until:
+            connection.execute("INSERT INTO people SELECT i, 'n' FROM generate_series((SELECT max(id) FROM people) + 1, (SELECT max(id) FROM people) + 20) AS i")
+            time.sleep(0.3)
+            pieces = sorted(os.path.join(folder, name) for folder, _, names in os.walk(at("s/log")) for name in names)
+    server.stop()
+    server.start()
+    for name, words, how in (("missing", "has a gap after write", lambda path, _: os.remove(path)),
+                             ("changed", "is not signed by this database's key", lambda path, _: flip(path)),
+                             ("another", "has a gap after write", lambda path, other: shutil.copy(other, path))):
+        folder = at(f"s-{name}")
+        shutil.copytree(at("s"), folder)
+        how(pieces[1].replace(at("s/"), folder + "/"), pieces[2])
+        refused(run("verify-backup", "--key", at("data/public.key"), "--from", folder), words, f"a piece of the log that is {name}")
+        refused(run("restore", "--from", folder, "--keys", at("sk"), "--data", at("r"), "--root-key-file", at("data/root.key")), words, f"restoring over a piece that is {name}")
 
 
 def commits(verified):
@@ -320,6 +363,12 @@ def full_disk(check, at):
         check.tally.that(status == 1 and "No space left on device" in said, "a target that fills up", said)
         left = [os.path.join(folder, name) for folder, _, names in os.walk(small) for name in names]
         check.tally.equal([name for name in left if "/ledger/" not in name], [], "nothing half-done is left")
+        left = lambda: sorted(os.path.join(folder, name) for folder, folders, names in os.walk(small) for name in folders + names)
+        [shutil.rmtree(path) if os.path.isdir(path) else os.remove(path) for path in map(lambda name: os.path.join(small, name), os.listdir(small))]
+        status, said = run("backup", "--data", check.server.data, "--to", os.path.join(small, "new"), "--keys-to", at("k-new"))
+        check.tally.that(status == 1 and "No space left on device" in said, "a new folder of one", said)
+        check.tally.equal([path for path in left() if os.path.isfile(path) and "/ledger/" not in path], [], "nothing half-done is left there")
+        check.tally.that(not os.path.exists(at("k-new")), "no folder for keys")
     finally:
         subprocess.run(["umount", small], check=True)
 

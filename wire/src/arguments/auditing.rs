@@ -1,4 +1,4 @@
-//! What a command is told of the audit log: what to export, prove and verify, and where its heads go.
+//! What a command is told of the audit log: what to export, prove, merge and verify, where its heads go, and to whose it refers.
 
 use super::root_key::Which;
 use super::{ArgumentError, Command, Options, number, set, unknown};
@@ -43,12 +43,23 @@ pub struct Prove {
 /// `verify`'s options.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Verify {
-    /// The published public key.
-    pub key: PathBuf,
+    /// The published public keys; one, but for capsules of several databases.
+    pub keys: Vec<PathBuf>,
     /// What to verify.
     pub file: PathBuf,
-    /// Published heads of the audit log.
-    pub head: Option<GivenHeads>,
+    /// Published heads of the audit logs.
+    pub heads: Vec<GivenHeads>,
+}
+
+/// `merge-capsules`' options.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MergeCapsules {
+    /// The published public keys of all databases.
+    pub keys: Vec<PathBuf>,
+    /// Where to.
+    pub file: PathBuf,
+    /// Exported audit logs, and merged ones.
+    pub capsules: Vec<PathBuf>,
 }
 
 /// Where heads of the audit log go, and how often.
@@ -56,6 +67,10 @@ pub struct Verify {
 pub struct Publish {
     /// Files, and addresses of witnesses.
     pub targets: Vec<String>,
+    /// Files of other databases' heads, to which the log refers.
+    pub others: Vec<PathBuf>,
+    /// Their public keys.
+    pub other_keys: Vec<PathBuf>,
     /// Between two.
     pub every: Duration,
     is_timed: bool,
@@ -63,7 +78,13 @@ pub struct Publish {
 
 impl Default for Publish {
     fn default() -> Publish {
-        Publish { targets: Vec::new(), every: PUBLISHES_EVERY, is_timed: false }
+        Publish {
+            targets: Vec::new(),
+            others: Vec::new(),
+            other_keys: Vec::new(),
+            every: PUBLISHES_EVERY,
+            is_timed: false,
+        }
     }
 }
 
@@ -79,6 +100,8 @@ impl Publish {
                 let target = options.value("--publish-head")?.into_string();
                 self.targets.push(target.map_err(|given| ArgumentError::Target(given.display().to_string()))?);
             }
+            Some("--refer-to") => self.others.push(options.value("--refer-to")?.into()),
+            Some("--refer-key") => self.other_keys.push(options.value("--refer-key")?.into()),
             Some("--publish-every") => {
                 let given = options.value("--publish-every")?.to_string_lossy().into_owned();
                 let seconds = number(&given, 1..=86_400).ok_or(ArgumentError::Seconds(given))?;
@@ -94,9 +117,13 @@ impl Publish {
 
     /// What was said, if it makes sense.
     pub(super) fn checked(self) -> Result<Publish, ArgumentError> {
-        match self.is_timed && self.targets.is_empty() {
-            true => Err(ArgumentError::MissingOption("--publish-head")),
-            false => Ok(self),
+        match (self.others.is_empty(), self.other_keys.is_empty()) {
+            (false, true) => Err(ArgumentError::MissingOption("--refer-key")),
+            (true, false) => Err(ArgumentError::MissingOption("--refer-to")),
+            (true, true) if self.is_timed && self.targets.is_empty() => {
+                Err(ArgumentError::MissingOption("--publish-head"))
+            }
+            (_, _) => Ok(self),
         }
     }
 }
@@ -150,21 +177,41 @@ pub(super) fn prove<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> R
 }
 
 pub(super) fn verify<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
-    let (mut key, mut file, mut published) = (None, None, None);
+    let (mut keys, mut file, mut heads) = (Vec::new(), None, Vec::new());
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
-            Some("--key") => options.path("--key", &mut key)?,
-            Some("--head") => set("--head", &mut published, head(options.value("--head")?))?,
+            Some("--key") => keys.push(options.value("--key")?.into()),
+            Some("--head") => heads.push(head(options.value("--head")?)),
             Some(option) if option.starts_with('-') => return Err(unknown(&word)),
             _ => set("FILE", &mut file, word.into())?,
         }
     }
-    Ok(Command::Verify(Verify {
-        key: key.ok_or(ArgumentError::MissingOption("--key"))?,
+    let keys = some(keys, "--key")?;
+    Ok(Command::Verify(Verify { keys, file: file.ok_or(ArgumentError::MissingOption("FILE"))?, heads }))
+}
+
+pub(super) fn merge_capsules<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
+    let (mut keys, mut file, mut capsules) = (Vec::new(), None, Vec::new());
+    while let Some(word) = options.arguments.next() {
+        match word.to_str() {
+            Some("--help" | "-h") => return Ok(Command::Help),
+            Some("--key") => keys.push(options.value("--key")?.into()),
+            Some(option) if option.starts_with('-') => return Err(unknown(&word)),
+            _ if file.is_none() => file = Some(word.into()),
+            _ => capsules.push(word.into()),
+        }
+    }
+    Ok(Command::MergeCapsules(MergeCapsules {
+        keys: some(keys, "--key")?,
         file: file.ok_or(ArgumentError::MissingOption("FILE"))?,
-        head: published,
+        capsules: some(capsules, "CAPSULE")?,
     }))
+}
+
+/// What has to be given once at least.
+fn some(given: Vec<PathBuf>, name: &'static str) -> Result<Vec<PathBuf>, ArgumentError> {
+    if given.is_empty() { Err(ArgumentError::MissingOption(name)) } else { Ok(given) }
 }
 
 /// A record's number and hash, or else a file.

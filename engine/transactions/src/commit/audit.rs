@@ -7,13 +7,15 @@ use crate::ownership::Derivation;
 use repr::{CommitTime, MicroDbId, RelationId};
 use state::SqlError;
 use state::audit::{AuditQueue, Taken};
+use state::clock;
 use state::overlay::Overlay;
+use state::published::Published;
 use state::shape::Schema;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use storage::audit::{AuditEntry, SUBJECTS_LISTED_MAX};
+use storage::audit::{AuditActor, AuditEntry, AuditOperation, AuditScope, LogReference, SUBJECTS_LISTED_MAX};
 use storage::{Batch, Store};
 
 /// What the flush stage's thread does when it is through: it asks for the round that somebody waits for.
@@ -34,6 +36,28 @@ impl CommitPipeline {
         let mut batch = Batch::default();
         batch.append_audit(store, entry)?;
         self.record_batch(schema, batch)
+    }
+
+    /// Enters where other databases' logs end, in one record, and waits until it is durable.
+    pub fn refer(&self, store: &Store, published: &Published, references: &[LogReference]) -> Result<(), SqlError> {
+        let entry = AuditEntry {
+            time_us: clock::now_micros(),
+            commit: published.time,
+            actor: Arc::new(AuditActor::default()),
+            operation: AuditOperation::Refer,
+            statement: [0; 8],
+            tables: Vec::new(),
+            key: None,
+            subjects: Vec::new(),
+            scope: AuditScope::default(),
+            rows: 0,
+            payload: None,
+        };
+        let mut batch = Batch::default();
+        for reference in references {
+            batch.append_reference(store, *reference, &entry)?;
+        }
+        self.record_batch(&published.schema, batch)
     }
 
     /// Has what waits for the audit log written by a commit of its own, and waits until it is durable.

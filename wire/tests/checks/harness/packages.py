@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 VENV = pathlib.Path.home() / ".cache/dogwood/venv"
-PACKAGES = {"psycopg": "psycopg[binary]", "asyncpg": "asyncpg", "sqlalchemy": "sqlalchemy", "pandas": "pandas", "polars": "polars"}
+PACKAGES = {"psycopg": "psycopg[binary]", "asyncpg": "asyncpg", "sqlalchemy": "sqlalchemy", "pandas": "pandas", "polars": "polars",
+            "moto": "moto[s3]", "boto3": "boto3", "flask": "flask", "flask_cors": "flask-cors"}
 
 
 def need(*modules):
