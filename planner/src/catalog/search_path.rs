@@ -8,6 +8,7 @@ use super::{Actor, Catalog, CreatedType, DatabaseId, Index, NamespaceId, Sequenc
 use crate::error::PlanError;
 use crate::resolve::types::{builtin, in_catalog};
 use crate::scalar::func::quote_identifier;
+use crate::scalar::registry;
 use crate::system::{self, SystemRelation, schemas};
 use repr::{Id, IndexId, RelationId, ScalarType, SequenceId};
 use std::sync::{Arc, LazyLock};
@@ -392,6 +393,15 @@ impl<'a> Scope<'a> {
                 found.filter(|_| in_catalog(name).is_none())
             }),
         }
+    }
+
+    /// The created range or multirange that the name of a function means.
+    pub(crate) fn range_named<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<&'a Arc<CreatedType>> {
+        let before = before.into();
+        if before.schema.is_none() && registry::is_function(name) && !self.hides_built_in(name) {
+            return None;
+        }
+        self.type_named(before, name).filter(|found| found.range_type().is_some())
     }
 
     /// The created type of a bare name in a schema that is searched before `pg_catalog`.

@@ -11,7 +11,7 @@ use super::definition::{
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::request::{ExportFormat, Forget, Purge, RequestStatement};
 use super::rights::RightsStatement;
-use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain};
+use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain, CreateRange};
 use super::utility::{
     Begin, Copy, DeclareCursor, Fetch, LockTable, Raise, ReindexNames, Set, Show, TransactionModes, Vacuum,
 };
@@ -280,6 +280,8 @@ pub enum Statement {
     },
     /// CREATE TYPE … AS (…)
     CreateComposite(Box<CreateComposite>),
+    /// CREATE TYPE … AS RANGE (…)
+    CreateRange(Box<CreateRange>),
     /// ALTER TYPE … ADD, DROP, ALTER, RENAME ATTRIBUTE
     AlterComposite(Box<AlterComposite>),
     /// CREATE DOMAIN

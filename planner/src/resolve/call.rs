@@ -8,12 +8,12 @@ use super::named::{add_named, behind_named, named as named_argument};
 use super::records::makes_records;
 use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
-use crate::catalog::Scope;
+use crate::catalog::{Qualifier, Scope};
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use crate::names::Label;
 use crate::parse::dialect::VARIADIC;
-use crate::scalar::cast::CastContext;
+use crate::scalar::cast::{CastContext, can_coerce};
 use crate::scalar::registry::FunctionMatch;
 use crate::scalar::{AggregateCall, registry};
 use repr::{Collation, ColumnType, Datum, ScalarType};
@@ -111,6 +111,9 @@ fn refuse_of_aggregates(function: &Function, name: &str, written: &WrittenArgume
 
 impl Resolver<'_> {
     pub(super) fn function(&mut self, function: &Function) -> Result<Typed, PlanError> {
+        if let Some((scalar, name, position)) = self.range_called(&function.name) {
+            return self.range_call(function, &scalar, &name).map_err(|error| error.at(position));
+        }
         let (name, ident) = function_name(&function.name, self.scope())?;
         let position = self.at(ident.span);
         self.function_inner(function, &name, ident, position).map_err(|error| error.at(position))
@@ -181,6 +184,44 @@ impl Resolver<'_> {
             return self.set_call(name, args, None, position);
         }
         self.scalar_call(name, args, written.variadic)
+    }
+
+    /// The created range or multirange by whose name something is called.
+    fn range_called(&self, name: &ObjectName) -> Option<(ScalarType, String, Option<u32>)> {
+        let idents: Vec<&Ident> = name.0.iter().map(|part| part.as_ident()).collect::<Option<_>>()?;
+        let words: Vec<String> = idents.iter().map(|ident| fold(ident)).collect();
+        let (last, before) = words.split_last()?;
+        let before = Some(before).filter(|before| before.len() <= 2)?;
+        let found = self.scope().range_named(Qualifier::of(before), last)?;
+        Some((found.column_type().scalar, words.join("."), self.at(idents.last()?.span)))
+    }
+
+    fn range_call(&mut self, function: &Function, scalar: &ScalarType, name: &str) -> Result<Typed, PlanError> {
+        if function.over.is_some() {
+            let message = format!("OVER specified, but {name} is not a window function nor an aggregate function");
+            return Err(PlanError::new("42809", message));
+        }
+        let written = self.written_arguments(function, name)?;
+        refuse_of_aggregates(function, name, &written)?;
+        let mut args = self.arguments(&written)?;
+        if let Some(element) = scalar.range_element().filter(|element| element.composite().is_some()) {
+            let row = |arg: &Typed| matches!(arg.scalar(), ScalarType::Record(_));
+            let bounds = args.into_iter().map(|arg| if row(&arg) { self.coerce(arg, &element) } else { Ok(arg) });
+            args = bounds.collect::<Result<_, _>>()?;
+        }
+        let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
+        let found = registry::resolve_range(name, scalar, &types, written.variadic);
+        match (found, args.as_slice()) {
+            // A literal behind a type's name is one of that type.
+            (_, [arg]) if arg.is_unknown() => {
+                self.cast(arg.clone(), &ColumnType::nullable(scalar.clone()), CastContext::Explicit)
+            }
+            (Ok(found), _) => self.called(found, args),
+            (Err(_), [arg]) if can_coerce(arg.scalar(), scalar, CastContext::Explicit) => {
+                self.cast(arg.clone(), &ColumnType::nullable(scalar.clone()), CastContext::Explicit)
+            }
+            (Err(error), several) => Err(self.named_types(error, &several.iter().collect::<Vec<_>>())),
+        }
     }
 
     fn scalar_call(&mut self, name: &str, args: Vec<Typed>, variadic: bool) -> Result<Typed, PlanError> {

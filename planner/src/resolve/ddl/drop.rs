@@ -258,12 +258,9 @@ impl DefinitionChange<'_> {
             Err(error) => return Err(error),
         };
         let shown = self.scope().spelled_type(&self.catalog.types[&id]);
+        self.require_no_multirange(id)?;
         self.drop_users_of_type(id, &format!("type {shown}"), cascade)?;
-        let dropped = self.catalog.types.remove(&id);
-        for check in dropped.iter().filter_map(|found| found.domain()).flat_map(|domain| &domain.checks) {
-            self.catalog.comments.remove(&check.constraint.id);
-        }
-        self.catalog.comments.remove(&id);
+        self.remove_type(id);
         Ok(())
     }
 

@@ -51,6 +51,10 @@ impl DefinitionChange<'_> {
             Statement::CreateSequence { name, temporary, .. } => self.may_create(name, *temporary),
             Statement::CreateEnum { name, .. } => self.may_create(name, false),
             Statement::CreateComposite(create) => self.may_create(&create.name, false),
+            Statement::CreateRange(create) => {
+                self.may_create(&create.name, false)?;
+                create.multirange.as_ref().map_or(Ok(()), |name| self.may_create(name, false))
+            }
             Statement::AlterComposite(alter) => self.require_owner_as(ObjectKind::Type, &alter.name),
             Statement::CreateDomain(create) => self.may_create(&create.name, false),
             Statement::AlterDomain(alter) => self.require_owner_as(ObjectKind::Domain, &alter.name),

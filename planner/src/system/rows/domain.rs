@@ -4,7 +4,7 @@ use super::information::{digits, length_max, number, time_parts, yes};
 use super::object::PG_CLASS;
 use super::{Rows, Source, optional, text};
 use crate::catalog::row_type::relation_of;
-use crate::catalog::{Check, CreatedType, Domain};
+use crate::catalog::{Check, CreatedType, Domain, TypeKind};
 use crate::resolve::domain::value_table;
 use crate::scalar::collation;
 use crate::system::builtin::PG_TYPE;
@@ -79,9 +79,19 @@ impl Source<'_> {
         }
     }
 
-    /// A domain needs the created type that it is over, a composite those of its attributes: pg_dump makes these first.
+    /// A domain or a range needs the created type that it is over, a composite those of its attributes: pg_dump makes these first.
+    /// A multirange belongs to its range.
     pub(super) fn type_dependencies(&self, rows: &mut Rows) {
         for found in self.catalog.types.values() {
+            if let TypeKind::Multirange(of) = &found.kind {
+                rows.add(&[
+                    ("classid", Datum::Oid(PG_TYPE)),
+                    ("objid", Datum::Oid(found.id)),
+                    ("refclassid", Datum::Oid(PG_TYPE)),
+                    ("refobjid", Datum::Oid(of.id)),
+                    ("deptype", text("i")),
+                ]);
+            }
             let of_domain = found.domain().into_iter().filter_map(|domain| match domain.base.domain {
                 0 => domain.base.scalar.unarrayed().created(),
                 other => Some(other),
@@ -91,7 +101,8 @@ impl Source<'_> {
                 0 => own.column_type.scalar.unarrayed().created(),
                 domain => Some(domain),
             });
-            for below in of_domain.chain(of_attributes).collect::<BTreeSet<_>>() {
+            let of_range = found.range().and_then(|range| range.of.subtype().unarrayed().created());
+            for below in of_domain.chain(of_attributes).chain(of_range).collect::<BTreeSet<_>>() {
                 rows.add(&[
                     ("classid", Datum::Oid(PG_TYPE)),
                     ("objid", Datum::Oid(found.id)),

@@ -1,4 +1,4 @@
-//! pg_type and pg_enum.
+//! pg_type, pg_enum, and what pg_range says of created ranges.
 
 use super::super::builtin;
 use super::super::builtin::function;
@@ -7,6 +7,7 @@ use super::object::storage;
 use super::{Rows, Source, flag, text};
 use crate::catalog::composite::class_of;
 use crate::catalog::{CreatedType, Domain, NamespaceId};
+use repr::types::RangeType;
 use repr::{Datum, ScalarType};
 
 impl Source<'_> {
@@ -72,6 +73,21 @@ impl Source<'_> {
         rows.add(&values);
     }
 
+    /// pg_range of created ranges.
+    pub(super) fn ranges(&self, rows: &mut Rows) {
+        for range in self.catalog.types.values().filter_map(|found| found.range()) {
+            rows.add(&[
+                ("rngtypid", Datum::Oid(range.of.id)),
+                ("rngsubtype", Datum::Oid(range.of.subtype().oid())),
+                ("rngmultitypid", Datum::Oid(range.of.multirange_id())),
+                ("rngcollation", Datum::Oid(range.collation.0)),
+                ("rngsubopc", Datum::Oid(range.operator_class)),
+                ("rngcanonical", Datum::Oid(0)),
+                ("rngsubdiff", Datum::Oid(range.difference)),
+            ]);
+        }
+    }
+
     pub(super) fn enum_labels(&self, rows: &mut Rows) {
         for found in self.catalog.types.values() {
             for label in found.enumeration().iter().flat_map(|found| &found.labels) {
@@ -86,15 +102,42 @@ impl Source<'_> {
     }
 }
 
-/// An enumeration, a composite or a table's rows, or its array.
+/// What PostgreSQL calls a kind of created types, and the beginning of its functions' names.
+struct Kind {
+    letter: &'static str,
+    functions: &'static str,
+    analyze: &'static str,
+    align: &'static str,
+}
+
+impl Kind {
+    fn of(scalar: &ScalarType) -> Kind {
+        let kind = |letter, functions, analyze, align| Kind { letter, functions, analyze, align };
+        // Whatever a range is over stands within it where it would stand by itself.
+        let align = |range: &RangeType| match builtin::type_by_id(range.subtype().oid()).map(|own| own.text("typalign"))
+        {
+            Some("d") => "d",
+            Some(_) => "i",
+            None => Kind::of(range.subtype().unarrayed()).align,
+        };
+        match scalar {
+            ScalarType::Array(element) => kind("b", "array", "array_typanalyze", Kind::of(element).align),
+            ScalarType::Record(_) => kind("c", "record", "", "d"),
+            ScalarType::Range(range) => kind("r", "range", "range_typanalyze", align(range)),
+            ScalarType::Multirange(range) => kind("m", "multirange", "multirange_typanalyze", align(range)),
+            _ => kind("e", "enum", "", "i"),
+        }
+    }
+}
+
+/// An enumeration, a composite or a table's rows, a range or a multirange, or its array.
 fn one(rows: &mut Rows, scalar: &ScalarType, (namespace, name): (NamespaceId, &str), rights: &[(&'static str, Datum)]) {
     let element = scalar.element();
     let is_array = element.is_some();
     let record = scalar.composite();
-    let function = |of_enum: &str, of_record: &str, of_array: &str| {
-        let name = if is_array { of_array } else { record.map_or(of_enum, |_| of_record) };
-        Datum::Oid(function::by_name(name).next().map_or(0, |function| function.oid))
-    };
+    let kind = Kind::of(scalar);
+    let called = |name: &str| Datum::Oid(function::by_name(name).next().map_or(0, |function| function.oid));
+    let function = |what: &str| called(&format!("{}_{what}", kind.functions));
     let length = scalar.length();
     let mut row = rights.to_vec();
     row.extend([
@@ -103,21 +146,21 @@ fn one(rows: &mut Rows, scalar: &ScalarType, (namespace, name): (NamespaceId, &s
         ("typnamespace", Datum::Oid(namespace.0)),
         ("typlen", Datum::Int2(length)),
         ("typbyval", flag((1..=8).contains(&length))),
-        ("typtype", text(if is_array { "b" } else { record.map_or("e", |_| "c") })),
+        ("typtype", text(kind.letter)),
         ("typrelid", Datum::Oid(record.map_or(0, |record| class_of(record.id)))),
         ("typcategory", text(&scalar.category().to_string())),
         ("typispreferred", flag(scalar.is_preferred())),
         ("typisdefined", flag(true)),
         ("typdelim", text(",")),
-        ("typsubscript", function("", "", "array_subscript_handler")),
+        ("typsubscript", if is_array { called("array_subscript_handler") } else { Datum::Oid(0) }),
         ("typelem", Datum::Oid(element.map_or(0, |element| element.oid()))),
         ("typarray", Datum::Oid(if is_array { 0 } else { scalar.array_oid() })),
-        ("typinput", function("enum_in", "record_in", "array_in")),
-        ("typoutput", function("enum_out", "record_out", "array_out")),
-        ("typreceive", function("enum_recv", "record_recv", "array_recv")),
-        ("typsend", function("enum_send", "record_send", "array_send")),
-        ("typanalyze", function("", "", "array_typanalyze")),
-        ("typalign", text(if scalar.unarrayed().composite().is_some() { "d" } else { "i" })),
+        ("typinput", function("in")),
+        ("typoutput", function("out")),
+        ("typreceive", function("recv")),
+        ("typsend", function("send")),
+        ("typanalyze", called(kind.analyze)),
+        ("typalign", text(kind.align)),
         ("typstorage", text(storage(scalar))),
         ("typtypmod", Datum::Int4(-1)),
         ("typcollation", Datum::Oid(scalar.collation())),
