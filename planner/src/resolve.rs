@@ -52,6 +52,7 @@ mod policy;
 mod position;
 pub mod positioned;
 mod query;
+mod range_call;
 mod records;
 mod recursion;
 pub(crate) mod relabel;

@@ -51,9 +51,13 @@ struct StoredType {
     #[serde(default)]
     composite: Option<Composite>,
     #[serde(default)]
-    range: Option<RangeDefinition>,
-    #[serde(default)]
-    multirange: Option<RangeType>,
+    range: Option<StoredRange>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+enum StoredRange {
+    Range(RangeDefinition),
+    Multirange(RangeType),
 }
 
 impl From<StoredType> for CreatedType {
@@ -66,8 +70,10 @@ impl From<StoredType> for CreatedType {
         let others = [
             stored.domain.map(TypeKind::Domain),
             stored.composite.map(TypeKind::Composite),
-            stored.range.map(TypeKind::Range),
-            stored.multirange.map(TypeKind::Multirange),
+            stored.range.map(|range| match range {
+                StoredRange::Range(range) => TypeKind::Range(range),
+                StoredRange::Multirange(of) => TypeKind::Multirange(of),
+            }),
         ];
         let labels = stored.labels.into_iter().enumerate().map(label);
         let kind = others.into_iter().flatten().next();
@@ -87,7 +93,6 @@ impl From<CreatedType> for StoredType {
             domain: None,
             composite: None,
             range: None,
-            multirange: None,
         };
         match found.kind {
             TypeKind::Enum(Enumeration { labels }) => {
@@ -96,8 +101,8 @@ impl From<CreatedType> for StoredType {
             }
             TypeKind::Domain(domain) => stored.domain = Some(domain),
             TypeKind::Composite(composite) => stored.composite = Some(composite),
-            TypeKind::Range(range) => stored.range = Some(range),
-            TypeKind::Multirange(range) => stored.multirange = Some(range),
+            TypeKind::Range(range) => stored.range = Some(StoredRange::Range(range)),
+            TypeKind::Multirange(of) => stored.range = Some(StoredRange::Multirange(of)),
         }
         stored
     }

@@ -6,6 +6,7 @@
 use super::composite::class_of;
 use super::{Actor, Catalog, CreatedType, DatabaseId, Index, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
+use crate::resolve::domain::of_elements;
 use crate::resolve::types::{builtin, in_catalog};
 use crate::scalar::func::quote_identifier;
 use crate::scalar::registry;
@@ -471,6 +472,15 @@ impl<'a> Scope<'a> {
                 None => format!("pg_catalog.{}", other.format_type(modifier)),
             },
         }
+    }
+
+    /// A domain, or an array of one, by what a column has for its domain, as SQL must spell it.
+    pub fn spelled_domain(self, domain: Id) -> Option<String> {
+        if let Some(found) = self.catalog.types.get(&domain) {
+            return Some(self.spelled_type(found));
+        }
+        let element = self.catalog.types.get(&of_elements(self.catalog, domain)?)?;
+        Some(format!("{}[]", self.spelled_type(element)))
     }
 
     /// Whether the bare name of a built-in type means it.

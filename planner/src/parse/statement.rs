@@ -8,6 +8,7 @@ use super::definition::{
     AlterDatabase, AlterStart, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs,
     CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
+use super::definition::{RoutineKind, RoutineName};
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::request::{ExportFormat, Forget, Purge, RequestStatement};
 use super::rights::RightsStatement;
@@ -543,28 +544,6 @@ pub enum ObjectKind {
     Domain,
     /// SCHEMA
     Schema,
-}
-
-/// Kinds of functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RoutineKind {
-    /// FUNCTION
-    Function,
-    /// PROCEDURE
-    Procedure,
-    /// ROUTINE: either.
-    Routine,
-    /// AGGREGATE
-    Aggregate,
-}
-
-/// A function, by its name and perhaps the types of its arguments.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RoutineName {
-    /// Its name.
-    pub name: ObjectName,
-    /// The types of what goes in; none if there are no parentheses.
-    pub arguments: Option<Vec<TypeName>>,
 }
 
 /// A definition in a `DO` block.

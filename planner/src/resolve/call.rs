@@ -8,12 +8,12 @@ use super::named::{add_named, behind_named, named as named_argument};
 use super::records::makes_records;
 use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
-use crate::catalog::{Qualifier, Scope};
+use crate::catalog::Scope;
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use crate::names::Label;
 use crate::parse::dialect::VARIADIC;
-use crate::scalar::cast::{CastContext, can_coerce};
+use crate::scalar::cast::CastContext;
 use crate::scalar::registry::FunctionMatch;
 use crate::scalar::{AggregateCall, registry};
 use repr::{Collation, ColumnType, Datum, ScalarType};
@@ -92,7 +92,11 @@ fn without_implicit_casts(expr: &HirExpr) -> &HirExpr {
 }
 
 /// What only aggregates have.
-fn refuse_of_aggregates(function: &Function, name: &str, written: &WrittenArguments<'_>) -> Result<(), PlanError> {
+pub(super) fn refuse_of_aggregates(
+    function: &Function,
+    name: &str,
+    written: &WrittenArguments<'_>,
+) -> Result<(), PlanError> {
     let what = if written.distinct {
         "DISTINCT"
     } else if function.filter.is_some() {
@@ -186,44 +190,6 @@ impl Resolver<'_> {
         self.scalar_call(name, args, written.variadic)
     }
 
-    /// The created range or multirange by whose name something is called.
-    fn range_called(&self, name: &ObjectName) -> Option<(ScalarType, String, Option<u32>)> {
-        let idents: Vec<&Ident> = name.0.iter().map(|part| part.as_ident()).collect::<Option<_>>()?;
-        let words: Vec<String> = idents.iter().map(|ident| fold(ident)).collect();
-        let (last, before) = words.split_last()?;
-        let before = Some(before).filter(|before| before.len() <= 2)?;
-        let found = self.scope().range_named(Qualifier::of(before), last)?;
-        Some((found.column_type().scalar, words.join("."), self.at(idents.last()?.span)))
-    }
-
-    fn range_call(&mut self, function: &Function, scalar: &ScalarType, name: &str) -> Result<Typed, PlanError> {
-        if function.over.is_some() {
-            let message = format!("OVER specified, but {name} is not a window function nor an aggregate function");
-            return Err(PlanError::new("42809", message));
-        }
-        let written = self.written_arguments(function, name)?;
-        refuse_of_aggregates(function, name, &written)?;
-        let mut args = self.arguments(&written)?;
-        if let Some(element) = scalar.range_element().filter(|element| element.composite().is_some()) {
-            let row = |arg: &Typed| matches!(arg.scalar(), ScalarType::Record(_));
-            let bounds = args.into_iter().map(|arg| if row(&arg) { self.coerce(arg, &element) } else { Ok(arg) });
-            args = bounds.collect::<Result<_, _>>()?;
-        }
-        let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
-        let found = registry::resolve_range(name, scalar, &types, written.variadic);
-        match (found, args.as_slice()) {
-            // A literal behind a type's name is one of that type.
-            (_, [arg]) if arg.is_unknown() => {
-                self.cast(arg.clone(), &ColumnType::nullable(scalar.clone()), CastContext::Explicit)
-            }
-            (Ok(found), _) => self.called(found, args),
-            (Err(_), [arg]) if can_coerce(arg.scalar(), scalar, CastContext::Explicit) => {
-                self.cast(arg.clone(), &ColumnType::nullable(scalar.clone()), CastContext::Explicit)
-            }
-            (Err(error), several) => Err(self.named_types(error, &several.iter().collect::<Vec<_>>())),
-        }
-    }
-
     fn scalar_call(&mut self, name: &str, args: Vec<Typed>, variadic: bool) -> Result<Typed, PlanError> {
         // Drivers send what a function gives back as parameters of no value, which PostgreSQL passes over.
         let args: Vec<Typed> =
@@ -311,34 +277,6 @@ impl Resolver<'_> {
             }
             None => self.scalar_call(name, items, false),
         }
-    }
-
-    /// NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END.
-    fn null_if(&mut self, args: &[&Expr]) -> Result<Typed, PlanError> {
-        let [left, right] = args else {
-            return Err(PlanError::new("42601", "NULLIF needs two arguments"));
-        };
-        let left = self.expr(left)?;
-        let right = self.expr(right)?;
-        let left = if left.is_unknown() && right.is_unknown() { self.settle(left)? } else { left };
-        let (left, right) = self.beside_rows(left, right)?;
-        let found = registry::resolve_operator("=", Some(left.scalar()), right.scalar())
-            .map_err(|error| self.named_types(error, &[&left, &right]))?;
-        // The result is the first argument as PostgreSQL's comparison takes it: NULLIF(1, 0.5) is numeric.
-        let scalar = match compares_as_it_is(left.scalar(), right.scalar()) {
-            true => left.scalar().clone(),
-            false => found.arg_casts[0].clone(),
-        };
-        let (left, operand) = super::build::shared(self.coerce(left, &scalar)?);
-        let collation = derived([&left])?;
-        let equal = self.operate("=", left.clone(), right, None)?;
-        let null = HirExpr::Literal(Datum::Null, ColumnType::nullable(scalar.clone()));
-        let case = HirExpr::Case {
-            branches: vec![(equal.expr, null)],
-            otherwise: Box::new(left.expr),
-            result: scalar.clone(),
-        };
-        Ok(Typed::new(super::build::once(operand, case), scalar).of_collation(collation))
     }
 
     pub(super) fn written_arguments<'q>(
@@ -718,19 +656,6 @@ impl Resolver<'_> {
 }
 
 const SETS_IN_FROM: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
-
-/// Whether PostgreSQL has an equality of just these types, where ours takes both as one.
-fn compares_as_it_is(left: &ScalarType, right: &ScalarType) -> bool {
-    use ScalarType::{Date, Float4, Float8, Int2, Int4, Int8, Name, Text, Timestamp, Timestamptz};
-    matches!(
-        (left, right),
-        (Int2 | Int4 | Int8, Int2 | Int4 | Int8)
-            | (Float4 | Float8, Float4 | Float8)
-            | (Date | Timestamp | Timestamptz, Date | Timestamp | Timestamptz)
-            | (Name, Text)
-            | (Text, Name)
-    )
-}
 
 /// Why a window function cannot be called as it is.
 fn without_a_window(function: &Function, name: &str) -> PlanError {

@@ -44,10 +44,6 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_attrdef") => source.defaults(&mut table),
         ("pg_catalog", "pg_index") => source.indexes(&mut table),
         ("pg_catalog", "pg_opclass") => source.operator_classes(&mut table),
-        ("pg_catalog", "pg_range") => {
-            source.recorded(&mut table);
-            source.ranges(&mut table);
-        }
         ("pg_catalog", name) if RECORDED.contains(&name) => source.recorded(&mut table),
         ("pg_catalog", "pg_sequence") => source.sequences(&mut table),
         ("pg_catalog", "pg_description") => source.descriptions(&mut table),
@@ -107,7 +103,8 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
 }
 
 /// Relations that say what PostgreSQL's say.
-const RECORDED: [&str; 6] = ["pg_aggregate", "pg_amop", "pg_amproc", "pg_cast", "pg_operator", "pg_opfamily"];
+const RECORDED: [&str; 7] =
+    ["pg_aggregate", "pg_amop", "pg_amproc", "pg_cast", "pg_operator", "pg_opfamily", "pg_range"];
 
 /// What rows are computed from.
 struct Source<'a> {

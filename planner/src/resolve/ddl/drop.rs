@@ -441,10 +441,10 @@ impl DefinitionChange<'_> {
     }
 }
 
-/// Whether a column is of that type itself. One that is of a domain hangs on what that is over by the domain alone.
+/// Whether a column is of that type itself, or of an array of it. One that is of a domain hangs on what that is over by the domain alone.
 pub(super) fn is_of(column_type: &ColumnType, id: Id) -> bool {
     if column_type.domain != 0 {
-        return column_type.domain == id;
+        return column_type.domain == id || column_type.domain == id + 1;
     }
     column_type.scalar.unarrayed().created() == Some(id)
 }

@@ -5,7 +5,7 @@ use super::object::PG_CLASS;
 use super::{Rows, Source, optional, text};
 use crate::catalog::row_type::relation_of;
 use crate::catalog::{Check, CreatedType, Domain, TypeKind};
-use crate::resolve::domain::value_table;
+use crate::resolve::domain::{of_elements, value_table};
 use crate::scalar::collation;
 use crate::system::builtin::PG_TYPE;
 use crate::system::definition_text::DefinitionText;
@@ -102,7 +102,9 @@ impl Source<'_> {
                 domain => Some(domain),
             });
             let of_range = found.range().and_then(|range| range.of.subtype().unarrayed().created());
-            for below in of_domain.chain(of_attributes).chain(of_range).collect::<BTreeSet<_>>() {
+            let below = of_domain.chain(of_attributes).chain(of_range);
+            let below = below.map(|id| of_elements(self.catalog, id).unwrap_or(id));
+            for below in below.collect::<BTreeSet<_>>() {
                 rows.add(&[
                     ("classid", Datum::Oid(PG_TYPE)),
                     ("objid", Datum::Oid(found.id)),

@@ -61,6 +61,7 @@ impl Source<'_> {
             ("typsend", of_base("typsend")),
             ("typalign", text(align)),
             ("typstorage", text(storage(scalar))),
+            ("typarray", Datum::Oid(if scalar.is_array() { 0 } else { found.id + 1 })),
             ("typnotnull", flag(domain.not_null)),
             ("typbasetype", Datum::Oid(below)),
             ("typtypmod", Datum::Int4(modifier)),
@@ -71,6 +72,30 @@ impl Source<'_> {
             values.extend([("typdefault", text(default)), ("typdefaultbin", text(default))]);
         }
         rows.add(&values);
+        if !scalar.is_array() {
+            let of_array = TypeRow::of(&scalar.array());
+            let align = if align == "d" { "d" } else { "i" };
+            let mut array = of_array.functions();
+            array.extend([
+                ("oid", Datum::Oid(found.id + 1)),
+                ("typname", text(&format!("_{}", found.name))),
+                ("typnamespace", Datum::Oid(found.namespace.0)),
+                ("typowner", self.owner(found.id)),
+                ("typlen", Datum::Int2(-1)),
+                ("typbyval", flag(false)),
+                ("typtype", text(of_array.letter)),
+                ("typcategory", text("A")),
+                ("typispreferred", flag(false)),
+                ("typisdefined", flag(true)),
+                ("typdelim", text(&scalar.delimiter().to_string())),
+                ("typelem", Datum::Oid(found.id)),
+                ("typalign", text(align)),
+                ("typstorage", text("x")),
+                ("typtypmod", Datum::Int4(-1)),
+                ("typcollation", Datum::Oid(collation)),
+            ]);
+            rows.add(&array);
+        }
     }
 
     /// pg_range of created ranges.
@@ -103,30 +128,43 @@ impl Source<'_> {
 }
 
 /// What PostgreSQL calls a kind of created types, and the beginning of its functions' names.
-struct Kind {
+struct TypeRow {
     letter: &'static str,
     functions: &'static str,
     analyze: &'static str,
     align: &'static str,
 }
 
-impl Kind {
-    fn of(scalar: &ScalarType) -> Kind {
-        let kind = |letter, functions, analyze, align| Kind { letter, functions, analyze, align };
+impl TypeRow {
+    fn of(scalar: &ScalarType) -> TypeRow {
+        let kind = |letter, functions, analyze, align| TypeRow { letter, functions, analyze, align };
         // Whatever a range is over stands within it where it would stand by itself.
         let align = |range: &RangeType| match builtin::type_by_id(range.subtype().oid()).map(|own| own.text("typalign"))
         {
             Some("d") => "d",
             Some(_) => "i",
-            None => Kind::of(range.subtype().unarrayed()).align,
+            None => TypeRow::of(range.subtype().unarrayed()).align,
         };
         match scalar {
-            ScalarType::Array(element) => kind("b", "array", "array_typanalyze", Kind::of(element).align),
+            ScalarType::Array(element) => kind("b", "array", "array_typanalyze", TypeRow::of(element).align),
             ScalarType::Record(_) => kind("c", "record", "", "d"),
             ScalarType::Range(range) => kind("r", "range", "range_typanalyze", align(range)),
             ScalarType::Multirange(range) => kind("m", "multirange", "multirange_typanalyze", align(range)),
             _ => kind("e", "enum", "", "i"),
         }
+    }
+
+    fn functions(&self) -> Vec<(&'static str, Datum)> {
+        let called = |name: &str| Datum::Oid(function::by_name(name).next().map_or(0, |function| function.oid));
+        let function = |what: &str| called(&format!("{}_{what}", self.functions));
+        vec![
+            ("typsubscript", if self.letter == "b" { called("array_subscript_handler") } else { Datum::Oid(0) }),
+            ("typinput", function("in")),
+            ("typoutput", function("out")),
+            ("typreceive", function("recv")),
+            ("typsend", function("send")),
+            ("typanalyze", called(self.analyze)),
+        ]
     }
 }
 
@@ -135,11 +173,10 @@ fn one(rows: &mut Rows, scalar: &ScalarType, (namespace, name): (NamespaceId, &s
     let element = scalar.element();
     let is_array = element.is_some();
     let record = scalar.composite();
-    let kind = Kind::of(scalar);
-    let called = |name: &str| Datum::Oid(function::by_name(name).next().map_or(0, |function| function.oid));
-    let function = |what: &str| called(&format!("{}_{what}", kind.functions));
+    let kind = TypeRow::of(scalar);
     let length = scalar.length();
     let mut row = rights.to_vec();
+    row.extend(kind.functions());
     row.extend([
         ("oid", Datum::Oid(scalar.oid())),
         ("typname", text(name)),
@@ -152,14 +189,8 @@ fn one(rows: &mut Rows, scalar: &ScalarType, (namespace, name): (NamespaceId, &s
         ("typispreferred", flag(scalar.is_preferred())),
         ("typisdefined", flag(true)),
         ("typdelim", text(",")),
-        ("typsubscript", if is_array { called("array_subscript_handler") } else { Datum::Oid(0) }),
         ("typelem", Datum::Oid(element.map_or(0, |element| element.oid()))),
         ("typarray", Datum::Oid(if is_array { 0 } else { scalar.array_oid() })),
-        ("typinput", function("in")),
-        ("typoutput", function("out")),
-        ("typreceive", function("recv")),
-        ("typsend", function("send")),
-        ("typanalyze", called(kind.analyze)),
         ("typalign", text(kind.align)),
         ("typstorage", text(storage(scalar))),
         ("typtypmod", Datum::Int4(-1)),
