@@ -27,6 +27,7 @@ mod from_function;
 mod governed;
 mod group;
 mod group_by;
+mod hypothetical;
 mod identity;
 pub(crate) mod index_key;
 pub(crate) mod index_predicate;

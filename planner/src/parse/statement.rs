@@ -6,9 +6,8 @@
 
 use super::definition::{
     AlterDatabase, AlterStart, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs,
-    CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
+    CreateView, DropDatabase, RoutineKind, RoutineName, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
-use super::definition::{RoutineKind, RoutineName};
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::request::{ExportFormat, Forget, Purge, RequestStatement};
 use super::rights::RightsStatement;

@@ -167,7 +167,10 @@ impl Resolver<'_> {
             return self.aggregate_call(function, name, &written, position);
         }
         if registry::is_window_function(name) {
-            return Err(without_a_window(function, name).at(position));
+            return match is_hypothetical(name) && !function.within_group.is_empty() {
+                true => self.hypothetical(function, name, &written),
+                false => Err(without_a_window(name).at(position)),
+            };
         }
         refuse_of_aggregates(function, name, &written)?;
         if makes_records(name) && written.whole_rows.is_empty() {
@@ -658,9 +661,11 @@ impl Resolver<'_> {
 const SETS_IN_FROM: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
 
 /// Why a window function cannot be called as it is.
-fn without_a_window(function: &Function, name: &str) -> PlanError {
-    if function.within_group.is_empty() {
-        return PlanError::new("42809", format!("window function {name} requires an OVER clause"));
-    }
-    PlanError::unsupported(format!("the hypothetical-set aggregate {name}")).hint("count the rows that come before")
+fn without_a_window(name: &str) -> PlanError {
+    PlanError::new("42809", format!("window function {name} requires an OVER clause"))
+}
+
+/// Whether an aggregate of that name supposes a row.
+fn is_hypothetical(name: &str) -> bool {
+    matches!(name, "rank" | "dense_rank" | "percent_rank" | "cume_dist")
 }

@@ -47,7 +47,7 @@ SELECT id FROM ad_t WHERE p = '{5,6}';
 CREATE VIEW ad_v AS SELECT id, p, '{1}'::ad_positive[] AS c FROM ad_t;
 SELECT attname, format_type(atttypid, atttypmod), atttypmod FROM pg_attribute WHERE attrelid IN ('ad_t'::regclass, 'ad_v'::regclass) AND attnum > 0 ORDER BY attrelid, attnum;
 SELECT column_name, data_type, udt_schema, udt_name, domain_name FROM information_schema.columns WHERE table_name = 'ad_t' ORDER BY ordinal_position;
-SELECT typname, typtype, typcategory, typlen, typalign, typstorage, typelem::regtype, typinput, typoutput, typsubscript, typtypmod, typcollation FROM pg_type WHERE typname LIKE '\_ad\_%' AND typname NOT IN ('_ad_pair', '_ad_list') ORDER BY typname COLLATE "C";
+SELECT typname, typtype, typcategory, typlen, typalign, typstorage, typelem::regtype, typinput, typoutput, typsubscript, typtypmod, typcollation FROM pg_type WHERE typname LIKE '\_ad\_%' AND typname NOT IN ('_ad_pair', '_ad_list', '_ad_t', '_ad_v') ORDER BY typname COLLATE "C";
 SELECT typname, typarray::regtype, typbasetype::regtype FROM pg_type WHERE typname IN ('ad_positive', 'ad_name') ORDER BY typname COLLATE "C";
 CREATE TABLE ad_copy AS SELECT p, n FROM ad_t;
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'ad_copy'::regclass AND attnum > 0 ORDER BY attnum;
