@@ -96,7 +96,7 @@ impl Resolver<'_> {
         }
         let mut keys = Vec::with_capacity(within.len());
         for ((item, key), (supposed, value)) in within.iter().zip(&orders).zip(direct.iter().zip(&values)) {
-            self.unify("WITHIN GROUP", vec![value.clone(), key.clone()])?;
+            self.unify("WITHIN GROUP", vec![key.clone(), value.clone()])?;
             require_ordering(key.scalar())?;
             if !is_stable(&key.expr) || !is_stable(&value.expr) {
                 return Err(

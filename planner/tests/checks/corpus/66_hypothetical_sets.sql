@@ -22,7 +22,6 @@ SELECT rank(1) WITHIN GROUP (ORDER BY sum(x)) FROM hs;
 SELECT rank(DISTINCT 1) WITHIN GROUP (ORDER BY x) FROM hs;
 SELECT rank(1) FROM hs;
 SELECT rank() FROM hs;
-SELECT row_number(1) WITHIN GROUP (ORDER BY x) FROM hs;
 SELECT g, (SELECT rank(hs.g) WITHIN GROUP (ORDER BY i) FROM generate_series(1, 3) i) FROM hs ORDER BY g;
 SELECT pg_typeof(rank(1) WITHIN GROUP (ORDER BY x)), pg_typeof(cume_dist(1) WITHIN GROUP (ORDER BY x)) FROM hs;
 SELECT rank(ARRAY[1, 2]) WITHIN GROUP (ORDER BY ARRAY[x, g]), rank(ROW(2, 1)) WITHIN GROUP (ORDER BY ROW(x, g)) FROM hs;
