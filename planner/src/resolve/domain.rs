@@ -25,7 +25,7 @@ pub(crate) fn chain(catalog: &Catalog, domain: Id) -> impl Iterator<Item = (&Cre
 /// The domain of an array's elements, by what a column of the array has for its domain; none if it is of another.
 pub(crate) fn of_elements(catalog: &Catalog, domain: Id) -> Option<Id> {
     let element = domain.checked_sub(1)?;
-    (catalog.types.get(&domain).is_none() && chain(catalog, element).next().is_some()).then_some(element)
+    (!catalog.types.contains_key(&domain) && chain(catalog, element).next().is_some()).then_some(element)
 }
 
 /// What conditions of a domain are over: a row of one column, which is called VALUE.
