@@ -5,6 +5,7 @@
 use super::build::is_stable;
 use super::call::WrittenArguments;
 use super::comparable::require_ordering;
+use super::levels::expr_levels;
 use super::scope::Clause;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -38,15 +39,15 @@ impl Resolver<'_> {
         if written.distinct {
             return Err(PlanError::new("42601", "cannot use DISTINCT with WITHIN GROUP"));
         }
-        let (keys, supposed) = self.supposed(function, name, written)?;
+        let keys = self.supposed(function, name, written)?;
         let before = keys.iter().rev().fold(None, |rest, key| Some(comes_before(key, rest)));
         let before = before.unwrap_or_else(|| boolean(false));
         let filter = function.filter.as_deref();
-        let found = match name {
+        match name {
             "rank" | "dense_rank" => {
                 let of = (name == "dense_rank").then_some(keys.as_slice());
                 let count = self.expr(&count(of, and(filter, before))?)?;
-                self.operate("+", count, one(), None)?
+                self.operate("+", count, one(), None)
             }
             "percent_rank" => {
                 let all = self.expr(&count(None, filter.cloned())?)?;
@@ -54,7 +55,7 @@ impl Resolver<'_> {
                 let is_none = self.operate("=", all.clone(), Typed::literal(Datum::Int8(0), ScalarType::Int8), None)?;
                 let share = self.share(count, all)?;
                 let zero = HirExpr::Literal(Datum::Float8(0.0), ColumnType::nullable(ScalarType::Float8));
-                either(is_none, zero, share)
+                Ok(either(is_none, zero, share))
             }
             _ => {
                 let same = keys.iter().map(|key| is_same(key)).reduce(|all, key| binary(all, BinaryOperator::And, key));
@@ -62,19 +63,19 @@ impl Resolver<'_> {
                 let all = self.expr(&count(None, filter.cloned())?)?;
                 let count = self.expr(&count(None, and(filter, until))?)?;
                 let (count, all) = (self.operate("+", count, one(), None)?, self.operate("+", all, one(), None)?);
-                self.share(count, all)?
+                self.share(count, all)
             }
-        };
-        self.beside_supposed(found, supposed)
+        }
     }
 
-    /// The keys, and what is supposed that is no constant: it has to be of the group.
+    /// The keys. What is supposed is the same for all groups: of a column that groups, grouping sets would make something else in
+    /// the rows that they leave it out of.
     fn supposed<'q>(
         &mut self,
         function: &'q Function,
         name: &str,
         written: &WrittenArguments<'q>,
-    ) -> Result<(Vec<Key<'q>>, Vec<Typed>), PlanError> {
+    ) -> Result<Vec<Key<'q>>, PlanError> {
         let (within, direct) = (&function.within_group, &written.args);
         let mut values = Vec::with_capacity(direct.len());
         for value in direct {
@@ -98,16 +99,16 @@ impl Resolver<'_> {
         for ((item, key), (supposed, value)) in within.iter().zip(&orders).zip(direct.iter().zip(&values)) {
             self.unify("WITHIN GROUP", vec![key.clone(), value.clone()])?;
             require_ordering(key.scalar())?;
-            if !is_stable(&key.expr) || !is_stable(&value.expr) {
-                return Err(
-                    PlanError::unsupported(format!("a volatile argument of {name}")).hint("Compute it in a subquery.")
-                );
+            let mut of_row = false;
+            expr_levels(&value.expr, &mut |level, _| of_row |= level == 0);
+            if of_row || !is_stable(&key.expr) || !is_stable(&value.expr) {
+                return Err(PlanError::unsupported(format!("a column or a volatile value as an argument of {name}"))
+                    .hint("Count the rows that come before, or compute the key in a subquery."));
             }
             let (descending, nulls_first) = super::direction::direction(&item.options)?;
             keys.push(Key { key: &item.expr, supposed, descending, nulls_first });
         }
-        values.retain(|value| !matches!(value.expr, HirExpr::Literal(..) | HirExpr::Param(..)));
-        Ok((keys, values))
+        Ok(keys)
     }
 
     fn share(&mut self, count: Typed, all: Typed) -> Result<Typed, PlanError> {
@@ -115,17 +116,6 @@ impl Resolver<'_> {
         let count = self.cast(count, &float, CastContext::Explicit)?;
         let all = self.cast(all, &float, CastContext::Explicit)?;
         self.operate("/", count, all, None)
-    }
-
-    /// The same, which names what is supposed outside of the counts: what is not of the group is refused there.
-    fn beside_supposed(&mut self, found: Typed, supposed: Vec<Typed>) -> Result<Typed, PlanError> {
-        let mut found = found;
-        for value in supposed {
-            let is_null = self.call_named("IS NULL", vec![value], None)?;
-            let same = found.clone();
-            found = either(is_null, same.expr, found);
-        }
-        Ok(found)
     }
 }
 
