@@ -15,6 +15,7 @@ pub mod own_tables;
 mod policy;
 mod property;
 mod purpose;
+pub(crate) mod range;
 mod retention;
 mod rights;
 mod role;
@@ -34,6 +35,7 @@ pub use namespace::{DEFAULT_DATABASE, Database, DatabaseId, Namespace, Namespace
 pub use policy::{Policy, PolicyCommand, RowSecurity};
 pub use property::Property;
 pub use purpose::Purpose;
+pub use range::RangeDefinition;
 pub use retention::{Retention, RetentionEnd};
 pub use rights::{Acl, AclItem, DefaultAcl, ObjectClass, Privilege, Privileges, REQUESTS, Revoked, Rights};
 pub use role::{CONTROLLER, LoginTerms, Membership, PREDEFINED, Person, Role, RoleAttributes, RoleId, RoleKind};

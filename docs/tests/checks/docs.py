@@ -340,7 +340,7 @@ def check_functions(tally, pages):
             text = path.read_text()
             # Those of pairs have one signature, which a macro writes; so have those that ask for privileges, and of ranges.
             there |= set(SIGNATURE.findall(text)) | set(re.findall(r'(?:regression|in_all_forms|of_set)!\("([a-z_0-9]+)"', text))
-            there |= {made for names in re.findall(r'constructors!\("(\w+)", "\w+", "(\w+)"\)', text) for made in names}
+            there |= {made for names in re.findall(r'constructors!\("(\w+)", "\w+", "(\w+)", [\w:]+\)', text) for made in names}
         there |= set(SIGNATURE.findall((ROOT / f"planner/src/scalar/{kind}.rs").read_text()))
     there |= {"stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "variance"}
     there = {function for function in there if re.fullmatch(r"[a-z_0-9]+", function)} - INTERNAL

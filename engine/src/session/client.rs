@@ -95,7 +95,7 @@ impl Session {
             let created = |oid: u32| catalog.types.get(&oid).map(|found| found.column_type().scalar);
             let array = || {
                 let element = catalog.types.get(&oid.checked_sub(1)?)?;
-                element.scalar().map(|scalar| scalar.array())
+                Some(element.column_type().scalar.array())
             };
             let row = |oid: u32| catalog.table_of_row_type(oid)?.row_type().map(ScalarType::Record);
             let rows = || row(oid.checked_sub(1)?).map(|row| row.array());

@@ -124,10 +124,7 @@ fn type_text(column: &OutputColumn, name: &str, scope: Scope<'_>) -> Result<Stri
             let shown = element.format_type(-1);
             Err(SqlError::new("42P16", format!("column \"{name}\" has pseudo-type {shown}")))
         }
-        _ if column.column_type.domain != 0 => {
-            let found = scope.catalog.types.get(&column.column_type.domain);
-            Ok(found.map_or_else(String::new, |found| scope.spelled_type(found)))
-        }
+        _ if column.column_type.domain != 0 => Ok(scope.spelled_domain(column.column_type.domain).unwrap_or_default()),
         _ => Ok(scope.spelled_scalar(&column.column_type.scalar, column.column_type.modifier)),
     }
 }

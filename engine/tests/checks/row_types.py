@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Values of tables' row types, keys of MATCH FULL and attributes of domains, beside erasures, definitions and kill -9.
+"""Values of tables' row types, keys of MATCH FULL, attributes and elements of domains, beside erasures, definitions and kill -9.
 
 A row that is kept in another row is that row's: it goes with its owner, and stays with another. What an erasure blanks of a key of
 MATCH FULL is not refused, and the row can be written afterwards. What is of a row type is held against changes of its table.
@@ -104,6 +104,16 @@ class RowTypes(Check):
                     with one.cursor().copy("COPY pairs FROM STDIN") as copy:
                         copy.write(line)
                 self.tally.equal(state_of(come_in), state, line)
+            one.execute("CREATE TABLE lists (id int, l positive[])")
+            for line, state in (("1\t{1,2,NULL}\n", ""), ("2\t{1,0}\n", "23514"), ("3\t\\N\n", "")):
+                def of_arrays(line=line):
+                    with one.cursor().copy("COPY lists FROM STDIN") as copy:
+                        copy.write(line)
+                self.tally.equal(state_of(of_arrays), state, f"elements of {line}")
+            for binary in (False, True):
+                self.tally.equal(state_of(lambda binary=binary: one.execute("INSERT INTO lists VALUES (4, %s)", [[5, -5]], binary=binary)), "23514", "of parameters")
+                self.tally.equal(state_of(lambda binary=binary: one.execute("INSERT INTO lists VALUES (4, %s)", [[5, 6]], binary=binary)), "", "of parameters that pass")
+            self.tally.equal(state_of(one.execute, "UPDATE lists SET l[1] = 0 WHERE id = 1"), "23514", "and of a part")
             for binary in (False, True):
                 with one.cursor(binary=binary) as cursor:
                     cursor.execute("SELECT (p).n FROM pairs WHERE p = %s::text::pair", ["(1,a)"], binary=binary)

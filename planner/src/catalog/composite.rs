@@ -1,7 +1,7 @@
 //! Composite types: what a value of one is made of.
 
 use super::row_type::relation_of;
-use repr::types::RecordType;
+use repr::types::{RangeType, RecordType};
 use repr::{ColumnType, Id, ScalarType};
 use serde::{Deserialize, Serialize};
 
@@ -48,8 +48,15 @@ pub fn replaced(scalar: &ScalarType, record: &RecordType) -> ScalarType {
         ScalarType::Record(own) if own.id == record.id => ScalarType::Record(record.clone()),
         ScalarType::Record(own) => ScalarType::Record(own.with_fields(|field| replaced(field, record))),
         ScalarType::Array(element) => ScalarType::Array(Box::new(replaced(element, record))),
+        ScalarType::Range(range) => ScalarType::Range(over_replaced(range, record)),
+        ScalarType::Multirange(range) => ScalarType::Multirange(over_replaced(range, record)),
         other => other.clone(),
     }
+}
+
+/// The same of what a range is over.
+pub fn over_replaced(range: &RangeType, record: &RecordType) -> RangeType {
+    RangeType::new(range.id, replaced(range.subtype(), record))
 }
 
 /// Whether values of a type hold ones of a created type.

@@ -1,6 +1,7 @@
-//! Types that somebody created: enumerations, domains and composites.
+//! Types that somebody created: enumerations, domains, composites, ranges and their multiranges.
 
-use super::{Composite, Domain, EnumLabel, Enumeration, NamespaceId};
+use super::{Composite, Domain, EnumLabel, Enumeration, NamespaceId, RangeDefinition};
+use repr::types::RangeType;
 use repr::{ColumnType, Id, ScalarType};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,10 @@ pub enum TypeKind {
     Domain(Domain),
     /// CREATE TYPE … AS (…)
     Composite(Composite),
+    /// CREATE TYPE … AS RANGE
+    Range(RangeDefinition),
+    /// What comes with a range.
+    Multirange(RangeType),
 }
 
 /// A type as folders have it. Old ones know of enumerations alone, and of their labels the names.
@@ -45,6 +50,14 @@ struct StoredType {
     domain: Option<Domain>,
     #[serde(default)]
     composite: Option<Composite>,
+    #[serde(default)]
+    range: Option<StoredRange>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+enum StoredRange {
+    Range(RangeDefinition),
+    Multirange(RangeType),
 }
 
 impl From<StoredType> for CreatedType {
@@ -54,33 +67,44 @@ impl From<StoredType> for CreatedType {
             let (id, place, sort_order) = places.get(index).copied().unwrap_or_default();
             EnumLabel { name, id, place, sort_order }
         };
-        let kind = match (stored.domain, stored.composite) {
-            (Some(domain), _) => TypeKind::Domain(domain),
-            (None, Some(composite)) => TypeKind::Composite(composite),
-            (None, None) => {
-                TypeKind::Enum(Enumeration { labels: stored.labels.into_iter().enumerate().map(label).collect() })
-            }
-        };
+        let others = [
+            stored.domain.map(TypeKind::Domain),
+            stored.composite.map(TypeKind::Composite),
+            stored.range.map(|range| match range {
+                StoredRange::Range(range) => TypeKind::Range(range),
+                StoredRange::Multirange(of) => TypeKind::Multirange(of),
+            }),
+        ];
+        let labels = stored.labels.into_iter().enumerate().map(label);
+        let kind = others.into_iter().flatten().next();
+        let kind = kind.unwrap_or_else(|| TypeKind::Enum(Enumeration { labels: labels.collect() }));
         CreatedType { id: stored.id, name: stored.name, namespace: stored.namespace, kind }
     }
 }
 
 impl From<CreatedType> for StoredType {
     fn from(found: CreatedType) -> Self {
-        let (labels, domain, composite) = match found.kind {
-            TypeKind::Enum(enumeration) => (enumeration.labels, None, None),
-            TypeKind::Domain(domain) => (Vec::new(), Some(domain), None),
-            TypeKind::Composite(composite) => (Vec::new(), None, Some(composite)),
-        };
-        StoredType {
+        let mut stored = StoredType {
             id: found.id,
             name: found.name,
             namespace: found.namespace,
-            places: labels.iter().map(|label| (label.id, label.place, label.sort_order)).collect(),
-            labels: labels.into_iter().map(|label| label.name).collect(),
-            domain,
-            composite,
+            places: Vec::new(),
+            labels: Vec::new(),
+            domain: None,
+            composite: None,
+            range: None,
+        };
+        match found.kind {
+            TypeKind::Enum(Enumeration { labels }) => {
+                stored.places = labels.iter().map(|label| (label.id, label.place, label.sort_order)).collect();
+                stored.labels = labels.into_iter().map(|label| label.name).collect();
+            }
+            TypeKind::Domain(domain) => stored.domain = Some(domain),
+            TypeKind::Composite(composite) => stored.composite = Some(composite),
+            TypeKind::Range(range) => stored.range = Some(StoredRange::Range(range)),
+            TypeKind::Multirange(of) => stored.range = Some(StoredRange::Multirange(of)),
         }
+        stored
     }
 }
 
@@ -89,7 +113,7 @@ impl CreatedType {
     pub fn enumeration(&self) -> Option<&Enumeration> {
         match &self.kind {
             TypeKind::Enum(found) => Some(found),
-            TypeKind::Domain(_) | TypeKind::Composite(_) => None,
+            TypeKind::Domain(_) | TypeKind::Composite(_) | TypeKind::Range(_) | TypeKind::Multirange(_) => None,
         }
     }
 
@@ -97,7 +121,7 @@ impl CreatedType {
     pub fn domain(&self) -> Option<&Domain> {
         match &self.kind {
             TypeKind::Domain(found) => Some(found),
-            TypeKind::Enum(_) | TypeKind::Composite(_) => None,
+            TypeKind::Enum(_) | TypeKind::Composite(_) | TypeKind::Range(_) | TypeKind::Multirange(_) => None,
         }
     }
 
@@ -105,7 +129,24 @@ impl CreatedType {
     pub fn composite(&self) -> Option<&Composite> {
         match &self.kind {
             TypeKind::Composite(found) => Some(found),
-            TypeKind::Enum(_) | TypeKind::Domain(_) => None,
+            TypeKind::Enum(_) | TypeKind::Domain(_) | TypeKind::Range(_) | TypeKind::Multirange(_) => None,
+        }
+    }
+
+    /// What it is as a range, if it is one.
+    pub fn range(&self) -> Option<&RangeDefinition> {
+        match &self.kind {
+            TypeKind::Range(found) => Some(found),
+            TypeKind::Enum(_) | TypeKind::Domain(_) | TypeKind::Composite(_) | TypeKind::Multirange(_) => None,
+        }
+    }
+
+    /// The range that it is or whose multirange it is.
+    pub fn range_type(&self) -> Option<&RangeType> {
+        match &self.kind {
+            TypeKind::Range(found) => Some(&found.of),
+            TypeKind::Multirange(of) => Some(of),
+            TypeKind::Enum(_) | TypeKind::Domain(_) | TypeKind::Composite(_) => None,
         }
     }
 
@@ -120,13 +161,15 @@ impl CreatedType {
             TypeKind::Enum(_) => ColumnType::nullable(ScalarType::Enum(self.id)),
             TypeKind::Composite(found) => ColumnType::nullable(ScalarType::Record(found.record(self.id))),
             TypeKind::Domain(found) => ColumnType { domain: self.id, ..found.base.clone() },
+            TypeKind::Range(found) => ColumnType::nullable(ScalarType::Range(found.of.clone())),
+            TypeKind::Multirange(of) => ColumnType::nullable(ScalarType::Multirange(of.clone())),
         }
     }
 
     /// What messages call its kind.
     pub fn kind_name(&self) -> &'static str {
         match &self.kind {
-            TypeKind::Enum(_) | TypeKind::Composite(_) => "type",
+            TypeKind::Enum(_) | TypeKind::Composite(_) | TypeKind::Range(_) | TypeKind::Multirange(_) => "type",
             TypeKind::Domain(_) => "domain",
         }
     }
@@ -135,8 +178,9 @@ impl CreatedType {
 #[cfg(test)]
 mod tests {
     use super::{CreatedType, TypeKind};
-    use crate::catalog::{Domain, Enumeration, NamespaceId};
-    use repr::{ColumnType, ScalarType};
+    use crate::catalog::{Domain, Enumeration, NamespaceId, RangeDefinition};
+    use repr::types::RangeType;
+    use repr::{Collation, ColumnType, ScalarType};
 
     fn again(found: &CreatedType) -> CreatedType {
         serde_json::from_slice(&serde_json::to_vec(found).expect("it is written")).expect("and read")
@@ -151,6 +195,13 @@ mod tests {
         let read = again(&found);
         let places = |found: &Enumeration| found.labels.iter().map(|label| (label.id, label.place)).collect::<Vec<_>>();
         assert_eq!(read.enumeration().map(places), Some(places(&labels)));
+        let of = RangeType::new(20_010, ScalarType::Enum(20_000));
+        let range = RangeDefinition { of: of.clone(), collation: Collation(0), operator_class: 1, difference: 0 };
+        for (id, kind) in [(of.id, TypeKind::Range(range)), (of.multirange_id(), TypeKind::Multirange(of.clone()))] {
+            let found = CreatedType { id, name: "r".into(), namespace, kind };
+            assert_eq!(again(&found).column_type(), found.column_type());
+            assert_eq!(again(&found).range_type(), Some(&of));
+        }
         let base = ColumnType { modifier: 8, ..ColumnType::nullable(ScalarType::Varchar) };
         let domain = Domain { base, not_null: true, default: Some("'x'".into()), checks: Vec::new() };
         let found = CreatedType { id: 20_002, name: "d".into(), namespace, kind: TypeKind::Domain(domain) };

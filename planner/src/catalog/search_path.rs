@@ -6,8 +6,10 @@
 use super::composite::class_of;
 use super::{Actor, Catalog, CreatedType, DatabaseId, Index, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
+use crate::resolve::domain::of_elements;
 use crate::resolve::types::{builtin, in_catalog};
 use crate::scalar::func::quote_identifier;
+use crate::scalar::registry;
 use crate::system::{self, SystemRelation, schemas};
 use repr::{Id, IndexId, RelationId, ScalarType, SequenceId};
 use std::sync::{Arc, LazyLock};
@@ -394,6 +396,15 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The created range or multirange that the name of a function means.
+    pub(crate) fn range_named<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<&'a Arc<CreatedType>> {
+        let before = before.into();
+        if before.schema.is_none() && registry::is_function(name) && !self.hides_built_in(name) {
+            return None;
+        }
+        self.type_named(before, name).filter(|found| found.range_type().is_some())
+    }
+
     /// The created type of a bare name in a schema that is searched before `pg_catalog`.
     fn type_before_catalog(self, name: &str) -> Option<&'a Arc<CreatedType>> {
         let searched = self.path.searched().iter().take_while(|namespace| **namespace != NamespaceId::PG_CATALOG);
@@ -461,6 +472,15 @@ impl<'a> Scope<'a> {
                 None => format!("pg_catalog.{}", other.format_type(modifier)),
             },
         }
+    }
+
+    /// A domain, or an array of one, by what a column has for its domain, as SQL must spell it.
+    pub fn spelled_domain(self, domain: Id) -> Option<String> {
+        if let Some(found) = self.catalog.types.get(&domain) {
+            return Some(self.spelled_type(found));
+        }
+        let element = self.catalog.types.get(&of_elements(self.catalog, domain)?)?;
+        Some(format!("{}[]", self.spelled_type(element)))
     }
 
     /// Whether the bare name of a built-in type means it.

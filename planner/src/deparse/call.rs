@@ -2,6 +2,7 @@
 
 use super::SqlWriter;
 use crate::scalar::cast::CastMethod;
+use crate::scalar::func::range::{MAKE_MULTIRANGE, MAKE_RANGE};
 use crate::scalar::func::{FunctionKind, quote_identifier};
 use crate::scalar::{Function, ScalarExpr, collation};
 use repr::types::RecordType;
@@ -43,7 +44,7 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
             (FunctionKind::Any(operator), [left, array]) => self.quantified(whole, operator, "ANY", left, array),
             (FunctionKind::All(operator), [left, array]) => self.quantified(whole, operator, "ALL", left, array),
             (FunctionKind::AmongRows, args) => self.among_rows(args),
-            (FunctionKind::Spread(_), _) => self.function(function.name, args, true),
+            (FunctionKind::Spread(_), _) => self.function(whole, function.name, args, true),
             _ => match (function.name, args) {
                 ("NOT", [operand]) => self.enclosed(|writer| {
                     writer.out.push_str("NOT ");
@@ -175,9 +176,18 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
         });
     }
 
-    fn function(&mut self, name: &str, args: &[ScalarExpr<C>], spread: bool) {
-        self.out.push_str(&quote_identifier(name));
-        self.out.push('(');
+    fn function(&mut self, whole: &ScalarExpr<C>, name: &str, args: &[ScalarExpr<C>], spread: bool) {
+        match whole {
+            // What makes a created range is called as its type is.
+            ScalarExpr::Call { result, .. } if name == MAKE_RANGE || MAKE_MULTIRANGE.contains(&name) => {
+                let called = self.spelling.type_name(&ColumnType::nullable(result.clone()));
+                self.out.push_str(&called);
+            }
+            _ => self.out.push_str(&quote_identifier(name)),
+        }
+        // PostgreSQL has an array of the ranges that a multirange is made of.
+        let of_several = name == MAKE_MULTIRANGE[0] && !spread && !args.is_empty();
+        self.out.push_str(if of_several { "(VARIADIC ARRAY[" } else { "(" });
         for (place, arg) in args.iter().enumerate() {
             if place > 0 {
                 self.out.push_str(", ");
@@ -187,7 +197,7 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
             }
             self.expr(arg, true);
         }
-        self.out.push(')');
+        self.out.push_str(if of_several { "])" } else { ")" });
     }
 
     /// A function by its name, or a construct that is called like one here.
@@ -254,7 +264,7 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
                     self.out.push(']');
                 }
             }
-            (name, args) => self.function(name, args, false),
+            (name, args) => self.function(whole, name, args, false),
         }
     }
 
@@ -324,7 +334,7 @@ impl<C: Clone + PartialEq> SqlWriter<'_, C> {
                 self.phrase("OVERLAY(", string, [" PLACING ", " FROM ", " FOR "], rest);
             }
             (form, []) => self.out.push_str(form),
-            (form, args) => self.function(form, args, false),
+            (form, args) => self.function(whole, form, args, false),
         }
     }
 

@@ -1,8 +1,10 @@
-//! CREATE TYPE and ALTER TYPE: enumerations and composites.
+//! CREATE TYPE and ALTER TYPE: enumerations, composites and ranges.
 
 use super::grammar::Grammar;
-use super::statement::{ObjectKind, Statement};
-use super::type_definition::{AddEnumValue, AlterComposite, AttributeChange, AttributeDefinition, CreateComposite};
+use super::statement::{ObjectKind, ObjectName, Statement};
+use super::type_definition::{
+    AddEnumValue, AlterComposite, AttributeChange, AttributeDefinition, CreateComposite, CreateRange,
+};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
@@ -16,6 +18,9 @@ impl Grammar<'_, '_> {
             self.expect_token(&Token::RParen)?;
             return Ok(Statement::CreateEnum { name, labels });
         }
+        if self.eat(&["AS", "RANGE"]) {
+            return self.range_type(name);
+        }
         if self.eat(&["AS"]) && self.next_is(&Token::LParen) {
             self.expect_token(&Token::LParen)?;
             let none = self.next_is(&Token::RParen);
@@ -23,7 +28,44 @@ impl Grammar<'_, '_> {
             self.expect_token(&Token::RParen)?;
             return Ok(Statement::CreateComposite(Box::new(CreateComposite { name, attributes })));
         }
-        Ok(self.unsupported("CREATE TYPE of a range or base type"))
+        Ok(self.unsupported("CREATE TYPE of a base type"))
+    }
+
+    fn range_type(&mut self, name: ObjectName) -> Result<Statement, PlanError> {
+        let mut create = CreateRange {
+            name,
+            subtype: None,
+            operator_class: None,
+            collation: None,
+            difference: None,
+            multirange: None,
+        };
+        self.expect_token(&Token::LParen)?;
+        loop {
+            let position = self.position();
+            let option = self.any_word()?;
+            self.expect_token(&Token::Eq)?;
+            let again = match option.as_str() {
+                "subtype" => create.subtype.replace(self.type_name()?).is_some(),
+                "subtype_opclass" => create.operator_class.replace(self.object_name()?).is_some(),
+                "collation" => create.collation.replace(self.object_name()?).is_some(),
+                "subtype_diff" => create.difference.replace(self.object_name()?).is_some(),
+                "multirange_type_name" => create.multirange.replace(self.object_name()?).is_some(),
+                "canonical" => return Ok(self.unsupported("CREATE TYPE … AS RANGE with CANONICAL")),
+                other => {
+                    let message = format!("type attribute \"{other}\" not recognized");
+                    return Err(PlanError::new("42601", message));
+                }
+            };
+            if again {
+                return Err(PlanError::new("42601", "conflicting or redundant options").at(Some(position)));
+            }
+            if !self.eat_token(&Token::Comma) {
+                break;
+            }
+        }
+        self.expect_token(&Token::RParen)?;
+        Ok(Statement::CreateRange(Box::new(create)))
     }
 
     pub(super) fn alter_type(&mut self) -> Result<Statement, PlanError> {

@@ -597,3 +597,25 @@ pub struct DropDatabase {
     /// WITH (FORCE)
     pub force: bool,
 }
+
+/// Kinds of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutineKind {
+    /// FUNCTION
+    Function,
+    /// PROCEDURE
+    Procedure,
+    /// ROUTINE: either.
+    Routine,
+    /// AGGREGATE
+    Aggregate,
+}
+
+/// A function, by its name and perhaps the types of its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoutineName {
+    /// Its name.
+    pub name: ObjectName,
+    /// The types of what goes in; none if there are no parentheses.
+    pub arguments: Option<Vec<TypeName>>,
+}

@@ -87,6 +87,7 @@ impl Body<'_> {
             definition.statement,
             Statement::CreateEnum { .. }
                 | Statement::CreateComposite(_)
+                | Statement::CreateRange(_)
                 | Statement::AddEnumValue(_)
                 | Statement::RenameEnumValue { .. }
                 | Statement::AlterTable(_)

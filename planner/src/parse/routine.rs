@@ -1,8 +1,9 @@
 //! Reads DROP of functions and triggers, and extensions: what applications drop or create whether or not it is there.
 
 use super::definition::CreateSchema;
+use super::definition::{RoutineKind, RoutineName};
 use super::grammar::Grammar;
-use super::statement::{Identifier, ObjectName, RoutineKind, RoutineName, Statement, TypeName};
+use super::statement::{Identifier, ObjectName, Statement, TypeName};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 

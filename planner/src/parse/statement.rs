@@ -6,12 +6,12 @@
 
 use super::definition::{
     AlterDatabase, AlterStart, AlterTable, CreateDatabase, CreateIndex, CreateSchema, CreateTable, CreateTableAs,
-    CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
+    CreateView, DropDatabase, RoutineKind, RoutineName, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
 use super::request::{ExportFormat, Forget, Purge, RequestStatement};
 use super::rights::RightsStatement;
-use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain};
+use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain, CreateRange};
 use super::utility::{
     Begin, Copy, DeclareCursor, Fetch, LockTable, Raise, ReindexNames, Set, Show, TransactionModes, Vacuum,
 };
@@ -280,6 +280,8 @@ pub enum Statement {
     },
     /// CREATE TYPE … AS (…)
     CreateComposite(Box<CreateComposite>),
+    /// CREATE TYPE … AS RANGE (…)
+    CreateRange(Box<CreateRange>),
     /// ALTER TYPE … ADD, DROP, ALTER, RENAME ATTRIBUTE
     AlterComposite(Box<AlterComposite>),
     /// CREATE DOMAIN
@@ -541,28 +543,6 @@ pub enum ObjectKind {
     Domain,
     /// SCHEMA
     Schema,
-}
-
-/// Kinds of functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RoutineKind {
-    /// FUNCTION
-    Function,
-    /// PROCEDURE
-    Procedure,
-    /// ROUTINE: either.
-    Routine,
-    /// AGGREGATE
-    Aggregate,
-}
-
-/// A function, by its name and perhaps the types of its arguments.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RoutineName {
-    /// Its name.
-    pub name: ObjectName,
-    /// The types of what goes in; none if there are no parentheses.
-    pub arguments: Option<Vec<TypeName>>,
 }
 
 /// A definition in a `DO` block.

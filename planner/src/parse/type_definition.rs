@@ -11,6 +11,23 @@ pub struct CreateComposite {
     pub attributes: Vec<AttributeDefinition>,
 }
 
+/// CREATE TYPE … AS RANGE (…)
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateRange {
+    /// Its name.
+    pub name: ObjectName,
+    /// SUBTYPE
+    pub subtype: Option<TypeName>,
+    /// SUBTYPE_OPCLASS
+    pub operator_class: Option<ObjectName>,
+    /// COLLATION
+    pub collation: Option<ObjectName>,
+    /// SUBTYPE_DIFF
+    pub difference: Option<ObjectName>,
+    /// MULTIRANGE_TYPE_NAME
+    pub multirange: Option<ObjectName>,
+}
+
 /// ALTER TYPE … ADD VALUE
 #[derive(Clone, Debug, PartialEq)]
 pub struct AddEnumValue {

@@ -92,7 +92,11 @@ fn without_implicit_casts(expr: &HirExpr) -> &HirExpr {
 }
 
 /// What only aggregates have.
-fn refuse_of_aggregates(function: &Function, name: &str, written: &WrittenArguments<'_>) -> Result<(), PlanError> {
+pub(super) fn refuse_of_aggregates(
+    function: &Function,
+    name: &str,
+    written: &WrittenArguments<'_>,
+) -> Result<(), PlanError> {
     let what = if written.distinct {
         "DISTINCT"
     } else if function.filter.is_some() {
@@ -111,6 +115,9 @@ fn refuse_of_aggregates(function: &Function, name: &str, written: &WrittenArgume
 
 impl Resolver<'_> {
     pub(super) fn function(&mut self, function: &Function) -> Result<Typed, PlanError> {
+        if let Some((scalar, name, position)) = self.range_called(&function.name) {
+            return self.range_call(function, &scalar, &name).map_err(|error| error.at(position));
+        }
         let (name, ident) = function_name(&function.name, self.scope())?;
         let position = self.at(ident.span);
         self.function_inner(function, &name, ident, position).map_err(|error| error.at(position))
@@ -160,7 +167,10 @@ impl Resolver<'_> {
             return self.aggregate_call(function, name, &written, position);
         }
         if registry::is_window_function(name) {
-            return Err(without_a_window(function, name).at(position));
+            return match is_hypothetical(name) && !function.within_group.is_empty() {
+                true => self.hypothetical(function, name, &written),
+                false => Err(without_a_window(name).at(position)),
+            };
         }
         refuse_of_aggregates(function, name, &written)?;
         if makes_records(name) && written.whole_rows.is_empty() {
@@ -270,34 +280,6 @@ impl Resolver<'_> {
             }
             None => self.scalar_call(name, items, false),
         }
-    }
-
-    /// NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END.
-    fn null_if(&mut self, args: &[&Expr]) -> Result<Typed, PlanError> {
-        let [left, right] = args else {
-            return Err(PlanError::new("42601", "NULLIF needs two arguments"));
-        };
-        let left = self.expr(left)?;
-        let right = self.expr(right)?;
-        let left = if left.is_unknown() && right.is_unknown() { self.settle(left)? } else { left };
-        let (left, right) = self.beside_rows(left, right)?;
-        let found = registry::resolve_operator("=", Some(left.scalar()), right.scalar())
-            .map_err(|error| self.named_types(error, &[&left, &right]))?;
-        // The result is the first argument as PostgreSQL's comparison takes it: NULLIF(1, 0.5) is numeric.
-        let scalar = match compares_as_it_is(left.scalar(), right.scalar()) {
-            true => left.scalar().clone(),
-            false => found.arg_casts[0].clone(),
-        };
-        let (left, operand) = super::build::shared(self.coerce(left, &scalar)?);
-        let collation = derived([&left])?;
-        let equal = self.operate("=", left.clone(), right, None)?;
-        let null = HirExpr::Literal(Datum::Null, ColumnType::nullable(scalar.clone()));
-        let case = HirExpr::Case {
-            branches: vec![(equal.expr, null)],
-            otherwise: Box::new(left.expr),
-            result: scalar.clone(),
-        };
-        Ok(Typed::new(super::build::once(operand, case), scalar).of_collation(collation))
     }
 
     pub(super) fn written_arguments<'q>(
@@ -678,23 +660,12 @@ impl Resolver<'_> {
 
 const SETS_IN_FROM: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
 
-/// Whether PostgreSQL has an equality of just these types, where ours takes both as one.
-fn compares_as_it_is(left: &ScalarType, right: &ScalarType) -> bool {
-    use ScalarType::{Date, Float4, Float8, Int2, Int4, Int8, Name, Text, Timestamp, Timestamptz};
-    matches!(
-        (left, right),
-        (Int2 | Int4 | Int8, Int2 | Int4 | Int8)
-            | (Float4 | Float8, Float4 | Float8)
-            | (Date | Timestamp | Timestamptz, Date | Timestamp | Timestamptz)
-            | (Name, Text)
-            | (Text, Name)
-    )
+/// Why a window function cannot be called as it is.
+fn without_a_window(name: &str) -> PlanError {
+    PlanError::new("42809", format!("window function {name} requires an OVER clause"))
 }
 
-/// Why a window function cannot be called as it is.
-fn without_a_window(function: &Function, name: &str) -> PlanError {
-    if function.within_group.is_empty() {
-        return PlanError::new("42809", format!("window function {name} requires an OVER clause"));
-    }
-    PlanError::unsupported(format!("the hypothetical-set aggregate {name}")).hint("count the rows that come before")
+/// Whether an aggregate of that name supposes a row.
+fn is_hypothetical(name: &str) -> bool {
+    matches!(name, "rank" | "dense_rank" | "percent_rank" | "cume_dist")
 }

@@ -31,6 +31,7 @@ mod permission;
 mod policy;
 mod property;
 mod purpose;
+mod range;
 mod retention;
 mod rewrite;
 mod role;
@@ -269,6 +270,14 @@ impl ValueChange {
                 let elements = array.elements.iter().map(|item| self.apply(item, element)).collect();
                 Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements)))
             }
+            // Labels keep their order, and composites that ranges are over their fields.
+            (Datum::Range(range), ScalarType::Range(of)) => {
+                Datum::Range(Arc::new(range.with_values(|bound| self.apply(bound, of.subtype()))))
+            }
+            (Datum::Multirange(ranges), ScalarType::Multirange(of)) => {
+                let apply = |range: &repr::Range| range.with_values(|bound| self.apply(bound, of.subtype()));
+                Datum::Multirange(ranges.iter().map(apply).collect())
+            }
             (Datum::Record(fields), ScalarType::Record(record)) => {
                 let inner = fields.iter().zip(record.iter()).map(|(field, (_, scalar))| self.apply(field, scalar));
                 let inner: Vec<Datum> = inner.collect();
@@ -413,6 +422,7 @@ impl DefinitionChange<'_> {
             Statement::CreateDomain(create) => self.create_domain(create),
             Statement::AlterDomain(alter) => self.alter_domain(alter),
             Statement::CreateComposite(create) => self.create_composite(create),
+            Statement::CreateRange(create) => self.create_range(create),
             Statement::AlterComposite(alter) => self.alter_composite(alter),
             Statement::CreateEnum { name, labels } => self.create_enum(name, labels),
             Statement::AddEnumValue(add) => self.add_enum_value(add),

@@ -10,7 +10,7 @@ use super::{Resolver, Typed};
 use crate::catalog::{Catalog, Column, CreatedType, Domain, NamespaceId, Table};
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
-use crate::scalar::domain::{CHECK, NOT_NULL, VALUE};
+use crate::scalar::domain::{CHECK, IS_THERE, NOT_NULL, VALUE};
 use repr::{ColumnType, Datum, Id, RelationId, ScalarType};
 
 /// A domain, and those that it is over, down to the one over no domain.
@@ -20,6 +20,12 @@ pub(crate) fn chain(catalog: &Catalog, domain: Id) -> impl Iterator<Item = (&Cre
         Some((&**found, found.domain()?))
     };
     std::iter::successors(find(domain), move |(_, domain)| find(domain.base.domain))
+}
+
+/// The domain of an array's elements, by what a column of the array has for its domain; none if it is of another.
+pub(crate) fn of_elements(catalog: &Catalog, domain: Id) -> Option<Id> {
+    let element = domain.checked_sub(1)?;
+    (!catalog.types.contains_key(&domain) && chain(catalog, element).next().is_some()).then_some(element)
 }
 
 /// What conditions of a domain are over: a row of one column, which is called VALUE.
@@ -39,12 +45,23 @@ impl<'a> Resolver<'a> {
         let mut body = stands.expr.clone();
         // How it is shown says the domain alone.
         if !self.as_shown {
-            body = self.domain_conditions(body, &stands, domain)?;
+            body = match of_elements(self.catalog, domain) {
+                Some(element) => self.elements_tested(body, &stands, element)?,
+                None => self.domain_conditions(body, &stands, domain)?,
+            };
         }
         let result = stands.scalar().clone();
         let args = vec![body, Typed::literal(Datum::Oid(domain), ScalarType::Oid).expr];
         let body = HirExpr::Call { function: &VALUE, args, result };
         Ok(Typed::of(once(operand, body), column_type))
+    }
+
+    /// An array whose elements, NULL or not, pass a domain.
+    fn elements_tested(&mut self, array: HirExpr, stands: &Typed, domain: Id) -> Result<HirExpr, PlanError> {
+        let scalar = stands.scalar().unarrayed().clone();
+        let element = Typed::of(HirExpr::Operand(scalar.clone()), ColumnType::nullable(scalar));
+        let body = Box::new(self.domain_value(element, domain)?.expr);
+        Ok(HirExpr::Tested { operand: Box::new(array), body })
     }
 
     /// A value that passes the domains of what it is made of, at any depth: what else it is tested for is of the whole of it.
@@ -68,7 +85,15 @@ impl<'a> Resolver<'a> {
                 tests.push(self.tested(field)?.expr);
             }
         }
-        let body = Box::new(HirExpr::Record(tests, ScalarType::Record(Vec::new().into())));
+        // What is not there has no fields.
+        let none = ScalarType::Record(Vec::new().into());
+        let part = HirExpr::Operand(value.scalar().unarrayed().clone());
+        let is_there = HirExpr::Call { function: &IS_THERE, args: vec![part], result: ScalarType::Bool };
+        let body = Box::new(HirExpr::Case {
+            branches: vec![(is_there, HirExpr::Record(tests, none.clone()))],
+            otherwise: Box::new(HirExpr::Literal(Datum::Null, ColumnType::nullable(none.clone()))),
+            result: none,
+        });
         let Typed { expr, column_type, collated } = value;
         Ok(Typed { expr: HirExpr::Tested { operand: Box::new(expr), body }, column_type, collated })
     }
@@ -87,6 +112,10 @@ impl<'a> Resolver<'a> {
             body = HirExpr::Call { function: &NOT_NULL, args, result: result.clone() };
         }
         self.domains.push(domain);
+        // The lowest may be over an array of another domain.
+        if let Some(element) = levels.last().and_then(|(_, level)| of_elements(catalog, level.base.domain)) {
+            body = self.elements_tested(body, stands, element)?;
+        }
         for (_, level) in levels.iter().rev() {
             let table = value_table(&level.base);
             let mut checks: Vec<_> = level.checks.iter().collect();

@@ -55,7 +55,8 @@ impl<'a> Respelling<'a, '_> {
                     let cast = before == Some(&Token::DoubleColon)
                         || before.is_some_and(|before| is_word(before, "as")) && casts.last() == Some(&true);
                     let literal = matches!(self.token(at + 2 * count - 1), Some(Token::SingleQuotedString(_)));
-                    if cast || literal {
+                    let call = || self.token(at + 2 * count - 1) == Some(&Token::LParen) && self.names_range(at, count);
+                    if cast || literal || call() {
                         self.data_type(at, count);
                     }
                     at += 2 * (count - 1);
@@ -82,12 +83,23 @@ impl<'a> Respelling<'a, '_> {
         count
     }
 
-    fn data_type(&mut self, at: usize, count: usize) {
+    fn words(&self, at: usize, count: usize) -> Vec<String> {
         let words = (0..count).filter_map(|part| match self.token(at + 2 * part) {
             Some(Token::Word(word)) => Some(folded(word)),
             _ => None,
         });
-        let words: Vec<String> = words.collect();
+        words.collect()
+    }
+
+    /// Whether what is called is a created range, or its multirange.
+    fn names_range(&self, at: usize, count: usize) -> bool {
+        let words = self.words(at, count);
+        let Some((name, before)) = words.split_last() else { return false };
+        self.from.range_named(Qualifier::of(before), name).is_some()
+    }
+
+    fn data_type(&mut self, at: usize, count: usize) {
+        let words = self.words(at, count);
         let Some((name, before)) = words.split_last() else { return };
         let qualifier = Qualifier::of(before);
         if before.is_empty()

@@ -1,9 +1,11 @@
-//! Constructs with a syntax of their own that are calls in the end: IS, LIKE, EXTRACT, TRIM, subscripts.
+//! Constructs with a syntax of their own that are calls in the end: NULLIF, IS, LIKE, EXTRACT, TRIM, subscripts.
 
+use super::collate::derived;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::scalar::eval::reads_alike;
+use crate::scalar::registry;
 use repr::interval::IntervalStyle;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{CeilFloorKind, DateTimeField, Expr, Interval, NormalizationForm, Subscript, TrimWhereField};
@@ -16,6 +18,34 @@ fn text_literal(text: &str) -> Typed {
 const DIMENSIONS_MAX: usize = 6;
 
 impl Resolver<'_> {
+    /// NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END.
+    pub(super) fn null_if(&mut self, args: &[&Expr]) -> Result<Typed, PlanError> {
+        let [left, right] = args else {
+            return Err(PlanError::new("42601", "NULLIF needs two arguments"));
+        };
+        let left = self.expr(left)?;
+        let right = self.expr(right)?;
+        let left = if left.is_unknown() && right.is_unknown() { self.settle(left)? } else { left };
+        let (left, right) = self.beside_rows(left, right)?;
+        let found = registry::resolve_operator("=", Some(left.scalar()), right.scalar())
+            .map_err(|error| self.named_types(error, &[&left, &right]))?;
+        // The result is the first argument as PostgreSQL's comparison takes it: NULLIF(1, 0.5) is numeric.
+        let scalar = match compares_as_it_is(left.scalar(), right.scalar()) {
+            true => left.scalar().clone(),
+            false => found.arg_casts[0].clone(),
+        };
+        let (left, operand) = super::build::shared(self.coerce(left, &scalar)?);
+        let collation = derived([&left])?;
+        let equal = self.operate("=", left.clone(), right, None)?;
+        let null = HirExpr::Literal(Datum::Null, ColumnType::nullable(scalar.clone()));
+        let case = HirExpr::Case {
+            branches: vec![(equal.expr, null)],
+            otherwise: Box::new(left.expr),
+            result: scalar.clone(),
+        };
+        Ok(Typed::new(super::build::once(operand, case), scalar).of_collation(collation))
+    }
+
     pub(super) fn simple_call(&mut self, name: &str, args: &[&Expr]) -> Result<Typed, PlanError> {
         let position = args.first().and_then(|arg| self.position_of(arg));
         let args = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
@@ -438,5 +468,18 @@ fn is_json_step(scalar: &ScalarType) -> bool {
             | ScalarType::Bpchar
             | ScalarType::Name
             | ScalarType::Char
+    )
+}
+
+/// Whether PostgreSQL has an equality of just these types, where ours takes both as one.
+fn compares_as_it_is(left: &ScalarType, right: &ScalarType) -> bool {
+    use ScalarType::{Date, Float4, Float8, Int2, Int4, Int8, Name, Text, Timestamp, Timestamptz};
+    matches!(
+        (left, right),
+        (Int2 | Int4 | Int8, Int2 | Int4 | Int8)
+            | (Float4 | Float8, Float4 | Float8)
+            | (Date | Timestamp | Timestamptz, Date | Timestamp | Timestamptz)
+            | (Name, Text)
+            | (Text, Name)
     )
 }

@@ -1,5 +1,6 @@
 //! Type names: from the parser's data types to ours.
 
+use super::domain::of_elements;
 use super::scope::fold;
 use crate::catalog::Scope;
 use crate::error::PlanError;
@@ -56,8 +57,7 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
                 ArrayElemTypeDef::None => return Err(PlanError::new("42601", "array type without element type")),
             };
             if element.domain != 0 {
-                return Err(PlanError::unsupported("an array of a domain")
-                    .hint("Use an array of the type below it, or a domain over that array."));
+                return array_of_domain(element, scope);
             }
             // Dimensions are not part of a type: int[][] is int[].
             Ok(match element.scalar {
@@ -74,6 +74,18 @@ pub fn data_type<'a>(written: &DataType, scope: impl Into<Scope<'a>>) -> Result<
                 _ => by_name(&name, scope).map_or_else(|| Err(unknown_type(&name)), plain),
             }
         }
+    }
+}
+
+/// An array of a domain's values: the OID of its type is the one after the domain's.
+fn array_of_domain(element: ColumnType, scope: Scope<'_>) -> Result<ColumnType, PlanError> {
+    if !element.scalar.is_array() {
+        return Ok(ColumnType { scalar: element.scalar.array(), domain: element.domain + 1, ..element });
+    }
+    match of_elements(scope.catalog, element.domain) {
+        Some(_) => Ok(element),
+        None => Err(PlanError::unsupported("an array of a domain over an array")
+            .hint("Use a domain over the type of the elements, and an array of that.")),
     }
 }
 
@@ -133,7 +145,13 @@ fn named(name: &ObjectName, modifiers: &[String], scope: Scope<'_>) -> Result<Co
         }
         return Ok(found.column_type());
     }
-    let found = scope.created_type((database, schema), last).ok_or_else(unknown)?;
+    let of_domain = || {
+        let element = scope.type_named((database, schema), last.strip_prefix('_')?)?;
+        element.domain().map(|_| array_of_domain(element.column_type(), scope))
+    };
+    let Some(found) = scope.created_type((database, schema), last) else {
+        return of_domain().unwrap_or_else(|| Err(unknown()));
+    };
     with_modifiers(found, last, modifiers)
 }
 

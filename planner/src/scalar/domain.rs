@@ -9,6 +9,9 @@ use repr::{Datum, ScalarType, ValueError};
 /// A value as one of a domain, whose OID is the second argument: it is known as such where it is shown.
 pub(crate) static VALUE: Function = function("domain_value", |_, args, _| Ok(args[0].clone()));
 
+/// Whether there is a value at all: a composite may be there with no field in it, which SQL calls NULL.
+pub(crate) static IS_THERE: Function = function("domain_is_there", |_, args, _| Ok(Datum::Bool(!args[0].is_null())));
+
 /// The same, which is not NULL.
 pub(crate) static NOT_NULL: Function = function("domain_not_null", not_null);
 

@@ -80,14 +80,12 @@ impl ScalarExpr<usize> {
                 let value = operand.eval(row, ctx)?;
                 let test = |part: &Datum| {
                     poll::step()?;
-                    if part.is_null() {
-                        return Ok(());
-                    }
                     let part = ScalarExpr::Literal(part.clone(), ColumnType::nullable(ScalarType::Unknown));
                     body.with_operand(&part).eval(row, ctx).map(drop)
                 };
                 match &value {
                     Datum::Array(array) => array.elements.iter().try_for_each(test)?,
+                    Datum::Null => {}
                     whole => test(whole)?,
                 }
                 Ok(value)

@@ -99,6 +99,27 @@ pub(crate) fn resolve_function(
     Err(function_error(name, arg_types, Failure::None))
 }
 
+/// What a call of a type of ranges or multiranges by its name makes.
+pub(crate) fn resolve_range(
+    name: &str,
+    scalar: &ScalarType,
+    arg_types: &[ScalarType],
+    variadic: bool,
+) -> Result<FunctionMatch, PlanError> {
+    let signatures = Signature::constructors(scalar);
+    let chosen = choose(&signatures, arg_types, variadic);
+    let chosen = chosen.map_err(|failure| function_error(name, arg_types, failure))?;
+    let [of_several, of_one] = func::range::MAKE_MULTIRANGE;
+    let maker = match signatures[chosen.index].args.as_slice() {
+        _ if scalar.multirange_range().is_none() => func::range::MAKE_RANGE,
+        [_] if !signatures[chosen.index].variadic => of_one,
+        _ => of_several,
+    };
+    let overload = &REGISTRY.functions[maker][0];
+    let function = if variadic { overload.spread.unwrap_or(overload.function) } else { overload.function };
+    Ok(made(function, chosen))
+}
+
 /// The operator that an expression means; `left` is `None` for prefix operators.
 pub(crate) fn resolve_operator(
     symbol: &str,

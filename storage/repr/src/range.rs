@@ -6,8 +6,8 @@
 //! (,5]         no lower bound
 //! {[1,3),[7,9)}
 //! ```
-//! Of integers and dates, whose values can be counted, a range includes its lower bound and not its upper one, however it was
-//! written; so equal ranges are written alike. What a value is says whether it can be counted: no range is of two types.
+//! Of the built-in ranges of integers and dates, whose values can be counted, one includes its lower bound and not its upper one,
+//! however it was written; so equal ranges are written alike. Created ones stay as they are written: nothing says how to count.
 
 mod multirange;
 mod text;
@@ -15,7 +15,7 @@ mod text;
 pub use multirange::{Multirange, difference, intersection, of_ranges};
 pub(crate) use text::{parse_multirange, parse_range, write_multirange, write_range};
 
-use crate::{Datum, ValueError};
+use crate::{Datum, ScalarType, ValueError};
 use std::cmp::Ordering;
 
 /// One end of a range. Without a value there is none.
@@ -101,7 +101,20 @@ impl Range {
     /// Nothing.
     pub const EMPTY: Range = Range(None);
 
-    /// From one bound to another; 22000 if they are the wrong way round.
+    /// Of a type of ranges, from one bound to another; 22000 if they are the wrong way round.
+    pub fn of(scalar: &ScalarType, from: Bound, to: Bound) -> Result<Range, ValueError> {
+        if scalar.is_counted_range() { Range::counted(from, to) } else { Range::new(from, to) }
+    }
+
+    /// Of values that can be counted.
+    pub fn counted(from: Bound, to: Bound) -> Result<Range, ValueError> {
+        match Range::new(from, to)? {
+            Range(Some((from, to))) => Range::new(from.counted(true)?, to.counted(false)?),
+            empty => Ok(empty),
+        }
+    }
+
+    /// As it is written.
     pub fn new(from: Bound, to: Bound) -> Result<Range, ValueError> {
         if let (Some(one), Some(other)) = (&from.value, &to.value) {
             match one.sql_cmp(other) {
@@ -113,12 +126,14 @@ impl Range {
                 Ordering::Equal | Ordering::Less => {}
             }
         }
-        let (from, to) = (from.counted(true)?, to.counted(false)?);
-        Ok(match (&from.value, &to.value) {
-            // Between 1 and 2 there is no integer.
-            (Some(one), Some(other)) if one.sql_cmp(other).is_ge() && !(from.inclusive && to.inclusive) => Range::EMPTY,
-            _ => Range(Some((from, to))),
-        })
+        Ok(Range(Some((from, to))))
+    }
+
+    /// The same with other values for bounds, which are in the same order.
+    #[must_use]
+    pub fn with_values(&self, other: impl Fn(&Datum) -> Datum) -> Range {
+        let other = |bound: &Bound| Bound { value: bound.value.as_ref().map(&other), inclusive: bound.inclusive };
+        Range(self.0.as_ref().map(|(from, to)| (other(from), other(to))))
     }
 
     /// Both bounds; none of the empty range.

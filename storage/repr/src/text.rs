@@ -170,11 +170,10 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
 
 /// Reads a range or a multirange.
 fn parse_ranges(scalar: &ScalarType, text: &str, context: &TextContext) -> Result<Datum, ValueError> {
-    let bounds = bounds_of(scalar);
-    if scalar.range_element().is_some() {
-        return Ok(Datum::Range(Arc::new(parse_range(&bounds, text, context)?)));
+    match scalar.multirange_range() {
+        Some(range) => Ok(Datum::Multirange(Arc::from(parse_multirange(&range, text, context)?))),
+        None => Ok(Datum::Range(Arc::new(parse_range(scalar, text, context)?))),
     }
-    Ok(Datum::Multirange(Arc::from(parse_multirange(&bounds, text, context)?)))
 }
 
 /// What the bounds of a range or a multirange are.

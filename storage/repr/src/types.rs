@@ -1,6 +1,7 @@
 //! SQL types: the scalar type, its modifier, its PostgreSQL OID and name. What is known of each stands in `table`.
 
 mod modifier;
+mod range_type;
 mod record;
 mod table;
 
@@ -9,6 +10,7 @@ pub use modifier::{
     decode_interval_modifier, decode_numeric_modifier, encode_interval_modifier, encode_length_modifier,
     encode_numeric_modifier,
 };
+pub use range_type::RangeType;
 pub use record::RecordType;
 pub use table::{Equality, Modifier, ScalarType};
 
@@ -93,6 +95,7 @@ impl ScalarType {
         match self {
             // What they are made of may be such.
             ScalarType::Array(_) | ScalarType::Record(_) | ScalarType::Int2Vector | ScalarType::OidVector => false,
+            ScalarType::Range(range) | ScalarType::Multirange(range) => range.subtype().has_one_writing(),
             other => !other.known().is_some_and(|known| known.more.several_writings),
         }
     }
@@ -109,6 +112,8 @@ impl ScalarType {
     pub fn created(&self) -> Option<Id> {
         match self {
             ScalarType::Enum(id) => Some(*id),
+            ScalarType::Range(range) => Some(range.id),
+            ScalarType::Multirange(range) => Some(range.multirange_id()),
             other => other.composite().map(|record| record.id),
         }
     }
@@ -222,26 +227,52 @@ impl ScalarType {
 
     /// What a range is over: its subtype. Of a multirange, its ranges' type.
     fn over(&self) -> Option<ScalarType> {
-        match self.known()?.more.over {
-            0 => None,
-            over => ScalarType::from_oid(over),
+        match self {
+            ScalarType::Range(range) => Some(range.subtype().clone()),
+            ScalarType::Multirange(range) => Some(ScalarType::Range(range.clone())),
+            other => Some(other.known()?.more.over).filter(|over| *over != 0).and_then(ScalarType::from_oid),
         }
     }
 
     /// What a range's bounds are; none for what is no range.
     pub fn range_element(&self) -> Option<ScalarType> {
-        self.over().filter(|over| over.over().is_none())
+        self.over().filter(|_| !self.is_multirange())
     }
 
     /// What a multirange is made of; none for what is none.
     pub fn multirange_range(&self) -> Option<ScalarType> {
-        self.over().filter(|over| over.over().is_some())
+        self.over().filter(|_| self.is_multirange())
     }
 
-    /// The type of ranges over this one, or, over a type of ranges, of multiranges.
-    pub fn ranges_over(&self) -> Option<ScalarType> {
+    fn is_multirange(&self) -> bool {
+        match self {
+            ScalarType::Multirange(_) => true,
+            ScalarType::Range(_) => false,
+            other => other.over().is_some_and(|over| over.over().is_some()),
+        }
+    }
+
+    /// The type of the multiranges of a type of ranges.
+    pub fn multirange(&self) -> Option<ScalarType> {
+        match self {
+            ScalarType::Range(range) => Some(ScalarType::Multirange(range.clone())),
+            range => range.range_element().and_then(|_| range.built_in_over()),
+        }
+    }
+
+    /// The built-in type of ranges over this one; created ones may be over it as well.
+    pub fn built_in_range(&self) -> Option<ScalarType> {
+        self.built_in_over().filter(|_| self.over().is_none())
+    }
+
+    fn built_in_over(&self) -> Option<ScalarType> {
         let own = self.known().filter(|known| !known.more.pseudo)?.oid;
         KNOWN.iter().find(|known| known.more.over == own).map(|known| known.scalar.clone())
+    }
+
+    /// Whether what a range is over can be counted: its bounds are written in one way then.
+    pub fn is_counted_range(&self) -> bool {
+        self.known().is_some_and(|known| known.more.counted)
     }
 
     /// `pg_type.typname`; a created type's is in the catalog, and its OID stands here instead.
@@ -306,6 +337,7 @@ impl ScalarType {
         match self {
             ScalarType::Enum(_) => 'E',
             ScalarType::Array(_) => 'A',
+            ScalarType::Range(_) | ScalarType::Multirange(_) => 'R',
             other if other.composite().is_some() => 'C',
             other => other.known().map_or('U', |known| known.category),
         }

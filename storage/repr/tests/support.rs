@@ -147,7 +147,8 @@ impl Random {
             Bound::new(if self.below(6) == 0 { Datum::Null } else { datum }, self.below(2) == 0)
         });
         let [from, to] = bounds;
-        Range::new(from, to).expect("they are in order")
+        let range = if whole { Range::counted(from, to) } else { Range::new(from, to) };
+        range.expect("they are in order")
     }
 
     /// A set of few ranges.

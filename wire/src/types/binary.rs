@@ -184,7 +184,7 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
         Datum::Multirange(_) if declared.is_some_and(|declared| declared.multirange_range().is_some()) => return None,
         Datum::Multirange(ranges) => {
             let first = ranges.first().map_or(ScalarType::Int4Range, range_type);
-            first.ranges_over().unwrap_or(ScalarType::Int4Multirange)
+            first.multirange().unwrap_or(ScalarType::Int4Multirange)
         }
         Datum::Record(_) if matches!(declared, Some(ScalarType::Record(_))) => return None,
         Datum::Record(_) => ScalarType::Record(Vec::new().into()),
@@ -196,7 +196,7 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
 fn range_type(range: &Range) -> ScalarType {
     let bounds = range.bounds().into_iter().flat_map(|(from, to)| [&from.value, &to.value]).flatten();
     let element = bounds.into_iter().find_map(|value| natural(value, None));
-    element.and_then(|element| element.ranges_over()).unwrap_or(ScalarType::Int4Range)
+    element.and_then(|element| element.built_in_range()).unwrap_or(ScalarType::Int4Range)
 }
 
 fn holds_text(scalar: &ScalarType) -> bool {

@@ -103,6 +103,15 @@ COMMENT ON DOMAIN zeta IS 'what it costs';
 CREATE TABLE of_domains (id int PRIMARY KEY, z zeta, a alpha DEFAULT 3, o "Odd Domain", CHECK (z > a OR o IS NOT NULL));
 INSERT INTO of_domains VALUES (1, 5, 4, DEFAULT), (2, NULL, 4, 'Great Big');
 CREATE VIEW over_domains AS SELECT id, z, 7::zeta AS seven FROM of_domains WHERE z > 1;
+CREATE DOMAIN omega AS zeta[] CHECK (array_length(VALUE, 1) < 5);
+CREATE TABLE of_their_arrays (id int PRIMARY KEY, z zeta[], o "Odd Domain"[] DEFAULT '{blue}', l omega);
+INSERT INTO of_their_arrays VALUES (1, '{1,2.50,NULL}', DEFAULT, '{3}'), (2, NULL, '{blue,Great Big}', NULL);
+CREATE TYPE "Odd Range" AS RANGE (SUBTYPE = text, COLLATION = "C", MULTIRANGE_TYPE_NAME = "Odd Many");
+CREATE TYPE floatrange AS RANGE (SUBTYPE = float8, SUBTYPE_DIFF = float8mi);
+CREATE TYPE moodrange AS RANGE (SUBTYPE = mood);
+CREATE TABLE of_ranges (id int PRIMARY KEY, r "Odd Range" DEFAULT "Odd Range"('a', 'b'), m "Odd Many", f floatrange[], w moodrange, CHECK (f IS NULL OR f[1] @> 1.5::float8));
+INSERT INTO of_ranges VALUES (1, DEFAULT, '{["a,b",c],(x,)}', '{"[1,2]"}', '[blue,Great Big)'), (2, 'empty', '{}', NULL, NULL);
+CREATE VIEW over_ranges AS SELECT id, lower(r) AS l, "Odd Many"(r) AS m, r && '[a,b]'::"Odd Range" AS meets FROM of_ranges;
 """
 
 QUESTIONS = [

@@ -7,12 +7,13 @@ use super::change::DefinitionChange;
 use super::column::column_collation;
 use super::drop::is_of;
 use super::{Becomes, ExpressionPurpose};
-use crate::catalog::composite::{is_made_of, replaced};
+use crate::catalog::composite::{is_made_of, over_replaced, replaced};
 use crate::catalog::{Attribute, Composite, CreatedType, DefaultValue, Policy, Table, TypeKind};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, SqlText};
 use crate::parse::type_definition::{AlterComposite, AttributeChange, AttributeDefinition, CreateComposite};
 use crate::resolve::domain::value_table;
+use repr::types::RangeType;
 use repr::{ColumnType, Id, RelationId};
 use std::sync::Arc;
 
@@ -51,6 +52,9 @@ impl DefinitionChange<'_> {
                 self.require_unstored(id, &name.name)?;
             }
             self.change_attribute(id, &name.name, &mut composite, change)?;
+            if !matches!(change, AttributeChange::Rename { .. }) {
+                self.require_in_no_range(id, &name.name)?;
+            }
             if matches!(change, AttributeChange::Add(_) | AttributeChange::Drop { .. }) {
                 self.write_fields_anew(id, &before, &composite);
             }
@@ -202,6 +206,14 @@ impl DefinitionChange<'_> {
         }
     }
 
+    /// 0A000 while a range is over what is made of the type: its bounds might come in another order.
+    fn require_in_no_range(&self, id: Id, name: &str) -> Result<(), PlanError> {
+        let over_it = |found: &&Arc<CreatedType>| found.range().is_some_and(|range| is_made_of(range.of.subtype(), id));
+        let Some(range) = self.catalog.types.values().find(over_it) else { return Ok(()) };
+        let message = format!("cannot alter type \"{name}\" because type \"{}\" uses it", range.name);
+        Err(PlanError::new("0A000", message).hint("Create another type, and a range over it."))
+    }
+
     /// 0A000 while a column's values are made of the type: they would have to be written anew.
     fn require_unstored(&self, id: Id, name: &str) -> Result<(), PlanError> {
         for table in self.catalog.relations.values() {
@@ -225,6 +237,13 @@ impl DefinitionChange<'_> {
             }
             uses
         };
+        let renew_range = |of: &mut RangeType| {
+            let uses = is_made_of(of.subtype(), id);
+            if uses {
+                *of = over_replaced(of, &record);
+            }
+            uses
+        };
         if let Some(found) = self.catalog.types.get_mut(&id) {
             Arc::make_mut(found).kind = TypeKind::Composite(composite);
         }
@@ -235,6 +254,8 @@ impl DefinitionChange<'_> {
                     other.attributes.iter_mut().fold(false, |uses, own| renew(&mut own.column_type) | uses)
                 }
                 TypeKind::Domain(domain) => renew(&mut domain.base),
+                TypeKind::Range(range) => renew_range(&mut range.of),
+                TypeKind::Multirange(of) => renew_range(of),
                 TypeKind::Enum(_) => false,
             };
             if uses {

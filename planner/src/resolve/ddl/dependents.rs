@@ -93,10 +93,7 @@ impl DefinitionChange<'_> {
                 Object::View(view) => self.remove_view(view),
                 Object::Table(table) => self.remove_table(table),
                 Object::Sequence(sequence) => self.remove_sequence(sequence),
-                Object::Type(id) => {
-                    self.catalog.types.remove(&id);
-                    self.catalog.comments.remove(&id);
-                }
+                Object::Type(id) => self.remove_type(id),
                 Object::Attribute(composite, attribute) => self.drop_attribute(composite, &attribute)?,
                 Object::Column(table, column) => {
                     self.drop_column(table, true, &column, DropBehavior::Cascade)?;
@@ -184,10 +181,15 @@ impl DefinitionChange<'_> {
             let line = format!("column {attribute} of composite type {}", self.shown_type(composite));
             found.push(Dependent { object: Object::Attribute(composite, attribute), line, on: what.to_owned() });
         }
-        for domain in self.domains_over(id).into_iter().rev() {
-            let line = format!("type {}", self.shown_type(domain));
-            self.collect_users_of_type(domain, &line, gone, seen, found);
-            found.push(Dependent { object: Object::Type(domain), line, on: what.to_owned() });
+        for over in self.domains_over(id).into_iter().chain(self.ranges_over(id)).rev() {
+            let line = format!("type {}", self.shown_type(over));
+            self.collect_users_of_type(over, &line, gone, seen, found);
+            found.push(Dependent { object: Object::Type(over), line, on: what.to_owned() });
+        }
+        if let Some(range) = self.catalog.types.get(&id).and_then(|found| found.range()) {
+            let multirange = range.of.multirange_id();
+            let line = format!("type {}", self.shown_type(multirange));
+            self.collect_users_of_type(multirange, &line, gone, seen, found);
         }
     }
 

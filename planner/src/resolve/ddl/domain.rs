@@ -11,7 +11,7 @@ use crate::catalog::{Check, Column, ConstraintName, CreatedType, Domain, TypeKin
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName, SqlText};
 use crate::parse::type_definition::{AlterDomain, CreateDomain, DomainAction, DomainConstraint, DomainConstraintKind};
-use crate::resolve::domain::{chain, value_table};
+use crate::resolve::domain::{chain, of_elements, value_table};
 use repr::{ColumnIndex, ColumnType, Id, RelationId, ScalarType};
 use std::sync::Arc;
 
@@ -176,16 +176,25 @@ impl DefinitionChange<'_> {
         Ok(())
     }
 
-    /// 0A000 while values that are stored have fields of the domain.
+    /// 0A000 while values that are stored have fields or elements of the domain.
     fn require_in_no_composite(&self, id: Id) -> Result<(), PlanError> {
-        let of_it = |domain: Id| chain(&self.catalog, domain).any(|(found, _)| found.id == id);
+        let elements = |domain: Id| of_elements(&self.catalog, domain);
+        let of_it = |domain: Id| {
+            let mut levels = chain(&self.catalog, elements(domain).unwrap_or(domain));
+            levels.any(|(found, own)| found.id == id || elements(own.base.domain) == Some(id))
+        };
+        let in_elements = |domain: Id| {
+            let over = chain(&self.catalog, domain).last().map_or(domain, |(_, lowest)| lowest.base.domain);
+            elements(over).is_some_and(of_it)
+        };
         let has_it = |part: &ScalarType| match part {
             ScalarType::Record(record) => (0..record.len()).any(|place| of_it(record.domain(place))),
             _ => false,
         };
         for table in self.catalog.stored_tables() {
             let mut columns = table.live_columns();
-            if let Some((_, column)) = columns.find(|(_, column)| column.column_type.scalar.any_part(has_it)) {
+            let has_it = |own: &ColumnType| in_elements(own.domain) || own.scalar.any_part(has_it);
+            if let Some((_, column)) = columns.find(|(_, column)| has_it(&column.column_type)) {
                 let (domain, user) = (self.shown_type(id), format!("{}.{}", table.name, column.name));
                 let message = format!("cannot alter type \"{domain}\" because column \"{user}\" uses it");
                 return Err(PlanError::new("0A000", message).hint("Create another domain, and a type with it."));

@@ -258,12 +258,9 @@ impl DefinitionChange<'_> {
             Err(error) => return Err(error),
         };
         let shown = self.scope().spelled_type(&self.catalog.types[&id]);
+        self.require_no_multirange(id)?;
         self.drop_users_of_type(id, &format!("type {shown}"), cascade)?;
-        let dropped = self.catalog.types.remove(&id);
-        for check in dropped.iter().filter_map(|found| found.domain()).flat_map(|domain| &domain.checks) {
-            self.catalog.comments.remove(&check.constraint.id);
-        }
-        self.catalog.comments.remove(&id);
+        self.remove_type(id);
         Ok(())
     }
 
@@ -444,10 +441,10 @@ impl DefinitionChange<'_> {
     }
 }
 
-/// Whether a column is of that type itself. One that is of a domain hangs on what that is over by the domain alone.
+/// Whether a column is of that type itself, or of an array of it. One that is of a domain hangs on what that is over by the domain alone.
 pub(super) fn is_of(column_type: &ColumnType, id: Id) -> bool {
     if column_type.domain != 0 {
-        return column_type.domain == id;
+        return column_type.domain == id || column_type.domain == id + 1;
     }
     column_type.scalar.unarrayed().created() == Some(id)
 }

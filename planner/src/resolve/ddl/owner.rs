@@ -168,7 +168,9 @@ impl DefinitionChange<'_> {
             self.require_role_with_rows(owner)?;
         }
         let owned = self.catalog.sequences.values().filter(|found| found.owned_by.is_some_and(|(of, _)| of.0 == id));
-        let with: Vec<Id> = owned.map(|found| found.id.0).chain([id]).collect();
+        let range = self.catalog.types.get(&id).and_then(|found| found.range());
+        let multirange = range.map(|range| range.of.multirange_id());
+        let with: Vec<Id> = owned.map(|found| found.id.0).chain(multirange).chain([id]).collect();
         let rights = self.catalog.rights_mut();
         with.into_iter().for_each(|id| rights.change_owner(id, before, owner));
         Ok(())
@@ -228,7 +230,10 @@ impl DefinitionChange<'_> {
             ObjectKind::Type | ObjectKind::Domain => {
                 let is_kind =
                     |found: &CreatedType| matches!(found.kind, TypeKind::Domain(_)) == (kind == ObjectKind::Domain);
-                let found = catalog.types.values().filter(|found| owned(found.id) && is_kind(found));
+                // A multirange goes with its range.
+                let is_alone = |found: &CreatedType| !matches!(found.kind, TypeKind::Multirange(_));
+                let found = catalog.types.values();
+                let found = found.filter(|found| owned(found.id) && is_kind(found) && is_alone(found));
                 found.map(|found| qualified(found.namespace, &found.name)).collect()
             }
             ObjectKind::Schema => {

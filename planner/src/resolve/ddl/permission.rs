@@ -8,6 +8,7 @@ use crate::error::PlanError;
 use crate::parse::Statement;
 use crate::parse::definition::{AlterStart, AlterTableAction, CreateSchema, CreateTable, CreateView, StartRole};
 use crate::parse::statement::{LabelledObject, ObjectKind, ObjectName};
+use crate::parse::type_definition::CreateRange;
 use crate::resolve::Needs;
 use repr::{Id, RelationId};
 
@@ -51,6 +52,7 @@ impl DefinitionChange<'_> {
             Statement::CreateSequence { name, temporary, .. } => self.may_create(name, *temporary),
             Statement::CreateEnum { name, .. } => self.may_create(name, false),
             Statement::CreateComposite(create) => self.may_create(&create.name, false),
+            Statement::CreateRange(create) => self.permit_range(create),
             Statement::AlterComposite(alter) => self.require_owner_as(ObjectKind::Type, &alter.name),
             Statement::CreateDomain(create) => self.may_create(&create.name, false),
             Statement::AlterDomain(alter) => self.require_owner_as(ObjectKind::Domain, &alter.name),
@@ -254,6 +256,12 @@ impl DefinitionChange<'_> {
                 Err(PlanError::denied("database", name))
             }
         }
+    }
+
+    /// The multirange may be made elsewhere.
+    fn permit_range(&self, create: &CreateRange) -> Result<(), PlanError> {
+        self.may_create(&create.name, false)?;
+        create.multirange.as_ref().map_or(Ok(()), |name| self.may_create(name, false))
     }
 
     fn may_create(&self, name: &ObjectName, temporary: bool) -> Result<(), PlanError> {

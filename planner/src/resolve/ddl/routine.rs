@@ -2,7 +2,8 @@
 
 use super::change::DefinitionChange;
 use crate::error::PlanError;
-use crate::parse::statement::{Identifier, ObjectName, RoutineKind, RoutineName, TypeName};
+use crate::parse::definition::{RoutineKind, RoutineName};
+use crate::parse::statement::{Identifier, ObjectName, TypeName};
 use crate::resolve::types;
 use crate::scalar::func::quote_identifier;
 use crate::system::builtin::function::{self, Function};

@@ -277,7 +277,11 @@ impl DefinitionChange<'_> {
             Some(Member { id, what, schema: goes(sequence.namespace)?.clone() })
         });
         let types = self.catalog.types.values().filter_map(|found| {
-            Some(Member { id: found.id, what: What::Type(found.id), schema: goes(found.namespace)?.clone() })
+            let schema = goes(found.namespace)?.clone();
+            // A multirange goes with its range, wherever that is.
+            let id = found.range_type().map_or(found.id, |range| range.id);
+            let with_range = id != found.id && goes(self.catalog.types.get(&id)?.namespace).is_some();
+            (!with_range).then_some(Member { id, what: What::Type(id), schema })
         });
         let mut members: Vec<Member> = relations.chain(sequences).chain(types).collect();
         members.sort_by_key(|member| member.id);

@@ -109,7 +109,7 @@ impl CatalogNames {
     /// A created type by its OID.
     pub(crate) fn created(&self, oid: Id) -> Option<String> {
         let row = || self.catalog.table_of_row_type(oid).map(|table| self.spelled(table));
-        self.catalog.types.get(&oid).map(|found| self.spelled_type(found)).or_else(row)
+        self.scope().spelled_domain(oid).or_else(row)
     }
 
     /// The schema and the name of a created type.
@@ -140,7 +140,11 @@ impl CatalogNames {
             && let Some(found) = self.scope().type_named(before.last().map(String::as_str), name)
             && found.domain().is_some()
         {
-            return (!is_array).then_some(found.id);
+            let has_array = !found.column_type().scalar.is_array();
+            return if is_array { has_array.then_some(found.id + 1) } else { Some(found.id) };
+        }
+        if let Some(array) = self.array_of_domain(bare).filter(|_| !is_array) {
+            return Some(array);
         }
         let is_hidden = |name: &str| self.hides(bare, name);
         let built_in = ScalarType::from_name(&unmodified.to_lowercase());
@@ -165,6 +169,20 @@ impl CatalogNames {
             None if is_array => None,
             None => builtin::pseudo_type(unqualified.trim_matches('"')),
         }
+    }
+
+    /// An array of a domain by its own name, `_domain`.
+    fn array_of_domain(&self, name: &str) -> Option<Id> {
+        let parts = parse_identifier(name, true).ok()?;
+        let [before @ .., name] = parts.as_slice() else { return None };
+        let schema = match before {
+            [] => None,
+            [schema] => Some(schema.as_str()),
+            _ => return None,
+        };
+        let found = self.scope().type_named(schema, name.strip_prefix('_')?)?;
+        let has_array = found.domain().is_some_and(|domain| !domain.base.scalar.is_array());
+        has_array.then_some(found.id + 1)
     }
 
     /// Whether a created type is found before the built-in one of that bare name.

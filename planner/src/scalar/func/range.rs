@@ -26,8 +26,8 @@ pub(crate) fn made_of(ranges: Vec<Range>) -> Answer {
     Ok(Datum::Multirange(Arc::from(ranges)))
 }
 
-/// `int4range(1, 5, '[)')`
-fn construct(args: &[Datum]) -> Answer {
+/// `int4range(1, 5, '[)')`, made of the bounds by what the type says of them.
+fn construct(args: &[Datum], make: fn(Bound, Bound) -> Result<Range, ValueError>) -> Answer {
     let (from_inclusive, to_inclusive) = match args.get(2) {
         None => (true, false),
         Some(Datum::Null) => return Err(ValueError::new("22000", "range constructor flags argument must not be null")),
@@ -44,7 +44,7 @@ fn construct(args: &[Datum]) -> Answer {
             }
         },
     };
-    made(Range::new(Bound::new(args[0].clone(), from_inclusive), Bound::new(args[1].clone(), to_inclusive))?)
+    made(make(Bound::new(args[0].clone(), from_inclusive), Bound::new(args[1].clone(), to_inclusive))?)
 }
 
 /// A multirange of ranges given one by one.
@@ -156,9 +156,9 @@ pub(super) static QUESTIONS: [[FunctionDefinition; 2]; 7] = [
 
 /// The functions that make ranges of one type, and multiranges of these.
 macro_rules! constructors {
-    ($range:literal, $element:literal, $multirange:literal) => {
+    ($range:literal, $element:literal, $multirange:literal, $make:expr) => {
         [
-            lenient(concat!($range, "(", $element, ", ", $element, ", text?) ", $range), |_, a, _| construct(a)),
+            lenient(concat!($range, "(", $element, ", ", $element, ", text?) ", $range), |_, a, _| construct(a, $make)),
             strict(concat!($multirange, "() ", $multirange), |_, _, _| made_of(Vec::new())),
             strict(concat!($multirange, "(", $range, ") ", $multirange), |_, a, _| collect(a)),
             lenient(concat!($multirange, "(variadic ", $range, "[]) ", $multirange), |_, a, _| collect(a)),
@@ -167,15 +167,23 @@ macro_rules! constructors {
 }
 
 pub(super) static CONSTRUCTORS: [[FunctionDefinition; 4]; 6] = [
-    constructors!("int4range", "int4", "int4multirange"),
-    constructors!("int8range", "int8", "int8multirange"),
-    constructors!("numrange", "numeric", "nummultirange"),
-    constructors!("tsrange", "timestamp", "tsmultirange"),
-    constructors!("tstzrange", "timestamptz", "tstzmultirange"),
-    constructors!("daterange", "date", "datemultirange"),
+    constructors!("int4range", "int4", "int4multirange", Range::counted),
+    constructors!("int8range", "int8", "int8multirange", Range::counted),
+    constructors!("numrange", "numeric", "nummultirange", Range::new),
+    constructors!("tsrange", "timestamp", "tsmultirange", Range::new),
+    constructors!("tstzrange", "timestamptz", "tstzmultirange", Range::new),
+    constructors!("daterange", "date", "datemultirange", Range::counted),
 ];
 
+/// Makes ranges of created types; see `registry::resolve_range`.
+pub(crate) const MAKE_RANGE: &str = "RANGE OF";
+/// Makes multiranges of created types, of several ranges and of one.
+pub(crate) const MAKE_MULTIRANGE: [&str; 2] = ["MULTIRANGE OF", "MULTIRANGE OF RANGE"];
+
 pub(super) const FUNCTIONS: &[FunctionDefinition] = &[
+    lenient("RANGE OF(any, any, text?) anyrange", |_, a, _| construct(a, Range::new)),
+    strict("MULTIRANGE OF RANGE(any) anymultirange", |_, a, _| collect(a)),
+    lenient("MULTIRANGE OF(variadic any) anymultirange", |_, a, _| collect(a)),
     strict("range_merge(anyrange, anyrange) anyrange", |_, a, _| made(range(&a[0])?.merged(range(&a[1])?))),
     strict("range_merge(anymultirange) anyrange", |_, a, _| made(span(&a[0])?)),
     strict("multirange(anyrange) anymultirange", |_, a, _| collect(a)),

@@ -261,15 +261,9 @@ fn element_of(scalar: &ScalarType) -> Option<ScalarType> {
 
 /// What the polymorphic types stand for; `None` if the arguments disagree. Unknown arguments bind nothing.
 fn bind(args: &[Pattern], types: &[ScalarType]) -> Option<Binding> {
-    let mut binding = Binding::default();
     let mut compatible: Vec<ScalarType> = Vec::new();
-    let mut same = |found: ScalarType| match &binding.element {
-        Some(bound) => *bound == found,
-        None => {
-            binding.element = Some(found);
-            true
-        }
-    };
+    let (mut element, mut range) = (None, None);
+    let mut same = |found: ScalarType| agrees(&mut element, found);
     for (arg, given) in args.iter().zip(types) {
         if *given == ScalarType::Unknown {
             if matches!(arg, Pattern::AnyCompatible) {
@@ -277,13 +271,15 @@ fn bind(args: &[Pattern], types: &[ScalarType]) -> Option<Binding> {
             }
             continue;
         }
-        let agrees = match arg {
+        let fits = match arg {
             Pattern::AnyElement | Pattern::AnyNonArray | Pattern::AnyEnum => same(given.clone()),
             Pattern::AnyArray => element_of(given).is_some_and(&mut same),
-            Pattern::AnyRange => given.range_element().is_some_and(&mut same),
-            Pattern::AnyMultirange => {
-                given.multirange_range().and_then(|range| range.range_element()).is_some_and(&mut same)
+            Pattern::AnyRange => {
+                given.range_element().is_some_and(|found| same(found) && agrees(&mut range, given.clone()))
             }
+            Pattern::AnyMultirange => given
+                .multirange_range()
+                .is_some_and(|own| own.range_element().is_some_and(&mut same) && agrees(&mut range, own)),
             Pattern::AnyCompatible => {
                 compatible.push(given.clone());
                 true
@@ -305,14 +301,17 @@ fn bind(args: &[Pattern], types: &[ScalarType]) -> Option<Binding> {
             | Pattern::AnyType
             | Pattern::Spread(_) => true,
         };
-        if !agrees {
+        if !fits {
             return None;
         }
     }
-    if !compatible.is_empty() {
-        binding.compatible = Some(select_common_type(&compatible).ok()?);
-    }
-    Some(binding)
+    let compatible = if compatible.is_empty() { None } else { Some(select_common_type(&compatible).ok()?) };
+    Some(Binding { element, range, compatible })
+}
+
+/// Whether a type is what another parameter has bound already, or the first.
+fn agrees(bound: &mut Option<ScalarType>, found: ScalarType) -> bool {
+    *bound.get_or_insert_with(|| found.clone()) == found
 }
 
 fn finish(signature: &Signature, taken: Candidate, types: &[ScalarType]) -> Result<Chosen, Failure> {

@@ -54,6 +54,8 @@ pub(super) struct Signature {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Binding {
     pub(super) element: Option<ScalarType>,
+    /// `anyrange`: several types of ranges may be over one, so the element does not say it.
+    pub(super) range: Option<ScalarType>,
     pub(super) compatible: Option<ScalarType>,
 }
 
@@ -89,6 +91,24 @@ impl Signature {
     pub(super) fn exact(name: &'static str, args: Vec<ScalarType>, result: ScalarType) -> Signature {
         let args = args.into_iter().map(Pattern::Exact).collect();
         Signature { name, args, optional: 0, variadic: false, results: vec![(name, Pattern::Exact(result))] }
+    }
+
+    /// What makes values of a type of ranges, or of multiranges.
+    pub(super) fn constructors(scalar: &ScalarType) -> Vec<Signature> {
+        let of = |args: &[ScalarType], optional: usize| Signature {
+            optional,
+            ..Signature::exact("", args.to_vec(), scalar.clone())
+        };
+        match scalar.multirange_range() {
+            Some(range) => {
+                let several = Signature { variadic: true, ..of(&[range.array()], 0) };
+                vec![of(&[], 0), of(&[range], 0), several]
+            }
+            None => {
+                let element = scalar.range_element().unwrap_or(ScalarType::Unknown);
+                vec![of(&[element.clone(), element, ScalarType::Text], 1)]
+            }
+        }
     }
 
     /// The same under another name.
@@ -181,8 +201,8 @@ impl Pattern {
             Pattern::Exact(exact) => Some(exact.clone()),
             Pattern::AnyElement | Pattern::AnyNonArray | Pattern::AnyEnum => binding.element.clone(),
             Pattern::AnyArray => array(&binding.element),
-            Pattern::AnyRange => binding.element.as_ref()?.ranges_over(),
-            Pattern::AnyMultirange => binding.element.as_ref()?.ranges_over()?.ranges_over(),
+            Pattern::AnyRange => binding.range.clone(),
+            Pattern::AnyMultirange => binding.range.as_ref()?.multirange(),
             Pattern::AnyCompatible => binding.compatible.clone(),
             Pattern::AnyCompatibleArray => array(&binding.compatible),
             Pattern::AnyText | Pattern::AnyNonArrayText => Some(ScalarType::Text),

@@ -4,8 +4,8 @@ use super::information::{digits, length_max, number, time_parts, yes};
 use super::object::PG_CLASS;
 use super::{Rows, Source, optional, text};
 use crate::catalog::row_type::relation_of;
-use crate::catalog::{Check, CreatedType, Domain};
-use crate::resolve::domain::value_table;
+use crate::catalog::{Check, CreatedType, Domain, TypeKind};
+use crate::resolve::domain::{of_elements, value_table};
 use crate::scalar::collation;
 use crate::system::builtin::PG_TYPE;
 use crate::system::definition_text::DefinitionText;
@@ -79,9 +79,19 @@ impl Source<'_> {
         }
     }
 
-    /// A domain needs the created type that it is over, a composite those of its attributes: pg_dump makes these first.
+    /// A domain or a range needs the created type that it is over, a composite those of its attributes: pg_dump makes these first.
+    /// A multirange belongs to its range.
     pub(super) fn type_dependencies(&self, rows: &mut Rows) {
         for found in self.catalog.types.values() {
+            if let TypeKind::Multirange(of) = &found.kind {
+                rows.add(&[
+                    ("classid", Datum::Oid(PG_TYPE)),
+                    ("objid", Datum::Oid(found.id)),
+                    ("refclassid", Datum::Oid(PG_TYPE)),
+                    ("refobjid", Datum::Oid(of.id)),
+                    ("deptype", text("i")),
+                ]);
+            }
             let of_domain = found.domain().into_iter().filter_map(|domain| match domain.base.domain {
                 0 => domain.base.scalar.unarrayed().created(),
                 other => Some(other),
@@ -91,7 +101,10 @@ impl Source<'_> {
                 0 => own.column_type.scalar.unarrayed().created(),
                 domain => Some(domain),
             });
-            for below in of_domain.chain(of_attributes).collect::<BTreeSet<_>>() {
+            let of_range = found.range().and_then(|range| range.of.subtype().unarrayed().created());
+            let below = of_domain.chain(of_attributes).chain(of_range);
+            let below = below.map(|id| of_elements(self.catalog, id).unwrap_or(id));
+            for below in below.collect::<BTreeSet<_>>() {
                 rows.add(&[
                     ("classid", Datum::Oid(PG_TYPE)),
                     ("objid", Datum::Oid(found.id)),

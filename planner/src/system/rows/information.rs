@@ -6,14 +6,14 @@ use crate::catalog::{
     ReferentialAction, Sequence, Table,
 };
 use crate::ownership::blanking;
-use crate::resolve::domain::chain;
+use crate::resolve::domain::{chain, of_elements};
 use crate::resolve::updatable::{updatable_columns, writes_of};
 use crate::scalar::collation;
 use crate::system::asker::Asker;
 use crate::system::definition_text::DefinitionText;
 use crate::system::schemas::{INFORMATION_SCHEMA, PG_CATALOG};
 use repr::id::is_temporary;
-use repr::{Datum, Id, ScalarType, SequenceId};
+use repr::{ColumnType, Datum, Id, ScalarType, SequenceId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -222,7 +222,7 @@ impl Source<'_> {
     ) {
         let scalar = &column.column_type.scalar;
         let modifier = column.column_type.modifier;
-        let (data_type, schema, udt) = self.information_type(scalar);
+        let (data_type, schema, udt) = self.type_of_column(column);
         let (default, generated) = match &column.default {
             Some(DefaultValue::Generated(_)) => (None, default),
             Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Identity { .. }) | None => {
@@ -288,6 +288,19 @@ impl Source<'_> {
             ("domain_schema", domain.map_or(Datum::Null, |found| self.schema(found.namespace))),
             ("domain_name", optional(domain.map(|found| found.name.as_str()))),
         ]
+    }
+
+    /// What `information_type` says of a column's type; of a domain, of what that is over.
+    fn type_of_column(&self, column: &Column) -> (String, &str, String) {
+        let ColumnType { scalar, domain, .. } = &column.column_type;
+        let lowest = chain(self.catalog, *domain).last().map_or(*domain, |(_, lowest)| lowest.base.domain);
+        match of_elements(self.catalog, lowest) {
+            Some(element) => {
+                let (schema, name) = self.created_name(element);
+                ("ARRAY".to_owned(), schema, format!("_{name}"))
+            }
+            None => self.information_type(scalar),
+        }
     }
 
     /// The name of a type, the schema that it stands in, and its name there.

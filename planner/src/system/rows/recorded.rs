@@ -14,6 +14,9 @@ impl Source<'_> {
     pub(super) fn recorded(&self, rows: &mut Rows) {
         recorded(rows);
         self.recorded_of_extensions(rows);
+        if rows.relation.name == "pg_range" {
+            self.ranges(rows);
+        }
     }
 
     /// The relation's rows of extensions that were created. They stand in the database's schema `public`.

@@ -1,4 +1,4 @@
-//! pg_type and pg_enum.
+//! pg_type, pg_enum, and what pg_range says of created ranges.
 
 use super::super::builtin;
 use super::super::builtin::function;
@@ -7,6 +7,7 @@ use super::object::storage;
 use super::{Rows, Source, flag, text};
 use crate::catalog::composite::class_of;
 use crate::catalog::{CreatedType, Domain, NamespaceId};
+use repr::types::RangeType;
 use repr::{Datum, ScalarType};
 
 impl Source<'_> {
@@ -60,6 +61,7 @@ impl Source<'_> {
             ("typsend", of_base("typsend")),
             ("typalign", text(align)),
             ("typstorage", text(storage(scalar))),
+            ("typarray", Datum::Oid(if scalar.is_array() { 0 } else { found.id + 1 })),
             ("typnotnull", flag(domain.not_null)),
             ("typbasetype", Datum::Oid(below)),
             ("typtypmod", Datum::Int4(modifier)),
@@ -70,6 +72,45 @@ impl Source<'_> {
             values.extend([("typdefault", text(default)), ("typdefaultbin", text(default))]);
         }
         rows.add(&values);
+        if !scalar.is_array() {
+            let of_array = TypeRow::of(&scalar.array());
+            let align = if align == "d" { "d" } else { "i" };
+            let mut array = of_array.functions();
+            array.extend([
+                ("oid", Datum::Oid(found.id + 1)),
+                ("typname", text(&format!("_{}", found.name))),
+                ("typnamespace", Datum::Oid(found.namespace.0)),
+                ("typowner", self.owner(found.id)),
+                ("typlen", Datum::Int2(-1)),
+                ("typbyval", flag(false)),
+                ("typtype", text(of_array.letter)),
+                ("typcategory", text("A")),
+                ("typispreferred", flag(false)),
+                ("typisdefined", flag(true)),
+                ("typdelim", text(&scalar.delimiter().to_string())),
+                ("typelem", Datum::Oid(found.id)),
+                ("typalign", text(align)),
+                ("typstorage", text("x")),
+                ("typtypmod", Datum::Int4(-1)),
+                ("typcollation", Datum::Oid(collation)),
+            ]);
+            rows.add(&array);
+        }
+    }
+
+    /// pg_range of created ranges.
+    pub(super) fn ranges(&self, rows: &mut Rows) {
+        for range in self.catalog.types.values().filter_map(|found| found.range()) {
+            rows.add(&[
+                ("rngtypid", Datum::Oid(range.of.id)),
+                ("rngsubtype", Datum::Oid(range.of.subtype().oid())),
+                ("rngmultitypid", Datum::Oid(range.of.multirange_id())),
+                ("rngcollation", Datum::Oid(range.collation.0)),
+                ("rngsubopc", Datum::Oid(range.operator_class)),
+                ("rngcanonical", Datum::Oid(0)),
+                ("rngsubdiff", Datum::Oid(range.difference)),
+            ]);
+        }
     }
 
     pub(super) fn enum_labels(&self, rows: &mut Rows) {
@@ -86,38 +127,71 @@ impl Source<'_> {
     }
 }
 
-/// An enumeration, a composite or a table's rows, or its array.
+/// What PostgreSQL calls a kind of created types, and the beginning of its functions' names.
+struct TypeRow {
+    letter: &'static str,
+    functions: &'static str,
+    analyze: &'static str,
+    align: &'static str,
+}
+
+impl TypeRow {
+    fn of(scalar: &ScalarType) -> TypeRow {
+        let kind = |letter, functions, analyze, align| TypeRow { letter, functions, analyze, align };
+        // Whatever a range is over stands within it where it would stand by itself.
+        let align = |range: &RangeType| match builtin::type_by_id(range.subtype().oid()).map(|own| own.text("typalign"))
+        {
+            Some("d") => "d",
+            Some(_) => "i",
+            None => TypeRow::of(range.subtype().unarrayed()).align,
+        };
+        match scalar {
+            ScalarType::Array(element) => kind("b", "array", "array_typanalyze", TypeRow::of(element).align),
+            ScalarType::Record(_) => kind("c", "record", "", "d"),
+            ScalarType::Range(range) => kind("r", "range", "range_typanalyze", align(range)),
+            ScalarType::Multirange(range) => kind("m", "multirange", "multirange_typanalyze", align(range)),
+            _ => kind("e", "enum", "", "i"),
+        }
+    }
+
+    fn functions(&self) -> Vec<(&'static str, Datum)> {
+        let called = |name: &str| Datum::Oid(function::by_name(name).next().map_or(0, |function| function.oid));
+        let function = |what: &str| called(&format!("{}_{what}", self.functions));
+        vec![
+            ("typsubscript", if self.letter == "b" { called("array_subscript_handler") } else { Datum::Oid(0) }),
+            ("typinput", function("in")),
+            ("typoutput", function("out")),
+            ("typreceive", function("recv")),
+            ("typsend", function("send")),
+            ("typanalyze", called(self.analyze)),
+        ]
+    }
+}
+
+/// An enumeration, a composite or a table's rows, a range or a multirange, or its array.
 fn one(rows: &mut Rows, scalar: &ScalarType, (namespace, name): (NamespaceId, &str), rights: &[(&'static str, Datum)]) {
     let element = scalar.element();
     let is_array = element.is_some();
     let record = scalar.composite();
-    let function = |of_enum: &str, of_record: &str, of_array: &str| {
-        let name = if is_array { of_array } else { record.map_or(of_enum, |_| of_record) };
-        Datum::Oid(function::by_name(name).next().map_or(0, |function| function.oid))
-    };
+    let kind = TypeRow::of(scalar);
     let length = scalar.length();
     let mut row = rights.to_vec();
+    row.extend(kind.functions());
     row.extend([
         ("oid", Datum::Oid(scalar.oid())),
         ("typname", text(name)),
         ("typnamespace", Datum::Oid(namespace.0)),
         ("typlen", Datum::Int2(length)),
         ("typbyval", flag((1..=8).contains(&length))),
-        ("typtype", text(if is_array { "b" } else { record.map_or("e", |_| "c") })),
+        ("typtype", text(kind.letter)),
         ("typrelid", Datum::Oid(record.map_or(0, |record| class_of(record.id)))),
         ("typcategory", text(&scalar.category().to_string())),
         ("typispreferred", flag(scalar.is_preferred())),
         ("typisdefined", flag(true)),
         ("typdelim", text(",")),
-        ("typsubscript", function("", "", "array_subscript_handler")),
         ("typelem", Datum::Oid(element.map_or(0, |element| element.oid()))),
         ("typarray", Datum::Oid(if is_array { 0 } else { scalar.array_oid() })),
-        ("typinput", function("enum_in", "record_in", "array_in")),
-        ("typoutput", function("enum_out", "record_out", "array_out")),
-        ("typreceive", function("enum_recv", "record_recv", "array_recv")),
-        ("typsend", function("enum_send", "record_send", "array_send")),
-        ("typanalyze", function("", "", "array_typanalyze")),
-        ("typalign", text(if scalar.unarrayed().composite().is_some() { "d" } else { "i" })),
+        ("typalign", text(kind.align)),
         ("typstorage", text(storage(scalar))),
         ("typtypmod", Datum::Int4(-1)),
         ("typcollation", Datum::Oid(scalar.collation())),

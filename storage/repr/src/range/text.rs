@@ -24,8 +24,8 @@ fn malformed(what: &str, text: &str, detail: &str) -> ValueError {
     }
 }
 
-/// Reads a range over elements of this type.
-pub(crate) fn parse_range(element: &ScalarType, text: &str, context: &TextContext) -> Result<Range, ValueError> {
+/// Reads a range of this type.
+pub(crate) fn parse_range(scalar: &ScalarType, text: &str, context: &TextContext) -> Result<Range, ValueError> {
     let wrong = |detail: &str| malformed("range", text, detail);
     let start = without_blanks(text);
     if let Some(rest) = behind_word(start, EMPTY) {
@@ -48,11 +48,12 @@ pub(crate) fn parse_range(element: &ScalarType, text: &str, context: &TextContex
     if !without_blanks(rest).is_empty() {
         return Err(wrong("Junk after right parenthesis or bracket."));
     }
+    let element = scalar.range_element().unwrap_or(ScalarType::Text);
     let bound = |text: Option<String>, inclusive: bool| match text {
-        Some(text) => Ok(Bound::new(parse(element, -1, &text, context)?, inclusive)),
+        Some(text) => Ok(Bound::new(parse(&element, -1, &text, context)?, inclusive)),
         None => Ok(Bound::new(Datum::Null, false)),
     };
-    Range::new(bound(lower, lower_inclusive)?, bound(upper, upper_inclusive)?)
+    Range::of(scalar, bound(lower, lower_inclusive)?, bound(upper, upper_inclusive)?)
 }
 
 /// A bound's text, none where nothing stands, and what follows it; nothing at all if it does not end.
@@ -74,12 +75,8 @@ fn bound_text(text: &str) -> Option<(Option<String>, &str)> {
     None
 }
 
-/// Reads a multirange over elements of this type.
-pub(crate) fn parse_multirange(
-    element: &ScalarType,
-    text: &str,
-    context: &TextContext,
-) -> Result<Vec<Range>, ValueError> {
+/// Reads a multirange of ranges of this type.
+pub(crate) fn parse_multirange(of: &ScalarType, text: &str, context: &TextContext) -> Result<Vec<Range>, ValueError> {
     let wrong = |detail: &str| malformed("multirange", text, detail);
     let mut rest = without_blanks(text).strip_prefix('{').ok_or_else(|| wrong("Missing left brace."))?;
     let mut ranges = Vec::new();
@@ -97,7 +94,7 @@ pub(crate) fn parse_multirange(
         } else if rest.starts_with(['[', '(']) {
             let length = range_length(rest).ok_or_else(|| wrong("Unexpected end of input."))?;
             let (range, behind) = rest.split_at(length);
-            ranges.push(parse_range(element, range, context)?);
+            ranges.push(parse_range(of, range, context)?);
             rest = behind;
         } else if rest.is_empty() {
             return Err(wrong("Unexpected end of input."));

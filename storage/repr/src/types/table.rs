@@ -4,6 +4,7 @@
 //! (`planner/src/scalar/cast/evaluate.rs`). One whose values are none of those that `Datum` holds needs a variant of it, of `Value`,
 //! and how both lie in rows and keys. Those of extensions have OIDs below the temporary ones, which nothing else reaches. `wire/tests/tidy.rs` lists these eight files, and finds lists of types elsewhere.
 
+use super::range_type::RangeType;
 use super::record::RecordType;
 use crate::id::Id;
 use serde::{Deserialize, Serialize};
@@ -79,6 +80,8 @@ pub(super) struct More {
     pub(super) element: Id,
     /// What a range is over (`pg_range.rngsubtype`); a multirange, over which type of ranges.
     pub(super) over: Id,
+    /// Whether the values that a range is over can be counted, so that it includes its lower bound and not its upper one.
+    pub(super) counted: bool,
     pub(super) equality: Equality,
     pub(super) modifier: Modifier,
     /// Whether its text depends on settings of the session, names in the catalog among them.
@@ -100,6 +103,7 @@ const USUAL: More = More {
     collation: 0,
     element: 0,
     over: 0,
+    counted: false,
     equality: Equality::Itself,
     modifier: Modifier::Nothing,
     reads_settings: false,
@@ -148,6 +152,10 @@ macro_rules! types {
             Record(RecordType),
             /// An array of a non-array type.
             Array(Box<ScalarType>),
+            /// A created range.
+            Range(RangeType),
+            /// Sets of a created range's.
+            Multirange(RangeType),
         }
 
         /// Where a type stands in the table.
@@ -174,7 +182,11 @@ macro_rules! types {
                 match self {
                     $(ScalarType::$scalar => Some(&KNOWN[Place::$scalar as usize]),)*
                     ScalarType::Record(record) if record.is_anonymous() => Some(&RECORD),
-                    ScalarType::Enum(_) | ScalarType::Record(_) | ScalarType::Array(_) => None,
+                    ScalarType::Enum(_)
+                    | ScalarType::Record(_)
+                    | ScalarType::Array(_)
+                    | ScalarType::Range(_)
+                    | ScalarType::Multirange(_) => None,
                 }
             }
         }
@@ -239,12 +251,12 @@ types! {
     Int2Vector: 22, 1006; "int2vector", "int2vector"; -1, 'A'; More { element: 21, ..USUAL };
     OidVector: 30, 1013; "oidvector", "oidvector"; -1, 'A'; More { element: 26, ..USUAL };
     Xid: 28, 1011; "xid", "xid"; 4, 'U'; USUAL;
-    Int4Range: 3904, 3905; "int4range", "int4range"; -1, 'R'; More { over: 23, ..USUAL };
+    Int4Range: 3904, 3905; "int4range", "int4range"; -1, 'R'; More { over: 23, counted: true, ..USUAL };
     NumRange: 3906, 3907; "numrange", "numrange"; -1, 'R'; More { over: 1700, several_writings: true, ..USUAL };
     TsRange: 3908, 3909; "tsrange", "tsrange"; -1, 'R'; More { over: 1114, reads_settings: true, ..USUAL };
     TstzRange: 3910, 3911; "tstzrange", "tstzrange"; -1, 'R'; More { over: 1184, reads_settings: true, ..USUAL };
-    DateRange: 3912, 3913; "daterange", "daterange"; -1, 'R'; More { over: 1082, reads_settings: true, ..USUAL };
-    Int8Range: 3926, 3927; "int8range", "int8range"; -1, 'R'; More { over: 20, ..USUAL };
+    DateRange: 3912, 3913; "daterange", "daterange"; -1, 'R'; More { over: 1082, counted: true, reads_settings: true, ..USUAL };
+    Int8Range: 3926, 3927; "int8range", "int8range"; -1, 'R'; More { over: 20, counted: true, ..USUAL };
     Int4Multirange: 4451, 6150; "int4multirange", "int4multirange"; -1, 'R'; More { over: 3904, ..USUAL };
     NumMultirange: 4532, 6151; "nummultirange", "nummultirange"; -1, 'R'; More { over: 3906, several_writings: true, ..USUAL };
     TsMultirange: 4533, 6152; "tsmultirange", "tsmultirange"; -1, 'R'; More { over: 3908, reads_settings: true, ..USUAL };

@@ -89,7 +89,7 @@ fn decode_range(body: &mut Body<'_>, scalar: &ScalarType, context: &TextContext)
         Ok(Bound::new(decode(bytes, &element, context)?, flags & inclusive != 0))
     };
     let (from, to) = (bound(LOWER_INFINITE, LOWER_INCLUSIVE)?, bound(UPPER_INFINITE, UPPER_INCLUSIVE)?);
-    Ok(Range::new(from, to)?)
+    Ok(Range::of(scalar, from, to)?)
 }
 
 fn decode_multirange(body: &mut Body<'_>, scalar: &ScalarType, context: &TextContext) -> Result<Vec<Range>, SqlError> {
