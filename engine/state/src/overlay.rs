@@ -4,6 +4,7 @@
 //! holds the changes of the transactions that stand earlier in a commit group. Knows rows and index
 //! values, never files or locks.
 
+pub mod held_rows;
 mod kept;
 pub mod spilled;
 

@@ -8,6 +8,7 @@
 //! of its own, and going back to before its statement drops it whole. Of people it holds whose µDB is whose, too. What an erasure looks
 //! at comes back into memory, and what a definition does, unless it lays the table anew.
 
+use super::held_rows::ROWS_AT_ONCE;
 use super::{Overlay, TableChanges, Undo, UndoPosition};
 use crate::SqlError;
 use crate::shape::TableShape;
@@ -16,14 +17,12 @@ use repr::id::is_temporary;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::{SpilledRows, Store};
+use storage::{SpillBatch, SpilledRows, Store};
 
 /// So much of new rows is held in memory.
 const HELD_BYTES_MAX: usize = 48 << 20;
 /// Entries of the undo log for which room is kept.
 const UNDO_KEPT_MAX: usize = 1 << 16;
-/// Rows that are written to the disk at once.
-const ROWS_AT_ONCE: usize = 4_096;
 
 impl Overlay {
     /// Whether rows that a statement has written since `since` are to be moved out of memory now.
@@ -76,8 +75,10 @@ impl Overlay {
             let microdb = |key: &RowKey| self.subjects.get(&(relation, key.clone())).copied().flatten();
             let microdb = |key: &RowKey| if shape.table().data_subject { microdb(key) } else { None };
             let row = |key: &&'_ RowKey| changes.rows.get(*key).and_then(|change| change.after.as_ref());
+            let mut batch = part.begin_batch();
             let rows = some.iter().filter_map(|key| Some((*key, row(key)?, microdb(key))));
-            write_part(store, &part, shape, rows)?;
+            rows.for_each(|row| put_new(store, &mut batch, shape, row));
+            part.write(store, batch)?;
         }
         if !goes_on {
             changes.spilled.push(part);
@@ -99,7 +100,7 @@ impl Overlay {
         Ok(())
     }
 
-    /// A part of a table for new rows that never stood in memory: see `write_part`.
+    /// A part of a table for new rows that never stood in memory: see `held_rows`.
     pub fn begin_part(&mut self, store: &Store, relation: RelationId) -> Result<Arc<SpilledRows>, SqlError> {
         let part = Arc::new(store.begin_spill(relation)?);
         self.tables.entry(relation).or_default().spilled.push(part.clone());
@@ -224,25 +225,21 @@ impl TableChanges {
     }
 }
 
-/// Writes new rows to a part, those of people with their µDBs. None of them stands there already.
-pub fn write_part<'r>(
+/// A new row as it is written to a part: with its entries, and of a person's with whose µDB it is.
+pub(super) fn put_new(
     store: &Store,
-    part: &SpilledRows,
+    batch: &mut SpillBatch<'_>,
     shape: &TableShape,
-    rows: impl Iterator<Item = (&'r RowKey, &'r Row, Option<MicroDbId>)>,
-) -> Result<(), SqlError> {
-    let mut batch = part.begin_batch();
-    for (key, row, microdb) in rows {
-        batch.put_row(key, row);
-        microdb.into_iter().for_each(|microdb| batch.put_subject(key, microdb));
-        for index in &shape.table().indexes {
-            if let Some(value) = shape.index_value_of(index, row) {
-                match shape.key_form {
-                    KeyForm::Hashed => batch.put_entry(index.id, &store.hash_index_once(index.id, &value), key),
-                    KeyForm::Ordered => batch.put_entry(index.id, &value, key),
-                }
+    (key, row, microdb): (&RowKey, &Row, Option<MicroDbId>),
+) {
+    batch.put_row(key, row);
+    microdb.into_iter().for_each(|microdb| batch.put_subject(key, microdb));
+    for index in &shape.table().indexes {
+        if let Some(value) = shape.index_value_of(index, row) {
+            match shape.key_form {
+                KeyForm::Hashed => batch.put_entry(index.id, &store.hash_index_once(index.id, &value), key),
+                KeyForm::Ordered => batch.put_entry(index.id, &value, key),
             }
         }
     }
-    Ok(part.write(store, batch)?)
 }
