@@ -11,7 +11,7 @@ use crate::shape::TableShape;
 use repr::{MicroDbId, RelationId, Row, RowKey, poll};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::{SpilledRows, Store};
+use storage::{SpilledRow, SpilledRows, Store};
 
 /// About what a row takes in memory beside its bytes.
 const ROW_BYTES: usize = 96;
@@ -85,18 +85,26 @@ pub fn write_rows(
     Ok(())
 }
 
-/// Rows by their keys, of which the first counts: in memory, or on the disk.
+/// Rows by their keys, of equal ones the first: in memory, or on the disk.
 pub struct KeyedRows {
     store: Store,
     relation: RelationId,
     held: HeldRows,
     spilled: Option<Arc<SpilledRows>>,
+    /// Of all that are on the disk.
+    greatest: Option<RowKey>,
 }
 
 impl KeyedRows {
     /// None yet; of a table, or made of its rows.
     pub fn new(store: &Store, relation: RelationId) -> Self {
-        KeyedRows { store: store.clone(), relation, held: HeldRows::new(KEYED_BYTES_MAX), spilled: None }
+        KeyedRows {
+            store: store.clone(),
+            relation,
+            held: HeldRows::new(KEYED_BYTES_MAX),
+            spilled: None,
+            greatest: None,
+        }
     }
 
     /// One more.
@@ -114,13 +122,24 @@ impl KeyedRows {
         self.held.is_empty() && self.spilled.is_none()
     }
 
+    /// There are no more of them: looked at, they come in the order of their keys.
+    pub fn settle(&mut self) -> Result<(), SqlError> {
+        if self.spilled.is_some() {
+            return self.spill();
+        }
+        self.held.rows = self.held.take()?;
+        self.held.rows.dedup_by(|later, first| later.row_key == first.row_key);
+        Ok(())
+    }
+
     /// Looks at one after the other.
     pub fn each(&self, mut look: impl FnMut(RowKey, Row) -> Result<(), SqlError>) -> Result<(), SqlError> {
         if let Some(part) = &self.spilled {
             for row in part.rows((Bound::Unbounded, Bound::Unbounded), false) {
                 poll::step()?;
-                let (row_key, row) = row?;
-                look(row_key, row)?;
+                if let (row_key, SpilledRow { after: Some(row), .. }) = row? {
+                    look(row_key, row)?;
+                }
             }
         }
         for HeldRow { row_key, row, .. } in &self.held.rows {
@@ -135,7 +154,18 @@ impl KeyedRows {
             Some(part) => part.clone(),
             None => Arc::new(self.store.begin_spill(self.relation)?),
         };
-        write_rows(&self.store, &part, None, &self.held.take()?)?;
+        let mut rows = self.held.take()?;
+        rows.dedup_by(|later, first| later.row_key == first.row_key);
+        // Mostly they come in their order.
+        let is_met = |row: &HeldRow| self.greatest.as_ref().is_some_and(|greatest| row.row_key <= *greatest);
+        let mut fresh = Vec::with_capacity(rows.len());
+        for row in rows {
+            if !is_met(&row) || !part.contains(&row.row_key)? {
+                fresh.push(row);
+            }
+        }
+        write_rows(&self.store, &part, None, &fresh)?;
+        self.greatest = self.greatest.take().max(fresh.last().map(|row| row.row_key.clone()));
         self.spilled = Some(part);
         Ok(())
     }
