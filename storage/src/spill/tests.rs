@@ -109,8 +109,8 @@ fn rows_that_were_there_before_are_told_with_what_they_were() {
     for (number, expected) in expected {
         assert_eq!(spilled.get(&key(number)).expect("reads"), expected, "{number}");
     }
-    assert_eq!(spilled.keys_at(BY_NAME, &2_u32.to_be_bytes()).expect("reads"), Vec::new());
-    assert_eq!(spilled.keys_at(BY_NAME, &1_u32.to_be_bytes()).expect("reads"), [key(1)]);
+    assert!(spilled.keys_at(BY_NAME, &2_u32.to_be_bytes()).expect("reads").is_empty());
+    assert!(spilled.keys_at(BY_NAME, &1_u32.to_be_bytes()).expect("reads") == [key(1)]);
 }
 
 #[test]
