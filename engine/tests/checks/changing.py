@@ -87,7 +87,6 @@ class Changing(SideFilesCheck):
         self.both("CREATE TABLE hung_notes (id INT PRIMARY KEY, of INT NOT NULL REFERENCES notes(id) ON UPDATE CASCADE ON DELETE CASCADE, n INT)",
                   own="CREATE TABLE hung_notes (id INT PRIMARY KEY, of INT NOT NULL OWNED_BY notes(id) ON UPDATE CASCADE ON DELETE CASCADE, n INT)")
         self.both("CREATE TABLE loose (id INT PRIMARY KEY, of INT REFERENCES plain(id) ON UPDATE CASCADE ON DELETE SET NULL)")
-        self.both(f"INSERT INTO people SELECT -n, '{WORD} ' || n FROM generate_series(1, {PEOPLE}) n")
         for table in ("plain", "notes"):
             self.both(f"CREATE INDEX ON {table} (v)")
             self.both(f"CREATE INDEX ON hung_{table} (of)")
@@ -98,6 +97,8 @@ class Changing(SideFilesCheck):
             connection.execute("CREATE MATERIALIZED VIEW noted AS SELECT person, count(*) AS n, sum(w) AS w FROM notes GROUP BY person")
 
     def fill(self):
+        # Who was forgotten is another person then.
+        self.both(f"INSERT INTO people SELECT -n, '{WORD} ' || n FROM generate_series(1, {PEOPLE}) n ON CONFLICT (id) DO NOTHING")
         for table, owner, owners in (("plain", "", ""), ("notes", ", person, other", f", -1 - n % {PEOPLE}, CASE WHEN n % 3 = 0 THEN -1 - n % 7 END")):
             self.both(f"DELETE FROM {table}")
             self.both(f"INSERT INTO {table} (id, v, u, w, body{owner}) SELECT n, n % 10, n * 10, n % 97, rpad('{WORD} ' || n, {BODY}, 'b'){owners} FROM generate_series(1, {self.count}) n")
