@@ -28,6 +28,8 @@ use crate::store::Store;
 
 /// Smaller batches are written to RocksDB's log: that takes less time in all, and nobody waits long.
 const BYTES_MIN: usize = 8 << 20;
+/// So does one of fewer operations: each takes a microsecond or more of RocksDB's memory, while others wait. Rows that go are few bytes.
+const OPERATIONS_MIN: usize = 1 << 16;
 /// So much of a batch that is being made is held in memory, three times while it is sorted: at first the least. What it makes on the
 /// disk lies over each other until it is merged, so of a larger batch it is more.
 const HELD_BYTES: RangeInclusive<usize> = 12 << 20..=64 << 20;
@@ -43,7 +45,8 @@ impl Store {
     pub fn set_aside(&self, batch: &mut Batch) -> Result<(), StorageError> {
         if !batch.is_set_aside() {
             // What is shipped goes through the log; more than can wait there is lost to it either way.
-            if batch.bytes() < BYTES_MIN || self.backups().tee.takes(batch.bytes()) {
+            let is_small = batch.bytes() < BYTES_MIN && batch.len() < OPERATIONS_MIN;
+            if is_small || self.backups().tee.takes(batch.bytes()) {
                 return Ok(());
             }
             batch.side_files = Some(self.begin_side_files()?);

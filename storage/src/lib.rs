@@ -64,5 +64,5 @@ pub use microdb::OwnerSet;
 pub use owners::OwnerProbe;
 pub use segments::{SEGMENTS, ToldPart, segment_of};
 pub use snapshot::{MicroDbProbe, SampledRows, Snapshot};
-pub use spill::{SpillBatch, SpilledRows};
+pub use spill::{SpillBatch, SpilledRow, SpilledRows};
 pub use store::{COMMIT_TIME, Reclaim, Repair, Store, StoreStatistics};

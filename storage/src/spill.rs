@@ -1,8 +1,8 @@
-//! Rows that a transaction has written and not committed, where they would take too much memory: a RocksDB of their own beside
+//! Rows that a transaction has changed and not committed, where they would take too much memory: a RocksDB of their own beside
 //! the store, without a log, which nobody else reads and no start keeps.
 //!
 //! ```text
-//! part(8) ‖ 0 ‖ row key                      ─▶ seal
+//! part(8) ‖ 0 ‖ row key                      ─▶ seal of: length + 1 of the row before (4), or 0 ‖ row before ‖ 1 ‖ row after, or 0
 //! part(8) ‖ 1 ‖ index(4) ‖ place ‖ row key   ─▶ length of place(4)      place: keyed hash, or the value where the table is ordered
 //! part(8) ‖ 2 ‖ row key                      ─▶ µDB(6)                  of people
 //! ```
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 use rocksdb::{ReadOptions, WriteBatch};
@@ -34,6 +34,17 @@ const ENTRIES_AT_ONCE: usize = 1_024;
 const ROWS: u8 = 0;
 const ENTRIES: u8 = 1;
 const PEOPLE: u8 = 2;
+/// The length of the row before, and one more.
+const LENGTH_BYTES: usize = 4;
+
+/// A row as a statement has left it, and as it was committed before; none is absence.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SpilledRow {
+    /// The committed version.
+    pub before: Option<Row>,
+    /// The version that the statement has left.
+    pub after: Option<Row>,
+}
 
 /// Rows of one table, written by one statement. Dropped, they are gone.
 pub struct SpilledRows {
@@ -41,6 +52,7 @@ pub struct SpilledRows {
     number: u64,
     relation: RelationId,
     rows: AtomicUsize,
+    covers: AtomicBool,
     seals: Seals,
     _live: Live,
 }
@@ -66,6 +78,7 @@ pub struct SpillBatch<'a> {
     spilled: &'a SpilledRows,
     writes: WriteBatch,
     rows: usize,
+    covers: bool,
 }
 
 impl Store {
@@ -80,7 +93,8 @@ impl Store {
         folder.note(id, self.db().latest_sequence_number());
         let number = scratch.next.fetch_add(1, Ordering::Relaxed);
         let seals = Seals { key, database: self.database_id(), cipher: self.cipher() };
-        Ok(SpilledRows { scratch, number, relation, rows: AtomicUsize::new(0), seals, _live: Live(folder, id) })
+        let (rows, covers) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Ok(SpilledRows { scratch, number, relation, rows, covers, seals, _live: Live(folder, id) })
     }
 }
 
@@ -95,22 +109,28 @@ impl SpilledRows {
         self.len() == 0
     }
 
-    /// Rows and entries to be written together.
-    pub fn begin_batch(&self) -> SpillBatch<'_> {
-        SpillBatch { spilled: self, writes: WriteBatch::default(), rows: 0 }
+    /// Whether any of them was there before: what is stored of it is hidden by what is here.
+    pub fn covers(&self) -> bool {
+        self.covers.load(Ordering::Relaxed)
     }
 
-    /// Writes them, if there is room on the disk. None of a key that is there already.
+    /// Rows and entries to be written together.
+    pub fn begin_batch(&self) -> SpillBatch<'_> {
+        SpillBatch { spilled: self, writes: WriteBatch::default(), rows: 0, covers: false }
+    }
+
+    /// Writes them, if there is room on the disk.
     pub fn write(&self, store: &Store, batch: SpillBatch<'_>) -> Result<(), StorageError> {
-        let SpillBatch { writes, rows, .. } = batch;
+        let SpillBatch { writes, rows, covers, .. } = batch;
         store.check_room_for(writes.size_in_bytes() as u64)?;
+        self.covers.fetch_or(covers, Ordering::Relaxed);
         self.scratch.write(writes)?;
         self.rows.fetch_add(rows, Ordering::Relaxed);
         Ok(())
     }
 
-    /// A row, if it is there.
-    pub fn get(&self, key: &RowKey) -> Result<Option<Row>, StorageError> {
+    /// What is there of a row.
+    pub fn get(&self, key: &RowKey) -> Result<Option<SpilledRow>, StorageError> {
         let sealed = self.scratch.db().get_pinned(self.row_place(key)).map_err(rocks::failed("read a spilled row"))?;
         sealed.map(|sealed| self.open(key.bytes(), &sealed)).transpose()
     }
@@ -127,7 +147,7 @@ impl SpilledRows {
         self: &Arc<Self>,
         (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
         reverse: bool,
-    ) -> impl Iterator<Item = Result<(RowKey, Row), StorageError>> + Send + use<> {
+    ) -> impl Iterator<Item = Result<(RowKey, SpilledRow), StorageError>> + Send + use<> {
         let (this, prefix) = (self.clone(), self.prefix(ROWS));
         let entries = self.within(&prefix, (lower, upper), reverse);
         entries.map(move |entry| {
@@ -199,11 +219,11 @@ impl SpilledRows {
         place
     }
 
-    fn open(&self, key: &[u8], sealed: &[u8]) -> Result<Row, StorageError> {
+    fn open(&self, key: &[u8], sealed: &[u8]) -> Result<SpilledRow, StorageError> {
         let place = SealPlace::Impersonal(self.relation, key);
-        let (_, plain) = seal::open(self.seals.key(), &self.seals.database, place, sealed)
-            .ok_or(StorageError::SealBroken { sealed: Sealed::Row(self.relation) })?;
-        Ok(Row::from_bytes(plain.into()))
+        let broken = || StorageError::SealBroken { sealed: Sealed::Row(self.relation) };
+        let (_, plain) = seal::open(self.seals.key(), &self.seals.database, place, sealed).ok_or_else(broken)?;
+        SpilledRow::read(&plain).ok_or_else(broken)
     }
 
     /// Entries with a prefix and behind it what is within bounds, or has a bound before it.
@@ -251,17 +271,56 @@ impl Seals {
     }
 }
 
+impl SpilledRow {
+    fn write(before: Option<&Row>, after: Option<&Row>) -> Vec<u8> {
+        let bytes = |row: Option<&Row>| row.map_or(0, |row| row.bytes().len());
+        let mut plain = Vec::with_capacity(LENGTH_BYTES + bytes(before) + 1 + bytes(after));
+        let length = u32::try_from(bytes(before) + usize::from(before.is_some()));
+        plain.extend_from_slice(&length.expect("rows are bounded far below 4 GiB").to_be_bytes());
+        before.into_iter().for_each(|row| plain.extend_from_slice(row.bytes()));
+        plain.push(u8::from(after.is_some()));
+        after.into_iter().for_each(|row| plain.extend_from_slice(row.bytes()));
+        plain
+    }
+
+    fn read(plain: &[u8]) -> Option<SpilledRow> {
+        let row = |bytes: &[u8]| Row::from_bytes(bytes.into());
+        let (length, rest) = plain.split_first_chunk::<LENGTH_BYTES>()?;
+        let length = u32::from_be_bytes(*length) as usize;
+        let (before, rest) = rest.split_at_checked(length.saturating_sub(1))?;
+        let (after, bytes) = rest.split_first()?;
+        Some(SpilledRow { before: (length > 0).then(|| row(before)), after: (*after > 0).then(|| row(bytes)) })
+    }
+}
+
 impl SpillBatch<'_> {
-    /// A row.
+    /// A row that is new.
     pub fn put_row(&mut self, key: &RowKey, row: &Row) {
+        self.put_change(key, None, Some(row));
+        self.rows += 1;
+    }
+
+    /// A row that was there before, and as it is now, if it is; of which nothing stands here yet.
+    pub fn put_changed(&mut self, key: &RowKey, before: &Row, after: Option<&Row>) {
+        self.put_change(key, Some(before), after);
+        self.rows += 1;
+    }
+
+    /// A row of which something stands here already: its entries are taken away before.
+    pub fn put_again(&mut self, key: &RowKey, before: Option<&Row>, after: Option<&Row>) {
+        self.put_change(key, before, after);
+    }
+
+    fn put_change(&mut self, key: &RowKey, before: Option<&Row>, after: Option<&Row>) {
+        self.covers |= before.is_some();
         let spilled = self.spilled;
         let seals = &spilled.seals;
         let header = Header { kind: SealKind::Impersonal, cipher: seals.cipher, schema_version: 0 };
-        let mut sealed = Vec::with_capacity(row.bytes().len() + 80);
+        let plain = SpilledRow::write(before, after);
+        let mut sealed = Vec::with_capacity(plain.len() + 80);
         let place = SealPlace::Impersonal(spilled.relation, key.bytes());
-        seal::seal(seals.key(), &seals.database, place, header, row.bytes(), &mut sealed);
+        seal::seal(seals.key(), &seals.database, place, header, &plain, &mut sealed);
         self.writes.put(spilled.row_place(key), sealed);
-        self.rows += 1;
     }
 
     /// Whose row it is, of a person's.
@@ -275,6 +334,12 @@ impl SpillBatch<'_> {
         let at = [self.spilled.prefix(ENTRIES).as_slice(), &keyspace::index(index), place, key.bytes()].concat();
         let length = u32::try_from(place.len()).expect("values are bounded far below 4 GiB");
         self.writes.put(at, length.to_be_bytes());
+    }
+
+    /// A row's place in an index that it has left.
+    pub fn delete_entry(&mut self, index: IndexId, place: &[u8], key: &RowKey) {
+        self.writes
+            .delete([self.spilled.prefix(ENTRIES).as_slice(), &keyspace::index(index), place, key.bytes()].concat());
     }
 }
 

@@ -66,8 +66,7 @@ impl Session {
         let mut writer = Writer::new(self.transaction(), context, patience).begun_at(copy.since);
         let written = dml::insert_rows(&mut writer, &copy.plan.insert, rows)?;
         writer.finish()?;
-        let shape = writer.shape(copy.plan.insert.table)?;
-        writer.pass(&shape)?;
+        writer.pass_inserted()?;
         copy.copied += written.rows;
         copy.under_way.progress().add(written.rows as u64, 0);
         Ok(())

@@ -80,7 +80,7 @@ impl Session {
             if chunk.len() == CHUNK_ROWS {
                 count += writer.insert_rows(&shape, &chunk)?.len();
                 chunk.clear();
-                writer.pass(&shape)?;
+                writer.pass_inserted()?;
             }
         }
         count += writer.insert_rows(&shape, &chunk)?.len();

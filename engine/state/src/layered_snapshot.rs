@@ -131,6 +131,13 @@ impl LayeredSnapshot {
         self
     }
 
+    /// For one who looks at very many rows once: nothing of it stays in memory.
+    #[must_use]
+    pub fn passing(mut self) -> Self {
+        self.keeps = false;
+        self
+    }
+
     /// For a derivation: what the transaction knows of the snapshot is not looked up.
     #[must_use]
     pub fn knowing(mut self, known: Arc<OwnershipHints>) -> Self {
@@ -239,11 +246,11 @@ impl LayeredSnapshot {
         } else if let Some(as_of) = self.filled(relation, index) {
             keys.extend(self.filled_rows(shape, index, value, as_of)?.into_iter().map(|(row_key, _)| row_key));
         } else {
-            let entries = self.stored_located(shape, index, value)?;
-            keys.extend(entries.into_iter().map(|(row_key, _)| row_key));
+            let mut entries = self.stored_located(shape, index, value)?;
             if self.changes(relation) {
-                keys.retain(|row_key| self.layered(relation, row_key).is_none());
+                self.retain_unhidden(relation, &mut entries)?;
             }
+            keys.extend(entries.into_iter().map(|(row_key, _)| row_key));
         }
         keys.extend(self.layered_by_value(shape, index, value).into_iter().map(|(row_key, _)| row_key.clone()));
         keys.append(&mut self.spilled_keys(shape, index, value)?);
@@ -324,7 +331,7 @@ impl LayeredSnapshot {
             KeyForm::Hashed => {
                 let mut located = self.stored_located_again(shape, index, value)?;
                 if self.changes(relation) {
-                    located.retain(|(row_key, _)| self.layered(relation, row_key).is_none());
+                    self.retain_unhidden(relation, &mut located)?;
                 }
                 self.read_located_into(shape, located, found)?;
             }
@@ -335,7 +342,7 @@ impl LayeredSnapshot {
                 for row_key in self.base.snapshot.scan_index_ordered(index, Bound::Included(value), upper, false) {
                     poll::step()?;
                     let row_key = row_key?;
-                    if self.layered(relation, &row_key).is_none() {
+                    if !self.hides(relation, &row_key)? {
                         located.push((row_key, None));
                     }
                 }
@@ -663,11 +670,11 @@ impl Reader for LayeredSnapshot {
                 }
             }
         }
-        let (this, relation) = (self.clone(), table.id);
-        let stored: RowIterator =
-            if self.base_hidden(relation) { Box::new(std::iter::empty()) } else { Box::new(stored) };
-        let stored = stored
-            .filter(move |item| item.as_ref().map_or(true, |(row_key, _)| this.layered(relation, row_key).is_none()));
+        let relation = table.id;
+        let stored: RowIterator = match self.base_hidden(relation) {
+            true => Box::new(std::iter::empty()),
+            false => self.clone().unhidden(relation, stored),
+        };
         let spilled = self.spilled_rows(relation);
         Ok(Box::new(stored.chain(spilled).chain(changed.into_iter().map(Ok))))
     }

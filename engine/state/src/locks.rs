@@ -435,7 +435,7 @@ enum Turn {
 impl LockState {
     fn try_grant(&mut self, asker: Asker, name: Name, mode: LockMode, turn: Turn) -> bool {
         if !self.with_many.is_empty() {
-            if self.has_among_many(asker.taker, name) {
+            if self.has_among_many(asker.taker, name, mode) {
                 return true;
             }
             self.show(name);
@@ -513,13 +513,14 @@ impl LockState {
 
 /// Gives back locks, the last taken first. Of many some at a time: others lock meanwhile.
 fn give_back(state: &mut MutexGuard<'_, LockState>, transaction: TransactionId, Held { taken, many }: Held) {
-    state.give_back_many(transaction, many);
     for (number, TakenLock(name, before)) in taken.into_iter().rev().enumerate() {
         if number > 0 && number % RELEASED_AT_ONCE == 0 {
             MutexGuard::bump(state);
         }
         state.turn(transaction, name, before);
     }
+    // What was taken more strongly since is as it had been.
+    state.give_back_many(transaction, many);
 }
 
 #[cfg(test)]
@@ -610,6 +611,34 @@ mod tests {
         assert!(locks.try_lock(b, &table(1), LockMode::Exclusive));
         locks.release(b);
         assert!(locks.state.lock().entries.0.iter().all(HashMap::is_empty));
+    }
+
+    #[test]
+    fn what_is_gathered_can_be_taken_more_strongly() {
+        let locks = Locks::default();
+        let (a, b) = (TransactionId(1), TransactionId(2));
+        let free = |id, mode| {
+            let granted = locks.try_lock(b, &row(id), mode);
+            locks.release(b);
+            granted
+        };
+        for id in 0..100 {
+            assert!(locks.try_lock(a, &row(id), LockMode::NoKeyUpdate));
+        }
+        locks.gather(a, LockMark::default());
+        assert!(free(1, LockMode::KeyShare) && !free(1, LockMode::Shared) && !free(2, LockMode::NoKeyUpdate));
+        let mark = locks.mark(a);
+        assert!(locks.try_lock(a, &row(2), LockMode::Exclusive) && locks.try_lock(a, &row(3), LockMode::Exclusive));
+        assert!(!free(2, LockMode::KeyShare) && !free(3, LockMode::KeyShare) && free(4, LockMode::KeyShare));
+        locks.gather(a, mark);
+        assert!(!free(3, LockMode::KeyShare));
+        locks.release_since(a, mark);
+        assert!(free(3, LockMode::KeyShare) && !free(3, LockMode::Shared));
+        assert!(locks.try_lock(a, &row(3), LockMode::Exclusive));
+        locks.release(a);
+        assert!((0..100).all(|id| free(id, LockMode::Exclusive)));
+        let state = locks.state.lock();
+        assert!(state.entries.0.iter().all(HashMap::is_empty) && state.held.is_empty() && state.with_many.is_empty());
     }
 
     #[test]

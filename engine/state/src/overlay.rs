@@ -4,6 +4,7 @@
 //! holds the changes of the transactions that stand earlier in a commit group. Knows rows and index
 //! values, never files or locks.
 
+pub mod held_rows;
 mod kept;
 pub mod spilled;
 
@@ -38,7 +39,7 @@ pub struct Change {
 pub struct TableChanges {
     /// Changed rows by key. A row changed back still stands here.
     pub rows: BTreeMap<RowKey, Change>,
-    /// New rows that stand on the disk: see `spilled`. What stands of them in `rows`, too, is newer.
+    /// Rows that stand on the disk, by statement: see `spilled`. What stands of them in `rows`, too, is newer.
     pub(crate) spilled: Vec<Arc<SpilledRows>>,
     values: LazyValues,
     /// The table was truncated by this overlay: nothing below shows.
@@ -304,7 +305,7 @@ impl Overlay {
     /// Sets a row's version. `before` is its committed version, asked for only at the row's first change.
     pub fn set(&mut self, shape: &TableShape, key: RowKey, before: Option<Row>, after: Option<Row>) {
         let relation = shape.id();
-        let row_bytes = after.as_ref().map_or(0, |row| row.bytes().len());
+        let row_bytes: usize = before.iter().chain(&after).map(|row| row.bytes().len()).sum();
         self.held_bytes += ROW_BYTES + row_bytes + shape.table().indexes.len() * ENTRY_BYTES;
         let TableChanges { rows, values, .. } = self.tables.entry(relation).or_default();
         let previous = match rows.entry(key.clone()) {

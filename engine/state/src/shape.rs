@@ -270,11 +270,17 @@ impl TableShape {
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
-    /// Whether new rows may stand on the disk before they are committed: who owns others does not follow from them, but by foreign
+    /// Whether rows may stand on the disk before they are committed: who owns others does not follow from them, but by foreign
     /// keys that lead to them.
     pub fn spills(&self) -> bool {
         let by_key = |edge: &Edge| edge.along_foreign_key() && self.table.primary_key == Some(edge.far_index);
         !self.owner_edges.iter().any(Edge::is_self) && self.owner_dependents.iter().all(by_key)
+    }
+    /// Whether a row that has changed has the owners that it had, and gives others those that it gave.
+    pub fn keeps_owners(&self, before: &Row, after: &Row) -> bool {
+        let is_same = |columns: &[ColumnIndex]| self.value_of(columns, before) == self.value_of(columns, after);
+        self.owner_edges.iter().all(|edge| is_same(&edge.near_columns))
+            && self.owner_dependents.iter().all(|edge| is_same(&edge.far_columns))
     }
     /// What reports call it in its database, whoever reads them.
     pub fn full_name(&self) -> &str {

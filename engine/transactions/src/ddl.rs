@@ -23,10 +23,11 @@ use planner::resolve::ddl::{
 use planner::scalar::{EvalContext, Volatility};
 use repr::id::FIRST_TEMPORARY_ID;
 use repr::{ColumnIndex, Datum, Id, IndexId, RelationId, Row, RowKey, poll};
-use rows_anew::{RewrittenRows, RowsAnew};
+use rows_anew::RowsAnew;
 use state::SqlError;
 use state::locks::{LockKey, LockMode, Patience};
 use state::notice::Notice;
+use state::overlay::held_rows::KeyedRows;
 use state::reader::Reader;
 use state::shape::{Schema, TableShape};
 use std::collections::{BTreeMap, BTreeSet};
@@ -465,8 +466,8 @@ impl SchemaChange<'_> {
         })
     }
 
-    fn no_rows(&self, relation: RelationId) -> RewrittenRows {
-        RewrittenRows::new(&self.writer.transaction.database().store, relation)
+    fn no_rows(&self, relation: RelationId) -> KeyedRows {
+        KeyedRows::new(&self.writer.transaction.database().store, relation)
     }
 
     fn rewrite(&mut self, relation: RelationId, columns: &[RewriteColumn]) -> Result<(), SqlError> {

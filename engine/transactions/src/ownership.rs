@@ -25,7 +25,7 @@ use repr::hash::HashMap;
 use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use state::SqlError;
 use state::layered_snapshot::LayeredSnapshot;
-use state::overlay::{Change, Overlay, Owners};
+use state::overlay::{Change, Overlay, Owners, TableChanges};
 use state::reader::Reader;
 use state::shape::TableShape;
 use state::validation::{Mark, Marks};
@@ -56,6 +56,8 @@ pub struct Derivation {
     pub tables: RowDeltas,
     /// Whose the rows are that stand on the disk.
     pub spilled: BTreeMap<RelationId, BTreeSet<MicroDbId>>,
+    /// Whose those were that go.
+    pub left: BTreeMap<RelationId, BTreeSet<MicroDbId>>,
     /// What was looked at.
     pub reads: Marks,
     /// What a commit of this changes.
@@ -65,11 +67,12 @@ pub struct Derivation {
 impl Derivation {
     /// With what was found of a table's rows on the disk.
     pub(crate) fn add(&mut self, found: spilled::PlacedRows) {
-        let spilled::PlacedRows { reads, writes, owners } = found;
+        let spilled::PlacedRows { reads, writes, owners, left } = found;
         self.reads.extend(&reads);
         self.writes.extend(&writes);
         self.writes.settle();
         self.spilled.extend(owners);
+        self.left.extend(left);
     }
 
     /// Whether somebody of these owns a row after it that it changes.
@@ -213,7 +216,11 @@ impl<'a> TableDerivation<'a> {
     ) -> Result<Option<RowDelta>, SqlError> {
         poll::step()?;
         let unchanged = deltas.iter().all(|(_, delta)| *delta == 0);
-        let mut row = match change {
+        let on_disk = match change {
+            None if !unchanged => self.on_disk(row_key)?,
+            Some(_) | None => None,
+        };
+        let mut row = match change.or(on_disk.as_ref()) {
             // A row that the transaction both made and removed was never there.
             Some(change) if change.before.is_some() || change.after.is_some() => {
                 let old = if change.before.is_some() { self.old_owners(row_key, derivation)? } else { Owners::new() };
@@ -231,6 +238,12 @@ impl<'a> TableDerivation<'a> {
             row.new = self.apply(&row.new, deltas)?;
         }
         Ok(Some(row))
+    }
+
+    /// The row's change, if it stands on the disk and was there before.
+    fn on_disk(&self, row_key: &RowKey) -> Result<Option<Change>, SqlError> {
+        let changes = self.between.overlay.table(self.shape.id()).filter(|changes| changes.covers());
+        changes.map_or(Ok(None), |changes| changes.spilled_change(row_key))
     }
 
     /// ΔR ⋈ H(after), for one changed row.
@@ -275,44 +288,80 @@ impl<'a> TableDerivation<'a> {
         if self.between.overlay.table(self.shape.id()).is_some_and(|changes| changes.truncated) {
             return Ok(());
         }
-        let changes = self.between.overlay.table(self.shape.id()).map(|changes| &changes.rows);
-        // Who a row that goes is left with, nobody asks.
-        let goes =
-            |row_key: &RowKey| changes.and_then(|rows| rows.get(row_key)).is_some_and(|change| change.after.is_none());
         let by_primary_key = self.between.new.shape(edge.far)?.table().primary_key == Some(edge.far_index);
-        for (old, new) in
-            far_changes(self.between, edge)?.into_iter().chain(derived_changes(self.between, edge, derivation)?)
-        {
+        let known =
+            far_changes(self.between, edge)?.into_iter().chain(derived_changes(self.between, edge, derivation)?);
+        for (old, new) in known {
             // No stored row can refer to a primary key that was not there: integrity spares the look-up. Another
             // unique value may have passed from row to row.
             if old.value.is_none() && edge.along_foreign_key() && by_primary_key {
                 continue;
             }
-            let deltas = |holders: Vec<MicroDbId>, sign| holders.into_iter().map(move |holder| (holder, sign));
-            let by_value: Vec<(Vec<u8>, Deltas)> = match (old.value, new.value) {
-                (Some(old_value), Some(new_value)) if old_value == new_value => {
-                    vec![(old_value, merged(deltas(old.holders, -1).chain(deltas(new.holders, 1)).collect()))]
-                }
-                (old_value, new_value) => {
-                    let old_part = old_value.map(|value| (value, deltas(old.holders, -1).collect()));
-                    let new_part = new_value.map(|value| (value, deltas(new.holders, 1).collect()));
-                    old_part.into_iter().chain(new_part).collect()
-                }
-            };
-            for (value, deltas) in by_value {
-                if deltas.iter().all(|(_, delta)| *delta == 0) {
+            self.holder_against_rows(edge, (old, new), derivation)?;
+        }
+        // Those on the disk: rows that have changed there are held as before, and hold as before.
+        let far = self.between.new.shape(edge.far)?.clone();
+        let spilled = self.between.overlay.table(edge.far).filter(|changes| changes.covers());
+        for row in spilled.into_iter().flat_map(TableChanges::spilled) {
+            let (row_key, change) = row?;
+            let is_derived = derivation.tables.get(&edge.far).is_some_and(|rows| rows.contains_key(&row_key));
+            if let Change { before: Some(before), after: None } = change
+                && !is_derived
+                && let Some(value) = far_value(&far, edge, &before)
+            {
+                derivation.reads.note(&Mark::Owners(edge.far, &row_key));
+                let owners = self.between.old.owners_of(edge.far, &row_key)?;
+                let holders = owners.into_iter().map(|(owner, _)| owner).collect();
+                let gone = HeldValue { value: None, holders: Vec::new() };
+                self.holder_against_rows(edge, (HeldValue { value: Some(value), holders }, gone), derivation)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of one far row.
+    fn holder_against_rows(
+        &mut self,
+        edge: &Edge,
+        (old, new): (HeldValue, HeldValue),
+        derivation: &mut Derivation,
+    ) -> Result<(), SqlError> {
+        let deltas = |holders: Vec<MicroDbId>, sign| holders.into_iter().map(move |holder| (holder, sign));
+        let by_value: Vec<(Vec<u8>, Deltas)> = match (old.value, new.value) {
+            (Some(old_value), Some(new_value)) if old_value == new_value => {
+                vec![(old_value, merged(deltas(old.holders, -1).chain(deltas(new.holders, 1)).collect()))]
+            }
+            (old_value, new_value) => {
+                let old_part = old_value.map(|value| (value, deltas(old.holders, -1).collect()));
+                let new_part = new_value.map(|value| (value, deltas(new.holders, 1).collect()));
+                old_part.into_iter().chain(new_part).collect()
+            }
+        };
+        for (value, deltas) in by_value {
+            if deltas.iter().all(|(_, delta)| *delta == 0) {
+                continue;
+            }
+            poll::step()?;
+            for row_key in near_keys(self.between.old, &self.shape, edge, &value, &mut derivation.reads)? {
+                // Who a row that goes is left with, nobody asks.
+                if self.goes(&row_key)? {
                     continue;
                 }
-                poll::step()?;
-                let near_keys = near_keys(self.between.old, &self.shape, edge, &value, &mut derivation.reads)?;
-                for row_key in near_keys.into_iter().filter(|row_key| !goes(row_key)) {
-                    for (holder, delta) in &deltas {
-                        self.add(Cow::Owned(row_key.clone()), *holder, *delta);
-                    }
+                for (holder, delta) in &deltas {
+                    self.add(Cow::Owned(row_key.clone()), *holder, *delta);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether the transaction takes a stored row away.
+    fn goes(&self, row_key: &RowKey) -> Result<bool, SqlError> {
+        let Some(changes) = self.between.overlay.table(self.shape.id()) else { return Ok(false) };
+        match changes.rows.get(row_key) {
+            Some(change) => Ok(change.after.is_none()),
+            None => Ok(self.on_disk(row_key)?.is_some_and(|change| change.after.is_none())),
+        }
     }
 
     fn add(&mut self, row_key: Cow<'a, RowKey>, owner: MicroDbId, delta: i64) {
@@ -402,7 +451,7 @@ fn known_holder(between: &Between<'_>, edge: &Edge, value: &[u8], reads: &mut Ma
     let (far_key, holder) = between.old.known()?.parent(edge.reference.foreign_key, value)?;
     let holder = holder?;
     let far_changes = between.overlay.table(edge.far);
-    if far_changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(far_key))
+    if far_changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(far_key) || changes.covers())
         || between.overlay.subject(edge.far, far_key).is_some()
     {
         return None;

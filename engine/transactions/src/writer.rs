@@ -6,6 +6,8 @@
 pub mod dml;
 pub mod foreign_key;
 mod merge;
+mod passing;
+mod targets;
 pub mod unique;
 
 use crate::transaction::{Moved, Transaction};
@@ -226,19 +228,21 @@ impl<'a> Writer<'a> {
         // Of a temporary table nothing is stored.
         let own = is_temporary(relation.0).then(|| self.transaction.committed_snapshot());
         for (row, row_key) in rows.iter().map(AsRef::as_ref).zip(&row_keys) {
+            let mut before = None;
             if let Some(index) = shape.table().primary_key {
                 let changes = self.transaction.overlay().table(relation);
                 let taken = match changes.and_then(|changes| changes.rows.get(row_key)) {
                     Some(change) => change.after.is_some(),
-                    None if changes.is_some_and(|changes| changes.spilled_rows() > 0)
-                        && changes.map_or(Ok(false), |changes| changes.has_spilled(row_key))? =>
-                    {
-                        true
-                    }
-                    None if changes.is_some_and(|changes| changes.truncated) => false,
-                    None => match &own {
-                        Some(own) => own.exists(shape, row_key)?,
-                        None => stored.contains(row_key)?,
+                    None => match changes.map_or(Ok(None), |changes| changes.spilled_change(row_key))? {
+                        Some(change) => {
+                            before = change.before;
+                            change.after.is_some()
+                        }
+                        None if changes.is_some_and(|changes| changes.truncated) => false,
+                        None => match &own {
+                            Some(own) => own.exists(shape, row_key)?,
+                            None => stored.contains(row_key)?,
+                        },
                     },
                 };
                 if taken {
@@ -247,7 +251,7 @@ impl<'a> Writer<'a> {
             }
             self.claim_unique(shape, row_key, None, row)?;
             self.note_change(relation, row_key);
-            self.transaction.overlay_mut().set(shape, row_key.clone(), None, Some(Row::pack(row)));
+            self.transaction.overlay_mut().set(shape, row_key.clone(), before, Some(Row::pack(row)));
             if shape.table().data_subject {
                 let microdb = self.transaction.database().store.allocate_microdb()?;
                 self.transaction.overlay_mut().set_subject(relation, row_key.clone(), Some(microdb));
@@ -389,7 +393,7 @@ impl<'a> Writer<'a> {
         self.refuse_held(shape, row, None)?;
         self.note_change(shape.id(), row_key);
         self.note_move(shape.id(), row_key, None);
-        self.set(shape, row_key, None)?;
+        self.replace(shape, row_key, row, None)?;
         if shape.table().data_subject {
             self.transaction.overlay_mut().set_subject(shape.id(), row_key.clone(), None);
         }
@@ -427,9 +431,12 @@ impl<'a> Writer<'a> {
         row: Option<Row>,
     ) -> Result<(), SqlError> {
         let overlay = self.transaction.overlay();
-        let untouched = overlay.table(shape.id()).is_none_or(|changes| {
-            !changes.truncated && changes.spilled_rows() == 0 && !changes.rows.contains_key(row_key)
-        });
+        let untouched = match overlay.table(shape.id()) {
+            Some(changes) => {
+                !changes.truncated && !changes.rows.contains_key(row_key) && !changes.has_spilled(row_key)?
+            }
+            None => true,
+        };
         // A row that was stored with fewer columns is not the same bytes again.
         if untouched && !overlay.changes_schema() && shape.table().schema_version == SCHEMA_VERSION_FIRST {
             self.transaction.overlay_mut().set(shape, row_key.clone(), Some(Row::pack(newest)), row);
@@ -460,24 +467,6 @@ impl<'a> Writer<'a> {
         let checks = Arc::new(planner::plan_row_checks(&catalog, shape.table())?);
         self.row_checks.insert(shape.id(), checks.clone());
         Ok(checks)
-    }
-
-    /// Many rows of a statement are inserted: looks at what can be looked at of them before its end, and moves them out of memory if they
-    /// are too many for it.
-    pub fn pass(&mut self, shape: &TableShape) -> Result<(), SqlError> {
-        // Another part of the statement may take a row away that is in the way now.
-        if self.changed.is_none() {
-            for check in std::mem::take(&mut *self.checks.unique) {
-                unique::check(self.transaction, &check, &self.patience)?;
-            }
-            for parent in std::mem::take(&mut *self.checks.parents) {
-                if !foreign_key::holds_parent(self.transaction, &self.patience, &parent)? {
-                    // It may come later in the statement.
-                    self.checks.parents.push(parent);
-                }
-            }
-        }
-        self.transaction.spill(shape, self.before.mark)
     }
 
     /// The end of the statement: referential actions until nothing is left, then unique keys and parents.
@@ -580,7 +569,7 @@ impl<'a> Writer<'a> {
             if before.is_some_and(|before| shape.index_value(index, before).as_ref() == Some(&value)) {
                 continue;
             }
-            self.claim_value(shape, index.id, value, row_key, after)?;
+            self.claim_value(shape, index.id, value, row_key)?;
         }
         Ok(())
     }
@@ -591,16 +580,9 @@ impl<'a> Writer<'a> {
         index: IndexId,
         value: Vec<u8>,
         row_key: &RowKey,
-        row: &[Datum],
     ) -> Result<(), SqlError> {
         self.transaction.lock(LockKey::Unique(index, value.clone()), LockMode::Exclusive, &self.patience)?;
-        let check = UniqueCheck {
-            shape: shape.clone(),
-            index,
-            value,
-            row_key: row_key.clone(),
-            violation: unique::violation(shape, index, row),
-        };
+        let check = UniqueCheck { shape: shape.clone(), index, value, row_key: row_key.clone() };
         let constraint = shape.index(index).constraint.as_ref();
         if constraint.is_some_and(|constraint| self.transaction.is_deferred(constraint)) {
             self.transaction.pending.deferred.push(DeferredCheck::Unique(check));

@@ -162,9 +162,9 @@ impl OrderedIndex {
         }
         let OrderId { index, columns } = self.by.id;
         let (mut before, mut after) = (Vec::new(), Vec::new());
-        for (row_key, change) in &changes.rows {
+        changes.each(|row_key, change| {
             if !self.has(row_key) {
-                continue;
+                return Ok(());
             }
             let (old, new) = (change.before.as_ref().filter(|_| !changes.truncated), change.after.as_ref());
             self.rows = self.rows + usize::from(new.is_some()) - usize::from(old.is_some());
@@ -177,16 +177,8 @@ impl OrderedIndex {
                 before.iter().for_each(|entry| _ = self.entries.remove(entry));
                 after.iter().for_each(|entry| _ = self.entries.insert(entry));
             }
-        }
-        for row in changes.spilled() {
-            let (row_key, row) = row?;
-            if self.has(&row_key) {
-                self.rows += 1;
-                let new = entries(shape, (shape.index(index), columns), &row, &row_key);
-                new.for_each(|entry| _ = self.entries.insert(&entry));
-            }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn fill(&mut self, state: &Published) -> Result<(), SqlError> {

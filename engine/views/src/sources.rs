@@ -5,7 +5,7 @@
 use differential_dataflow::consolidation::consolidate;
 use planner::catalog::{Column, Property, Table};
 use repr::{RelationId, Row};
-use state::overlay::{Overlay, TableChanges};
+use state::overlay::{Change, Overlay, TableChanges};
 use state::reader::Reader;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub(crate) fn changes_much(layers: &[Arc<Overlay>], relation: RelationId) -> boo
 pub(crate) struct FedMax {
     /// Rows that TRUNCATE took.
     pub(crate) truncated: usize,
-    /// New rows that stand on the disk.
+    /// Rows that stand on the disk.
     pub(crate) spilled: usize,
 }
 
@@ -96,16 +96,19 @@ pub(crate) fn table_changes(
             }
             rows.extend(changes.rows.values().filter_map(|change| change.after.clone()).map(|row| (row, 1)));
         }
+        let mut add = |before: &Option<Row>, after: &Option<Row>| {
+            if before != after {
+                rows.extend(before.iter().map(|row| (row.clone(), -1)));
+                rows.extend(after.iter().map(|row| (row.clone(), 1)));
+            }
+        };
         for row in changes.spilled() {
             // As above.
-            rows.push((row.ok()?.1, 1));
+            let (_, Change { before, after }) = row.ok()?;
+            add(&before, &after);
         }
-        if changes.truncated {
-            continue;
-        }
-        for change in changes.rows.values().filter(|change| change.before != change.after) {
-            rows.extend(change.before.iter().map(|row| (row.clone(), -1)));
-            rows.extend(change.after.iter().map(|row| (row.clone(), 1)));
+        if !changes.truncated {
+            changes.rows.values().for_each(|change| add(&change.before, &change.after));
         }
     }
     // A row that several groups changed counts as what became of it.

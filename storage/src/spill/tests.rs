@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 
-use super::SpilledRows;
+use super::{SpilledRow, SpilledRows};
 use crate::config::StoreOptions;
 use crate::store::Store;
 use crate::temporary_folder::TemporaryFolder;
@@ -57,11 +57,13 @@ fn rows_are_found_by_their_keys_in_order_and_by_entries() {
     let expected: BTreeMap<RowKey, Row> = (0..10_000).step_by(2).map(|number| (key(number), row(number))).collect();
     assert_eq!((spilled.len(), other.len()), (5_000, 2_000));
     for number in 0..1_000 {
-        assert_eq!(spilled.get(&key(number)).expect("reads").as_ref(), expected.get(&key(number)));
+        let found = spilled.get(&key(number)).expect("reads");
+        assert_eq!(found, expected.get(&key(number)).map(|row| SpilledRow { before: None, after: Some(row.clone()) }));
         assert_eq!(spilled.contains(&key(number)).expect("reads"), number % 2 == 0);
     }
     let read = |bounds: (Bound<&[u8]>, Bound<&[u8]>), reverse| -> Vec<(RowKey, Row)> {
-        spilled.rows(bounds, reverse).collect::<Result<_, _>>().expect("reads")
+        let rows = spilled.rows(bounds, reverse).map(|item| item.map(|(key, row)| (key, row.after.expect("stays"))));
+        rows.collect::<Result<_, _>>().expect("reads")
     };
     let all: Vec<(RowKey, Row)> = expected.clone().into_iter().collect();
     assert!(read((Bound::Unbounded, Bound::Unbounded), false) == all);
@@ -78,6 +80,37 @@ fn rows_are_found_by_their_keys_in_order_and_by_entries() {
     let entries: Vec<(Vec<u8>, RowKey)> = entries.collect::<Result<_, _>>().expect("reads");
     assert_eq!(entries.len(), 2_000, "of 2 and 4");
     assert!(entries.is_sorted());
+}
+
+#[test]
+fn rows_that_were_there_before_are_told_with_what_they_were() {
+    let (_folder, store) = open("changed");
+    let spilled = spill(&store, 0..3);
+    assert!(!spilled.covers());
+    let mut batch = spilled.begin_batch();
+    batch.put_changed(&key(3), &row(30), Some(&row(3)));
+    batch.put_changed(&key(4), &row(40), None);
+    let empty = Row::from_bytes(Box::default());
+    batch.put_changed(&key(5), &empty, Some(&empty));
+    batch.put_again(&key(2), None, None);
+    batch.delete_entry(BY_NAME, &2_u32.to_be_bytes(), &key(2));
+    spilled.write(&store, batch).expect("writes");
+    assert!(spilled.covers());
+    assert_eq!(spilled.len(), 6);
+    let told = |before: Option<Row>, after: Option<Row>| Some(SpilledRow { before, after });
+    let expected = [
+        (1, told(None, Some(row(1)))),
+        (2, told(None, None)),
+        (3, told(Some(row(30)), Some(row(3)))),
+        (4, told(Some(row(40)), None)),
+        (5, told(Some(empty.clone()), Some(empty))),
+        (6, None),
+    ];
+    for (number, expected) in expected {
+        assert_eq!(spilled.get(&key(number)).expect("reads"), expected, "{number}");
+    }
+    assert!(spilled.keys_at(BY_NAME, &2_u32.to_be_bytes()).expect("reads").is_empty());
+    assert!(spilled.keys_at(BY_NAME, &1_u32.to_be_bytes()).expect("reads") == [key(1)]);
 }
 
 #[test]

@@ -63,8 +63,9 @@ impl LayeredSnapshot {
             }
         }
         let mut found = Vec::new();
-        for row_key in row_keys.into_iter().filter(|row_key| self.layered(shape.id(), row_key).is_none()) {
-            if let Some(row) = self.stored_row(shape.id(), &row_key)?
+        for row_key in row_keys {
+            if !self.hides(shape.id(), &row_key)?
+                && let Some(row) = self.stored_row(shape.id(), &row_key)?
                 && shape.index_value_of(index, &row).as_deref() == Some(value)
             {
                 found.push((row_key, row));
@@ -110,7 +111,7 @@ impl LayeredSnapshot {
         for item in self.snapshot().scan_once(shape.id(), stored.personal) {
             poll::step()?;
             let (row_key, row) = item?;
-            if self.layered(shape.id(), &row_key).is_none()
+            if !self.hides(shape.id(), &row_key)?
                 && let Some(value) = shape.index_value_of(index, &row)
             {
                 found.push((value, row_key, row));

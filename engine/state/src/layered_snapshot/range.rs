@@ -89,8 +89,13 @@ impl LayeredSnapshot {
         reverse: bool,
     ) -> RowIterator {
         let this = self.clone();
-        let stored = stored.filter(move |item| {
-            item.as_ref().map_or(true, |(_, row_key, _)| this.layered(relation, row_key).is_none())
+        let stored = stored.filter_map(move |item| match item {
+            Ok((value, row_key, row)) => match this.hides(relation, &row_key) {
+                Ok(true) => None,
+                Ok(false) => Some(Ok((value, row_key, row))),
+                Err(error) => Some(Err(error)),
+            },
+            Err(error) => Some(Err(error)),
         });
         let stored =
             spilled.into_iter().fold(Box::new(stored) as ValuedRows, |rows, part| between(rows, part, reverse));

@@ -1,6 +1,6 @@
 //! Locks of a transaction that has very many: each a number, while nobody asks for it.
 //!
-//! They are locks of rows and of unique values that it has taken `Exclusive`, and never otherwise. Whoever else asks for one finds it made an entry of the table, as
+//! They are locks of rows and of unique values that it has taken once, `Exclusive` or `NoKeyUpdate`. Whoever else asks for one finds it made an entry of the table, as
 //! if it had been there all along. Two locks of one number would be one lock, which is more waiting and nothing worse.
 
 use super::{
@@ -13,7 +13,8 @@ use std::collections::hash_map::Entry;
 /// See the module.
 #[derive(Default)]
 pub(super) struct ManyLocks {
-    numbers: HashSet<u64>,
+    exclusive: HashSet<u64>,
+    no_key_update: HashSet<u64>,
     /// Those that somebody has asked for: entries of the table.
     shown: Vec<Name>,
 }
@@ -23,6 +24,22 @@ pub(super) struct ManyLocks {
 pub(super) struct Held {
     pub(super) taken: Vec<TakenLock>,
     pub(super) many: Vec<ManyLocks>,
+}
+
+impl ManyLocks {
+    fn mode_of(&self, name: Name) -> Option<LockMode> {
+        if self.exclusive.contains(&name.0) {
+            return Some(LockMode::Exclusive);
+        }
+        self.no_key_update.contains(&name.0).then_some(LockMode::NoKeyUpdate)
+    }
+
+    fn insert(&mut self, name: Name, mode: LockMode) {
+        match mode {
+            LockMode::Exclusive => self.exclusive.insert(name.0),
+            LockMode::NoKeyUpdate | LockMode::Shared | LockMode::KeyShare => self.no_key_update.insert(name.0),
+        };
+    }
 }
 
 impl Held {
@@ -36,13 +53,13 @@ impl Held {
         Held { taken, many: self.many.split_off(mark.many.min(self.many.len())) }
     }
 
-    fn has(&self, name: Name) -> bool {
-        self.many.iter().any(|many| many.numbers.contains(&name.0))
+    fn mode_among_many(&self, name: Name) -> Option<LockMode> {
+        self.many.iter().filter_map(|many| many.mode_of(name)).max()
     }
 }
 
 impl Locks {
-    /// Has the locks that a transaction has taken since take little memory, as far as they are exclusive and nobody waits for them.
+    /// Has the locks that a transaction has taken since take little memory, as far as they are for one alone and nobody waits for them.
     /// There is no going back to a time between.
     pub fn gather(&self, transaction: TransactionId, since: LockMark) {
         let mut state = self.state.lock();
@@ -61,46 +78,52 @@ impl Locks {
             if number % RELEASED_AT_ONCE == 0 {
                 MutexGuard::bump(&mut state);
             }
-            let is_alone = name.is_of_row() && before.is_none() && state.take_alone(transaction, name);
+            let is_row = name.is_of_row() && before.is_none();
+            let alone = if is_row { state.take_alone(transaction, name) } else { None };
             let Some(held) = state.held.get_mut(&transaction) else {
                 // An erasure has ended the transaction meanwhile.
                 let taken = std::iter::once(TakenLock(name, before)).chain(taken).collect();
                 return give_back(&mut state, transaction, Held { taken, many: Vec::new() });
             };
-            match held.many.last_mut() {
-                Some(many) if is_alone => _ = many.numbers.insert(name.0),
-                Some(_) | None => held.taken.push(TakenLock(name, before)),
+            match (held.many.last_mut(), alone) {
+                (Some(many), Some(mode)) => many.insert(name, mode),
+                (Some(_) | None, _) => held.taken.push(TakenLock(name, before)),
             }
         }
     }
 }
 
 impl LockState {
-    /// Takes an entry out that a transaction alone has, exclusively.
-    fn take_alone(&mut self, transaction: TransactionId, name: Name) -> bool {
-        let Entry::Occupied(place) = self.entries.entry(name) else { return false };
+    /// Takes an entry out that a transaction alone has, and in which mode.
+    fn take_alone(&mut self, transaction: TransactionId, name: Name) -> Option<LockMode> {
+        let Entry::Occupied(place) = self.entries.entry(name) else { return None };
         let entry = place.get();
-        let is_alone = entry.crowd.is_none() && entry.first == Some((transaction, LockMode::Exclusive));
-        if is_alone {
-            place.remove();
-            self.entries.shrink(&name);
+        let (_, mode) = entry.first.filter(|(holder, mode)| *holder == transaction && mode.is_for_one())?;
+        if entry.crowd.is_some() {
+            return None;
         }
-        is_alone
+        place.remove();
+        self.entries.shrink(&name);
+        Some(mode)
     }
 
-    /// Whether a transaction has a lock among its many.
-    pub(super) fn has_among_many(&self, transaction: TransactionId, name: Name) -> bool {
-        self.with_many.contains(&transaction) && self.held.get(&transaction).is_some_and(|held| held.has(name))
+    /// Whether a transaction has a lock among its many that is as strong.
+    pub(super) fn has_among_many(&self, transaction: TransactionId, name: Name, mode: LockMode) -> bool {
+        let held = || self.held.get(&transaction).and_then(|held| held.mode_among_many(name));
+        self.with_many.contains(&transaction) && held() >= Some(mode)
     }
 
     /// Makes a lock that somebody has among their many an entry of the table.
     pub(super) fn show(&mut self, name: Name) {
         for holder in &self.with_many {
             let many = self.held.get_mut(holder).into_iter().flat_map(|held| &mut held.many);
-            let Some(many) = many.into_iter().find(|many| many.numbers.contains(&name.0)) else { continue };
+            // One that was taken more strongly after it had been gathered is an entry, and stays one.
+            let Some((mode, many)) = many.into_iter().find_map(|many| Some((many.mode_of(name)?, many))) else {
+                continue;
+            };
             let entry: &mut LockEntry = self.entries.entry(name).or_default();
             if entry.mode_of(*holder).is_none() {
-                entry.set(*holder, Some(LockMode::Exclusive));
+                entry.set(*holder, Some(mode));
                 many.shown.push(name);
             }
         }
@@ -117,6 +140,6 @@ impl LockState {
         for name in many.iter().flat_map(|many| &many.shown) {
             self.turn(transaction, *name, None);
         }
-        crate::parallel::discard(many.into_iter().map(|many| many.numbers).collect::<Vec<_>>());
+        crate::parallel::discard(many);
     }
 }

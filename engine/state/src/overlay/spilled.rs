@@ -1,105 +1,150 @@
-//! New rows of a large statement, moved out of memory: they stand on the disk, sealed, until the transaction ends.
+//! Rows that a large statement has written, moved out of memory: they stand on the disk, sealed, until the transaction ends.
 //!
 //! ```text
-//! rows ─▶ memory ─ too many ─▶ one part for each statement ─▶ COMMIT reads it in the order of its keys
+//! rows ─▶ memory ─ too many ─▶ one part of a table for each statement ─▶ COMMIT reads it in the order of its keys
 //!           └── changed again: stands over what is on the disk ──┘
 //! ```
-//! Only rows that are new and that nothing but their statement has touched: where they stand nothing is committed, so each part is a layer
-//! of its own, and going back to before its statement drops it whole. Of people it holds whose µDB is whose, too. What an erasure looks
-//! at comes back into memory, and what a definition does, unless it lays the table anew.
+//! Of each row what it was and what it is, as in memory. Only rows that nothing but their statement has touched: so each part is a layer of
+//! its own, over those before, and going back to before its statement drops it whole. Rows that were there before stand there if their owners
+//! stay or they go; of people those who are new, with whose µDB is whose, and those who stay. What an erasure looks at comes back into memory,
+//! and what a definition does, unless it lays the table anew.
 
-use super::{Overlay, TableChanges, Undo, UndoPosition};
+use super::held_rows::ROWS_AT_ONCE;
+use super::{Change, LazyValues, Overlay, TableChanges, Undo, UndoPosition};
 use crate::SqlError;
 use crate::shape::TableShape;
 use planner::ownership::graph::KeyForm;
 use repr::id::is_temporary;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::{SpilledRows, Store};
+use storage::{SpillBatch, SpilledRow, SpilledRows, Store};
 
-/// So much of new rows is held in memory.
-const HELD_BYTES_MAX: usize = 48 << 20;
+/// So much of what a statement writes is held in memory.
+const HELD_BYTES_MAX: usize = 16 << 20;
 /// Entries of the undo log for which room is kept.
 const UNDO_KEPT_MAX: usize = 1 << 16;
-/// Rows that are written to the disk at once.
-const ROWS_AT_ONCE: usize = 4_096;
+
+/// The rows of one table that may be moved, in the order of their keys.
+type Movable = BTreeMap<RelationId, Vec<RowKey>>;
 
 impl Overlay {
     /// Whether rows that a statement has written since `since` are to be moved out of memory now.
-    pub fn is_to_spill(&self, shape: &TableShape, since: UndoPosition) -> bool {
-        self.held_bytes >= HELD_BYTES_MAX && self.may_spill(shape, since)
+    pub fn is_to_spill(&self, since: UndoPosition) -> bool {
+        self.held_bytes >= HELD_BYTES_MAX && self.undo.len() > since.0
     }
 
-    fn may_spill(&self, shape: &TableShape, since: UndoPosition) -> bool {
-        let relation = shape.id();
-        let Some(changes) = self.tables.get(&relation) else { return false };
+    /// Moves them there, as far as they may stand there; whether there were any. Where that fails the statement has to be taken back.
+    pub fn spill(&mut self, store: &Store, since: UndoPosition) -> Result<bool, SqlError> {
+        let is_part = |undo: &&Undo| matches!(undo, Undo::Spilled { .. });
+        let goes_on =
+            self.undo[since.0..].iter().take_while(is_part).filter_map(Undo::spilled).collect::<BTreeSet<_>>();
+        let movable = self.movable(UndoPosition(since.0 + goes_on.len()));
+        self.held_bytes = 0;
+        if movable.is_empty() {
+            return Ok(false);
+        }
+        let mut begun = Vec::new();
+        for (relation, keys) in &movable {
+            let Some(shape) = self.shape(*relation).cloned() else { continue };
+            self.move_rows(store, &shape, keys, goes_on.contains(relation))?;
+            if !goes_on.contains(relation) {
+                begun.push(Undo::Spilled { relation: *relation });
+            }
+        }
+        let is_moved = |undo: &Undo| {
+            let (Undo::Row { relation, key, .. } | Undo::Subject { relation, key, .. }) = undo else { return false };
+            movable.get(relation).is_some_and(|keys| keys.binary_search(key).is_ok())
+        };
+        let written = self.undo.split_off(since.0 + goes_on.len());
+        self.undo.append(&mut begun);
+        self.undo.extend(written.into_iter().filter(|undo| !is_moved(undo)));
+        self.undo.shrink_to(UNDO_KEPT_MAX);
+        Ok(true)
+    }
+
+    /// What was changed since by nothing but a statement, and may stand on the disk.
+    fn movable(&self, since: UndoPosition) -> Movable {
         let written = self.undo.get(since.0..).unwrap_or_default();
-        let own = match written.split_first() {
-            Some((Undo::Spilled { relation: of }, own)) if *of == relation => own,
-            _ => written,
-        };
-        let is_new = |undo: &Undo| match undo {
-            Undo::Row { relation: of, key, previous: None } => {
-                let change = changes.rows.get(key);
-                *of == relation && change.is_some_and(|change| change.before.is_none() && change.after.is_some())
+        let is_gone =
+            |(subject, microdb): (&(RelationId, RowKey), &Option<MicroDbId>)| microdb.is_none().then_some(subject.0);
+        // Who has another key now, or none, has rows that follow from it.
+        let people: BTreeSet<RelationId> = self.subjects.iter().filter_map(is_gone).collect();
+        let erases = self.in_part.is_some() || !people.is_empty();
+        let mut touched: BTreeMap<RelationId, Vec<(&RowKey, bool)>> = BTreeMap::new();
+        for undo in written {
+            if let Undo::Row { relation, key, previous } = undo {
+                touched.entry(*relation).or_default().push((key, previous.is_none()));
             }
-            Undo::Subject { relation: of, key, previous: None } => {
-                *of == relation
-                    && changes.rows.contains_key(key)
-                    && self.subject(relation, key).is_some_and(|microdb| microdb.is_some())
+        }
+        let mut movable = Movable::new();
+        for (relation, mut keys) in touched {
+            // Of each the first time.
+            keys.sort_by_key(|(key, _)| *key);
+            keys.dedup_by_key(|(key, _)| *key);
+            let (Some(shape), Some(changes)) = (self.shape(relation), self.tables.get(&relation)) else { continue };
+            if is_temporary(relation.0)
+                || !shape.spills()
+                || !changes.reindexed.is_empty()
+                || !changes.filled.is_empty()
+            {
+                continue;
             }
-            _ => false,
-        };
-        !own.is_empty()
-            && !is_temporary(relation.0)
-            && shape.spills()
-            && changes.reindexed.is_empty()
-            && changes.filled.is_empty()
-            && own.iter().all(is_new)
+            let may_move = |key: &RowKey| match changes.rows.get(key) {
+                Some(Change { before: None, after: Some(_) }) if shape.table().data_subject => {
+                    !people.contains(&relation) && self.subject(relation, key).is_some_and(|microdb| microdb.is_some())
+                }
+                Some(Change { before: None, after }) => after.is_some(),
+                Some(Change { before: Some(_), after: None }) => !erases && !shape.table().data_subject,
+                Some(Change { before: Some(before), after: Some(after) }) => {
+                    !erases && shape.keeps_owners(before, after)
+                }
+                None => false,
+            };
+            let keys = keys.into_iter().filter(|(key, untouched)| *untouched && may_move(key));
+            let keys: Vec<RowKey> = keys.map(|(key, _)| key.clone()).collect();
+            if !keys.is_empty() {
+                movable.insert(relation, keys);
+            }
+        }
+        movable
     }
 
-    /// Moves them there. Where that fails the statement has to be taken back.
-    pub fn spill(&mut self, store: &Store, shape: &TableShape, since: UndoPosition) -> Result<(), SqlError> {
+    fn move_rows(&mut self, store: &Store, shape: &TableShape, keys: &[RowKey], goes_on: bool) -> Result<(), SqlError> {
         let relation = shape.id();
-        let goes_on = matches!(self.undo.get(since.0), Some(Undo::Spilled { .. }));
-        let own = since.0 + usize::from(goes_on);
-        let changes = self.tables.entry(relation).or_default();
+        let Some(changes) = self.tables.get_mut(&relation) else { return Ok(()) };
         let part = match changes.spilled.last().filter(|_| goes_on) {
             Some(part) => part.clone(),
             None => Arc::new(store.begin_spill(relation)?),
         };
-        let mut keys = self.undo[own..].iter().filter_map(Undo::row_key).collect::<Vec<_>>();
-        keys.sort_unstable();
-        for some in keys.chunks(ROWS_AT_ONCE) {
+        let rows: Vec<(RowKey, Change)> = if keys.len() == changes.rows.len() {
+            changes.values = LazyValues::default();
+            std::mem::take(&mut changes.rows).into_iter().collect()
+        } else {
+            let taken = keys.iter().filter_map(|key| changes.rows.remove_entry(key));
+            taken.inspect(|(key, change)| changes.values.leave(shape, key, change.after.as_ref())).collect()
+        };
+        for some in rows.chunks(ROWS_AT_ONCE) {
             poll::steps(some.len())?;
-            let microdb = |key: &RowKey| self.subjects.get(&(relation, key.clone())).copied().flatten();
-            let microdb = |key: &RowKey| if shape.table().data_subject { microdb(key) } else { None };
-            let row = |key: &&'_ RowKey| changes.rows.get(*key).and_then(|change| change.after.as_ref());
-            let rows = some.iter().filter_map(|key| Some((*key, row(key)?, microdb(key))));
-            write_part(store, &part, shape, rows)?;
+            let mut batch = part.begin_batch();
+            for (key, change) in some {
+                let there = if goes_on { part.get(key)? } else { None };
+                put_change(store, &mut batch, shape, (key, change), there.as_ref());
+                if shape.table().data_subject {
+                    let microdb = self.subjects.remove(&(relation, key.clone())).flatten();
+                    microdb.into_iter().for_each(|microdb| batch.put_subject(key, microdb));
+                }
+            }
+            part.write(store, batch)?;
         }
         if !goes_on {
             changes.spilled.push(part);
         }
-        for key in keys {
-            if let Some(change) = changes.rows.remove(key) {
-                changes.values.leave(shape, key, change.after.as_ref());
-            }
-            if shape.table().data_subject {
-                self.subjects.remove(&(relation, key.clone()));
-            }
-        }
-        self.undo.truncate(own);
-        if !goes_on {
-            self.undo.push(Undo::Spilled { relation });
-        }
-        self.undo.shrink_to(UNDO_KEPT_MAX);
-        self.held_bytes = 0;
         Ok(())
     }
 
-    /// A part of a table for new rows that never stood in memory: see `write_part`.
+    /// A part of a table for new rows that never stood in memory: see `held_rows`.
     pub fn begin_part(&mut self, store: &Store, relation: RelationId) -> Result<Arc<SpilledRows>, SqlError> {
         let part = Arc::new(store.begin_spill(relation)?);
         self.tables.entry(relation).or_default().spilled.push(part.clone());
@@ -110,12 +155,13 @@ impl Overlay {
     /// Brings the rows of a table back into memory, where they stand over what is on the disk.
     pub fn bring_back(&mut self, shape: &TableShape) -> Result<(), SqlError> {
         let parts = self.tables.get(&shape.id()).map(|changes| changes.spilled.clone()).unwrap_or_default();
-        for part in parts {
+        // What was written last is what stands.
+        for part in parts.iter().rev() {
             for row in part.rows((Bound::Unbounded, Bound::Unbounded), false) {
                 poll::step()?;
-                let (key, row) = row?;
+                let (key, SpilledRow { before, after }) = row?;
                 if !self.tables.get(&shape.id()).is_some_and(|changes| changes.rows.contains_key(&key)) {
-                    self.set(shape, key, None, Some(row));
+                    self.set(shape, key, before, after);
                 }
             }
         }
@@ -139,9 +185,9 @@ impl Overlay {
 }
 
 impl Undo {
-    fn row_key(&self) -> Option<&RowKey> {
+    fn spilled(&self) -> Option<RelationId> {
         match self {
-            Undo::Row { key, .. } => Some(key),
+            Undo::Spilled { relation } => Some(*relation),
             _ => None,
         }
     }
@@ -153,13 +199,48 @@ impl TableChanges {
         self.spilled.iter().map(|part| part.len()).sum()
     }
 
+    /// Whether rows that are stored have been changed on the disk.
+    pub fn covers(&self) -> bool {
+        self.spilled.iter().any(|part| part.covers())
+    }
+
     /// Rows on the disk that have not changed again, in the order of their keys within each statement's.
-    pub fn spilled(&self) -> impl Iterator<Item = Result<(RowKey, Row), SqlError>> {
-        let rows = self.spilled.iter().flat_map(|part| part.rows((Bound::Unbounded, Bound::Unbounded), false));
-        rows.filter_map(|row| match row {
-            Ok((key, _)) if self.rows.contains_key(&key) => None,
-            row => Some(row.map_err(SqlError::from)),
+    pub fn spilled(&self) -> impl Iterator<Item = Result<(RowKey, Change), SqlError>> {
+        let parts = self.spilled.iter().enumerate();
+        let rows = parts.flat_map(|(place, part)| {
+            part.rows((Bound::Unbounded, Bound::Unbounded), false).map(move |row| (place, row))
+        });
+        rows.filter_map(|(place, row)| match row {
+            Ok((key, row)) => match self.has_newer(place, &key) {
+                Ok(true) => None,
+                Ok(false) => Some(Ok((key, row.into()))),
+                Err(error) => Some(Err(error)),
+            },
+            Err(error) => Some(Err(error.into())),
         })
+    }
+
+    /// Looks at all changed rows one after the other, those in memory first.
+    pub fn each(&self, mut look: impl FnMut(&RowKey, &Change) -> Result<(), SqlError>) -> Result<(), SqlError> {
+        self.rows.iter().try_for_each(|(key, change)| look(key, change))?;
+        for row in self.spilled() {
+            let (key, change) = row?;
+            look(&key, &change)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a row has changed again since a part was written.
+    pub(crate) fn has_newer(&self, place: usize, key: &RowKey) -> Result<bool, SqlError> {
+        if self.rows.contains_key(key) {
+            return Ok(true);
+        }
+        for part in &self.spilled[place + 1..] {
+            if part.contains(key)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The µDB of a person whose row was written to the disk, whether it has changed again or not.
@@ -177,11 +258,11 @@ impl TableChanges {
         self.spilled.iter().flat_map(|part| part.subjects()).map(|person| person.map_err(SqlError::from))
     }
 
-    /// A row on the disk, whether it has changed again or not.
-    pub fn spilled_row(&self, key: &RowKey) -> Result<Option<Row>, SqlError> {
-        for part in &self.spilled {
+    /// A row on the disk as it was written last, whether it has changed again in memory or not.
+    pub fn spilled_change(&self, key: &RowKey) -> Result<Option<Change>, SqlError> {
+        for part in self.spilled.iter().rev() {
             if let Some(row) = part.get(key)? {
-                return Ok(Some(row));
+                return Ok(Some(row.into()));
             }
         }
         Ok(None)
@@ -191,8 +272,18 @@ impl TableChanges {
     pub fn has(&self, key: &RowKey) -> Result<bool, SqlError> {
         match self.rows.get(key) {
             Some(change) => Ok(change.after.is_some()),
-            None => self.has_spilled(key),
+            None => Ok(self.spilled_change(key)?.is_some_and(|change| change.after.is_some())),
         }
+    }
+
+    /// Whether a row that is stored has been changed on the disk.
+    pub(crate) fn covers_row(&self, key: &RowKey) -> Result<bool, SqlError> {
+        for part in self.spilled.iter().filter(|part| part.covers()) {
+            if part.contains(key)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a row is on the disk.
@@ -204,45 +295,69 @@ impl TableChanges {
         }
         Ok(false)
     }
+}
 
-    /// Keys of rows on the disk that had a canonical value in an index.
-    pub(crate) fn spilled_keys(
-        &self,
-        store: &Store,
-        shape: &TableShape,
-        index: IndexId,
-        value: &[u8],
-    ) -> Result<Vec<RowKey>, SqlError> {
-        let mut keys = Vec::new();
-        for part in &self.spilled {
-            keys.extend(match shape.key_form {
-                KeyForm::Hashed => part.keys_at(index, &store.hash_index(index, value))?,
-                KeyForm::Ordered => part.keys_at(index, value)?,
-            });
-        }
-        Ok(keys)
+/// Keys of rows of a part that have a canonical value in an index.
+pub(crate) fn keys_in_part(
+    store: &Store,
+    part: &Arc<SpilledRows>,
+    (shape, index): (&TableShape, IndexId),
+    value: &[u8],
+) -> Result<Vec<RowKey>, SqlError> {
+    Ok(match shape.key_form {
+        KeyForm::Hashed => part.keys_at(index, &store.hash_index(index, value))?,
+        KeyForm::Ordered => part.keys_at(index, value)?,
+    })
+}
+
+impl From<SpilledRow> for Change {
+    fn from(SpilledRow { before, after }: SpilledRow) -> Change {
+        Change { before, after }
     }
 }
 
-/// Writes new rows to a part, those of people with their µDBs. None of them stands there already.
-pub fn write_part<'r>(
+/// A new row as it is written to a part: with its entries, and of a person's with whose µDB it is.
+pub(super) fn put_new(
     store: &Store,
-    part: &SpilledRows,
+    batch: &mut SpillBatch<'_>,
     shape: &TableShape,
-    rows: impl Iterator<Item = (&'r RowKey, &'r Row, Option<MicroDbId>)>,
-) -> Result<(), SqlError> {
-    let mut batch = part.begin_batch();
-    for (key, row, microdb) in rows {
-        batch.put_row(key, row);
-        microdb.into_iter().for_each(|microdb| batch.put_subject(key, microdb));
-        for index in &shape.table().indexes {
-            if let Some(value) = shape.index_value_of(index, row) {
-                match shape.key_form {
-                    KeyForm::Hashed => batch.put_entry(index.id, &store.hash_index_once(index.id, &value), key),
-                    KeyForm::Ordered => batch.put_entry(index.id, &value, key),
-                }
+    (key, row, microdb): (&RowKey, &Row, Option<MicroDbId>),
+) {
+    batch.put_row(key, row);
+    microdb.into_iter().for_each(|microdb| batch.put_subject(key, microdb));
+    each_entry(store, shape, row, |index, place| batch.put_entry(index, place, key));
+}
+
+/// A changed row as it is written to a part, in which there may be something of it.
+fn put_change(
+    store: &Store,
+    batch: &mut SpillBatch<'_>,
+    shape: &TableShape,
+    (key, Change { before, after }): (&RowKey, &Change),
+    there: Option<&SpilledRow>,
+) {
+    if let Some(row) = there.and_then(|there| there.after.as_ref()) {
+        each_entry(store, shape, row, |index, place| batch.delete_entry(index, place, key));
+    }
+    match (there, before, after) {
+        (Some(_), before, after) => batch.put_again(key, before.as_ref(), after.as_ref()),
+        (None, Some(before), after) => batch.put_changed(key, before, after.as_ref()),
+        (None, None, Some(row)) => batch.put_row(key, row),
+        (None, None, None) => {}
+    }
+    if let Some(row) = after {
+        each_entry(store, shape, row, |index, place| batch.put_entry(index, place, key));
+    }
+}
+
+/// The places of a row in the indexes of its table.
+fn each_entry(store: &Store, shape: &TableShape, row: &Row, mut take: impl FnMut(IndexId, &[u8])) {
+    for index in &shape.table().indexes {
+        if let Some(value) = shape.index_value_of(index, row) {
+            match shape.key_form {
+                KeyForm::Hashed => take(index.id, store.hash_index_once(index.id, &value).as_ref()),
+                KeyForm::Ordered => take(index.id, &value),
             }
         }
     }
-    Ok(part.write(store, batch)?)
 }

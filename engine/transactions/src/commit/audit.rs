@@ -193,7 +193,7 @@ fn subjects(relation: RelationId, overlay: &Overlay, derivation: &Derivation) ->
     for row in derivation.tables.get(&relation).into_iter().flat_map(|rows| rows.values()) {
         people.extend(row.old.iter().chain(&row.new).map(|(owner, _)| *owner));
     }
-    people.extend(derivation.spilled.get(&relation).into_iter().flatten());
+    people.extend([&derivation.spilled, &derivation.left].into_iter().filter_map(|of| of.get(&relation)).flatten());
     let own = overlay.subjects().filter(|((table, _), _)| *table == relation);
     people.extend(own.filter_map(|(_, now)| *now));
     people

@@ -7,14 +7,14 @@
 
 use super::SchemaChange;
 use super::index_filling::{Values, duplicate, is_unique_in};
-use super::rows_anew::{RewrittenRows, RowsAnew};
+use super::rows_anew::RowsAnew;
 use crate::transaction::Transaction;
 use planner::catalog::{Column, Index};
 use planner::resolve::ddl::DdlEffect;
 use repr::id::is_temporary;
 use repr::{ColumnIndex, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use state::SqlError;
-use state::overlay::spilled::write_part;
+use state::overlay::held_rows::{HeldRow, HeldRows, KeyedRows, write_rows};
 use state::reader::Reader;
 use state::shape::{Schema, TableShape};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,10 +25,6 @@ use storage::SpilledRows;
 const COPIED_ROWS_MAX: usize = 10_000;
 /// So much of rows that are written anew is held in memory.
 const HELD_BYTES_MAX: usize = 8 << 20;
-/// About what a row takes there beside its bytes.
-const ROW_BYTES: usize = 128;
-/// Rows that are written to the disk at once.
-const ROWS_AT_ONCE: usize = 4_096;
 
 /// Tables that are laid anew: those whose keys or owners are made differently, and all that owe their owners to them.
 pub(super) fn laid_anew(old: &Schema, new: &Schema, effects: &[DdlEffect]) -> BTreeSet<RelationId> {
@@ -93,8 +89,8 @@ pub(super) fn rows_to_lay(
     Ok(rows)
 }
 
-fn copied(transaction: &Transaction, relation: RelationId, rows: &RowsAnew) -> Result<RewrittenRows, SqlError> {
-    let mut copied = RewrittenRows::new(&transaction.database().store, relation);
+fn copied(transaction: &Transaction, relation: RelationId, rows: &RowsAnew) -> Result<KeyedRows, SqlError> {
+    let mut copied = KeyedRows::new(&transaction.database().store, relation);
     rows.each(|row_key, row| copied.push(row_key, row))?;
     Ok(copied)
 }
@@ -118,7 +114,7 @@ fn stand_alike(before: &TableShape, after: &TableShape) -> bool {
 
 impl SchemaChange<'_> {
     /// All rows of a table as they were rewritten.
-    pub(super) fn keep(&mut self, shape: &TableShape, rows: RewrittenRows) -> Result<(), SqlError> {
+    pub(super) fn keep(&mut self, shape: &TableShape, rows: KeyedRows) -> Result<(), SqlError> {
         let relation = shape.id();
         let lies_anew = rows.are_many() && shape.spills() && !is_temporary(relation.0);
         if self.stored.contains_key(&relation) || lies_anew {
@@ -162,7 +158,7 @@ impl SchemaChange<'_> {
         let moves = was != is || is && !keyed_alike;
         let mut moved = if was && moves { self.take_subjects(shape.id(), rows)? } else { BTreeMap::new() };
         let spills = shape.spills() && !is_temporary(shape.id().0) && !(was && moves);
-        let mut laying = Laying { shape, spills, part: None, held: Vec::new(), held_bytes: 0, greatest: None };
+        let mut laying = Laying { shape, spills, part: None, held: HeldRows::new(HELD_BYTES_MAX), greatest: None };
         let mut values = self.values_anew(shape)?;
         rows.each(|old_key, row| {
             let looks = !stands || !keyed_alike || !values.is_empty() || self.has_new_partial(shape);
@@ -177,7 +173,7 @@ impl SchemaChange<'_> {
                 microdb => microdb,
             };
             let row = if stands { row } else { Row::pack(&datums) };
-            laying.add(self.writer.transaction, LaidRow { row_key, row, microdb })
+            laying.add(self.writer.transaction, HeldRow { row_key, row, microdb })
         })?;
         laying.finish(self.writer.transaction)?;
         for (index, values) in values {
@@ -260,29 +256,19 @@ impl SchemaChange<'_> {
     }
 }
 
-/// A row as it is laid.
-struct LaidRow {
-    row_key: RowKey,
-    row: Row,
-    microdb: Option<MicroDbId>,
-}
-
 /// A table's rows on their way to the overlay: from some number on past its memory.
 struct Laying<'a> {
     shape: &'a Arc<TableShape>,
     spills: bool,
     part: Option<Arc<SpilledRows>>,
-    held: Vec<LaidRow>,
-    held_bytes: usize,
+    held: HeldRows,
     /// Of all that were laid.
     greatest: Option<RowKey>,
 }
 
 impl Laying<'_> {
-    fn add(&mut self, transaction: &mut Transaction, row: LaidRow) -> Result<(), SqlError> {
-        self.held_bytes += ROW_BYTES + row.row.bytes().len();
-        self.held.push(row);
-        if self.held_bytes < HELD_BYTES_MAX {
+    fn add(&mut self, transaction: &mut Transaction, row: HeldRow) -> Result<(), SqlError> {
+        if !self.held.push(row) {
             return Ok(());
         }
         if self.part.is_none() && self.spills {
@@ -294,9 +280,7 @@ impl Laying<'_> {
 
     /// Lays those that are held. 23505 if a key stands twice.
     fn finish(&mut self, transaction: &mut Transaction) -> Result<(), SqlError> {
-        let mut rows = std::mem::take(&mut self.held);
-        self.held_bytes = 0;
-        poll::sort_by(&mut rows, |one, other| one.row_key.cmp(&other.row_key))?;
+        let rows = self.held.take()?;
         let repeats = rows.windows(2).any(|pair| pair[0].row_key == pair[1].row_key);
         // Mostly they come in their order.
         let met = rows.iter().take_while(|row| self.greatest.as_ref().is_some_and(|greatest| row.row_key <= *greatest));
@@ -316,20 +300,9 @@ impl Laying<'_> {
             self.greatest = Some(last.row_key.clone());
         }
         match &self.part {
-            Some(part) => {
-                let store = &transaction.database().store;
-                for some in rows.chunks(ROWS_AT_ONCE) {
-                    poll::steps(some.len())?;
-                    write_part(
-                        store,
-                        part,
-                        self.shape,
-                        some.iter().map(|laid| (&laid.row_key, &laid.row, laid.microdb)),
-                    )?;
-                }
-            }
+            Some(part) => write_rows(&transaction.database().store, part, Some(self.shape), &rows)?,
             None => {
-                for LaidRow { row_key, row, microdb } in rows {
+                for HeldRow { row_key, row, microdb } in rows {
                     poll::step()?;
                     let overlay = transaction.overlay_mut();
                     overlay.set(self.shape, row_key.clone(), None, Some(row));

@@ -174,8 +174,8 @@ impl<'a> Hashes<'a> {
     }
 }
 
-/// Operations of a row that was not there, whoever's it is.
-pub(super) fn put_new(
+/// Operations of a row, whoever's it is.
+pub(super) fn put_row(
     batch: &mut Batch,
     between: &Between<'_>,
     hashes: &mut Hashes<'_>,

@@ -1,19 +1,20 @@
-//! New rows that stand on the disk until they are committed: whose they are is derived some at a time, as they are written.
+//! Rows that stand on the disk until they are committed: whose they are is derived some at a time, as they are written.
 //!
 //! ```text
 //! rows on the disk, in order ─▶ some thousand ─▶ owners, as for all rows ─▶ sealed by all processors ─▶ the batch, in files by and by
 //! ```
-//! None of them was there before, and nothing that was is owned by way of them: only ΔR ⋈ H(after) is to be derived. What was looked at
-//! and what is written is noted as for other rows.
+//! Of new rows only ΔR ⋈ H(after) is to be derived: nothing that was there is owned by way of them. Rows that have changed keep their owners
+//! (`TableShape::keeps_owners`), and who was owned by way of rows that go is derived with rows in memory. What was looked at and what is
+//! written is noted as for other rows.
 
 use super::{Between, RowDeltas, far_keys, holders, known_holder, merged, near_value, orphan};
 use crate::ownership::RowDelta;
-use crate::ownership::placement::{Hashes, put_new};
+use crate::ownership::placement::{Hashes, put_row};
 use planner::ownership::Edge;
 use repr::hash::HashMap;
 use repr::{MicroDbId, RelationId, Row, RowKey, poll};
 use state::layered_snapshot::LayeredSnapshot;
-use state::overlay::{Overlay, Owners, TableChanges};
+use state::overlay::{Change, Overlay, Owners, TableChanges};
 use state::shape::TableShape;
 use state::validation::{Mark, Marks};
 use state::{SqlError, parallel};
@@ -36,6 +37,8 @@ pub struct PlacedRows {
     pub writes: Marks,
     /// Whose the rows are, by table.
     pub owners: BTreeMap<RelationId, BTreeSet<MicroDbId>>,
+    /// Whose the rows were that go.
+    pub left: BTreeMap<RelationId, BTreeSet<MicroDbId>>,
 }
 
 /// Adds the operations of a table's rows on the disk to a batch.
@@ -48,22 +51,32 @@ pub(super) fn place(
 ) -> Result<PlacedRows, SqlError> {
     let between = Between { old, new, overlay };
     let mut placing = Placing { between: &between, derived, met: HashMap::default(), found: PlacedRows::default() };
-    let mut rows = changes.spilled();
+    let mut rows = changes.spilled().peekable();
     loop {
         let mut some = Vec::with_capacity(ROWS_AT_ONCE);
         for row in rows.by_ref().take(ROWS_AT_ONCE) {
             poll::step()?;
-            let (row_key, row) = row?;
-            let owners = if shape.personal { placing.owners_of_row(shape, &row_key, &row)? } else { Owners::new() };
-            some.push((row_key, RowDelta { before: None, after: Some(row), old: Owners::new(), new: owners }));
+            let (row_key, change) = row?;
+            // Others' owners have changed it, too: it is placed with them.
+            let is_placed = derived.get(&shape.id()).is_some_and(|rows| rows.contains_key(&row_key));
+            if !is_placed {
+                let row = placing.delta(shape, &row_key, change)?;
+                some.push((row_key, row));
+            }
         }
         if some.is_empty() {
-            break;
+            if rows.peek().is_none() {
+                break;
+            }
+            continue;
         }
         for part in seal((old, new), overlay, shape, some) {
             batch.append(part?);
         }
         new.store().set_aside_so_far(batch)?;
+    }
+    if shape.personal {
+        placing.found.writes.note(&Mark::Placed(shape.id()));
     }
     place_people(&between, (shape, changes), &mut placing.found.writes, batch)?;
     Ok(placing.found)
@@ -110,7 +123,7 @@ fn seal(
         let mut batch = Batch::default();
         for (row_key, row) in rows.chunks(size).nth(number).unwrap_or_default() {
             poll::step()?;
-            put_new(&mut batch, &between, &mut hashes, &shape, row_key, row)?;
+            put_row(&mut batch, &between, &mut hashes, &shape, row_key, row)?;
         }
         Ok(batch)
     })
@@ -126,7 +139,8 @@ pub(super) fn owners_of(
     reads: &mut Marks,
 ) -> Result<Option<Owners>, SqlError> {
     let Some(changes) = between.overlay.table(relation) else { return Ok(None) };
-    let Some(row) = changes.spilled_row(row_key)? else { return Ok(None) };
+    // One that was there before has the owners that it had.
+    let Some(Change { before: None, after: Some(row) }) = changes.spilled_change(row_key)? else { return Ok(None) };
     let shape = between.new.shape(relation)?.clone();
     let mut placing = Placing { between, derived, met: HashMap::default(), found: PlacedRows::default() };
     let owners = placing.owners_of_row(&shape, row_key, &row)?;
@@ -144,6 +158,53 @@ struct Placing<'a> {
 }
 
 impl Placing<'_> {
+    /// A row with its owners before and after.
+    fn delta(
+        &mut self,
+        shape: &TableShape,
+        row_key: &RowKey,
+        Change { before, after }: Change,
+    ) -> Result<RowDelta, SqlError> {
+        let (mut old, mut new) = (Owners::new(), Owners::new());
+        match (&before, &after) {
+            _ if !shape.personal => {}
+            (None, Some(row)) => new = self.owners_of_row(shape, row_key, row)?,
+            (Some(_), Some(_)) => {
+                old = self.stored_owners(shape, row_key)?;
+                new.clone_from(&old);
+                self.found.writes.note(&Mark::Row(shape.id(), row_key));
+                let told = self.found.owners.entry(shape.id()).or_default();
+                told.extend(new.iter().map(|(owner, _)| *owner));
+            }
+            (Some(row), None) => {
+                old = self.stored_owners(shape, row_key)?;
+                self.note_gone(shape, row_key, row);
+                let told = self.found.left.entry(shape.id()).or_default();
+                told.extend(old.iter().map(|(owner, _)| *owner));
+            }
+            (None, None) => {}
+        }
+        Ok(RowDelta { before, after, old, new })
+    }
+
+    fn stored_owners(&mut self, shape: &TableShape, row_key: &RowKey) -> Result<Owners, SqlError> {
+        self.found.reads.note(&Mark::Owners(shape.id(), row_key));
+        self.between.old.owners_of(shape.id(), row_key)
+    }
+
+    /// Notes what another derivation may have read of a row that goes.
+    fn note_gone(&mut self, shape: &TableShape, row_key: &RowKey, row: &Row) {
+        let writes = &mut self.found.writes;
+        writes.note(&Mark::Owners(shape.id(), row_key));
+        let near = shape.owner_edges.iter().map(|edge| (edge.near_index, &edge.near_columns));
+        let far = shape.owner_dependents.iter().map(|edge| (edge.far_index, &edge.far_columns));
+        for (index, columns) in near.chain(far) {
+            if let Some(value) = shape.value_of(columns, row) {
+                writes.note(&Mark::Index(index, &value));
+            }
+        }
+    }
+
     /// DG001 if it has none.
     fn owners_of_row(&mut self, shape: &TableShape, row_key: &RowKey, row: &Row) -> Result<Owners, SqlError> {
         let mut all = Vec::new();

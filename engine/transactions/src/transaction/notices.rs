@@ -119,23 +119,22 @@ impl Noting {
         // A definition writes rows anew, and corrects nothing.
         let is_rewritten = shape.table().schema_version != before.table().schema_version;
         let mut changed = Vec::new();
-        for (row_key, change) in &changes.rows {
+        changes.each(|row_key, change| {
             poll::step()?;
-            let Some(row) = &change.before else { continue };
+            let Some(row) = &change.before else { return Ok(()) };
             let happened = match &change.after {
                 None => vec![Happened::Erased],
-                Some(_) if is_rewritten => continue,
+                Some(_) if is_rewritten => return Ok(()),
                 Some(after) => {
                     row.changed_columns(after, &mut changed);
                     if !tells(shape, &changed) {
-                        continue;
+                        return Ok(());
                     }
                     what_happened(shape, &before.unpack(row), &shape.unpack(after))
                 }
             };
-            self.row(&before, row_key, &before.unpack(row), &happened)?;
-        }
-        Ok(())
+            self.row(&before, row_key, &before.unpack(row), &happened)
+        })
     }
 
     /// Rows of a table that was emptied, but for those that stand there again: a definition has laid it anew.

@@ -5,20 +5,21 @@ use repr::RelationId;
 use state::SqlError;
 use state::locks::LockMark;
 use state::overlay::UndoPosition;
-use state::shape::TableShape;
 use std::sync::Arc;
 
 impl Transaction {
-    /// Moves what a statement has written since it began out of memory, if that is much and nothing but new rows of one table;
-    /// the locks of so many rows are gathered.
-    pub(crate) fn spill(&mut self, shape: &TableShape, since: UndoPosition) -> Result<(), SqlError> {
-        if !self.overlay.is_to_spill(shape, since) {
-            return Ok(());
+    /// Moves what a statement has written since it began out of memory, if that is much; the locks of so many rows are gathered.
+    pub(crate) fn spill(&mut self, since: UndoPosition) -> Result<(), SqlError> {
+        if self.overlay.is_to_spill(since) && Arc::make_mut(&mut self.overlay).spill(&self.database.store, since)? {
+            self.gather_locks();
         }
-        Arc::make_mut(&mut self.overlay).spill(&self.database.store, shape, since)?;
+        Ok(())
+    }
+
+    /// Has the locks that were taken since the last savepoint take little memory.
+    pub(crate) fn gather_locks(&self) {
         let locks = self.pending.savepoints.last().map_or_else(LockMark::default, |savepoint| savepoint.locks);
         self.database.sessions.locks.gather(self.begun.id, locks);
-        Ok(())
     }
 
     /// Brings rows of tables back into memory, for whoever looks at all changes one by one, or makes other tables of these.

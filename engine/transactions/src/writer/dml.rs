@@ -5,6 +5,7 @@
 //! written yet, the locks stay), REPEATABLE READ gives 40001.
 
 use crate::writer::merge::execute_merge;
+use crate::writer::targets::{AtOnce, each_target};
 use crate::writer::{RowUpdate, Writer};
 use operators::once::SystemRows;
 use operators::profile::Profile;
@@ -39,7 +40,7 @@ pub struct Written {
 // Rows that are locked and looked for together.
 const INSERT_ROWS_MAX: usize = 1_000;
 // Of fewer all are computed before the first is written.
-const STREAMED_ROWS_MIN: usize = 10_000;
+pub(super) const STREAMED_ROWS_MIN: usize = 10_000;
 // A transaction that has changed more is not copied to be read meanwhile.
 const COPIED_ROWS_MAX: usize = 100_000;
 // A statement that keeps losing its rows to others gives up rather than spin.
@@ -196,7 +197,7 @@ fn run(
     gather(open(source, snapshot, writer, context, evaluation)?)
 }
 
-fn open(
+pub(super) fn open(
     source: &Arc<Query>,
     snapshot: LayeredSnapshot,
     writer: &Writer<'_>,
@@ -261,7 +262,7 @@ fn insert_looking(
             return Err(error);
         }
         if chunk.len() == INSERT_ROWS_MAX {
-            writer.pass(&shape)?;
+            writer.pass_inserted()?;
         }
     }
 }
@@ -276,7 +277,10 @@ fn insert_or_update(
 ) -> Result<Written, SqlError> {
     let mut written = Written::default();
     let mut touched: HashSet<RowKey> = HashSet::default();
-    for row in rows {
+    for (number, row) in rows.enumerate() {
+        if number > 0 && number % INSERT_ROWS_MAX == 0 {
+            writer.pass_changed()?;
+        }
         let mut row = row?;
         writer.complete(shape, &plan.checks, &mut row, None)?;
         if let Some(on_conflict) = &plan.on_conflict
@@ -448,7 +452,6 @@ fn execute_update(
     look: Option<&Look<'_>>,
 ) -> Result<Written, SqlError> {
     let shape = writer.shape(plan.table)?;
-    let width = shape.table().columns.len();
     // A key that is assigned what it was stays as it is.
     let keys: Vec<&(ColumnIndex, ScalarExpr)> = plan
         .assignments
@@ -456,7 +459,7 @@ fn execute_update(
         .filter(|(column, _)| shape.update_mode(std::slice::from_ref(column)) == LockMode::Exclusive)
         .collect();
     let context = writer.context.clone();
-    let mode = |source: &[Datum]| -> Result<LockMode, SqlError> {
+    let by_row = |source: &[Datum]| -> Result<LockMode, SqlError> {
         for (column, expr) in &keys {
             if expr.eval(source, &context)? != source[*column] {
                 return Ok(LockMode::Exclusive);
@@ -464,7 +467,27 @@ fn execute_update(
         }
         Ok(LockMode::NoKeyUpdate)
     };
-    let targets = target_rows(writer, &shape, &plan.source, evaluation, &mode)?;
+    let mode = if keys.is_empty() { LockedAs::All(LockMode::NoKeyUpdate) } else { LockedAs::Each(&by_row) };
+    // A new primary key may be one that a later row of the statement leaves: all rows are looked at before the first is written.
+    let assigned = plan.assignments.iter().map(|(column, _)| *column);
+    let mut assigned = assigned.chain(plan.checks.generated.iter().map(|(column, _)| *column));
+    let key = shape.table().primary_key_columns().unwrap_or_default();
+    let at_once = if assigned.any(|column| key.contains(&column)) { AtOnce::All } else { AtOnce::Some };
+    let mut written = Written::default();
+    each_target(writer, &shape, (&plan.source, evaluation), (at_once, mode), |writer, targets| {
+        update_some(writer, plan, (&shape, targets), look, &mut written)
+    })?;
+    Ok(written)
+}
+
+fn update_some(
+    writer: &mut Writer<'_>,
+    plan: &UpdatePlan,
+    (shape, targets): (&Arc<TableShape>, Bulk<Vec<(RowKey, Vec<Datum>)>>),
+    look: Option<&Look<'_>>,
+    written: &mut Written,
+) -> Result<(), SqlError> {
+    let width = shape.table().columns.len();
     let mut updates = Bulk::new(Vec::with_capacity(targets.len()));
     let mut rests = Bulk::new(Vec::new());
     for (row_key, mut source) in targets {
@@ -473,25 +496,25 @@ fn execute_update(
         for (column, expr) in &plan.assignments {
             after[*column] = expr.eval(&source, &writer.context)?;
         }
-        writer.complete(&shape, &plan.checks, &mut after, Some(&source[..width]))?;
+        writer.complete(shape, &plan.checks, &mut after, Some(&source[..width]))?;
         if plan.returning.is_some() {
             rests.push(source.split_off(width));
         }
         source.truncate(width);
         updates.push(RowUpdate { row_key, before: source, after });
     }
-    writer.update_rows(&shape, &updates)?;
+    writer.update_rows(shape, &updates)?;
     if plan.checks.views.is_some() {
         let rows: Vec<Vec<Datum>> = updates.iter().map(|update| update.after.clone()).collect();
         require_seen_in_views(writer, &plan.checks, &rows, look)?;
     }
-    let mut written = Written { rows: updates.len(), returned: Vec::new() };
+    written.rows += updates.len();
     for (update, rest) in updates.into_iter().zip(rests) {
         let mut row = update.after;
         row.extend(rest);
         returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
     }
-    Ok(written)
+    Ok(())
 }
 
 fn execute_delete(
@@ -501,12 +524,16 @@ fn execute_delete(
 ) -> Result<Written, SqlError> {
     let shape = writer.shape(plan.table)?;
     let width = shape.table().columns.len();
-    let targets = target_rows(writer, &shape, &plan.source, evaluation, &|_| Ok(LockMode::Exclusive))?;
-    let mut written = Written { rows: targets.len(), returned: Vec::new() };
-    for (row_key, source) in targets {
-        writer.delete_row(&shape, &row_key, &source[..width])?;
-        returning(writer, plan.returning.as_ref(), &source, &mut written.returned)?;
-    }
+    let mut written = Written::default();
+    let how = (AtOnce::Some, LockedAs::All(LockMode::Exclusive));
+    each_target(writer, &shape, (&plan.source, evaluation), how, |writer, targets| {
+        written.rows += targets.len();
+        for (row_key, source) in targets {
+            writer.delete_row(&shape, &row_key, &source[..width])?;
+            returning(writer, plan.returning.as_ref(), &source, &mut written.returned)?;
+        }
+        Ok(())
+    })?;
     Ok(written)
 }
 
@@ -525,44 +552,6 @@ pub(super) fn found(
     let snapshot = writer.transaction.changing_snapshot()?;
     let seen_at = snapshot.time();
     Ok(SourceRows { rows: run(source, snapshot, writer, &writer.context, evaluation)?, seen_at })
-}
-
-/// The rows that an UPDATE or DELETE is about, each once, locked as what is done to them needs it, and current.
-fn target_rows(
-    writer: &mut Writer<'_>,
-    shape: &Arc<TableShape>,
-    source: &Arc<Query>,
-    evaluation: &Evaluation<'_>,
-    mode: &dyn Fn(&[Datum]) -> Result<LockMode, SqlError>,
-) -> Result<Bulk<Vec<(RowKey, Vec<Datum>)>>, SqlError> {
-    writer.lock_table(shape.id())?;
-    let width = shape.table().columns.len();
-    for _ in 0..ATTEMPTS_MAX {
-        let SourceRows { rows, seen_at } = found(writer, source, evaluation)?;
-        let alone = rows.len() == 1;
-        let mut seen: Bulk<HashSet<RowKey>> = Bulk::new(HashSet::default());
-        let mut targets = Bulk::new(Vec::with_capacity(rows.len()));
-        for row in Many::new(rows) {
-            poll::step()?;
-            let Datum::Bytea(key) = &row[width] else {
-                return Err(SqlError::new("XX000", "a write's source does not give row keys"));
-            };
-            let row_key = RowKey::new(key);
-            // What another part of the statement has changed stays as that has left it, as in PostgreSQL.
-            if writer.has_changed(shape.id(), &row_key) {
-                continue;
-            }
-            if alone || seen.insert(row_key.clone()) {
-                targets.push((row_key, row));
-            }
-        }
-        let rows: Vec<(&RowKey, &[Datum])> = targets.iter().map(|(key, row)| (key, row.as_slice())).collect();
-        if still_found(writer, shape, &rows, mode, seen_at)? {
-            return Ok(targets);
-        }
-        give_up_snapshot(writer)?;
-    }
-    Err(kept_changing())
 }
 
 /// 40001: others had the rows first, each time.
@@ -584,18 +573,20 @@ pub(super) fn still_found(
     writer: &mut Writer<'_>,
     shape: &Arc<TableShape>,
     rows: &[(&RowKey, &[Datum])],
-    mode: &dyn Fn(&[Datum]) -> Result<LockMode, SqlError>,
+    mode: LockedAs<'_>,
     seen_at: CommitTime,
 ) -> Result<bool, SqlError> {
-    let width = shape.table().columns.len();
     // One order for all writers: fewer deadlocks.
     let mut order: Vec<&(&RowKey, &[Datum])> = rows.iter().collect();
     poll::sort_by(&mut order, |(one, _), (other, _)| one.cmp(other))?;
     let mut waited = false;
     for (row_key, row) in order {
         poll::step()?;
-        let key = LockKey::Row(shape.id(), (*row_key).clone());
-        waited |= writer.transaction.lock(key, mode(row)?, &writer.patience)? == Granted::AfterWait;
+        let mode = match mode {
+            LockedAs::All(mode) => mode,
+            LockedAs::Each(mode) => mode(row)?,
+        };
+        waited |= lock_found(writer, shape, row_key, mode)?;
     }
     let latest = writer.transaction.latest_snapshot();
     if !waited && latest.time() == seen_at {
@@ -603,10 +594,40 @@ pub(super) fn still_found(
     }
     // A row that was waited for may also have begun to match: only a fresh snapshot tells.
     for (row_key, row) in rows {
-        let now = latest.get(shape.table(), row_key)?;
-        if now.is_none_or(|now| Row::pack(&shape.unpack(&now)) != Row::pack(&row[..width])) {
+        if !is_as_found(&latest, shape, (row_key, row))? {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// How strongly rows are locked that are about to be changed.
+#[derive(Clone, Copy)]
+pub(super) enum LockedAs<'m> {
+    /// All alike.
+    All(LockMode),
+    /// Each as what is done to it needs it.
+    Each(&'m dyn Fn(&[Datum]) -> Result<LockMode, SqlError>),
+}
+
+/// Locks a row that was found; whether somebody was waited for.
+pub(super) fn lock_found(
+    writer: &mut Writer<'_>,
+    shape: &TableShape,
+    row_key: &RowKey,
+    mode: LockMode,
+) -> Result<bool, SqlError> {
+    let key = LockKey::Row(shape.id(), row_key.clone());
+    Ok(writer.transaction.lock(key, mode, &writer.patience)? == Granted::AfterWait)
+}
+
+/// Whether a row is still what it was when it was found.
+pub(super) fn is_as_found(
+    latest: &LayeredSnapshot,
+    shape: &TableShape,
+    (row_key, row): (&RowKey, &[Datum]),
+) -> Result<bool, SqlError> {
+    let width = shape.table().columns.len();
+    let now = latest.get(shape.table(), row_key)?;
+    Ok(now.is_some_and(|now| Row::pack(&shape.unpack(&now)) == Row::pack(&row[..width])))
 }

@@ -14,6 +14,7 @@ use state::locks::{Granted, LockKey, LockMode, Patience};
 use state::ownership_hints::Parent;
 use state::reader::Reader;
 use state::shape::{Referrer, TableShape};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A check that waits for COMMIT.
@@ -130,7 +131,7 @@ pub(crate) fn holds_parent(
     let value = key::encode_all(&needed.values);
     let changed = |transaction: &Transaction, row_key: &RowKey| {
         let changes = transaction.overlay().table(foreign_key.target);
-        changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(row_key))
+        changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(row_key) || changes.covers())
     };
     if let Some((row_key, _)) = transaction.reads.parents.find(foreign_key.constraint.id, &value)
         && !changed(transaction, row_key)
@@ -235,6 +236,30 @@ pub fn act(writer: &mut Writer<'_>, gone: KeyGone) -> Result<(), SqlError> {
             rewrite(writer, &gone, &defaults)
         }
     }
+}
+
+/// Whether what the foreign key says of a row that is gone can be done before the statement has written its other rows: nothing of it
+/// comes back to tables that the statement is about.
+pub(crate) fn acts_early(writer: &mut Writer<'_>, gone: &KeyGone) -> Result<bool, SqlError> {
+    if gone.new.is_some() {
+        return Ok(false);
+    }
+    let mut reached = BTreeSet::new();
+    let mut open = vec![gone.referrer.table];
+    while let Some(table) = open.pop() {
+        if reached.insert(table) {
+            open.extend(writer.shape(table)?.referrers.iter().map(|referrer| referrer.table));
+        }
+    }
+    Ok(!reached.contains(&gone.target))
+}
+
+/// Whether a row refers to a key that is gone.
+pub(crate) fn is_referred_to(transaction: &mut Transaction, gone: &KeyGone) -> Result<bool, SqlError> {
+    let snapshot = transaction.latest_snapshot();
+    let Ok(shape) = snapshot.shape(gone.referrer.table).cloned() else { return Ok(false) };
+    let value = key::encode_all(&gone.old);
+    Ok(!snapshot.keys_by_value(&shape, gone.referrer.foreign_key.index, &value)?.is_empty())
 }
 
 /// The defaults of some columns.

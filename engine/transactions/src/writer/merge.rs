@@ -1,6 +1,8 @@
 //! MERGE: rows of a join, locked and looked at again as those of an UPDATE, then done row by row.
 
-use super::dml::{ATTEMPTS_MAX, Evaluation, SourceRows, Written, found, give_up_snapshot, kept_changing, still_found};
+use super::dml::{
+    ATTEMPTS_MAX, Evaluation, LockedAs, SourceRows, Written, found, give_up_snapshot, kept_changing, still_found,
+};
 use super::{RowUpdate, Writer};
 use planner::plan::{MergeAction, MergePlan};
 use repr::hash::HashSet;
@@ -32,7 +34,7 @@ pub(super) fn execute_merge(
         let steps = steps(writer, &shape, plan, rows)?;
         let targets: Vec<(&RowKey, &[Datum])> =
             steps.iter().filter_map(|step| Some((step.row_key.as_ref()?, step.row.as_slice()))).collect();
-        if still_found(writer, &shape, &targets, &|_| Ok(LockMode::Exclusive), seen_at)? {
+        if still_found(writer, &shape, &targets, LockedAs::All(LockMode::Exclusive), seen_at)? {
             return apply(writer, &shape, plan, steps);
         }
         give_up_snapshot(writer)?;

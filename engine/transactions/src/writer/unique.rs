@@ -6,6 +6,7 @@ use crate::transaction::Transaction;
 use repr::{Datum, IndexId, RelationId, RowKey};
 use state::SqlError;
 use state::locks::{Granted, LockKey, LockMode, Patience};
+use state::reader::Reader;
 use state::shape::TableShape;
 use std::sync::Arc;
 
@@ -19,8 +20,12 @@ pub struct UniqueCheck {
     pub value: Vec<u8>,
     /// Who claims it.
     pub row_key: RowKey,
-    /// What is said if another row has it.
-    pub violation: SqlError,
+}
+
+/// Whether no other row has the value. The claim itself may be gone again by now.
+pub(crate) fn stands_alone(transaction: &mut Transaction, check: &UniqueCheck) -> Result<bool, SqlError> {
+    let keys = transaction.latest_snapshot().keys_by_value(&check.shape, check.index, &check.value)?;
+    Ok(keys.len() < 2 || !keys.contains(&check.row_key))
 }
 
 /// 23505 if another row has the value and keeps it: whoever is about to take it away is waited for. The claim itself may be
@@ -33,7 +38,10 @@ pub fn check(transaction: &mut Transaction, check: &UniqueCheck, patience: &Pati
         }
         keys.retain(|key| *key != check.row_key);
         if !stood_in_the_way(transaction, check.shape.id(), keys, patience)? {
-            return Err(check.violation.clone());
+            // The claimant has the value, so what it is can be told by its row.
+            let row = transaction.latest_snapshot().get(check.shape.table(), &check.row_key)?;
+            let row = row.map_or_else(Vec::new, |row| check.shape.unpack(&row));
+            return Err(violation(&check.shape, check.index, &row));
         }
     }
 }
