@@ -419,6 +419,7 @@ fn operation(planned: &Planned) -> AuditOperation {
         Planned::Gdpr(GdprRequest::Forget(_), ..) => AuditOperation::Forget,
         Planned::Gdpr(GdprRequest::Unforget, ..) => AuditOperation::Unforget,
         Planned::Gdpr(GdprRequest::Restrict(_), ..) => AuditOperation::Restrict,
+        Planned::Gdpr(GdprRequest::Rekey, ..) => AuditOperation::Rekey,
         Planned::Gdpr(GdprRequest::Enter(..), ..) => AuditOperation::Request,
         Planned::Other => AuditOperation::Select,
     }

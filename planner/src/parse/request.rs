@@ -14,6 +14,8 @@ pub enum RequestStatement {
         /// Whether it begins.
         begins: bool,
     },
+    /// GDPR REKEY table key
+    Rekey(SubjectReference),
     /// GDPR REQUEST kind table key, perhaps RECEIVED at a moment
     Enter {
         /// What is asked for.

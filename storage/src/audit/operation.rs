@@ -72,6 +72,8 @@ operations! {
     Restrict = 20,
     /// A subject's request was entered or answered.
     Request = 21,
+    /// A person's data key was replaced.
+    Rekey = 22,
 }
 
 /// Who did something.
