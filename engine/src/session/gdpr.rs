@@ -19,7 +19,7 @@ use planner::resolve::{Forgetting, GdprRequest};
 use planner::scalar::{EvalContext, ScalarExpr};
 use planner::{MaintainedViewUse, Planned};
 use repr::id::is_temporary;
-use repr::{CommitTime, Datum, Jsonb, MicroDbId, RelationId, ScalarType};
+use repr::{Datum, Jsonb, MicroDbId, RelationId, ScalarType};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::interrupt::Watch;
@@ -285,9 +285,16 @@ impl Session {
         self.audit.statement.subject = Some(subject);
         // The session is no reader from before, and what stands before it in a pipeline is not to wait for it.
         self.complete()?;
-        self.statement.stands = true;
-        let watch = Watch::new(self.limits(CommitTime(u64::MAX)));
-        let resealed = key_renewal::renew(&self.database, subject, &|| watch.check())?;
+        // Its account refuses nothing any more, as behind any commit.
+        let (cancel, until) = (self.control.cancel.clone(), self.statement.deadlines.statement);
+        let check = || match until {
+            _ if cancel.is_cancelled() => Err("canceling statement due to user request"),
+            Some(until) if Instant::now() >= until => Err("canceling statement due to statement timeout"),
+            Some(_) | None => Ok(()),
+        };
+        let resealed = key_renewal::renew(&self.database, subject, &|| {
+            check().map_err(|why| SqlError::new("57014", why).hint("The server goes on with it."))
+        })?;
         let rows = vec![Ok(vec![Datum::Int8(i64::try_from(resealed).unwrap_or(i64::MAX))])];
         Ok(Response::Rows(RowStream {
             columns: rekey_columns(),

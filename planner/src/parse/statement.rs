@@ -598,6 +598,8 @@ pub enum LabelledObject {
     Database(String),
     /// EXTENSION name
     Extension(Identifier),
+    /// ROLE name
+    Role(Identifier),
     /// Anything else, by its kind: refused, except where nothing hangs on it.
     Other(String),
 }

@@ -222,10 +222,14 @@ impl Grammar<'_, '_> {
         if self.eat(&["DATABASE"]) {
             return Ok(LabelledObject::Database(self.identifier()?.name));
         }
+        if self.word_is(0, "ROLE") && !self.word_is(1, "IS") {
+            self.take(1);
+            return Ok(LabelledObject::Role(self.identifier()?));
+        }
         if let Some(kind) = self.object_kind() {
             return Ok(LabelledObject::Object(kind, self.object_name()?));
         }
-        // ROLE, LANGUAGE, …: `kind name` up to IS.
+        // LANGUAGE, TABLESPACE, …: `kind name` up to IS.
         let kind = self.any_word()?;
         while !self.word_is(0, "IS") {
             if self.at_end() {

@@ -139,6 +139,7 @@ impl DefinitionChange<'_> {
             | LabelledObject::DomainConstraint(..)
             | LabelledObject::Database(_)
             | LabelledObject::Extension(_)
+            | LabelledObject::Role(_)
             | LabelledObject::Other(_) => {
                 return Err(
                     PlanError::unsupported("a security label on this kind of object").hint("label tables and columns")
@@ -285,13 +286,20 @@ impl DefinitionChange<'_> {
                 };
                 self.set_comment(oid.ok_or_else(missing)?, text_owned);
             }
-            LabelledObject::Database(_) => {}
+            LabelledObject::Database(name) => {
+                let id = self.start_database(name)?;
+                self.set_comment(id.0, text_owned);
+            }
+            LabelledObject::Role(name) => {
+                let id = self.role_named(name)?;
+                self.set_comment(id.0, text_owned);
+            }
             LabelledObject::Extension(name) => {
                 let missing = || PlanError::new("42704", format!("extension \"{}\" does not exist", name.name));
                 let oid = self.extension(&name.name).ok_or_else(missing)?;
                 self.set_comment(oid, text_owned);
             }
-            LabelledObject::Other(kind) if kind == "role" || kind == "tablespace" => {}
+            LabelledObject::Other(kind) if kind == "tablespace" => {}
             LabelledObject::Other(kind) => {
                 return Err(PlanError::unsupported(format!("COMMENT ON {}", kind.to_uppercase())));
             }

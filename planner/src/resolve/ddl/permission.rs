@@ -203,6 +203,14 @@ impl DefinitionChange<'_> {
             LabelledObject::Extension(name) => {
                 Err(PlanError::new("42501", format!("must be owner of extension {}", name.name)))
             }
+            LabelledObject::Role(name) => {
+                let role = self.role_named(name)?;
+                if !self.may_make_roles() || self.outranks(role) {
+                    return Err(PlanError::new("42501", "permission denied")
+                        .detail(format!("Only roles with CREATEROLE may comment on role \"{}\".", name.name)));
+                }
+                Ok(())
+            }
             LabelledObject::Other(_) => Ok(()),
         }
     }

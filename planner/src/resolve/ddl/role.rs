@@ -41,7 +41,7 @@ impl DefinitionChange<'_> {
         name.map_or_else(|| role.0.to_string(), std::borrow::Cow::into_owned)
     }
 
-    fn may_make_roles(&self) -> bool {
+    pub(super) fn may_make_roles(&self) -> bool {
         self.catalog.has_attribute(self.path.actor().role, |role| role.create_role)
     }
 
