@@ -242,7 +242,7 @@ impl Session {
             let published = database.published.load();
             login.check_setting("role", Some(&role), &state.settings, (published.catalog(), database_id))?;
         }
-        let owner = Owner { user: options.user.into(), database: name.into(), database_id };
+        let owner = Owner { user: options.user.into(), role, database: name.into(), database_id };
         let client = Client {
             login,
             is_forgotten: false,

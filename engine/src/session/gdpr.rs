@@ -8,7 +8,7 @@ use crate::session::result_columns::{column, compliance_columns, forget_columns,
 use crate::system::audit::AuditReader;
 use operators::request_profile::{Counted, RequestProfile};
 use operators::traversal::{self, Subject};
-use planner::catalog::{Role, own_tables};
+use planner::catalog::{Role, RoleId, own_tables};
 use planner::hir::OutputColumn;
 use planner::ownership::{compliance, dot, json};
 use planner::parse::request::{ExportFormat, RequestKind};
@@ -177,8 +177,7 @@ impl Session {
     pub(super) fn end_logins(&mut self, microdb: MicroDbId) -> Result<(), SqlError> {
         let catalog = self.database.published.load().catalog().clone();
         let is = |role: &Role| role.person.as_ref().is_some_and(|person| person.microdb == microdb.0);
-        let gone: Vec<Arc<str>> =
-            catalog.roles.values().filter(|role| is(role)).map(|role| role.name.as_str().into()).collect();
+        let gone: Vec<RoleId> = catalog.roles.iter().filter(|(_, role)| is(role)).map(|(id, _)| *id).collect();
         if gone.is_empty() {
             return Ok(());
         }
@@ -190,8 +189,8 @@ impl Session {
         for session in self.database.sessions.holders.living() {
             if session.backend == self.client.backend {
                 // Whoever has forgotten themselves is told so, and then it ends.
-                self.client.is_forgotten = gone.contains(&session.activity.owner.user);
-            } else if gone.contains(&session.activity.owner.user) {
+                self.client.is_forgotten = gone.contains(&session.activity.owner.role);
+            } else if gone.contains(&session.activity.owner.role) {
                 session.terminate();
             }
         }
@@ -284,6 +283,7 @@ impl Session {
         };
         self.audit.statement.subject = Some(subject);
         // The session is no reader from before, and what stands before it in a pipeline is not to wait for it.
+        self.audit_rekey(table)?;
         self.complete()?;
         // Its account refuses nothing any more, as behind any commit.
         let (cancel, until) = (self.control.cancel.clone(), self.statement.deadlines.statement);
