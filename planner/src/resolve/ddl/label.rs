@@ -287,8 +287,12 @@ impl DefinitionChange<'_> {
                 self.set_comment(oid.ok_or_else(missing)?, text_owned);
             }
             LabelledObject::Database(name) => {
-                let id = self.start_database(name)?;
-                self.set_comment(id.0, text_owned);
+                match self.start_database(name) {
+                    Ok(id) => self.set_comment(id.0, text_owned),
+                    // As in PostgreSQL: a dump may be restored under another name.
+                    Err(error) if error.code == "3D000" => self.notice("3D000", error.message),
+                    Err(error) => return Err(error),
+                }
             }
             LabelledObject::Role(name) => {
                 let id = self.role_named(name)?;
