@@ -25,6 +25,7 @@ mod grant;
 pub(crate) mod grouping_sets;
 mod index;
 pub(crate) mod join_alias;
+pub mod labelled;
 mod limits;
 mod literal_ends;
 pub mod literals;

@@ -9,6 +9,7 @@ use super::definition::{
     CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
+use super::labelled::LabelledObject;
 use super::request::{ExportFormat, Forget, Purge, RequestStatement};
 use super::rights::RightsStatement;
 use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain};
@@ -581,27 +582,6 @@ pub enum Guard {
     Conditions(Vec<&'static str>),
     /// IF NOT EXISTS (query), as `SELECT EXISTS (query)`.
     UnlessExists(ParsedStatement),
-}
-
-/// What COMMENT ON and SECURITY LABEL ON name.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LabelledObject {
-    /// A table, view, index, sequence, type or schema.
-    Object(ObjectKind, ObjectName),
-    /// COLUMN table.column
-    Column(ObjectName, Identifier),
-    /// CONSTRAINT name ON table
-    Constraint(Identifier, ObjectName),
-    /// CONSTRAINT name ON DOMAIN domain
-    DomainConstraint(Identifier, ObjectName),
-    /// DATABASE name
-    Database(String),
-    /// EXTENSION name
-    Extension(Identifier),
-    /// ROLE name
-    Role(Identifier),
-    /// Anything else, by its kind: refused, except where nothing hangs on it.
-    Other(String),
 }
 
 /// `table key` of a subject request.

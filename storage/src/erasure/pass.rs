@@ -285,6 +285,21 @@ impl Store {
         merged
     }
 
+    /// Nobody reads from before any more.
+    fn note_readers(&self, pass: &mut Pass, pace: &ErasurePace<'_>) -> Result<(), StorageError> {
+        let now = (pace.now_us)();
+        // What is published comes after the keys are gone, so those of all these erasures are.
+        let keys_at = self.erasures().lock().keys_at;
+        let keys = keys_at.map(|at| now - i64::try_from(at.elapsed().as_micros()).unwrap_or(0));
+        // Nobody who comes now reads what was, so it does not come back there.
+        self.reads().forget(&self.erased_by(&pass.record)?);
+        self.note(pass, |moments| {
+            (moments.keys, moments.readers, moments.caches) = (keys, Some(now), Some(now));
+            moments.settle_memory(now);
+        });
+        Ok(())
+    }
+
     fn advance(&self, pass: &mut Pass, pace: &ErasurePace<'_>) -> Result<Advance, StorageError> {
         match &mut pass.stage {
             Stage::Views => Ok(match self.note_views(pass, pace) {
@@ -296,16 +311,7 @@ impl Store {
                 if !waited(|| !self.is_held_before(sequence)) {
                     return Ok(Advance::Waits(Waits::Readers));
                 }
-                let now = (pace.now_us)();
-                // What is published comes after the keys are gone, so those of all these erasures are.
-                let keys_at = self.erasures().lock().keys_at;
-                let keys = keys_at.map(|at| now - i64::try_from(at.elapsed().as_micros()).unwrap_or(0));
-                // Nobody who comes now reads what was, so it does not come back there.
-                self.reads().forget(&self.erased_by(&pass.record)?);
-                self.note(pass, |moments| {
-                    (moments.keys, moments.readers, moments.caches) = (keys, Some(now), Some(now));
-                    moments.settle_memory(now);
-                });
+                self.note_readers(pass, pace)?;
                 let log = self.last_written_log()?;
                 self.flush_buffers()?;
                 Ok(Advance::To(Stage::Log(log, self.backups().pins.next())))

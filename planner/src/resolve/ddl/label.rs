@@ -11,7 +11,8 @@ use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, Retention, RetentionEn
 use crate::error::PlanError;
 use crate::parse::annotation::{Annotation, parse_comment_tags, parse_label};
 use crate::parse::definition::RetentionDefinition;
-use crate::parse::statement::{LabelledObject, ObjectKind, ObjectName};
+use crate::parse::labelled::LabelledObject;
+use crate::parse::statement::{Identifier, ObjectKind, ObjectName};
 use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;
 
@@ -257,34 +258,9 @@ impl DefinitionChange<'_> {
                 let oid = self.oid_of(*kind, name)?;
                 self.set_comment(oid, text_owned);
             }
-            LabelledObject::Constraint(name, table) => {
-                let id = self.table(table)?;
-                let table = self.get(id);
-                let constraints = table
-                    .checks
-                    .iter()
-                    .map(|check| &check.constraint)
-                    .chain(table.foreign_keys.iter().map(|key| &key.constraint))
-                    .chain(table.indexes.iter().filter_map(|index| index.constraint.as_ref()));
-                let oid = constraints.into_iter().find(|found| found.name == name.name).map(|found| found.id);
-                let Some(oid) = oid else {
-                    return Err(PlanError::new(
-                        "42704",
-                        format!("constraint \"{}\" for table \"{}\" does not exist", name.name, table.name),
-                    )
-                    .at(Some(name.position)));
-                };
-                self.set_comment(oid, text_owned);
-            }
+            LabelledObject::Constraint(name, table) => self.comment_on_constraint(name, table, text_owned)?,
             LabelledObject::DomainConstraint(name, domain) => {
-                let found = &self.catalog.types[&self.domain_named(domain)?];
-                let mut checks = found.domain().into_iter().flat_map(|domain| &domain.checks);
-                let oid = checks.find(|check| check.constraint.name == name.name).map(|check| check.constraint.id);
-                let missing = || {
-                    let message = format!("constraint \"{}\" for domain {} does not exist", name.name, found.name);
-                    PlanError::new("42704", message)
-                };
-                self.set_comment(oid.ok_or_else(missing)?, text_owned);
+                self.comment_on_domain_constraint(name, domain, text_owned)?;
             }
             LabelledObject::Database(name) => {
                 match self.start_database(name) {
@@ -309,6 +285,49 @@ impl DefinitionChange<'_> {
             }
         }
         Ok(TAG)
+    }
+
+    fn comment_on_constraint(
+        &mut self,
+        name: &Identifier,
+        table: &ObjectName,
+        text: Option<String>,
+    ) -> Result<(), PlanError> {
+        let id = self.table(table)?;
+        let table = self.get(id);
+        let constraints = table
+            .checks
+            .iter()
+            .map(|check| &check.constraint)
+            .chain(table.foreign_keys.iter().map(|key| &key.constraint))
+            .chain(table.indexes.iter().filter_map(|index| index.constraint.as_ref()));
+        let oid = constraints.into_iter().find(|found| found.name == name.name).map(|found| found.id);
+        let Some(oid) = oid else {
+            return Err(PlanError::new(
+                "42704",
+                format!("constraint \"{}\" for table \"{}\" does not exist", name.name, table.name),
+            )
+            .at(Some(name.position)));
+        };
+        self.set_comment(oid, text);
+        Ok(())
+    }
+
+    fn comment_on_domain_constraint(
+        &mut self,
+        name: &Identifier,
+        domain: &ObjectName,
+        text: Option<String>,
+    ) -> Result<(), PlanError> {
+        let found = &self.catalog.types[&self.domain_named(domain)?];
+        let mut checks = found.domain().into_iter().flat_map(|domain| &domain.checks);
+        let oid = checks.find(|check| check.constraint.name == name.name).map(|check| check.constraint.id);
+        let missing = || {
+            let message = format!("constraint \"{}\" for domain {} does not exist", name.name, found.name);
+            PlanError::new("42704", message)
+        };
+        self.set_comment(oid.ok_or_else(missing)?, text);
+        Ok(())
     }
 
     fn set_comment(&mut self, oid: repr::Id, text: Option<String>) {
