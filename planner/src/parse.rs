@@ -25,7 +25,6 @@ mod grant;
 pub(crate) mod grouping_sets;
 mod index;
 pub(crate) mod join_alias;
-pub mod labelled;
 mod limits;
 mod literal_ends;
 pub mod literals;

@@ -9,8 +9,7 @@ use super::definition::{
     CreateView, DropDatabase, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
-use super::labelled::LabelledObject;
-use super::request::{ExportFormat, Forget, Purge, RequestStatement};
+use super::request::{ExportFormat, Forget, Purge, RequestStatement, SubjectReference};
 use super::rights::RightsStatement;
 use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain};
 use super::utility::{
@@ -584,13 +583,25 @@ pub enum Guard {
     UnlessExists(ParsedStatement),
 }
 
-/// `table key` of a subject request.
+/// What COMMENT ON and SECURITY LABEL ON name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SubjectReference {
-    /// The data-subject table.
-    pub table: ObjectName,
-    /// The key, one expression a primary-key column: literals or parameters.
-    pub key: Vec<ast::Expr>,
+pub enum LabelledObject {
+    /// A table, view, index, sequence, type or schema.
+    Object(ObjectKind, ObjectName),
+    /// COLUMN table.column
+    Column(ObjectName, Identifier),
+    /// CONSTRAINT name ON table
+    Constraint(Identifier, ObjectName),
+    /// CONSTRAINT name ON DOMAIN domain
+    DomainConstraint(Identifier, ObjectName),
+    /// DATABASE name
+    Database(String),
+    /// EXTENSION name
+    Extension(Identifier),
+    /// ROLE name
+    Role(Identifier),
+    /// Anything else, by its kind: refused, except where nothing hangs on it.
+    Other(String),
 }
 
 /// What EXPLAIN COMPLIANCE gives.

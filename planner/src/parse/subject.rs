@@ -3,10 +3,9 @@
 //! Every first word here is free for other uses: it counts only at the start of a statement.
 
 use super::grammar::{Grammar, RestrictedPrecedence};
-use super::labelled::LabelledObject;
-use super::request::{ExportFormat, Purge};
+use super::request::{ExportFormat, Purge, SubjectReference};
 use super::statement::{
-    ComplianceFormat, CtxCommand, ExplainFormat, ExplainOptions, ObjectKind, Rung, Statement, SubjectReference,
+    ComplianceFormat, CtxCommand, ExplainFormat, ExplainOptions, LabelledObject, ObjectKind, Rung, Statement,
 };
 use crate::error::PlanError;
 use sqlparser::ast::Expr;

@@ -11,8 +11,7 @@ use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, Retention, RetentionEn
 use crate::error::PlanError;
 use crate::parse::annotation::{Annotation, parse_comment_tags, parse_label};
 use crate::parse::definition::RetentionDefinition;
-use crate::parse::labelled::LabelledObject;
-use crate::parse::statement::{Identifier, ObjectKind, ObjectName};
+use crate::parse::statement::{Identifier, LabelledObject, ObjectKind, ObjectName};
 use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;
 

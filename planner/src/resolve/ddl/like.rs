@@ -14,8 +14,7 @@ use crate::parse::definition::{
     ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateTable, LikeClause, SequenceOptions,
     TableConstraint, TableConstraintKind, Timing,
 };
-use crate::parse::labelled::LabelledObject;
-use crate::parse::statement::{Identifier, ObjectName, SqlText, Statement};
+use crate::parse::statement::{Identifier, LabelledObject, ObjectName, SqlText, Statement};
 use crate::system::definition_text::DefinitionText;
 use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;

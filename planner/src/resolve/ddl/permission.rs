@@ -7,8 +7,7 @@ use crate::catalog::{Catalog, Class, NamespaceId, ObjectClass, Privilege, RoleId
 use crate::error::PlanError;
 use crate::parse::Statement;
 use crate::parse::definition::{AlterStart, AlterTableAction, CreateSchema, CreateTable, CreateView, StartRole};
-use crate::parse::labelled::LabelledObject;
-use crate::parse::statement::{ObjectKind, ObjectName};
+use crate::parse::statement::{LabelledObject, ObjectKind, ObjectName};
 use crate::resolve::Needs;
 use repr::{Id, RelationId};
 
