@@ -64,6 +64,8 @@ pub(crate) struct Keyring {
     damage: AtomicBool,
     cache: Cache,
     renewed: Renewed,
+    /// The key that something was opened with last that is not sealed anew yet.
+    former: Mutex<KeyAtHand>,
 }
 
 /// What a rotation replaces: the file, its header, and the key-encryption key.
@@ -151,6 +153,7 @@ impl Keyring {
             damage: AtomicBool::new(false),
             cache: Cache::default(),
             renewed: Renewed::default(),
+            former: Mutex::default(),
         })
     }
 
@@ -262,11 +265,10 @@ impl Keyring {
         with: impl FnOnce(&[u8; KEY_BYTES]) -> T,
     ) -> Result<Option<T>, StorageError> {
         let Some(former) = self.renewed.former(microdb::stored(microdb)) else { return Ok(None) };
-        // Not kept: the place in memory is the present one's.
-        let mut memory = SecretMemory::new(KEY_BYTES);
-        let key = memory.bytes_mut().first_chunk_mut().expect("it holds a key");
-        match self.load_slot(self.permutation.slot(former), key) {
-            Ok(()) => Ok(Some(with(key))),
+        // In the cache the place is the present one's.
+        let load = |key: &mut [u8; KEY_BYTES]| self.load_slot(self.permutation.slot(former), key);
+        match self.former.lock().with(former, load, with) {
+            Ok(done) => Ok(Some(done)),
             Err(StorageError::KeyDestroyed) => Ok(None),
             Err(error) => Err(error),
         }
@@ -460,6 +462,7 @@ impl Keyring {
         // After the overwriting, so that a reader who loads in between is evicted too.
         for place in places {
             self.cache.evict(*place);
+            self.former.lock().forget(*place);
         }
         let wrapping = self.wrapping.read();
         wrapping.file.sync_data().map_err(StorageError::io("flush keyring", &self.path))

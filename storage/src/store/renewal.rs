@@ -23,9 +23,9 @@ use repr::{MicroDbId, RelationId, RowKey};
 use crate::backup::BackupFault;
 use crate::batch::Batch;
 use crate::check::numbers_in;
-use crate::crypto::seal::{self, SealKind, SealPlace};
+use crate::crypto::seal::{self, Header, SealKind, SealPlace};
 use crate::crypto::sodium::{KEY_BYTES, wipe};
-use crate::error::{Sealed, StorageError, StoredEntry};
+use crate::error::{StorageError, StoredEntry};
 use crate::keyring::renewed::KeyPlaces;
 use crate::keyspace::{self, ROW_PREFIX_BYTES};
 use crate::microdb::{self, MICRODB_BYTES};
@@ -33,10 +33,11 @@ use crate::rocks::Family;
 use crate::snapshot::Snapshot;
 use crate::snapshot::cursor::Cursor;
 use crate::store::Store;
+use crate::store::seals::sealed_at;
 
 const RENEWED: &[u8] = b"keys/renewed/";
 /// Rows that are sealed anew at once.
-const ROWS_AT_ONCE: usize = 256;
+const ROWS_AT_ONCE: usize = 64;
 
 const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Subject };
 
@@ -152,10 +153,12 @@ impl Store {
             let prefix = keyspace::relation_of_microdb(relation, of);
             let mut cursor = Cursor::all_once(&snapshot, Family::Rows, &prefix);
             while let Some(found) = cursor.next("look for rows of a person", |at, sealed| {
-                Ok::<_, StorageError>(match is_personal(sealed) {
-                    true if !self.is_under_present(of, relation, at, sealed)? => keyspace::parse_personal_row(at),
-                    true | false => None,
-                })
+                if !is_personal(sealed) {
+                    return Ok(None);
+                }
+                let place = SealPlace::Personal(relation, of, &at[ROW_PREFIX_BYTES..]);
+                let found = self.open_former(of, place, sealed)?.map(|(_, mut plain)| wipe(&mut plain));
+                Ok::<_, StorageError>(found.and_then(|()| keyspace::parse_personal_row(at)))
             })? {
                 rows.extend(found?.map(|(_, key)| (relation, key)));
                 if rows.len() == ROWS_AT_ONCE {
@@ -176,12 +179,10 @@ impl Store {
         for (relation, key) in &rows.0 {
             let at = keyspace::personal_row(*relation, of, key);
             let Some(sealed) = snapshot.get(Family::Rows, &at, "read a row")? else { continue };
-            if self.is_under_present(of, *relation, &at, &sealed)? {
-                continue;
-            }
             let place = SealPlace::Personal(*relation, of, key.bytes());
-            let (header, plain) = self.open_personal(of, place, &sealed)?;
+            let Some((header, mut plain)) = self.open_former(of, place, &sealed)? else { continue };
             batch.put_with(Family::Rows, &at, |out| self.seal_personal(of, place, header, &plain, out))?;
+            wipe(&mut plain);
         }
         let resealed = batch.len() as u64;
         if resealed > 0 {
@@ -306,26 +307,22 @@ impl Store {
         self.flush()
     }
 
-    fn is_under_present(
+    /// Opens what is sealed under the former key; none where it is under the present one.
+    fn open_former(
         &self,
         of: MicroDbId,
-        relation: RelationId,
-        at: &[u8],
+        place: SealPlace<'_>,
         sealed: &[u8],
-    ) -> Result<bool, StorageError> {
-        let place = SealPlace::Personal(relation, of, &at[ROW_PREFIX_BYTES..]);
+    ) -> Result<Option<(Header, Vec<u8>)>, StorageError> {
         let keyring = self.keyring();
-        let opens = |key: &[u8; KEY_BYTES]| {
-            seal::open(key, keyring.database(), place, sealed).map(|(_, mut plain)| wipe(&mut plain))
-        };
-        if keyring.with_key(of, opens)?.is_some() {
-            return Ok(true);
+        let opens = |key: &[u8; KEY_BYTES]| seal::open(key, keyring.database(), place, sealed);
+        if let Some((_, mut plain)) = keyring.with_key(of, opens)? {
+            wipe(&mut plain);
+            return Ok(None);
         }
-        match keyring.with_former_key(of, opens)?.flatten() {
-            Some(()) => Ok(false),
-            // Neither: nothing is destroyed while that is so.
-            None => Err(StorageError::SealBroken { sealed: Sealed::Row(relation) }),
-        }
+        // Neither: nothing is destroyed while that is so.
+        let broken = || StorageError::SealBroken { sealed: sealed_at(place) };
+        keyring.with_former_key(of, opens)?.flatten().ok_or_else(broken).map(Some)
     }
 
     /// The relations in whose files something of a person may stand.
@@ -344,7 +341,7 @@ impl Store {
 }
 
 fn is_personal(sealed: &[u8]) -> bool {
-    seal::Header::parse(sealed).is_some_and(|(header, _)| matches!(header.kind, SealKind::Personal { .. }))
+    Header::parse(sealed).is_some_and(|(header, _)| matches!(header.kind, SealKind::Personal { .. }))
 }
 
 #[cfg(test)]

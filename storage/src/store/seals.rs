@@ -119,7 +119,7 @@ fn scope(kind: u8, relation: u32) -> [u8; 5] {
     [kind, a, b, c, d]
 }
 
-fn sealed_at(place: SealPlace<'_>) -> Sealed {
+pub(super) fn sealed_at(place: SealPlace<'_>) -> Sealed {
     match place {
         SealPlace::Personal(relation, ..) | SealPlace::Impersonal(relation, _) => Sealed::Row(relation),
         SealPlace::Meta(_) => Sealed::Meta,
