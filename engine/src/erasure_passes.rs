@@ -9,6 +9,7 @@
 //! ```
 //! What it does is the store's; when, and who is in the way, is decided here. Never on a thread that somebody waits for.
 
+use crate::key_renewal::LeftRenewals;
 use crate::key_rotation::RotationSchedule;
 use parking_lot::Mutex;
 use state::clock::now_micros;
@@ -112,10 +113,12 @@ impl Drop for ErasurePasses {
 
 fn run(database: &Weak<Database>, ended: &Receiver<()>, stops: &AtomicBool) {
     let (mut erasing, mut rotations) = (Erasing::new(stops), RotationSchedule::default());
+    let mut renewals = LeftRenewals::default();
     let mut pause = LOOKS_EVERY;
     while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
         let Some(database) = database.upgrade() else { return };
         rotations.look(&database);
+        renewals.look(&database, &|| stops.load(Ordering::Relaxed));
         let due = database.store.owing().is_some_and(|owing| owing.is_passing || owing.since.elapsed() >= WINDOW);
         pause = match due && !database.store.is_read_only() {
             true => erasing.look(&database),

@@ -12,6 +12,7 @@ mod erasure_passes;
 mod expiry;
 mod graph;
 mod housekeeping;
+mod key_renewal;
 mod key_rotation;
 pub mod lint;
 pub mod masking;

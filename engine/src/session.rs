@@ -247,7 +247,7 @@ impl Session {
             login.check_setting("role", Some(&role), &state.settings, (published.catalog(), database_id))?;
         }
         let (address, connection) = (options.address(), options.connection);
-        let owner = Owner { user: options.user.into(), database: name.into(), database_id, connection };
+        let owner = Owner { user: options.user.into(), role, database: name.into(), database_id, connection };
         let counters = database.usage().of_database(database_id);
         counters.sessions.fetch_add(1, Ordering::Relaxed);
         let client = Client {

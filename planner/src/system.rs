@@ -59,7 +59,8 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
         ERASURES.0,
         "number int8, receipt_number int8, receipt_id text, erased_at timestamptz, keys_at timestamptz, \
          arrangements_at timestamptz, readers_at timestamptz, log_at timestamptz, indexes_at timestamptz, \
-         rows_at timestamptz, pending text, lag_us int8, bytes int8",
+         rows_at timestamptz, pending text, lag_us int8, bytes int8, caches_at timestamptz, memory_at timestamptz, \
+         checkpoints_at timestamptz, backups_at timestamptz, backup_keys_until timestamptz",
     ),
     (
         "audit",

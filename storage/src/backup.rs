@@ -16,6 +16,7 @@
 
 mod fault;
 mod forget_again;
+mod held;
 pub(crate) mod keys;
 pub(crate) mod ledger;
 mod log;
@@ -33,6 +34,7 @@ mod verify;
 
 pub use fault::BackupFault;
 pub use forget_again::Forgotten;
+pub use held::HeldByBackups;
 pub use ledger::BlankedRow;
 pub use manifest::BackedState;
 pub use restore::{RestoreRequest, Staged, Until, restore};

@@ -4,6 +4,8 @@
 //! unlinked: `Store::write` gives them their place in the log, in commit order. What is put into it sealed: see
 //! `sealing`.
 
+use std::collections::BTreeSet;
+
 use repr::hash::HashMap;
 use repr::{MicroDbId, RelationId, RowKey};
 
@@ -25,6 +27,8 @@ pub struct Batch {
     pub(crate) commit_time: Option<u64>,
     /// When a definition erased, in microseconds since 2000-01-01 UTC: see `mark_erasing`.
     pub(crate) erases: Option<i64>,
+    /// Where else what it replaces stands in files: see `Store::finish_key_renewal`.
+    pub(crate) owes: BTreeSet<(u8, u32)>,
     /// Operations that stand in files already: see `Store::set_aside`.
     pub(crate) side_files: Option<SideFiles>,
 }
@@ -104,6 +108,7 @@ impl Batch {
         self.count += other.count;
         self.audit.extend(other.audit);
         self.commit_time = self.commit_time.max(other.commit_time);
+        self.owes.extend(other.owes);
     }
 
     /// Puts the operations in the order of their keys, which RocksDB's write buffers take several times as fast. For all but

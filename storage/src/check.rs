@@ -279,7 +279,7 @@ impl CheckReport {
 }
 
 /// The numbers with which a family's keys begin, without reading what lies between.
-fn numbers_in(snapshot: &Snapshot, family: Family) -> Result<BTreeSet<u32>, StorageError> {
+pub(crate) fn numbers_in(snapshot: &Snapshot, family: Family) -> Result<BTreeSet<u32>, StorageError> {
     let mut numbers = BTreeSet::new();
     let mut from = Some(Vec::new());
     while let Some(lower) = from {

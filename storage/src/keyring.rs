@@ -18,6 +18,7 @@ pub(crate) mod cache;
 pub(crate) mod header;
 pub(crate) mod once;
 mod permutation;
+pub(crate) mod renewed;
 pub(crate) mod root;
 pub(crate) mod rotation;
 mod slot;
@@ -37,9 +38,10 @@ use crate::keyring::cache::Cache;
 use crate::keyring::header::{HEADER_BYTES, Header, Opened, PAGE_BYTES};
 use crate::keyring::once::KeyAtHand;
 use crate::keyring::permutation::Permutation;
+use crate::keyring::renewed::{KeyPlaces, Renewed};
 use crate::keyring::root::RootKey;
 use crate::keyring::slot::{Content, SLOT_BYTES};
-use crate::microdb;
+use crate::microdb::{self, MICRODB_BYTES};
 
 const SLOTS_IN_PAGE: u64 = PAGE_BYTES / SLOT_BYTES as u64;
 const SLOTS_MADE_AT_FIRST: u64 = 256;
@@ -61,6 +63,9 @@ pub(crate) struct Keyring {
     /// A key was read from its second copy.
     damage: AtomicBool,
     cache: Cache,
+    renewed: Renewed,
+    /// The key that something was opened with last that is not sealed anew yet.
+    former: Mutex<KeyAtHand>,
 }
 
 /// What a rotation replaces: the file, its header, and the key-encryption key.
@@ -147,6 +152,8 @@ impl Keyring {
             damaged_header: damaged,
             damage: AtomicBool::new(false),
             cache: Cache::default(),
+            renewed: Renewed::default(),
+            former: Mutex::default(),
         })
     }
 
@@ -251,9 +258,48 @@ impl Keyring {
         at_hand.with(id, |key| if self.cache.copy(id, key) { Ok(()) } else { self.load(microdb, key) }, with)
     }
 
+    /// Calls `with` on the key that a person's rows were sealed under before the present one, while it is there.
+    pub(crate) fn with_former_key<T>(
+        &self,
+        microdb: MicroDbId,
+        with: impl FnOnce(&[u8; KEY_BYTES]) -> T,
+    ) -> Result<Option<T>, StorageError> {
+        let Some(former) = self.renewed.former(microdb::stored(microdb)) else { return Ok(None) };
+        // In the cache the place is the present one's.
+        let load = |key: &mut [u8; KEY_BYTES]| self.load_slot(self.permutation.slot(former), key);
+        match self.former.lock().with(former, load, with) {
+            Ok(done) => Ok(Some(done)),
+            Err(StorageError::KeyDestroyed) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// From now on a person's key stands elsewhere. The keys themselves stay as they are.
+    pub(crate) fn place_key(&self, of: MicroDbId, places: KeyPlaces) {
+        let of = microdb::stored(of);
+        self.renewed.set(of, places);
+        // After it: who reads the key in between is evicted, too.
+        self.cache.evict(of);
+    }
+
+    /// A person's key stands in the own slot again; that of one who is gone, nowhere.
+    pub(crate) fn forget_places(&self, of: MicroDbId) {
+        self.renewed.remove(microdb::stored(of));
+        self.cache.evict(microdb::stored(of));
+    }
+
+    /// Destroys the key that a person had before the present one.
+    pub(crate) fn destroy_former(&self, of: MicroDbId) -> Result<(), StorageError> {
+        let Some(former) = self.renewed.former(microdb::stored(of)) else { return Ok(()) };
+        self.destroy_at(&[former])
+    }
+
     /// Reads a key from the file.
     fn load(&self, microdb: MicroDbId, key: &mut [u8; KEY_BYTES]) -> Result<(), StorageError> {
-        let slot = self.permutation.slot(microdb::stored(microdb));
+        self.load_slot(self.slot(microdb), key)
+    }
+
+    fn load_slot(&self, slot: u64, key: &mut [u8; KEY_BYTES]) -> Result<(), StorageError> {
         if slot >= self.made() {
             return Err(StorageError::UnknownMicroDb);
         }
@@ -323,9 +369,24 @@ impl Keyring {
         self.permutation.slot(microdb::stored(microdb)) < self.made()
     }
 
-    /// Whether any copy of this id's key is still there.
+    /// Where this id's key stands.
+    fn slot(&self, microdb: MicroDbId) -> u64 {
+        self.permutation.slot(self.renewed.current(microdb::stored(microdb)))
+    }
+
+    /// Whether any copy of any key of this id is still there.
     pub(crate) fn is_live(&self, microdb: MicroDbId) -> Result<bool, StorageError> {
-        let slot = self.permutation.slot(microdb::stored(microdb));
+        for place in self.renewed.all(microdb::stored(microdb)) {
+            if self.is_live_at(place)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether any copy of the key in this id's own slot is still there.
+    pub(crate) fn is_live_at(&self, place: [u8; MICRODB_BYTES]) -> Result<bool, StorageError> {
+        let slot = self.permutation.slot(place);
         if slot >= self.made() {
             return Ok(false);
         }
@@ -340,7 +401,7 @@ impl Keyring {
 
     /// Whether exactly one copy of this id's key does not hold.
     pub(crate) fn has_damaged_copy(&self, microdb: MicroDbId) -> Result<bool, StorageError> {
-        let slot = self.permutation.slot(microdb::stored(microdb));
+        let slot = self.slot(microdb);
         let wrapping = self.wrapping.read();
         let mut damaged = 0;
         for copy in [0, 1] {
@@ -388,14 +449,20 @@ impl Keyring {
 
     /// Destroys keys: both copies of each slot overwritten, the cache wiped, one flush for all.
     pub(crate) fn destroy(&self, microdbs: &[MicroDbId]) -> Result<(), StorageError> {
-        let slots: Vec<u64> = microdbs.iter().map(|microdb| self.permutation.slot(microdb::stored(*microdb))).collect();
+        let all = microdbs.iter().flat_map(|microdb| self.renewed.all(microdb::stored(*microdb)));
+        self.destroy_at(&all.collect::<Vec<_>>())
+    }
+
+    fn destroy_at(&self, places: &[[u8; MICRODB_BYTES]]) -> Result<(), StorageError> {
+        let slots: Vec<u64> = places.iter().map(|place| self.permutation.slot(*place)).collect();
         if slots.iter().any(|slot| *slot >= self.made()) {
             return Err(StorageError::UnknownMicroDb);
         }
         self.overwrite(&slots)?;
         // After the overwriting, so that a reader who loads in between is evicted too.
-        for &microdb in microdbs {
-            self.cache.evict(microdb::stored(microdb));
+        for place in places {
+            self.cache.evict(*place);
+            self.former.lock().forget(*place);
         }
         let wrapping = self.wrapping.read();
         wrapping.file.sync_data().map_err(StorageError::io("flush keyring", &self.path))

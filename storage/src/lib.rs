@@ -65,4 +65,4 @@ pub use owners::OwnerProbe;
 pub use segments::{SEGMENTS, ToldPart, segment_of};
 pub use snapshot::{MicroDbProbe, SampledRows, Snapshot};
 pub use spill::{SpillBatch, SpilledRow, SpilledRows};
-pub use store::{COMMIT_TIME, Reclaim, Repair, Store, StoreStatistics};
+pub use store::{COMMIT_TIME, Reclaim, Repair, RowsToReseal, Store, StoreStatistics};

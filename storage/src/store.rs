@@ -17,6 +17,7 @@
 pub(crate) mod files;
 mod opening;
 mod rekeying;
+mod renewal;
 mod repair;
 mod seals;
 
@@ -54,6 +55,8 @@ use crate::subjects::Subjects;
 use crate::witness::Witness;
 use crate::write_form::{WriteForm, Writes};
 
+use renewal::Renewals;
+pub use renewal::RowsToReseal;
 pub use repair::Repair;
 
 /// The key in `meta` under which the last commit's time stands.
@@ -76,6 +79,7 @@ struct Inner {
     keyring: Keyring,
     /// Held while keys that wrap are replaced.
     rekeying: Mutex<()>,
+    renewals: Renewals,
     cipher: Cipher,
     options: StoreOptions,
     log: Mutex<Log>,

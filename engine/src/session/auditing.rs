@@ -256,8 +256,10 @@ impl Session {
     fn audit_done(&mut self, observer: &ReadObserver, response: &Response) -> Result<(), SqlError> {
         let read = observer.take()?;
         let head = self.audit_head();
-        // An erasure's entry vouches for its receipt, and stands in its commit.
-        if head.operation == AuditOperation::Forget || matches!(response, Response::CopyIn(_)) {
+        // An erasure's entry vouches for its receipt, and stands in its commit; that of a replaced key stood before it began.
+        if matches!(head.operation, AuditOperation::Forget | AuditOperation::Rekey)
+            || matches!(response, Response::CopyIn(_))
+        {
             return Ok(());
         }
         let writes = std::mem::take(&mut self.audit.statement.writes);
@@ -275,6 +277,18 @@ impl Session {
             return Ok(());
         }
         self.audit_written(&head, read.unwrap_or_default(), writes, rows)
+    }
+
+    /// A person's key is about to be replaced, whatever becomes of the session: the entry is durable before.
+    pub(super) fn audit_rekey(&mut self, table: RelationId) -> Result<(), SqlError> {
+        if self.audit.statement.mode == AuditMode::Off {
+            return Ok(());
+        }
+        let published = self.database.published.load_full();
+        let subjects = self.about().into_iter().collect();
+        let read = ReadBy { tables: vec![table], subjects, ..ReadBy::default() };
+        let entry = self.audit_head().entry(read, 0, published.time);
+        self.database.pipeline.record(&self.database.store, &published.schema, &entry)
     }
 
     /// COPY FROM has taken all its rows.
@@ -419,6 +433,7 @@ fn operation(planned: &Planned) -> AuditOperation {
         Planned::Gdpr(GdprRequest::Forget(_), ..) => AuditOperation::Forget,
         Planned::Gdpr(GdprRequest::Unforget, ..) => AuditOperation::Unforget,
         Planned::Gdpr(GdprRequest::Restrict(_), ..) => AuditOperation::Restrict,
+        Planned::Gdpr(GdprRequest::Rekey, ..) => AuditOperation::Rekey,
         Planned::Gdpr(GdprRequest::Enter(..), ..) => AuditOperation::Request,
         Planned::Other => AuditOperation::Select,
     }

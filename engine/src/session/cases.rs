@@ -181,6 +181,7 @@ impl Session {
             RequestStatement::Discard(number) => self.discard_case(*number),
             RequestStatement::Unforget(_)
             | RequestStatement::Restrict { .. }
+            | RequestStatement::Rekey(_)
             | RequestStatement::Enter { .. }
             | RequestStatement::Verify(_)
             | RequestStatement::Breach { .. } => {

@@ -1,13 +1,14 @@
 //! Subject requests and compliance reports as statements.
 
+use crate::key_renewal;
 use crate::response::{Response, RowStream, RowTag};
 use crate::session::Session;
 use crate::session::env::RESTORING;
-use crate::session::result_columns::{column, compliance_columns, forget_columns};
+use crate::session::result_columns::{column, compliance_columns, forget_columns, rekey_columns};
 use crate::system::audit::AuditReader;
 use operators::request_profile::{Counted, RequestProfile};
 use operators::traversal::{self, Subject};
-use planner::catalog::{Role, own_tables};
+use planner::catalog::{Role, RoleId, own_tables};
 use planner::hir::OutputColumn;
 use planner::ownership::{compliance, dot, json};
 use planner::parse::request::{ExportFormat, RequestKind};
@@ -88,6 +89,7 @@ impl Session {
             }
             GdprRequest::Unforget => self.unforget(table, key, &params),
             GdprRequest::Restrict(begins) => self.restrict(*begins, table, key, params),
+            GdprRequest::Rekey => self.rekey(table, key, params),
             GdprRequest::Enter(kind, received) => self.enter_request((*kind, *received), table, key, params),
             GdprRequest::ExplainForget(parts) => {
                 self.transaction();
@@ -175,8 +177,7 @@ impl Session {
     pub(super) fn end_logins(&mut self, microdb: MicroDbId) -> Result<(), SqlError> {
         let catalog = self.database.published.load().catalog().clone();
         let is = |role: &Role| role.person.as_ref().is_some_and(|person| person.microdb == microdb.0);
-        let gone: Vec<Arc<str>> =
-            catalog.roles.values().filter(|role| is(role)).map(|role| role.name.as_str().into()).collect();
+        let gone: Vec<RoleId> = catalog.roles.iter().filter(|(_, role)| is(role)).map(|(id, _)| *id).collect();
         if gone.is_empty() {
             return Ok(());
         }
@@ -188,8 +189,8 @@ impl Session {
         for session in self.database.sessions.holders.living() {
             if session.backend == self.client.backend {
                 // Whoever has forgotten themselves is told so, and then it ends.
-                self.client.is_forgotten = gone.contains(&session.activity.owner.user);
-            } else if gone.contains(&session.activity.owner.user) {
+                self.client.is_forgotten = gone.contains(&session.activity.owner.role);
+            } else if gone.contains(&session.activity.owner.role) {
                 session.terminate();
             }
         }
@@ -229,18 +230,7 @@ impl Session {
         params: &Arc<[Datum]>,
         profile: &mut RequestProfile,
     ) -> Result<Counts, SqlError> {
-        self.refuse_restoring()?;
-        if self.transaction.active.as_ref().is_some_and(|active| active.block) {
-            return Err(SqlError::new("25001", "GDPR FORGET cannot run inside a transaction block"));
-        }
-        // What becomes of rows is read as it is committed: of these that would be nothing.
-        let may_stand = |relation: RelationId| own_tables::is_own(relation.0) || is_temporary(relation.0);
-        if self.transaction.active.as_ref().is_some_and(|active| !active.transaction.overlay().changes_only(may_stand))
-        {
-            return Err(SqlError::new("25001", "GDPR FORGET cannot run behind changes that are not committed")
-                .hint("Send it by itself: what stands before it in the same query string or pipeline is one transaction with it."));
-        }
-        self.refuse_read_only("GDPR FORGET")?;
+        self.refuse_others("GDPR FORGET")?;
         let insists_from = Instant::now() + self.state.lock().everyday().forget_wait;
         // What stands before it in the same string or pipeline goes with a failed attempt, and is not the request's to repeat.
         let alone = self.transaction.active.is_none();
@@ -257,6 +247,60 @@ impl Session {
             }
         }
         self.try_forget(whom, params, insists_from, profile)
+    }
+
+    /// Refuses a statement that commits by itself beside others.
+    fn refuse_others(&mut self, statement: &'static str) -> Result<(), SqlError> {
+        self.refuse_restoring()?;
+        if self.transaction.active.as_ref().is_some_and(|active| active.block) {
+            return Err(SqlError::new("25001", format!("{statement} cannot run inside a transaction block")));
+        }
+        // What becomes of rows is read as it is committed: of these that would be nothing.
+        let may_stand = |relation: RelationId| own_tables::is_own(relation.0) || is_temporary(relation.0);
+        if self.transaction.active.as_ref().is_some_and(|active| !active.transaction.overlay().changes_only(may_stand))
+        {
+            let message = format!("{statement} cannot run behind changes that are not committed");
+            return Err(SqlError::new("25001", message).hint(
+                "Send it by itself: what stands before it in the same query string or pipeline is one transaction with it.",
+            ));
+        }
+        self.refuse_read_only(statement)
+    }
+
+    /// GDPR REKEY. What has begun is gone on with, whatever becomes of the session.
+    fn rekey(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<Response, SqlError> {
+        self.refuse_others("GDPR REKEY")?;
+        let snapshot = self.transaction().latest_snapshot();
+        let found = self.subject(&snapshot, table, key, params.clone());
+        drop(snapshot);
+        let subject = match found {
+            Err(error) if error.code == "DG003" => {
+                self.fail(&error);
+                self.record_unknown(table, key, params)?;
+                return Err(error);
+            }
+            found => found?.microdb,
+        };
+        self.audit.statement.subject = Some(subject);
+        // The session is no reader from before, and what stands before it in a pipeline is not to wait for it.
+        self.audit_rekey(table)?;
+        self.complete()?;
+        // Its account refuses nothing any more, as behind any commit.
+        let (cancel, until) = (self.control.cancel.clone(), self.statement.deadlines.statement);
+        let check = || match until {
+            _ if cancel.is_cancelled() => Err("canceling statement due to user request"),
+            Some(until) if Instant::now() >= until => Err("canceling statement due to statement timeout"),
+            Some(_) | None => Ok(()),
+        };
+        let resealed = key_renewal::renew(&self.database, subject, &|| {
+            check().map_err(|why| SqlError::new("57014", why).hint("The server goes on with it."))
+        })?;
+        let rows = vec![Ok(vec![Datum::Int8(i64::try_from(resealed).unwrap_or(i64::MAX))])];
+        Ok(Response::Rows(RowStream {
+            columns: rekey_columns(),
+            rows: QueryRows::new(rows.into_iter()),
+            tag: RowTag::Fixed("GDPR REKEY".into()),
+        }))
     }
 
     /// A request that finds no one leaves nothing but a record of it.

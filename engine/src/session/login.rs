@@ -2,6 +2,7 @@
 
 use planner::catalog::{Actor, Catalog, DatabaseId, ObjectClass, Privilege, RoleId};
 use state::SqlError;
+use state::activity;
 use state::settings::Settings;
 use state::settings::server::is_shared;
 use std::sync::Arc;
@@ -35,7 +36,8 @@ impl Login {
     /// As whom its session acts by its settings.
     pub(super) fn actor(&self, settings: &Settings, catalog: &Catalog) -> Actor {
         let said = |setting: &str| settings.get(setting).filter(|name| !name.is_empty());
-        let mut actor = Actor::of_login(self.role, self.name.clone());
+        // A name that it had may be another's by now.
+        let mut actor = Actor::of_login(self.role, activity::called(catalog, self.role, &self.name));
         if let Some(name) = said("session_authorization").filter(|name| *name != &*self.name) {
             let role = Some(NOBODY).filter(|_| !catalog.is_controller(self.role));
             let role = role.or_else(|| actor.find(catalog, name)).unwrap_or(NOBODY);
@@ -110,7 +112,7 @@ impl Login {
         }
         if let Some(terms) = catalog.login_terms(self.role) {
             let sessions = database.sessions.holders.living();
-            let open = sessions.iter().filter(|session| session.activity.owner.user == self.name).count();
+            let open = sessions.iter().filter(|session| session.activity.owner.role == self.role).count();
             if usize::try_from(terms.connection_limit).is_ok_and(|limit| open >= limit) {
                 return Err(SqlError::new("53300", format!("too many connections for role \"{}\"", self.name)));
             }

@@ -203,7 +203,7 @@ pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
     fn reads_or_writes(planned: &Planned) -> bool {
         match planned {
             Planned::Query(_) | Planned::Write(_) | Planned::With(_) | Planned::CreateTableAs(..) => true,
-            Planned::Gdpr(request, ..) => !matches!(request, GdprRequest::Forget(_)),
+            Planned::Gdpr(request, ..) => !matches!(request, GdprRequest::Forget(_) | GdprRequest::Rekey),
             Planned::CopyOut(what, _) => reads_or_writes(what),
             Planned::CopyIn(..)
             | Planned::Cursor(..)

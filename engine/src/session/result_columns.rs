@@ -43,6 +43,7 @@ pub fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[O
         Planned::Gdpr(GdprRequest::Unforget, ..) => Some(unforget_columns()),
         Planned::Gdpr(GdprRequest::Enter(..), ..) => Some(request_columns()),
         Planned::Gdpr(GdprRequest::Restrict(_), ..) => Some(restrict_columns()),
+        Planned::Gdpr(GdprRequest::Rekey, ..) => Some(rekey_columns()),
         Planned::Subscribe(plan) => Some(plan.columns.as_slice().into()),
         Planned::Other => utility_columns(statement),
         Planned::Gdpr(GdprRequest::Export(..), ..)
@@ -113,6 +114,11 @@ pub(crate) fn explain_columns(explained: &Explained) -> Arc<[OutputColumn]> {
 /// A column that is never NULL.
 pub(super) fn column(name: &str, scalar: ScalarType) -> OutputColumn {
     OutputColumn { name: name.into(), column_type: ColumnType::not_null(scalar), origin: None }
+}
+
+/// The columns of GDPR REKEY.
+pub(crate) fn rekey_columns() -> Arc<[OutputColumn]> {
+    Arc::from([column("rows", ScalarType::Int8)])
 }
 
 /// The columns of GDPR FORGET and of its EXPLAIN.

@@ -62,7 +62,7 @@ impl StatementEnvironment {
     fn may_signal(&self, session: &Holder, done: &str) -> Result<(), ValueError> {
         let published = self.database.published.load();
         let (catalog, actor) = (published.catalog(), self.client.actor.role);
-        let role = catalog.role_of_login(&session.activity.owner.user);
+        let role = session.activity.owner.role;
         let signals = !catalog.is_controller(role) && catalog.inherited(actor).contains(&RoleId::SIGNAL_BACKEND);
         if signals || catalog.is_member(actor, role) {
             return Ok(());
@@ -221,13 +221,14 @@ impl SessionActs for StatementEnvironment {
     fn sessions(&self) -> Vec<ListedSession> {
         let waits = self.database.sessions.locks.listed(std::iter::empty());
         let waits: Vec<_> = waits.into_iter().filter(|listed| listed.waits_since.is_some()).collect();
+        let published = self.database.published.load();
         let sessions = self.database.sessions.holders.living().into_iter().map(|session| {
             let now = session.activity.now();
             let lock = waits.iter().find(|listed| session.is(listed.holder)).map(|listed| wait_event(&listed.key));
             let client = (now.doing != Doing::Active).then_some("ClientRead");
             ListedSession {
                 backend: session.backend,
-                user: session.activity.owner.user.to_string(),
+                user: session.activity.owner.called(published.catalog()).to_string(),
                 database: session.activity.owner.database.to_string(),
                 database_id: session.activity.owner.database_id,
                 connection: session.activity.owner.connection.clone(),
@@ -245,6 +246,7 @@ impl SessionActs for StatementEnvironment {
     }
 
     fn progress(&self) -> Vec<ListedProgress> {
+        let published = self.database.published.load();
         let sessions = self.database.sessions.holders.living().into_iter();
         let shown = sessions.filter_map(|session| {
             let progress = session.activity.progress.shown()?;
@@ -261,7 +263,7 @@ impl SessionActs for StatementEnvironment {
                 backend: session.backend,
                 database: session.activity.owner.database.to_string(),
                 database_id: session.activity.owner.database_id,
-                user: session.activity.owner.user.to_string(),
+                user: session.activity.owner.called(published.catalog()).to_string(),
                 relation: progress.relation.0,
                 command,
                 rows: count(&progress.rows),

@@ -5,7 +5,7 @@
 use crate::clock;
 use crate::progress::ProgressSlot;
 use parking_lot::Mutex;
-use planner::catalog::DatabaseId;
+use planner::catalog::{Catalog, DatabaseId, RoleId};
 use planner::scalar::ListedConnection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,14 +39,33 @@ impl Doing {
 /// Who a session is of.
 #[derive(Clone, Debug, Default)]
 pub struct Owner {
-    /// The login.
+    /// The name that it has logged in by.
     pub user: Arc<str>,
+    /// The login, whatever it is called by now.
+    pub role: RoleId,
     /// The database's name.
     pub database: Arc<str>,
     /// Which that is.
     pub database_id: DatabaseId,
     /// How its client has come.
     pub connection: ListedConnection,
+}
+
+impl Owner {
+    /// What the login is called now.
+    pub fn called(&self, catalog: &Catalog) -> Arc<str> {
+        called(catalog, self.role, &self.user)
+    }
+}
+
+/// What a login is called now that was called otherwise when it came. One that was dropped has no name that a role could have.
+pub fn called(catalog: &Catalog, role: RoleId, before: &Arc<str>) -> Arc<str> {
+    match catalog.roles.get(&role) {
+        _ if role == RoleId::FIRST => before.clone(),
+        Some(found) if *found.name == **before => before.clone(),
+        Some(found) => found.name.as_str().into(),
+        None => format!("unknown (OID={})", role.0).into(),
+    }
 }
 
 /// What a session is doing now. Times are microseconds since 2000-01-01.

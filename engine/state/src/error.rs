@@ -180,6 +180,9 @@ fn of_backup(fault: &BackupFault) -> SqlError {
             ("55000", "without it those who were forgotten since would come back; --ledger names one that is elsewhere")
         }
         BackupFault::NoKeys { .. } | BackupFault::KeysOlder { .. } => ("55000", "--keys names where key backups are"),
+        BackupFault::KeysReplaced { .. } => {
+            ("55000", "restore to a later moment, or with --keys where only key backups from before that stand")
+        }
         BackupFault::FolderFilled { .. } => ("55000", "--overwrite lets go of what it holds, but for its root key"),
         BackupFault::Busy => ("55006", "wait until it is over"),
         BackupFault::ErasuresInTheWay { .. } => ("55000", "a nearer target, or fewer erasures meanwhile"),

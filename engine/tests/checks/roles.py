@@ -40,7 +40,7 @@ class Roles(Check):
             one.execute(SCHEMA)
         for case in (self.every_path, self.subject, self.subject_corrects, self.subject_forgets, self.kinds, self.revoked_while_listening,
                      self.transactions, self.shared_plans, self.views_by_policy, self.signals, self.details, self.escalation,
-                     self.people_apart, self.kept_texts, self.watchers, self.logins, self.outlives):
+                     self.people_apart, self.kept_texts, self.watchers, self.renamed, self.all_requests, self.logins, self.outlives):
             self.tally.case(case)
 
     def one(self):
@@ -451,6 +451,73 @@ class Roles(Check):
             told = str(rows(passerby, "SELECT * FROM dogwood.views WHERE kind <> 'materialized'"))
             self.tally.that("7canary" not in told and "424242" not in told, "nor in dogwood.views", told)
             one.execute("DROP TABLE wards CASCADE")
+
+    def renamed(self):
+        """A login that is renamed while it is connected is the same role: what another makes of its old name is not its own."""
+        equal = self.tally.equal
+        with self.one() as one, self.role("before", "CREATE TABLE desks (id INT PRIMARY KEY, who TEXT)", "GRANT SELECT ON desks TO before") as session:
+            one.execute("INSERT INTO desks VALUES (1, 'before'), (2, 'after'); ALTER TABLE desks ENABLE ROW LEVEL SECURITY")
+            one.execute("CREATE POLICY own ON desks USING (who = current_user)")
+            equal(rows(session, "SELECT id FROM desks"), [(1,)], "under its name")
+            one.execute("ALTER ROLE before RENAME TO after; CREATE ROLE before LOGIN")
+            equal(rows(session, "SELECT current_user, session_user, user"), [("after", "after", "after")], "as in PostgreSQL")
+            equal(rows(session, "SELECT id FROM desks"), [(2,)], "under the new one, and not under the other's")
+            equal(rows(one, "SELECT usename, usesysid::regrole::text FROM pg_stat_activity WHERE pid = %s" % session.info.backend_pid), [("after", "after")], "to others")
+            with self.server.connect(user="before") as other:
+                equal(rows(other, "SELECT query FROM pg_stat_activity WHERE pid = %s" % session.info.backend_pid), [("<insufficient privilege>",)], "its statements are not the other's")
+                equal(state_of(other.execute, "SELECT pg_cancel_backend(%s)" % session.info.backend_pid), "42501", "nor to be cancelled")
+            one.execute("ALTER ROLE after CONNECTION LIMIT 1")
+            self.tally.that("too many connections" in str(self.refused_login("after")), "its limit counts it by either name")
+            one.execute("DROP OWNED BY after; DROP ROLE after")
+            equal(state_of(session.execute, "SELECT id FROM desks"), "42501", "dropped, it has no rights")
+            self.tally.that(rows(session, "SELECT current_user")[0][0].startswith("unknown (OID="), "and no name")
+            one.execute("CREATE USER hers FOR users 3")
+            with self.server.connect(user="hers") as person:
+                equal(rows(person, "SELECT id FROM users"), [(3,)], "a person's own login")
+                one.execute("ALTER ROLE hers RENAME TO still_hers")
+                equal(rows(person, "SELECT current_user::text, id FROM users"), [("still_hers", 3)], "renamed")
+                one.execute("BEGIN; INSERT INTO users VALUES (40, 'Di', 'di@x'); COMMIT; CREATE USER another FOR users 40")
+            with self.server.connect(user="another") as person:
+                person.execute("SELECT 1")
+                one.execute("ALTER ROLE another RENAME TO gone_soon")
+                one.execute("GDPR FORGET users 40")
+                time.sleep(0.5)
+                self.tally.that(error_of(person.execute, "SELECT 1") is not None, "FORGET ends the session of a login that was renamed")
+            equal(rows(one, "SELECT count(*) FROM pg_roles WHERE rolname IN ('another', 'gone_soon')"), [(0,)], "and the login")
+            one.execute("DROP ROLE before, still_hers; DROP TABLE desks")
+
+    def refused_login(self, user):
+        try:
+            self.server.connect(user=user).close()
+            return None
+        except psycopg.OperationalError as error:
+            return error
+
+    def all_requests(self):
+        """GDPR ALL is GET, EXPORT and FORGET; what keeps rows from a role says so where they are given."""
+        equal = self.tally.equal
+        held = "SELECT has_table_privilege('desk', 'users', 'GDPR GET'), has_table_privilege('desk', 'users', 'GDPR EXPORT'), has_table_privilege('desk', 'users', 'GDPR FORGET'), has_table_privilege('desk', 'users', 'SELECT')"
+        with self.one() as one:
+            one.execute("CREATE ROLE desk; GRANT GDPR ALL ON users TO desk")
+            equal(rows(one, held), [(True, True, True, False)], "GRANT")
+            one.execute("REVOKE GDPR ALL PRIVILEGES ON TABLE users FROM desk")
+            equal(rows(one, held), [(False, False, False, False)], "REVOKE")
+            one.execute("GRANT SELECT, GDPR ALL ON users TO desk WITH GRANT OPTION; REVOKE GRANT OPTION FOR GDPR ALL ON users FROM desk")
+            equal(rows(one, held), [(True, True, True, True)], "beside others")
+            equal(rows(one, "SELECT has_table_privilege('desk', 'users', 'GDPR GET WITH GRANT OPTION'), has_table_privilege('desk', 'users', 'SELECT WITH GRANT OPTION')"), [(False, True)], "its option alone")
+            equal(state_of(one.execute, "GRANT GDPR ALL ON prices TO desk"), "0LP01", "of a table that is nobody's own")
+            equal(state_of(one.execute, "GRANT GDPR NOTHING ON users TO desk"), "42601", "no such request")
+            said = []
+            one.add_notice_handler(lambda notice: said.append((notice.sqlstate, notice.message_primary)))
+            one.execute("CREATE ROLE watcher IN ROLE dogwood_regulator")
+            equal(said, [], "a regulator is made")
+            one.execute("GRANT desk TO watcher")
+            self.tally.that(said and said[0][0] == "01007" and "stay kept from it" in said[0][1], "told that rows stay kept from it", said)
+            equal(rows(one, "SELECT has_table_privilege('watcher', 'users', 'SELECT')"), [(False,)], "and so it is")
+            said.clear()
+            one.execute("COMMENT ON DATABASE nowhere IS 'as a dump has it'")
+            equal(said, [("3D000", "database \"nowhere\" does not exist")], "a comment on a database that is not there, as in PostgreSQL")
+            one.execute("DROP ROLE watcher; DROP OWNED BY desk; DROP ROLE desk")
 
     def logins(self):
         """By password, over TLS."""

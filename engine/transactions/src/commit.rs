@@ -15,6 +15,7 @@
 mod audit;
 mod clock;
 mod flush;
+mod reseal;
 mod stage;
 
 use crate::index_builds::Builds;
@@ -25,6 +26,7 @@ use clock::{ClockThread, TickRequest};
 use flush::view_messages::ViewsToTell;
 use flush::{Flusher, GroupChanges, Work, WrittenGroup};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
+use reseal::ResealRequest;
 use stage::{Stage, Worker};
 use state::SqlError;
 use state::audit::AuditQueue;
@@ -113,6 +115,8 @@ enum Request {
     Tick(TickRequest),
     /// What waits for the audit log is to be written.
     Record,
+    /// Rows are to be sealed anew.
+    Reseal(ResealRequest),
 }
 
 /// Owners and storage operations, valid as long as what was read stands.
@@ -127,6 +131,8 @@ pub struct PreparedCommit {
     pub erasures: Vec<Erasure>,
     /// What a SERIALIZABLE transaction has read, and as of when: nobody may have written it since.
     pub seen: Option<(Marks, CommitTime)>,
+    /// So many keys of people were being replaced when it was sealed; none of what has no seal.
+    pub sealed_at: Option<u64>,
     /// What the audit log says of its statements; whose rows they wrote stands in it of a large one, and is added to others.
     pub audit: Vec<AuditEntry>,
 }
@@ -178,6 +184,7 @@ pub fn seal(
     based_on: CommitTime,
 ) -> Result<PreparedCommit, SqlError> {
     let new = old.clone().under(overlay.clone());
+    let sealed_at = Some(new.store().key_renewals_begun());
     let between = Between { old, new: &new, overlay };
     orphan::check(&derivation, new.schema())?;
     let derivation = Arc::new(derivation);
@@ -189,7 +196,7 @@ pub fn seal(
     new.store().set_aside(&mut batch)?;
     let mut derivation = Arc::into_inner(derivation).expect("whoever helped to place its rows has let go of it");
     spilled.into_iter().for_each(|found| derivation.add(found));
-    Ok(PreparedCommit { based_on, derivation, batch, erasures, seen: None, audit: Vec::new() })
+    Ok(PreparedCommit { based_on, derivation, batch, erasures, seen: None, sealed_at, audit: Vec::new() })
 }
 
 /// The running pipeline.
@@ -459,6 +466,10 @@ impl Worker for Committer {
                     self.commit(std::mem::take(&mut group));
                     self.tick(request);
                 }
+                Request::Reseal(request) => {
+                    self.commit(std::mem::take(&mut group));
+                    self.reseal(request);
+                }
             }
         }
         self.commit(group);
@@ -653,7 +664,9 @@ impl Committer {
         {
             return Err(state::error::not_serializable());
         }
-        if self.decided.recent.unchanged_since(&prepared.derivation.reads, prepared.based_on) {
+        // What was sealed before a key began to be replaced may be under the one that goes.
+        let is_sealed = prepared.sealed_at.is_none_or(|begun| begun == self.store.key_renewals_begun());
+        if is_sealed && self.decided.recent.unchanged_since(&prepared.derivation.reads, prepared.based_on) {
             return Ok(Some(prepared));
         }
         if prepared.derivation.gives_to(|owner| self.decided.destroyed.contains(&owner)) {

@@ -180,7 +180,11 @@ fn carry_out(
     change.lay_anew()?;
     let notices = notices.into_iter().map(|notice| Notice {
         detail: notice.detail,
-        ..Notice::new(if notice.code.starts_with("01") { "WARNING" } else { "NOTICE" }, notice.code, notice.message)
+        ..Notice::new(
+            if notice.code.starts_with("01") || notice.code == "3D000" { "WARNING" } else { "NOTICE" },
+            notice.code,
+            notice.message,
+        )
     });
     Ok((Done { tag, notices: notices.collect() }, laid_anew))
 }

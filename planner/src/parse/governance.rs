@@ -28,6 +28,7 @@ impl Grammar<'_, '_> {
             "UNFORGET",
             "RESTRICT",
             "UNRESTRICT",
+            "REKEY",
             "REQUEST",
             "ANSWER",
             "EXTEND",
@@ -40,6 +41,7 @@ impl Grammar<'_, '_> {
             Some("UNFORGET") => RequestStatement::Unforget(self.subject_reference()?),
             Some("RESTRICT") => RequestStatement::Restrict { subject: self.subject_reference()?, begins: true },
             Some("UNRESTRICT") => RequestStatement::Restrict { subject: self.subject_reference()?, begins: false },
+            Some("REKEY") => RequestStatement::Rekey(self.subject_reference()?),
             Some("REQUEST") => {
                 let words = RequestKind::ALL.map(RequestKind::word);
                 let word = self.eat_one_of(&words).ok_or_else(|| {

@@ -89,6 +89,17 @@ impl Grammar<'_, '_> {
             return self.optional_columns().map(Granted::All);
         }
         let items = self.list(|grammar| {
+            // All that a subject may ask for.
+            if ["TO", "FROM"].iter().all(|word| !grammar.word_is(2, word)) && grammar.eat(&["GDPR", "ALL"]) {
+                grammar.eat(&["PRIVILEGES"]);
+                let position = grammar.position();
+                let name = |privilege: &Privilege| Identifier { name: privilege.name().to_lowercase(), position };
+                let requests = [Privilege::GdprGet, Privilege::GdprExport, Privilege::GdprForget];
+                return Ok(requests
+                    .iter()
+                    .map(|privilege| Item { name: name(privilege), columns: Vec::new() })
+                    .collect());
+            }
             let position = grammar.position();
             let quoted =
                 matches!(&grammar.parser.peek_token_ref().token, Token::Word(word) if word.quote_style.is_some());
@@ -97,9 +108,9 @@ impl Grammar<'_, '_> {
                 name = format!("{name} {}", grammar.any_word()?);
             }
             let name = Identifier { name: super::grammar::truncate(&name), position };
-            Ok(Item { name, columns: grammar.optional_columns()? })
+            Ok(vec![Item { name, columns: grammar.optional_columns()? }])
         })?;
-        Ok(Granted::Items(items))
+        Ok(Granted::Items(items.into_iter().flatten().collect()))
     }
 
     fn grant_on(&mut self, grants: bool, option_only: bool, granted: Granted) -> Result<Statement, PlanError> {

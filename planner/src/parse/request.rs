@@ -1,6 +1,16 @@
 //! Statements about people's requests: what they asked for, erasures that are taken back, restriction, breaches.
 
-use super::statement::{Identifier, ObjectName, SubjectReference};
+use super::statement::{Identifier, ObjectName};
+use sqlparser::ast;
+
+/// `table key` of a subject request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubjectReference {
+    /// The data-subject table.
+    pub table: ObjectName,
+    /// The key, one expression a primary-key column: literals or parameters.
+    pub key: Vec<ast::Expr>,
+}
 
 /// A statement about people's requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +24,8 @@ pub enum RequestStatement {
         /// Whether it begins.
         begins: bool,
     },
+    /// GDPR REKEY table key
+    Rekey(SubjectReference),
     /// GDPR REQUEST kind table key, perhaps RECEIVED at a moment
     Enter {
         /// What is asked for.

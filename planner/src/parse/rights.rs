@@ -1,7 +1,8 @@
 //! What statements about roles and privileges say, before any name is looked up.
 
 use super::definition::StartChange;
-use super::statement::{DropBehavior, Identifier, ObjectKind, ObjectName, SqlText, SubjectReference};
+use super::request::SubjectReference;
+use super::statement::{DropBehavior, Identifier, ObjectKind, ObjectName, SqlText};
 use crate::catalog::{ObjectClass, Person, PolicyCommand, Privilege};
 
 /// A role as it is written.

@@ -9,7 +9,7 @@ use super::definition::{
     CreateView, DropDatabase, RoutineKind, RoutineName, RuleDefinition, SequenceOptions, ViewOptionsChange,
 };
 pub use super::explain_options::{ExplainFormat, ExplainOptions, Rung};
-use super::request::{ExportFormat, Forget, Purge, RequestStatement};
+use super::request::{ExportFormat, Forget, Purge, RequestStatement, SubjectReference};
 use super::rights::RightsStatement;
 use super::type_definition::{AddEnumValue, AlterComposite, AlterDomain, CreateComposite, CreateDomain, CreateRange};
 use super::utility::{
@@ -578,17 +578,10 @@ pub enum LabelledObject {
     Database(String),
     /// EXTENSION name
     Extension(Identifier),
+    /// ROLE name
+    Role(Identifier),
     /// Anything else, by its kind: refused, except where nothing hangs on it.
     Other(String),
-}
-
-/// `table key` of a subject request.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SubjectReference {
-    /// The data-subject table.
-    pub table: ObjectName,
-    /// The key, one expression a primary-key column: literals or parameters.
-    pub key: Vec<ast::Expr>,
 }
 
 /// What EXPLAIN COMPLIANCE gives.

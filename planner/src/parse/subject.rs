@@ -3,10 +3,9 @@
 //! Every first word here is free for other uses: it counts only at the start of a statement.
 
 use super::grammar::{Grammar, RestrictedPrecedence};
-use super::request::{ExportFormat, Purge};
+use super::request::{ExportFormat, Purge, SubjectReference};
 use super::statement::{
     ComplianceFormat, CtxCommand, ExplainFormat, ExplainOptions, LabelledObject, ObjectKind, Rung, Statement,
-    SubjectReference,
 };
 use crate::error::PlanError;
 use sqlparser::ast::Expr;
@@ -222,10 +221,14 @@ impl Grammar<'_, '_> {
         if self.eat(&["DATABASE"]) {
             return Ok(LabelledObject::Database(self.identifier()?.name));
         }
+        if self.word_is(0, "ROLE") && !self.word_is(1, "IS") {
+            self.take(1);
+            return Ok(LabelledObject::Role(self.identifier()?));
+        }
         if let Some(kind) = self.object_kind() {
             return Ok(LabelledObject::Object(kind, self.object_name()?));
         }
-        // ROLE, LANGUAGE, …: `kind name` up to IS.
+        // LANGUAGE, TABLESPACE, …: `kind name` up to IS.
         let kind = self.any_word()?;
         while !self.word_is(0, "IS") {
             if self.at_end() {

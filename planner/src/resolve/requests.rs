@@ -47,6 +47,7 @@ impl Resolver<'_> {
         match request {
             RequestStatement::Unforget(subject) => self.gdpr(GdprRequest::Unforget, subject),
             RequestStatement::Restrict { subject, begins } => self.gdpr(GdprRequest::Restrict(*begins), subject),
+            RequestStatement::Rekey(subject) => self.gdpr(GdprRequest::Rekey, subject),
             RequestStatement::Enter { kind, subject, received } => {
                 let received = received.as_ref().map(moment).transpose()?;
                 self.gdpr(GdprRequest::Enter(*kind, received), subject)

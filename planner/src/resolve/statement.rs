@@ -12,8 +12,9 @@ use crate::catalog::{Catalog, Column, Privilege, Table};
 use crate::error::PlanError;
 use crate::hir::{HirExpr, HirQuery, InsertHir, LockingQuery, OutputColumn, WithHir, WithMain, WriteHir};
 use crate::parse::definition::CreateTableAs;
+use crate::parse::request::SubjectReference;
 use crate::parse::request::{ExportFormat, RequestKind};
-use crate::parse::statement::{ExplainOptions, ObjectName, SubjectReference, Subscribe, SubscribeForm, SubscribeTerms};
+use crate::parse::statement::{ExplainOptions, ObjectName, Subscribe, SubscribeForm, SubscribeTerms};
 use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::plan::ParamTypes;
@@ -135,6 +136,8 @@ pub enum GdprRequest {
     Unforget,
     /// The right to restriction: whether it begins.
     Restrict(bool),
+    /// Another data key.
+    Rekey,
     /// A request that is not answered yet, and when it came.
     Enter(RequestKind, Option<i64>),
     /// What FORGET would do: to all, or to these.
@@ -152,6 +155,7 @@ impl GdprRequest {
             | GdprRequest::ExplainForget(_)
             | GdprRequest::Unforget
             | GdprRequest::Restrict(_)
+            | GdprRequest::Rekey
             | GdprRequest::Enter(..) => Privilege::GdprForget,
             GdprRequest::Export(..) => Privilege::GdprExport,
         }
@@ -578,8 +582,13 @@ impl Resolver<'_> {
             Ok(key)
         })?;
         // Whose person it is the session finds out.
-        if !self.is_subject() {
-            self.needs.add(table.id.0, request.privilege());
+        match request {
+            GdprRequest::Rekey if self.is_subject() => {
+                return Err(PlanError::new("42501", "permission denied to replace a data key")
+                    .hint("Those who keep the database do it, and whoever may forget the person."));
+            }
+            _ if self.is_subject() => {}
+            _ => self.needs.add(table.id.0, request.privilege()),
         }
         self.refuse_bound(&request)?;
         Ok(Resolved::Gdpr { request, table: table.id, key })
@@ -588,7 +597,9 @@ impl Resolver<'_> {
     /// 42501 for a processor: a request is of all that there is of a person, whatever the purpose of it.
     fn refuse_bound(&mut self, request: &GdprRequest) -> Result<(), PlanError> {
         let says = |table: &&Arc<Table>| table.says_purposes();
-        if matches!(request, GdprRequest::Enter(..)) || !self.catalog.relations.values().any(|table| says(&table)) {
+        if matches!(request, GdprRequest::Enter(..) | GdprRequest::Rekey)
+            || !self.catalog.relations.values().any(|table| says(&table))
+        {
             return Ok(());
         }
         self.of_role = true;

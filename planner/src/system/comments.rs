@@ -1,9 +1,11 @@
-//! Comments, by what they are about: the rows of pg_description, and what obj_description finds.
+//! Comments, by what they are about: the rows of pg_description and pg_shdescription, and what functions find of them.
 
 use super::extension;
-use crate::catalog::{Catalog, NamespaceId};
+use crate::catalog::{Actor, Catalog, DatabaseId, NamespaceId, RoleId};
 use repr::{Id, IndexId, SequenceId};
 
+const PG_AUTHID: Id = 1260;
+const PG_DATABASE: Id = 1262;
 const PG_TYPE: Id = 1247;
 const PG_CLASS: Id = 1259;
 const PG_CONSTRAINT: Id = 2606;
@@ -32,7 +34,8 @@ pub(crate) fn comments(catalog: &Catalog) -> Vec<Comment<'_>> {
             all.filter_map(|(number, text)| Some(Comment { class: PG_CLASS, object: table.id.0, number, text: text? })),
         );
     }
-    found.extend(catalog.comments.iter().map(|(object, text)| Comment {
+    let local = catalog.comments.iter().filter(|(object, _)| shared_class(catalog, **object).is_none());
+    found.extend(local.map(|(object, text)| Comment {
         class: class(catalog, *object),
         object: *object,
         number: 0,
@@ -49,6 +52,26 @@ pub(crate) fn comments(catalog: &Catalog) -> Vec<Comment<'_>> {
         }
     }
     found
+}
+
+/// Comments on what all databases share: the rows of pg_shdescription, and what shobj_description finds.
+pub(crate) fn shared_comments<'a>(catalog: &'a Catalog, actor: &'a Actor) -> impl Iterator<Item = Comment<'a>> {
+    let is_hidden = |class, object| class == PG_AUTHID && !actor.knows(catalog, RoleId(object));
+    let all = catalog.comments.iter().filter_map(|(object, text)| {
+        Some(Comment { class: shared_class(catalog, *object)?, object: *object, number: 0, text })
+    });
+    // Who may not know a role hears nothing of it.
+    all.filter(move |comment| !is_hidden(comment.class, comment.object))
+}
+
+fn shared_class(catalog: &Catalog, object: Id) -> Option<Id> {
+    if catalog.all_roles().any(|role| role.0 == object) {
+        Some(PG_AUTHID)
+    } else if object == DatabaseId::FIRST.0 || catalog.databases.contains_key(&DatabaseId(object)) {
+        Some(PG_DATABASE)
+    } else {
+        None
+    }
 }
 
 /// Of what is no table or column: OIDs are handed out once for all kinds.

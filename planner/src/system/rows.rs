@@ -47,6 +47,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_opclass") => source.operator_classes(&mut table),
         ("pg_catalog", name) if RECORDED.contains(&name) => source.recorded(&mut table),
         ("pg_catalog", "pg_sequence") => source.sequences(&mut table),
+        ("pg_catalog", "pg_shdescription") => source.shared_descriptions(&mut table),
         ("pg_catalog", "pg_description") => source.descriptions(&mut table),
         ("pg_catalog", "pg_depend") => source.dependencies(&mut table),
         ("pg_catalog", "pg_rewrite") => source.rewrites(&mut table),

@@ -173,3 +173,21 @@ SELECT table_name FROM information_schema.tables WHERE table_schema IN ('app', '
 SELECT schema_name FROM information_schema.schemata WHERE schema_name !~ '^pg_t' ORDER BY 1
 SELECT constraint_name FROM information_schema.table_constraints WHERE table_schema = 'app' AND constraint_name !~ '_not_null$' ORDER BY 1
 RESET ROLE
+COMMENT ON ROLE readers IS 'who read'
+COMMENT ON ROLE writers IS 'who write'
+COMMENT ON DATABASE postgres IS 'the first'
+COMMENT ON ROLE nobody_here IS 'x'
+SELECT rolname, shobj_description(oid, 'pg_authid'), obj_description(oid, 'pg_authid'), shobj_description(oid, 'pg_database') FROM pg_roles WHERE rolname IN ('readers', 'writers') ORDER BY 1
+SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = 'postgres'
+SELECT classoid::regclass, description FROM pg_shdescription WHERE description IN ('who read', 'who write', 'the first') ORDER BY 1, 2
+SELECT count(*) FROM pg_description WHERE description IN ('who read', 'who write', 'the first')
+SET ROLE stats
+COMMENT ON ROLE readers IS 'y'
+COMMENT ON DATABASE postgres IS 'y'
+RESET ROLE
+COMMENT ON ROLE writers IS NULL
+COMMENT ON DATABASE postgres IS NULL
+CREATE ROLE said
+COMMENT ON ROLE said IS 'bye'
+DROP ROLE said
+SELECT description FROM pg_shdescription WHERE description IN ('who read', 'who write', 'the first', 'bye')

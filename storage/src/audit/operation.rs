@@ -74,6 +74,8 @@ operations! {
     Request = 21,
     /// Where another database's log ended was entered.
     Refer = 22,
+    /// A person's data key was replaced.
+    Rekey = 23,
 }
 
 /// Who did something.

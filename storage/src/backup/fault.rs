@@ -110,6 +110,11 @@ pub enum BackupFault {
         /// The key backup.
         object: String,
     },
+    /// Keys that the state needs were replaced later, and the old ones destroyed.
+    KeysReplaced {
+        /// Of so many people.
+        people: u64,
+    },
     /// The folder to restore to holds something.
     FolderFilled {
         /// Which.
@@ -183,6 +188,12 @@ impl fmt::Display for BackupFault {
             }
             BackupFault::NoKeys { target } => write!(f, "\"{target}\" holds no key backup"),
             BackupFault::KeysOlder { object } => write!(f, "key backup \"{object}\" is from before the backup"),
+            BackupFault::KeysReplaced { people } => {
+                write!(
+                    f,
+                    "the data keys of {people} data subjects were replaced after that moment, and the old ones destroyed"
+                )
+            }
             BackupFault::FolderFilled { path } => write!(f, "folder \"{}\" is not empty", path.display()),
             BackupFault::Busy => f.write_str("a backup is under way already"),
             BackupFault::ErasuresInTheWay { attempts } => {

@@ -4,7 +4,7 @@
 //! "DOGKEYS1" ‖ database(16) ‖ time(8) ‖ receipts(8) ‖ slots(8) ‖ epoch(8) ‖ header(4 KiB) ‖ page of slots(4 KiB)… ‖ signature(64)
 //! ```
 //! One copy of each slot. A key that was destroyed is not in the next key backup; the ones before hold it, and so have a short life.
-//! The newest opens every backup: slots are never used twice.
+//! The newest opens every backup, as slots are never used twice; but for people whose key was replaced after it.
 
 use crate::backup::fault::BackupFault;
 use crate::backup::signed::{self, Kind, Reading, SignedContent};

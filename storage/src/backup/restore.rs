@@ -342,6 +342,7 @@ fn settle(
     }
     let entries: Vec<&LedgerEntry> = (wanted..=ledger.last()).filter_map(|number| ledger.entry(number)).collect();
     let forgotten = store.forget_again(&entries)?;
+    store.check_keys_of_restored()?;
     store.witness_restored()?;
     Ok(forgotten)
 }

@@ -53,7 +53,7 @@ struct ShippedLog {
     /// The first erasure that the ledger has.
     first: u64,
     /// What the last ledger and keys knew: receipts, slots, and the epoch.
-    known: (u64, u64, u32),
+    known: (u64, u64, u32, u64),
     /// The last key backup that came with a piece: the next one takes its place.
     keys: Option<String>,
 }
@@ -107,15 +107,16 @@ impl ShippedLog {
         self.known = known;
         if let Some(before) = self.keys.replace(object) {
             to.keys.remove(&before).map_err(BackupFault::from)?;
+            store.note_keys(&*to.keys, to.keep_keys_us)?;
         }
         Ok(())
     }
 }
 
 /// What a ledger and keys are of.
-fn known(store: &Store) -> (u64, u64, u32) {
+fn known(store: &Store) -> (u64, u64, u32, u64) {
     let keyring = store.keyring();
-    (store.log_receipts(), keyring.made(), keyring.epoch())
+    (store.log_receipts(), keyring.made(), keyring.epoch(), store.key_renewals_ended())
 }
 
 impl Shipper {

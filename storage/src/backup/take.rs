@@ -40,7 +40,7 @@ const ATTEMPTS_MAX: u32 = 8;
 pub(super) const SEALED_FILES: [&str; 4] = ["logins", "controller.secret", "server.crt", "server.key"];
 /// Where backups of this database are, so that erasures keep what a restore of the oldest needs: the target's hash leads to the
 /// number of erasures that all backups there have.
-const TARGETS: &[u8] = b"backup/target/";
+pub(super) const TARGETS: &[u8] = b"backup/target/";
 /// See `Manifest`.
 const LINEAGE: &[u8] = b"backup/lineage";
 
@@ -200,7 +200,7 @@ impl Store {
         if request.form == Form::Incremental && survey.manifests.is_empty() {
             return Err(BackupFault::NoBase { target: request.data.name().to_owned() }.into());
         }
-        self.note_target(request.data, survey.first_erasure().unwrap_or(1) - 1)?;
+        self.note_target(request.data, survey.first_erasure().unwrap_or(1) - 1, (request.now_us)())?;
         let lineage = self.lineage()?;
         // Within one lineage a number is given once, and data files never change.
         let before = survey.newest().filter(|before| before.lineage == lineage);
@@ -234,7 +234,7 @@ impl Store {
         let before_us = request.keep_us.map(|keep_us| (request.now_us)() - keep_us);
         let log = *self.backups().log.lock();
         survey.prune(request.data, before_us, log)?;
-        self.note_target(request.data, survey.first_erasure().unwrap_or(1) - 1)?;
+        self.note_target(request.data, survey.first_erasure().unwrap_or(1) - 1, (request.now_us)())?;
         self.forget_blanked(self.targets()?.into_iter().min().unwrap_or(0))?;
         Ok(report)
     }
@@ -400,15 +400,18 @@ impl Store {
                 target.remove(&older).map_err(BackupFault::from)?;
             }
         }
+        self.note_keys(target, keep_us)?;
         Ok(object)
     }
 
     /// From now on erasures keep what a restore from this target needs, whose backups all have so many erasures.
-    fn note_target(&self, target: &dyn Target, erasures: u64) -> Result<(), StorageError> {
-        let key = [TARGETS, &sodium::hash::<16>(target.name().as_bytes())].concat();
+    fn note_target(&self, target: &dyn Target, erasures: u64, now_us: i64) -> Result<(), StorageError> {
+        let hash = sodium::hash::<16>(target.name().as_bytes());
+        let key = [TARGETS, &hash].concat();
         if self.snapshot().meta(&key)?.as_deref() != Some(&erasures.to_be_bytes()) {
             let mut batch = Batch::default();
             batch.put_meta(self, &key, &erasures.to_be_bytes());
+            batch.put_erased(self, &hash, erasures, now_us);
             self.check_room(&batch)?;
             self.write(batch)?;
             self.flush()?;

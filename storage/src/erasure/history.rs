@@ -24,6 +24,9 @@ const PASS: &[u8] = b"erasure/pass/";
 
 const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Erasure };
 
+const MOMENTS: usize = 9;
+const MOMENTS_AT_FIRST: usize = 6;
+
 /// When what was clean of an erasure; nothing where it is not yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moments {
@@ -39,11 +42,25 @@ pub struct Moments {
     pub indexes: Option<i64>,
     /// Files with rows, their owners, and metadata: the last of all.
     pub rows: Option<i64>,
+    /// Opened rows and keys that are kept for whoever asks again: looked through when nobody read from before any more.
+    pub caches: Option<i64>,
+    /// All that held it in memory had let go, and what is freed is overwritten: the last of views, readers and caches.
+    pub memory: Option<i64>,
+    /// Copies of the files that are made for backups.
+    pub checkpoints: Option<i64>,
 }
 
 impl Moments {
-    fn all(&self) -> [Option<i64>; 6] {
-        [self.keys, self.arrangements, self.readers, self.log, self.indexes, self.rows]
+    fn all(&self) -> [Option<i64>; MOMENTS] {
+        let Moments { keys, arrangements, readers, log, indexes, rows, caches, memory, checkpoints } = *self;
+        [keys, arrangements, readers, log, indexes, rows, caches, memory, checkpoints]
+    }
+
+    /// Memory is clean as soon as nobody holds anything of it.
+    pub(super) fn settle_memory(&mut self, now_us: i64) {
+        if self.memory.is_none() && [self.arrangements, self.readers, self.caches].iter().all(Option::is_some) {
+            self.memory = Some(now_us);
+        }
     }
 }
 
@@ -107,10 +124,16 @@ impl PassRecord {
     fn decode(last: u64, bytes: &[u8]) -> Option<PassRecord> {
         let (numbers, []) = bytes.as_chunks::<8>() else { return None };
         let [first, rewritten, moments @ ..] = numbers else { return None };
-        let moments: &[[u8; 8]; 6] = moments.try_into().ok()?;
-        let [keys, arrangements, readers, log, indexes, rows] =
-            moments.map(|moment| Some(i64::from_be_bytes(moment)).filter(|moment| *moment != 0));
-        let moments = Moments { keys, arrangements, readers, log, indexes, rows };
+        // Of a pass from before some were noted these are not known.
+        if ![MOMENTS_AT_FIRST, MOMENTS].contains(&moments.len()) {
+            return None;
+        }
+        let mut all = [None; MOMENTS];
+        for (moment, bytes) in all.iter_mut().zip(moments) {
+            *moment = Some(i64::from_be_bytes(*bytes)).filter(|moment| *moment != 0);
+        }
+        let [keys, arrangements, readers, log, indexes, rows, caches, memory, checkpoints] = all;
+        let moments = Moments { keys, arrangements, readers, log, indexes, rows, caches, memory, checkpoints };
         Some(PassRecord { first: u64::from_be_bytes(*first), last, bytes: u64::from_be_bytes(*rewritten), moments })
     }
 }
@@ -221,11 +244,14 @@ mod tests {
             assert_eq!(Entry::decode(&entry.encode()), Some(entry));
             assert_eq!(Entry::decode(&entry.encode()[1..]), None);
         }
-        let moments = Moments { keys: Some(1), rows: Some(-2), ..Moments::default() };
+        let moments = Moments { keys: Some(1), rows: Some(-2), memory: Some(3), ..Moments::default() };
         let pass = PassRecord { first: 3, last: 9, bytes: 1 << 40, moments };
         assert_eq!(PassRecord::decode(9, &pass.encode()), Some(pass));
         for length in 0..pass.encode().len() {
-            assert_eq!(PassRecord::decode(9, &pass.encode()[..length]), None);
+            let read = PassRecord::decode(9, &pass.encode()[..length]);
+            assert_eq!(read.is_some(), length == 16 + MOMENTS_AT_FIRST * 8, "cut at {length}");
         }
+        let read = PassRecord::decode(9, &pass.encode()[..16 + MOMENTS_AT_FIRST * 8]).expect("one of before");
+        assert_eq!((read.moments.rows, read.moments.memory), (Some(-2), None));
     }
 }

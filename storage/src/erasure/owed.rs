@@ -41,6 +41,7 @@ impl Owed {
             return None;
         }
         let mut owed = Owed { everything: false, places: Owed::places_of(batch) };
+        owed.places.extend(&batch.owes);
         batch.side_files.iter().for_each(|side| owed.places.extend(&side.places));
         (has_receipt || !owed.is_nothing()).then_some(owed)
     }

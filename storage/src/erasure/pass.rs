@@ -15,6 +15,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use repr::MicroDbId;
 use rocksdb::{BottommostLevelCompaction, CompactOptions, DB};
 
 use crate::batch::Batch;
@@ -208,7 +209,7 @@ impl Store {
     }
 
     /// Whether somebody reads from before a write, or has made a batch then that is not written: it may hold what is erased.
-    fn is_held_before(&self, sequence: u64) -> bool {
+    pub(crate) fn is_held_before(&self, sequence: u64) -> bool {
         self.oldest_snapshot().is_some_and(|oldest| oldest < sequence) || self.side_folder().holds_before(sequence)
     }
 
@@ -275,9 +276,28 @@ impl Store {
         }
         let merged = (pace.views)();
         if merged == ViewsMerged::Yes {
-            self.note(pass, |moments| moments.arrangements = Some((pace.now_us)()));
+            let now = (pace.now_us)();
+            self.note(pass, |moments| {
+                moments.arrangements = Some(now);
+                moments.settle_memory(now);
+            });
         }
         merged
+    }
+
+    /// Nobody reads from before any more.
+    fn note_readers(&self, pass: &mut Pass, pace: &ErasurePace<'_>) -> Result<(), StorageError> {
+        let now = (pace.now_us)();
+        // What is published comes after the keys are gone, so those of all these erasures are.
+        let keys_at = self.erasures().lock().keys_at;
+        let keys = keys_at.map(|at| now - i64::try_from(at.elapsed().as_micros()).unwrap_or(0));
+        // Nobody who comes now reads what was, so it does not come back there.
+        self.reads().forget(&self.erased_by(&pass.record)?);
+        self.note(pass, |moments| {
+            (moments.keys, moments.readers, moments.caches) = (keys, Some(now), Some(now));
+            moments.settle_memory(now);
+        });
+        Ok(())
     }
 
     fn advance(&self, pass: &mut Pass, pace: &ErasurePace<'_>) -> Result<Advance, StorageError> {
@@ -291,11 +311,7 @@ impl Store {
                 if !waited(|| !self.is_held_before(sequence)) {
                     return Ok(Advance::Waits(Waits::Readers));
                 }
-                let now = (pace.now_us)();
-                // What is published comes after the keys are gone, so those of all these erasures are.
-                let keys_at = self.erasures().lock().keys_at;
-                let keys = keys_at.map(|at| now - i64::try_from(at.elapsed().as_micros()).unwrap_or(0));
-                self.note(pass, |moments| (moments.keys, moments.readers) = (keys, Some(now)));
+                self.note_readers(pass, pace)?;
                 let log = self.last_written_log()?;
                 self.flush_buffers()?;
                 Ok(Advance::To(Stage::Log(log, self.backups().pins.next())))
@@ -341,13 +357,24 @@ impl Store {
                         Advance::To(Stage::Rewrite(Part::Rows))
                     }
                     Part::Rows => {
-                        self.note(pass, |moments| moments.rows = now);
+                        self.note(pass, |moments| (moments.rows, moments.checkpoints) = (now, now));
                         Advance::To(Stage::Over)
                     }
                 })
             }
             Stage::Over => Ok(Advance::To(Stage::Over)),
         }
+    }
+
+    /// The people whom the erasures of a pass took away whole.
+    fn erased_by(&self, pass: &PassRecord) -> Result<Vec<MicroDbId>, StorageError> {
+        let snapshot = self.snapshot();
+        let mut people = Vec::new();
+        for erasure in snapshot.erasures(pass.first..=pass.last, false) {
+            let receipt = erasure?.receipt.map(|(_, id)| snapshot.receipt(&id)).transpose()?.flatten();
+            people.extend(receipt.and_then(|receipt| receipt.microdb));
+        }
+        Ok(people)
     }
 
     /// Rewrites what is owed of a family. What came in between, if it is not done.

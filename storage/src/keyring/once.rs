@@ -32,6 +32,13 @@ impl KeyAtHand {
         }
         Ok(with(memory.bytes().first_chunk().expect("it holds a key")))
     }
+
+    /// Wipes the key of an id, if that is at hand.
+    pub(crate) fn forget(&mut self, id: [u8; MICRODB_BYTES]) {
+        if self.of.take_if(|of| *of == id).is_some() {
+            self.memory.iter_mut().for_each(|memory| wipe(memory.bytes_mut()));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ use crate::read_cache::ReadCache;
 use crate::rocks::{self, Access};
 use crate::segments::Segments;
 use crate::side_files::SideFolder;
+use crate::store::renewal::Renewals;
 use crate::subjects::Subjects;
 use crate::witness::{self, Acknowledged, Testimony, Witness};
 use crate::write_form::WriteForm;
@@ -188,6 +189,7 @@ impl Store {
             cache,
             keyring,
             rekeying: Mutex::default(),
+            renewals: Renewals::default(),
             cipher: options.cipher,
             options: options.clone(),
             log: Mutex::new(log),
@@ -261,7 +263,7 @@ impl Store {
         };
         inner.receipts.store(log.receipts, Ordering::Relaxed);
         *inner.log.lock() = log;
-        Ok(())
+        self.read_renewals()
     }
 
     /// Whether what is stored leads as far as was acknowledged, and is of this folder's own history.

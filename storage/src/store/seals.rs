@@ -31,8 +31,22 @@ impl Store {
         sealed: &[u8],
     ) -> Result<(Header, Vec<u8>), StorageError> {
         let keyring = &self.inner.keyring;
-        let opened = keyring.with_key(owner, |key| seal::open(key, keyring.database(), place, sealed))?;
-        opened.ok_or(StorageError::SealBroken { sealed: sealed_at(place) })
+        match keyring.with_key(owner, |key| seal::open(key, keyring.database(), place, sealed))? {
+            Some(opened) => Ok(opened),
+            None => self.open_by_former(owner, place, sealed),
+        }
+    }
+
+    /// Of a person whose key is being replaced: what is not sealed anew yet.
+    fn open_by_former(
+        &self,
+        owner: MicroDbId,
+        place: SealPlace<'_>,
+        sealed: &[u8],
+    ) -> Result<(Header, Vec<u8>), StorageError> {
+        let keyring = &self.inner.keyring;
+        let opened = keyring.with_former_key(owner, |key| seal::open(key, keyring.database(), place, sealed))?;
+        opened.flatten().ok_or(StorageError::SealBroken { sealed: sealed_at(place) })
     }
 
     /// Opens a seal under a person's key for one who reads a whole relation and will not come again.
@@ -44,8 +58,10 @@ impl Store {
         keys: &mut KeyAtHand,
     ) -> Result<(Header, Vec<u8>), StorageError> {
         let keyring = &self.inner.keyring;
-        let opened = keyring.with_key_once(owner, keys, |key| seal::open(key, keyring.database(), place, sealed))?;
-        opened.ok_or(StorageError::SealBroken { sealed: sealed_at(place) })
+        match keyring.with_key_once(owner, keys, |key| seal::open(key, keyring.database(), place, sealed))? {
+            Some(opened) => Ok(opened),
+            None => self.open_by_former(owner, place, sealed),
+        }
     }
 
     /// Appends a seal under the database's key.
@@ -103,7 +119,7 @@ fn scope(kind: u8, relation: u32) -> [u8; 5] {
     [kind, a, b, c, d]
 }
 
-fn sealed_at(place: SealPlace<'_>) -> Sealed {
+pub(super) fn sealed_at(place: SealPlace<'_>) -> Sealed {
     match place {
         SealPlace::Personal(relation, ..) | SealPlace::Impersonal(relation, _) => Sealed::Row(relation),
         SealPlace::Meta(_) => Sealed::Meta,

@@ -30,6 +30,7 @@ impl Session {
             | GdprRequest::Export(..)
             | GdprRequest::Unforget
             | GdprRequest::Restrict(_)
+            | GdprRequest::Rekey
             | GdprRequest::Enter(..) => {
                 return Err(SqlError::unsupported("EXPLAIN of this statement"));
             }
@@ -64,6 +65,7 @@ impl Session {
             | GdprRequest::Export(..)
             | GdprRequest::Unforget
             | GdprRequest::Restrict(_)
+            | GdprRequest::Rekey
             | GdprRequest::Enter(..) => explain::access(snapshot.schema(), plan, by_microdb, profile),
         })
     }

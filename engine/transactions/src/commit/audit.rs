@@ -105,6 +105,7 @@ impl PreparedCommit {
             batch,
             erasures: Vec::new(),
             seen: None,
+            sealed_at: None,
             audit: Vec::new(),
         }
     }

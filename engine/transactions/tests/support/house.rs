@@ -147,6 +147,7 @@ impl House {
                 batch: storage::Batch::default(),
                 erasures: Vec::new(),
                 seen: None,
+                sealed_at: None,
                 audit: Vec::new(),
             },
         )

@@ -178,6 +178,7 @@ impl DefinitionChange<'_> {
             self.catalog.comments.remove(&schema.0);
         }
         self.catalog.start_settings.retain(|found| found.scope.database != Some(id));
+        self.catalog.comments.remove(&id.0);
         if let Some(database) = self.catalog.databases.remove(&id) {
             for extension in database.extensions.values() {
                 self.catalog.comments.remove(extension);

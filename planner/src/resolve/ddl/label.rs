@@ -11,7 +11,7 @@ use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, Retention, RetentionEn
 use crate::error::PlanError;
 use crate::parse::annotation::{Annotation, parse_comment_tags, parse_label};
 use crate::parse::definition::RetentionDefinition;
-use crate::parse::statement::{LabelledObject, ObjectKind, ObjectName};
+use crate::parse::statement::{Identifier, LabelledObject, ObjectKind, ObjectName};
 use repr::{ColumnIndex, RelationId};
 use std::sync::Arc;
 
@@ -139,6 +139,7 @@ impl DefinitionChange<'_> {
             | LabelledObject::DomainConstraint(..)
             | LabelledObject::Database(_)
             | LabelledObject::Extension(_)
+            | LabelledObject::Role(_)
             | LabelledObject::Other(_) => {
                 return Err(
                     PlanError::unsupported("a security label on this kind of object").hint("label tables and columns")
@@ -256,47 +257,76 @@ impl DefinitionChange<'_> {
                 let oid = self.oid_of(*kind, name)?;
                 self.set_comment(oid, text_owned);
             }
-            LabelledObject::Constraint(name, table) => {
-                let id = self.table(table)?;
-                let table = self.get(id);
-                let constraints = table
-                    .checks
-                    .iter()
-                    .map(|check| &check.constraint)
-                    .chain(table.foreign_keys.iter().map(|key| &key.constraint))
-                    .chain(table.indexes.iter().filter_map(|index| index.constraint.as_ref()));
-                let oid = constraints.into_iter().find(|found| found.name == name.name).map(|found| found.id);
-                let Some(oid) = oid else {
-                    return Err(PlanError::new(
-                        "42704",
-                        format!("constraint \"{}\" for table \"{}\" does not exist", name.name, table.name),
-                    )
-                    .at(Some(name.position)));
-                };
-                self.set_comment(oid, text_owned);
-            }
+            LabelledObject::Constraint(name, table) => self.comment_on_constraint(name, table, text_owned)?,
             LabelledObject::DomainConstraint(name, domain) => {
-                let found = &self.catalog.types[&self.domain_named(domain)?];
-                let mut checks = found.domain().into_iter().flat_map(|domain| &domain.checks);
-                let oid = checks.find(|check| check.constraint.name == name.name).map(|check| check.constraint.id);
-                let missing = || {
-                    let message = format!("constraint \"{}\" for domain {} does not exist", name.name, found.name);
-                    PlanError::new("42704", message)
-                };
-                self.set_comment(oid.ok_or_else(missing)?, text_owned);
+                self.comment_on_domain_constraint(name, domain, text_owned)?;
             }
-            LabelledObject::Database(_) => {}
+            LabelledObject::Database(name) => {
+                match self.start_database(name) {
+                    Ok(id) => self.set_comment(id.0, text_owned),
+                    // As in PostgreSQL: a dump may be restored under another name.
+                    Err(error) if error.code == "3D000" => self.notice("3D000", error.message),
+                    Err(error) => return Err(error),
+                }
+            }
+            LabelledObject::Role(name) => {
+                let id = self.role_named(name)?;
+                self.set_comment(id.0, text_owned);
+            }
             LabelledObject::Extension(name) => {
                 let missing = || PlanError::new("42704", format!("extension \"{}\" does not exist", name.name));
                 let oid = self.extension(&name.name).ok_or_else(missing)?;
                 self.set_comment(oid, text_owned);
             }
-            LabelledObject::Other(kind) if kind == "role" || kind == "tablespace" => {}
+            LabelledObject::Other(kind) if kind == "tablespace" => {}
             LabelledObject::Other(kind) => {
                 return Err(PlanError::unsupported(format!("COMMENT ON {}", kind.to_uppercase())));
             }
         }
         Ok(TAG)
+    }
+
+    fn comment_on_constraint(
+        &mut self,
+        name: &Identifier,
+        table: &ObjectName,
+        text: Option<String>,
+    ) -> Result<(), PlanError> {
+        let id = self.table(table)?;
+        let table = self.get(id);
+        let constraints = table
+            .checks
+            .iter()
+            .map(|check| &check.constraint)
+            .chain(table.foreign_keys.iter().map(|key| &key.constraint))
+            .chain(table.indexes.iter().filter_map(|index| index.constraint.as_ref()));
+        let oid = constraints.into_iter().find(|found| found.name == name.name).map(|found| found.id);
+        let Some(oid) = oid else {
+            return Err(PlanError::new(
+                "42704",
+                format!("constraint \"{}\" for table \"{}\" does not exist", name.name, table.name),
+            )
+            .at(Some(name.position)));
+        };
+        self.set_comment(oid, text);
+        Ok(())
+    }
+
+    fn comment_on_domain_constraint(
+        &mut self,
+        name: &Identifier,
+        domain: &ObjectName,
+        text: Option<String>,
+    ) -> Result<(), PlanError> {
+        let found = &self.catalog.types[&self.domain_named(domain)?];
+        let mut checks = found.domain().into_iter().flat_map(|domain| &domain.checks);
+        let oid = checks.find(|check| check.constraint.name == name.name).map(|check| check.constraint.id);
+        let missing = || {
+            let message = format!("constraint \"{}\" for domain {} does not exist", name.name, found.name);
+            PlanError::new("42704", message)
+        };
+        self.set_comment(oid.ok_or_else(missing)?, text);
+        Ok(())
     }
 
     fn set_comment(&mut self, oid: repr::Id, text: Option<String>) {

@@ -198,12 +198,20 @@ impl DefinitionChange<'_> {
             LabelledObject::Object(kind, name) => self.require_owner_as(*kind, name),
             LabelledObject::Constraint(_, table) => self.require_owner_of(table),
             LabelledObject::DomainConstraint(_, name) => self.require_owner_as(ObjectKind::Domain, name),
-            LabelledObject::Database(name) => {
-                let id = self.start_database(name)?;
-                self.require_owner(id.0, "database", name)
-            }
+            LabelledObject::Database(name) => match self.start_database(name) {
+                Ok(id) => self.require_owner(id.0, "database", name),
+                Err(error) if error.code == "3D000" => Ok(()),
+                Err(error) => Err(error),
+            },
             LabelledObject::Extension(name) => {
                 Err(PlanError::new("42501", format!("must be owner of extension {}", name.name)))
+            }
+            LabelledObject::Role(name) => {
+                let role = self.role_named(name)?;
+                if !self.may_make_roles() || self.outranks(role) {
+                    return Err(PlanError::new("42501", "must have CREATEROLE privilege"));
+                }
+                Ok(())
             }
             LabelledObject::Other(_) => Ok(()),
         }

@@ -41,7 +41,7 @@ impl DefinitionChange<'_> {
         name.map_or_else(|| role.0.to_string(), std::borrow::Cow::into_owned)
     }
 
-    fn may_make_roles(&self) -> bool {
+    pub(super) fn may_make_roles(&self) -> bool {
         self.catalog.has_attribute(self.path.actor().role, |role| role.create_role)
     }
 
@@ -328,6 +328,14 @@ impl DefinitionChange<'_> {
         }
         self.edit_role(member)?.member_of.insert(role, membership);
         let all = self.catalog.memberships(role);
+        let reads_rows = || {
+            [RoleId::READ_ALL_DATA, RoleId::WRITE_ALL_DATA].iter().any(|kind| all.contains(kind))
+                || all.iter().any(|role| self.table_of_role(*role).is_some())
+        };
+        if let Some(kind) = self.catalog.kind_without_rows(member).filter(|_| reads_rows()) {
+            let kind = kind.name();
+            self.notice("01007", format!("role \"{member_called}\" is a {kind}: rows of tables stay kept from it, whatever role \"{called}\" may do"));
+        }
         if PREDEFINED.iter().any(|(_, kind)| all.contains(kind)) {
             let becomes = self.catalog.roles.keys().filter(|id| self.catalog.memberships(**id).contains(&member));
             becomes.copied().try_for_each(|id| self.require_person_alone(id))?;

@@ -16,7 +16,7 @@ use crate::catalog::{DEFAULT_DATABASE, DatabaseId, NamespaceId, RoleId};
 use crate::resolve::updatable::{updatable_columns, writes_of};
 use crate::scalar::{Answer, EvalContext};
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE};
-use crate::system::{self, comments::comments};
+use crate::system::{self, comments::comments, comments::shared_comments};
 use repr::{Datum, Encoding, RelationId, ScalarType, ValueError};
 use std::time::Duration;
 
@@ -110,6 +110,15 @@ fn object_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {
     found.map_or(Ok(Datum::Null), |comment| string(comment.text))
 }
 
+fn shared_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    let (id, class) = (oid(&args[0])?, text(&args[1])?);
+    let is_meant = |found: u32| system::find_by_id(RelationId(found)).is_some_and(|relation| relation.name == class);
+    let actor = ctx.environment.actor();
+    let mut all = shared_comments(ctx.environment.catalog(), &actor);
+    let found = all.find(|comment| comment.object == id && is_meant(comment.class));
+    found.map_or(Ok(Datum::Null), |comment| string(comment.text))
+}
+
 fn column_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {
     let table = ctx.environment.catalog().table(RelationId(oid(&args[0])?));
     let number = usize::try_from(integer(&args[1])?).ok().and_then(|number| number.checked_sub(1));
@@ -186,7 +195,7 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("pg_is_other_temp_schema(oid) bool", |_, _, _| truth(false)).stable(),
     strict("obj_description(oid, name?) text", |ctx, a, _| object_comment(ctx, a)).stable(),
     strict("col_description(oid, int4) text", |ctx, a, _| column_comment(ctx, a)).stable(),
-    strict("shobj_description(oid, name) text", |_, _, _| Ok(Datum::Null)).stable(),
+    strict("shobj_description(oid, name) text", |ctx, a, _| shared_comment(ctx, a)).stable(),
     strict("to_regclass(text) regclass", |ctx, a, _| to_object(ctx, &ScalarType::Regclass, &a[0])).stable(),
     strict("to_regtype(text) regtype", |ctx, a, _| to_object(ctx, &ScalarType::Regtype, &a[0])).stable(),
     strict("to_regnamespace(text) regnamespace", |ctx, a, _| to_object(ctx, &ScalarType::Regnamespace, &a[0])).stable(),

@@ -1,6 +1,6 @@
 //! pg_class, pg_attribute, pg_attrdef, pg_index, pg_sequence, pg_description, pg_depend, pg_rewrite.
 
-use super::super::comments::comments;
+use super::super::comments::{comments, shared_comments};
 use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
 use super::{HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, small, text, vector};
 use crate::catalog::composite::class_of;
@@ -324,6 +324,17 @@ impl Source<'_> {
                 ("objoid", Datum::Oid(object)),
                 ("classoid", Datum::Oid(class)),
                 ("description", text(description)),
+            ]);
+        }
+    }
+
+    /// Comments on roles and databases.
+    pub(super) fn shared_descriptions(&self, rows: &mut Rows) {
+        for comment in shared_comments(self.catalog, &self.actor) {
+            rows.add(&[
+                ("objoid", Datum::Oid(comment.object)),
+                ("classoid", Datum::Oid(comment.class)),
+                ("description", text(comment.text)),
             ]);
         }
     }
