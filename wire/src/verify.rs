@@ -25,16 +25,16 @@ pub fn run(verify: &Verify) -> Result<String, String> {
         let merged = verify_merged(&keys, &file, &heads.of).map_err(|error| error.to_string())?;
         return Ok(describe_merged(&merged));
     }
-    let mut refused = None;
+    let mut failure = None;
     for key in &keys {
         match heads.check(key, &file) {
             Ok(report) => return Ok(report),
             // Perhaps another of the keys made it.
-            Err(VerifyError::Signature | VerifyError::OtherLog) if refused.is_some() => {}
-            Err(error) => refused = Some(error),
+            Err(VerifyError::Signature | VerifyError::OtherLog) if failure.is_some() => {}
+            Err(error) => failure = Some(error),
         }
     }
-    Err(refused.unwrap_or(VerifyError::Malformed).to_string())
+    Err(failure.unwrap_or(VerifyError::Malformed).to_string())
 }
 
 /// Puts capsules together.
