@@ -14,8 +14,8 @@ use planner::resolve::{Resolved, SessionInfo, resolve};
 use planner::scalar::env::CastLists;
 use planner::scalar::table_func::GivenRows;
 use planner::scalar::{
-    AdvisoryKey, AdvisoryLock, Environment, EvalContext, ListedCommand, ListedCursor, ListedLock, ListedProgress,
-    ListedSession, SessionActs,
+    AdvisoryKey, AdvisoryLock, Environment, EvalContext, ListedCommand, ListedConnection, ListedCursor, ListedLock,
+    ListedProgress, ListedSession, SessionActs,
 };
 use planner::system;
 use repr::{Datum, RelationId, SequenceId, ValueError, text};
@@ -126,6 +126,12 @@ impl SessionActs for Sessions {
     fn reload_configuration(&self) -> Result<bool, ValueError> {
         Ok(false)
     }
+    fn server_began_at(&self) -> i64 {
+        0
+    }
+    fn configured_at(&self) -> i64 {
+        0
+    }
     fn rotate_keys(&self) -> Result<i64, ValueError> {
         Ok(0)
     }
@@ -141,6 +147,7 @@ impl SessionActs for Sessions {
             user: user.to_owned(),
             database: "postgres".to_owned(),
             database_id: DatabaseId::FIRST,
+            connection: ListedConnection::default(),
             application: "app".to_owned(),
             began_at: 1,
             transaction_at: None,

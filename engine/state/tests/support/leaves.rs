@@ -115,5 +115,6 @@ fn published(store: &Store, schema: &Arc<Schema>) -> Arc<Published> {
         snapshot,
         probes: Arc::default(),
         views: Views::default(),
+        usage: Arc::default(),
     })
 }
