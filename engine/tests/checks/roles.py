@@ -101,6 +101,8 @@ class Roles(Check):
             equal(error_of(out.execute, "SET ROLE controller")[0], "42501", "SET ROLE")
             equal(error_of(out.execute, "SET SESSION AUTHORIZATION controller")[0], "42501", "SET SESSION AUTHORIZATION")
             equal(error_of(out.execute, "SELECT set_config('role', 'controller', false)")[0], "42501", "set_config")
+            equal(error_of(out.execute, "COMMENT ON ROLE outsider IS 'x'"), ("42501", "must have CREATEROLE privilege"), "COMMENT ON ROLE")
+            equal(error_of(out.execute, "COMMENT ON DATABASE postgres IS 'x'"), ("42501", "must be owner of database postgres"), "COMMENT ON DATABASE")
             equal(error_of(out.execute, "ALTER ROLE outsider CREATEROLE")[0], "42501", "ALTER ROLE")
             equal(error_of(out.execute, "GRANT dogwood_controller TO outsider")[0], "42501", "GRANT")
             equal(error_of(out.execute, "SECURITY LABEL FOR dogwood ON TABLE users IS NULL")[0], "42501", "label")

@@ -181,10 +181,6 @@ SELECT rolname, shobj_description(oid, 'pg_authid'), obj_description(oid, 'pg_au
 SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = 'postgres'
 SELECT classoid::regclass, description FROM pg_shdescription WHERE description IN ('who read', 'who write', 'the first') ORDER BY 1, 2
 SELECT count(*) FROM pg_description WHERE description IN ('who read', 'who write', 'the first')
-SET ROLE stats
-COMMENT ON ROLE readers IS 'y'
-COMMENT ON DATABASE postgres IS 'y'
-RESET ROLE
 COMMENT ON ROLE writers IS NULL
 COMMENT ON DATABASE postgres IS NULL
 CREATE ROLE said

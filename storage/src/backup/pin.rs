@@ -8,6 +8,7 @@
 //! An erasure's bytes have not left while they are pinned, so a pass waits for pins from before; not for long: then it takes the
 //! names away, and the backup begins anew. No file stays open while a target is waited for.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -48,12 +49,7 @@ impl Pins {
     pub(crate) fn clear(&self) -> Result<(), StorageError> {
         // RocksDB makes a checkpoint under the second name.
         for folder in [&self.folder, &self.folder.with_extension("tmp")] {
-            match std::fs::remove_dir_all(folder) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(StorageError::io("remove", folder)(error));
-                }
-                Err(_) | Ok(()) => {}
-            }
+            remove(folder).map_err(StorageError::io("remove", folder))?;
         }
         Ok(())
     }
@@ -78,7 +74,9 @@ impl Pins {
         // Write buffers go to files first: what the log has then is little.
         let checkpoint = Checkpoint::new(db).and_then(|checkpoint| checkpoint.create_checkpoint(&self.folder));
         match checkpoint {
-            Ok(()) => Ok(Some(pin)),
+            Ok(()) if !pin.is_gone() => Ok(Some(pin)),
+            // It came into its place behind whoever took it away.
+            Ok(()) => self.clear().map(|()| None),
             Err(_) if pin.is_gone() => Ok(None),
             Err(error) => Err(rocks::failed("pin files for a backup")(error)),
         }
@@ -99,6 +97,20 @@ impl Pins {
     pub(crate) fn take_away(&self) -> Result<(), StorageError> {
         let mut state = self.state.lock();
         if std::mem::take(&mut state.is_held) { self.clear() } else { Ok(()) }
+    }
+}
+
+/// Removes a folder, if it is there. A checkpoint that comes into its place meanwhile, whole, goes with it.
+fn remove(folder: &Path) -> io::Result<()> {
+    loop {
+        match std::fs::remove_dir_all(folder) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+            // Something in it was removed by others.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && folder.exists() => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        }
     }
 }
 
