@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const TICKS_EVERY: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(10);
 /// After a failure the eraser's thread leaves it for so long.
-const PAUSE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_mins(1);
 
 /// Replaces a person's key, and waits until the old one is destroyed. How many rows were sealed anew by this call. `check` says
 /// whether to leave off: what has begun is gone on with then, by the eraser's thread.

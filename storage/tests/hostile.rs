@@ -152,7 +152,7 @@ fn documents() {
 struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
 
 impl Target for Memory {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "memory"
     }
 

@@ -93,8 +93,8 @@ fn targets(
     let mut some = gather(rows.by_ref().take(if in_memory { usize::MAX } else { SAMPLED_ROWS }))?;
     let few = if in_memory || some.len() < SAMPLED_ROWS { usize::MAX } else { few_rows(&some) };
     if few < usize::MAX {
-        let more = rows.by_ref().take(few.saturating_sub(some.len()));
-        more.map(|row| row.map(|row| some.push(row))).collect::<Result<(), _>>()?;
+        let mut more = rows.by_ref().take(few.saturating_sub(some.len()));
+        more.try_for_each(|row| row.map(|row| some.push(row)))?;
     }
     if some.len() < few {
         drop(rows);

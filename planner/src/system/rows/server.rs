@@ -127,7 +127,7 @@ impl Source<'_> {
         // That name may have been given to another since.
         let is_called = is_first && self.catalog.database_by_name(&own).is_none();
         let first = (DatabaseId::FIRST, if is_called { own } else { DEFAULT_DATABASE[0].to_owned() });
-        let created = self.catalog.databases.iter().map(|(id, found)| (*id, found.name.to_string()));
+        let created = self.catalog.databases.iter().map(|(id, found)| (*id, found.name.clone()));
         std::iter::once(first).chain(created).collect()
     }
 
