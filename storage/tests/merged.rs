@@ -53,7 +53,11 @@ fn each_capsule_is_held_by_what_the_others_refer_to() {
     let verified = verify_merged(&keys, &merged, &heads).expect("genuine");
     assert_eq!((verified.references, verified.earlier), (3, 0));
     assert!(verified.capsules.iter().all(|capsule| capsule.heads == 1), "each is compared with its own");
-    assert_eq!(merge_capsules(&keys, std::slice::from_ref(&merged)), Ok(merged.clone()), "merging again changes nothing");
+    assert_eq!(
+        merge_capsules(&keys, std::slice::from_ref(&merged)),
+        Ok(merged.clone()),
+        "merging again changes nothing"
+    );
     // What the other had before is not what the one refers to any more.
     let truncated = merge_capsules(&keys, &[all[0].clone(), early]);
     assert!(
