@@ -11,6 +11,7 @@
 
 use crate::key_renewal::LeftRenewals;
 use crate::key_rotation::RotationSchedule;
+use crate::reader_release::{PATIENCE, ReaderRelease};
 use parking_lot::Mutex;
 use state::clock::now_micros;
 use std::cell::{Cell, RefCell};
@@ -26,10 +27,6 @@ use views::message::ViewRequest;
 /// Erasures are put together for so long.
 const WINDOW: Duration = Duration::from_secs(10);
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
-/// So long views may take to merge, and readers to let go.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// Between two ticks for those who hold what nobody reads.
-const TICKS_EVERY: Duration = Duration::from_secs(1);
 /// After a failure.
 const PAUSE: Duration = Duration::from_secs(5);
 /// A stop waits until so much is rewritten, and no longer than this. More is left to the next start.
@@ -134,7 +131,7 @@ struct Erasing<'a> {
     merging: ViewsMerging,
     /// What is waited for, and since when.
     waits: Option<(Waits, Instant)>,
-    ticked: Option<Instant>,
+    release: ReaderRelease,
 }
 
 /// What has come of it.
@@ -151,7 +148,7 @@ enum Gone {
 
 impl<'a> Erasing<'a> {
     fn new(stops: &'a AtomicBool) -> Self {
-        Erasing { stops, merging: ViewsMerging::default(), waits: None, ticked: None }
+        Erasing { stops, merging: ViewsMerging::default(), waits: None, release: ReaderRelease::default() }
     }
 
     /// Goes on, and says after how long to look again.
@@ -205,18 +202,9 @@ impl<'a> Erasing<'a> {
         let (_, since) = *self.waits.insert(waits_already.unwrap_or_else(|| (waits, Instant::now())));
         match waits {
             Waits::Readers | Waits::Files => {
-                if self.ticked.is_none_or(|ticked| ticked.elapsed() >= TICKS_EVERY) {
-                    // What is published holds a snapshot and cursors over it: with the next state they go.
-                    self.ticked = Some(Instant::now());
-                    database.pipeline.tick(now_micros());
-                    let (reply, _nobody) = channel();
-                    database.ask_views(ViewRequest::Merge(reply));
-                }
-                if since.elapsed() >= PATIENCE {
-                    let closed = database.end_held_for(PATIENCE);
-                    if closed > 0 {
-                        tracing::warn!(target: "dogwood::connections", closed, "sessions are closed that kept erased bytes in files");
-                    }
+                let closed = self.release.urge(database, since);
+                if closed > 0 {
+                    tracing::warn!(target: "dogwood::connections", closed, "sessions are closed that kept erased bytes in files");
                 }
             }
             // It begins anew with what is left: not waited for long, as its target may be slow.

@@ -5,18 +5,14 @@
 //!       ─▶ nobody reads from before: a tick, so that nobody does out of habit; after PATIENCE they end ─▶ the old key destroyed
 //! ```
 
+use crate::reader_release::ReaderRelease;
 use repr::MicroDbId;
 use state::SqlError;
 use state::clock::now_micros;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use transactions::database::Database;
-use views::message::ViewRequest;
 
-/// So long readers may take to let go, as at an erasure.
-const PATIENCE: Duration = Duration::from_secs(15);
-const TICKS_EVERY: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(10);
 /// After a failure the eraser's thread leaves it for so long.
 const PAUSE: Duration = Duration::from_mins(1);
@@ -49,20 +45,12 @@ fn go_on(database: &Arc<Database>, of: MicroDbId, check: &dyn Fn() -> Result<(),
         })?;
         database.store.end_resealing(of)?;
     }
-    let (since, mut ticked) = (Instant::now(), None::<Instant>);
+    let (since, mut release) = (Instant::now(), ReaderRelease::default());
     while !database.store.finish_key_renewal(of, now_micros())? {
         check()?;
-        if ticked.is_none_or(|ticked| ticked.elapsed() >= TICKS_EVERY) {
-            ticked = Some(Instant::now());
-            database.pipeline.tick(now_micros());
-            let (reply, _nobody) = channel();
-            database.ask_views(ViewRequest::Merge(reply));
-        }
-        if since.elapsed() >= PATIENCE {
-            let closed = database.end_held_for(PATIENCE);
-            if closed > 0 {
-                tracing::warn!(target: "dogwood::connections", closed, "sessions are closed that read under a key that is replaced");
-            }
+        let closed = release.urge(database, since);
+        if closed > 0 {
+            tracing::warn!(target: "dogwood::connections", closed, "sessions are closed that read under a key that is replaced");
         }
         std::thread::sleep(POLL);
     }

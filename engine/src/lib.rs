@@ -19,6 +19,7 @@ pub mod masking;
 mod password;
 pub mod protocol;
 mod publishing;
+mod reader_release;
 mod referring;
 mod response;
 pub mod session;

@@ -32,6 +32,21 @@ pub struct Published {
 }
 
 impl Published {
+    /// The state after a commit, whose views are not there yet.
+    #[must_use]
+    pub fn followed_by(&self, time: CommitTime, clock: i64, schema: Arc<Schema>, snapshot: Snapshot) -> Published {
+        Published {
+            time,
+            clock,
+            schema,
+            kept: snapshot.keeping(),
+            snapshot,
+            probes: Arc::default(),
+            views: Views::default(),
+            usage: self.usage.clone(),
+        }
+    }
+
     /// The catalog at this time.
     pub fn catalog(&self) -> &Arc<Catalog> {
         self.schema.catalog()

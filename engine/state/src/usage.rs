@@ -4,10 +4,11 @@
 //! rolled back, as in PostgreSQL. What views follow is not counted: nobody asked for it.
 
 use arc_swap::ArcSwap;
-use planner::catalog::DatabaseId;
+use planner::catalog::{Catalog, DatabaseId};
 use planner::statistics::{DatabaseUsage, ReadUsage, TableUsage};
+use repr::id::is_temporary;
 use repr::{IndexId, RelationId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -111,14 +112,14 @@ impl<K: Copy + Eq + Hash, C: Default> ById<K, C> {
 }
 
 impl Usage {
-    /// Where uses of a table are counted.
+    /// Where uses of a table are counted. Temporary ones come and go: of each that is nowhere but with whoever asked.
     pub fn of_table(&self, table: RelationId) -> Arc<TableCounters> {
-        self.tables.get_or_begin(table)
+        if is_temporary(table.0) { Arc::default() } else { self.tables.get_or_begin(table) }
     }
 
     /// Where reads by an index are counted, beside those of its table.
     pub fn of_index(&self, index: IndexId) -> Arc<ReadCounters> {
-        self.indexes.get_or_begin(index)
+        if is_temporary(index.0) { Arc::default() } else { self.indexes.get_or_begin(index) }
     }
 
     /// Where transactions and sessions of a database are counted.
@@ -149,10 +150,13 @@ impl Usage {
         self.indexes.get(index).map_or_else(ReadUsage::default, |counters| counters.read())
     }
 
-    /// Forgets what is not there any more.
-    pub fn retain(&self, is_table: impl Fn(RelationId) -> bool, is_index: impl Fn(IndexId) -> bool) {
-        self.tables.retain(is_table);
-        self.indexes.retain(is_index);
+    /// Forgets what a catalog has not any more.
+    pub fn retain(&self, catalog: &Catalog) {
+        self.tables.retain(|id| catalog.relations.contains_key(&id));
+        let all = catalog.relations.values().flat_map(|table| &table.indexes);
+        let there: HashSet<IndexId> = all.map(|index| index.id).collect();
+        self.indexes.retain(|id| there.contains(&id));
+        self.databases.retain(|id| id == DatabaseId::FIRST || catalog.databases.contains_key(&id));
     }
 }
 
@@ -217,7 +221,7 @@ mod tests {
         let (whole, by_index) = (ReadUsage { scans: 1, rows: 0 }, ReadUsage { scans: 2, rows: 3 });
         assert_eq!(usage.table(table), TableUsage { whole, by_index, written: [0, 5, 0] });
         assert_eq!(usage.index(index), by_index);
-        usage.retain(|_| false, |_| true);
-        assert_eq!((usage.table(table), usage.index(index)), (TableUsage::default(), by_index));
+        usage.retain(&Catalog::default());
+        assert_eq!((usage.table(table), usage.index(index)), (TableUsage::default(), ReadUsage::default()));
     }
 }

@@ -147,6 +147,9 @@ class Activity(Check):
             connection.execute("DROP TABLE busy")
             connection.execute("CREATE TABLE busy (id INT PRIMARY KEY, v INT)")
             equal(rows(connection, "SELECT n_tup_ins, idx_scan FROM pg_stat_user_tables WHERE relname = 'busy'"), [(0, 0)], "another table of that name")
+            connection.execute("CREATE TEMP TABLE brief (id INT PRIMARY KEY)")
+            connection.execute("INSERT INTO brief VALUES (1)")
+            equal(rows(connection, "SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'brief'"), [(0,)], "temporary tables are not counted")
         self.server.stop()
         self.server.start()
         with self.server.connect() as connection:

@@ -41,7 +41,6 @@ use state::settings::server::ServerSettings;
 use state::shape::Schema;
 use state::statistics::Statistics;
 use state::validation::{Marks, RecentWrites};
-use state::view_states::Views;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -538,6 +537,7 @@ impl Committer {
         let changes_schema = layer.changes_schema();
         let before = self.go_on(time, schema, now_micros());
         if changes_schema {
+            self.current.usage.retain(self.current.catalog());
             // View workers hear of the group that drops the last view, too.
             self.views.maintained |= follows(&self.current);
         }
@@ -583,11 +583,8 @@ impl Committer {
 
     /// What is written now is the current state, at this moment of the clock if that is not back. What was it before.
     fn go_on(&mut self, time: CommitTime, schema: Arc<Schema>, moment: i64) -> Arc<Published> {
-        let snapshot = self.store.snapshot();
         let clock = self.current.clock.max(moment);
-        let (kept, probes, views) = (snapshot.keeping(), Arc::default(), Views::default());
-        let usage = self.current.usage.clone();
-        let state = Published { time, clock, schema, kept, snapshot, probes, views, usage };
+        let state = self.current.followed_by(time, clock, schema, self.store.snapshot());
         std::mem::replace(&mut self.current, Arc::new(state))
     }
 
