@@ -14,6 +14,7 @@
 //! An erasure destroys a key; a backup from before still has the rows, and no key that opens them once older key backups are
 //! gone. What else an erasure changes, the ledger tells: a restore carries it out again, for each key that was destroyed since.
 
+mod bringing;
 mod fault;
 mod forget_again;
 mod held;

@@ -8,13 +8,13 @@
 //! The ledger stands before the keys and the manifest, so that it knows of every erasure that they know of. Where anything fails,
 //! what was brought goes again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, sync_channel};
 
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::audit::log::Log;
+use crate::backup::bringing::{Bringing, Brought};
 use crate::backup::fault::BackupFault;
 use crate::backup::keys::{self, KEYS, KeyState};
 use crate::backup::ledger::LEDGER;
@@ -24,7 +24,6 @@ use crate::backup::survey::{self, Survey};
 use crate::backup::target::Target;
 use crate::backup::tee::Tee;
 use crate::batch::Batch;
-use crate::crypto::hex;
 use crate::crypto::seal::{Header, SealKind, SealPlace};
 use crate::crypto::sodium;
 use crate::error::{StorageError, StoredEntry};
@@ -103,64 +102,6 @@ pub(crate) struct Backups {
 impl Backups {
     pub(crate) fn new(folder: PathBuf) -> Backups {
         Backups { pins: Pins::new(folder), tee: Tee::default(), log: Mutex::default(), under_way: Mutex::default() }
-    }
-}
-
-/// What has been brought so far.
-#[derive(Default)]
-struct Brought {
-    files: u64,
-    bytes: u64,
-    /// By their names.
-    objects: BTreeSet<String>,
-    /// Those that the target did not have.
-    added: Vec<String>,
-}
-
-/// Brings files on a thread of its own, so that the next is read and hashed meanwhile.
-struct Bringing<'a> {
-    survey: &'a Survey,
-    brought: &'a mut Brought,
-    /// One at a time: no more than two files are in memory.
-    next: SyncSender<(String, Vec<u8>)>,
-}
-
-impl Bringing<'_> {
-    /// What `read` has brought is there once this returns.
-    fn beside<T>(
-        target: &dyn Target,
-        survey: &Survey,
-        brought: &mut Brought,
-        read: impl FnOnce(&mut Bringing<'_>) -> Result<T, StorageError>,
-    ) -> Result<T, StorageError> {
-        let (next, files) = sync_channel::<(String, Vec<u8>)>(0);
-        std::thread::scope(|scope| {
-            let put = move || files.iter().try_for_each(|(object, content)| target.put(&object, &content));
-            let thread = std::thread::Builder::new().name("bringing".into()).spawn_scoped(scope, put);
-            let thread = thread.map_err(StorageError::io("start a thread for", Path::new(target.name())))?;
-            let done = read(&mut Bringing { survey, brought, next });
-            // Where the target failed, what could not be handed over says nothing new.
-            thread.join().expect("bringing does not panic").map_err(BackupFault::from)?;
-            done
-        })
-    }
-
-    /// Whether a file need not be brought.
-    fn has(&self, form: Form, object: &str, bytes: u64) -> bool {
-        let is_there = self.survey.files.get(object) == Some(&bytes);
-        self.brought.objects.contains(object) || is_there && form == Form::Incremental
-    }
-
-    fn bring(&mut self, file: &BackedFile, content: Vec<u8>) -> Result<(), StorageError> {
-        if !self.survey.files.contains_key(&file.object) {
-            // Before it is there: what came half is removed, too.
-            self.brought.added.push(file.object.clone());
-        }
-        self.next.send((file.object.clone(), content)).map_err(|_the_target_failed| BackupFault::Stopped)?;
-        self.brought.objects.insert(file.object.clone());
-        self.brought.files += 1;
-        self.brought.bytes += file.bytes;
-        Ok(())
     }
 }
 
@@ -320,24 +261,21 @@ impl Store {
     ) -> Result<Option<(Vec<BackedFile>, BackedState)>, StorageError> {
         let names = names_in(pin.folder())?;
         let state = self.state_of(pin.folder(), (request.now_us)())?;
-        let mut files = Vec::with_capacity(names.len() + SEALED_FILES.len());
-        let is_whole = Bringing::beside(request.data, survey, brought, |bringing| {
-            for name in names {
-                if (request.stops)() || pin.is_gone() {
-                    return Ok(false);
+        let goes_on = || !(request.stops)() && !pin.is_gone();
+        let files = Bringing { target: request.data, survey, form: request.form, goes_on: &goes_on }.all(
+            (pin.folder(), names),
+            known,
+            brought,
+            |bringing| {
+                for name in SEALED_FILES {
+                    if let Some(content) = self.sealed_file(name)? {
+                        bringing.bring(name, content)?;
+                    }
                 }
-                files.push(read_pinned(request, pin, name, known, bringing)?);
-            }
-            for name in SEALED_FILES {
-                if let Some(content) = self.sealed_file(name)? {
-                    let file = backed(name.to_owned(), &content);
-                    bringing.bring(&file, content)?;
-                    files.push(file);
-                }
-            }
-            Ok(true)
-        })?;
-        Ok(is_whole.then_some((files, state)))
+                Ok(())
+            },
+        )?;
+        Ok(files.map(|files| (files, state)))
     }
 
     /// A file of the data folder under the database's key, if it is there.
@@ -458,44 +396,6 @@ impl Store {
 /// Where the seal of a data folder's file belongs.
 pub(super) fn place_of(name: &str) -> Vec<u8> {
     [b"backup/file/".as_slice(), name.as_bytes()].concat()
-}
-
-fn object_of(name: &str, hash: &[u8; 32]) -> String {
-    format!("{FILES}{name}-{}", hex::encode(&hash[..16]))
-}
-
-fn backed(name: String, content: &[u8]) -> BackedFile {
-    let hash = sodium::hash(content);
-    let object = object_of(name.strip_prefix("rocks/").unwrap_or(&name), &hash);
-    BackedFile { name, object, bytes: content.len() as u64, hash }
-}
-
-/// Reads and hashes a pinned file, and has it brought if the target does not have it.
-fn read_pinned(
-    request: &BackupRequest<'_>,
-    pin: &Pin<'_>,
-    name: String,
-    known: &mut BTreeMap<String, [u8; 32]>,
-    bringing: &mut Bringing<'_>,
-) -> Result<BackedFile, StorageError> {
-    let path = pin.folder().join(&name);
-    if let Some(hash) = known.get(&name) {
-        let bytes = std::fs::metadata(&path).map_err(StorageError::io("look at", &path))?.len();
-        let object = object_of(&name, hash);
-        if bringing.has(request.form, &object, bytes) {
-            return Ok(BackedFile { name: format!("rocks/{name}"), object, bytes, hash: *hash });
-        }
-    }
-    // Whole: no file stays open while the target is waited for.
-    let content = std::fs::read(&path).map_err(StorageError::io("read", &path))?;
-    let file = backed(format!("rocks/{name}"), &content);
-    if rocks::file_number(&name).is_some() {
-        known.insert(name, file.hash);
-    }
-    if !bringing.has(request.form, &file.object, file.bytes) {
-        bringing.bring(&file, content)?;
-    }
-    Ok(file)
 }
 
 /// RocksDB's files of a folder, in order. Its own log of events is none, and neither is its lock.
