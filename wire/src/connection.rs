@@ -394,6 +394,12 @@ impl Connection {
         waits
     }
 
+    /// What waits is not sent.
+    pub(crate) fn discard(&mut self) {
+        self.outgoing.bytes.clear();
+        self.outgoing.sealed = 0;
+    }
+
     /// Whether enough waits for it to be sent now.
     pub(crate) fn wants_flush(&self) -> bool {
         self.outgoing.bytes.len() >= FLUSH_BYTES
@@ -510,6 +516,11 @@ impl Answer {
     /// Puts a message that `write` appends behind the others.
     pub fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.bytes);
+    }
+
+    /// Takes back what it says.
+    pub fn discard(&mut self) {
+        self.bytes.clear();
     }
 
     /// Sends it without waiting, then calls `sent`. A client that takes nothing now is waited for elsewhere.

@@ -84,7 +84,8 @@ impl<'a> Handler<'a> {
                 Err(error) => Err(error),
             };
             if let Err(error) = served {
-                return error;
+                // What waits is still sent if the client takes it.
+                return self.settle_owed().err().unwrap_or(error);
             }
         }
     }
@@ -157,6 +158,7 @@ impl<'a> Handler<'a> {
         }
         let result = match message {
             PgWireFrontendMessage::Query(query) => {
+                self.session.may_owe(false);
                 let result = self.query(&query.query).await;
                 drop(running);
                 match result {
@@ -173,6 +175,7 @@ impl<'a> Handler<'a> {
             PgWireFrontendMessage::Describe(describe) => self.describe(&describe),
             PgWireFrontendMessage::Close(close) => self.close(&close),
             PgWireFrontendMessage::Execute(execute) => {
+                self.session.may_owe(self.connection.can_hand_over());
                 let executed = self.execute(&execute).await;
                 self.session.goes_on_no_more();
                 executed
@@ -263,8 +266,17 @@ impl<'a> Handler<'a> {
 
     /// Sends what waits. A client that takes nothing while its transaction stands in others' way is one that is silent in it.
     async fn flush(&mut self) -> Result<(), WireError> {
+        self.settle_owed()?;
         let patience = self.session.patience_with_reader();
         self.connection.flush_within(patience).await
+    }
+
+    /// What waits to be sent is recorded from here on; else nothing of it is sent.
+    fn settle_owed(&mut self) -> Result<(), WireError> {
+        self.session.settle_owed().map_err(|error| {
+            self.connection.discard();
+            WireError::fatal(error.fatal())
+        })
     }
 
     fn feed_notices(&mut self) -> Result<(), WireError> {

@@ -1,24 +1,32 @@
-//! Commits that a session does not wait for: the pipeline answers the client, while the session reads on.
+//! What a session does not wait for, commits and strict audit records: the pipeline answers the client, while the session reads on.
 //!
 //! ```text
 //! Sync ─▶ complete_apart ─▶ commit ─────▶ pipeline ─▶ durable, published, locks freed ─▶ tell the client
 //!                             └─▶ next message ─▶ settle: waits for that, so the client never overtakes its own commit
+//! rows that were read under the strict mode ─▶ owed: nothing of the answer is sent before their record is durable
 //! ```
 //! Waking the session only to say what is known already would cost each commit two more switches between threads.
 
 use crate::session::{Active, Session, UnderWay};
 use repr::poll;
 use state::SqlError;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use transactions::commit::{Committed, PreparedCommit};
+use transactions::database::Database;
 use transactions::transaction::Transaction;
 
-/// A transaction that is ready for the pipeline.
+/// What is ready for the pipeline.
 pub struct Apart<'a> {
-    transaction: Transaction,
-    prepared: PreparedCommit,
+    what: Left,
     under_way: &'a mut Option<UnderWay>,
+}
+
+enum Left {
+    Commit(Transaction, PreparedCommit),
+    /// What was read, and is to be recorded by a round. What the session's last commit gave stays so.
+    Record(Arc<Database>, u64, Committed),
 }
 
 /// What became of a commit. The session goes on once this is dropped: by then the client's answer must be on its way.
@@ -45,12 +53,27 @@ impl Drop for Answered {
 }
 
 impl Apart<'_> {
+    /// Whether it commits. Else what was read is recorded; where it cannot be, nothing of it may be told.
+    pub fn commits(&self) -> bool {
+        matches!(self.what, Left::Commit(..))
+    }
+
     /// Commits. `tell` is called on any thread, and must not wait there; if the server stops, never.
     pub fn commit(self, tell: impl FnOnce(Answered) + Send + 'static) {
         // An unbounded one would make room for thirty more.
         let (session, settled) = sync_channel(1);
         *self.under_way = Some(settled);
-        self.transaction.hand_over(self.prepared, move |outcome| tell(Answered { outcome: Some(outcome), session }));
+        match self.what {
+            Left::Commit(transaction, prepared) => {
+                transaction.hand_over(prepared, move |outcome| tell(Answered { outcome: Some(outcome), session }));
+            }
+            Left::Record(database, round, committed) => {
+                let hear = move |recorded: Result<(), SqlError>| {
+                    tell(Answered { outcome: Some(recorded.map(|()| committed)), session });
+                };
+                database.audit.rounds.follow(round, || database.pipeline.record_soon(), hear);
+            }
+        }
     }
 }
 
@@ -72,19 +95,52 @@ impl Session {
                     && state.notices.is_empty()
                     && state.settings.version() == self.client.reported_version
             };
+        if self.audit.owed.is_owed() {
+            return if quiet { self.record_apart() } else { Ok(None) };
+        }
         let patience = self.patience();
         match self.transaction.active.take() {
             Some(Active { mut transaction, block: false, failed: false }) if quiet => {
                 if let Some(prepared) = poll::unwinds_to(|| transaction.prepare_apart(&patience))? {
                     self.transaction.company = None;
                     self.control.counters.committed.fetch_add(1, Ordering::Relaxed);
-                    return Ok(Some(Apart { transaction, prepared, under_way: &mut self.transaction.under_way }));
+                    let what = Left::Commit(transaction, prepared);
+                    return Ok(Some(Apart { what, under_way: &mut self.transaction.under_way }));
                 }
                 self.transaction.active = Some(Active { transaction, block: false, failed: false });
             }
             active => self.transaction.active = active,
         }
         Ok(None)
+    }
+
+    /// The same of what was only read.
+    fn record_apart(&mut self) -> Result<Option<Apart<'_>>, SqlError> {
+        let only_reads = self
+            .transaction
+            .active
+            .as_ref()
+            .is_none_or(|active| !active.block && !active.failed && active.transaction.overlay().is_empty());
+        if !only_reads {
+            return Ok(None);
+        }
+        self.complete()?;
+        let round = self.audit.owed.take();
+        Ok(round.map(|round| Apart {
+            what: Left::Record(self.database.clone(), round, std::mem::take(&mut self.transaction.committed)),
+            under_way: &mut self.transaction.under_way,
+        }))
+    }
+
+    /// Whether the statement that is to be run may leave it to who answers that its record is durable before.
+    pub fn may_owe(&mut self, may: bool) {
+        self.audit.may_owe = may;
+    }
+
+    /// Waits until all is recorded that must be before anything of the answer is sent. Where it fails nothing may be.
+    pub fn settle_owed(&mut self) -> Result<(), SqlError> {
+        let Some(round) = self.audit.owed.take() else { return Ok(()) };
+        self.database.audit.rounds.wait(round, || self.database.pipeline.record_soon())
     }
 
     /// Waits for a commit that was left to the pipeline. Nothing else may be asked of the session before.

@@ -1,9 +1,10 @@
 //! Entries for the audit log on their way to its queue.
 
 use repr::CommitTime;
-use state::audit::{AuditMode, ReadBy};
+use state::audit::{AuditMode, ReadBy, Waits};
 use state::{SqlError, clock};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use storage::audit::{AuditActor, AuditEntry, AuditOperation};
 use transactions::database::Database;
@@ -16,14 +17,42 @@ pub(super) struct AuditSink {
     pub database: Arc<Database>,
     pub session: u64,
     pub mode: AuditMode,
+    /// Where it is noted what must be durable before the client is answered; none where that is waited for at once.
+    pub owed: Option<Arc<OwedRound>>,
+}
+
+/// The last round that a client's answer follows; 0 where it follows none.
+#[derive(Default)]
+pub(super) struct OwedRound(AtomicU64);
+
+impl OwedRound {
+    /// None is from here on.
+    pub(super) fn take(&self) -> Option<u64> {
+        Some(self.0.swap(0, Ordering::Relaxed)).filter(|round| *round > 0)
+    }
+
+    pub(super) fn is_owed(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
 }
 
 impl AuditSink {
     /// The entry is in the log soon, or in the strict mode now.
     pub(super) fn put(&self, entry: AuditEntry) -> Result<(), SqlError> {
-        let AuditSink { database, session, mode } = self;
+        let AuditSink { database, session, mode, owed } = self;
         let is_strict = *mode == AuditMode::Strict;
-        match database.audit.put(*session, entry) {
+        match (database.audit.put(*session, entry), owed) {
+            (Some(waits), Some(owed)) if is_strict && waits.entries <= WAITING_MAX => {
+                owed.0.fetch_max(waits.round, Ordering::Relaxed);
+                Ok(())
+            }
+            (waits, _) => self.settle(waits, is_strict),
+        }
+    }
+
+    fn settle(&self, waits: Option<Waits>, is_strict: bool) -> Result<(), SqlError> {
+        let database = &self.database;
+        match waits {
             Some(waits) if is_strict || waits.entries > WAITING_MAX => {
                 database.audit.rounds.wait(waits.round, || database.pipeline.record_soon())
             }

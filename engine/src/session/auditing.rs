@@ -9,7 +9,7 @@
 
 use crate::response::{Response, RowStream, RowTag};
 use crate::session::Session;
-use crate::session::audit_entries::{AuditSink, Deliveries, EntryHead, WAITING_MAX};
+use crate::session::audit_entries::{AuditSink, Deliveries, EntryHead, OwedRound, WAITING_MAX};
 use crate::session::audited_rows::AuditedRows;
 use crate::session::plan::{CachedPlan, Prepared};
 use planner::Planned;
@@ -35,6 +35,10 @@ pub(super) struct SessionAudit {
     actor: Arc<AuditActor>,
     /// Of a statement before, to be used again.
     spare: Option<Arc<ReadObserver>>,
+    /// What the client's answer follows in the strict mode.
+    pub owed: Arc<OwedRound>,
+    /// Whether the statement under way may leave that to who answers.
+    pub may_owe: bool,
     /// Of the statement under way.
     pub statement: StatementAudit,
 }
@@ -191,14 +195,18 @@ impl Session {
     /// Rows that are read later, as a cursor's are.
     pub(super) fn audited(&mut self, rows: QueryRows) -> QueryRows {
         match self.audit.statement.observer.take() {
-            Some(observer) => AuditedRows::over(rows, observer, self.audit_head(), self.audit_sink(), self.about()),
+            Some(observer) => {
+                let owed = (self.audit.may_owe && self.audit.statement.is_strict()).then(|| self.audit.owed.clone());
+                let sink = AuditSink { owed, ..self.audit_sink() };
+                AuditedRows::over(rows, observer, self.audit_head(), sink, self.about())
+            }
             None => rows,
         }
     }
 
     fn audit_sink(&self) -> AuditSink {
         let (database, mode) = (self.database.clone(), self.audit.statement.mode);
-        AuditSink { database, session: self.control.holder.session.0, mode }
+        AuditSink { database, session: self.control.holder.session.0, mode, owed: None }
     }
 
     fn audit_head(&self) -> EntryHead {

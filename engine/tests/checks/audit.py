@@ -321,14 +321,56 @@ class Audit(Check):
                 self.tally.equal(state_of(quiet.execute, "ALTER ROLE quiet SET dogwood.audit = batched"), "42501", "of itself")
                 self.tally.equal(state_of(quiet.execute, "ALTER ROLE quiet RESET ALL"), "42501", "of itself")
 
+    def answered_later(self):
+        """Answers that follow their records come whole and in order, however messages are put together, and are recorded each."""
+        with self.server.connect() as one:
+            mark = self.settled(one)
+            low, = one.execute("SELECT min(id) FROM posts").fetchone()
+            newest, = one.execute("SELECT max(id) FROM posts").fetchone()
+            person, = one.execute("SELECT author FROM posts WHERE id = %s", (low,)).fetchone()
+        read = "SELECT id FROM posts WHERE id <= %s ORDER BY id"
+
+        def reads(number):
+            with self.server.connect(user="sure") as sure:
+                for turn in range(20):
+                    limit = low + (number + turn) % 7
+                    self.tally.equal(sure.execute(read, (limit,)).fetchall(), [(key,) for key in range(low, limit + 1)], "one by one")
+                with sure.pipeline():
+                    cursors = [sure.execute(read, (low + turn % 5,)) for turn in range(20)]
+                    self.tally.that(all(len(cursor.fetchall()) == turn % 5 + 1 for turn, cursor in enumerate(cursors)), "in a pipeline")
+                with sure.transaction():
+                    self.tally.equal(len(sure.execute(read, (low + 2,)).fetchall()), 3, "in a block")
+
+        threads = [threading.Thread(target=reads, args=(number,)) for number in range(8)]
+        [thread.start() for thread in threads], [thread.join() for thread in threads]
+        with self.server.connect(user="sure") as sure:
+            with sure.pipeline() as pipeline:
+                first = sure.execute(read, (low,))
+                sure.execute("INSERT INTO posts (id, author) VALUES (%s, %s)", (newest + 1, person))
+                wrong = sure.execute("SELECT 1 / (id - id) FROM posts WHERE id = %s", (low,))
+                try:
+                    pipeline.sync()
+                    wrong.fetchall()
+                    state = ""
+                except psycopg.Error as error:
+                    state = error.sqlstate
+            self.tally.equal((first.fetchall(), state), ([(low,)], "22012"), "an error behind it")
+            self.tally.equal(sure.execute("SELECT count(*) FROM posts WHERE id = %s", (newest + 1,)).fetchone(), (0,), "what stood before it is undone")
+        with self.server.connect() as one:
+            counted = one.execute("SELECT count(*) FROM dogwood.audit WHERE number > %s AND operation = 'select' AND role = 'sure'", (mark,)).fetchone()
+            self.tally.that(counted[0] >= 8 * 41, "each stands in the log", counted)
+
     def crash(self):
         with self.server.connect() as one:
-            one.execute("CREATE ROLE sure LOGIN; GRANT SELECT ON posts TO sure; ALTER ROLE sure SET dogwood.audit = strict")
+            one.execute("CREATE ROLE sure LOGIN; GRANT SELECT, INSERT ON posts TO sure; ALTER ROLE sure SET dogwood.audit = strict")
+        self.answered_later()
         for round in range(3):
             with self.server.connect() as one:
                 mark = self.settled(one)
             with self.server.connect(user="sure") as sure:
-                found = rows(sure, "SELECT id FROM posts WHERE id <= 20 ORDER BY id")
+                # As a query string, and by messages of their own: there the answer is sent by whoever makes the record durable.
+                asked = ("SELECT id FROM posts WHERE id <= 20 ORDER BY id", ("SELECT id FROM posts WHERE id <= %s ORDER BY id", (20,)))[round % 2]
+                found = rows(sure, asked) if isinstance(asked, str) else sure.execute(*asked).fetchall()
                 self.tally.equal(len(found), 20, "its rows")
                 self.server.kill()
             self.server.start()

@@ -358,9 +358,13 @@ impl Handler<'_> {
                 Ok(Some(apart)) => {
                     self.portals.clear();
                     let mut answer = self.connection.hand_over();
+                    let commits = apart.commits();
                     apart.commit(move |answered| {
                         told();
                         if let Some(error) = answered.error() {
+                            if !commits {
+                                answer.discard();
+                            }
                             answer.feed(error_response(error));
                         }
                         answer.append(|out| encode::ready(TransactionStatus::Idle, out));
@@ -372,6 +376,10 @@ impl Handler<'_> {
                 Ok(None) => {}
                 Err(error) => self.report(error)?,
             }
+        }
+        if let Err(error) = self.session.settle_owed() {
+            self.connection.discard();
+            self.report(error)?;
         }
         if let Err(error) = self.session.complete() {
             self.report(error)?;

@@ -34,6 +34,7 @@ struct Lines {
 impl Handler<'_> {
     /// Tells the client what changes, until the subscription's own end: mostly an error, else its command tag.
     pub(super) async fn subscription(&mut self, subscribed: Box<Subscribed>, told: ToldAs<'_>) -> Result<String, Stop> {
+        self.settle_owed()?;
         let ended = self.tell(subscribed, told).await;
         // What comes next may block.
         self.connection.leave().await;

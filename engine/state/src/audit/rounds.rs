@@ -6,7 +6,7 @@
 //!             └─ one is:                 the flush stage asks for the next as soon as it is through
 //! ```
 //! Every commit takes what waits, so it is a round, and who reads shares the flush of who writes. Between two rounds no thread has to
-//! wake up. Knows no commit: it counts.
+//! wake up; nor has one where what is to follow is left here, to be done by whoever makes the round durable. Knows no commit: it counts.
 
 use crate::SqlError;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -18,6 +18,9 @@ pub struct Rounds {
     /// Who waits for a round sleeps by its number's parity: most often only who goes on is woken.
     ended: [Condvar; 2],
 }
+
+/// What follows a round.
+type Hear = Box<dyn FnOnce(Result<(), SqlError>) + Send>;
 
 #[derive(Default)]
 struct State {
@@ -32,6 +35,8 @@ struct State {
     /// The last that somebody waits for.
     wanted: u64,
     refusal: Refusal,
+    /// What follows which round.
+    hearers: Vec<(u64, Hear)>,
 }
 
 /// What could not be written last.
@@ -59,19 +64,21 @@ impl Rounds {
         let mut state = self.state.lock();
         let before = std::mem::replace(&mut state.durable, round);
         state.under_way -= rounds;
+        let heard: Vec<_> = state.hearers.extract_if(.., |(own, _)| *own <= round).collect();
         drop(state);
         self.ended[(round % 2) as usize].notify_all();
         if round - before > 1 {
             self.ended[((round + 1) % 2) as usize].notify_all();
         }
+        heard.into_iter().for_each(|(_, hear)| hear(Ok(())));
     }
 
     /// A round's commit was not written.
     pub fn refused(&self, round: u64, error: SqlError) {
         let mut state = self.state.lock();
         state.under_way -= 1;
-        state.refusal = Refusal { round, untaken: state.refusal.untaken, error: Some(error) };
-        self.wake_all(state);
+        state.refusal = Refusal { round, untaken: state.refusal.untaken, error: Some(error.clone()) };
+        self.wake_all(state, &error);
     }
 
     /// The one that was asked for cannot be taken: who waits for it hears why.
@@ -80,15 +87,18 @@ impl Rounds {
         state.asked = false;
         state.wanted = state.taken;
         state.refusal.untaken += 1;
-        state.refusal.error = Some(error);
-        self.wake_all(state);
+        state.refusal.error = Some(error.clone());
+        self.wake_all(state, &error);
     }
 
-    fn wake_all(&self, state: MutexGuard<'_, State>) {
+    /// Who waits looks again; what was to follow hears of the error, whichever round it was to follow: nobody would ask for that.
+    fn wake_all(&self, mut state: MutexGuard<'_, State>, error: &SqlError) {
+        let hearers = std::mem::take(&mut state.hearers);
         drop(state);
         self.ended.iter().for_each(|ended| {
             ended.notify_all();
         });
+        hearers.into_iter().for_each(|(_, hear)| hear(Err(error.clone())));
     }
 
     /// Whether somebody waits for a round that nobody has asked for yet, while none is under way. Whoever is told so asks.
@@ -97,6 +107,27 @@ impl Rounds {
         let claims = state.wanted > state.taken && state.is_free();
         state.asked |= claims;
         claims
+    }
+
+    /// Has something follow a round, on whichever thread makes it durable, or on this one if it is: it must not wait there.
+    pub fn follow(&self, own: u64, ask: impl FnOnce(), hear: impl FnOnce(Result<(), SqlError>) + Send + 'static) {
+        let mut state = self.state.lock();
+        if state.durable >= own {
+            drop(state);
+            return hear(Ok(()));
+        }
+        if let (true, Some(error)) = (own <= state.refusal.round, &state.refusal.error) {
+            let error = error.clone();
+            drop(state);
+            return hear(Err(error));
+        }
+        state.wanted = state.wanted.max(own);
+        state.hearers.push((own, Box::new(hear)));
+        if own > state.taken && state.is_free() {
+            state.asked = true;
+            drop(state);
+            ask();
+        }
     }
 
     /// Waits until a round is durable. `ask` has the next one taken by a commit, now or soon.
@@ -200,6 +231,32 @@ mod tests {
         };
         assert_eq!(rounds.wait(2, written), Ok(()), "it asks again, and hears of no refusal of before");
         assert_eq!(rounds.wait(2, || panic!("it stands")), Ok(()));
+    }
+
+    #[test]
+    fn what_follows_a_round_is_done_once_it_is_durable_or_refused() {
+        let rounds = Rounds::default();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hear = |name: &'static str| {
+            let heard = heard.clone();
+            move |outcome: Result<(), SqlError>| heard.lock().push((name, outcome.is_ok()))
+        };
+        let asked = std::cell::Cell::new(false);
+        rounds.follow(1, || asked.set(true), hear("first"));
+        assert!(asked.get(), "nobody else would");
+        rounds.follow(1, || panic!("it was asked for"), hear("with it"));
+        assert_eq!(rounds.take(), 1);
+        rounds.follow(2, || panic!("one is under way"), hear("next"));
+        assert!(heard.lock().is_empty());
+        rounds.durable(1, 1);
+        assert_eq!(*heard.lock(), [("first", true), ("with it", true)]);
+        rounds.follow(1, || panic!("it stands"), hear("late"));
+        assert!(rounds.claims(), "who follows the next has nobody who asks");
+        let round = rounds.take();
+        rounds.refused(round, full());
+        rounds.follow(round, || panic!("it was refused"), hear("later"));
+        rounds.follow(3, || rounds.not_taken(full()), hear("untaken"));
+        assert_eq!(heard.lock()[2..], [("late", true), ("next", false), ("later", false), ("untaken", false)]);
     }
 
     #[test]
