@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-size bench-rights bench-audit bench-backup bench-registers bench-policies bench-compare compat refusals soak notebooks lab lint deny sbom fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-subscribers bench-size bench-rights bench-audit bench-backup bench-registers bench-policies bench-compare compat refusals soak notebooks lab lint deny sbom fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -159,6 +159,10 @@ bench-nexmark: build install-bench
 # What sessions do beside reading and writing, PostgreSQL 15 beside Dogwood: unnamed statements, temporary tables, psql, connections, NOTIFY.
 bench-sessions: build install-test
 	@"$(VENV)/bin/python" benches/sessions.py --json "$(CARGO_TARGET_DIR)/bench-sessions.json" $(ARGUMENTS)
+
+# How long a change is on its way to one of a hundred thousand subscriptions.
+bench-subscribers: build install-test
+	@"$(VENV)/bin/python" benches/subscribers.py --json "$(CARGO_TARGET_DIR)/bench-subscribers.json" $(ARGUMENTS)
 
 # What big statements cost, and those who work beside them, PostgreSQL 15 beside Dogwood: CREATE INDEX, UNIQUE, keys, UPDATE, DELETE, COPY.
 bench-size: build install-test

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use storage::audit::{AuditActor, AuditEntry, AuditOperation};
 use transactions::database::Database;
 
+/// So many that wait are written soon, by a thread that answers nobody: some milliseconds of its time.
+const WAITING_GOAL: usize = 2_048;
 /// More that wait are written at once, by whoever adds to them.
 pub(super) const WAITING_MAX: usize = 20_000;
 
@@ -41,7 +43,11 @@ impl AuditSink {
     pub(super) fn put(&self, entry: AuditEntry) -> Result<(), SqlError> {
         let AuditSink { database, session, mode, owed } = self;
         let is_strict = *mode == AuditMode::Strict;
-        match (database.audit.put(*session, entry), owed) {
+        let waits = database.audit.put(*session, entry);
+        if waits.is_some_and(|waits| waits.entries == WAITING_GOAL) {
+            database.pipeline.record_apart();
+        }
+        match (waits, owed) {
             (Some(waits), Some(owed)) if is_strict && waits.entries <= WAITING_MAX => {
                 owed.0.fetch_max(waits.round, Ordering::Relaxed);
                 Ok(())

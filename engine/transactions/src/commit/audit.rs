@@ -84,6 +84,12 @@ impl CommitPipeline {
             self.commit.rouse();
         }
     }
+
+    /// The same by the stage's own thread: whoever asks waits for nothing.
+    pub fn record_apart(&self) {
+        self.commit.put(Request::Record);
+        self.commit.rouse();
+    }
 }
 
 impl PreparedCommit {
