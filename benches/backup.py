@@ -1,4 +1,4 @@
-"""How fast a backup is beside the disk it goes to, and what others wait for meanwhile.
+"""How fast a backup is beside the disk it goes to, what others wait for meanwhile, and how fast it is restored.
 
     backup.py [--gigabytes N] [--rate N] [--rounds N] [--json FILE]
 
@@ -102,6 +102,19 @@ def backed_up(server, name):
     return began, time.time()
 
 
+def restored(server, name, how):
+    """Seconds that a restore takes, with `dogwood check` at its end or without."""
+    folder = server.folder / "restored"
+    began = time.perf_counter()
+    done = subprocess.run([server.binary, "restore", "--from", server.folder / name, "--keys", server.folder / f"{name}.keys", "--data", folder,
+                           "--root-key-file", server.folder / "data/root.key", *how], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    took = time.perf_counter() - began
+    shutil.rmtree(folder)
+    return took
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gigabytes", type=float, default=2)
@@ -131,6 +144,7 @@ def main():
         for _ in range(options.rounds):
             speeds.append(disk_speed(server.folder, size))
         began_quiet, ended_quiet = backed_up(server, "last")
+        restored_s = [restored(server, "last", how) for how in ([], ["--unchecked"])]
         print(f"load {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors", flush=True)
     speed = statistics.median(speeds)
     beside_rate = statistics.median(size / (ended - began) for began, ended in backups)
@@ -138,6 +152,9 @@ def main():
     for name, rate in rates.items():
         print(f"| {name} | {size / 1e9:.2f} GB | {rate / 1e6:,.0f} MB/s | {rate / speed:.2f} of the disk's |")
         results.add(name, "MB/s", rate / 1e6, bytes=size)
+    for name, took in zip(("restore", "restore, unchecked"), restored_s):
+        print(f"| {name} | {size / 1e9:.2f} GB | {size / took / 1e6:,.0f} MB/s | 10 GB in {1e10 / size * took:.0f} s |")
+        results.add(name, "MB/s", size / took / 1e6, bytes=size)
     within = lambda span: percentiles([took for ended, took in latencies if span[0] <= ended <= span[1]])
     rounds = [(within(pause), within(backup)) for pause, backup in zip(pauses, backups)]
     rounds = [one for one in rounds if all(one)]
