@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 use subject_requests::own::OwnRows;
 use transactions::database::Database;
 use transactions::modes::{Isolation, Modes};
+use transactions::transaction::HeldState;
 
 /// Rows may come before labels while this is on.
 pub(crate) const RESTORING: &str = "dogwood.restoring";
@@ -204,6 +205,17 @@ pub struct Acting {
     pub cursors: Vec<ListedCursor>,
     /// To a person's own login, what is theirs.
     pub own: Option<Arc<OwnRows>>,
+    /// What it reads, if it is a query that may export that.
+    pub exportable: Option<Exportable>,
+}
+
+/// What a statement reads, which others may read too.
+#[derive(Clone)]
+pub struct Exportable {
+    /// The state.
+    pub state: HeldState,
+    /// Whether its transaction has savepoints to go back to.
+    pub in_savepoint: bool,
 }
 
 /// When a statement began.

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) fn acts_in_transaction(name: &str) -> bool {
     name.starts_with("pg_advisory_xact_")
         || name.starts_with("pg_try_advisory_xact_")
-        || matches!(name, "pg_notify" | "txid_current" | "pg_current_xact_id")
+        || matches!(name, "pg_notify" | "txid_current" | "pg_current_xact_id" | "pg_export_snapshot")
 }
 
 /// One number is cut in two, two stay what they are.
@@ -100,6 +100,7 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("pg_current_xact_id() int8", |ctx, _, _| transaction_number(ctx, false)).volatile(),
     strict("txid_current_if_assigned() int8", |ctx, _, _| transaction_number(ctx, true)).volatile(),
     strict("pg_current_xact_id_if_assigned() int8", |ctx, _, _| transaction_number(ctx, true)).volatile(),
+    strict("pg_export_snapshot() text", |ctx, _, _| string(ctx.environment.acts()?.export_snapshot()?)).volatile(),
     strict("pg_cancel_backend(int4) bool", |ctx, a, _| truth(ctx.environment.acts()?.cancel_backend(backend(&a[0])?)?))
         .volatile(),
     strict("pg_terminate_backend(int4, int8?) bool", |ctx, a, _| terminate(ctx, a)).volatile(),
