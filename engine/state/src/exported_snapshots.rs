@@ -72,8 +72,10 @@ impl ExportedSnapshots {
             }
             let own = by_name.values().filter(|exported| exported.by == exporter.transaction).count();
             if own == OF_A_TRANSACTION_MAX {
-                let message = format!("a transaction exports at most {OF_A_TRANSACTION_MAX} snapshots");
-                return Err(SqlError::new("54000", message));
+                return Err(SqlError::new(
+                    "54000",
+                    format!("a transaction exports at most {OF_A_TRANSACTION_MAX} snapshots"),
+                ));
             }
             Ok(format!("{:08X}-{:08X}-{}", exporter.holder.backend, exporter.transaction.0, own + 1))
         })();
@@ -96,21 +98,22 @@ impl ExportedSnapshots {
         let exported = by_name
             .get(name)
             .ok_or_else(|| SqlError::new("22023", format!("invalid snapshot identifier: \"{name}\"")))?;
-        let refused = |message: &str| Err(SqlError::new("0A000", message));
         if reading.serializable {
             if !exported.reading.serializable {
-                return refused(
+                return Err(SqlError::new(
+                    "0A000",
                     "a serializable transaction cannot import a snapshot from a non-serializable transaction",
-                );
+                ));
             }
             if exported.reading.read_only && !reading.read_only {
-                return refused(
+                return Err(SqlError::new(
+                    "0A000",
                     "a non-read-only serializable transaction cannot import a snapshot from a read-only transaction",
-                );
+                ));
             }
         }
         if exported.reading.database != reading.database {
-            return refused("cannot import a snapshot from a different database");
+            return Err(SqlError::new("0A000", "cannot import a snapshot from a different database"));
         }
         exported.state.as_ref().map(|(base, _)| base.clone()).ok_or_else(crate::error::snapshot_ended)
     }

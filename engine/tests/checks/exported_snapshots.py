@@ -366,4 +366,5 @@ class ExportedSnapshots(Check):
         self.tally.equal(sum(int(line.split("\t")[1]) for part in copied for line in part.splitlines()), 8 * 500 * 100, "the sum over all tables")
 
 
-run_check(ExportedSnapshots())
+if __name__ == "__main__":
+    run_check(ExportedSnapshots())
