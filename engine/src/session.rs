@@ -433,6 +433,11 @@ impl Session {
         }
     }
 
+    /// 57014 if a statement that goes on has no time left: a client may wait between its messages.
+    pub fn check_going_on(&self) -> Result<(), SqlError> {
+        if self.statement.begun && self.statement.goes_on { self.control.account.check() } else { Ok(()) }
+    }
+
     /// What comes next begins another statement.
     pub fn goes_on_no_more(&mut self) {
         self.statement.goes_on = false;

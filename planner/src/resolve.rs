@@ -50,6 +50,7 @@ mod operator;
 mod outputs;
 mod part;
 mod policy;
+mod polymorphic;
 mod position;
 pub mod positioned;
 mod query;

@@ -34,7 +34,8 @@ pub(crate) const HELP: &str = "\
 Dogwood: a database that people own their rows in, spoken to as PostgreSQL.
 
 Usage:
-  dogwood serve --data DIR [--listen ADDRESS:PORT] [--insecure]
+  dogwood serve --data DIR [--listen ADDRESS:PORT]
+                [--insecure [--known-names]]
                 [--tls-cert FILE --tls-key FILE] [--client-ca FILE]
                 [--rules FILE] [--identities FILE] [--block-cache-mb N]
                 [--connections N] [--awake-us N] [--keep-free-mb N]
@@ -72,6 +73,9 @@ serve    Opens the data folder (made at first start) and listens, on
          First start writes the password of the login \"controller\" to
          DIR/controller.secret and a self-signed certificate to DIR/server.crt.
   --insecure   no TLS and no password: any user connects with full rights; on a loopback address only
+  --known-names
+               with --insecure, only names of roles and databases that there
+               are, and \"postgres\", which has full rights
   --tls-cert, --tls-key
                your own certificate chain and private key, in PEM
   --client-ca  authorities, in PEM, whose certificates for clients hold
@@ -257,6 +261,8 @@ pub struct Serve {
     pub listen: SocketAddr,
     /// Plain text on loopback.
     pub insecure: bool,
+    /// And who is not known is refused.
+    pub known_names: bool,
     /// Clients at once, unless as many as usual.
     pub connections_max: Option<usize>,
     /// How long to wait awake for a client that asks again at once.
@@ -349,6 +355,8 @@ pub enum ArgumentError {
     InsecureRules,
     /// One of the certificate's options without the other.
     HalfCertificate,
+    /// `--known-names` where no other names come in.
+    KnownNames,
 }
 
 impl fmt::Display for ArgumentError {
@@ -392,6 +400,9 @@ impl fmt::Display for ArgumentError {
             ArgumentError::InsecureRules => f.write_str(
                 "with --insecure everybody may come in: --rules, --identities and --client-ca say otherwise",
             ),
+            ArgumentError::KnownNames => {
+                f.write_str("--known-names goes together with --insecure: else no other name comes in")
+            }
             ArgumentError::HalfCertificate => f.write_str("--tls-cert and --tls-key go together"),
         }
     }
@@ -461,7 +472,8 @@ fn unknown(word: &std::ffi::OsStr) -> ArgumentError {
 }
 
 fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
-    let (mut data, mut listen, mut insecure, mut certificate, mut key) = (None, None, None, None, None);
+    let (mut data, mut listen, mut certificate, mut key) = (None, None, None, None);
+    let (mut insecure, mut known_names) = (None, None);
     let (mut block_cache_bytes, mut connections_max, mut awake) = (None, None, None);
     let (mut keep_free_bytes, mut view_workers, mut salvage) = (None, None, None);
     let (mut log_format, mut log_levels, mut settings, mut root_key) = (None, None, Vec::new(), None);
@@ -473,6 +485,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
             Some("--data") => options.path("--data", &mut data)?,
             Some("--listen") => options.parsed("--listen", &mut listen, address)?,
             Some("--insecure") => set("--insecure", &mut insecure, true)?,
+            Some("--known-names") => set("--known-names", &mut known_names, true)?,
             Some("--connections") => options.parsed("--connections", &mut connections_max, connections)?,
             Some("--awake-us") => options.parsed("--awake-us", &mut awake, microseconds)?,
             Some("--log-format") => options.parsed("--log-format", &mut log_format, format)?,
@@ -492,11 +505,15 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
     if insecure.is_some() && way_in != WayIn::default() {
         return Err(ArgumentError::InsecureRules);
     }
+    if known_names.is_some() && insecure.is_none() {
+        return Err(ArgumentError::KnownNames);
+    }
     way_in.certificate = pair(certificate, key)?;
     Ok(Command::Serve(Serve {
         data: data.ok_or(ArgumentError::MissingOption("--data"))?,
         listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5432))),
         insecure: insecure.is_some(),
+        known_names: known_names.is_some(),
         block_cache_bytes,
         keep_free_bytes,
         view_workers,
@@ -739,6 +756,10 @@ mod tests {
             ),
             ("serve --data a -c log_connections", "\"log_connections\" is not the name of a setting and its value"),
             ("serve --data a --tls-cert c", "--tls-cert and --tls-key go together"),
+            (
+                "serve --data a --known-names",
+                "--known-names goes together with --insecure: else no other name comes in",
+            ),
             (
                 "serve --data a --insecure --rules r",
                 "with --insecure everybody may come in: --rules, --identities and --client-ca say otherwise",

@@ -121,6 +121,10 @@ impl<'a> Handler<'a> {
     }
 
     async fn serve_frame(&mut self, frame: Frame) -> Result<(), WireError> {
+        // It may have come together with the word that this session ends.
+        if self.connection.socket().ended() == Some(End::Terminated) {
+            return Err(WireError::fatal(End::Terminated.error()));
+        }
         match frame.kind {
             b'X' => return Err(WireError::Gone),
             // What a client still had under way when its COPY failed.

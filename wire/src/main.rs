@@ -171,6 +171,7 @@ fn run_server(serve: Serve) -> Result<(), String> {
         data: serve.data,
         listen: serve.listen,
         insecure: serve.insecure,
+        known_names: serve.known_names,
         way_in: serve.way_in,
         connections_max: serve.connections_max,
         awake: serve.awake,

@@ -54,6 +54,9 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 const MINOR_MAX: u16 = 2;
 const PROTOCOL_MAX: i32 = 3 << 16 | MINOR_MAX as i32;
 
+/// Whom `--known-names` lets in though no role is called so, as the first database is called so, too.
+const FIRST_NAME: &str = "postgres";
+
 /// How the server is reached.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
@@ -63,6 +66,8 @@ pub struct ServerConfig {
     pub listen: SocketAddr,
     /// Plain text, on loopback only.
     pub insecure: bool,
+    /// Whether only those come in then whose names are known, and into databases that are there.
+    pub known_names: bool,
     /// Files that say who may come in, where they are not the data folder's.
     pub way_in: WayIn,
     /// Sessions at once; as many as there are file descriptors for if nothing is said, but not more than `limits` says.
@@ -126,6 +131,7 @@ struct Door {
     logins: Logins,
     failed_logins: FailedLogins,
     insecure: bool,
+    known_names: bool,
     connections_max: usize,
 }
 
@@ -157,8 +163,8 @@ impl Server {
         let address = listener.local_addr().map_err(listen)?;
         let (switch, shutdown) = shutdown::channel();
         let (runtime, lot) = Lot::open().map_err(listen)?;
-        let (failed_logins, insecure) = (FailedLogins::default(), config.insecure);
-        let door = Door { admission, logins, failed_logins, insecure, connections_max };
+        let (failed_logins, insecure, known_names) = (FailedLogins::default(), config.insecure, config.known_names);
+        let door = Door { admission, logins, failed_logins, insecure, known_names, connections_max };
         let clients = Clients {
             registry: Arc::default(),
             connections: Arc::new(Connections::new(connections_max + ARRIVING_MAX)),
@@ -443,10 +449,13 @@ async fn converse_logged_in(
 ) -> WireError {
     let long_secret = login.minor >= MINOR_MAX;
     let role = login.user.clone();
+    if shared.door.known_names && role != FIRST_NAME && !shared.engine.has_login(&role) {
+        return WireError::fatal(SqlError::new("28000", format!("role \"{role}\" does not exist")).fatal());
+    }
     let options = ConnectOptions {
         user: login.user,
         database: login.database,
-        any_database: shared.door.insecure,
+        any_database: shared.door.insecure && !shared.door.known_names,
         settings: login.settings,
         secure: !shared.door.insecure,
         connection: connection.listed(from),

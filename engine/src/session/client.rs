@@ -130,6 +130,7 @@ impl Session {
             // Nothing is made for the many statements beside which there is none.
             cursors: self.cursors.open.iter().map(|(name, cursor)| cursor.listed(name)).collect(),
             own: None,
+            exportable: None,
         }
     }
 

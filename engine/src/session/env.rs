@@ -11,6 +11,7 @@ use planner::scalar::{
 use planner::statistics::{DatabaseUsage, KnownStatistics, ReadUsage, TableUsage};
 use repr::id::is_temporary;
 use repr::poll::Overseer;
+use repr::random::SeededRandom;
 use repr::text::TextContext;
 use repr::{Datum, IndexId, RelationId, SequenceId, ValueError};
 use state::account::Account;
@@ -28,6 +29,7 @@ use std::time::{Duration, Instant};
 use subject_requests::own::OwnRows;
 use transactions::database::Database;
 use transactions::modes::{Isolation, Modes};
+use transactions::transaction::HeldState;
 
 /// Rows may come before labels while this is on.
 pub(crate) const RESTORING: &str = "dogwood.restoring";
@@ -44,7 +46,7 @@ pub struct SessionState {
     pub(super) transaction_number: Option<u64>,
     /// What functions have to say to the client.
     pub(super) notices: Vec<Notice>,
-    taken: TakenValues,
+    drawn: Drawn,
     pub(super) remembered: Remembered,
     /// What every statement asks of the settings, as of a version of them.
     everyday: Option<(u64, Everyday)>,
@@ -59,6 +61,15 @@ pub(super) struct Remembered {
     pub path: Option<(u64, Arc<Catalog>, Arc<SearchPath>)>,
     /// What is in the session's database, of a catalog.
     pub own: Option<(Arc<Catalog>, Arc<Catalog>)>,
+}
+
+/// What a session has drawn, and what it draws from.
+#[derive(Default)]
+struct Drawn {
+    /// Of sequences.
+    values: TakenValues,
+    /// What `random()` gives once the session has said a seed.
+    seeded: Option<SeededRandom>,
 }
 
 /// The values of sequences that a session has taken.
@@ -94,7 +105,7 @@ pub(super) struct Everyday {
 impl SessionState {
     /// Forgets the values of sequences that are not there: their ids may be those of others one day.
     pub(super) fn forget_dropped_sequences(&mut self, catalog: &Catalog) {
-        self.taken.of.retain(|sequence, _| catalog.sequences.contains_key(sequence));
+        self.drawn.values.of.retain(|sequence, _| catalog.sequences.contains_key(sequence));
     }
 
     /// SAVEPOINT
@@ -124,7 +135,7 @@ impl SessionState {
 
     /// DISCARD SEQUENCES: `currval` and `lastval` have nothing to say again.
     pub(super) fn forget_sequences(&mut self) {
-        self.taken = TakenValues::default();
+        self.drawn.values = TakenValues::default();
     }
 
     /// Read again only after a setting has changed.
@@ -204,6 +215,17 @@ pub struct Acting {
     pub cursors: Vec<ListedCursor>,
     /// To a person's own login, what is theirs.
     pub own: Option<Arc<OwnRows>>,
+    /// What it reads, if it is a query that may export that.
+    pub exportable: Option<Exportable>,
+}
+
+/// What a statement reads, which others may read too.
+#[derive(Clone)]
+pub struct Exportable {
+    /// The state.
+    pub state: HeldState,
+    /// Whether its transaction has savepoints to go back to.
+    pub in_savepoint: bool,
 }
 
 /// When a statement began.
@@ -309,21 +331,21 @@ impl Environment for StatementEnvironment {
         self.refuse_read_only(sequence, "nextval()")?;
         let value = self.database.sequences.next_value(self.sequence(sequence)?).map_err(value_error)?;
         let mut state = self.state.lock();
-        state.taken.of.insert(sequence, value);
-        state.taken.last = Some(sequence);
+        state.drawn.values.of.insert(sequence, value);
+        state.drawn.values.last = Some(sequence);
         Ok(value)
     }
     fn current_value(&self, sequence: SequenceId) -> Result<i64, ValueError> {
         let name = &self.sequence(sequence)?.name;
-        let taken = self.state.lock().taken.of.get(&sequence).copied();
+        let taken = self.state.lock().drawn.values.of.get(&sequence).copied();
         taken.ok_or_else(|| {
             ValueError::new("55000", format!("currval of sequence \"{name}\" is not yet defined in this session"))
         })
     }
     fn last_value(&self) -> Result<i64, ValueError> {
         let state = self.state.lock();
-        let last = state.taken.last.filter(|last| self.catalog.sequences.contains_key(last));
-        let taken = last.and_then(|last| state.taken.of.get(&last).copied());
+        let last = state.drawn.values.last.filter(|last| self.catalog.sequences.contains_key(last));
+        let taken = last.and_then(|last| state.drawn.values.of.get(&last).copied());
         taken.ok_or_else(|| ValueError::new("55000", "lastval is not yet defined in this session"))
     }
     fn set_value(&self, sequence: SequenceId, value: i64, is_called: bool) -> Result<(), ValueError> {
@@ -331,8 +353,8 @@ impl Environment for StatementEnvironment {
         self.database.sequences.set_value(self.sequence(sequence)?, value, is_called).map_err(value_error)?;
         if is_called {
             let mut state = self.state.lock();
-            state.taken.of.insert(sequence, value);
-            state.taken.last = Some(sequence);
+            state.drawn.values.of.insert(sequence, value);
+            state.drawn.values.last = Some(sequence);
         }
         Ok(())
     }
@@ -341,6 +363,18 @@ impl Environment for StatementEnvironment {
     }
     fn random_bytes(&self, buffer: &mut [u8]) {
         storage::random_bytes(buffer);
+    }
+    fn random_fraction(&self) -> f64 {
+        if let Some(seeded) = &mut self.state.lock().drawn.seeded {
+            return seeded.next_fraction();
+        }
+        let mut bytes = [0; 8];
+        self.random_bytes(&mut bytes);
+        (u64::from_le_bytes(bytes) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+    fn set_seed(&self, seed: f64) -> Result<(), ValueError> {
+        self.state.lock().drawn.seeded = Some(SeededRandom::new(seed));
+        Ok(())
     }
     fn sleep(&self, duration: Duration) -> Result<(), ValueError> {
         let end = Instant::now().checked_add(duration);

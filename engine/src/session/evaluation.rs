@@ -1,12 +1,14 @@
 //! What expressions are evaluated with, in a session.
 
 use super::Session;
-use super::env::{ClientNames, Started, StatementEnvironment};
+use super::env::{ClientNames, Exportable, Started, StatementEnvironment};
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use planner::scalar::env::CastLists;
 use planner::scalar::table_func::GivenRows;
 use repr::Datum;
+use state::layered_snapshot::LayeredSnapshot;
+use state::reader::Reader;
 use std::sync::Arc;
 
 impl Session {
@@ -17,6 +19,24 @@ impl Session {
             lists: CastLists::default(),
             environment: Arc::new(self.environment(catalog)),
         }
+    }
+
+    /// As `context_over`, of a query that may export what it reads.
+    pub(super) fn acting_context(&self, params: Arc<[Datum]>, snapshot: &LayeredSnapshot) -> EvalContext {
+        let active = self.transaction.active.as_ref();
+        let context = self.context_over(params, snapshot);
+        // A person's own login exports nothing, and keeps what is theirs.
+        let (Some(active), Some(state), false) = (active, snapshot.held_state(), self.is_persons_own()) else {
+            return context;
+        };
+        let mut environment = self.environment(snapshot.catalog());
+        environment.acting.exportable = Some(Exportable { state, in_savepoint: active.transaction.has_savepoints() });
+        EvalContext { environment: Arc::new(environment), ..context }
+    }
+
+    fn is_persons_own(&self) -> bool {
+        let catalog = self.catalog();
+        catalog.person_of(self.actor(&catalog).role).is_some()
     }
 
     pub(super) fn environment(&self, catalog: &Arc<Catalog>) -> StatementEnvironment {

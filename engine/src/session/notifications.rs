@@ -54,7 +54,7 @@ impl Session {
     pub(super) fn listen_to_nothing(&self) {
         let listener = &self.control.holder.listener;
         if listener.is_listening() {
-            self.database.sessions.notifications.listen(listener, &[Listening::ToNothing]);
+            self.database.sessions.exchange.notifications.listen(listener, &[Listening::ToNothing]);
         }
     }
 
@@ -68,7 +68,8 @@ impl Session {
         if pending.is_empty() {
             return transaction.commit(patience);
         }
-        let (hub, listener) = (self.database.sessions.notifications.clone(), self.control.holder.listener.clone());
+        let (hub, listener) =
+            (self.database.sessions.exchange.notifications.clone(), self.control.holder.listener.clone());
         let (wishes, announcement) = pending.announced(self.client.backend, self.client.database_id, &hub);
         transaction.announce(announcement);
         // Before it commits: it hears of every commit from its own on, and of itself.

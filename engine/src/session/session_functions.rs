@@ -2,7 +2,7 @@
 //! to see of other sessions.
 
 use crate::key_rotation;
-use crate::session::env::{StatementEnvironment, value_error};
+use crate::session::env::{Exportable, StatementEnvironment, value_error};
 use crate::session::roles::persons_refused;
 use crate::session::statement_path::StatementShape;
 use planner::catalog::RoleId;
@@ -13,6 +13,7 @@ use planner::scalar::{
 use repr::{RelationId, ValueError};
 use state::SqlError;
 use state::activity::Doing;
+use state::exported_snapshots::Exporter;
 use state::locks::{Asker, Listed, ListedKey, LockKey, LockMode, Patience, TransactionId};
 use state::notice::Notice;
 use state::progress::LongCommand;
@@ -137,7 +138,7 @@ impl SessionActs for StatementEnvironment {
     }
 
     fn notification_queue_usage(&self) -> f64 {
-        self.database.sessions.notifications.usage()
+        self.database.sessions.exchange.notifications.usage()
     }
 
     fn cancel_backend(&self, backend: i32) -> Result<bool, ValueError> {
@@ -179,6 +180,29 @@ impl SessionActs for StatementEnvironment {
         let number = self.database.sequences.next_row_id().map_err(value_error)?;
         self.state.lock().transaction_number = Some(number);
         Ok(Some(number))
+    }
+
+    fn export_snapshot(&self) -> Result<String, ValueError> {
+        if self.database.published.load().catalog().person_of(self.client.actor.role).is_some() {
+            return Err(value_error(persons_refused("function pg_export_snapshot")));
+        }
+        let Some((Exportable { state, in_savepoint }, transaction)) =
+            self.acting.exportable.clone().zip(self.acting.transaction)
+        else {
+            let here = SqlError::unsupported("pg_export_snapshot here");
+            return Err(value_error(here.hint("Call it in a SELECT of its own, which locks no rows.")));
+        };
+        if in_savepoint {
+            return Err(ValueError::new("25001", "cannot export a snapshot from a subtransaction"));
+        }
+        let (holder, reading) = (&*self.acting.holder, self.modes.reading(self.client.database_id));
+        let time = state.0.time;
+        let ended = || match holder.fate.is_ended(transaction) {
+            true => Err(state::error::transaction_ended()),
+            false => self.database.check_not_ended(time),
+        };
+        let exporter = Exporter { holder, transaction, reading };
+        self.database.sessions.exchange.exported.export(&exporter, state, ended).map_err(value_error)
     }
 
     fn reload_configuration(&self) -> Result<bool, ValueError> {

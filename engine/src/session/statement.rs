@@ -238,7 +238,10 @@ impl Session {
         snapshot: LayeredSnapshot,
         params: Arc<[Datum]>,
     ) -> Result<QueryRows, SqlError> {
-        let context = self.context_over(params, &snapshot);
+        let context = match query.acts {
+            true => self.acting_context(params, &snapshot),
+            false => self.context_over(params, &snapshot),
+        };
         self.rows_with(query, snapshot, context)
     }
 

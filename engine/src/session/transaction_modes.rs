@@ -34,6 +34,15 @@ impl Session {
         Ok(Response::Complete("SET".into()))
     }
 
+    pub(super) fn import_snapshot(&mut self, name: &str, in_script: bool) -> Result<Response, SqlError> {
+        if !in_script && self.transaction.company.is_none() && !self.in_block() {
+            self.notice("WARNING", "25P01", "SET TRANSACTION can only be used in transaction blocks");
+        }
+        let database = self.client.database_id;
+        self.transaction().import_snapshot(name, database)?;
+        Ok(Response::Complete("SET".into()))
+    }
+
     /// SET of a setting that is one of the transaction's modes; `None` is DEFAULT. Whether it is one.
     pub(super) fn set_mode(&mut self, setting: &str, value: Option<&str>) -> Result<bool, SqlError> {
         if self.modes().shown(setting).is_none() {

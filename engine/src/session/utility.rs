@@ -48,6 +48,7 @@ impl Session {
             Statement::RollbackToSavepoint(name) => self.roll_back_to_savepoint(name),
             Statement::TwoPhaseCommit => Err(SqlError::unsupported("two-phase commit")),
             Statement::SetTransaction { modes, session } => self.set_transaction(*modes, *session),
+            Statement::SetTransactionSnapshot(name) => self.import_snapshot(name, in_script),
             Statement::SetConstraints { names, deferred } => {
                 self.set_constraints(names.as_deref(), *deferred, in_script)
             }

@@ -4,6 +4,7 @@
 //! this transaction's own: the order is the order of `layers`. Tells sizes, and what is in memory; never chooses a way.
 
 mod batch;
+mod exportable;
 mod filled;
 mod inverted;
 mod notes;

@@ -24,6 +24,7 @@ pub mod cancel;
 pub mod clock;
 pub mod config;
 pub mod error;
+pub mod exported_snapshots;
 pub mod interrupt;
 pub mod layered_snapshot;
 pub mod locks;

@@ -12,6 +12,7 @@ use state::SqlError;
 use state::account::{Accounts, Gauges};
 use state::audit::AuditQueue;
 use state::config::Config;
+use state::exported_snapshots::ExportedSnapshots;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Locks, TransactionId};
 use state::login_rules::LoginRules;
@@ -63,8 +64,8 @@ pub struct Sessions {
     pub holders: Holders,
     /// Settings that all share.
     pub settings: Arc<ServerSettings>,
-    /// Who listens to what.
-    pub notifications: Arc<Notifications>,
+    /// What one has for others.
+    pub exchange: Exchange,
     /// What their statements hold.
     pub accounts: Arc<Accounts>,
     /// Whom the server lets in.
@@ -73,6 +74,15 @@ pub struct Sessions {
     pub(crate) numbers: Numbers,
     /// Indexes that are being filled.
     pub(crate) builds: Arc<Builds>,
+}
+
+/// What sessions have for each other.
+#[derive(Default)]
+pub struct Exchange {
+    /// Who listens to what.
+    pub notifications: Arc<Notifications>,
+    /// Snapshots that others may read, too.
+    pub exported: ExportedSnapshots,
 }
 
 /// Numbers of which no two sessions have the same.
@@ -251,7 +261,7 @@ impl Database {
             sessions: Sessions {
                 locks: Locks::default(),
                 holders: Holders::default(),
-                notifications: Arc::default(),
+                exchange: Exchange::default(),
                 accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
                 settings,
                 login_rules: LoginRules::default(),
@@ -363,6 +373,7 @@ impl Database {
     /// does not let go by then is closed or cut.
     pub fn end_older(&self, own: &Arc<Holder>, wait: Duration) {
         let time = self.forgotten_at();
+        self.sessions.exchange.exported.end_older(time);
         self.views.subscriptions.settle();
         self.sessions.holders.end_older(time, own, wait, |late| self.views.subscriptions.owe(time, late));
     }
@@ -379,6 +390,7 @@ impl Database {
         let closed = self.sessions.holders.close_ended();
         if let Some(ended) = self.sessions.holders.end_held_for(long, self.published.load().time) {
             self.forgotten_at.fetch_max(ended.0, Ordering::SeqCst);
+            self.sessions.exchange.exported.end_older(ended);
         }
         closed
     }

@@ -101,7 +101,7 @@ fn holding(database: &Database) -> Vec<(&'static str, usize, Option<usize>)> {
             Some(database.sessions.settings.subscription_memory.bytes()),
         ),
         ("subscription histories", database.views.subscriptions.history_bytes(), None),
-        ("notifications", database.sessions.notifications.waiting_bytes(), Some(QUEUE_BYTES_MAX)),
+        ("notifications", database.sessions.exchange.notifications.waiting_bytes(), Some(QUEUE_BYTES_MAX)),
     ]
 }
 

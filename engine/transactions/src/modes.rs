@@ -1,6 +1,8 @@
 //! How a transaction was begun, and what it sees of others.
 
+use planner::catalog::DatabaseId;
 use planner::parse::utility::{IsolationLevel, TransactionModes};
+use state::exported_snapshots::Reading;
 
 /// What a transaction sees of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +55,11 @@ impl Modes {
             _ => return None,
         };
         Some(if is_on { "on" } else { "off" })
+    }
+
+    /// What who shares a snapshot with it must have in common with it, or may not.
+    pub fn reading(self, database: DatabaseId) -> Reading {
+        Reading { serializable: self.isolation == Isolation::Serializable, read_only: self.read_only, database }
     }
 
     /// With what was said, elsewhere as they are.

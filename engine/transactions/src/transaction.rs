@@ -4,6 +4,7 @@
 //! but through a reader, and reaches the commit thread once, at COMMIT.
 
 mod auditing;
+mod imported_snapshot;
 mod moved_keys;
 mod notices;
 mod savepoints;
@@ -681,6 +682,7 @@ impl Drop for Transaction {
         // While their numbers are nobody else's.
         self.pending.builds.clear();
         self.holder.fate.leave(self.begun.id);
+        self.database.sessions.exchange.exported.end(self.begun.id);
         self.database.sessions.locks.release(self.begun.id);
         self.let_go_of_spilled();
         parallel::discard_many(self.overlay.len(), || self.overlay.clone());

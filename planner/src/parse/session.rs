@@ -184,7 +184,7 @@ impl Grammar<'_, '_> {
     fn set(&mut self) -> Result<Statement, PlanError> {
         if self.eat(&["TRANSACTION"]) {
             if self.eat(&["SNAPSHOT"]) {
-                return Err(PlanError::unsupported("SET TRANSACTION SNAPSHOT"));
+                return Ok(Statement::SetTransactionSnapshot(self.string()?));
             }
             return Ok(Statement::SetTransaction { modes: self.transaction_modes()?, session: false });
         }
@@ -200,6 +200,9 @@ impl Grammar<'_, '_> {
             return Ok(Statement::SetConstraints { names, deferred });
         }
         let local = self.eat(&["LOCAL"]);
+        if local && self.eat(&["TRANSACTION", "SNAPSHOT"]) {
+            return Err(PlanError::new("0A000", "SET LOCAL TRANSACTION SNAPSHOT is not implemented"));
+        }
         if !local && self.word_is(0, "SESSION") && !self.word_is(1, "AUTHORIZATION") {
             self.eat(&["SESSION"]);
         }

@@ -408,6 +408,8 @@ pub enum Statement {
         /// SET SESSION CHARACTERISTICS AS TRANSACTION: for later transactions.
         session: bool,
     },
+    /// SET TRANSACTION SNAPSHOT: the name of an exported one.
+    SetTransactionSnapshot(String),
     /// SET CONSTRAINTS
     SetConstraints {
         /// Names; `None` is ALL.

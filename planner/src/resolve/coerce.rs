@@ -263,6 +263,9 @@ fn is_small(scalar: &ScalarType) -> bool {
             | ScalarType::Bit
             | ScalarType::VarBit
             | ScalarType::Money
+            | ScalarType::Xid8
+            | ScalarType::PgLsn
+            | ScalarType::Tid
             | ScalarType::Int4Range
             | ScalarType::Int8Range
             | ScalarType::NumRange

@@ -190,6 +190,13 @@ impl Resolver<'_> {
         if has_format || !matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
             return Err(PlanError::new("42601", "syntax error in CAST").at(self.position_of(expr)));
         }
+        if let Some(polymorphic) = super::polymorphic::written(written) {
+            let typed = self.expr(expr)?;
+            if polymorphic == "anyelement" && *typed.scalar() == ScalarType::Unknown {
+                return self.explicit(typed, &ColumnType::nullable(ScalarType::Text));
+            }
+            return super::polymorphic::cast(typed, polymorphic).map_err(|error| error.at(self.position_of(expr)));
+        }
         let to = self.written_type(written).map_err(|error| error.at(self.position_of(expr)))?;
         // ARRAY[]::type[] says its type only here, and elements are each cast to it: ARRAY[1, 'NaN']::numeric[] has no integers.
         if let (Expr::Array(array), Some(element)) = (unnested(expr), to.scalar.element()) {

@@ -89,12 +89,12 @@ fn array_of_domain(element: ColumnType, scope: Scope<'_>) -> Result<ColumnType, 
     }
 }
 
-/// 0A000 for PostgreSQL's types that we do not have, else 42704.
+/// 0A000 for PostgreSQL's types that we do not have, else 42704, with what would make it if an extension does.
 fn unknown_type(name: &str) -> PlanError {
-    const POSTGRESQL: [&str; 1] = ["pg_lsn"];
+    const POSTGRESQL: [&str; 5] = ["aclitem", "cid", "gtsvector", "pg_node_tree", "refcursor"];
     let base = name.split('(').next().unwrap_or(name).trim_start_matches("pg_catalog.").trim();
     if POSTGRESQL.contains(&base) {
-        return PlanError::unsupported(format!("type {base}")).hint("Use text, numeric, or two columns.");
+        return PlanError::unsupported(format!("type {base}")).hint("Use text.");
     }
     let error = PlanError::new("42704", format!("type \"{name}\" does not exist"));
     match ScalarType::of_extension(base.rsplit('.').next().unwrap_or(base)) {

@@ -62,6 +62,16 @@ pub trait Environment: Send + Sync {
     fn sequence_state(&self, sequence: SequenceId) -> Result<(i64, bool), ValueError>;
     /// Fills with random bytes from the system's generator (`random()`, `gen_random_uuid()`).
     fn random_bytes(&self, buffer: &mut [u8]);
+    /// What `random()` gives: from 0 to below 1.
+    fn random_fraction(&self) -> f64 {
+        let mut bytes = [0; 8];
+        self.random_bytes(&mut bytes);
+        (u64::from_le_bytes(bytes) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+    /// `setseed`: from here on the session's `random()` follows from the seed.
+    fn set_seed(&self, _seed: f64) -> Result<(), ValueError> {
+        nothing_to_ask()
+    }
     /// Waits; fails with 57014 when the statement is cancelled or out of time.
     fn sleep(&self, duration: Duration) -> Result<(), ValueError>;
     /// Approximate bytes of a relation for `pg_relation_size`.

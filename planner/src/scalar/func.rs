@@ -39,6 +39,7 @@ mod text;
 pub(crate) mod text_search;
 mod to_char;
 mod trigram;
+pub(super) mod unsigned;
 
 pub use compare::Comparison;
 pub(super) use system::access_list::read_all as read_access_list;
@@ -212,6 +213,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         network::FUNCTIONS,
         password::FUNCTIONS,
         trigram::FUNCTIONS,
+        unsigned::FUNCTIONS,
         pattern::FUNCTIONS,
         range::FUNCTIONS,
         sample::FUNCTIONS,
@@ -260,6 +262,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
         range::OPERATORS,
         text::OPERATORS,
         text_search::OPERATORS,
+        unsigned::OPERATORS,
         trigram::OPERATORS,
     ];
     families.extend(arithmetic::OPERATORS);

@@ -53,8 +53,12 @@ pub(crate) const KNOWN: &[Extension] = &[
 /// What is there without being created, and its OID. Nothing is written in the language yet.
 const ALWAYS: (&str, Id) = ("plpgsql", 13_568);
 
-/// What the schema `dogwood` is of: always there, so that pg_dump leaves the schema out.
+/// What there is without being created, and is not listed: tools that write down which extensions a schema wants would have it made
+/// where there is none.
 pub(crate) const OWN: &str = "dogwood";
+
+/// The extension that the schema `dogwood` counts as a part of, so that pg_dump leaves it out.
+pub(crate) const OF_DOGWOOD: Id = ALWAYS.1;
 
 /// The extension of that name.
 pub(crate) fn named(name: &str) -> Option<&'static Extension> {

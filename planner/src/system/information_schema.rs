@@ -280,4 +280,106 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      is_trigger_updatable varchar, is_trigger_deletable varchar, \
      is_trigger_insertable_into varchar",
     ),
+    (
+        "collation_character_set_applicability",
+        13270,
+        "collation_catalog name, collation_schema name, collation_name name, \
+     character_set_catalog name, character_set_schema name, character_set_name name",
+    ),
+    // What there is none of here.
+    (
+        "check_constraint_routine_usage",
+        13255,
+        "constraint_catalog name, constraint_schema name, constraint_name name, \
+     specific_catalog name, specific_schema name, specific_name name",
+    ),
+    (
+        "column_options",
+        13503,
+        "table_catalog name, table_schema name, table_name name, column_name name, option_name name, \
+     option_value varchar",
+    ),
+    (
+        "foreign_data_wrapper_options",
+        13511,
+        "foreign_data_wrapper_catalog name, foreign_data_wrapper_name name, option_name name, \
+     option_value varchar",
+    ),
+    (
+        "foreign_data_wrappers",
+        13515,
+        "foreign_data_wrapper_catalog name, foreign_data_wrapper_name name, \
+     authorization_identifier name, library_name varchar, foreign_data_wrapper_language varchar",
+    ),
+    (
+        "foreign_server_options",
+        13524,
+        "foreign_server_catalog name, foreign_server_name name, option_name name, \
+     option_value varchar",
+    ),
+    (
+        "foreign_servers",
+        13528,
+        "foreign_server_catalog name, foreign_server_name name, foreign_data_wrapper_catalog name, \
+     foreign_data_wrapper_name name, foreign_server_type varchar, \
+     foreign_server_version varchar, authorization_identifier name",
+    ),
+    (
+        "foreign_table_options",
+        13537,
+        "foreign_table_catalog name, foreign_table_schema name, foreign_table_name name, \
+     option_name name, option_value varchar",
+    ),
+    (
+        "routine_column_usage",
+        13348,
+        "specific_catalog name, specific_schema name, specific_name name, routine_catalog name, \
+     routine_schema name, routine_name name, table_catalog name, table_schema name, \
+     table_name name, column_name name",
+    ),
+    (
+        "routine_routine_usage",
+        13362,
+        "specific_catalog name, specific_schema name, specific_name name, routine_catalog name, \
+     routine_schema name, routine_name name",
+    ),
+    (
+        "routine_sequence_usage",
+        13367,
+        "specific_catalog name, specific_schema name, specific_name name, routine_catalog name, \
+     routine_schema name, routine_name name, sequence_catalog name, sequence_schema name, \
+     sequence_name name",
+    ),
+    (
+        "routine_table_usage",
+        13372,
+        "specific_catalog name, specific_schema name, specific_name name, routine_catalog name, \
+     routine_schema name, routine_name name, table_catalog name, table_schema name, \
+     table_name name",
+    ),
+    (
+        "transforms",
+        13430,
+        "udt_catalog name, udt_schema name, udt_name name, specific_catalog name, \
+     specific_schema name, specific_name name, group_name name, transform_type varchar",
+    ),
+    (
+        "triggered_update_columns",
+        13435,
+        "trigger_catalog name, trigger_schema name, trigger_name name, event_object_catalog name, \
+     event_object_schema name, event_object_table name, event_object_column name",
+    ),
+    (
+        "user_mapping_options",
+        13550,
+        "authorization_identifier name, foreign_server_catalog name, foreign_server_name name, \
+     option_name name, option_value varchar",
+    ),
+    ("user_mappings", 13555, "authorization_identifier name, foreign_server_catalog name, foreign_server_name name"),
+    (
+        "view_routine_usage",
+        13473,
+        "table_catalog name, table_schema name, table_name name, specific_catalog name, \
+     specific_schema name, specific_name name",
+    ),
 ];

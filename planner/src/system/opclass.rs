@@ -148,6 +148,14 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(10142, "brin", "timestamptz_minmax_ops", 1184, true, 1184, 4059),
     class(10145, "brin", "interval_minmax_ops", 1186, true, 1186, 4078),
     class(10153, "brin", "numeric_minmax_ops", 1700, true, 1700, 4055),
+    class(10050, "btree", "tid_ops", 27, true, 0, 2789),
+    class(10052, "hash", "xid8_ops", 5069, true, 0, 5032),
+    class(10053, "btree", "xid8_ops", 5069, true, 0, 5067),
+    class(10055, "hash", "tid_ops", 27, true, 0, 2227),
+    class(10067, "btree", "pg_lsn_ops", 3220, true, 0, 3253),
+    class(10068, "hash", "pg_lsn_ops", 3220, true, 0, 3254),
+    class(10112, "brin", "tid_minmax_ops", 27, true, 27, 4069),
+    class(10160, "brin", "pg_lsn_minmax_ops", 3220, true, 3220, 4082),
     class(10156, "brin", "uuid_minmax_ops", 2950, true, 2950, 4081),
 ];
 

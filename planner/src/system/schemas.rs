@@ -8,8 +8,6 @@ pub(crate) const PUBLIC: u32 = 2200;
 pub(crate) const INFORMATION_SCHEMA: u32 = 13_223;
 /// `dogwood`: relations of our own.
 pub(crate) const DOGWOOD: u32 = 15_000;
-/// The extension that schema `dogwood` and its relations belong to: what belongs to one, `pg_dump` leaves out.
-pub(crate) const EXTENSION: u32 = 14_999;
 
 /// The schemas that are the system's own, with their OIDs.
 pub(crate) const SYSTEM: [(&str, u32); 4] =

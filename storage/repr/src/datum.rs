@@ -33,7 +33,7 @@ pub enum Datum {
     Float8(f64),
     /// numeric
     Numeric(Numeric),
-    /// text, varchar, name, "char", json, unknown
+    /// text, varchar, name, "char", json, pg_snapshot, unknown
     Text(Arc<str>),
     /// character(n): padded; trailing blanks do not count in comparisons
     Bpchar(Arc<str>),
@@ -63,6 +63,8 @@ pub enum Datum {
     Bits(Bits),
     /// money, in cents
     Money(i64),
+    /// xid8, pg_lsn, tid
+    Unsigned(u64),
     /// point, lseg, line, box, path, polygon, circle
     Geometry(Arc<Geometry>),
     /// uuid
@@ -130,6 +132,7 @@ impl Datum {
             | Datum::Network(_)
             | Datum::MacAddress(_)
             | Datum::Money(_)
+            | Datum::Unsigned(_)
             | Datum::Uuid(_)
             | Datum::Jsonb(_)
             | Datum::Enum { .. } => 0,
@@ -168,6 +171,7 @@ impl Datum {
             | Datum::MacAddress(_)
             | Datum::Bits(_)
             | Datum::Money(_)
+            | Datum::Unsigned(_)
             | Datum::Geometry(_)
             | Datum::Xml(_)
             | Datum::Uuid(_)
@@ -264,6 +268,7 @@ impl Datum {
             (Datum::MacAddress(a), Datum::MacAddress(b)) => a.cmp(b),
             (Datum::Bits(a), Datum::Bits(b)) => a.sql_cmp(b),
             (Datum::Money(a), Datum::Money(b)) => a.cmp(b),
+            (Datum::Unsigned(a), Datum::Unsigned(b)) => a.cmp(b),
             (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),
             (Datum::TsVector(a), Datum::TsVector(b)) => a.sql_cmp(b),
             (Datum::TsQuery(a), Datum::TsQuery(b)) => a.sql_cmp(b),

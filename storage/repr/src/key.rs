@@ -76,9 +76,9 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Time(value) | Datum::Timestamp(value) | Datum::Timestamptz(value) | Datum::Money(value) => {
             encode_int(out, i128::from(*value));
         }
+        Datum::Unsigned(value) => encode_int(out, i128::from(*value)),
         Datum::TimeTz(value) => {
-            encode_int(out, i128::from(value.utc_micros()));
-            encode_int(out, i128::from(value.west));
+            [value.utc_micros(), value.west.into()].map(i128::from).iter().for_each(|part| encode_int(out, *part))
         }
         Datum::Interval(value) => encode_int(out, value.comparison_value()),
         Datum::Network(value) => encode_network(out, value),

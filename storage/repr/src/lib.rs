@@ -24,6 +24,7 @@ pub mod money;
 pub mod network;
 pub mod numeric;
 pub mod poll;
+pub mod random;
 pub mod range;
 pub mod row;
 pub mod text;
@@ -31,6 +32,7 @@ pub mod text_search;
 pub mod time_tz;
 pub mod to_char;
 pub mod types;
+pub mod unsigned;
 pub mod value;
 pub mod xml;
 

@@ -89,6 +89,7 @@ const BITS: u8 = 0x48;
 const MAC_ADDRESS: u8 = 0x49;
 const MAC_ADDRESS_8: u8 = 0x4A;
 const MONEY: u8 = 0x4B;
+const UNSIGNED: u8 = 0x4C;
 const GEOMETRY: u8 = 0x50;
 const XML: u8 = 0x51;
 const SHORT_TEXT: u8 = 0x80;
@@ -304,14 +305,11 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Timestamp(value) => write_signed(out, TIMESTAMP, *value),
         Datum::Timestamptz(value) => write_signed(out, TIMESTAMPTZ, *value),
         Datum::Interval(value) => write_interval(out, value),
-        Datum::Network(value) => {
-            out.push(if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 });
-            out.push(value.length());
-            value.append_to(out);
-        }
+        Datum::Network(value) => write_network(out, value),
         Datum::MacAddress(value) => write_mac_address(out, *value),
         Datum::Bits(bits) => write_bits(out, bits),
         Datum::Money(value) => write_signed(out, MONEY, *value),
+        Datum::Unsigned(value) => write_signed(out, UNSIGNED, value.cast_signed()),
         Datum::Uuid(bytes) => {
             out.push(UUID);
             out.extend_from_slice(bytes);
@@ -368,6 +366,12 @@ fn write_bits(out: &mut Vec<u8>, bits: &Bits) {
 fn write_time_tz(out: &mut Vec<u8>, value: TimeTz) {
     write_signed(out, TIME_TZ, value.micros);
     write_varint(out, zigzag(i64::from(value.west)));
+}
+
+fn write_network(out: &mut Vec<u8>, value: &Network) {
+    out.push(if value.is_v4() { NETWORK_V4 } else { NETWORK_V6 });
+    out.push(value.length());
+    value.append_to(out);
 }
 
 fn write_interval(out: &mut Vec<u8>, value: &Interval) {
@@ -553,6 +557,7 @@ impl<'a> PackedReader<'a> {
             MAC_ADDRESS => Value::MacAddress(MacAddress::Six(self.take(6)?.try_into().ok()?)),
             MAC_ADDRESS_8 => Value::MacAddress(MacAddress::Eight(self.take(8)?.try_into().ok()?)),
             MONEY => Value::Money(self.signed()?),
+            UNSIGNED => Value::Unsigned(self.signed()?.cast_unsigned()),
             GEOMETRY => Value::Geometry(Arc::new(Geometry::unpack(self.counted()?)?)),
             UUID => Value::Uuid(self.take(16)?.try_into().ok()?),
             TSVECTOR => Value::TsVector(TsVector::unpack(self.counted()?)?),
@@ -663,7 +668,7 @@ impl<'a> PackedReader<'a> {
             | RANGE | MULTIRANGE | GEOMETRY | XML => {
                 self.counted()?;
             }
-            DATE | TIME | TIMESTAMP | TIMESTAMPTZ | MONEY => drop(self.varint()?),
+            DATE | TIME | TIMESTAMP | TIMESTAMPTZ | MONEY | UNSIGNED => drop(self.varint()?),
             TIME_TZ => {
                 self.varint()?;
                 self.varint()?;

@@ -22,6 +22,7 @@ use crate::interval::IntervalStyle;
 use crate::money::{parse_money, write_money};
 use crate::numeric::write_decimal;
 use crate::range::{parse_multirange, parse_range, write_multirange, write_range};
+use crate::unsigned;
 use crate::{
     Bits, Datum, Encoding, Geometry, Id, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, ScalarType, TsQuery,
     TsVector, Value, ValueError,
@@ -161,6 +162,19 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::Enum(id) => scalar::parse_enum(*id, text, context)?,
         ScalarType::Record(record) => nested::parse_record(record, text, context)?,
         ScalarType::Array(element) => nested::parse_array(element, modifier, text, context)?,
+        other => parse_other(other, text, context)?,
+    })
+}
+
+/// Reads a shape, a number without a sign, a range or a multirange.
+fn parse_other(scalar: &ScalarType, text: &str, context: &TextContext) -> Result<Datum, ValueError> {
+    Ok(match scalar {
+        ScalarType::Xid8 => Datum::Unsigned(unsigned::parse_xid8(text)),
+        ScalarType::PgLsn => Datum::Unsigned(unsigned::parse_lsn(text)?),
+        ScalarType::Tid => Datum::Unsigned(unsigned::parse_tid(text)?),
+        ScalarType::PgSnapshot | ScalarType::TxidSnapshot => {
+            Datum::Text(Arc::from(unsigned::TransactionSnapshot::parse(text)?.text()))
+        }
         other => match GeometricType::of(other) {
             Some(kind) => Datum::Geometry(Arc::new(Geometry::parse(kind, text)?)),
             None => parse_ranges(other, text, context)?,
@@ -234,6 +248,7 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
         Value::MacAddress(value) => value.write(out),
         Value::Bits(bits) => bits.write(out),
         Value::Money(value) => write_money(out, value),
+        Value::Unsigned(value) => unsigned::write(out, value, scalar),
         Value::Geometry(shape) => shape.write(out, context),
         Value::Uuid(bytes) => out.push_str(&format_uuid(bytes)),
         Value::TsVector(vector) => vector.write_text(out),

@@ -94,6 +94,8 @@ pub enum Value<'a> {
     Bits(Bits),
     /// money, in cents
     Money(i64),
+    /// xid8, pg_lsn, tid
+    Unsigned(u64),
     /// point, lseg, line, box, path, polygon, circle
     Geometry(Arc<Geometry>),
     /// uuid
@@ -158,6 +160,7 @@ impl Value<'_> {
             Value::MacAddress(value) => Datum::MacAddress(value),
             Value::Bits(bits) => Datum::Bits(bits),
             Value::Money(value) => Datum::Money(value),
+            Value::Unsigned(value) => Datum::Unsigned(value),
             Value::Geometry(shape) => Datum::Geometry(shape),
             Value::Uuid(bytes) => Datum::Uuid(*bytes),
             Value::TsVector(vector) => Datum::TsVector(vector),
@@ -207,6 +210,7 @@ impl Datum {
             Datum::MacAddress(value) => Value::MacAddress(*value),
             Datum::Bits(bits) => Value::Bits(bits.clone()),
             Datum::Money(value) => Value::Money(*value),
+            Datum::Unsigned(value) => Value::Unsigned(*value),
             Datum::Geometry(shape) => Value::Geometry(shape.clone()),
             Datum::Uuid(bytes) => Value::Uuid(bytes),
             Datum::TsVector(vector) => Value::TsVector(vector.clone()),

@@ -146,6 +146,7 @@ impl Handler<'_> {
     }
 
     pub(super) fn describe(&mut self, message: &Describe) -> Result<(), Stop> {
+        self.session.check_going_on()?;
         let name = message.name.as_deref().unwrap_or_default();
         if message.target_type == b'S' {
             let stored = self.session.stored_statement(name)?;

@@ -17,6 +17,7 @@ use repr::geometry::GeometricType;
 use repr::row::Plain;
 use repr::text::{byte_of_char, char_of_byte};
 use repr::types::RecordType;
+use repr::unsigned::{TransactionSnapshot, place_of_tid, tid};
 use repr::{
     Array, Bits, ColumnType, Datum, Geometry, Interval, JsonPath, MacAddress, Network, Range, ScalarType, TimeTz,
     TsQuery, TsVector, Value,
@@ -59,6 +60,7 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             out.put_u8(JSONB_VERSION);
             out.put_slice(&text::in_encoding(value, context)?);
         }
+        Value::Text(value) if is_transaction_snapshot(scalar) => encode_transaction_snapshot(value, out)?,
         Value::Text(value) | Value::Bpchar(value) | Value::Citext(value) | Value::Enum { label: value, .. } => {
             out.put_slice(&text::in_encoding(value, context)?);
         }
@@ -67,10 +69,8 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
         Value::Time(value) | Value::Timestamp(value) | Value::Timestamptz(value) | Value::Money(value) => {
             out.put_i64(value);
         }
-        Value::TimeTz(value) => {
-            out.put_i64(value.micros);
-            out.put_i32(value.west);
-        }
+        Value::Unsigned(value) => encode_unsigned(value, *scalar == ScalarType::Tid, out),
+        Value::TimeTz(value) => encode_time_tz(value, out),
         Value::Interval(value) => encode_interval(&value, out),
         Value::Network(value) => encode_network(value, *scalar == ScalarType::Cidr, out),
         Value::MacAddress(value) => out.put_slice(value.bytes()),
@@ -114,6 +114,33 @@ fn encode_interval(value: &Interval, out: &mut Vec<u8>) {
     out.put_i64(value.micros);
     out.put_i32(value.days);
     out.put_i32(value.months);
+}
+
+fn encode_time_tz(value: TimeTz, out: &mut Vec<u8>) {
+    out.put_i64(value.micros);
+    out.put_i32(value.west);
+}
+
+fn encode_unsigned(value: u64, is_tid: bool, out: &mut Vec<u8>) {
+    if !is_tid {
+        return out.put_u64(value);
+    }
+    let (block, offset) = place_of_tid(value);
+    out.put_u32(block);
+    out.put_u16(offset);
+}
+
+fn is_transaction_snapshot(scalar: &ScalarType) -> bool {
+    matches!(scalar, ScalarType::PgSnapshot | ScalarType::TxidSnapshot)
+}
+
+/// How many were open, its bounds, and they.
+fn encode_transaction_snapshot(text: &[u8], out: &mut Vec<u8>) -> Result<(), SqlError> {
+    let text = std::str::from_utf8(text).map_err(|_| mismatch(&ScalarType::PgSnapshot))?;
+    let snapshot = TransactionSnapshot::parse(text)?;
+    out.put_i32(i32::try_from(snapshot.open.len()).map_err(|_| too_large())?);
+    [snapshot.first_open, snapshot.end].iter().chain(&snapshot.open).for_each(|number| out.put_u64(*number));
+    Ok(())
 }
 
 fn encode_bits(value: &Bits, out: &mut Vec<u8>) -> Result<(), SqlError> {
@@ -167,6 +194,8 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
         Datum::Bits(_) if declared == Some(&ScalarType::VarBit) => return None,
         Datum::Bits(_) => ScalarType::Bit,
         Datum::Money(_) => ScalarType::Money,
+        Datum::Unsigned(_) if matches!(declared, Some(ScalarType::PgLsn | ScalarType::Tid)) => return None,
+        Datum::Unsigned(_) => ScalarType::Xid8,
         Datum::Geometry(shape) => shape.kind().scalar(),
         Datum::Xml(_) => ScalarType::Xml,
         Datum::Uuid(_) => ScalarType::Uuid,
@@ -203,14 +232,20 @@ fn holds_text(scalar: &ScalarType) -> bool {
     scalar.is_string()
         || matches!(
             scalar,
-            ScalarType::Char | ScalarType::Json | ScalarType::Unknown | ScalarType::Jsonb | ScalarType::Void
+            ScalarType::Char
+                | ScalarType::Json
+                | ScalarType::Unknown
+                | ScalarType::Jsonb
+                | ScalarType::Void
+                | ScalarType::PgSnapshot
+                | ScalarType::TxidSnapshot
         )
 }
 
 /// Whether values of a type are written as what they are packed as.
 #[inline(always)]
 pub(crate) fn is_plain(scalar: &ScalarType) -> bool {
-    !matches!(scalar, ScalarType::Char | ScalarType::Jsonb)
+    !matches!(scalar, ScalarType::Char | ScalarType::Jsonb | ScalarType::PgSnapshot | ScalarType::TxidSnapshot)
 }
 
 /// As `encode_with_length`, for values of a type that `is_plain`.
@@ -320,10 +355,16 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::MacAddr8 => Datum::MacAddress(mac_address_8(&mut body, bytes.len())?),
         ScalarType::Bit | ScalarType::VarBit => Datum::Bits(bits(&mut body)?),
         ScalarType::Money => Datum::Money(i64::from_be_bytes(fixed(&mut body)?)),
+        ScalarType::Xid8 | ScalarType::PgLsn => Datum::Unsigned(u64::from_be_bytes(fixed(&mut body)?)),
+        ScalarType::Tid => {
+            let block = u32::from_be_bytes(fixed(&mut body)?);
+            Datum::Unsigned(tid(block, u16::from_be_bytes(fixed(&mut body)?)))
+        }
+        snapshot if is_transaction_snapshot(snapshot) => transaction_snapshot(&mut body)?,
         ScalarType::Uuid => Datum::Uuid(fixed(&mut body)?),
-        ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
-        ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, context)?),
-        ScalarType::Array(element) => Datum::Array(decode_array(&mut body, element, context)?),
+        ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, None, context)?),
+        ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, None, context)?),
+        ScalarType::Array(element) => Datum::Array(decode_array(&mut body, element, None, context)?),
         ScalarType::Record(record) => decode_record(&mut body, record, context)?,
         // Its one value, whatever is sent.
         ScalarType::Void => return Ok(Datum::Text("".into())),
@@ -379,6 +420,17 @@ fn mac_address_8(body: &mut Body<'_>, length: usize) -> Result<MacAddress, SqlEr
         return Ok(MacAddress::Six(each(body)?).to_eight());
     }
     each(body).map(MacAddress::Eight)
+}
+
+/// Reads which transactions had ended.
+fn transaction_snapshot(body: &mut Body<'_>) -> Result<Datum, SqlError> {
+    let invalid = || SqlError::new("22P03", "invalid external pg_snapshot data");
+    let count = u32::try_from(body.int4()?).map_err(|_| invalid())?;
+    let (first_open, end) = (u64::from_be_bytes(fixed(body)?), u64::from_be_bytes(fixed(body)?));
+    // As many as there are bytes for: the count is the client's.
+    let open = (0..count).map(|_| fixed(body).map(u64::from_be_bytes)).collect::<Result<Vec<_>, _>>()?;
+    let snapshot = TransactionSnapshot::of(first_open, end, open).ok_or_else(invalid)?;
+    Ok(Datum::Text(snapshot.text().into()))
 }
 
 /// Reads a string of bits: how many they are, and they.
@@ -497,6 +549,13 @@ fn decode_record(body: &mut Body<'_>, record: &RecordType, context: &TextContext
         }
         let field = match body.value()? {
             None => Datum::Null,
+            // Elements of a domain name it, whose OID stands before its array's.
+            Some(bytes) if expected != scalar.oid() && scalar.is_array() => {
+                let (mut body, element) = (Body::new(bytes), scalar.element().unwrap_or(ScalarType::Text));
+                let array = decode_array(&mut body, &element, Some(expected - 1), context)?;
+                body.end().map_err(|_| SqlError::new("22P03", "incorrect binary data format"))?;
+                Datum::Array(array)
+            }
             Some(bytes) => decode(bytes, scalar, context)?,
         };
         fields.push(match record.modifier(place) {
@@ -513,7 +572,12 @@ fn shown_type(oid: u32) -> String {
     ScalarType::from_oid(oid).map_or_else(|| "???".to_string(), |given| given.format_type(-1))
 }
 
-fn decode_array(body: &mut Body<'_>, element: &ScalarType, context: &TextContext) -> Result<Arc<Array>, SqlError> {
+fn decode_array(
+    body: &mut Body<'_>,
+    element: &ScalarType,
+    domain: Option<u32>,
+    context: &TextContext,
+) -> Result<Arc<Array>, SqlError> {
     let malformed = |message: &str| SqlError::new("22P03", message);
     let dimension_count = body.int4()?;
     if !(0..=DIMENSIONS_MAX).contains(&dimension_count) {
@@ -526,7 +590,7 @@ fn decode_array(body: &mut Body<'_>, element: &ScalarType, context: &TextContext
         return Err(malformed("invalid array flags"));
     }
     let oid = u32::from_be_bytes(fixed(body)?);
-    if oid != element.oid() {
+    if oid != element.oid() && domain != Some(oid) {
         return Err(SqlError::new(
             "42804",
             format!(
@@ -621,6 +685,10 @@ mod tests {
             (ScalarType::VarBit, "", "00000000"),
             (ScalarType::VarBit, "111111111", "00000009ff80"),
             (ScalarType::Money, "-$1.01", "ffffffffffffff9b"),
+            (ScalarType::Xid8, "18446744073709551615", "ffffffffffffffff"),
+            (ScalarType::PgLsn, "16/B374D848", "00000016b374d848"),
+            (ScalarType::Tid, "(258,3)", "000001020003"),
+            (ScalarType::PgSnapshot, "1:4:2", "00000001000000000000000100000000000000040000000000000002"),
             (ScalarType::Point, "(1,2)", "3ff00000000000004000000000000000"),
             (ScalarType::Lseg, "[(1,2),(3,4)]", "3ff0000000000000400000000000000040080000000000004010000000000000"),
             (ScalarType::Line, "{1,2,3}", "3ff000000000000040000000000000004008000000000000"),

@@ -104,6 +104,7 @@ fn plain_text_is_refused_without_insecure_and_insecure_off_loopback() {
         data: data.clone(),
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
         insecure: true,
+        known_names: false,
         way_in: WayIn::default(),
         connections_max: Some(1),
         awake: Duration::ZERO,

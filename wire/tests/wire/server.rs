@@ -45,6 +45,7 @@ pub fn start(insecure: bool) -> Running {
         data: data.clone(),
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         insecure,
+        known_names: false,
         way_in: WayIn::default(),
         connections_max: Some(40),
         awake: Duration::from_micros(50),

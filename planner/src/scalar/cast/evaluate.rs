@@ -67,6 +67,7 @@ pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, 
         (T::Bit, T::VarBit) | (T::VarBit, T::Bit) => (Relabel, Implicit),
         (T::Int4 | T::Int8, T::Bit) | (T::Bit, T::Int4 | T::Int8) => (Number, Explicit),
         (T::Money, T::Numeric) | (T::Numeric | T::Int4 | T::Int8, T::Money) => (Number, Assignment),
+        (T::Xid8, T::Xid) => (Number, Explicit),
         (T::Xml, T::Text | T::Varchar | T::Bpchar) => (Relabel, Assignment),
         (T::Point, T::Box) | (T::Path | T::Box, T::Polygon) | (T::Polygon, T::Path) => (Shape, Assignment),
         (T::Lseg | T::Box | T::Polygon | T::Circle, T::Point) => (Shape, Explicit),
@@ -248,6 +249,8 @@ impl Cast {
         let result = match value {
             Datum::Bool(value) => Datum::Int4(i32::from(*value)),
             Datum::Bits(bits) => from_bits(bits, &to.scalar)?,
+            // The low half, as of old.
+            Datum::Unsigned(number) => Datum::Oid(*number as u32),
             Datum::Money(cents) => Datum::Numeric(Numeric::new((*cents).into(), MONEY_SCALE)?),
             // "char" to integer: the byte, signed.
             Datum::Text(shown) => Datum::Int4(i32::from(text::byte_of_char(shown.as_bytes()) as i8)),

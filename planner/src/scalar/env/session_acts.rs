@@ -200,6 +200,8 @@ pub trait SessionActs: Send + Sync {
     fn terminate_backend(&self, backend: i32, wait: Duration) -> Result<bool, ValueError>;
     /// The number of the transaction, given when it is asked for or, by `only_if_given`, only if it has one or has written.
     fn transaction_number(&self, only_if_given: bool) -> Result<Option<u64>, ValueError>;
+    /// Gives what the statement reads a name by which other transactions may read the same, until this one ends.
+    fn export_snapshot(&self) -> Result<String, ValueError>;
     /// Has the server read again whom it lets in; false if it did not understand that.
     fn reload_configuration(&self) -> Result<bool, ValueError>;
     /// Replaces the key-encryption key, and says under how many keys of people.

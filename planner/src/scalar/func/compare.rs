@@ -66,7 +66,7 @@ const SYMBOLS: [(&str, Comparison); 8] = [
 ];
 
 /// Pairs that are compared as they are; all others by way of implicit casts.
-const TYPES: [(&str, &str); 37] = [
+const TYPES: [(&str, &str); 40] = [
     ("bool", "bool"),
     ("int2", "int2"),
     ("int4", "int4"),
@@ -95,6 +95,9 @@ const TYPES: [(&str, &str); 37] = [
     ("bit", "bit"),
     ("varbit", "varbit"),
     ("money", "money"),
+    ("xid8", "xid8"),
+    ("pg_lsn", "pg_lsn"),
+    ("tid", "tid"),
     ("uuid", "uuid"),
     ("tsvector", "tsvector"),
     ("tsquery", "tsquery"),

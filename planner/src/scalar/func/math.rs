@@ -1,10 +1,11 @@
 //! Mathematics: rounding, roots, powers, logarithms, trigonometry, number theory, random numbers.
 
-use super::arguments::{float, int4, integer, numeric};
+use super::arguments::{float, int4, integer, numeric, string};
 use super::arithmetic::checked_float;
 use super::{FunctionDefinition, lenient, strict};
 use crate::scalar::Answer;
-use repr::{Datum, Numeric, ValueError};
+use repr::text::TextContext;
+use repr::{Datum, Numeric, ScalarType, ValueError};
 
 fn exact(value: Numeric) -> Answer {
     Ok(Datum::Numeric(value))
@@ -284,10 +285,16 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
         let place = bounds.elements.partition_point(|bound| bound.sql_cmp(&a[0]).is_le());
         Ok(Datum::Int4(i32::try_from(place).unwrap_or(i32::MAX)))
     }),
-    strict("random() float8", |ctx, _, _| {
-        let mut bytes = [0; 8];
-        ctx.environment.random_bytes(&mut bytes);
-        Ok(Datum::Float8((u64::from_le_bytes(bytes) >> 11) as f64 / (1u64 << 53) as f64))
+    strict("random() float8", |ctx, _, _| Ok(Datum::Float8(ctx.environment.random_fraction()))).volatile(),
+    strict("setseed(float8) void", |ctx, a, _| {
+        let seed = float(&a[0])?;
+        if !(-1.0..=1.0).contains(&seed) {
+            let shown = repr::text::format(&a[0], &ScalarType::Float8, &TextContext::default());
+            let message = format!("setseed parameter {shown} is out of allowed range [-1,1]");
+            return Err(ValueError::new("22023", message));
+        }
+        ctx.environment.set_seed(seed)?;
+        string("")
     })
     .volatile(),
     strict("gen_random_uuid() uuid", |ctx, _, _| {

@@ -13,6 +13,8 @@ pub(crate) fn is_sent(scalar: &ScalarType) -> bool {
                 | ScalarType::MacAddr
                 | ScalarType::MacAddr8
                 | ScalarType::Money
+                | ScalarType::Xid8
+                | ScalarType::PgLsn
                 | ScalarType::Bool
                 | ScalarType::Int2
                 | ScalarType::Int4
@@ -49,6 +51,7 @@ pub(crate) fn send(_: &EvalContext, args: &[Datum], _: &ScalarType) -> Result<Da
         Datum::Text(text) | Datum::Bpchar(text) => text.as_bytes().to_vec(),
         Datum::Bytea(bytes) => bytes.to_vec(),
         Datum::Uuid(bytes) => bytes.to_vec(),
+        Datum::Unsigned(value) => value.to_be_bytes().to_vec(),
         Datum::Money(value) => value.to_be_bytes().to_vec(),
         Datum::MacAddress(value) => value.bytes().to_vec(),
         Datum::Bits(value) => [&(value.len() as u32).to_be_bytes(), value.bytes()].concat(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) fn acts_in_transaction(name: &str) -> bool {
     name.starts_with("pg_advisory_xact_")
         || name.starts_with("pg_try_advisory_xact_")
-        || matches!(name, "pg_notify" | "txid_current" | "pg_current_xact_id")
+        || matches!(name, "pg_notify" | "txid_current" | "pg_current_xact_id" | "pg_export_snapshot")
 }
 
 /// One number is cut in two, two stay what they are.
@@ -49,7 +49,15 @@ fn notify(ctx: &EvalContext, args: &[Datum]) -> Answer {
 
 fn transaction_number(ctx: &EvalContext, only_if_given: bool) -> Answer {
     let number = ctx.environment.acts()?.transaction_number(only_if_given)?;
-    Ok(number.map_or(Datum::Null, |number| Datum::Int8(i64::try_from(number).unwrap_or(i64::MAX))))
+    Ok(number.map_or(Datum::Null, Datum::Unsigned))
+}
+
+/// Of old they are signed.
+fn signed_transaction_number(ctx: &EvalContext, only_if_given: bool) -> Answer {
+    Ok(match transaction_number(ctx, only_if_given)? {
+        Datum::Unsigned(number) => Datum::Int8(i64::try_from(number).unwrap_or(i64::MAX)),
+        other => other,
+    })
 }
 
 fn backend(arg: &Datum) -> Result<i32, ValueError> {
@@ -96,10 +104,11 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
         string("")
     })
     .volatile(),
-    strict("txid_current() int8", |ctx, _, _| transaction_number(ctx, false)).volatile(),
-    strict("pg_current_xact_id() int8", |ctx, _, _| transaction_number(ctx, false)).volatile(),
-    strict("txid_current_if_assigned() int8", |ctx, _, _| transaction_number(ctx, true)).volatile(),
-    strict("pg_current_xact_id_if_assigned() int8", |ctx, _, _| transaction_number(ctx, true)).volatile(),
+    strict("txid_current() int8", |ctx, _, _| signed_transaction_number(ctx, false)).volatile(),
+    strict("pg_current_xact_id() xid8", |ctx, _, _| transaction_number(ctx, false)).volatile(),
+    strict("txid_current_if_assigned() int8", |ctx, _, _| signed_transaction_number(ctx, true)).volatile(),
+    strict("pg_current_xact_id_if_assigned() xid8", |ctx, _, _| transaction_number(ctx, true)).volatile(),
+    strict("pg_export_snapshot() text", |ctx, _, _| string(ctx.environment.acts()?.export_snapshot()?)).volatile(),
     strict("pg_cancel_backend(int4) bool", |ctx, a, _| truth(ctx.environment.acts()?.cancel_backend(backend(&a[0])?)?))
         .volatile(),
     strict("pg_terminate_backend(int4, int8?) bool", |ctx, a, _| terminate(ctx, a)).volatile(),

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Types whose order PostgreSQL tells by -1, 0 and 1: of others it tells how far values are apart, or what the C library says.
-const ORDERED: [ScalarType; 15] = [
+const ORDERED: [ScalarType; 18] = [
     ScalarType::Bool,
     ScalarType::Int4,
     ScalarType::Int8,
@@ -27,6 +27,9 @@ const ORDERED: [ScalarType; 15] = [
     ScalarType::MacAddr,
     ScalarType::MacAddr8,
     ScalarType::Money,
+    ScalarType::Xid8,
+    ScalarType::PgLsn,
+    ScalarType::Tid,
 ];
 
 type Procedures = BTreeMap<Id, Record>;

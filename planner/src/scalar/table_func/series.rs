@@ -2,6 +2,7 @@
 
 use super::{TableAnswer, TableFunctionDefinition, column, strict};
 use crate::scalar::func::arguments::{array, boolean, integer, interval, numeric, timestamp};
+use crate::scalar::func::unsigned::snapshot;
 use repr::datetime::{Zone, arithmetic, is_infinite};
 use repr::{Datum, Interval, Numeric, ScalarType, ValueError};
 
@@ -103,6 +104,14 @@ pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     }),
     ("generate_series(timestamptz, timestamptz, interval) timestamptz", |ctx, args, _| {
         strict(args, |args| timestamps(args, Some(ctx.zone())))
+    }),
+    ("pg_snapshot_xip(pg_snapshot) xid8", |_, args, _| {
+        strict(args, |args| column(snapshot(&args[0])?.open.into_iter().map(Datum::Unsigned).collect()))
+    }),
+    ("txid_snapshot_xip(txid_snapshot) int8", |_, args, _| {
+        strict(args, |args| {
+            column(snapshot(&args[0])?.open.into_iter().map(|number| Datum::Int8(number.cast_signed())).collect())
+        })
     }),
     ("generate_subscripts(anyarray, int4, bool?) int4", |_, args, _| strict(args, subscripts)),
 ];

@@ -9,7 +9,7 @@ SET search_path TO pg_catalog;
 CREATE TEMP TABLE known (id oid PRIMARY KEY);
 INSERT INTO known SELECT t FROM unnest(ARRAY['bool', 'int2', 'int4', 'int8', 'oid', 'float4', 'float8', 'numeric', 'text', 'varchar',
     'bpchar', 'name', '"char"', 'bytea', 'date', 'time', 'timetz', 'timestamp', 'timestamptz', 'interval', 'inet', 'cidr', 'macaddr', 'macaddr8', 'bit', 'varbit', 'money', 'point', 'lseg', 'path', 'box', 'polygon', 'line', 'circle', 'xml', 'uuid', 'json', 'jsonb', 'tsvector', 'tsquery', 'jsonpath',
-    'regclass', 'regtype', 'regproc', 'regprocedure', 'regoper', 'regoperator', 'regrole', 'regcollation', 'regnamespace', 'regconfig', 'regdictionary', 'int2vector', 'oidvector', 'xid',
+    'regclass', 'regtype', 'regproc', 'regprocedure', 'regoper', 'regoperator', 'regrole', 'regcollation', 'regnamespace', 'regconfig', 'regdictionary', 'int2vector', 'oidvector', 'xid', 'xid8', 'tid', 'pg_lsn', 'pg_snapshot', 'txid_snapshot',
     'int4range', 'numrange', 'tsrange', 'tstzrange', 'daterange', 'int8range', 'int4multirange', 'nummultirange', 'tsmultirange', 'tstzmultirange', 'datemultirange', 'int8multirange']::regtype[]) t;
 INSERT INTO known SELECT typarray FROM pg_type JOIN known ON oid = id WHERE typarray <> 0;
 INSERT INTO known SELECT oid FROM pg_type WHERE typname IN ('void', 'unknown', 'record', '_record', 'cstring', '_cstring', 'internal',

@@ -79,6 +79,9 @@ impl Source<'_> {
                 }
                 self.domain_checks(&database, rows);
             }
+            "collations" | "collation_character_set_applicability" | "character_sets" => {
+                self.information_texts(name, &database, rows);
+            }
             "domains" => self.domains(&database, rows),
             "domain_constraints" => self.domain_constraints(&database, rows),
             "domain_udt_usage" => self.domain_types(&database, rows),
@@ -87,6 +90,34 @@ impl Source<'_> {
             "views" => self.information_views(&database, rows),
             "view_table_usage" | "view_column_usage" => self.view_usage(&database, rows),
             other => self.information_privileges(other, rows),
+        }
+    }
+
+    /// How texts are written and ordered.
+    fn information_texts(&self, view: &str, database: &str, rows: &mut Rows) {
+        const CHARACTERS: &str = "UTF8";
+        if view == "character_sets" {
+            return rows.add(&[
+                ("character_set_name", text(CHARACTERS)),
+                ("character_repertoire", text("UCS")),
+                ("form_of_use", text(CHARACTERS)),
+                ("default_collate_catalog", text(database)),
+                ("default_collate_schema", text("pg_catalog")),
+                // Of those that order as the database does, the one of the longest name, as PostgreSQL has it.
+                ("default_collate_name", text("ucs_basic")),
+            ]);
+        }
+        for (_, known) in collation::all() {
+            let mut values = vec![
+                ("collation_catalog", text(database)),
+                ("collation_schema", text("pg_catalog")),
+                ("collation_name", text(&known.name)),
+            ];
+            values.push(match view {
+                "collations" => ("pad_attribute", text("NO PAD")),
+                _ => ("character_set_name", text(CHARACTERS)),
+            });
+            rows.add(&values);
         }
     }
 

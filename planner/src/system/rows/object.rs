@@ -1,7 +1,8 @@
 //! pg_class, pg_attribute, pg_attrdef, pg_index, pg_sequence, pg_description, pg_depend, pg_rewrite.
 
 use super::super::comments::{comments, shared_comments};
-use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
+use super::super::extension;
+use super::super::schemas::{DOGWOOD, INFORMATION_SCHEMA};
 use super::{HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, small, text, vector};
 use crate::catalog::composite::class_of;
 use crate::catalog::own_tables::is_own;
@@ -388,7 +389,7 @@ impl Source<'_> {
                 ("classid", Datum::Oid(class)),
                 ("objid", Datum::Oid(id)),
                 ("refclassid", Datum::Oid(PG_EXTENSION)),
-                ("refobjid", Datum::Oid(EXTENSION)),
+                ("refobjid", Datum::Oid(extension::OF_DOGWOOD)),
                 ("deptype", text("e")),
             ]);
         }

@@ -1,7 +1,7 @@
 //! What the server has without anyone creating it: schemas, the database, settings, functions; and what its sessions do.
 
 use super::super::extension;
-use super::super::schemas::{DOGWOOD, EXTENSION, LANGUAGES, SYSTEM, TABLESPACES};
+use super::super::schemas::{LANGUAGES, SYSTEM, TABLESPACES};
 use super::{HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, array, flag, optional, text};
 use crate::catalog::{DEFAULT_DATABASE, DatabaseId, IndexMethod, RoleId};
 use crate::scalar::collation::{self, Provider};
@@ -35,7 +35,6 @@ impl Source<'_> {
                 ("extversion", text(version)),
             ]);
         };
-        row(EXTENSION, extension::OWN, DOGWOOD, false, env!("CARGO_PKG_VERSION"));
         for (oid, found) in extension::installed(self.catalog) {
             let is_public = found.schema == PUBLIC;
             row(oid, found.name, if is_public { self.public() } else { found.schema }, is_public, found.version);

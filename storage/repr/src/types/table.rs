@@ -251,6 +251,11 @@ types! {
     Int2Vector: 22, 1006; "int2vector", "int2vector"; -1, 'A'; More { element: 21, ..USUAL };
     OidVector: 30, 1013; "oidvector", "oidvector"; -1, 'A'; More { element: 26, ..USUAL };
     Xid: 28, 1011; "xid", "xid"; 4, 'U'; USUAL;
+    Xid8: 5069, 271; "xid8", "xid8"; 8, 'U'; USUAL;
+    Tid: 27, 1010; "tid", "tid"; 6, 'U'; USUAL;
+    PgLsn: 3220, 3221; "pg_lsn", "pg_lsn"; 8, 'U'; USUAL;
+    PgSnapshot: 5038, 5039; "pg_snapshot", "pg_snapshot"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
+    TxidSnapshot: 2970, 2949; "txid_snapshot", "txid_snapshot"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
     Int4Range: 3904, 3905; "int4range", "int4range"; -1, 'R'; More { over: 23, counted: true, ..USUAL };
     NumRange: 3906, 3907; "numrange", "numrange"; -1, 'R'; More { over: 1700, several_writings: true, ..USUAL };
     TsRange: 3908, 3909; "tsrange", "tsrange"; -1, 'R'; More { over: 1114, reads_settings: true, ..USUAL };
