@@ -158,7 +158,8 @@ class Changing(SideFilesCheck):
 
     def text(self, table, name):
         owner = ", person, other" if table == "notes" else ""
-        source = owner.replace(", ", ", s.")
+        # Where somebody was forgotten, a row is the other's.
+        source = ", coalesce(s.person, s.other), s.other" if owner else ""
         return STATEMENTS[name].format(table=table, hung=f"hung_{table}", owner=owner, source=source)
 
     def changed(self, table, kind):
