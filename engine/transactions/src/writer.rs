@@ -268,7 +268,7 @@ impl<'a> Writer<'a> {
             match &mut straight {
                 // What memory has of a row stands over what the disk has.
                 Some(straight) if before.is_none() && !self.is_in_memory(shape, row_key) => {
-                    straight.rows.push((row_key.clone(), Row::pack(row)))
+                    straight.rows.push((row_key.clone(), Row::pack(row)));
                 }
                 Some(_) | None => {
                     self.transaction.overlay_mut().set(shape, row_key.clone(), before, Some(Row::pack(row)));
