@@ -22,6 +22,7 @@ mod order;
 mod range;
 mod row_keys;
 mod sizes;
+mod sooner;
 
 use crate::catalog::Catalog;
 use crate::delta;

@@ -161,6 +161,12 @@ impl Batch {
     /// Takes out what is written to and deleted from these families, sorted, but for what a later deletion of a range takes
     /// away. Deletions of ranges stay: they come first.
     pub(crate) fn take_large(&mut self, of: impl Fn(Family) -> bool) -> Batch {
+        if let Some(mut large) = self.take_tail(&of) {
+            if !large.is_sorted() {
+                large.sort();
+            }
+            return large;
+        }
         let (mut large, mut rest) = (Batch::with_room(self.operations.len()), Batch::default());
         let ranges: Vec<(usize, Family, &[u8], &[u8])> = self
             .operations()
@@ -198,6 +204,38 @@ impl Batch {
             large.sort();
         }
         large
+    }
+
+    /// The same without copying them, where all that stays comes first, as mostly.
+    fn take_tail(&mut self, of: &impl Fn(Family) -> bool) -> Option<Batch> {
+        let mut rest = self.operations.as_slice();
+        let (mut staying, mut end, mut is_behind) = (0, 0, false);
+        while let Some((&tag, after)) = rest.split_first() {
+            rest = after;
+            take_part(&mut rest);
+            take_part(&mut rest);
+            match tag & !FAMILY_MASK != DELETE_RANGE && of(FAMILIES[usize::from(tag & FAMILY_MASK)]) {
+                true => is_behind = true,
+                false if is_behind => return None,
+                false => (staying, end) = (staying + 1, self.operations.len() - rest.len()),
+            }
+        }
+        let first = self.operations[..end].to_vec();
+        let mut operations = std::mem::replace(&mut self.operations, first);
+        operations.drain(..end);
+        let count = std::mem::replace(&mut self.count, staying) - staying;
+        Some(Batch { operations, count, ..Batch::default() })
+    }
+
+    /// Takes the room of a batch that is written down elsewhere for its own operations, if they are few: what is freed is wiped, and
+    /// what is made anew is zeroed by the system, a page at a time.
+    pub(crate) fn take_room_of(&mut self, other: Batch) {
+        let mut room = other.operations;
+        if self.operations.len() < room.capacity() / 2 && self.operations.capacity() < room.capacity() {
+            room.clear();
+            room.extend_from_slice(&self.operations);
+            self.operations = room;
+        }
     }
 
     fn is_sorted(&self) -> bool {
@@ -356,6 +394,39 @@ mod tests {
             assert!(batch.makes_room());
             batch.put(family, b"key", b"value");
             assert_eq!(batch.makes_room(), makes_room, "{family:?}");
+        }
+    }
+
+    fn keys(batch: &Batch) -> Vec<(u8, Vec<u8>)> {
+        batch.operations().map(|operation| (operation.place().0 as u8, operation.place().1.to_vec())).collect()
+    }
+
+    #[test]
+    fn what_is_large_is_taken_wherever_it_stands() {
+        let is_large = |family: Family| matches!(family, Family::Rows | Family::Index);
+        // By letters: what stays, a range, rows and entries.
+        for order in ["", "m", "r", "mr", "rm", "mdrir", "drmir", "rirm", "mdm", "irrir"] {
+            let mut batch = Batch::default();
+            for (number, kind) in order.bytes().enumerate() {
+                let key = [b'k', 200 - number as u8];
+                match kind {
+                    b'm' => batch.put(Family::Meta, &key, b"value"),
+                    b'd' => batch.delete_range(Family::Rows, b"a", b"b"),
+                    b'i' => batch.delete(Family::Index, &key),
+                    _ => batch.put(Family::Rows, &key, b"value"),
+                }
+            }
+            let all = keys(&batch);
+            let large = batch.take_large(is_large);
+            let is_taken = |letter: u8| matches!(letter, b'r' | b'i');
+            let (mut taken, stays): (Vec<_>, Vec<_>) =
+                all.into_iter().zip(order.bytes()).partition(|(_, letter)| is_taken(*letter));
+            taken.sort();
+            assert_eq!(keys(&large), taken.into_iter().map(|(key, _)| key).collect::<Vec<_>>(), "{order}");
+            assert_eq!(keys(&batch), stays.into_iter().map(|(key, _)| key).collect::<Vec<_>>(), "{order}");
+            assert_eq!((large.len(), batch.len()), (keys(&large).len(), keys(&batch).len()), "{order}");
+            batch.take_room_of(large);
+            assert_eq!(batch.len(), keys(&batch).len(), "{order}");
         }
     }
 }

@@ -51,7 +51,7 @@ impl Store {
             }
             batch.side_files = Some(self.begin_side_files()?);
         }
-        self.write_aside(batch)?;
+        drop(self.write_aside(batch)?);
         let Some(side) = &mut batch.side_files else { return Ok(()) };
         mark(side, self)?;
         sync_folder(&self.side_folder().path.join("-"))?;
@@ -70,7 +70,9 @@ impl Store {
         if !batch.is_set_aside() {
             batch.side_files = Some(self.begin_side_files()?);
         }
-        self.write_aside(batch)
+        let written = self.write_aside(batch)?;
+        batch.take_room_of(written);
+        Ok(())
     }
 
     fn begin_side_files(&self) -> Result<SideFiles, StorageError> {
@@ -78,11 +80,12 @@ impl Store {
         self.side_folder().begin(sodium::random_array(), self.db().latest_sequence_number())
     }
 
-    fn write_aside(&self, batch: &mut Batch) -> Result<(), StorageError> {
+    /// Gives what it has written.
+    fn write_aside(&self, batch: &mut Batch) -> Result<Batch, StorageError> {
         self.check_room(batch)?;
         let places = Owed::places_of(batch);
         let large = batch.take_large(|family| INGESTED.contains(&family));
-        let Some(side) = &mut batch.side_files else { return Ok(()) };
+        let Some(side) = &mut batch.side_files else { return Ok(large) };
         side.places.extend(places);
         INGESTED.into_iter().try_for_each(|family| write_family(side, self, family, &large))?;
         // What is held in memory of its keys is not to be read when it is written, and nothing is to be added until then.
@@ -95,7 +98,7 @@ impl Store {
             store.subjects().end_writing(&subjects, latest);
             store.segments().end_writing(&segments, latest);
         }));
-        Ok(())
+        Ok(large)
     }
 
     /// Writes a batch whose operations stand in files, but for the rest of it.

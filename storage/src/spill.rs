@@ -13,8 +13,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 use rocksdb::{ReadOptions, WriteBatch};
 
@@ -36,6 +37,8 @@ const ENTRIES: u8 = 1;
 const PEOPLE: u8 = 2;
 /// The length of the row before, and one more.
 const LENGTH_BYTES: usize = 4;
+/// The number of a part, and what kind of entry it is.
+const PREFIX_BYTES: usize = 9;
 
 /// A row as a statement has left it, and as it was committed before; none is absence.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,6 +56,8 @@ pub struct SpilledRows {
     relation: RelationId,
     rows: AtomicUsize,
     covers: AtomicBool,
+    /// Of the rows that are there, the greatest key: rows mostly come in the order of their keys, and none is looked for behind it.
+    greatest: Mutex<Option<RowKey>>,
     seals: Seals,
     _live: Live,
 }
@@ -62,6 +67,8 @@ struct Seals {
     key: SecretMemory,
     database: [u8; 16],
     cipher: Cipher,
+    /// How many there are: a nonce each, as nothing else is sealed under this key.
+    made: AtomicU64,
 }
 
 /// By this an erasure knows that rows are there, until it is dropped.
@@ -79,6 +86,11 @@ pub struct SpillBatch<'a> {
     writes: WriteBatch,
     rows: usize,
     covers: bool,
+    greatest: Option<RowKey>,
+    /// A row's place, bytes and seal, each time.
+    place: Vec<u8>,
+    plain: Vec<u8>,
+    sealed: Vec<u8>,
 }
 
 impl Store {
@@ -92,9 +104,10 @@ impl Store {
         let id = sodium::random_array();
         folder.note(id, self.db().latest_sequence_number());
         let number = scratch.next.fetch_add(1, Ordering::Relaxed);
-        let seals = Seals { key, database: self.database_id(), cipher: self.cipher() };
-        let (rows, covers) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Ok(SpilledRows { scratch, number, relation, rows, covers, seals, _live: Live(folder, id) })
+        let made = AtomicU64::new(0);
+        let seals = Seals { key, database: self.database_id(), cipher: self.cipher(), made };
+        let (rows, covers, greatest) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(None));
+        Ok(SpilledRows { scratch, number, relation, rows, covers, greatest, seals, _live: Live(folder, id) })
     }
 }
 
@@ -116,14 +129,27 @@ impl SpilledRows {
 
     /// Rows and entries to be written together.
     pub fn begin_batch(&self) -> SpillBatch<'_> {
-        SpillBatch { spilled: self, writes: WriteBatch::default(), rows: 0, covers: false }
+        SpillBatch {
+            spilled: self,
+            writes: WriteBatch::default(),
+            rows: 0,
+            covers: false,
+            greatest: None,
+            place: self.prefix(ROWS),
+            plain: Vec::new(),
+            sealed: Vec::new(),
+        }
     }
 
     /// Writes them, if there is room on the disk.
     pub fn write(&self, store: &Store, batch: SpillBatch<'_>) -> Result<(), StorageError> {
-        let SpillBatch { writes, rows, covers, .. } = batch;
+        let SpillBatch { writes, rows, covers, greatest, .. } = batch;
         store.check_room_for(writes.size_in_bytes() as u64)?;
         self.covers.fetch_or(covers, Ordering::Relaxed);
+        {
+            let mut before = self.greatest.lock();
+            *before = before.take().max(greatest);
+        }
         self.scratch.write(writes)?;
         self.rows.fetch_add(rows, Ordering::Relaxed);
         Ok(())
@@ -131,15 +157,25 @@ impl SpilledRows {
 
     /// What is there of a row.
     pub fn get(&self, key: &RowKey) -> Result<Option<SpilledRow>, StorageError> {
+        if self.is_behind_all(key) {
+            return Ok(None);
+        }
         let sealed = self.scratch.db().get_pinned(self.row_place(key)).map_err(rocks::failed("read a spilled row"))?;
         sealed.map(|sealed| self.open(key.bytes(), &sealed)).transpose()
     }
 
     /// Whether a row is there.
     pub fn contains(&self, key: &RowKey) -> Result<bool, StorageError> {
+        if self.is_behind_all(key) {
+            return Ok(false);
+        }
         let found =
             self.scratch.db().get_pinned(self.row_place(key)).map_err(rocks::failed("look for a spilled row"))?;
         Ok(found.is_some())
+    }
+
+    fn is_behind_all(&self, key: &RowKey) -> bool {
+        self.greatest.lock().as_ref().is_none_or(|greatest| greatest < key)
     }
 
     /// Rows whose keys are within bounds, in their order.
@@ -148,12 +184,9 @@ impl SpilledRows {
         (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
         reverse: bool,
     ) -> impl Iterator<Item = Result<(RowKey, SpilledRow), StorageError>> + Send + use<> {
-        let (this, prefix) = (self.clone(), self.prefix(ROWS));
-        let entries = self.within(&prefix, (lower, upper), reverse);
-        entries.map(move |entry| {
-            let (key, sealed) = entry?;
-            let key = &key[prefix.len()..];
-            Ok((RowKey::new(key), this.open(key, &sealed)?))
+        let this = self.clone();
+        self.within(self.prefix(ROWS), (lower, upper), reverse, move |key, sealed| {
+            Ok((RowKey::new(key), this.open(key, sealed)?))
         })
     }
 
@@ -168,19 +201,15 @@ impl SpilledRows {
     pub fn subjects(
         self: &Arc<Self>,
     ) -> impl Iterator<Item = Result<(RowKey, MicroDbId), StorageError>> + Send + use<> {
-        let prefix = self.prefix(PEOPLE);
-        let entries = self.within(&prefix, (Bound::Unbounded, Bound::Unbounded), false);
-        entries.map(move |entry| {
-            let (key, microdb) = entry?;
-            Ok((RowKey::new(&key[prefix.len()..]), Self::microdb(&microdb)?))
+        self.within(self.prefix(PEOPLE), (Bound::Unbounded, Bound::Unbounded), false, |key, microdb| {
+            Ok((RowKey::new(key), Self::microdb(microdb)?))
         })
     }
 
     /// Keys of the rows that stand at a place of an index: a value's keyed hash, or the value in an ordered one.
     pub fn keys_at(self: &Arc<Self>, index: IndexId, place: &[u8]) -> Result<Vec<RowKey>, StorageError> {
         let prefix = [self.prefix(ENTRIES).as_slice(), &keyspace::index(index), place].concat();
-        let entries = self.within(&prefix, (Bound::Unbounded, Bound::Unbounded), false);
-        entries.map(|entry| entry.map(|(key, _)| RowKey::new(&key[prefix.len()..]))).collect()
+        self.within(prefix, (Bound::Unbounded, Bound::Unbounded), false, |key, _| Ok(RowKey::new(key))).collect()
     }
 
     /// Entries of an ordered index at about these bounds, in their order: there may be some outside.
@@ -191,12 +220,10 @@ impl SpilledRows {
         reverse: bool,
     ) -> impl Iterator<Item = Result<(Vec<u8>, RowKey), StorageError>> + Send + use<> {
         let prefix = [self.prefix(ENTRIES).as_slice(), &keyspace::index(index)].concat();
-        let entries = self.within(&prefix, bounds, reverse);
-        entries.map(move |entry| {
-            let (key, length) = entry?;
+        self.within(prefix, bounds, reverse, move |key, length| {
             let broken = || StorageError::Malformed { entry: StoredEntry::Index(index) };
-            let length: [u8; 4] = length.as_slice().try_into().map_err(|_| broken())?;
-            let parts = key[prefix.len()..].split_at_checked(u32::from_be_bytes(length) as usize);
+            let length: [u8; 4] = length.try_into().map_err(|_| broken())?;
+            let parts = key.split_at_checked(u32::from_be_bytes(length) as usize);
             let (place, key) = parts.ok_or_else(broken)?;
             Ok((place.to_vec(), RowKey::new(key)))
         })
@@ -226,24 +253,27 @@ impl SpilledRows {
         SpilledRow::read(&plain).ok_or_else(broken)
     }
 
-    /// Entries with a prefix and behind it what is within bounds, or has a bound before it.
-    fn within(
+    /// Entries with a prefix and behind it what is within bounds, or has a bound before it: each made of what is behind the prefix, and
+    /// its value.
+    fn within<T, M: FnMut(&[u8], &[u8]) -> Result<T, StorageError>>(
         self: &Arc<Self>,
-        prefix: &[u8],
+        prefix: Vec<u8>,
         (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
         reverse: bool,
-    ) -> SpilledEntries {
-        let with = |bytes: &[u8]| [prefix, bytes].concat();
+        make: M,
+    ) -> SpilledEntries<T, M> {
+        let with = |bytes: &[u8]| [prefix.as_slice(), bytes].concat();
         let from = match lower {
             Bound::Included(bytes) | Bound::Excluded(bytes) => with(bytes),
-            Bound::Unbounded => prefix.to_vec(),
+            Bound::Unbounded => prefix.clone(),
         };
         let to = match upper {
             Bound::Included(bytes) => keyspace::successor(&with(bytes)),
             Bound::Excluded(bytes) => Some(with(bytes)),
-            Bound::Unbounded => keyspace::successor(prefix),
+            Bound::Unbounded => keyspace::successor(&prefix),
         };
-        SpilledEntries { spilled: self.clone(), from, to, reverse, read: VecDeque::new(), ended: false }
+        let (spilled, prefix_bytes, read) = (self.clone(), prefix.len(), VecDeque::new());
+        SpilledEntries { spilled, prefix_bytes, from, to, reverse, read, ended: false, make }
     }
 }
 
@@ -272,15 +302,14 @@ impl Seals {
 }
 
 impl SpilledRow {
-    fn write(before: Option<&Row>, after: Option<&Row>) -> Vec<u8> {
+    fn write(before: Option<&Row>, after: Option<&Row>, plain: &mut Vec<u8>) {
         let bytes = |row: Option<&Row>| row.map_or(0, |row| row.bytes().len());
-        let mut plain = Vec::with_capacity(LENGTH_BYTES + bytes(before) + 1 + bytes(after));
+        plain.reserve(LENGTH_BYTES + bytes(before) + 1 + bytes(after));
         let length = u32::try_from(bytes(before) + usize::from(before.is_some()));
         plain.extend_from_slice(&length.expect("rows are bounded far below 4 GiB").to_be_bytes());
         before.into_iter().for_each(|row| plain.extend_from_slice(row.bytes()));
         plain.push(u8::from(after.is_some()));
         after.into_iter().for_each(|row| plain.extend_from_slice(row.bytes()));
-        plain
     }
 
     fn read(plain: &[u8]) -> Option<SpilledRow> {
@@ -313,14 +342,21 @@ impl SpillBatch<'_> {
 
     fn put_change(&mut self, key: &RowKey, before: Option<&Row>, after: Option<&Row>) {
         self.covers |= before.is_some();
+        if self.greatest.as_ref().is_none_or(|greatest| greatest < key) {
+            self.greatest = Some(key.clone());
+        }
         let spilled = self.spilled;
         let seals = &spilled.seals;
         let header = Header { kind: SealKind::Impersonal, cipher: seals.cipher, schema_version: 0 };
-        let plain = SpilledRow::write(before, after);
-        let mut sealed = Vec::with_capacity(plain.len() + 80);
+        self.plain.clear();
+        SpilledRow::write(before, after, &mut self.plain);
+        self.sealed.clear();
         let place = SealPlace::Impersonal(spilled.relation, key.bytes());
-        seal::seal(seals.key(), &seals.database, place, header, &plain, &mut sealed);
-        self.writes.put(spilled.row_place(key), sealed);
+        let number = seals.made.fetch_add(1, Ordering::Relaxed);
+        seal::seal_numbered(seals.key(), &seals.database, place, header, (&self.plain, number), &mut self.sealed);
+        self.place.truncate(PREFIX_BYTES);
+        self.place.extend_from_slice(key.bytes());
+        self.writes.put(&self.place, &self.sealed);
     }
 
     /// Whose row it is, of a person's.
@@ -344,16 +380,18 @@ impl SpillBatch<'_> {
 }
 
 /// Entries in their order, some read at a time, so that no iterator of RocksDB is held.
-struct SpilledEntries {
+struct SpilledEntries<T, M> {
     spilled: Arc<SpilledRows>,
+    prefix_bytes: usize,
     from: Vec<u8>,
     to: Option<Vec<u8>>,
     reverse: bool,
-    read: VecDeque<(Vec<u8>, Vec<u8>)>,
+    read: VecDeque<Result<T, StorageError>>,
     ended: bool,
+    make: M,
 }
 
-impl SpilledEntries {
+impl<T, M: FnMut(&[u8], &[u8]) -> Result<T, StorageError>> SpilledEntries<T, M> {
     fn read_some(&mut self) -> Result<(), StorageError> {
         let mut options = ReadOptions::default();
         options.set_iterate_lower_bound(self.from.clone());
@@ -364,27 +402,29 @@ impl SpilledEntries {
         } else {
             iterator.seek_to_first();
         }
-        while self.read.len() < ENTRIES_AT_ONCE
-            && let Some((key, value)) = iterator.item()
-        {
-            self.read.push_back((key.to_vec(), value.to_vec()));
+        let mut last = Vec::new();
+        while let Some((key, value)) = iterator.item() {
+            self.read.push_back((self.make)(&key[self.prefix_bytes..], value));
+            if self.read.len() == ENTRIES_AT_ONCE {
+                last = key.to_vec();
+                break;
+            }
             if self.reverse { iterator.prev() } else { iterator.next() }
         }
         iterator.status().map_err(rocks::failed("read spilled rows"))?;
-        self.ended = self.read.len() < ENTRIES_AT_ONCE;
-        if let Some((last, _)) = self.read.back() {
-            if self.reverse {
-                self.to = Some(last.clone());
-            } else {
-                self.from = [last.as_slice(), &[0]].concat();
-            }
+        self.ended = last.is_empty();
+        if self.reverse {
+            self.to = Some(last);
+        } else {
+            last.push(0);
+            self.from = last;
         }
         Ok(())
     }
 }
 
-impl Iterator for SpilledEntries {
-    type Item = Result<(Vec<u8>, Vec<u8>), StorageError>;
+impl<T, M: FnMut(&[u8], &[u8]) -> Result<T, StorageError>> Iterator for SpilledEntries<T, M> {
+    type Item = Result<T, StorageError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.read.is_empty()
@@ -394,7 +434,7 @@ impl Iterator for SpilledEntries {
             self.ended = true;
             return Some(Err(error));
         }
-        self.read.pop_front().map(Ok)
+        self.read.pop_front()
     }
 }
 

@@ -484,7 +484,7 @@ pub(super) fn written_response(plan: &WritePlan, written: Written) -> Response {
         None => Response::Complete(tag),
         Some(columns) => Response::Rows(RowStream {
             columns: columns.into(),
-            rows: QueryRows::new(written.returned.into_iter().map(Ok)),
+            rows: QueryRows::new(written.returned.into_rows()),
             tag: RowTag::Fixed(tag),
         }),
     }

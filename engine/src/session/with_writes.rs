@@ -23,7 +23,7 @@ impl Session {
         Ok(match plan.main() {
             WithPart::Query(query) => Response::Rows(RowStream {
                 columns: query.columns.as_slice().into(),
-                rows: QueryRows::new(written.returned.into_iter().map(Ok)),
+                rows: QueryRows::new(written.returned.into_rows()),
                 tag: RowTag::Counted("SELECT"),
             }),
             WithPart::Main(main) | WithPart::Write { plan: main, .. } => written_response(main, written),

@@ -35,6 +35,13 @@ STATEMENTS = {
     "all": "DELETE FROM {table}",
     "twice": "DELETE FROM {table} USING {hung} h WHERE h.of = {table}.id AND h.n > 0",
     "conflict": "INSERT INTO {table} (id, v, u, w, body{owner}) SELECT id, v, u, w, body{owner} FROM {table} ON CONFLICT (id) DO UPDATE SET w = EXCLUDED.w + 7",
+    "merge": """MERGE INTO {table} t USING (SELECT id + CASE WHEN id % 3 = 0 THEN 700000 ELSE 0 END AS key, v, w, body{owner} FROM {table}) s ON t.id = s.key
+                WHEN MATCHED AND s.key % 5 = 0 THEN DELETE
+                WHEN MATCHED AND s.key % 7 > 0 THEN UPDATE SET w = t.w + s.w + 1, v = (t.v + 3) % 11, u = -t.u
+                WHEN NOT MATCHED THEN INSERT (id, v, u, w, body{owner}) VALUES (s.key, s.v, -s.key, s.w, s.body{source})""",
+    "merged": "MERGE INTO {table} t USING {hung} h ON t.id = h.of AND h.id < h.of WHEN MATCHED THEN UPDATE SET w = t.w + h.n",
+    "replaced": """MERGE INTO {table} t USING (SELECT id, v, u, w, body{owner}, k FROM {table}, generate_series(0, 1) k) s ON t.id = s.id AND s.k = 0
+                   WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, v, u, w, body{owner}) VALUES (s.id + 900000, s.v, s.u, s.w + 1, s.body{source})""",
 }
 
 
@@ -59,7 +66,7 @@ class Changing(SideFilesCheck):
                 self.tally.case(self.cancelled, table)
         for number in range(self.options.rounds):
             self.tally.case(self.forgotten, number)
-        for table, name, step in (("plain", "update", "spilled"), ("plain", "all", "files"), ("notes", "update", "half"), ("notes", "all", "gone")):
+        for table, name, step in (("plain", "update", "spilled"), ("plain", "merge", "spilled"), ("notes", "replaced", "files"), ("plain", "all", "files"), ("notes", "update", "half"), ("notes", "all", "gone")):
             self.tally.case(self.killed, table, name, step)
         self.tally.case(self.bounded)
         self.server.stop()
@@ -151,7 +158,9 @@ class Changing(SideFilesCheck):
 
     def text(self, table, name):
         owner = ", person, other" if table == "notes" else ""
-        return STATEMENTS[name].format(table=table, hung=f"hung_{table}", owner=owner)
+        # Where somebody was forgotten, a row is the other's.
+        source = ", coalesce(s.person, s.other), s.other" if owner else ""
+        return STATEMENTS[name].format(table=table, hung=f"hung_{table}", owner=owner, source=source)
 
     def changed(self, table, kind):
         """One statement: in a transaction that reads, writes and takes back, and committed."""
@@ -176,7 +185,7 @@ class Changing(SideFilesCheck):
         self.tally.equal(self.tell(f"{name}: committed"), after, f"{name}: committed")
         self.views_agree(name)
         self.owned(self.connections[0], -3)
-        if kind in ("delete", "all", "twice", "key"):
+        if kind in ("delete", "all", "twice", "key", "merge", "replaced"):
             self.fill()
         self.nothing_is_left(name)
 
@@ -199,8 +208,11 @@ class Changing(SideFilesCheck):
         self.both(f"INSERT INTO plain (id, v, u, w, body) SELECT n, n % 9, n, n % 5, repeat('x', {BODY}) FROM generate_series(91, {self.count}) n")
         self.both("INSERT INTO notes (id, v, u, w, body, person) SELECT id + 1000000, v, u + 1000000, w, body, person FROM notes WHERE id > 0")
         self.tell("several: many again")
-        returned = [rows(connection, "UPDATE plain SET w = w + 1 RETURNING id, w, g") for connection in self.connections]
-        self.tally.equal(sorted(returned[0]), sorted(returned[-1]), "RETURNING")
+        for text in ("UPDATE plain SET w = w + 1 RETURNING id, w, g, body", "DELETE FROM notes WHERE id % 9 > 0 RETURNING *",
+                     f"INSERT INTO plain (id, v, u, w, body) SELECT -n, 3, -n, 1, repeat('y', {BODY}) FROM generate_series(1, {self.count}) n RETURNING u, body, g"):
+            returned = [rows(connection, text) for connection in self.connections]
+            self.tally.equal(sorted(returned[0], key=str), sorted(returned[-1], key=str), text)
+            self.tally.that(len(returned[0]) > 1000, f"{text}: rows", len(returned[0]))
         self.tell("several: amid")
         self.both("COMMIT")
         self.tell("several: committed")
@@ -223,6 +235,10 @@ class Changing(SideFilesCheck):
             f"UPDATE notes SET other = CASE id WHEN {last} THEN 99 ELSE other END, w = 1",
             f"UPDATE plain_seen SET w = CASE id WHEN {last} THEN 50000000 ELSE w END",
             "DELETE FROM plain",
+            f"UPDATE plain SET w = CASE id WHEN {last} THEN 100000000 ELSE w END RETURNING body",
+            f"MERGE INTO plain t USING (SELECT id FROM plain UNION ALL SELECT {last}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET w = 1",
+            f"MERGE INTO plain t USING plain s ON t.id = s.id WHEN MATCHED THEN UPDATE SET u = CASE s.id WHEN {last} THEN 11 ELSE t.u + 1 END",
+            f"MERGE INTO plain t USING plain s ON t.id = s.id AND s.id < {last} WHEN NOT MATCHED THEN INSERT (id, v, u, w) VALUES (1, 1, -1, 1) WHEN MATCHED THEN UPDATE SET w = 3",
         ):
             states = [state_of(connection.execute, text) for connection in self.connections]
             self.tally.that(states[0] and len(set(states)) == 1, text, states)
@@ -286,7 +302,9 @@ class Changing(SideFilesCheck):
 
     def cancelled(self, table):
         with self.server.connect() as connection:
-            for text, back in ((f"UPDATE {table} SET w = w + 1", f"UPDATE {table} SET w = w - 1"), (f"UPDATE {table} SET u = -u", f"UPDATE {table} SET u = -u")):
+            merge = f"MERGE INTO {table} t USING (SELECT id FROM {table}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET w = t.w"
+            for text, back in ((f"UPDATE {table} SET w = w + 1 RETURNING id, body", f"UPDATE {table} SET w = w - 1"), (f"UPDATE {table} SET u = -u", f"UPDATE {table} SET u = -u"),
+                               (f"{merge} + 1", f"{merge} - 1")):
                 before = self.told(connection)
                 cancel = threading.Timer(0.05 + self.dice.random() * 2, connection.cancel)
                 cancel.start()
@@ -361,7 +379,9 @@ class Changing(SideFilesCheck):
         with self.server.connect() as connection:
             connection.execute("CREATE TABLE many (id INT PRIMARY KEY, owner INT, name TEXT, amount INT)")
             connection.execute(f"INSERT INTO many SELECT n, n % 1000, 'name of ' || n, n % 1000 FROM generate_series(1, {count}) n")
-            for text in ("UPDATE many SET amount = amount + 1", "DELETE FROM many"):
+            for text in ("UPDATE many SET amount = amount + 1", "UPDATE many SET amount = amount + 1 RETURNING *",
+                         "MERGE INTO many t USING generate_series(1, 320000, 2) s ON t.id = s WHEN MATCHED THEN UPDATE SET amount = t.amount + 1 WHEN NOT MATCHED THEN INSERT VALUES (s, 1, 'new', 1)",
+                         "DELETE FROM many"):
                 time.sleep(1)
                 taken[text] = self.memory(lambda: connection.execute(text))
         print("MB: ", {text: round(megabytes) for text, megabytes in taken.items()}, flush=True)

@@ -7,6 +7,7 @@ pub mod dml;
 pub mod foreign_key;
 mod merge;
 mod passing;
+pub mod returned;
 mod targets;
 pub mod unique;
 
@@ -26,6 +27,27 @@ use state::shape::TableShape;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use unique::UniqueCheck;
+
+/// Fewer rows are written faster by way of memory.
+const STRAIGHT_ROWS_MIN: usize = 256;
+
+/// New rows that go to the disk together.
+struct NewRows {
+    rows: Vec<(RowKey, Row)>,
+    /// The keys of their table.
+    keys: HashSet<RowKey>,
+}
+
+impl NewRows {
+    fn new(count: usize) -> Self {
+        NewRows { rows: Vec::with_capacity(count), keys: HashSet::default() }
+    }
+
+    /// Whether no other of them has a key.
+    fn claim(&mut self, row_key: &RowKey) -> bool {
+        self.keys.insert(row_key.clone())
+    }
+}
 
 /// One statement's writing.
 pub struct Writer<'a> {
@@ -227,39 +249,74 @@ impl<'a> Writer<'a> {
         let mut stored = below.stored_rows(relation);
         // Of a temporary table nothing is stored.
         let own = is_temporary(relation.0).then(|| self.transaction.committed_snapshot());
+        let mut straight = self.goes_straight(shape, rows.len()).then(|| NewRows::new(rows.len()));
         for (row, row_key) in rows.iter().map(AsRef::as_ref).zip(&row_keys) {
             let mut before = None;
             if let Some(index) = shape.table().primary_key {
-                let changes = self.transaction.overlay().table(relation);
-                let taken = match changes.and_then(|changes| changes.rows.get(row_key)) {
-                    Some(change) => change.after.is_some(),
-                    None => match changes.map_or(Ok(None), |changes| changes.spilled_change(row_key))? {
-                        Some(change) => {
-                            before = change.before;
-                            change.after.is_some()
-                        }
-                        None if changes.is_some_and(|changes| changes.truncated) => false,
-                        None => match &own {
-                            Some(own) => own.exists(shape, row_key)?,
-                            None => stored.contains(row_key)?,
-                        },
-                    },
+                let is_stored = || match &own {
+                    Some(own) => Ok(own.exists(shape, row_key)?),
+                    None => Ok(stored.contains(row_key)?),
                 };
-                if taken {
+                let (taken, committed) = self.is_taken(relation, row_key, is_stored)?;
+                if taken || straight.as_mut().is_some_and(|straight| !straight.claim(row_key)) {
                     return Err(unique::violation(shape, index, row));
                 }
+                before = committed;
             }
             self.claim_unique(shape, row_key, None, row)?;
             self.note_change(relation, row_key);
-            self.transaction.overlay_mut().set(shape, row_key.clone(), before, Some(Row::pack(row)));
+            match &mut straight {
+                // What memory has of a row stands over what the disk has.
+                Some(straight) if before.is_none() && !self.is_in_memory(shape, row_key) => {
+                    straight.rows.push((row_key.clone(), Row::pack(row)));
+                }
+                Some(_) | None => {
+                    self.transaction.overlay_mut().set(shape, row_key.clone(), before, Some(Row::pack(row)));
+                }
+            }
             if shape.table().data_subject {
                 let microdb = self.transaction.database().store.allocate_microdb()?;
                 self.transaction.overlay_mut().set_subject(relation, row_key.clone(), Some(microdb));
             }
             self.need_parents(shape, None, row);
         }
+        if let Some(straight) = straight {
+            self.transaction.add_to_part(shape, &straight.rows)?;
+        }
         self.transaction.uses(relation).inserted.fetch_add(rows.len() as u64, Ordering::Relaxed);
         Ok(row_keys)
+    }
+
+    /// Whether a key is another row's, and what was committed under it, as far as the transaction has changed that.
+    fn is_taken(
+        &self,
+        relation: RelationId,
+        row_key: &RowKey,
+        is_stored: impl FnOnce() -> Result<bool, SqlError>,
+    ) -> Result<(bool, Option<Row>), SqlError> {
+        let Some(changes) = self.transaction.overlay().table(relation) else { return Ok((is_stored()?, None)) };
+        if let Some(change) = changes.rows.get(row_key) {
+            return Ok((change.after.is_some(), None));
+        }
+        match changes.spilled_change(row_key)? {
+            Some(change) => Ok((change.after.is_some(), change.before)),
+            None if changes.truncated => Ok((false, None)),
+            None => Ok((is_stored()?, None)),
+        }
+    }
+
+    /// Whether memory has something under a new row's key; keys that are made for rows are nobody's.
+    fn is_in_memory(&self, shape: &TableShape, row_key: &RowKey) -> bool {
+        let changes = self.transaction.overlay().table(shape.id());
+        shape.table().primary_key.is_some() && changes.is_some_and(|changes| changes.rows.contains_key(row_key))
+    }
+
+    /// Whether new rows of a statement of which many stand on the disk by now go there without a stay in memory.
+    fn goes_straight(&self, shape: &TableShape, rows: usize) -> bool {
+        rows >= STRAIGHT_ROWS_MIN
+            && self.changed.is_none()
+            && !shape.table().data_subject
+            && self.transaction.overlay().adds_to_part(shape, self.before.mark)
     }
 
     /// DG006 for people who were forgotten, where the session says so.

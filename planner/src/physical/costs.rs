@@ -73,6 +73,8 @@ pub(super) const RANGE_SHARE: f64 = 0.3;
 pub(super) const PREFIX_SHARE: f64 = 0.01;
 /// The share that any other predicate leaves, and a semi join.
 pub(super) const OTHER_SHARE: f64 = 0.5;
+/// A semi join that leaves no more of a relation comes before that one's joins.
+pub(super) const SOONER_SHARE_MAX: f64 = 0.5;
 /// Groups for each row that is grouped.
 pub(super) const GROUP_SHARE: f64 = 0.3;
 /// Nothing is estimated at fewer rows.

@@ -24,6 +24,11 @@ impl Planner<'_> {
         same: &[(usize, usize)],
         mfp: Mfp,
     ) -> Result<Plan, PlanError> {
+        if same.is_empty()
+            && let Some(joined) = self.sooner((left, right), kind, on)
+        {
+            return Ok(through(self.plan(&joined)?, mfp));
+        }
         let arity = left.arity();
         let types: Vec<ColumnType> = left.types().into_iter().chain(right.types()).collect();
         let on_left = |expr: &ScalarExpr| expr::reads_only(expr, |column| column < arity);

@@ -347,6 +347,12 @@ pub(super) fn column_statistics<'k>(
 
 /// The share of rows that pass a predicate over what is no table.
 pub(super) fn share_of(predicate: &ScalarExpr, size: &Size) -> f64 {
+    poll::step_or_unwind();
+    match predicate {
+        ScalarExpr::And(terms) => return terms.iter().map(|term| share_of(term, size)).product(),
+        ScalarExpr::Or(terms) => return 1.0 - terms.iter().map(|term| 1.0 - share_of(term, size)).product::<f64>(),
+        _ => {}
+    }
     if let Some((left, right)) = shape::equality(predicate) {
         let distinct = [left, right].into_iter().filter(|side| !expr::is_constant(side));
         let most = distinct

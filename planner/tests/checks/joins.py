@@ -93,7 +93,7 @@ class Query:
         where = self.filters(self.tables[0])
         for number in range(1, self.random.randint(2, 6)):
             table, condition = self.next_table(f"t{number}")
-            kind = pick(["inner", "inner", "inner", "comma", "left", "exists", "not exists", "in"])
+            kind = pick(["inner", "inner", "inner", "comma", "left", "exists", "not exists", "in", "grouped"])
             own = " AND ".join([condition, *self.filters(table, 1)])
             if kind == "inner":
                 source += f" JOIN {table[0]} {table[1]} ON {own}"
@@ -105,10 +105,11 @@ class Query:
             elif kind == "left":
                 source += f" LEFT JOIN {table[0]} {table[1]} ON {own}"
                 self.tables.append(table)
-            elif kind == "in":
+            elif kind in ("in", "grouped"):
                 left, right = condition.split(" AND ")[0].split(" = ")
                 inner, outer = (left, right) if f"{table[1]}." in left else (right, left)
-                where.append(f"{outer} IN (SELECT {inner} FROM {table[0]} {table[1]} {self.where(self.filters(table))})")
+                few = f"GROUP BY {inner} HAVING count(*) > {pick([1, 3, 9])}" if kind == "grouped" else ""
+                where.append(f"{outer} IN (SELECT {inner} FROM {table[0]} {table[1]} {self.where(self.filters(table))} {few})")
             else:
                 where.append(f"{kind.upper()} (SELECT 1 FROM {table[0]} {table[1]} WHERE {own})")
         # Products are bounded by what one table has.

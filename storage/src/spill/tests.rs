@@ -50,6 +50,35 @@ fn spill(store: &Store, numbers: impl Iterator<Item = u32>) -> Arc<SpilledRows> 
 }
 
 #[test]
+fn rows_that_come_out_of_order_are_found() {
+    let (_folder, store) = open("disorder");
+    let spilled = spill(&store, (0..3_000).map(|number| number * 7919 % 3_001));
+    let expected: std::collections::BTreeSet<u32> = (0..3_000).map(|number| number * 7919 % 3_001).collect();
+    for number in 0..3_100 {
+        let is_there = expected.contains(&number);
+        assert_eq!(spilled.contains(&key(number)).expect("reads"), is_there, "{number}");
+        let found = spilled.get(&key(number)).expect("reads");
+        assert_eq!(found, is_there.then(|| SpilledRow { before: None, after: Some(row(number)) }), "{number}");
+    }
+}
+
+#[test]
+fn no_nonce_is_used_twice_under_a_key() {
+    let (_folder, store) = open("nonces");
+    let spilled = spill(&store, 0..2_000);
+    // The same row again and again is another seal each time.
+    let mut seals = std::collections::BTreeSet::new();
+    for _ in 0..100 {
+        let mut batch = spilled.begin_batch();
+        batch.put_again(&key(5), None, Some(&row(5)));
+        seals.insert(batch.sealed.clone());
+        spilled.write(&store, batch).expect("writes");
+    }
+    assert_eq!(seals.len(), 100);
+    assert_eq!(spilled.get(&key(5)).expect("reads").and_then(|found| found.after), Some(row(5)));
+}
+
+#[test]
 fn rows_are_found_by_their_keys_in_order_and_by_entries() {
     let (_folder, store) = open("found");
     let other = spill(&store, 0..2_000);

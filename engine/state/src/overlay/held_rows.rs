@@ -91,8 +91,7 @@ pub struct KeyedRows {
     relation: RelationId,
     held: HeldRows,
     spilled: Option<Arc<SpilledRows>>,
-    /// Of all that are on the disk.
-    greatest: Option<RowKey>,
+    had_repeats: bool,
 }
 
 impl KeyedRows {
@@ -103,7 +102,7 @@ impl KeyedRows {
             relation,
             held: HeldRows::new(KEYED_BYTES_MAX),
             spilled: None,
-            greatest: None,
+            had_repeats: false,
         }
     }
 
@@ -122,14 +121,27 @@ impl KeyedRows {
         self.held.is_empty() && self.spilled.is_none()
     }
 
+    /// Whether several came with one key; once there are no more of them.
+    pub fn had_repeats(&self) -> bool {
+        self.had_repeats
+    }
+
     /// There are no more of them: looked at, they come in the order of their keys.
     pub fn settle(&mut self) -> Result<(), SqlError> {
         if self.spilled.is_some() {
             return self.spill();
         }
-        self.held.rows = self.held.take()?;
-        self.held.rows.dedup_by(|later, first| later.row_key == first.row_key);
+        self.held.rows = self.take_held()?;
         Ok(())
+    }
+
+    /// Those in memory, each once.
+    fn take_held(&mut self) -> Result<Vec<HeldRow>, SqlError> {
+        let mut rows = self.held.take()?;
+        let came = rows.len();
+        rows.dedup_by(|later, first| later.row_key == first.row_key);
+        self.had_repeats |= rows.len() < came;
+        Ok(rows)
     }
 
     /// Looks at one after the other.
@@ -154,18 +166,16 @@ impl KeyedRows {
             Some(part) => part.clone(),
             None => Arc::new(self.store.begin_spill(self.relation)?),
         };
-        let mut rows = self.held.take()?;
-        rows.dedup_by(|later, first| later.row_key == first.row_key);
-        // Mostly they come in their order.
-        let is_met = |row: &HeldRow| self.greatest.as_ref().is_some_and(|greatest| row.row_key <= *greatest);
-        let mut fresh = Vec::with_capacity(rows.len());
+        let rows = self.take_held()?;
+        let came = rows.len();
+        let mut fresh = Vec::with_capacity(came);
         for row in rows {
-            if !is_met(&row) || !part.contains(&row.row_key)? {
+            if !part.contains(&row.row_key)? {
                 fresh.push(row);
             }
         }
+        self.had_repeats |= fresh.len() < came;
         write_rows(&self.store, &part, None, &fresh)?;
-        self.greatest = self.greatest.take().max(fresh.last().map(|row| row.row_key.clone()));
         self.spilled = Some(part);
         Ok(())
     }

@@ -144,6 +144,24 @@ impl Overlay {
         Ok(())
     }
 
+    /// Whether a statement that began at `since` has rows of a table on the disk, to which its further new rows may be added as they come.
+    pub fn adds_to_part(&self, shape: &TableShape, since: UndoPosition) -> bool {
+        let written = self.undo.get(since.0..).unwrap_or_default();
+        let is_part = |undo: &&Undo| matches!(undo, Undo::Spilled { .. });
+        let goes_on = written.iter().take_while(is_part).any(|undo| undo.spilled() == Some(shape.id()));
+        let changes = self.tables.get(&shape.id());
+        goes_on && changes.is_some_and(|changes| changes.reindexed.is_empty() && changes.filled.is_empty())
+    }
+
+    /// Adds new rows there, of which nothing stands anywhere. Where that fails the statement has to be taken back.
+    pub fn add_to_part(&mut self, store: &Store, shape: &TableShape, rows: &[(RowKey, Row)]) -> Result<(), SqlError> {
+        let part = self.tables.get(&shape.id()).and_then(|changes| changes.spilled.last());
+        let part = part.expect("its statement has rows there");
+        let mut batch = part.begin_batch();
+        rows.iter().for_each(|(key, row)| put_new(store, &mut batch, shape, (key, row, None)));
+        Ok(part.write(store, batch)?)
+    }
+
     /// A part of a table for new rows that never stood in memory: see `held_rows`.
     pub fn begin_part(&mut self, store: &Store, relation: RelationId) -> Result<Arc<SpilledRows>, SqlError> {
         let part = Arc::new(store.begin_spill(relation)?);

@@ -1,10 +1,11 @@
 //! Rows of large statements, out of memory and back.
 
 use crate::transaction::Transaction;
-use repr::RelationId;
+use repr::{RelationId, Row, RowKey};
 use state::SqlError;
 use state::locks::LockMark;
 use state::overlay::UndoPosition;
+use state::shape::TableShape;
 use std::sync::Arc;
 
 impl Transaction {
@@ -13,6 +14,13 @@ impl Transaction {
         if self.overlay.is_to_spill(since) && Arc::make_mut(&mut self.overlay).spill(&self.database.store, since)? {
             self.gather_locks();
         }
+        Ok(())
+    }
+
+    /// Adds new rows of a statement to those of it that stand on the disk: see `Overlay::adds_to_part`.
+    pub(crate) fn add_to_part(&mut self, shape: &TableShape, rows: &[(RowKey, Row)]) -> Result<(), SqlError> {
+        Arc::make_mut(&mut self.overlay).add_to_part(&self.database.store, shape, rows)?;
+        self.gather_locks();
         Ok(())
     }
 

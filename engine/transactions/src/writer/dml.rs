@@ -5,6 +5,7 @@
 //! written yet, the locks stay), REPEATABLE READ gives 40001.
 
 use crate::writer::merge::execute_merge;
+use crate::writer::returned::ReturnedRows;
 use crate::writer::targets::{AtOnce, each_target};
 use crate::writer::{RowUpdate, Writer};
 use operators::once::SystemRows;
@@ -17,7 +18,7 @@ use planner::plan::{
 };
 use planner::scalar::{EvalContext, ScalarExpr};
 use repr::hash::HashSet;
-use repr::{ColumnIndex, CommitTime, Datum, Row, RowKey, poll};
+use repr::{ColumnIndex, CommitTime, Datum, RelationId, Row, RowKey, poll};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::interrupt::QueryLimits;
@@ -34,7 +35,7 @@ pub struct Written {
     /// Logical rows, for the command tag.
     pub rows: usize,
     /// RETURNING's rows.
-    pub returned: Vec<Vec<Datum>>,
+    pub returned: ReturnedRows,
 }
 
 // Rows that are locked and looked for together.
@@ -78,12 +79,12 @@ pub fn execute_with(
             WithPart::Write { number, plan, .. } => {
                 let written = execute_part(writer, plan, evaluation)?;
                 let given = std::mem::take(&mut writer.context.given);
-                writer.context.given = given.with(*number, written.returned);
+                writer.context.given = given.with(*number, written.returned.gather()?);
             }
             WithPart::Main(plan) => main = execute_part(writer, plan, evaluation)?,
             WithPart::Query(query) => {
                 let snapshot = writer.transaction.statement_snapshot()?;
-                main.returned = run(query, snapshot, writer, &writer.context, evaluation)?;
+                main.returned = ReturnedRows::of(run(query, snapshot, writer, &writer.context, evaluation)?);
             }
         }
     }
@@ -102,9 +103,10 @@ fn execute_part(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluati
         WritePlan::Merge(merge) => execute_merge(writer, merge, evaluation)?,
     };
     if let Some(returning) = plan.returning().filter(|returning| returning.beside.is_some()) {
-        let rows = std::mem::take(&mut written.returned);
+        let rows = std::mem::take(&mut written.returned).gather()?;
         for row in appended(writer, returning.beside.as_ref(), look.as_ref(), rows)? {
-            written.returned.push(returned_row(writer, returning, &row)?);
+            let row = returned_row(writer, returning, &row)?;
+            written.returned.push(&writer.transaction.database().store, plan.table(), row)?;
         }
     }
     Ok(written)
@@ -256,7 +258,7 @@ fn insert_looking(
         require_seen_in_views(writer, &plan.checks, &chunk, look)?;
         written.rows += chunk.len();
         for row in &chunk {
-            returning(writer, plan.returning.as_ref(), row, &mut written.returned)?;
+            returning(writer, plan.table, plan.returning.as_ref(), row, &mut written.returned)?;
         }
         if let Some(error) = failed {
             return Err(error);
@@ -292,32 +294,32 @@ fn insert_or_update(
             let conflict = Conflict { on_conflict, row_key: &row_key, excluded: &row };
             if let Some(row) = on_conflict_update(writer, shape, plan, &conflict, &mut touched, look)? {
                 written.rows += 1;
-                returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
+                returning(writer, plan.table, plan.returning.as_ref(), &row, &mut written.returned)?;
             }
             continue;
         }
         touched.extend(writer.insert_rows(shape, std::slice::from_ref(&row))?);
         require_seen_in_views(writer, &plan.checks, std::slice::from_ref(&row), look)?;
         written.rows += 1;
-        returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
+        returning(writer, plan.table, plan.returning.as_ref(), &row, &mut written.returned)?;
     }
     Ok(written)
 }
 
 fn returning(
     writer: &Writer<'_>,
+    relation: RelationId,
     returning: Option<&Returning>,
     row: &[Datum],
-    returned: &mut Vec<Vec<Datum>>,
+    returned: &mut ReturnedRows,
 ) -> Result<(), SqlError> {
-    if let Some(returning) = returning {
-        // Where more is to be computed beside the rows, that is done once for all of them.
-        returned.push(match &returning.beside {
-            Some(_) => row.to_vec(),
-            None => returned_row(writer, returning, row)?,
-        });
-    }
-    Ok(())
+    let Some(returning) = returning else { return Ok(()) };
+    // Where more is to be computed beside the rows, that is done once for all of them.
+    let row = match &returning.beside {
+        Some(_) => row.to_vec(),
+        None => returned_row(writer, returning, row)?,
+    };
+    returned.push(&writer.transaction.database().store, relation, row)
 }
 
 fn returned_row(writer: &Writer<'_>, returning: &Returning, row: &[Datum]) -> Result<Vec<Datum>, SqlError> {
@@ -512,7 +514,7 @@ fn update_some(
     for (update, rest) in updates.into_iter().zip(rests) {
         let mut row = update.after;
         row.extend(rest);
-        returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
+        returning(writer, plan.table, plan.returning.as_ref(), &row, &mut written.returned)?;
     }
     Ok(())
 }
@@ -530,28 +532,11 @@ fn execute_delete(
         written.rows += targets.len();
         for (row_key, source) in targets {
             writer.delete_row(&shape, &row_key, &source[..width])?;
-            returning(writer, plan.returning.as_ref(), &source, &mut written.returned)?;
+            returning(writer, plan.table, plan.returning.as_ref(), &source, &mut written.returned)?;
         }
         Ok(())
     })?;
     Ok(written)
-}
-
-/// Rows of a source, and the time of the snapshot that they were found in.
-pub(super) struct SourceRows {
-    pub(super) rows: Vec<Vec<Datum>>,
-    pub(super) seen_at: CommitTime,
-}
-
-/// Runs a source over the statement's snapshot.
-pub(super) fn found(
-    writer: &mut Writer<'_>,
-    source: &Arc<Query>,
-    evaluation: &Evaluation<'_>,
-) -> Result<SourceRows, SqlError> {
-    let snapshot = writer.transaction.changing_snapshot()?;
-    let seen_at = snapshot.time();
-    Ok(SourceRows { rows: run(source, snapshot, writer, &writer.context, evaluation)?, seen_at })
 }
 
 /// 40001: others had the rows first, each time.

@@ -24,9 +24,9 @@ use std::sync::Arc;
 /// By so many rows it is told how many are few.
 const SAMPLED_ROWS: usize = 256;
 /// About what few rows take.
-const FEW_BYTES_MAX: usize = 8 << 20;
+pub(super) const FEW_BYTES_MAX: usize = 8 << 20;
 /// Rows that are changed together, of many.
-const CHANGED_ROWS_MAX: usize = 1_000;
+pub(super) const CHANGED_ROWS_MAX: usize = 1_000;
 /// So many locks are gathered at once.
 const LOCKED_ROWS_MAX: usize = 8 * CHANGED_ROWS_MAX;
 
@@ -63,7 +63,7 @@ pub(super) fn each_target(
                 }
             }
             Targets::Many(targets) => {
-                if still_found_many(writer, shape, &targets, mode, seen_at)? {
+                if still_found_many(writer, shape, (&targets, &|key| Some(key.clone())), mode, seen_at)? {
                     return change_many(writer, &targets, change);
                 }
             }
@@ -142,17 +142,17 @@ fn few_targets(writer: &Writer<'_>, shape: &TableShape, rows: Vec<Vec<Datum>>) -
     Ok(targets)
 }
 
-/// As `still_found`: rows on the disk are in the order of their keys.
-fn still_found_many(
+/// As `still_found`: rows on the disk are in the order of their keys, under something that tells these, if they have any.
+pub(super) fn still_found_many(
     writer: &mut Writer<'_>,
     shape: &Arc<TableShape>,
-    targets: &KeyedRows,
+    (targets, key_of): (&KeyedRows, &dyn Fn(&RowKey) -> Option<RowKey>),
     mode: LockedAs<'_>,
     seen_at: CommitTime,
 ) -> Result<bool, SqlError> {
     let (mut some, mut stands, mut locked) = (Vec::with_capacity(CHANGED_ROWS_MAX), true, 0);
     targets.each(|row_key, row| {
-        if stands {
+        if stands && let Some(row_key) = key_of(&row_key) {
             some.push((row_key, row));
         }
         if some.len() == CHANGED_ROWS_MAX {

@@ -1,0 +1,83 @@
+//! A semi or anti join that takes most rows away goes below the joins on its left, to the one relation that it asks about.
+//!
+//! ```text
+//!   (a ⋈ b ⋈ c) ⋉ d on b.x = d.x      ▶      a ⋈ (b ⋉ d) ⋈ c
+//! ```
+//! Each row of the join has one row of b, and stays or goes with it: so both give the same. Only where statistics say that it is worth it,
+//! and that the joins give no fewer rows than that relation has: else whoever joins finds some rows by their keys, and few of them are asked.
+
+use super::Planner;
+use super::costs::SOONER_SHARE_MAX;
+use crate::mir::{Mir, expr};
+use crate::plan::MatchKind;
+use crate::scalar::ScalarExpr;
+use crate::transform::shape;
+use std::ops::Range;
+
+impl Planner<'_> {
+    /// The left side with the join in it, where that is better.
+    pub(super) fn sooner(&self, (left, right): (&Mir, &Mir), kind: MatchKind, on: &[ScalarExpr]) -> Option<Mir> {
+        let are_equalities = !on.is_empty() && on.iter().all(|condition| shape::equality(condition).is_some());
+        let is_plain = matches!(kind, MatchKind::Semi | MatchKind::Anti) && !on.iter().any(expr::is_volatile);
+        if self.maintained || self.sizes.is_none() || !is_plain || !are_equalities {
+            return None;
+        }
+        self.below((left, right), kind, on, self.estimate(left).rows)
+    }
+
+    /// The same of what lies under maps, filters and projections of the left side, which gives so many rows.
+    fn below(&self, (left, right): (&Mir, &Mir), kind: MatchKind, on: &[ScalarExpr], rows: f64) -> Option<Mir> {
+        let arity = left.arity();
+        let moved = |to: &dyn Fn(usize) -> usize, width: usize| -> Vec<ScalarExpr> {
+            let column = |column: usize| if column < arity { to(column) } else { column - arity + width };
+            on.iter().map(|condition| expr::renumber(condition, column)).collect()
+        };
+        match left {
+            Mir::Project { input, columns } => {
+                let on = moved(&|column| columns[column], input.arity());
+                Some(self.below((input, right), kind, &on, rows)?.project(columns.clone()))
+            }
+            Mir::Filter { input, predicates } if !predicates.iter().any(expr::is_volatile) => {
+                Some(self.below((input, right), kind, on, rows)?.filter(predicates.clone()))
+            }
+            Mir::Map { input, exprs } if !exprs.iter().any(expr::is_volatile) => {
+                let width = input.arity();
+                if !on.iter().all(|condition| expr::reads_only(condition, |column| column < width || column >= arity)) {
+                    return None;
+                }
+                let on = moved(&|column| column, width);
+                Some(self.below((input, right), kind, &on, rows)?.map(exprs.clone()))
+            }
+            Mir::Join { inputs, on: joined_on, same } => {
+                let starts = inputs.iter().scan(0, |start, input| {
+                    let range = *start..*start + input.arity();
+                    *start = range.end;
+                    Some(range)
+                });
+                let reads = |condition: &ScalarExpr, within: &Range<usize>| {
+                    expr::reads_only(condition, |column| within.contains(&column) || column >= arity)
+                };
+                let (number, within) =
+                    starts.enumerate().find(|(_, within)| on.iter().all(|condition| reads(condition, within)))?;
+                let input = &inputs[number];
+                let on = moved(&|column| column - within.start, input.arity());
+                let asked = Mir::Match {
+                    left: Box::new(input.clone()),
+                    right: Box::new(right.clone()),
+                    kind,
+                    on,
+                    same: Vec::new(),
+                };
+                let (before, after) = (self.estimate(input).rows, self.estimate(&asked).rows);
+                if rows < before || after > before * SOONER_SHARE_MAX {
+                    return None;
+                }
+                let mut inputs = inputs.clone();
+                inputs[number] = asked;
+                Some(Mir::Join { inputs, on: joined_on.clone(), same: same.clone() })
+            }
+            // What is no inner join says by itself which rows there are.
+            _ => None,
+        }
+    }
+}
