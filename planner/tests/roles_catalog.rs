@@ -114,6 +114,9 @@ impl SessionActs for Sessions {
     fn notification_queue_usage(&self) -> f64 {
         0.0
     }
+    fn export_snapshot(&self) -> Result<String, ValueError> {
+        Ok(String::new())
+    }
     fn cancel_backend(&self, _: i32) -> Result<bool, ValueError> {
         Ok(false)
     }

@@ -80,10 +80,6 @@ impl<'a> Handler<'a> {
             let frame = self.next_frame().await;
             self.session.settle();
             let served = match frame {
-                // Whoever ended it was told so: what comes after that is not answered.
-                Ok(_) if self.connection.socket().ended() == Some(End::Terminated) => {
-                    Err(WireError::fatal(End::Terminated.error()))
-                }
                 Ok(frame) => self.serve_frame(frame).await,
                 Err(error) => Err(error),
             };

@@ -78,7 +78,7 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         }
         Datum::Unsigned(value) => encode_int(out, i128::from(*value)),
         Datum::TimeTz(value) => {
-            [value.utc_micros(), value.west.into()].map(i128::from).iter().for_each(|part| encode_int(out, *part))
+            [value.utc_micros(), value.west.into()].map(i128::from).iter().for_each(|part| encode_int(out, *part));
         }
         Datum::Interval(value) => encode_int(out, value.comparison_value()),
         Datum::Network(value) => encode_network(out, value),
