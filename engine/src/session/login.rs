@@ -3,17 +3,22 @@
 use planner::catalog::{Actor, Catalog, DatabaseId, ObjectClass, Privilege, RoleId};
 use state::SqlError;
 use state::activity;
-use state::settings::Settings;
+use state::notice::Notice;
 use state::settings::server::is_shared;
+use state::settings::{Settings, StartSource};
 use std::sync::Arc;
 use subject_requests::own;
 use transactions::database::Database;
 
+pub(super) fn no_purpose(purpose: &str) -> SqlError {
+    SqlError::new("22023", format!("purpose \"{purpose}\" does not exist"))
+        .hint("CREATE PURPOSE declares one; dogwood.purposes shows those that there are.")
+}
+
 /// 22023 for a purpose that is not declared, 42501 for one that was not granted.
 fn check_purpose(actor: &Actor, purpose: &str, home: DatabaseId, catalog: &Catalog) -> Result<(), SqlError> {
     match catalog.may_use_for(actor.role, purpose, home) {
-        None => Err(SqlError::new("22023", format!("purpose \"{purpose}\" does not exist"))
-            .hint("CREATE PURPOSE declares one; dogwood.purposes shows those that there are.")),
+        None => Err(no_purpose(purpose)),
         Some(false) => Err(SqlError::new("42501", format!("permission denied for purpose \"{purpose}\""))
             .hint("A controller grants it: GRANT PURPOSE … TO …")),
         Some(true) => Ok(()),
@@ -91,6 +96,27 @@ impl Login {
             return Err(SqlError::new("42501", "permission denied to set session authorization"));
         }
         Ok(())
+    }
+
+    /// The purpose that a session starts with is asked for as SET asks: what its client says is refused, and what its role or its
+    /// database was given is left and told, so that nobody is locked out.
+    pub(super) fn check_starting_purpose(
+        &self,
+        settings: &mut Settings,
+        is_said: bool,
+        seen: (&Catalog, DatabaseId),
+    ) -> Result<Option<Notice>, SqlError> {
+        let name = "dogwood.purpose";
+        let value = settings.get(name).map(str::to_owned);
+        match self.check_setting(name, value.as_deref(), settings, seen) {
+            Ok(()) => Ok(None),
+            Err(error) if is_said => Err(error),
+            Err(error) => {
+                settings.start(name, "", StartSource::Role)?;
+                let message = format!("{} ({name})", error.message);
+                Ok(Some(Notice { hint: error.hint, ..Notice::new("WARNING", error.code, message) }))
+            }
+        }
     }
 
     fn not_permitted(&self) -> SqlError {
