@@ -242,14 +242,10 @@ impl Session {
         let login = Login { role, name: options.user.as_str().into() };
         login.check_opening(database, &name, database_id)?;
         login.check_person(database)?;
-        if let Some(role) = state.settings.get("role").map(str::to_owned) {
-            let published = database.published.load();
-            login.check_setting("role", Some(&role), &state.settings, (published.catalog(), database_id))?;
-        }
-        let is_said = options.settings.iter().any(|(name, _)| name.eq_ignore_ascii_case("dogwood.purpose"));
         let published = database.published.load();
         let seen = (&**published.catalog(), database_id);
-        notices.extend(login.check_starting_purpose(&mut state.settings, is_said, seen)?);
+        notices.extend(login.check_started(&mut state.settings, &options.settings, seen)?);
+        drop(published);
         let (address, connection) = (options.address(), options.connection);
         let owner = Owner { user: options.user.into(), role, database: name.into(), database_id, connection };
         let counters = database.usage().of_database(database_id);

@@ -98,19 +98,21 @@ impl Login {
         Ok(())
     }
 
-    /// The purpose that a session starts with is asked for as SET asks: what its client says is refused, and what its role or its
-    /// database was given is left and told, so that nobody is locked out.
-    pub(super) fn check_starting_purpose(
+    /// The role and the purpose that a session starts with are asked for as SET asks. But a purpose that its role or its database
+    /// was given, rather than that its client says it, is left and told, so that nobody is locked out.
+    pub(super) fn check_started(
         &self,
         settings: &mut Settings,
-        is_said: bool,
+        said: &[(String, String)],
         seen: (&Catalog, DatabaseId),
     ) -> Result<Option<Notice>, SqlError> {
+        if let Some(role) = settings.get("role") {
+            self.check_setting("role", Some(role), settings, seen)?;
+        }
         let name = "dogwood.purpose";
-        let value = settings.get(name).map(str::to_owned);
-        match self.check_setting(name, value.as_deref(), settings, seen) {
+        match self.check_setting(name, settings.get(name), settings, seen) {
             Ok(()) => Ok(None),
-            Err(error) if is_said => Err(error),
+            Err(error) if said.iter().any(|(said, _)| said.eq_ignore_ascii_case(name)) => Err(error),
             Err(error) => {
                 settings.start(name, "", StartSource::Role)?;
                 let message = format!("{} ({name})", error.message);

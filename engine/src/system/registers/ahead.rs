@@ -57,11 +57,12 @@ pub(crate) fn start(database: &Arc<Database>) -> Housekeeping {
 
 /// Tables for which it is worth while.
 fn large(database: &Database, published: &Published) -> Vec<RelationId> {
-    let known = database.views.statistics.tables.known();
+    let statistics = &database.views.statistics.tables;
+    let known = statistics.known();
+    // What was loaded just now its statistics do not know yet.
     let is_large = |relation: &RelationId| {
-        known.tables.get(relation).is_some_and(|known| known.whole.rows >= TOLD_ROWS_MIN)
-            && !is_temporary(relation.0)
-            && !is_own(relation.0)
+        let rows = known.tables.get(relation).map_or(0, |known| known.whole.rows);
+        rows.max(statistics.changed(*relation)) >= TOLD_ROWS_MIN && !is_temporary(relation.0) && !is_own(relation.0)
     };
     published.catalog().stored_tables().map(|table| table.id).filter(is_large).collect()
 }
