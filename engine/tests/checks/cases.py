@@ -309,6 +309,15 @@ class Cases(Check):
             for condition, state in (("id = 1 / 0", "22012"), ("random() < 0.5", "42P17"), ("body = clock_timestamp()::text", "42P17"), ("body", "42804"), ("count(*) > 1", "42803")):
                 self.tally.equal(state_of(one.execute, f"CREATE HOLD odd ON notes WHERE {condition}"), state, f"WHERE {condition}")
             self.tally.equal(rows(one, "SELECT count(*) FROM dogwood.holds WHERE hold IN ('odd', 'mine')"), [(0,)], "and then there is none")
+            one.execute("CREATE HOLD odd ON notes WHERE 1 / (id - 500) > 5; INSERT INTO notes VALUES (500, 2, 'x')")
+            for statement in ("DELETE FROM notes WHERE id = 500", "GDPR FORGET users 2"):
+                try:
+                    one.execute(statement)
+                    self.tally.that(False, f"{statement}: a condition that cannot be computed keeps what it may keep")
+                except psycopg.Error as error:
+                    self.tally.equal((error.sqlstate, error.diag.message_detail), ("22012", 'In the condition of hold "odd" of table "notes".'), statement)
+            self.tally.equal(rows(one, "SELECT count(*) FROM notes WHERE id = 500"), [(1,)], "and nothing is gone")
+            one.execute("DROP HOLD odd; DELETE FROM notes WHERE id = 500")
             one.execute("DROP HOLD early, all_of; DROP TABLE blank")
 
     def holds_elsewhere(self):
