@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-subscribers bench-size bench-rights bench-audit bench-backup bench-registers bench-policies bench-compare compat refusals soak notebooks lab lint deny sbom fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test record bench bench-views bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-tpch bench-nexmark bench-sessions bench-subscribers bench-size bench-rights bench-audit bench-backup bench-registers bench-policies bench-gdpr bench-compare compat refusals soak notebooks lab lint deny sbom fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -183,6 +183,12 @@ bench-registers: build install-test
 # A controller's statements over whole classes of records, beside PostgreSQL 15.
 bench-policies: build install-test install-bench
 	@"$(VENV)/bin/python" benches/policies.py --json "$(CARGO_TARGET_DIR)/bench-policies.json" $(ARGUMENTS)
+
+# GDPRbench's own Java client, beside PostgreSQL 15: `make bench-gdpr SOURCE=/path/to/GDPRbench`, a checkout of it.
+bench-gdpr: build install-test install-bench
+	@[ -n "$(SOURCE)" ] || { echo "make bench-gdpr SOURCE=/path/to/a/checkout/of/GDPRbench" >&2; exit 1; }
+	@command -v mvn >/dev/null || { $(call install_debian,maven default-jdk-headless); }
+	@"$(VENV)/bin/python" benches/gdpr.py "$(SOURCE)" --json "$(CARGO_TARGET_DIR)/bench-gdpr.json" $(ARGUMENTS)
 
 # How fast a backup is beside its disk, and what others wait for meanwhile.
 bench-backup: build install-test

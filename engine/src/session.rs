@@ -237,15 +237,15 @@ impl Session {
         let name = if options.database.is_empty() { options.user.clone() } else { options.database.clone() };
         let backend = database.next_backend();
         let database_id = databases::open(database, &name, &options.user, options.any_database)?;
-        let notices = databases::start(database, database_id, &options, &mut state.settings)?;
+        let mut notices = databases::start(database, database_id, &options, &mut state.settings)?;
         let role = database.published.load().catalog().role_of_login(&options.user);
         let login = Login { role, name: options.user.as_str().into() };
         login.check_opening(database, &name, database_id)?;
         login.check_person(database)?;
-        if let Some(role) = state.settings.get("role").map(str::to_owned) {
-            let published = database.published.load();
-            login.check_setting("role", Some(&role), &state.settings, (published.catalog(), database_id))?;
-        }
+        let published = database.published.load();
+        let seen = (&**published.catalog(), database_id);
+        notices.extend(login.check_started(&mut state.settings, &options.settings, seen)?);
+        drop(published);
         let (address, connection) = (options.address(), options.connection);
         let owner = Owner { user: options.user.into(), role, database: name.into(), database_id, connection };
         let counters = database.usage().of_database(database_id);

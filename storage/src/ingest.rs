@@ -29,7 +29,8 @@ use crate::store::Store;
 /// Smaller batches are written to RocksDB's log: that takes less time in all, and nobody waits long.
 const BYTES_MIN: usize = 8 << 20;
 /// So does one of fewer operations: each takes a microsecond or more of RocksDB's memory, while others wait. Rows that go are few bytes.
-const OPERATIONS_MIN: usize = 1 << 16;
+/// Files of operations all over a family are merged with all of it: 4,000 rows with nine indexes that change hands are 68,000.
+const OPERATIONS_MIN: usize = 5 << 14;
 /// So much of a batch that is being made is held in memory, three times while it is sorted: at first the least. What it makes on the
 /// disk lies over each other until it is merged, so of a larger batch it is more.
 const HELD_BYTES: RangeInclusive<usize> = 12 << 20..=64 << 20;

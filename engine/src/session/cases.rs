@@ -9,13 +9,15 @@ use planner::hir::OutputColumn;
 use planner::parse::Statement;
 use planner::parse::request::{RequestKind, RequestStatement};
 use planner::parse::rights::{HoldStatement, RightsStatement};
+use planner::parse::statement::ObjectName;
 use planner::resolve::Forgetting;
 use planner::scalar::ScalarExpr;
-use repr::{Datum, Interval, RelationId, ScalarType};
+use repr::{Datum, Interval, RelationId, ScalarType, poll};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::interrupt::Watch;
 use state::layered_snapshot::LayeredSnapshot;
+use state::notice::Notice;
 use state::reader::Reader;
 use state::unwritten_requests::UnwrittenRequest;
 use std::sync::Arc;
@@ -339,11 +341,41 @@ impl Session {
         Ok(Response::Complete("GDPR DISCARD".into()))
     }
 
-    /// What a hold that a definition ended has kept of people who were forgotten goes in the same transaction.
-    pub(super) fn end_holds(&mut self, statement: &Statement) -> Result<(), SqlError> {
+    /// What a hold that a definition ended has kept of people who were forgotten goes in the same transaction; of one that it made
+    /// is told if there is nothing to keep.
+    pub(super) fn follow_hold(&mut self, statement: &Statement) -> Result<(), SqlError> {
         let Statement::Rights(rights) = statement else { return Ok(()) };
-        let RightsStatement::Hold(HoldStatement::Drop { names, .. }) = &**rights else { return Ok(()) };
-        names.iter().try_for_each(|name| self.end_hold(&name.name))
+        match &**rights {
+            RightsStatement::Hold(HoldStatement::Drop { names, .. }) => {
+                names.iter().try_for_each(|name| self.end_hold(&name.name))
+            }
+            RightsStatement::Hold(HoldStatement::Create { name, table, .. }) => self.look_for_held(&name.name, table),
+            _ => Ok(()),
+        }
+    }
+
+    /// A condition that no row meets is more often mistaken than meant.
+    fn look_for_held(&mut self, hold: &str, table: &ObjectName) -> Result<(), SqlError> {
+        let catalog = self.catalog();
+        let Some(table) = self.table_named(&catalog, table)? else { return Ok(()) };
+        let keeps = self.keeping(|writer| {
+            let shape = writer.shape(table.id)?;
+            let snapshot = writer.transaction.latest_snapshot();
+            for item in snapshot.scan_once(shape.table())? {
+                poll::step()?;
+                if writer.holds_of(&shape, &shape.unpack(&item?.1))?.iter().any(|keeping| keeping == hold) {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })?;
+        if !keeps {
+            let message = format!("hold \"{hold}\" keeps no row of table \"{}\" yet", table.name);
+            let hint = "It will keep what comes to meet its condition; if it is mistaken, DROP HOLD ends it.";
+            let notice = Notice { hint: Some(hint.into()), ..Notice::new("WARNING", "02000", message) };
+            self.client.notices.push(notice);
+        }
+        Ok(())
     }
 
     /// A hold ends: what it kept of people who were forgotten goes.

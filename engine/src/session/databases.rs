@@ -1,6 +1,7 @@
 //! Databases to a session: which one it opens, and who else is in one that is renamed or dropped.
 
 use crate::session::Session;
+use crate::session::login::no_purpose;
 use planner::catalog::{Catalog, DEFAULT_DATABASE, DatabaseId};
 use planner::parse::Statement;
 use planner::parse::definition::{AlterStart, StartChange};
@@ -123,9 +124,14 @@ impl Session {
     pub(super) fn checked_start(&self, statement: &Statement) -> Result<Option<Statement>, SqlError> {
         let Statement::AlterStart(alter) = statement else { return Ok(None) };
         self.may_define_start(&alter.change)?;
+        let catalog = self.catalog();
         let settings = &self.state.lock().settings;
         let set = |name: &str, values: &[SetValue]| {
             let (name, value) = settings.for_later_sessions(name, values)?;
+            // Whether it is granted is asked when a session starts: that may follow.
+            if name == "dogwood.purpose" && !value.is_empty() && !catalog.rights.purposes.contains_key(&value) {
+                return Err(no_purpose(&value));
+            }
             Ok::<_, SqlError>(StartChange::Set(name, vec![SetValue::Text(value)]))
         };
         let change = match &alter.change {

@@ -3,17 +3,22 @@
 use planner::catalog::{Actor, Catalog, DatabaseId, ObjectClass, Privilege, RoleId};
 use state::SqlError;
 use state::activity;
-use state::settings::Settings;
+use state::notice::Notice;
 use state::settings::server::is_shared;
+use state::settings::{Settings, StartSource};
 use std::sync::Arc;
 use subject_requests::own;
 use transactions::database::Database;
 
+pub(super) fn no_purpose(purpose: &str) -> SqlError {
+    SqlError::new("22023", format!("purpose \"{purpose}\" does not exist"))
+        .hint("CREATE PURPOSE declares one; dogwood.purposes shows those that there are.")
+}
+
 /// 22023 for a purpose that is not declared, 42501 for one that was not granted.
 fn check_purpose(actor: &Actor, purpose: &str, home: DatabaseId, catalog: &Catalog) -> Result<(), SqlError> {
     match catalog.may_use_for(actor.role, purpose, home) {
-        None => Err(SqlError::new("22023", format!("purpose \"{purpose}\" does not exist"))
-            .hint("CREATE PURPOSE declares one; dogwood.purposes shows those that there are.")),
+        None => Err(no_purpose(purpose)),
         Some(false) => Err(SqlError::new("42501", format!("permission denied for purpose \"{purpose}\""))
             .hint("A controller grants it: GRANT PURPOSE … TO …")),
         Some(true) => Ok(()),
@@ -91,6 +96,29 @@ impl Login {
             return Err(SqlError::new("42501", "permission denied to set session authorization"));
         }
         Ok(())
+    }
+
+    /// The role and the purpose that a session starts with are asked for as SET asks. But a purpose that its role or its database
+    /// was given, rather than that its client says it, is left and told, so that nobody is locked out.
+    pub(super) fn check_started(
+        &self,
+        settings: &mut Settings,
+        said: &[(String, String)],
+        seen: (&Catalog, DatabaseId),
+    ) -> Result<Option<Notice>, SqlError> {
+        if let Some(role) = settings.get("role") {
+            self.check_setting("role", Some(role), settings, seen)?;
+        }
+        let name = "dogwood.purpose";
+        match self.check_setting(name, settings.get(name), settings, seen) {
+            Ok(()) => Ok(None),
+            Err(error) if said.iter().any(|(said, _)| said.eq_ignore_ascii_case(name)) => Err(error),
+            Err(error) => {
+                settings.start(name, "", StartSource::Role)?;
+                let message = format!("{} ({name})", error.message);
+                Ok(Some(Notice { hint: error.hint, ..Notice::new("WARNING", error.code, message) }))
+            }
+        }
     }
 
     fn not_permitted(&self) -> SqlError {

@@ -285,7 +285,7 @@ impl Session {
             Ok(done) => {
                 self.audit_defined(statement);
                 self.client.notices.extend(done.notices);
-                self.end_holds(statement)?;
+                self.follow_hold(statement)?;
                 self.transaction.dropped = emptied.or(self.transaction.dropped);
                 if let Statement::CreateView(create) = statement
                     && create.materialized

@@ -10,9 +10,10 @@ use crate::system::audit::{role_name, table_name};
 use crate::system::hexadecimal;
 use operators::once::FoundRows;
 use planner::catalog::Catalog;
+use repr::hash::{HashMap, HashSet};
 use repr::{Array, Datum, RelationId, Row, poll};
 use state::SqlError;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use storage::audit::{LoggedEntry, Pseudonym};
 
@@ -92,7 +93,7 @@ pub(super) fn by_table(entries: ReadEntries<'_>, catalog: &Arc<Catalog>) -> Resu
         for table in tables(&entry, &names) {
             let new = || TouchedTable {
                 statements: 0,
-                people: HashSet::new(),
+                people: HashSet::default(),
                 unnamed: 0,
                 may_be_more: false,
                 span: Span::at(entry.time_us),
@@ -151,7 +152,7 @@ struct TouchedPerson {
 pub(super) fn by_person(entries: ReadEntries<'_>, catalog: &Arc<Catalog>) -> Result<FoundRows, SqlError> {
     let names = names(catalog);
     let mut ways: BTreeMap<TouchingAct, u32> = BTreeMap::new();
-    let mut people: HashMap<Pseudonym, TouchedPerson> = HashMap::new();
+    let mut people: HashMap<Pseudonym, TouchedPerson> = HashMap::default();
     for entry in entries {
         let entry = entry?;
         poll::step()?;
@@ -177,7 +178,7 @@ pub(super) fn by_person(entries: ReadEntries<'_>, catalog: &Arc<Catalog>) -> Res
     let mut people: Vec<(Pseudonym, TouchedPerson)> = people.into_iter().collect();
     poll::sort_by(&mut people, |(one, _), (other, _)| one.cmp(other))?;
     let catalog = catalog.clone();
-    let mut texts: HashMap<Vec<u32>, [Datum; 3]> = HashMap::new();
+    let mut texts: HashMap<Vec<u32>, [Datum; 3]> = HashMap::default();
     Ok(Box::new(people.into_iter().map(move |(person, mut found)| {
         found.ways.sort_unstable();
         let told = texts.entry(found.ways).or_insert_with_key(|numbers| {

@@ -131,6 +131,11 @@ impl Activity {
         }
     }
 
+    /// Whether a statement runs.
+    pub fn is_at_work(&self) -> bool {
+        self.now.lock().doing == Doing::Active
+    }
+
     /// It calls itself so.
     pub fn is_called(&self, application: &str) {
         self.now.lock().application = application.into();

@@ -113,6 +113,11 @@ impl Holders {
         living
     }
 
+    /// Whether a statement of somebody's runs.
+    pub fn any_at_work(&self) -> bool {
+        self.living().iter().any(|session| session.activity.is_at_work())
+    }
+
     /// The session of this number, if it has not ended.
     pub fn of_backend(&self, backend: i32) -> Option<Arc<Holder>> {
         self.living().into_iter().find(|session| session.backend == backend)

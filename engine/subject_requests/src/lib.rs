@@ -44,11 +44,20 @@ pub fn absent(shape: &TableShape) -> SqlError {
 
 /// DG003, with the receipt if the person was forgotten.
 fn no_such_subject(snapshot: &LayeredSnapshot, shape: &TableShape, row_key: &RowKey) -> Result<SqlError, SqlError> {
-    let error = absent(shape);
+    with_receipt(absent(shape), snapshot, (shape, row_key), "Forgotten already")
+}
+
+/// With the receipt, if there was a person of that key who was forgotten.
+fn with_receipt(
+    error: SqlError,
+    snapshot: &LayeredSnapshot,
+    (shape, row_key): (&TableShape, &RowKey),
+    said: &str,
+) -> Result<SqlError, SqlError> {
     let store = snapshot.store();
     let earlier = store.snapshot().meta(&store.forgotten_key(shape.id(), row_key))?;
     Ok(match earlier {
-        Some(id) => error.detail(format!("Forgotten already: receipt {}.", String::from_utf8_lossy(&id))),
+        Some(id) => error.detail(format!("{said}: receipt {}.", String::from_utf8_lossy(&id))),
         None => error,
     })
 }

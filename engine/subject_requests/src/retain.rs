@@ -266,11 +266,10 @@ pub fn restore(
         _ => i64::MIN,
     });
     let Some((_, case_key, case)) = latest else {
-        return Err(SqlError::new(
-            "DG003",
-            format!("nothing is kept of such a person of table \"{}\"", subjects.full_name()),
-        )
-        .hint("GDPR FORGET … GRACE keeps for its time what UNFORGET needs."));
+        let message = format!("nothing is kept of such a person of table \"{}\"", subjects.full_name());
+        let error = SqlError::new("DG003", message).hint("GDPR FORGET … GRACE keeps for its time what UNFORGET needs.");
+        let said = "Forgotten without GRACE, or its time is over";
+        return Err(crate::with_receipt(error, &snapshot, (subjects, row_key), said)?);
     };
     if snapshot.exists(subjects, row_key)? {
         return Err(SqlError::new("DG006", "there is another person of that key now")
@@ -294,7 +293,7 @@ pub fn end(writer: &mut Writer<'_>, hold: Option<&str>, now: i64) -> Result<usiz
     let snapshot = writer.transaction.latest_snapshot();
     let cases = snapshot.shape(RETAINED)?.clone();
     let ended: Vec<RowKey> = match hold {
-        Some(hold) => found(&snapshot, &cases, 1, &Datum::text(hold))?.into_iter().map(|(key, _)| key).collect(),
+        Some(hold) => of_ended_hold(&snapshot, &cases, hold)?,
         None => ended(&snapshot, now)?.collect::<Result<_, _>>()?,
     };
     drop(snapshot);
@@ -303,6 +302,25 @@ pub fn end(writer: &mut Writer<'_>, hold: Option<&str>, now: i64) -> Result<usiz
     }
     writer.finish()?;
     Ok(ended.len())
+}
+
+/// The cases of a hold that no table has any more that they keep rows of: another database may have one of the same name.
+fn of_ended_hold(snapshot: &LayeredSnapshot, cases: &TableShape, hold: &str) -> Result<Vec<RowKey>, SqlError> {
+    let (catalog, rows) = (snapshot.schema().catalog(), snapshot.shape(RETAINED_ROWS)?.clone());
+    let stands = |relation: Datum| match relation {
+        Datum::Oid(id) => {
+            catalog.table(RelationId(id)).is_some_and(|table| table.holds.iter().any(|found| found.name == hold))
+        }
+        _ => false,
+    };
+    let mut ended = Vec::new();
+    for (case_key, row) in found(snapshot, cases, 1, &Datum::text(hold))? {
+        let kept = found(snapshot, &rows, 0, &cases.datum(&row, case::ID))?;
+        if !kept.iter().any(|(_, row)| stands(rows.datum(row, kept::RELATION))) {
+            ended.push(case_key);
+        }
+    }
+    Ok(ended)
 }
 
 /// Whether anything is kept of anybody, or would be.

@@ -7,6 +7,8 @@ import datetime
 import pathlib
 import time
 
+import psycopg
+
 from harness import Check, options, rows, run_check, state_of
 
 SCHEMA = """
@@ -27,7 +29,7 @@ class Cases(Check):
         with self.server.connect() as one:
             one.execute(SCHEMA)
         for case in (self.book, self.own_tables, self.taken_back, self.grace_ends, self.not_taken_back, self.others_forgotten,
-                     self.killed, self.suppressed, self.holds, self.hold_and_erasure, self.hold_and_expiry, self.restriction, self.breach, self.bytes):
+                     self.killed, self.suppressed, self.holds, self.holds_of_nothing, self.holds_elsewhere, self.hold_and_erasure, self.hold_and_expiry, self.restriction, self.breach, self.bytes):
             self.tally.case(case)
 
     def fill(self, one, people=5):
@@ -169,6 +171,13 @@ class Cases(Check):
             one.execute("GDPR FORGET users 1 GRACE '1 second'")
             self.tally.that(bool(self.until(lambda: rows(one, "SELECT 1 WHERE NOT EXISTS (SELECT FROM dogwood.retained)"), 10)), "its end destroys what was kept")
             self.tally.equal(state_of(one.execute, "GDPR UNFORGET users 1"), "DG003", "too late")
+            try:
+                one.execute("GDPR UNFORGET users 1")
+            except psycopg.Error as error:
+                self.tally.that("its time is over: receipt" in (error.diag.message_detail or ""), "and by which receipt", error)
+            one.execute("INSERT INTO users VALUES (1, 'another')")
+            self.tally.equal(state_of(one.execute, "GDPR UNFORGET users 1"), "DG003", "too late, and another person took the id")
+            self.tally.equal(rows(one, "SELECT name FROM users WHERE id = 1"), [("another",)], "who stays")
 
     def not_taken_back(self):
         with self.server.connect() as one:
@@ -272,6 +281,60 @@ class Cases(Check):
                                      ("UPDATE notes SET body = 'c' WHERE id = 1", ""), ("DELETE FROM notes WHERE id = 2", ""),
                                      ("DROP HOLD IF EXISTS nix", ""), ("DROP HOLD matter", ""), ("DELETE FROM notes", "")):
                 self.tally.equal(state_of(one.execute, statement), state, statement)
+
+    def holds_of_nothing(self):
+        """Who holds what is not there is told so, and keeps what comes."""
+        with self.server.connect() as one:
+            self.fill(one)
+            told = []
+            one.add_notice_handler(lambda said: told.append((said.severity, said.sqlstate, said.message_primary, bool(said.message_hint))))
+
+            def of(statement):
+                told.clear()
+                return state_of(one.execute, statement), [*told]
+
+            nothing = lambda hold, table: ("", [("WARNING", "02000", f'hold "{hold}" keeps no row of table "{table}" yet', True)])
+            self.tally.equal(of("CREATE HOLD early ON notes WHERE body = 'later'"), nothing("early", "notes"), "a hold that matches nothing")
+            self.tally.equal(of("CREATE HOLD early ON messages WHERE false"), nothing("early", "messages"), "of each table")
+            self.tally.equal(of("CREATE HOLD early ON log"), ("", []), "but not where it keeps some")
+            one.execute("CREATE TABLE blank (id int PRIMARY KEY)")
+            self.tally.equal(of("CREATE HOLD all_of ON blank"), nothing("all_of", "blank"), "an empty table")
+            with one.transaction(force_rollback=True):
+                one.execute("INSERT INTO blank VALUES (1)")
+                self.tally.equal(of("CREATE HOLD mine ON blank WHERE id = 1"), ("", []), "one's own rows count")
+                one.execute("DELETE FROM notes")
+                self.tally.equal(of("CREATE HOLD mine ON notes"), nothing("mine", "notes"), "and those that one has deleted do not")
+            one.execute("INSERT INTO notes VALUES (100, 1, 'later')")
+            self.tally.equal(state_of(one.execute, "DELETE FROM notes WHERE id = 100"), "DG006", "what comes is kept")
+            for condition, state in (("id = 1 / 0", "22012"), ("random() < 0.5", "42P17"), ("body = clock_timestamp()::text", "42P17"), ("body", "42804"), ("count(*) > 1", "42803")):
+                self.tally.equal(state_of(one.execute, f"CREATE HOLD odd ON notes WHERE {condition}"), state, f"WHERE {condition}")
+            self.tally.equal(rows(one, "SELECT count(*) FROM dogwood.holds WHERE hold IN ('odd', 'mine')"), [(0,)], "and then there is none")
+            one.execute("CREATE HOLD odd ON notes WHERE 1 / (id - 500) > 5; INSERT INTO notes VALUES (500, 2, 'x')")
+            for statement in ("DELETE FROM notes WHERE id = 500", "GDPR FORGET users 2"):
+                try:
+                    one.execute(statement)
+                    self.tally.that(False, f"{statement}: a condition that cannot be computed keeps what it may keep")
+                except psycopg.Error as error:
+                    self.tally.equal((error.sqlstate, error.diag.message_detail), ("22012", 'In the condition of hold "odd" of table "notes".'), statement)
+            self.tally.equal(rows(one, "SELECT count(*) FROM notes WHERE id = 500"), [(1,)], "and nothing is gone")
+            one.execute("DROP HOLD odd; DELETE FROM notes WHERE id = 500")
+            one.execute("DROP HOLD early, all_of; DROP TABLE blank")
+
+    def holds_elsewhere(self):
+        """A hold of the same name in another database ends nothing of this one."""
+        with self.server.connect() as one:
+            self.fill(one)
+            one.execute("DELETE FROM notes; INSERT INTO notes VALUES (1, 1, 'kept'); CREATE HOLD matter ON notes")
+            one.execute("GDPR FORGET users 1")
+            one.execute("CREATE DATABASE elsewhere")
+            kept = lambda: rows(one, "SELECT r.row->>'body' FROM dogwood.retained c JOIN dogwood.retained_rows r ON r.retained = c.id WHERE hold = 'matter'")
+            with self.server.connect(dbname="elsewhere") as other:
+                for statement in ("DROP HOLD IF EXISTS matter", "CREATE TABLE things (id int); INSERT INTO things VALUES (1)", "CREATE HOLD matter ON things", "DROP HOLD matter"):
+                    other.execute(statement)
+                    self.tally.equal(kept(), [("kept",)], f"{statement}, elsewhere")
+            one.execute("DROP HOLD matter")
+            one.execute("DROP DATABASE elsewhere")
+            self.tally.equal(kept(), [], "its own end")
 
     def hold_and_erasure(self):
         with self.server.connect() as one:

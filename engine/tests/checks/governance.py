@@ -11,6 +11,7 @@ import time
 import psycopg
 
 from harness import Check, options, rows, run_check, state_of
+from harness.protocol import Raw, startup, state
 
 PURPOSES = ["ads", "billing", "research"]
 ROLES = {"nothing": [], "one": ["ads"], "two": ["ads", "billing"]}
@@ -44,7 +45,7 @@ class Governance(Check):
     def run(self):
         with self.server.connect() as one:
             one.execute(SCHEMA)
-        for case in (self.spellings, self.refusals, self.random_questions, self.withdrawals, self.writes, self.told, self.expiry,
+        for case in (self.spellings, self.refusals, self.started, self.random_questions, self.withdrawals, self.writes, self.told, self.expiry,
                      self.expiry_beside, self.expiry_of_types, self.expired_after_crash, self.regions, self.kept_for_a_purpose, self.plans,
                      self.consents, self.consent_in_subscriptions, self.consent_by_owns, self.consent_without_book, self.consent_refusals):
             self.tally.case(case)
@@ -99,6 +100,53 @@ class Governance(Check):
                                      ("SELECT set_config('dogwood.purpose', 'billing', false)", "42501"),
                                      ("SET dogwood.regions = 'us'", "42501")):
                 self.tally.equal(state_of(one.execute, statement), state, f"{statement}, by a processor")
+
+    def opened(self, user, options=b""):
+        """The SQLSTATEs that a client is told while it connects, warnings and refusals, and for which purpose its session is then."""
+        raw = Raw(self.server, begin=False)
+        raw.send(startup(user.encode(), options=options))
+        got = raw.until(b"Z")
+        told = [(kind.decode(), state(body)) for kind, body in got if kind in (b"N", b"E")]
+        raw.close()
+        return told
+
+    def started(self):
+        """A purpose that a session starts with is no other than one that is SET: what the client says is refused, what the role was
+        given is left and told."""
+        with self.server.connect() as one:
+            one.execute("DELETE FROM contact; INSERT INTO contact VALUES (1, 1, 'x', '{ads}'), (2, 2, 'x', '{billing}')")
+            for user, purpose, told in (("one", "ads", []), ("one", "nix", [("E", "22023")]), ("one", "billing", [("E", "42501")]), ("nothing", "ads", [("E", "42501")]),
+                                        ("reader", "nix", [("E", "22023")]), ("controller", "nix", [("E", "22023")]), ("controller", "ads", []), ("one", "", [])):
+                self.tally.equal(self.opened(user, f"-c dogwood.purpose={purpose}".encode()), told, f"connecting as {user} for {purpose!r}")
+            with self.server.connect(user="one", options="-c dogwood.purpose=ads") as own:
+                self.tally.equal(rows(own, "SELECT id FROM contact"), [(1,)], "what it was granted it sees")
+            for scope in ("ROLE one", "ROLE one IN DATABASE dogwood", "ROLE ALL", "DATABASE dogwood"):
+                self.tally.equal(state_of(one.execute, f"ALTER {scope} SET dogwood.purpose = 'nix'"), "22023", f"ALTER {scope}")
+            one.execute("CREATE PURPOSE brief; ALTER ROLE one SET dogwood.purpose = 'brief'")
+            left = lambda: (self.opened("one"), self.seen_by_one())
+            self.tally.equal(left(), ([("N", "42501")], ("", 0)), "a role's purpose that was not granted")
+            self.tally.equal(self.opened("one", b"-c dogwood.purpose=ads"), [], "but for who says another")
+            one.execute("GRANT PURPOSE brief TO one")
+            self.tally.equal(left(), ([], ("brief", 0)), "granted")
+            with self.server.connect(user="one") as own:
+                one.execute("UPDATE contact SET purposes = '{brief}' WHERE id = 1")
+                self.tally.equal(rows(own, "SELECT count(*) FROM contact"), [(1,)], "and in use")
+                one.execute("REVOKE PURPOSE brief FROM one")
+                for statement in ("SELECT 1", "RESET dogwood.purpose", "RESET ALL", "DISCARD ALL"):
+                    own.execute(statement)
+                    self.tally.equal(rows(own, "SELECT count(*) FROM contact"), [(0,)], f"revoked while a session has it: {statement}")
+                self.tally.equal(state_of(own.execute, "SET dogwood.purpose = 'brief'"), "42501", "and not SET again")
+                self.tally.equal(state_of(own.execute, "INSERT INTO contact VALUES (9, 1, 'x', '{brief}')"), "42501", "nor written for")
+                one.execute("DROP PURPOSE brief")
+                self.tally.equal(rows(own, "SELECT count(*) FROM contact"), [(0,)], "nor dropped")
+                self.tally.equal(state_of(own.execute, "BEGIN; SET LOCAL dogwood.purpose = 'brief'"), "22023", "SET LOCAL")
+                own.execute("ROLLBACK")
+            self.tally.equal(left(), ([("N", "22023")], ("", 0)), "a role's purpose that was dropped")
+            one.execute("ALTER ROLE one RESET dogwood.purpose; DELETE FROM contact")
+
+    def seen_by_one(self):
+        with self.server.connect(user="one") as own:
+            return rows(own, "SELECT current_setting('dogwood.purpose'), count(*) FROM contact")[0]
 
     def fill(self, connection, count=40):
         connection.execute("DELETE FROM contact")

@@ -410,7 +410,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// The holds that keep a row.
+    /// The holds that keep a row. A condition that cannot be computed is an error that names its hold: the row may have to stay.
     pub fn holds_of(&mut self, shape: &TableShape, row: &[Datum]) -> Result<Vec<String>, SqlError> {
         let mut holds = Vec::new();
         if shape.table().holds.is_empty() {
@@ -419,7 +419,13 @@ impl<'a> Writer<'a> {
         let checks = self.row_checks(shape)?;
         for (name, condition) in &checks.holds {
             let keeps = match condition {
-                Some(condition) => matches!(condition.eval(row, &self.context)?, Datum::Bool(true)),
+                Some(condition) => {
+                    let met = condition.eval(row, &self.context).map_err(|error| {
+                        let of = format!("In the condition of hold \"{name}\" of table \"{}\".", shape.full_name());
+                        SqlError::from(error).detail(of)
+                    })?;
+                    met == Datum::Bool(true)
+                }
                 None => true,
             };
             holds.extend(keeps.then(|| name.clone()));

@@ -316,6 +316,8 @@ pub enum ExpressionPurpose<'a> {
     Default(&'a Column),
     /// CHECK: boolean, over the table's columns.
     Check,
+    /// WHERE of a hold: a CHECK that says the same of a row each time.
+    Hold,
     /// WHERE of an index: boolean and immutable, over the table's columns.
     IndexPredicate,
     /// A key of an index: immutable, over the table's columns.
@@ -335,6 +337,7 @@ pub fn resolver_hook(session: &SessionInfo) -> impl Fn(&DefinitionExpression<'_>
         let usage = match expression.purpose {
             ExpressionPurpose::Default(column) => statement::ExpressionUse::Default(column),
             ExpressionPurpose::Check => statement::ExpressionUse::Check,
+            ExpressionPurpose::Hold => statement::ExpressionUse::Hold,
             ExpressionPurpose::IndexPredicate => statement::ExpressionUse::IndexPredicate,
             ExpressionPurpose::IndexKey => statement::ExpressionUse::IndexKey,
             ExpressionPurpose::Generated(column) => statement::ExpressionUse::Generated(column),

@@ -271,6 +271,8 @@ pub(crate) fn resolve_arguments(
 pub enum ExpressionUse<'a> {
     /// CHECK: a condition over the row.
     Check,
+    /// WHERE of a hold: a condition over the row that is not volatile.
+    Hold,
     /// WHERE of an index: an immutable condition over the row.
     IndexPredicate,
     /// A key of an index: an immutable expression over the row.
@@ -304,6 +306,16 @@ pub(crate) fn check_expression(
                 resolver.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "CHECK", None))?,
                 "check constraint",
             )
+        }
+        ExpressionUse::Hold => {
+            let frame = resolver.row_frame(table, Clause::CheckConstraint);
+            let expr =
+                resolver.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "HOLD", None))?;
+            if volatility(&expr) == Volatility::Volatile {
+                return Err(PlanError::new("42P17", "functions in the condition of a hold must not be VOLATILE")
+                    .hint("Whether a row is kept must not change while nobody changes it."));
+            }
+            (expr, "check constraint")
         }
         ExpressionUse::IndexPredicate => {
             let frame = resolver.row_frame(table, Clause::IndexPredicate);

@@ -21,7 +21,6 @@ use state::{SqlError, parallel};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
 use storage::{SEGMENTS, Snapshot};
 use words::{CountedBy, SaidWord, Words};
 
@@ -127,13 +126,13 @@ pub(super) fn counted(snapshot: &Snapshot, shape: &TableShape, now: i64) -> Resu
     Ok(table)
 }
 
-/// Counts some segments for who will ask, as far as it gets until then. False if a property has too many values for that.
+/// Counts some segments for who will ask, as far as it goes on. False if a property has too many values for that.
 pub(super) fn count_ahead(
     snapshot: &Snapshot,
     shape: &TableShape,
     now: i64,
     numbers: &[usize],
-    until: Instant,
+    goes_on: &dyn Fn() -> bool,
 ) -> Result<bool, SqlError> {
     if numbers.is_empty() {
         return Ok(true);
@@ -143,7 +142,7 @@ pub(super) fn count_ahead(
         return Ok(false);
     }
     let mut counting = Counting::new(columns, words.clone(), now);
-    for some in numbers.chunks(AHEAD_AT_ONCE).take_while(|_| Instant::now() < until) {
+    for some in numbers.chunks(AHEAD_AT_ONCE).take_while(|_| goes_on()) {
         let mut counted = Vec::with_capacity(some.len());
         for together in some.chunk_by(|one, next| one + 1 == *next) {
             let segments = together[0]..together[0] + together.len();

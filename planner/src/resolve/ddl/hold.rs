@@ -41,7 +41,7 @@ impl DefinitionChange<'_> {
             return Err(PlanError::new("42710", message).at(Some(name.position)));
         }
         if let Some(condition) = condition {
-            self.check_expression(ExpressionPurpose::Check, condition, &held)?;
+            self.check_expression(ExpressionPurpose::Hold, condition, &held)?;
         }
         let hold = Hold {
             id: self.next_id(),

@@ -7,8 +7,9 @@ def message(kind, body=b""):
     return kind + struct.pack("!I", len(body) + 4) + body
 
 
-def startup(user=b"controller", version=196608):
-    body = struct.pack("!I", version) + b"user\0" + user + b"\0database\0dogwood\0\0"
+def startup(user=b"controller", version=196608, options=b""):
+    said = b"options\0" + options + b"\0" if options else b""
+    body = struct.pack("!I", version) + b"user\0" + user + b"\0database\0dogwood\0" + said + b"\0"
     return struct.pack("!I", len(body) + 4) + body
 
 
