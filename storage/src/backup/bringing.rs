@@ -48,8 +48,8 @@ pub(super) struct Bringing<'a> {
     pub(super) goes_on: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// What readers have in common.
-struct Shared<'a> {
+/// How far the readers are, together.
+struct BackupProgress<'a> {
     names: IntoIter<String>,
     /// RocksDB's files, which never change: their hashes.
     known: &'a mut BTreeMap<String, [u8; 32]>,
@@ -64,7 +64,7 @@ struct Shared<'a> {
 /// Hands files over.
 pub(super) struct Bringer<'a, 's> {
     bringing: &'a Bringing<'a>,
-    shared: &'a Mutex<Shared<'s>>,
+    progress: &'a Mutex<BackupProgress<'s>>,
     next: SyncSender<(String, Vec<u8>)>,
 }
 
@@ -78,7 +78,7 @@ impl Bringing<'_> {
         brought: &mut Brought,
         others: impl FnOnce(&Bringer<'_, '_>) -> Result<(), StorageError>,
     ) -> Result<Option<Vec<BackedFile>>, StorageError> {
-        let shared = Mutex::new(Shared {
+        let progress = Mutex::new(BackupProgress {
             names: names.into_iter(),
             known,
             brought,
@@ -90,17 +90,17 @@ impl Bringing<'_> {
         std::thread::scope(|scope| {
             let start = |name: &str| std::thread::Builder::new().name(name.to_owned());
             let failed = || StorageError::io("start a thread for", Path::new(self.target.name()));
-            let shared = &shared;
+            let progress = &progress;
             // Dropped where the target fails: nobody waits to hand over the next.
             let put = move || {
                 files.iter().try_for_each(|(object, content)| {
                     let put = self.target.put(&object, &content);
-                    shared.lock().spare.push(content);
+                    progress.lock().spare.push(content);
                     put
                 })
             };
             let bringing = start("bringing").spawn_scoped(scope, put).map_err(failed())?;
-            let bringer = Bringer { bringing: self, shared, next };
+            let bringer = Bringer { bringing: self, progress, next };
             let read = |bringer: &Bringer<'_, '_>| bringer.read(folder);
             let beside: Vec<_> = (1..READERS)
                 .map(|_| {
@@ -119,7 +119,7 @@ impl Bringing<'_> {
             bringing.join().expect("bringing does not panic").map_err(BackupFault::from)?;
             done
         })?;
-        let Shared { mut files, left_off, .. } = shared.into_inner();
+        let BackupProgress { mut files, left_off, .. } = progress.into_inner();
         files.sort_by(|one, other| one.name.cmp(&other.name));
         Ok((!left_off).then_some(files))
     }
@@ -131,14 +131,14 @@ impl Bringer<'_, '_> {
         let read = || {
             loop {
                 let (name, spare) = {
-                    let mut shared = self.shared.lock();
-                    let Some(name) = shared.names.next() else { return Ok(()) };
+                    let mut progress = self.progress.lock();
+                    let Some(name) = progress.names.next() else { return Ok(()) };
                     if !(self.bringing.goes_on)() {
-                        shared.left_off = true;
-                        shared.names = Vec::new().into_iter();
+                        progress.left_off = true;
+                        progress.names = Vec::new().into_iter();
                         return Ok(());
                     }
-                    (name, shared.spare.pop().unwrap_or_default())
+                    (name, progress.spare.pop().unwrap_or_default())
                 };
                 self.read_one(folder, name, spare)?;
             }
@@ -146,7 +146,7 @@ impl Bringer<'_, '_> {
         let done = read();
         if done.is_err() {
             // The others need not go on.
-            self.shared.lock().names = Vec::new().into_iter();
+            self.progress.lock().names = Vec::new().into_iter();
         }
         done
     }
@@ -154,14 +154,14 @@ impl Bringer<'_, '_> {
     /// Reads and hashes a pinned file, and has it brought if the target does not have it.
     fn read_one(&self, folder: &Path, name: String, mut content: Vec<u8>) -> Result<(), StorageError> {
         let path = folder.join(&name);
-        let known = self.shared.lock().known.get(&name).copied();
+        let known = self.progress.lock().known.get(&name).copied();
         if let Some(hash) = known {
             let bytes = std::fs::metadata(&path).map_err(StorageError::io("look at", &path))?.len();
             let object = object_of(&name, &hash);
             if self.has(&object, bytes) {
-                let mut shared = self.shared.lock();
-                shared.files.push(BackedFile { name: format!("rocks/{name}"), object, bytes, hash });
-                shared.spare.push(content);
+                let mut progress = self.progress.lock();
+                progress.files.push(BackedFile { name: format!("rocks/{name}"), object, bytes, hash });
+                progress.spare.push(content);
                 return Ok(());
             }
         }
@@ -174,7 +174,7 @@ impl Bringer<'_, '_> {
         read.map_err(StorageError::io("read", &path))?;
         let file = backed(format!("rocks/{name}"), &content);
         if rocks::file_number(&name).is_some() {
-            self.shared.lock().known.insert(name, file.hash);
+            self.progress.lock().known.insert(name, file.hash);
         }
         self.hand_over(file, content)
     }
@@ -188,7 +188,7 @@ impl Bringer<'_, '_> {
     fn has(&self, object: &str, bytes: u64) -> bool {
         let Bringing { survey, form, .. } = self.bringing;
         let is_there = survey.files.get(object) == Some(&bytes);
-        self.shared.lock().brought.objects.contains(object) || is_there && *form == Form::Incremental
+        self.progress.lock().brought.objects.contains(object) || is_there && *form == Form::Incremental
     }
 
     fn hand_over(&self, file: BackedFile, content: Vec<u8>) -> Result<(), StorageError> {
@@ -196,17 +196,17 @@ impl Bringer<'_, '_> {
         if !is_there {
             if !self.bringing.survey.files.contains_key(&file.object) {
                 // Before it is there: what came half is removed, too.
-                self.shared.lock().brought.added.push(file.object.clone());
+                self.progress.lock().brought.added.push(file.object.clone());
             }
             self.next.send((file.object.clone(), content)).map_err(|_the_target_failed| BackupFault::Stopped)?;
         }
-        let mut shared = self.shared.lock();
+        let mut progress = self.progress.lock();
         if !is_there {
-            shared.brought.objects.insert(file.object.clone());
-            shared.brought.files += 1;
-            shared.brought.bytes += file.bytes;
+            progress.brought.objects.insert(file.object.clone());
+            progress.brought.files += 1;
+            progress.brought.bytes += file.bytes;
         }
-        shared.files.push(file);
+        progress.files.push(file);
         Ok(())
     }
 }
