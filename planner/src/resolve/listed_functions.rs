@@ -22,6 +22,11 @@ const NAMED: &[(&str, &[&str])] = &[
             "timetz_hash",
             "timetz_hash_extended",
             "timetz_send",
+            "hashtid*",
+            "pg_lsn_hash*",
+            "pg_snapshot_send",
+            "tidsend",
+            "txid_snapshot_send",
         ],
     ),
     (

@@ -56,8 +56,9 @@ def installed(name, reads_last=False):
 def results_on(suite, folder, name, kind, kept, quick=False):
     """What each test came to on a new server of that kind, and whether the server lived."""
     results = kept / f"{name}.{kind}.jsonl"
-    # PostgreSQL trusts whom it knows: so does the other, then.
-    with (Dogwood("--known-names") if kind == "dogwood" else Postgres()) as server:
+    # PostgreSQL trusts whom it knows: so does the other, where a suite asks for those that are not there.
+    arguments = ["--known-names"] if getattr(suite, "KNOWN_NAMES", False) else []
+    with (Dogwood(*arguments) if kind == "dogwood" else Postgres()) as server:
         job = Job(folder, server, kind, results, suite.LIMIT, quick)
         began = time.monotonic()
         suite.run(job)

@@ -3,6 +3,7 @@ import shutil
 
 from job import python_environment, source_archive
 
+KNOWN_NAMES = True
 TITLE, VERSION, LIMIT = "asyncpg", "0.32.0", 600
 LEFT_OUT = ["test__sourcecode", "test__environment", "test_scram", "test_subinterpreters"]
 QUICK = ["test_execute", "test_transaction"]

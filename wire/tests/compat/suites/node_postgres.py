@@ -9,6 +9,7 @@ import subprocess
 from job import sh
 
 # What was published as pg 8.23.0.
+KNOWN_NAMES = True
 TITLE, VERSION, LIMIT = "node-postgres", "8.23.0", 900
 COMMIT = "df274d1b"
 SOURCE = os.environ.get("NODE_POSTGRES_SOURCE")

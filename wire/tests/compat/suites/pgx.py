@@ -6,6 +6,7 @@ import shutil
 
 from job import sh
 
+KNOWN_NAMES = True
 TITLE, VERSION, LIMIT = "pgx", "5.13.0", 1200
 MODULE = f"github.com/jackc/pgx/v5@v{VERSION}"
 LEFT_OUT_BECAUSE = None if shutil.which("go") else "Go is not installed"

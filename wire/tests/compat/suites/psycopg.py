@@ -5,6 +5,7 @@ import subprocess
 
 from job import python_environment, sh
 
+KNOWN_NAMES = True
 TITLE, VERSION, LIMIT = "psycopg 3", "3.3.4", 900
 SOURCE = os.environ.get("PSYCOPG_SOURCE")
 LEFT_OUT_BECAUSE = None if SOURCE else "PSYCOPG_SOURCE names no clone of psycopg's repository, whose tests no registry has"
