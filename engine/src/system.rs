@@ -21,6 +21,7 @@ use state::view_states::Stage;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use storage::audit::{EntryRange, verify_receipt};
+use storage::hexadecimal;
 use transactions::database::Database;
 use transactions::memory;
 use views::automatic;
@@ -49,12 +50,6 @@ impl Catalogs {
             ]))
         }))
     }
-}
-
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |number: u8| char::from(DIGITS[usize::from(number)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 impl Catalogs {

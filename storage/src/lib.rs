@@ -52,6 +52,7 @@ mod write_form;
 
 pub use batch::Batch;
 pub use config::{Cipher, Mode, RootKeySource, StoreOptions};
+pub use crypto::hex::encode as hexadecimal;
 pub use crypto::{content_hash, random_bytes};
 pub use erasure::{ErasurePace, ErasureRecord, Moments, Owing, PassStep, ViewsMerged, Waits};
 pub use error::StorageError;

@@ -44,7 +44,7 @@ impl AuditSink {
         let AuditSink { database, session, mode, owed } = self;
         let is_strict = *mode == AuditMode::Strict;
         let waits = database.audit.put(*session, entry);
-        if waits.is_some_and(|waits| waits.entries == WAITING_GOAL) {
+        if waits.is_some_and(|waits| waits.entries.is_multiple_of(WAITING_GOAL)) {
             database.pipeline.record_apart();
         }
         match (waits, owed) {

@@ -364,13 +364,8 @@ impl Environment for StatementEnvironment {
     fn random_bytes(&self, buffer: &mut [u8]) {
         storage::random_bytes(buffer);
     }
-    fn random_fraction(&self) -> f64 {
-        if let Some(seeded) = &mut self.state.lock().drawn.seeded {
-            return seeded.next_fraction();
-        }
-        let mut bytes = [0; 8];
-        self.random_bytes(&mut bytes);
-        (u64::from_le_bytes(bytes) >> 11) as f64 / (1_u64 << 53) as f64
+    fn seeded_fraction(&self) -> Option<f64> {
+        self.state.lock().drawn.seeded.as_mut().map(SeededRandom::next_fraction)
     }
     fn set_seed(&self, seed: f64) -> Result<(), ValueError> {
         self.state.lock().drawn.seeded = Some(SeededRandom::new(seed));

@@ -3,7 +3,7 @@
 //! Controllers and regulators see all; a person's own login what may be about that person, and nothing of others. The same is what
 //! GET and EXPORT tell WITH AUDIT.
 
-use crate::system::{breach, hexadecimal};
+use crate::system::breach;
 use operators::once::FoundRows;
 use planner::catalog::{Actor, Catalog, RoleId};
 use planner::scalar::AuditQuestion;
@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use storage::audit::{EntryRange, LoggedEntries, LoggedEntry, Mentioned, Pseudonym};
+use storage::hexadecimal;
 use storage::{Snapshot, StorageError};
 use transactions::commit::statement_key;
 use transactions::database::Database;

@@ -7,7 +7,6 @@
 //! Every entry is read once, and nothing is held of one but the people that it names.
 
 use crate::system::audit::{role_name, table_name};
-use crate::system::hexadecimal;
 use operators::once::FoundRows;
 use planner::catalog::Catalog;
 use repr::hash::{HashMap, HashSet};
@@ -16,6 +15,7 @@ use state::SqlError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use storage::audit::{LoggedEntry, Pseudonym};
+use storage::hexadecimal;
 
 /// What the log says.
 type ReadEntries<'e> = Box<dyn Iterator<Item = Result<LoggedEntry, SqlError>> + 'e>;

@@ -1,10 +1,11 @@
 //! `dogwood.erasures`: when the bytes of each erasure had left what.
 
-use crate::system::{Catalogs, hexadecimal};
+use crate::system::Catalogs;
 use operators::once::{FoundRows, NumberRange};
 use repr::{Datum, Row};
 use state::clock::now_micros;
 use storage::backup::HeldByBackups;
+use storage::hexadecimal;
 use storage::{ErasureRecord, Moments};
 
 impl Catalogs {

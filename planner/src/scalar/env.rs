@@ -64,9 +64,16 @@ pub trait Environment: Send + Sync {
     fn random_bytes(&self, buffer: &mut [u8]);
     /// What `random()` gives: from 0 to below 1.
     fn random_fraction(&self) -> f64 {
+        if let Some(fraction) = self.seeded_fraction() {
+            return fraction;
+        }
         let mut bytes = [0; 8];
         self.random_bytes(&mut bytes);
         (u64::from_le_bytes(bytes) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+    /// The same of a session that has said a seed.
+    fn seeded_fraction(&self) -> Option<f64> {
+        None
     }
     /// `setseed`: from here on the session's `random()` follows from the seed.
     fn set_seed(&self, _seed: f64) -> Result<(), ValueError> {

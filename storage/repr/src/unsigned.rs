@@ -1,6 +1,7 @@
 //! Numbers of 64 bits without a sign, written in three ways: `xid8`, `pg_lsn`, `tid`. And `pg_snapshot`, which is made of them and
 //! kept as its text.
 
+use crate::text::c_number::is_space;
 use crate::{ScalarType, ValueError};
 use std::fmt::Write;
 
@@ -16,7 +17,7 @@ fn syntax(type_name: &str, text: &str) -> ValueError {
 
 /// `strtoull` with any base: blanks and a sign may stand before it, the rest is not looked at, and what is too large is the largest.
 pub fn parse_xid8(text: &str) -> u64 {
-    let text = text.trim_start_matches(|blank: char| matches!(blank, ' ' | '\t'..='\r'));
+    let text = text.trim_start_matches(is_space);
     let (negative, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -58,11 +59,10 @@ pub fn parse_tid(text: &str) -> Result<u64, ValueError> {
         let (_, behind) = text.split_once('(')?;
         let (block, behind) = behind.split_once(',')?;
         let (offset, _) = behind.split_once(')')?;
-        let blank = |byte: char| matches!(byte, ' ' | '\t'..='\r');
-        let block: i64 = block.trim_start_matches(blank).parse().ok()?;
+        let block: i64 = block.trim_start_matches(is_space).parse().ok()?;
         // Negative ones wrap, as strtoul lets them.
         let block = u32::try_from(block).or_else(|_| i32::try_from(block).map(i32::cast_unsigned)).ok()?;
-        let offset: u16 = offset.trim_start_matches(blank).parse().ok()?;
+        let offset: u16 = offset.trim_start_matches(is_space).parse().ok()?;
         Some(tid(block, offset))
     };
     place().ok_or_else(|| syntax("tid", text))
@@ -110,7 +110,7 @@ impl TransactionSnapshot {
         let read = || {
             let mut parts = text.splitn(3, ':');
             let number = |part: &str| {
-                let digits = part.trim_start_matches(|blank: char| matches!(blank, ' ' | '\t'..='\r'));
+                let digits = part.trim_start_matches(is_space);
                 let plain = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
                 // What is too large is the largest.
                 plain.then(|| digits.parse().unwrap_or(u64::MAX))

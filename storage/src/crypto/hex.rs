@@ -3,7 +3,7 @@
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// The bytes as lower-case digits.
-pub(crate) fn encode(bytes: &[u8]) -> String {
+pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
         text.push(DIGITS[usize::from(byte >> 4)] as char);

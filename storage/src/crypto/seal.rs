@@ -135,10 +135,7 @@ pub(crate) fn seal(
     plain: &[u8],
     out: &mut Vec<u8>,
 ) {
-    match header.cipher {
-        Cipher::Aegis256 => seal_with(key, database, place, header, (plain, Nonce::Aegis(sodium::nonce())), out),
-        Cipher::Aes256Gcm => seal_with(key, database, place, header, (plain, Nonce::Gcm(sodium::nonce())), out),
-    }
+    seal_with(key, database, place, header, (plain, None), out);
 }
 
 /// The same under a key that seals nothing but what is numbered, each number once: a nonce need not be random there, and costs nothing.
@@ -150,20 +147,12 @@ pub(crate) fn seal_numbered(
     (plain, number): (&[u8], u64),
     out: &mut Vec<u8>,
 ) {
-    let nonce = match header.cipher {
-        Cipher::Aegis256 => Nonce::Aegis(of_number(number)),
-        Cipher::Aes256Gcm => Nonce::Gcm(of_number(number)),
-    };
-    seal_with(key, database, place, header, (plain, nonce), out);
+    seal_with(key, database, place, header, (plain, Some(number)), out);
 }
 
-/// What is used once under a key.
-enum Nonce {
-    Aegis([u8; AEGIS_NONCE_BYTES]),
-    Gcm([u8; GCM_NONCE_BYTES]),
-}
-
-fn of_number<const N: usize>(number: u64) -> [u8; N] {
+/// What is used once under a key: a number's own, or a random one.
+fn nonce<const N: usize>(number: Option<u64>) -> [u8; N] {
+    let Some(number) = number else { return sodium::nonce() };
     let mut nonce = [0; N];
     nonce[..8].copy_from_slice(&number.to_be_bytes());
     nonce
@@ -174,17 +163,19 @@ fn seal_with(
     database: &[u8; 16],
     place: SealPlace<'_>,
     header: Header,
-    (plain, nonce): (&[u8], Nonce),
+    (plain, number): (&[u8], Option<u64>),
     out: &mut Vec<u8>,
 ) {
     out.push(header.byte());
     varint::write(u64::from(header.schema_version), out);
-    place.with_associated_data(database, header, |data| match nonce {
-        Nonce::Aegis(nonce) => {
+    place.with_associated_data(database, header, |data| match header.cipher {
+        Cipher::Aegis256 => {
+            let nonce = nonce::<AEGIS_NONCE_BYTES>(number);
             out.extend_from_slice(&nonce);
             sodium::aegis_seal(key, &nonce, data, plain, out);
         }
-        Nonce::Gcm(nonce) => {
+        Cipher::Aes256Gcm => {
+            let nonce = nonce::<GCM_NONCE_BYTES>(number);
             out.extend_from_slice(&nonce);
             sodium::gcm_seal(key, &nonce, data, plain, out);
         }
