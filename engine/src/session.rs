@@ -154,6 +154,8 @@ struct Deadlines {
     statement: Option<Instant>,
     /// Its transaction.
     transaction: Option<Instant>,
+    /// Where rows are kept from whoever asks: since when an answer without any waits for the end of a step.
+    even_since: Option<Instant>,
 }
 
 /// What is logged of a statement.
@@ -461,7 +463,7 @@ impl Session {
         let statement = statement_timeout.map(|timeout| Instant::now() + timeout);
         let transaction = transaction_timeout.map(|timeout| self.transaction_began() + timeout);
         let statement = statement.into_iter().chain(transaction).min();
-        self.statement.deadlines = Deadlines { statement, transaction };
+        self.statement.deadlines = Deadlines { statement, transaction, even_since: None };
         self.control.account.begin(statement, statement_memory_bytes);
     }
 

@@ -20,7 +20,7 @@ use state::SqlError;
 use state::view_states::Stage;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use storage::audit::{EntryRange, verify_receipt};
+use storage::audit::{EntryRange, StoredReceipt, verify_receipt};
 use storage::hexadecimal;
 use transactions::database::Database;
 use transactions::memory;
@@ -34,11 +34,13 @@ impl Catalogs {
         AuditReader::new(&self.database, &self.catalog, &self.context.environment.actor())?.rows(&range)
     }
 
-    /// `dogwood.receipts`
+    /// `dogwood.receipts`: to a person's own login the person's.
     fn receipts(&self, numbers: &NumberRange) -> FoundRows {
         let key = self.database.store.public_key();
+        let person = audit::person(&self.database, &self.catalog, self.context.environment.actor().role);
         let receipts = self.database.store.snapshot().receipts(numbers.first..=numbers.last, numbers.reverse);
-        Box::new(receipts.map(move |receipt| {
+        let is_told = move |receipt: &StoredReceipt| person.is_none_or(|person| receipt.is_of(person));
+        Box::new(receipts.filter(move |receipt| receipt.as_ref().map_or(true, &is_told)).map(move |receipt| {
             let receipt = receipt?;
             let issued_at = verify_receipt(&key, receipt.text.as_bytes())
                 .map_or(Datum::Null, |summary| Datum::Timestamptz(summary.time_us));

@@ -246,6 +246,11 @@ impl SystemRelation {
         self.id == AUDIT
     }
 
+    /// Whether people's own logins read what is about them.
+    pub(crate) fn is_told_to_persons(&self) -> bool {
+        [AUDIT, RECEIPTS].contains(&self.id)
+    }
+
     /// The schema that it is in.
     pub(crate) fn namespace(&self) -> NamespaceId {
         let found = schemas::SYSTEM.iter().find(|(name, _)| *name == self.schema);

@@ -175,13 +175,15 @@ pub async fn authenticate(
         return Err(malformed());
     }
     let (secret, known) = logins.verifier(user, engine)?;
+    // A role whose password has ended, too.
+    let named = known || engine.has_login(user);
     let (server_first, exchange) =
         scram.on_client_first_message_with_secret(client_first, secret).map_err(|_| malformed())?;
     send(connection, Authentication::SASLContinue(server_first.into())).await?;
 
     let last = password_message(connection, deadline)?;
     let wait = failed_logins.wait(attempt, Instant::now(), deadline).map_err(|TooMany| {
-        tell(failed_logins.turned_away(attempt, known, Instant::now()), Duration::ZERO);
+        tell(failed_logins.turned_away(attempt, named, Instant::now()), Duration::ZERO);
         too_many(user)
     })?;
     if !wait.is_zero() {
@@ -194,7 +196,7 @@ pub async fn authenticate(
             connection.feed(PgWireBackendMessage::Authentication(Authentication::Ok))
         }
         Ok(_) | Err(PgWireError::InvalidPassword(_)) => {
-            tell(failed_logins.failed(attempt, known, Instant::now()), wait);
+            tell(failed_logins.failed(attempt, named, Instant::now()), wait);
             Err(WireError::fatal(
                 SqlError::new("28P01", format!("password authentication failed for user \"{user}\"")).fatal(),
             ))

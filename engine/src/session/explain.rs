@@ -65,8 +65,10 @@ impl Session {
             if in_script {
                 self.transaction();
             }
-            let execution = self.analyze(&mut report, own, &cached, &params, options.timing)?;
-            report.execution = options.summary.then_some(execution);
+            // How long it took tells of rows that are hidden from whoever asks.
+            let tells = !cached.permission.needs.hides_rows();
+            let execution = self.analyze(&mut report, own, &cached, &params, options.timing && tells)?;
+            report.execution = (options.summary && tells).then_some(execution);
         } else if own.is_none() {
             self.foresee(&mut report, &cached, &params)?;
         }

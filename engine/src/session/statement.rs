@@ -24,11 +24,13 @@ use repr::id::is_temporary;
 use repr::{Datum, RelationId};
 use state::SqlError;
 use state::answer::QueryRows;
+use state::even_answer::{self, Even};
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode};
 use state::reader::Reader;
 use state::temporary::PersonalReads;
 use std::sync::Arc;
+use std::time::Instant;
 use transactions::writer::dml::{Evaluation, Written};
 use transactions::writer::{Writer, dml};
 
@@ -83,6 +85,7 @@ impl Session {
         in_script: bool,
     ) -> Result<Response, SqlError> {
         self.audit_plan(prepared, cached);
+        self.statement.deadlines.even_since = cached.permission.needs.hides_rows().then(Instant::now);
         if let Some(query) = source(&cached.planned).filter(|query| !query.constants.is_empty()) {
             let context = self.eval_context(params.clone(), &self.catalog());
             query.constants.iter().try_for_each(|constant| constant.eval(&[], &context).map(drop))?;
@@ -255,7 +258,12 @@ impl Session {
         let snapshot = self.readable(snapshot);
         let limits = self.limits(snapshot.time());
         let system = Arc::new(Catalogs::new(&self.database, snapshot.catalog(), &context));
-        query::run_with_system(query.clone(), snapshot, context, limits, system, self.statement.profile.clone())
+        let profile = self.statement.profile.clone();
+        let rows = query::run_with_system(query.clone(), snapshot, context, limits, system, profile)?;
+        Ok(match self.statement.deadlines.even_since {
+            Some(since) => QueryRows::of(Even::new(rows, since)),
+            None => rows,
+        })
     }
 
     /// A snapshot with the orders in memory that the session may read.
@@ -277,8 +285,12 @@ impl Session {
         let targets = [plan.table()];
         let what = Writes { locking: plan.source(), targets: &targets, parts: vec![plan] };
         let written = self.writing(&what, &params, |writer, evaluation| dml::execute(writer, plan, evaluation));
-        if written.is_err() {
-            self.transaction().undo_failed(mark);
+        match &written {
+            Err(_) => self.transaction().undo_failed(mark),
+            Ok(written) if written.rows == 0 => {
+                self.statement.deadlines.even_since.into_iter().for_each(even_answer::wait);
+            }
+            Ok(_) => {}
         }
         written
     }

@@ -174,6 +174,11 @@ impl QueryRows {
         }
     }
 
+    /// The answer that gives them.
+    pub(crate) fn into_answer(self) -> Box<dyn Answer> {
+        self.0
+    }
+
     /// Shows the next rows: see `Answer::show`.
     pub fn show(&mut self, show: &mut Show<'_>) -> Result<bool, SqlError> {
         self.0.show(show)

@@ -12,7 +12,7 @@
 //! activity progress                           what sessions are at, and how far, for others to see
 //! settings config sequence clock              what is set, counted and told
 //! login_rules                                 whom the server lets in
-//! answer error notice                         what goes back to the client
+//! answer even_answer error notice             what goes back to the client, and when
 //! ```
 //! Runs no operator, and writes nothing.
 
@@ -24,6 +24,7 @@ pub mod cancel;
 pub mod clock;
 pub mod config;
 pub mod error;
+pub mod even_answer;
 pub mod exported_snapshots;
 pub mod interrupt;
 pub mod layered_snapshot;

@@ -91,7 +91,7 @@ class OwnSubscriptions(Check):
             login.autocommit = True
             equal = self.tally.equal
             equal(state_of(login.execute, "COPY (SUBSCRIBE (SELECT id FROM tree)) TO STDOUT"), "0A000", "a table that leads to itself")
-            equal(state_of(login.execute, "COPY (SUBSCRIBE (SELECT * FROM dogwood.receipts)) TO STDOUT"), "42501", "what is not theirs")
+            equal(state_of(login.execute, "COPY (SUBSCRIBE (SELECT * FROM dogwood.erasures)) TO STDOUT"), "42501", "what is not theirs")
             equal(state_of(login.execute, "COPY (SUBSCRIBE (SELECT now() FROM posts)) TO STDOUT"), "0A000", "as anybody")
 
     def step(self, one, chance):

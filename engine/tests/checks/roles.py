@@ -141,7 +141,7 @@ class Roles(Check):
                 equal(ben.execute("SELECT body FROM posts WHERE id = 20").fetchall(), [("b one",)], "and he his")
                 equal(ada.execute("SELECT body FROM posts WHERE id = 20").fetchall(), [], "by shape")
             for refused in ("INSERT INTO posts VALUES (12, '', '', 1)", "DELETE FROM posts WHERE id = 10", "TRUNCATE posts", "UPDATE posts SET body = 'x'",
-                            "CREATE TABLE mine (x int)", "SELECT nextval('dogwood.nothing')", "SELECT * FROM dogwood.receipts", "COPY posts FROM STDIN"):
+                            "CREATE TABLE mine (x int)", "SELECT nextval('dogwood.nothing')", "SELECT * FROM dogwood.erasures", "COPY posts FROM STDIN"):
                 self.tally.that(state_of(ada.execute, refused) in ("42501", "42P01"), refused, error_of(ada.execute, refused))
             equal(state_of(ada.execute, "SELECT id FROM posts FOR UPDATE"), "0A000", "row locks")
             equal(sorted(row[0] for row in rows(ada, "GDPR GET users 1")), sorted(row[0] for row in rows(one, "GDPR GET users 1")), "GET")
@@ -410,7 +410,14 @@ class Roles(Check):
             equal([row for row in rows(ada, "SELECT * FROM audit_touched(now() - interval '1 day', now())") if "ben" in str(row)], [], "put together")
             for refused in ("LISTEN talk", "NOTIFY talk, 'x'", "SELECT pg_notify('talk', 'x')", "EXPLAIN DATAFLOW", "EXPLAIN (FORMAT DOT) DATAFLOW"):
                 equal(state_of(ada.execute, refused), "42501", refused)
-            one.execute("DROP ROLE ada_two")
+            one.execute("CREATE TABLE scraps (id int PRIMARY KEY, author int NOT NULL OWNED_BY users(id)); INSERT INTO scraps VALUES (1, 1), (2, 2), (3, 1)")
+            for person in (1, 2, 1):
+                one.execute(f"GDPR FORGET users {person} IN (scraps)")
+                one.execute(f"INSERT INTO scraps VALUES ({10 + person}, {person}) ON CONFLICT DO NOTHING")
+            issued = rows(one, "SELECT number, receipt_id FROM dogwood.receipts ORDER BY number DESC LIMIT 3")
+            equal(rows(ada, "SELECT number, receipt_id FROM dogwood.receipts ORDER BY number DESC"), issued[::2], "her receipts, and no other")
+            equal(rows(ada, f"SELECT count(*) FROM dogwood.receipts WHERE number = {issued[1][0]}"), [(0,)], "by number")
+            one.execute("DROP TABLE scraps; DROP ROLE ada_two")
 
     def kept_texts(self):
         """What is kept is shown as it can be read again, and no parameter of a statement gets into it."""

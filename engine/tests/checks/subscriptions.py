@@ -58,7 +58,6 @@ class Subscriptions(Check):
             for _ in range(60):
                 seed.transaction(connection)
         marks = Subscriber(self.server, "marks", "SELECT id FROM marks", "copy").begin()
-        users = Subscriber(self.server, "users", "SELECT id FROM users", "copy").begin()
         subscribers = []
         for name, query in QUERIES.items():
             # Only a cursor's parameters are sent as such.
@@ -94,29 +93,27 @@ class Subscriptions(Check):
             seed.transaction(connection)
             last = number = max(ledger)
             self.tally.that(marks.wait_for(lambda told: any(row == (str(number),) for _, _, row in told)), "the last transaction is heard of")
+            # Their times are the audit log's: a subscriber that is slow is told of several erasures at the time of the last.
+            erased = [time for time, in connection.execute("SELECT dogwood_time FROM dogwood.audit WHERE operation = 'forget' AND row_count > 0 ORDER BY number")]
+            self.tally.equal(len(erased), len(forgotten), "each erasure is in the audit log")
             last = max((when for when, _, row in marks.told if row == (str(number),)), default=0)
         for subscriber in subscribers:
             if subscriber.progress:
                 self.tally.that(subscriber.wait_for(lambda told: subscriber.closed() >= last), f"{subscriber.name}: the last time is closed", subscriber.error)
         time.sleep(0.3)
-        for subscriber in (marks, users, *subscribers):
+        for subscriber in (marks, *subscribers):
             self.tally.that(subscriber.state is None, f"{subscriber.name}: goes on", subscriber.error)
             subscriber.end()
             self.tally.that(subscriber.state in (None, "57014"), f"{subscriber.name}: ends when it is cancelled", subscriber.error)
         self.tally.that(len(forgotten) > 3, "people are forgotten", forgotten)
-        self.compare(marks, users, subscribers, ledger, model, last)
+        self.compare(marks, dict(zip(erased, forgotten)), subscribers, ledger, model, last)
 
-    def compare(self, marks, users, subscribers, ledger, model, last):
-        """Every subscription against the model, time by time."""
-        committed, gone, present = {}, {}, {}
+    def compare(self, marks, gone, subscribers, ledger, model, last):
+        """Every subscription against the model, time by time; `gone` says who was forgotten when."""
+        committed = {}
         for when, difference, row in marks.told:
             if difference is not None:
                 committed.setdefault(when, []).append(int(row[0]))
-        for when, _, contents in replay(users.told):
-            for row in present:
-                if row not in contents:
-                    gone.setdefault(when, []).append(int(row[0]))
-            present = contents
         first = min(committed)
         self.tally.equal(sorted(number for numbers in committed.values() for number in numbers), sorted(ledger), "every commit is heard of once, and no other")
         filled = {subscriber: subscriber.query.format(*(repr(value) for value in subscriber.parameters)) for subscriber in subscribers}
@@ -124,7 +121,8 @@ class Subscriptions(Check):
         for when in sorted({*committed, *gone}):
             for number in sorted(committed.get(when, ())):
                 model.apply(ledger[number])
-            model.apply([("delete", "users", person) for person in gone.get(when, ())])
+            if when in gone:
+                model.apply([("delete", "users", gone[when])])
             for query, known in truth.items():
                 known.append((when, model.rows(query)))
         times = len({*committed, *gone})
@@ -325,9 +323,9 @@ class Subscriptions(Check):
             connection.execute("BEGIN")
             connection.execute("UPDATE small SET g = 2 WHERE id = 1")
             connection.execute("INSERT INTO small VALUES (4, 7, 'd')")
-            time.sleep(1.3)
+            time.sleep(1)
+            tally.that(whole.wait_for(lambda told: len(told) > heartbeats), "a quiet subscription says so")
             tally.that(all(difference is None for _, difference, _ in whole.told[heartbeats:]), "nothing before the commit", whole.told[heartbeats:])
-            tally.that(len(whole.told) > heartbeats, "a quiet subscription says so")
             connection.execute("COMMIT")
             for subscriber, expected in ((whole, [(-1, ("1", "1", "a")), (1, ("1", "2", "a")), (1, ("4", "7", "d"))]), (bare, [(-1, ("1", "1", "a")), (1, ("1", "2", "a")), (1, ("4", "7", "d"))]),
                                          (keyed[0], [(-1, ("1",))]), (keyed[1], [(-1, ("1",))]), (keyed[2], [(1, ("1",))]), (keyed[3], [(1, ("4",))])):
@@ -623,7 +621,8 @@ class Subscriptions(Check):
                     began = time.monotonic()
                     connection.execute("UPDATE big SET n = %s", (number + 1,))
                     longest = max(longest, time.monotonic() - began)
-                self.tally.that(longest < 3, "no writer waits", longest)
+                # It would wait for good.
+                self.tally.that(longest < 15, "no writer waits", longest)
                 self.tally.equal(state_of(lazy.execute, "FETCH ALL c"), "53400", "a cursor that is not fetched is cut")
                 lazy.execute("ROLLBACK")
                 self.tally.that(quick.wait_for(lambda told: any(row == ("1", "50") for _, _, row in told)), "others go on", quick.error)

@@ -513,6 +513,7 @@ impl Committer {
         if !only_records {
             batch.put_commit_time(&self.store, time.0);
         }
+        batch.date_audit(time);
         let read = self.audit.take();
         self.put_statements(&mut batch, &read);
         let written = self.audit_all(&mut batch, audit.iter(), time).and_then(|()| {

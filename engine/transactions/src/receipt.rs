@@ -2,8 +2,7 @@
 
 use crate::ownership::{Between, Derivation};
 use planner::catalog::own_tables;
-use repr::{MicroDbId, RelationId, RowKey};
-use state::reader::Reader;
+use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use state::{SqlError, clock};
 use std::collections::{BTreeMap, BTreeSet};
 use storage::Batch;
@@ -103,7 +102,8 @@ fn receipt(
     let receipt = store.sign_receipt(&request);
     let entry = AuditEntry {
         time_us,
-        commit: between.new.time(),
+        // That which it will be in.
+        commit: CommitTime(u64::MAX),
         actor: between.overlay.actor().clone(),
         operation: AuditOperation::Forget,
         statement: [0; 8],

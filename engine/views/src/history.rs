@@ -1,7 +1,7 @@
 //! The latest changes of a watched view, for subscriptions that go on from an earlier time.
 //!
-//! Bounded by bytes and by age. What a person's erasure took away is held for nobody: an erasure empties every
-//! history. Never holds a snapshot of the leaves.
+//! Bounded by bytes and by age. What a person's erasure took away is held for nobody: at an erasure every history
+//! lets go of what was before. Never holds a snapshot of the leaves.
 
 use crate::subscription::Delta;
 use repr::CommitTime;
@@ -59,6 +59,14 @@ impl History {
                 self.since = oldest.time;
             }
         }
+    }
+
+    /// Holds nothing of this time and before.
+    pub fn let_go(&mut self, until: CommitTime) {
+        while let Some(oldest) = self.held.pop_front_if(|oldest| oldest.time <= until) {
+            self.bytes -= oldest.bytes;
+        }
+        self.since = self.since.max(until);
     }
 
     /// Bytes that nothing else holds: until they are merged, changes are the view's own batches.

@@ -299,11 +299,12 @@ impl Publication {
         frontiers.settled[worker] = frontiers.settled[worker].max(time);
         let settled = frontiers.settled();
         self.news.settled.notify_all();
-        if frontiers.erasure.take_if(|erasure| *erasure <= settled).is_some() {
-            // What subscribers were told of the erasure stands before it. Whoever waits for it sees it after this.
+        if let Some(erasure) = frontiers.erasure.take_if(|erasure| *erasure <= settled) {
+            // What subscribers were told of the erasure stands before it. Whoever waits for it sees it after this. What workers
+            // have come through since is not of its time.
             let mut deltas = Deltas::default();
             deltas.forget();
-            self.pass_to(frontiers, vec![Passed::only(settled, deltas)]);
+            self.pass_to(frontiers, vec![Passed::only(erasure, deltas)]);
         }
     }
 

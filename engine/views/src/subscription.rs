@@ -421,7 +421,7 @@ impl Subscriptions {
             }
             if deltas.forgets {
                 for watched in hub.values_mut() {
-                    watched.history = watched.history.take().map(|_| History::after(time));
+                    watched.history.iter_mut().for_each(|history| history.let_go(time));
                     watched.by_key.values().flatten().for_each(|queue| queue.erase(time));
                 }
             }
@@ -441,7 +441,7 @@ impl Subscriptions {
             let queues: BTreeMap<u64, Arc<Queue>> = match self.hub.lock().get_mut(view) {
                 Some(watched) => {
                     // Whose rows failed is found for those who watch now, and for nobody who comes back.
-                    watched.history = watched.history.take().map(|_| History::after(time));
+                    watched.history.iter_mut().for_each(|history| history.let_go(time));
                     watched.by_key.values().flatten().map(|queue| (queue.number, queue.clone())).collect()
                 }
                 None => continue,

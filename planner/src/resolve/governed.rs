@@ -27,6 +27,7 @@ impl Resolver<'_> {
     pub(super) fn for_purpose(&mut self, hir: Hir, table: &Table) -> Result<Hir, PlanError> {
         let Some(text) = self.purpose_condition(table) else { return Ok(hir) };
         self.bound = true;
+        self.needs.hide_rows();
         let condition = self.row_condition(&text, table)?;
         Ok(hir.filter(vec![condition]))
     }

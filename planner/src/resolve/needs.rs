@@ -28,6 +28,8 @@ pub struct Needs {
     secrets: BTreeSet<RelationId>,
     /// A table whose policies bind whoever runs it: not for one who will not have that.
     bound_by: Option<String>,
+    /// Rows are kept from whoever runs it: by a policy, a purpose, a restriction.
+    hides_rows: bool,
     /// Of tables that are written by a view: what the role must have, once it has the rest.
     through: BTreeMap<Id, Need>,
 }
@@ -76,6 +78,17 @@ impl Needs {
     /// Policies of a table have a say.
     pub(super) fn bind(&mut self, table: &str) {
         self.bound_by.get_or_insert_with(|| table.to_owned());
+        self.hide_rows();
+    }
+
+    /// Not all rows are for whoever runs it.
+    pub(super) fn hide_rows(&mut self) {
+        self.hides_rows = true;
+    }
+
+    /// Whether rows are kept from whoever runs it.
+    pub fn hides_rows(&self) -> bool {
+        self.hides_rows
     }
 
     /// 42501 where policies have a say and `row_security` is off.
@@ -98,6 +111,7 @@ impl Needs {
         }
         self.secrets.extend(needs.secrets);
         self.bound_by = self.bound_by.take().or(needs.bound_by);
+        self.hides_rows |= needs.hides_rows;
     }
 
     /// What stands below a view: its owner must have it, or whoever asks if the view says so.
@@ -123,6 +137,7 @@ impl Needs {
         }
         self.secrets.extend(needs.secrets);
         self.bound_by = self.bound_by.take().or(needs.bound_by);
+        self.hides_rows |= needs.hides_rows;
     }
 
     /// What the rows of a maintained view are made of.

@@ -44,11 +44,11 @@ impl Resolver<'_> {
         Ok(if with_key { hir } else { hir.project((0..width).collect()) })
     }
 
-    /// 42501 for what the server tells of itself and of others. Of the audit log it tells a person what is about them.
+    /// 42501 for what the server tells of itself and of others. Of the audit log and the receipts it tells a person what is about them.
     pub(super) fn refuse_for_subject(&mut self, schema: Option<&str>, name: &str) -> Result<(), PlanError> {
         let is_own = crate::system::schemas::SYSTEM.iter().any(|(own, id)| *id == DOGWOOD && Some(*own) == schema);
         let found = schema.and_then(|schema| system::find(schema, name));
-        let is_told = found.is_some_and(SystemRelation::is_for_auditors);
+        let is_told = found.is_some_and(SystemRelation::is_told_to_persons);
         match is_own && !is_told && self.is_subject() {
             true => Err(PlanError::denied("view", name)),
             false => Ok(()),

@@ -77,6 +77,15 @@ impl Batch {
         self.audit.push(receipt.pending(store));
         Ok(())
     }
+
+    /// Entries of the commit that they are in, which had no time yet, are of this one.
+    pub fn date_audit(&mut self, commit: CommitTime) {
+        for pending in &mut self.audit {
+            if let PendingAudit::Entry(entry) = pending {
+                entry.commit = entry.commit.min(commit);
+            }
+        }
+    }
 }
 
 pub(crate) fn logged(

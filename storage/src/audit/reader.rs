@@ -4,11 +4,13 @@ use std::ops::{Bound, RangeInclusive};
 
 use repr::MicroDbId;
 
+use crate::audit::Pseudonym;
 use crate::audit::group::Beginning;
 use crate::audit::log::{self, HEAD_BYTES, Head};
 use crate::audit::logged::LoggedEntry;
 use crate::audit::mentioned::Mentioned;
 use crate::audit::receipt;
+use crate::crypto::hex::encode as hexadecimal;
 use crate::crypto::seal::SealPlace;
 use crate::error::{AuditFault, StorageError, StoredEntry};
 use crate::microdb::{self, MICRODB_BYTES};
@@ -28,6 +30,14 @@ pub struct StoredReceipt {
     pub text: String,
     /// Whose key it says is destroyed; none's after an erasure in part.
     pub microdb: Option<MicroDbId>,
+}
+
+impl StoredReceipt {
+    /// Whether it is this person's.
+    pub fn is_of(&self, person: Pseudonym) -> bool {
+        // Names in the text are escaped, and cannot say it.
+        self.text.contains(&format!("\"subject\":\"{}\"", hexadecimal(&person)))
+    }
 }
 
 const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Audit };

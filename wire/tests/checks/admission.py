@@ -219,7 +219,15 @@ hostssl all   controller,inspector  127.0.0.1 255.255.255.255 scram-sha-256
                 if outcome:
                     self.tally.equal(self.log_in("ben", "new of ben"), outcome, f"until {ends}")
                 else:
+                    # Of one second the log has ten lines.
+                    time.sleep(1)
+                    mark = len(self.server.said())
                     self.refused("ben", 'password authentication failed for user "ben"', f"until {ends}", password="new of ben")
+                    until = time.monotonic() + 10
+                    while 'failed login from 127.0.0.1 as "ben"' not in self.server.said()[mark:]:
+                        if not self.tally.that(time.monotonic() < until, "the log names a role whose password has ended", self.server.said()[mark:]):
+                            break
+                        time.sleep(0.02)
             controller.execute("ALTER ROLE ben PASSWORD NULL")
             self.refused("ben", "password authentication failed", "without a password", password="new of ben")
             controller.execute("ALTER ROLE ben PASSWORD 'of ben' NOLOGIN")
