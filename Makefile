@@ -115,7 +115,7 @@ test: install-notebooks
 	if missing=$$($(LINTERS)); then $(MAKE) --no-print-directory lint || failed+=("make lint"); else echo "left out: $$missing"; fi; \
 	echo "check make docs"; $(MAKE) --no-print-directory docs || failed+=("make docs"); \
 	for check in */tests/checks/*.py; do \
-		grep -q __main__ "$$check" || continue; \
+		grep -q 'run_check\|__main__' "$$check" || continue; \
 		echo "check $$check"; \
 		timeout 15m "$(VENV)/bin/python" "$$check" || failed+=("$$check"); \
 	done; \

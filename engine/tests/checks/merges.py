@@ -95,4 +95,5 @@ class Merges(Check):
             self.tally.equal(rows(connection, "SELECT count(*), min(n) = max(n) FROM counts"), [(50, True)], "all alike")
 
 
-run_check(Merges())
+if __name__ == "__main__":
+    run_check(Merges())
