@@ -36,5 +36,5 @@ pub use storage::audit::{
     CapsuleSummary, MERGED_MAGIC, MergedError, MergedSummary, PROOF_MAGIC, ProofSummary, PublishedHead, ReceiptSummary,
     VerifyError, merge_capsules, read_heads_of, verify_capsule, verify_merged, verify_proof, verify_receipt,
 };
-pub use storage::backup::{BackupReport, Until, VerifiedBackups};
-pub use storage::{Mode, RootKeySource, Rotation};
+pub use storage::backup::{BackupReport, Reached, Until, VerifiedBackups};
+pub use storage::{Mode, RootKeySource, Rotation, hexadecimal};

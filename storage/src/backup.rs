@@ -42,7 +42,7 @@ pub use restore::{RestoreRequest, Staged, Until, restore};
 pub use ship::{Shipped, Shipper};
 pub use take::{BackupReport, BackupRequest, Form};
 pub use target::{Folder, Target, TargetError, open_target};
-pub use verify::{VerifiedBackup, VerifiedBackups, verify_backups};
+pub use verify::{Reached, VerifiedBackup, VerifiedBackups, verify_backups};
 
 pub(crate) use take::Backups;
 pub(crate) use tee::WrittenAt;

@@ -50,6 +50,7 @@ Usage:
   dogwood backup --data DIR --to TARGET --keys-to TARGET [--incremental]
                  [--keep-backups DAYS] [--keep-keys DAYS] [ROOT KEY]
   dogwood verify-backup --key public.key --from TARGET
+                 [--head FILE|NUMBER:HASH]...
   dogwood restore --from TARGET --keys TARGET [--to MOMENT] [--ledger FILE]
                   --data DIR [--overwrite] [--unchecked] [ROOT KEY]
   dogwood import --data DIR [--database NAME] [--as-text] [--keep-going] FILE
@@ -135,6 +136,8 @@ backup   Takes a backup, of a running server's folder or a stopped one's: the
 verify-backup
          Reads every block of the backups there, and of the log behind them,
          against the public key; needs no server and no other key.
+  --head       published heads, as of \"verify\": finds that the end of the log is
+               missing
 restore  Makes a data folder from a backup and the log behind it, without those
          who were forgotten since, whatever the backup holds of them.
   --to         up to where: a time, commit:NUMBER, or record:NUMBER of the audit

@@ -5,7 +5,7 @@
 
 use crate::arguments::{MergeCapsules, Verify};
 use engine::{
-    CapsuleSummary, MERGED_MAGIC, MergedSummary, PROOF_MAGIC, ProofSummary, PublishedHead, ReceiptSummary,
+    CapsuleSummary, MERGED_MAGIC, MergedSummary, PROOF_MAGIC, ProofSummary, PublishedHead, Reached, ReceiptSummary,
     VerifiedBackups, VerifyError, merge_capsules, read_heads_of, verify_capsule, verify_merged, verify_proof,
     verify_receipt,
 };
@@ -77,6 +77,30 @@ impl Heads {
         Ok(heads)
     }
 
+    /// What stands at a target has to reach as far as the heads say: pieces of the log that are missing at its end leave no gap.
+    fn check_backups(&self, verified: &VerifiedBackups) -> Result<(), String> {
+        if self.of.iter().any(|head| engine::hexadecimal(&head.database) != verified.database) {
+            return Err(VerifyError::OtherLog.to_string());
+        }
+        let reached = verified.backups.iter().map(|backup| backup.reaches.records).max().unwrap_or(0);
+        let own = self.of.iter().map(|head| (head.sequence, head.hash)).chain(self.numbers.iter().copied());
+        for (sequence, hash) in own {
+            if sequence > reached {
+                let short =
+                    format!("what stands there ends with record {reached}, and record {sequence} was published");
+                return Err(format!("{short}: the end of the log is missing, or has not been shipped yet"));
+            }
+            let mut same = verified.backups.iter().filter(|backup| backup.state.records == sequence);
+            if let Some(other) = same.find(|backup| backup.state.head != hash) {
+                return Err(format!(
+                    "backup {} has another record {sequence} than the one that was published",
+                    other.id
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks what is of one database.
     fn check(&self, key: &[u8; 32], file: &[u8]) -> Result<String, VerifyError> {
         let all = || self.of.iter().map(|head| (head.sequence, head.hash)).chain(self.numbers.iter().copied());
@@ -108,13 +132,18 @@ pub struct VerifyBackup {
     pub key: PathBuf,
     /// Where the backups are.
     pub from: String,
+    /// Published heads of the audit log.
+    pub heads: Vec<GivenHeads>,
 }
 
 /// Checks what stands at a target of backups; the report if all of it is whole.
 pub fn run_backups(verify: &VerifyBackup) -> Result<String, String> {
     let key = read_key(&verify.key)?;
+    let heads = Heads::read(&[key], &verify.heads)?;
     let verified = engine::backup::verify_backups(&verify.from, &key, &|name| std::env::var(name).ok());
-    Ok(describe_backups(&verified.map_err(|error| crate::described(&error))?))
+    let verified = verified.map_err(|error| crate::described(&error))?;
+    heads.check_backups(&verified)?;
+    Ok(describe_backups(&verified))
 }
 
 fn describe_backups(verified: &VerifiedBackups) -> String {
@@ -132,6 +161,16 @@ fn describe_backups(verified: &VerifiedBackups) -> String {
             state.records,
             backup.files,
             backup.bytes,
+        )
+        .expect("writing to a string does not fail");
+        if log == 0 {
+            continue;
+        }
+        let Reached { time_us, commit, records } = backup.reaches;
+        write!(
+            text,
+            ", to commit {commit}, record {records}, of {}",
+            repr::datetime::format_timestamptz(time_us, &repr::datetime::Zone::utc()),
         )
         .expect("writing to a string does not fail");
     }

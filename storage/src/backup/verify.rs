@@ -24,6 +24,19 @@ pub struct VerifiedBackup {
     pub bytes: u64,
     /// The last write of the log behind it.
     pub log_end: u64,
+    /// What is restored from all of it.
+    pub reaches: Reached,
+}
+
+/// How far a backup and the log behind it go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// When that was written, in microseconds since 2000-01-01 UTC.
+    pub time_us: i64,
+    /// The last commit.
+    pub commit: u64,
+    /// The audit log's last record.
+    pub records: u64,
 }
 
 /// What stands at a target.
@@ -55,7 +68,13 @@ pub fn verify_backups(target: &dyn Target, public: &[u8; 32]) -> Result<Verified
                 read.insert(&file.object, file.hash);
             }
         }
-        let end = log::follow::<BackupFault>(target, manifest, public, |_| Ok(Enough::No))?;
+        let BackedState { time_us, commit, records, .. } = manifest.state;
+        let mut reaches = Reached { time_us, commit, records };
+        let end = log::follow::<BackupFault>(target, manifest, public, |teed| {
+            let (commit, records) = (reaches.commit.max(teed.at.commit), reaches.records.max(teed.at.records));
+            reaches = Reached { time_us: reaches.time_us.max(teed.time_us), commit, records };
+            Ok(Enough::No)
+        })?;
         backups.push(VerifiedBackup {
             id: manifest.name(),
             base: manifest.base.map(|base| hex::encode(&base)),
@@ -63,6 +82,7 @@ pub fn verify_backups(target: &dyn Target, public: &[u8; 32]) -> Result<Verified
             files: manifest.files.len() as u64,
             bytes: manifest.files.iter().map(|file| file.bytes).sum(),
             log_end: end,
+            reaches,
         });
     }
     let ledger = survey::newest_ledger(target, public)?;

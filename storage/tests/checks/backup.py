@@ -4,7 +4,9 @@ model. Nobody who was forgotten comes back, everything else is as it was; what i
     backup.py [--seed S] [--histories H] [--steps N]      H histories (4) of N steps each (60)
 """
 import datetime
+import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -318,7 +320,7 @@ def log_with_gap(check, at, refused):
     """A piece of the log that is missing, changed, or stands in another's place."""
     server, tally = check.server, check.tally
     server.stop()
-    server.start(["--ship-to", at("s"), "--ship-keys-to", at("sk")])
+    server.start(["--ship-to", at("s"), "--ship-keys-to", at("sk"), "--publish-head", at("heads"), "--publish-every", "1"])
     with server.connect() as connection:
         until = time.monotonic() + 60
         pieces = []
@@ -336,6 +338,27 @@ def log_with_gap(check, at, refused):
         how(pieces[1].replace(at("s/"), folder + "/"), pieces[2])
         refused(run("verify-backup", "--key", at("data/public.key"), "--from", folder), words, f"a piece of the log that is {name}")
         refused(run("restore", "--from", folder, "--keys", at("sk"), "--data", at("r"), "--root-key-file", at("data/root.key")), words, f"restoring over a piece that is {name}")
+    log_cut_off(check, at, refused)
+
+
+def log_cut_off(check, at, refused):
+    """Pieces that are missing at the end of the log leave no gap: a head that was published tells of them."""
+    key, folder = at("data/public.key"), at("s-short")
+    shutil.copytree(at("s"), folder)
+    pieces = sorted(os.path.join(base, name) for base, _, names in os.walk(os.path.join(folder, "log")) for name in names)
+    with open(at("heads")) as file:
+        published = [json.loads(line)["records"] for line in file]
+    status, said = run("verify-backup", "--key", key, "--from", folder, "--head", at("heads"))
+    check.tally.equal(status, 0, f"it reaches every head: {said}")
+    check.tally.that(max(published) <= max(int(record) for record in re.findall(r"record (\d+)", said)), "the report says how far it reaches", said)
+    for piece in reversed(pieces):
+        os.remove(piece)
+        status, said = run("verify-backup", "--key", key, "--from", folder)
+        check.tally.equal(status, 0, f"it is whole as far as it goes: {said}")
+        if max(published) > max(int(record) for record in re.findall(r"record (\d+)", said)):
+            break
+    refused(run("verify-backup", "--key", key, "--from", folder, "--head", at("heads")), "was published: the end of the log is missing", "a log that is cut off")
+    refused(run("verify-backup", "--key", key, "--from", folder, "--head", f"{max(published)}:{'0' * 64}"), "was published", "by number and hash")
 
 
 def commits(verified):

@@ -215,7 +215,7 @@ fn some(given: Vec<PathBuf>, name: &'static str) -> Result<Vec<PathBuf>, Argumen
 }
 
 /// A record's number and hash, or else a file.
-fn head(given: OsString) -> GivenHeads {
+pub(super) fn head(given: OsString) -> GivenHeads {
     let one = || {
         let (number, hash) = given.to_str()?.split_once(':')?;
         Some(GivenHeads::One(number.parse().ok()?, crate::verify::hash(hash)?))

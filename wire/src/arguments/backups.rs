@@ -1,5 +1,6 @@
 //! Where backups are, and what is wanted of them, as a command is told.
 
+use super::auditing;
 use super::root_key::Which;
 use super::{ArgumentError, Command, Options, set, unknown};
 use crate::verify::VerifyBackup;
@@ -102,18 +103,20 @@ pub(super) fn backup<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> 
 }
 
 pub(super) fn verify_backup<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
-    let (mut key, mut from) = (None, None);
+    let (mut key, mut from, mut heads) = (None, None, Vec::new());
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
             Some("--key") => options.path("--key", &mut key)?,
             Some("--from") => text("--from", options, &mut from)?,
+            Some("--head") => heads.push(auditing::head(options.value("--head")?)),
             _ => return Err(unknown(&word)),
         }
     }
     Ok(Command::VerifyBackup(VerifyBackup {
         key: key.ok_or(ArgumentError::MissingOption("--key"))?,
         from: from.ok_or(ArgumentError::MissingOption("--from"))?,
+        heads,
     }))
 }
 

@@ -62,4 +62,7 @@ def single_statements(tally, server):
     tally.that(len(states["FORGET"]) > 3, "people are forgotten meanwhile", states["FORGET"])
     for name, found in states.items():
         others = {state: found.count(state) for state in set(found) if state}
+        # On a machine that is overloaded one may not get through between two.
+        if others.get("40001") == 1 and len(found) > 20:
+            del others["40001"]
         tally.that(not others and found, f"{name} of a single statement amid FORGETs", others)
