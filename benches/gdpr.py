@@ -1,11 +1,11 @@
 """GDPRbench's own Java client, built from a checkout that the user names, against PostgreSQL 15 and Dogwood by pgjdbc.
 
-    gdpr.py SOURCE [--records N] [--operations N] [--threads N] [--only ROLE,ROLE] [--build FOLDER] [--json FILE]
+    gdpr.py SOURCE [--records N] [--operations N] [--threads N] [--only ROLE,ROLE] [--against off|batched] [--build FOLDER] [--json FILE]
 
 SOURCE is a checkout of GDPRbench/GDPRbench; it is copied, and stays as it is. `gdpr/client.patch` makes the copy compile, gives its
 statements the conditions that the workload draws, and has it insert. People are a table of their own, and a record is its USR's.
 Each role runs on what the one before has left, one server after the other. Both are durable, without TLS, with nine indexes; PostgreSQL
-logs each statement, Dogwood's audit log is strict.
+logs each statement, Dogwood's audit log is strict. With --against another mode of the audit log stands in the place of PostgreSQL.
 Nothing that a client was told is an error counts as done: then the bench fails.
 """
 import argparse
@@ -62,8 +62,9 @@ class Bench:
         self.options = options
         self.results = ResultsFile(options.json, f"{options.records:,} records, {options.operations:,} operations, {options.threads} threads")
 
-    def prepare(self, server, ours):
-        """The tables, and the people whom records are of."""
+    def prepare(self, server, audit):
+        """The tables, and the people whom records are of. `audit`: the mode of the audit log; none of PostgreSQL."""
+        ours = audit is not None
         subject, owned, annotated = ("DATA_SUBJECT ", "OWNED_BY", ANNOTATED) if ours else ("", "REFERENCES", {})
         columns = ", ".join(f"{name} VARCHAR {annotated.get(name, '')}" for name in COLUMNS)
         with psycopg.connect(server.dsn, autocommit=True) as one:
@@ -75,7 +76,7 @@ class Bench:
                 for number in range(USERS):
                     copy.write_row((f"user{number}",))
             if ours:
-                one.execute("ALTER DATABASE dogwood SET dogwood.audit = 'strict'")
+                one.execute(f"ALTER DATABASE dogwood SET dogwood.audit = '{audit}'")
 
     def client(self, server, role):
         """Runs the client for a role; operations a second, and how many were not found."""
@@ -104,13 +105,15 @@ class Bench:
         self.path = built(Path(self.options.source).resolve(), self.folder)
         wanted = [role for role in ROLES if role == "load" or not self.options.only or role in self.options.only.split(",")]
         print(f"{self.options.records:,} records of {USERS:,} people, {self.options.operations:,} operations, {self.options.threads} threads; load {os.getloadavg()[0]:.1f}")
-        print("| role | Dogwood | PostgreSQL 15 | ratio | found nothing: Dogwood | PostgreSQL 15 |\n|---|---:|---:|---:|---:|---:|")
-        with Dogwood() as ours, Postgres(Postgres.MEASURED + " -c log_statement=all") as theirs:
-            self.prepare(ours, True)
-            self.prepare(theirs, False)
+        mode = self.options.against
+        other_name = f"audit {mode}" if mode else "PostgreSQL 15"
+        print(f"| role | Dogwood | {other_name} | ratio | found nothing: Dogwood | {other_name} |\n|---|---:|---:|---:|---:|---:|")
+        with Dogwood() as ours, Dogwood() if mode else Postgres(Postgres.MEASURED + " -c log_statement=all") as theirs:
+            self.prepare(ours, "strict")
+            self.prepare(theirs, mode)
             for role in wanted:
                 (mine, missed), (other, lacked) = self.client(ours, role), self.client(theirs, role)
-                self.results.add(role, "/s", dogwood=mine, postgresql=other)
+                self.results.add(role, "/s", **{"dogwood": mine, f"audit {mode}" if mode else "postgresql": other})
                 print(f"| {role} | {mine:,.0f} /s | {other:,.0f} /s | {mine / other:.2f} | {missed:,} | {lacked:,} |", flush=True)
                 if role == "load":
                     self.compare(ours, theirs)
@@ -134,6 +137,7 @@ def main():
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--only", default="")
     parser.add_argument("--build", default=os.path.expanduser("~/.cache/dogwood/gdprbench"))
+    parser.add_argument("--against", choices=("off", "batched"))
     parser.add_argument("--json")
     options = parser.parse_args()
     bench = Bench(options)

@@ -14,7 +14,7 @@ use crate::decode::{AUTHENTICATION_BYTES_MAX, Body};
 use crate::error::{WireError, protocol_violation};
 use crate::failed_logins::{Attempt, FailedLogins, Told, TooMany};
 use crate::tls::write_new;
-use engine::{Engine, PasswordVerifier, SqlError};
+use engine::{Engine, PasswordVerifier, SqlError, hexadecimal};
 use pgwire::api::auth::sasl::scram::{ScramSecret, ScramServerAuth, gen_salted_password};
 use pgwire::error::PgWireError;
 use pgwire::messages::PgWireBackendMessage;
@@ -59,7 +59,7 @@ impl Logins {
         let secret = match fs::read_to_string(&path) {
             Ok(text) => text.trim_end().to_string(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let secret = hex(&random::<SECRET_BYTES>()?);
+                let secret = hexadecimal(&random::<SECRET_BYTES>()?);
                 write_new(&path, format!("{secret}\n").as_bytes(), 0o600)?;
                 secret
             }
@@ -97,15 +97,15 @@ impl Logins {
     }
 
     fn print(&self) -> String {
-        let mut text = format!("mock {}\n", hex(&self.mock));
+        let mut text = format!("mock {}\n", hexadecimal(&self.mock));
         for (name, verifier) in &self.verifiers {
             writeln!(
                 text,
                 "login {name} {} {} {} {}",
                 verifier.iterations,
-                hex(&verifier.salt),
-                hex(&verifier.stored_key),
-                hex(&verifier.server_key)
+                hexadecimal(&verifier.salt),
+                hexadecimal(&verifier.stored_key),
+                hexadecimal(&verifier.server_key)
             )
             .expect("writing to a string does not fail");
         }
@@ -256,13 +256,6 @@ pub fn random<const LENGTH: usize>() -> io::Result<[u8; LENGTH]> {
         .fill(&mut bytes)
         .map_err(|_| io::Error::other("the operating system gives no random bytes"))?;
     Ok(bytes)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string does not fail");
-        text
-    })
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

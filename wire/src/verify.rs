@@ -6,8 +6,8 @@
 use crate::arguments::{MergeCapsules, Verify};
 use engine::{
     CapsuleSummary, MERGED_MAGIC, MergedSummary, PROOF_MAGIC, ProofSummary, PublishedHead, Reached, ReceiptSummary,
-    VerifiedBackups, VerifyError, merge_capsules, read_heads_of, verify_capsule, verify_merged, verify_proof,
-    verify_receipt,
+    VerifiedBackups, VerifyError, hexadecimal, merge_capsules, read_heads_of, verify_capsule, verify_merged,
+    verify_proof, verify_receipt,
 };
 use std::fmt::Write;
 use std::fs;
@@ -79,7 +79,7 @@ impl Heads {
 
     /// What stands at a target has to reach as far as the heads say: pieces of the log that are missing at its end leave no gap.
     fn check_backups(&self, verified: &VerifiedBackups) -> Result<(), String> {
-        if self.of.iter().any(|head| engine::hexadecimal(&head.database) != verified.database) {
+        if self.of.iter().any(|head| hexadecimal(&head.database) != verified.database) {
             return Err(VerifyError::OtherLog.to_string());
         }
         let reached = verified.backups.iter().map(|backup| backup.reaches.records).max().unwrap_or(0);
@@ -209,22 +209,14 @@ pub fn hash(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// Bytes in hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string does not fail");
-        text
-    })
-}
-
 fn describe_receipt(receipt: &ReceiptSummary) -> String {
     let mut text = format!(
         "genuine receipt {}\ndatabase      {}\nsubject       {}\n{}\nlog record    {}",
-        hex(&receipt.id),
-        hex(&receipt.database),
-        hex(&receipt.subject),
+        hexadecimal(&receipt.id),
+        hexadecimal(&receipt.database),
+        hexadecimal(&receipt.subject),
         match &receipt.key_destroyed {
-            Some(key) => format!("key destroyed {}", hex(key)),
+            Some(key) => format!("key destroyed {}", hexadecimal(key)),
             None => format!("in part       {}", receipt.parts.join(", ")),
         },
         receipt.log_sequence,
@@ -247,9 +239,9 @@ fn describe_proof(proof: &ProofSummary, against_heads: bool) -> String {
     let mut text = format!(
         "genuine record {} of the audit log\ndatabase {}\nhead     {}:{}, {} steps away",
         proof.record,
-        hex(&proof.database),
+        hexadecimal(&proof.database),
         proof.head.0,
-        hex(&proof.head.1),
+        hexadecimal(&proof.head.1),
         proof.steps,
     );
     let mut say = |line: std::fmt::Arguments<'_>| {
@@ -257,7 +249,7 @@ fn describe_proof(proof: &ProofSummary, against_heads: bool) -> String {
         text.write_fmt(line).expect("writing to a string does not fail");
     };
     for entry in proof.entries.iter().take(ENTRIES_SHOWN) {
-        let people: Vec<String> = entry.subjects.iter().map(|person| hex(person)).collect();
+        let people: Vec<String> = entry.subjects.iter().map(|person| hexadecimal(person)).collect();
         let more = if entry.scope.may_be_more { " and perhaps more" } else { "" };
         say(format_args!(
             "entry {}: {}, {} by login {} as role {}, {} rows, of {} people{more} {}",
@@ -274,8 +266,8 @@ fn describe_proof(proof: &ProofSummary, against_heads: bool) -> String {
             say(format_args!(
                 "refers to record {}:{} of log {}",
                 reference.sequence,
-                hex(&reference.hash),
-                hex(&reference.log)
+                hexadecimal(&reference.hash),
+                hexadecimal(&reference.log)
             ));
         }
     }
@@ -296,11 +288,11 @@ fn describe_proof(proof: &ProofSummary, against_heads: bool) -> String {
 fn describe_capsule(capsule: &CapsuleSummary) -> String {
     let mut text = format!(
         "genuine audit log\ndatabase {}\nrecords  {} to {}\nhead     {}:{}",
-        hex(&capsule.database),
+        hexadecimal(&capsule.database),
         capsule.first,
         capsule.last,
         capsule.last,
-        hex(&capsule.hash),
+        hexadecimal(&capsule.hash),
     );
     if capsule.emptied > 0 {
         write!(
@@ -340,7 +332,7 @@ mod tests {
     #[test]
     fn keys_are_sixty_four_digits() {
         let key = [0xab; 32];
-        assert_eq!(hash(&hex(&key)), Some(key));
+        assert_eq!(hash(&hexadecimal(&key)), Some(key));
         for wrong in ["", "ab", &"x".repeat(64), &"é".repeat(32), &"a".repeat(63), &"a".repeat(65)] {
             assert_eq!(hash(wrong), None);
         }
