@@ -32,3 +32,26 @@ SELECT typname, typtype, typelem <> 0 AS is_array FROM pg_type WHERE typname ~ '
 ALTER TYPE nb RENAME TO nd;
 ALTER TYPE nd RENAME TO __nb;
 DROP TYPE _nb, nb, nd, _nc, nc;
+-- What is kept goes on meaning the same.
+CREATE TYPE ne AS ENUM ('x', 'y');
+CREATE TABLE ne_t (a ne[] DEFAULT '{x}'::_ne, CHECK (a <> '{y}'::_ne));
+CREATE DOMAIN ne_d AS int CHECK (VALUE IS DISTINCT FROM cardinality('{x}'::_ne));
+CREATE VIEW ne_v AS SELECT a, '{x,y}'::_ne AS b, CAST('{y}' AS _ne) AS c FROM ne_t;
+CREATE TYPE _ne AS (i int);
+INSERT INTO ne_t DEFAULT VALUES;
+INSERT INTO ne_t VALUES ('{y}');
+SELECT *, pg_typeof(b) FROM ne_v;
+SELECT pg_get_viewdef('ne_v'::regclass), pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'ne_t'::regclass;
+SELECT 1::ne_d;
+SELECT 2::ne_d;
+CREATE VIEW ne_w AS SELECT '{x}'::__ne AS a, '{"(1)"}'::___ne AS b;
+SELECT * FROM ne_w;
+DROP TYPE _ne;
+DROP VIEW ne_w;
+CREATE VIEW ne_w AS SELECT '{x}'::__ne AS a;
+DROP TYPE _ne;
+SELECT * FROM ne_w;
+DROP VIEW ne_w, ne_v;
+DROP TABLE ne_t;
+DROP DOMAIN ne_d;
+DROP TYPE ne;
