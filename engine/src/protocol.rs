@@ -19,6 +19,7 @@ pub use planner::parse::utility::{CopyHeader, CopyLayout};
 pub use planner::scalar::{ListedConnection, ListedTls};
 pub use state::answer::{AnswerRow, QueryRows};
 pub use state::cancel::CancelFlag;
+pub use state::error::Routine;
 pub use state::login_rules::{AskedOfServer, ListedIdentity, ListedRule, ShownRule};
 pub use state::notice::Notice;
 pub use state::notifications::{Caller, Notification};

@@ -4,6 +4,7 @@
 //! order like data, so a plan is valid for exactly the version it was made against. Pure: no storage.
 
 mod actor;
+mod array_names;
 pub(crate) mod composite;
 mod created_type;
 mod declaration;
@@ -25,6 +26,7 @@ mod start_settings;
 mod temporary;
 
 pub use actor::Actor;
+pub(crate) use array_names::ArrayNames;
 pub use composite::{Attribute, Composite};
 pub use created_type::{CreatedType, TypeKind};
 pub use declaration::{IndexColumn, IndexDeclaration, IndexMethod, IndexPredicate};

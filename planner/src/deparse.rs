@@ -106,6 +106,7 @@ fn is_unseen(cast: &crate::scalar::cast::Cast) -> bool {
         | CastMethod::Range
         | CastMethod::Shape
         | CastMethod::Input
+        | CastMethod::Hstore
         | CastMethod::Json => false,
     }
 }

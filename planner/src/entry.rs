@@ -15,7 +15,7 @@ use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::physical::expected::ExpectedRows;
 use crate::physical::{self, KeyForms, MaintainedPlan};
-use crate::plan::{InsertPlan, Plan, Query, RowChecks, WithPlan, WritePlan};
+use crate::plan::{InsertPlan, ParamTypes, Plan, Query, RowChecks, WithPlan, WritePlan};
 use crate::resolve::ddl::{DdlPlan, DomainCondition, Labels, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
 use crate::resolve::positioned::CursorTables;
 use crate::resolve::statement::{ExpressionUse, check_expression, resolve_arguments};
@@ -65,7 +65,7 @@ pub struct PlannedStatement {
     /// The plan.
     pub planned: Planned,
     /// The types of `$1`, `$2`, ….
-    pub params: Vec<ScalarType>,
+    pub params: ParamTypes,
     /// Maintained views that it reads as relations.
     pub views: Vec<RelationId>,
     /// What whoever runs it must be allowed.
@@ -176,7 +176,6 @@ pub fn plan_statement<'a>(
     let session = SessionInfo { path: path.clone(), views, policies: PolicyUse::Apply, relabel: None };
     let Resolution { resolved, params, views, needs, of_role, .. } =
         resolve_reads(parsed, catalog, &session, param_types)?;
-    let params = params.into_iter().map(|column_type| column_type.scalar).collect();
     let known = KnownRelations::new(catalog, statistics, !of_role);
     let mut planned = plan_resolved(resolved, catalog, &known)?;
     if let Some(plan) = subscribe_plan(&mut planned).filter(|_| !views.is_empty()) {

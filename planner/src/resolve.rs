@@ -111,7 +111,7 @@ use relabel::Relabel;
 use repr::{ColumnType, Datum, Id, RelationId, ScalarType, poll};
 use scope::Frame;
 use sqlparser::tokenizer::Span;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use view_names::Trace;
 
@@ -230,6 +230,8 @@ pub(crate) struct Resolver<'a> {
     positions: Positions<'a>,
     /// Types of `$1`…; `None` is not seen or given, `Unknown` seen and not yet deduced.
     params: Vec<Option<ScalarType>>,
+    /// Of those whose type was deduced from a domain: which one.
+    param_domains: BTreeMap<usize, Id>,
     /// Rows that expressions can refer to, innermost last.
     frames: Vec<Frame>,
     ctes: Ctes,
@@ -337,6 +339,7 @@ impl<'a> Resolver<'a> {
             session,
             positions: Positions::new(text),
             params: param_types.to_vec(),
+            param_domains: BTreeMap::new(),
             frames: Vec::new(),
             ctes: Ctes::default(),
             nesting: Nesting::default(),
@@ -361,7 +364,10 @@ impl<'a> Resolver<'a> {
         let mut types = Vec::with_capacity(self.params.len());
         for (index, known) in self.params.iter().enumerate() {
             match known {
-                Some(scalar) if *scalar != ScalarType::Unknown => types.push(ColumnType::nullable(scalar.clone())),
+                Some(scalar) if *scalar != ScalarType::Unknown => {
+                    let domain = self.param_domains.get(&index).copied().unwrap_or_default();
+                    types.push(ColumnType { domain, ..ColumnType::nullable(scalar.clone()) });
+                }
                 Some(_) | None => {
                     return Err(PlanError::new(
                         "42P18",

@@ -234,6 +234,7 @@ mod tests {
             (ScalarType::Time, vec!["00:00:00", "23:59:59.999999"]),
             (ScalarType::TimeTz, vec!["00:00:00+00", "23:59:59.999999-07:30"]),
             (ScalarType::Citext, vec!["", "aB"]),
+            (ScalarType::Hstore, vec!["", "\"a\"=>\"1\", \"b\"=>NULL"]),
             (ScalarType::Timestamp, vec!["2000-01-01 00:00:00", "1969-07-20 20:17:40.5", "-infinity"]),
             (ScalarType::Timestamptz, vec!["2024-02-29 12:00:00+05:30", "infinity"]),
             (ScalarType::Interval, vec!["0", "1 year 2 mons -3 days 04:05:06.7"]),

@@ -4,7 +4,7 @@
 //! what a connection does not survive. Neither ever quotes a stored value.
 
 use engine::SqlError;
-use engine::protocol::Notice;
+use engine::protocol::{Notice, Routine};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{ErrorResponse, NoticeResponse};
 use std::fmt;
@@ -119,7 +119,7 @@ pub(crate) fn error_response(error: &SqlError) -> PgWireBackendMessage {
     optional(b'c', error.object.column.as_deref());
     optional(b'd', error.object.datatype.as_deref());
     optional(b'n', error.object.constraint.as_deref());
-    optional(b'R', error.routine);
+    fields.extend(error.routine.into_iter().flat_map(of_routine));
     PgWireBackendMessage::ErrorResponse(ErrorResponse::new(fields))
 }
 
@@ -140,10 +140,13 @@ pub(crate) fn notice_response(notice: &Notice) -> PgWireBackendMessage {
     if let Some(context) = &notice.context {
         fields.push((b'W', without_nul(context)));
     }
-    if let Some(routine) = notice.routine {
-        fields.push((b'R', routine.to_owned()));
-    }
+    fields.extend(notice.routine.into_iter().flat_map(of_routine));
     PgWireBackendMessage::NoticeResponse(NoticeResponse::new(fields))
+}
+
+/// Where PostgreSQL says it.
+fn of_routine(routine: &Routine) -> [(u8, String); 3] {
+    [(b'F', routine.file.to_owned()), (b'L', routine.line.to_string()), (b'R', routine.name.to_owned())]
 }
 
 // A NUL would end the field early and shift the ones after it.

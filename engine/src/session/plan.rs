@@ -12,7 +12,7 @@ use planner::plan::{Access, Plan};
 use planner::resolve::{GdprRequest, Needs};
 use planner::statement_shape::shape;
 use planner::{MaintainedViewUse, Planned, PlannedStatement};
-use repr::{RelationId, ScalarType};
+use repr::{ColumnType, RelationId, ScalarType};
 use state::audit::AuditQueue;
 use state::{SqlError, parallel, settings};
 use std::sync::{Arc, OnceLock, Weak};
@@ -30,6 +30,8 @@ pub struct Prepared {
     pub statement: Statement,
     /// Parameter types, inferred or given.
     pub param_types: Vec<ScalarType>,
+    /// What clients are told of these: domains, where they are of any.
+    pub param_oids: Vec<u32>,
     /// The result's columns; `None` if it returns no rows.
     pub columns: Option<Arc<[OutputColumn]>>,
     /// Whether clients may have been told of the columns, so that they must stay as they are.
@@ -216,6 +218,11 @@ pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
     reads_or_writes(&prepared.plan.load().planned)
 }
 
+/// The OID that clients are told of a parameter's type.
+fn told_type(param: &ColumnType) -> u32 {
+    if param.domain == 0 { param.scalar.oid() } else { param.domain }
+}
+
 /// Plans a statement.
 pub fn prepare(parsed: ParsedStatement, seen: &Seen, param_types: &[Option<ScalarType>]) -> Result<Prepared, SqlError> {
     let planned =
@@ -229,7 +236,8 @@ pub fn prepare(parsed: ParsedStatement, seen: &Seen, param_types: &[Option<Scala
         offset: parsed.offset,
         parsed: parsed.clone(),
         statement: parsed.statement,
-        param_types: params,
+        param_oids: params.iter().map(told_type).collect(),
+        param_types: params.into_iter().map(|param| param.scalar).collect(),
         plan: arc_swap::ArcSwap::from_pointee(CachedPlan::new(
             MadeFor::of(seen, of_role),
             planned,

@@ -7,6 +7,7 @@ use planner::parse::statement::ParsedStatement;
 use planner::parse::utility::{Raise, RaiseLevel, RaiseOption};
 use repr::Datum;
 use state::SqlError;
+use state::error::EXEC_STMT_RAISE;
 use state::notice::Notice;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,7 +44,7 @@ impl Session {
         let message = message.or_else(|| said(RaiseOption::Message)).unwrap_or_else(|| code.to_owned());
         let (detail, hint) = (said(RaiseOption::Detail), said(RaiseOption::Hint));
         let context = Some(format!("PL/pgSQL function inline_code_block line {} at RAISE", raise.line));
-        let routine = Some("exec_stmt_raise");
+        let routine = Some(&EXEC_STMT_RAISE);
         let Some(severity) = severity(raise.level) else {
             let mut error = SqlError { detail, hint, context, routine, ..SqlError::new(code, message) };
             error.object.schema = said(RaiseOption::Schema);

@@ -12,6 +12,7 @@ use planner::system::{DATAFLOW, find_by_id};
 use planner::{Explained, Planned};
 use repr::{ColumnType, ScalarType};
 use state::SqlError;
+use state::error::REVALIDATE_CACHED_QUERY;
 use state::settings::spelled;
 use std::sync::{Arc, OnceLock};
 
@@ -157,5 +158,5 @@ pub fn differ(told: Option<&[OutputColumn]>, found: Option<&[OutputColumn]>) -> 
 
 /// 0A000 with PostgreSQL's words and routine: drivers that keep statements prepare it again when they read them.
 pub fn result_changed() -> SqlError {
-    SqlError::new("0A000", "cached plan must not change result type").routine("RevalidateCachedQuery")
+    SqlError::new("0A000", "cached plan must not change result type").routine(&REVALIDATE_CACHED_QUERY)
 }

@@ -63,6 +63,14 @@ impl Stored {
         self.prepared.as_ref().map_or(&[], |prepared| &prepared.param_types)
     }
 
+    /// The OIDs of these, as clients are told them.
+    pub fn param_oids(&self) -> &[u32] {
+        if self.literals.is_some() {
+            return &[];
+        }
+        self.prepared.as_ref().map_or(&[], |prepared| &prepared.param_oids)
+    }
+
     /// Whether other statements may change its columns: EXECUTE and FETCH.
     pub fn is_late(&self) -> bool {
         self.prepared.as_ref().is_some_and(|prepared| is_late(&prepared.statement))

@@ -27,8 +27,24 @@ pub struct SqlError {
     /// ERROR ends the statement, FATAL the connection.
     pub fatal: bool,
     /// The routine of PostgreSQL's that says the same, where drivers tell errors apart by it.
-    pub routine: Option<&'static str>,
+    pub routine: Option<&'static Routine>,
 }
+
+/// A routine of PostgreSQL's, and where it stands in the sources of 15: who looks at one of these fields looks at all of them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Routine {
+    /// Its name.
+    pub name: &'static str,
+    /// The file.
+    pub file: &'static str,
+    /// The line at which it reports.
+    pub line: u32,
+}
+
+/// What reports that a kept statement's columns are others now.
+pub static REVALIDATE_CACHED_QUERY: Routine = Routine { name: "RevalidateCachedQuery", file: "plancache.c", line: 722 };
+/// What reports for RAISE.
+pub static EXEC_STMT_RAISE: Routine = Routine { name: "exec_stmt_raise", file: "pl_exec.c", line: 3891 };
 
 /// The object fields of an error response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +108,7 @@ impl SqlError {
     }
     /// Says which routine of PostgreSQL's reports this.
     #[must_use]
-    pub fn routine(mut self, routine: &'static str) -> Self {
+    pub fn routine(mut self, routine: &'static Routine) -> Self {
         self.routine = Some(routine);
         self
     }

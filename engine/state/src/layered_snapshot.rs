@@ -12,6 +12,7 @@ mod range;
 mod read_ahead;
 mod spilled;
 mod stored;
+mod written;
 
 use crate::SqlError;
 use crate::audit::ReadObserver;
@@ -33,7 +34,7 @@ use planner::scalar::inverted::Wanted;
 pub use read_ahead::{Ahead, Asks};
 use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key, poll};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use storage::{Snapshot, Store};
@@ -663,15 +664,8 @@ impl Reader for LayeredSnapshot {
         if !self.changes(table.id) {
             return Ok(Box::new(stored));
         }
-        let mut changed: BTreeMap<RowKey, Row> = BTreeMap::new();
-        for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
-            for row_key in changes.rows.keys() {
-                if let Some(Some(row)) = self.layered(table.id, row_key) {
-                    changed.insert(row_key.clone(), row.clone());
-                }
-            }
-        }
         let relation = table.id;
+        let changed = self.as_written(relation)?;
         let stored: RowIterator = match self.base_hidden(relation) {
             true => Box::new(std::iter::empty()),
             false => self.clone().unhidden(relation, stored),

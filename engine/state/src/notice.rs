@@ -1,5 +1,7 @@
 //! What a client is told beside its answer.
 
+use crate::error::Routine;
+
 /// A message for the client that is not an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
@@ -16,7 +18,7 @@ pub struct Notice {
     /// Where it was said, if not by the statement itself.
     pub context: Option<String>,
     /// The routine of PostgreSQL's that says the same, where drivers tell of it.
-    pub routine: Option<&'static str>,
+    pub routine: Option<&'static Routine>,
 }
 
 impl Notice {

@@ -32,6 +32,8 @@ pub struct Change {
     pub before: Option<Row>,
     /// The version after this overlay.
     pub after: Option<Row>,
+    /// When it was written, by the overlay's undo log: what is read in no order comes in this one, as in PostgreSQL.
+    pub written: usize,
 }
 
 /// The changes of one table.
@@ -153,6 +155,8 @@ pub struct Overlay {
     undo: Vec<Undo>,
     /// About what rows take that were set since some were spilled.
     held_bytes: usize,
+    /// What was written to temporary tables by transactions before, as `Change::written` counts it.
+    written_before: usize,
     /// Who changes it, for the audit log.
     actor: Arc<AuditActor>,
     /// Of whom it erases a part.
@@ -182,6 +186,7 @@ impl Overlay {
             begun_indexes: Vec::new(),
             undo: Vec::new(),
             held_bytes: 0,
+            written_before: 0,
             actor: Arc::default(),
             in_part: None,
         }
@@ -307,18 +312,19 @@ impl Overlay {
         let relation = shape.id();
         let row_bytes: usize = before.iter().chain(&after).map(|row| row.bytes().len()).sum();
         self.held_bytes += ROW_BYTES + row_bytes + shape.table().indexes.len() * ENTRY_BYTES;
+        let written = self.written_before + self.undo.len();
         let TableChanges { rows, values, .. } = self.tables.entry(relation).or_default();
         let previous = match rows.entry(key.clone()) {
             Entry::Vacant(untouched) => {
                 values.enter(shape, &key, after.as_ref());
-                untouched.insert(Change { before, after });
+                untouched.insert(Change { before, after, written });
                 None
             }
             Entry::Occupied(mut changed) => {
                 let before = changed.get().before.clone();
                 values.leave(shape, &key, changed.get().after.as_ref());
                 values.enter(shape, &key, after.as_ref());
-                Some(changed.insert(Change { before, after }))
+                Some(changed.insert(Change { before, after, written }))
             }
         };
         self.undo.push(Undo::Row { relation, key, previous });
@@ -520,6 +526,7 @@ impl Overlay {
     ) {
         self.undo.clear();
         let redefined = self.session.seen.as_ref().is_none_or(|seen| !Arc::ptr_eq(seen, &schema));
+        let written_before = self.written_before;
         for (relation, theirs) in tables {
             let Some(shape) = schema.shape(relation) else { continue };
             let mine = self.tables.entry(relation).or_default();
@@ -533,7 +540,9 @@ impl Overlay {
                 }
                 if change.after.is_some() {
                     mine.values.enter(shape, &key, change.after.as_ref());
-                    mine.rows.insert(key, Change { before: None, after: change.after });
+                    let written = written_before + change.written;
+                    self.written_before = self.written_before.max(written + 1);
+                    mine.rows.insert(key, Change { before: None, written, ..change });
                 }
             }
         }
@@ -574,7 +583,7 @@ impl Overlay {
                 }
                 mine.values.enter(shape, key, change.after.as_ref());
                 let before = previous.map_or_else(|| change.before.clone(), |previous| previous.before);
-                mine.rows.insert(key.clone(), Change { before, after: change.after.clone() });
+                mine.rows.insert(key.clone(), Change { before, ..change.clone() });
             }
         }
         for (subject, microdb) in &other.subjects {

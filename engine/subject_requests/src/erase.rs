@@ -220,7 +220,7 @@ impl<'a, 'b> Eraser<'a, 'b> {
         // Without changes from before, the rows that are changed and still there are the blanked ones.
         let changed = self.by_owner.is_none() || before == Fate::Blanked;
         if let Some(changes) = self.writer.transaction.overlay().table(place.0).filter(|_| changed) {
-            if let Some(Change { before, after }) = changes.rows.get(&place.1) {
+            if let Some(Change { before, after, .. }) = changes.rows.get(&place.1) {
                 return Ok(after.clone().map(|row| Newest { row, committed: before.clone() }));
             }
             if changes.truncated {

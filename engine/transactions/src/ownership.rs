@@ -305,7 +305,7 @@ impl<'a> TableDerivation<'a> {
         for row in spilled.into_iter().flat_map(TableChanges::spilled) {
             let (row_key, change) = row?;
             let is_derived = derivation.tables.get(&edge.far).is_some_and(|rows| rows.contains_key(&row_key));
-            if let Change { before: Some(before), after: None } = change
+            if let Change { before: Some(before), after: None, .. } = change
                 && !is_derived
                 && let Some(value) = far_value(&far, edge, &before)
             {

@@ -104,7 +104,7 @@ pub(crate) fn table_changes(
         };
         for row in changes.spilled() {
             // As above.
-            let (_, Change { before, after }) = row.ok()?;
+            let (_, Change { before, after, .. }) = row.ok()?;
             add(&before, &after);
         }
         if !changes.truncated {

@@ -3,6 +3,7 @@
 //! `resolve` looks names up here for statements and definitions, `scalar::env::names` for `regclass` and its kind; both ways
 //! round, so that what is shown can be read again.
 
+use super::array_names::{named_by, stripped};
 use super::composite::class_of;
 use super::{Actor, Catalog, CreatedType, DatabaseId, Index, NamespaceId, Sequence, Table};
 use crate::error::PlanError;
@@ -396,6 +397,16 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The created type whose array has that name.
+    pub(crate) fn element_named<'n>(
+        self,
+        before: impl Into<Qualifier<'n>>,
+        array: &str,
+    ) -> Option<&'a Arc<CreatedType>> {
+        let before = before.into();
+        named_by(self.catalog, array, |name| self.type_named(before, name))
+    }
+
     /// The created range or multirange that the name of a function means.
     pub(crate) fn range_named<'n>(self, before: impl Into<Qualifier<'n>>, name: &str) -> Option<&'a Arc<CreatedType>> {
         let before = before.into();
@@ -423,17 +434,26 @@ impl<'a> Scope<'a> {
         let before = before.into();
         let plain = self.type_named(before, name).map(|found| found.column_type().scalar);
         let array = || {
-            let element = self.type_named(before, name.strip_prefix('_')?)?;
+            let element = self.element_named(before, name)?;
             element.scalar().map(|scalar| scalar.array())
         };
         // Kept texts name none: nothing would hold the table.
         let names_rows = !self.path.is_of_kept_texts();
-        let row = |name: &str| match names_rows.then(|| self.class(before, name))?? {
-            Class::Relation(table) => table.row_type().map(ScalarType::Record),
+        let relation = |name: &str| match names_rows.then(|| self.class(before, name))?? {
+            Class::Relation(table) => Some(table),
             Class::Sequence(_) | Class::Index(..) | Class::Composite(_) | Class::System(_) => None,
         };
-        let rows = || Some(row(name.strip_prefix('_')?)?.array());
-        plain.or_else(array).or_else(|| row(name)).or_else(rows).or_else(|| self.extension_type(before, name))
+        let row = |table: &Table| table.row_type().map(ScalarType::Record);
+        let rows = || {
+            let names = self.catalog.array_names();
+            let mut tables = stripped(name).filter_map(relation);
+            row(tables.find(|table| names.of(table.id.0, &table.name) == name)?).map(|row| row.array())
+        };
+        plain
+            .or_else(array)
+            .or_else(|| row(relation(name)?))
+            .or_else(rows)
+            .or_else(|| self.extension_type(before, name))
     }
 
     /// The type of that name that an extension has, which stands in `public`. Kept texts were read when it was there.
@@ -448,6 +468,11 @@ impl<'a> Scope<'a> {
             None => self.path.searched().contains(&public),
         };
         (is_seen && self.catalog.has_extension(self.path.home, extension)).then_some(found)
+    }
+
+    /// Whether an extension was created, or texts are read that were kept when it was.
+    pub(crate) fn has_extension(self, extension: &str) -> bool {
+        self.path.is_of_kept_texts() || self.catalog.has_extension(self.path.home, extension)
     }
 
     /// Whether the bare name of an extension's type means it.

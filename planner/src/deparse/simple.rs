@@ -62,7 +62,11 @@ pub(super) fn is_simple<C>(expr: &ScalarExpr<C>, parent: Option<&ScalarExpr<C>>)
         // A cast that is a function's call is closed; one that only says another type is what it says it of.
         NodeShape::Cast => match expr {
             ScalarExpr::Cast { expr: inner, cast, .. } => match cast.method {
-                CastMethod::Number | CastMethod::DateTime | CastMethod::Shape | CastMethod::Json => true,
+                CastMethod::Number
+                | CastMethod::DateTime
+                | CastMethod::Shape
+                | CastMethod::Json
+                | CastMethod::Hstore => true,
                 _ => is_simple(inner, Some(expr)),
             },
             _ => true,

@@ -5,6 +5,7 @@
 
 use super::document;
 use crate::plan::Way;
+use crate::scalar::func::parse_identifier;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -267,7 +268,11 @@ fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operato
         let mut fields = Map::new();
         let kind = operator.text.split_whitespace().next().unwrap_or_default();
         fields.insert("Node Type".into(), json!(kind));
-        fields.extend(operator.relation.iter().map(|relation| ("Relation Name".to_string(), json!(relation))));
+        // What PostgreSQL's node is called that writes.
+        if matches!(kind, "Insert" | "Update" | "Delete" | "Merge") {
+            fields.insert("Operation".into(), json!(kind));
+        }
+        fields.extend(operator.relation.iter().flat_map(|spelled| named(spelled)));
         fields.extend(operator.alias.iter().map(|alias| ("Alias".to_string(), json!(alias))));
         fields.insert("Description".into(), json!(operator.text));
         fields.extend(operator.foreseen.way.map(|way| ("Read".to_string(), json!(way.words()))));
@@ -277,12 +282,62 @@ fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operato
         }
         fields.extend(operator.held.iter().map(|(name, count)| (format!("Held {}", title(name)), json!(count))));
         let below = tree(operators, operator.depth + 1);
-        if !below.is_empty() {
-            fields.insert("Plans".into(), Value::Array(below));
-        }
-        found.push(Value::Object(fields));
+        found.push(Value::Object(match (output(&operator.text), below.as_slice()) {
+            (Some(columns), [Value::Object(below)]) => with_output(below.clone(), columns, operator.actual.as_ref()),
+            (_, []) => fields,
+            _ => {
+                fields.insert("Plans".into(), Value::Array(below));
+                fields
+            }
+        }));
     }
     found
+}
+
+/// A relation's name, and its schema where it is not found without.
+fn named(spelled: &str) -> impl Iterator<Item = (String, Value)> {
+    let parts = parse_identifier(spelled, true).unwrap_or_else(|_| vec![spelled.to_owned()]);
+    parts.into_iter().rev().zip(["Relation Name", "Schema"]).map(|(part, field)| (field.to_owned(), json!(part)))
+}
+
+/// What the last operator gives, where that is all it does: to PostgreSQL no operator, but what its input is said to put out.
+fn output(text: &str) -> Option<Vec<&str>> {
+    let (list, rest) = inside(text.strip_prefix("Finish output ")?)?;
+    rest.is_empty().then_some(list)
+}
+
+/// The parts of a list in parentheses, and what is behind it.
+fn inside(text: &str) -> Option<(Vec<&str>, &str)> {
+    let (mut depth, mut quote, mut parts, mut from) = (0_usize, None, Vec::new(), 1);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            _ if quote.is_some() => quote = quote.filter(|quote| *quote != letter),
+            '"' | '\'' => quote = Some(letter),
+            '(' | '[' => depth += 1,
+            ')' | ']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    parts.extend(text.get(from..at).filter(|part| !part.is_empty()));
+                    return Some((parts, &text[at + 1..]));
+                }
+            }
+            ',' if depth == 1 => {
+                parts.push(text.get(from..at)?);
+                from = at + 2;
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// An input with what is put out of it, as long as that took.
+fn with_output(mut input: Map<String, Value>, columns: Vec<&str>, actual: Option<&Actual>) -> Map<String, Value> {
+    input.insert("Output".into(), json!(columns));
+    if let Some(actual) = actual {
+        actual.fields(&mut input);
+    }
+    input
 }
 
 #[cfg(test)]
@@ -303,7 +358,7 @@ mod tests {
         let join = Actual { loops: 1, rows: 3, times };
         let report = Report {
             operators: vec![
-                operator(0, "Finish output (id)", None),
+                operator(0, "Finish output (id, f(a, 'b, c'))", None),
                 operator(1, "Join inner", Some(join)),
                 operator(2, "Scan a", Some(Actual::default())),
                 operator(2, "Scan b", None),
@@ -318,7 +373,7 @@ mod tests {
             execution: Some(Duration::from_millis(2)),
         };
         let expected = [
-            "Finish output (id)",
+            "Finish output (id, f(a, 'b, c'))",
             "  Join inner (read all rows) (rows=7) (actual time=0.005..1.500 rows=3 loops=1) (held batches=2)",
             "    Scan a (read all rows) (rows=7) (never executed) (held batches=2)",
             "    Scan b",
@@ -331,11 +386,13 @@ mod tests {
         assert_eq!(report.text(), expected);
         let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
         let plan = &json[0]["Plan"];
-        assert_eq!(plan["Plans"][0]["Actual Total Time"], 1.5);
-        assert_eq!(plan["Plans"][0]["Held Batches"], 2);
-        assert_eq!(plan["Plans"][0]["Read"], "all rows");
-        assert_eq!(plan["Plans"][0]["Plan Rows"], 7);
-        assert_eq!(plan["Plans"][0]["Plans"][1]["Node Type"], "Scan");
+        assert_eq!(plan["Output"], serde_json::json!(["id", "f(a, 'b, c')"]));
+        assert_eq!(plan["Node Type"], "Join");
+        assert_eq!(plan["Actual Total Time"], 1.5);
+        assert_eq!(plan["Held Batches"], 2);
+        assert_eq!(plan["Read"], "all rows");
+        assert_eq!(plan["Plan Rows"], 7);
+        assert_eq!(plan["Plans"][1]["Node Type"], "Scan");
         assert_eq!(json[0]["Views"][0], "v");
         assert_eq!(json[0]["Ordered Indexes"][1]["Why Not"], "it is seldom");
         assert_eq!(json[0]["Why Not A View"], "it is young");

@@ -411,7 +411,9 @@ impl Grammar<'_, '_> {
                 Some(references) => TableConstraintKind::ForeignKey(columns, references),
                 None => return Err(self.unexpected()),
             }
-        } else if self.word_is(0, "EXCLUDE") && (name.is_some() || self.word_is(1, "USING")) {
+        } else if self.word_is(0, "EXCLUDE")
+            && (name.is_some() || self.word_is(1, "USING") || self.parser.peek_nth_token_ref(1).token == Token::LParen)
+        {
             return Err(PlanError::unsupported("an exclusion constraint").at(Some(position)));
         } else if name.is_some() {
             return Err(self.unexpected());

@@ -205,8 +205,7 @@ impl Resolver<'_> {
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
         // A literal behind a type's name is one of that type, also where functions of that name take one argument.
         if let ([ScalarType::Unknown], [arg]) = (types.as_slice(), args.as_slice())
-            && let Some(scalar) =
-                ScalarType::from_catalog_name(name).filter(|scalar| scalar.multirange_range().is_some())
+            && let Some(scalar) = self.literal_type(name)
         {
             return self.cast(arg.clone(), &ColumnType::nullable(scalar), CastContext::Explicit);
         }
@@ -236,12 +235,27 @@ impl Resolver<'_> {
                 return Err(self.named_types(error, &args.iter().collect::<Vec<_>>()));
             }
         };
+        if let Some(extension) = found.result.extension()
+            && !self.scope().has_extension(extension)
+        {
+            let error = PlanError::new("42883", format!("function {name} does not exist"));
+            return Err(
+                error.hint(format!("It is the extension \"{extension}\"'s: CREATE EXTENSION {extension} first."))
+            );
+        }
         // Beside what sets settings it gives what stands there just then, from left to right.
         let function = match name {
             "current_setting" if self.positions.names("set_config") => registry::unsettled_setting(found.function),
             _ => found.function,
         };
         self.called(FunctionMatch { function, ..found }, args)
+    }
+
+    /// What a literal is behind this name, though functions of the name take one argument: a multirange, an extension's type.
+    fn literal_type(&self, name: &str) -> Option<ScalarType> {
+        let built_in = ScalarType::from_catalog_name(name).filter(|scalar| scalar.multirange_range().is_some());
+        let created = || self.scope().created_type(None, name).filter(|scalar| scalar.extension().is_some());
+        built_in.or_else(created)
     }
 
     /// `current_date`, `current_user` and the like: words that call a function.

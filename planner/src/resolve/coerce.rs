@@ -33,10 +33,15 @@ impl Resolver<'_> {
         }
     }
 
-    fn deduce_param(&mut self, index: usize, scalar: &ScalarType) -> Result<(), PlanError> {
+    /// A parameter of no type yet gets this one; clients are told of its domain, as they are by PostgreSQL.
+    pub(super) fn deduce_param(&mut self, index: usize, to: &ColumnType) -> Result<(), PlanError> {
+        let scalar = &to.scalar;
         match &self.params[index] {
             None | Some(ScalarType::Unknown) => {
                 self.params[index] = Some(scalar.clone());
+                if to.domain != 0 {
+                    self.param_domains.insert(index, to.domain);
+                }
                 Ok(())
             }
             Some(known) if known == scalar => Ok(()),
@@ -62,7 +67,7 @@ impl Resolver<'_> {
             return Ok(Some(typed.clone()));
         }
         if let HirExpr::Param(index, ScalarType::Unknown) = &typed.expr {
-            self.deduce_param(*index, &to.scalar)?;
+            self.deduce_param(*index, to)?;
         }
         if self.session.relabel.is_some()
             && let Some(expr) = self.relabelled(&typed.expr, &to.scalar)

@@ -238,6 +238,11 @@ impl Resolver<'_> {
         if to.domain != 0 && typed.column_type.domain == to.domain {
             return Ok(typed);
         }
+        if let HirExpr::Param(index, ScalarType::Unknown) = &typed.expr
+            && to.domain != 0
+        {
+            self.deduce_param(*index, to)?;
+        }
         let cast = self.cast(typed, &below, CastContext::Explicit)?;
         let plain = Typed { column_type: ColumnType { domain: 0, ..cast.column_type.clone() }, ..cast };
         if to.domain == 0 { Ok(plain) } else { self.domain_value(plain, to.domain) }

@@ -114,7 +114,7 @@ impl<'a> Respelling<'a, '_> {
         let read = |scope: Scope<'a>| {
             let plain = scope.type_named(qualifier, name).map(|found| (found, ""));
             plain.or_else(|| {
-                let element = scope.type_named(qualifier, name.strip_prefix('_')?)?;
+                let element = scope.element_named(qualifier, name)?;
                 element.scalar().map(|_| (element, "[]"))
             })
         };

@@ -153,6 +153,10 @@ impl Resolver<'_> {
                 let at_at_at = BinaryOperator::Custom("@@@".to_owned());
                 self.binary(left, &at_at_at, expr)
             }
+            // hstore's, whose record is as the left side says.
+            BinaryOperator::Custom(symbol) if symbol == "#=" => {
+                self.record_value("populate_record", &[left, right], self.position_of(left))
+            }
             _ => {
                 let symbol = symbol(op)?;
                 if let (Some(left_items), Some(right_items)) = (row_items(left), row_items(right)) {

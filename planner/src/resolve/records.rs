@@ -21,7 +21,11 @@ type RecordColumns = Vec<(String, ColumnType)>;
 fn populates(function: &str) -> bool {
     matches!(
         function,
-        "json_populate_record" | "json_populate_recordset" | "jsonb_populate_record" | "jsonb_populate_recordset"
+        "json_populate_record"
+            | "json_populate_recordset"
+            | "jsonb_populate_record"
+            | "jsonb_populate_recordset"
+            | "populate_record"
     )
 }
 

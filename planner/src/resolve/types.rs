@@ -146,7 +146,7 @@ fn named(name: &ObjectName, modifiers: &[String], scope: Scope<'_>) -> Result<Co
         return Ok(found.column_type());
     }
     let of_domain = || {
-        let element = scope.type_named((database, schema), last.strip_prefix('_')?)?;
+        let element = scope.element_named((database, schema), last)?;
         element.domain().map(|_| array_of_domain(element.column_type(), scope))
     };
     let Some(found) = scope.created_type((database, schema), last) else {

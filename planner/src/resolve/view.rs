@@ -349,11 +349,14 @@ fn compare(
         .hint(HINT))
 }
 
-/// The new catalog with the names that the old one had, and without the columns that are new.
+/// The new catalog with the names that the old one had, with its types alone, and without the columns that are new.
 fn as_it_was(old: &Catalog, new: &Catalog) -> Catalog {
     let mut baseline = new.clone();
     baseline.databases.extend(old.databases.iter().map(|(id, then)| (*id, then.clone())));
     baseline.namespaces.extend(old.namespaces.iter().map(|(id, then)| (*id, then.clone())));
+    // A type that is new would take its name from an array, one that is gone would give it back.
+    baseline.types.retain(|id, _| old.types.contains_key(id));
+    old.types.iter().for_each(|(id, then)| _ = baseline.types.entry(*id).or_insert_with(|| then.clone()));
     for (id, found) in &mut baseline.types {
         if let Some(then) = old.types.get(id) {
             let now = Arc::make_mut(found);

@@ -45,6 +45,8 @@ pub enum CastMethod {
     Shape,
     /// json to jsonb, jsonb to json and to scalars.
     Json,
+    /// An array of texts to hstore, hstore to json and jsonb.
+    Hstore,
     /// Each element of an array.
     Elements(Box<Cast>),
     /// The elements of an array in turns, as keys and values of an object that is built.

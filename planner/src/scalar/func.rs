@@ -19,6 +19,7 @@ mod degrees;
 mod enumeration;
 mod geometry;
 mod hash;
+pub(crate) mod hstore;
 mod in_range;
 mod json;
 mod jsonb;
@@ -202,6 +203,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         enumeration::FUNCTIONS,
         geometry::FUNCTIONS,
         hash::FUNCTIONS,
+        hstore::FUNCTIONS,
         json::FUNCTIONS,
         json::NAMED_OPERATORS,
         jsonb::FUNCTIONS,
@@ -251,6 +253,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
         citext::OPERATORS,
         date::OPERATORS,
         geometry::OPERATORS,
+        hstore::OPERATORS,
         json::OPERATORS,
         jsonb::OPERATORS,
         jsonpath::OPERATORS,

@@ -35,25 +35,33 @@ pub(crate) struct Record {
 /// What is recorded of what PostgreSQL has itself, and of what an extension has.
 type Files = BTreeMap<&'static str, File>;
 
-static CITEXT: LazyLock<Files> = LazyLock::new(|| {
-    BTreeMap::from([
-        ("pg_aggregate", File::read(include_str!("builtin/citext/pg_aggregate.tsv"))),
-        ("pg_amop", File::read(include_str!("builtin/citext/pg_amop.tsv"))),
-        ("pg_amproc", File::read(include_str!("builtin/citext/pg_amproc.tsv"))),
-        ("pg_cast", File::read(include_str!("builtin/citext/pg_cast.tsv"))),
-        ("pg_opclass", File::read(include_str!("builtin/citext/pg_opclass.tsv"))),
-        ("pg_operator", File::read(include_str!("builtin/citext/pg_operator.tsv"))),
-        ("pg_opfamily", File::read(include_str!("builtin/citext/pg_opfamily.tsv"))),
-        ("pg_proc", File::read(include_str!("builtin/citext/pg_proc.tsv"))),
-        ("pg_type", File::read(include_str!("builtin/citext/pg_type.tsv"))),
-    ])
-});
+/// The files of an extension's folder.
+macro_rules! files_of {
+    ($folder:literal) => {
+        LazyLock::new(|| {
+            BTreeMap::from([
+                ("pg_aggregate", File::read(include_str!(concat!("builtin/", $folder, "/pg_aggregate.tsv")))),
+                ("pg_amop", File::read(include_str!(concat!("builtin/", $folder, "/pg_amop.tsv")))),
+                ("pg_amproc", File::read(include_str!(concat!("builtin/", $folder, "/pg_amproc.tsv")))),
+                ("pg_cast", File::read(include_str!(concat!("builtin/", $folder, "/pg_cast.tsv")))),
+                ("pg_opclass", File::read(include_str!(concat!("builtin/", $folder, "/pg_opclass.tsv")))),
+                ("pg_operator", File::read(include_str!(concat!("builtin/", $folder, "/pg_operator.tsv")))),
+                ("pg_opfamily", File::read(include_str!(concat!("builtin/", $folder, "/pg_opfamily.tsv")))),
+                ("pg_proc", File::read(include_str!(concat!("builtin/", $folder, "/pg_proc.tsv")))),
+                ("pg_type", File::read(include_str!(concat!("builtin/", $folder, "/pg_type.tsv")))),
+            ])
+        })
+    };
+}
+
+static CITEXT: LazyLock<Files> = files_of!("citext");
+static HSTORE: LazyLock<Files> = files_of!("hstore");
 
 /// The first OID of what extensions have.
 pub(crate) const FIRST_OF_EXTENSIONS: Id = 0x7FFF_0000;
 
 /// The extensions of which something is recorded.
-pub(crate) const OF_EXTENSIONS: [&str; 1] = ["citext"];
+pub(crate) const OF_EXTENSIONS: [&str; 2] = ["citext", "hstore"];
 
 static FILES: LazyLock<Files> = LazyLock::new(|| {
     BTreeMap::from([
@@ -77,7 +85,11 @@ pub(crate) fn file(relation: &str) -> Option<&'static File> {
 
 /// What is recorded of that relation of what an extension has.
 pub(crate) fn file_of_extension(extension: &str, relation: &str) -> Option<&'static File> {
-    if extension == "citext" { CITEXT.get(relation) } else { None }
+    match extension {
+        "citext" => CITEXT.get(relation),
+        "hstore" => HSTORE.get(relation),
+        _ => None,
+    }
 }
 
 /// The rows of that relation that are listed here.

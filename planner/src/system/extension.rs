@@ -43,6 +43,12 @@ pub(crate) const KNOWN: &[Extension] = &[
         comment: "data type for case-insensitive character strings",
     },
     Extension {
+        name: "hstore",
+        version: "1.8",
+        schema: super::schemas::PUBLIC,
+        comment: "data type for storing sets of (key, value) pairs",
+    },
+    Extension {
         name: "unaccent",
         version: "1.1",
         schema: super::schemas::PUBLIC,

@@ -1,5 +1,6 @@
 //! PostgreSQL 15's operator classes of `btree`, `hash`, `gin` and `brin`, for the types that there are here.
 
+use crate::system::builtin::FIRST_OF_EXTENSIONS;
 use repr::ScalarType;
 
 /// One row of `pg_opclass`.
@@ -35,8 +36,9 @@ const ANY_ENUM: u32 = 3500;
 const ANY_RANGE: u32 = 3831;
 const RECORD: u32 = 2249;
 const ANY_MULTIRANGE: u32 = 4537;
-/// As in `builtin/citext/pg_type.tsv`, as the OIDs of its classes are in `pg_opclass.tsv`.
+/// As in `builtin/citext/pg_type.tsv`, as the OIDs of its classes are in `pg_opclass.tsv`; hstore likewise.
 const CITEXT: u32 = 0x7FFF_0000;
+const HSTORE: u32 = 0x7FFF_0002;
 
 /// All of them.
 pub(crate) const CLASSES: &[OperatorClass] = &[
@@ -84,6 +86,8 @@ pub(crate) const CLASSES: &[OperatorClass] = &[
     class(2_147_418_198, "btree", "citext_ops", CITEXT, true, 0, 2_147_418_227),
     class(2_147_418_200, "btree", "citext_pattern_ops", CITEXT, false, 0, 2_147_418_229),
     class(2_147_418_199, "hash", "citext_ops", CITEXT, true, 0, 2_147_418_228),
+    class(2_147_418_425, "btree", "btree_hstore_ops", HSTORE, true, 0, 2_147_418_447),
+    class(2_147_418_426, "hash", "hash_hstore_ops", HSTORE, true, 0, 2_147_418_448),
     class(10001, "hash", "array_ops", ANY_ARRAY, true, 0, 627),
     class(10005, "hash", "bpchar_ops", 1042, true, 0, 427),
     class(10008, "hash", "char_ops", 18, true, 0, 431),
@@ -181,7 +185,7 @@ fn input(scalar: &ScalarType) -> u32 {
 
 /// Those that are always there: what extensions have is listed with them.
 pub(crate) fn built_in() -> impl Iterator<Item = &'static OperatorClass> {
-    CLASSES.iter().filter(|class| class.input != CITEXT)
+    CLASSES.iter().filter(|class| class.input < FIRST_OF_EXTENSIONS)
 }
 
 /// The class of that name.

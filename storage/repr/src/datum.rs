@@ -3,7 +3,8 @@
 use crate::citext::folded_cmp;
 use crate::float_order::float_cmp;
 use crate::{
-    Array, Bits, Geometry, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TimeTz, TsQuery, TsVector,
+    Array, Bits, Geometry, Hstore, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TimeTz, TsQuery,
+    TsVector,
 };
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub enum Datum {
     Citext(Arc<str>),
     /// xml: as it was written
     Xml(Arc<str>),
+    /// hstore
+    Hstore(Hstore),
     /// bytea
     Bytea(Arc<[u8]>),
     /// Days since 2000-01-01; `i32::MAX` and `i32::MIN` are infinity and -infinity.
@@ -100,6 +103,7 @@ impl Datum {
     pub fn bytes(&self) -> usize {
         match self {
             Datum::Text(text) | Datum::Bpchar(text) | Datum::Citext(text) | Datum::Xml(text) => text.len(),
+            Datum::Hstore(value) => value.packed().len(),
             Datum::Bytea(bytes) => bytes.len(),
             Datum::Bits(bits) => bits.bytes().len(),
             Datum::Numeric(Numeric::Finite { unscaled, .. }) => unscaled.bits() as usize / 8,
@@ -174,6 +178,7 @@ impl Datum {
             | Datum::Unsigned(_)
             | Datum::Geometry(_)
             | Datum::Xml(_)
+            | Datum::Hstore(_)
             | Datum::Uuid(_)
             | Datum::TsVector(_)
             | Datum::JsonPath(_)

@@ -10,6 +10,7 @@
 //! numeric     tag, class, decimal exponent, two digits a byte (1..=100), 00; inverted if negative
 //! tsvector    tag, its size, how many lexemes; each with its positions inverted; tsquery likewise
 //! nested      tag, elements, 00, then what breaks ties
+//! hstore      tag, all its texts, tag, how many, where each ends, whether it is NULL
 //! bit         tag, its bytes as bytea's, how many bits of the last one it has
 //! macaddr     tag, its length, its bytes
 //! range       tag, 01 if it is empty, else 02 and both bounds: whether there is one, the value, on which side of it
@@ -24,7 +25,7 @@ pub mod decode;
 use crate::citext::folded;
 use crate::text_search::query::{checksum, key_code};
 use crate::text_search::{Position, QueryItem, TsQuery, TsVector};
-use crate::{Array, Bits, Datum, Jsonb, MacAddress, Network, Numeric, Range};
+use crate::{Array, Bits, Datum, Geometry, Hstore, Jsonb, MacAddress, Network, Numeric, Range};
 use num_bigint::Sign;
 
 const NULLS_FIRST: u8 = 0x00;
@@ -52,6 +53,7 @@ const BITS: u8 = 0x20;
 const MAC_ADDRESS: u8 = 0x21;
 const GEOMETRY: u8 = 0x28;
 const XML: u8 = 0x29;
+const HSTORE: u8 = 0x2A;
 
 /// Appends the ascending code of a datum, NULLs last.
 pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
@@ -71,6 +73,7 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Text(text) => encode_tagged(out, TEXT, text.as_bytes()),
         Datum::Bpchar(text) => encode_tagged(out, TEXT, text.trim_end_matches(' ').as_bytes()),
         Datum::Citext(text) => encode_tagged(out, TEXT, folded(text).as_bytes()),
+        Datum::Hstore(value) => encode_hstore(out, value),
         Datum::Bytea(bytes) => encode_bytea(out, bytes),
         Datum::Date(value) => encode_int(out, i128::from(*value)),
         Datum::Time(value) | Datum::Timestamp(value) | Datum::Timestamptz(value) | Datum::Money(value) => {
@@ -96,11 +99,7 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
         }
         // SQL does not order these: any order does.
         Datum::Xml(text) => encode_tagged(out, XML, text.as_bytes()),
-        Datum::Geometry(shape) => {
-            let mut packed = Vec::new();
-            shape.pack(&mut packed);
-            encode_tagged(out, GEOMETRY, &packed);
-        }
+        Datum::Geometry(shape) => encode_geometry(out, shape),
         Datum::JsonPath(path) => encode_tagged(out, JSONPATH, path.packed().as_bytes()),
         Datum::Enum { position, .. } => encode_int(out, i128::from(*position)),
         Datum::Array(array) => encode_array(out, array),
@@ -123,6 +122,18 @@ pub fn encode(out: &mut Vec<u8>, datum: &Datum) {
             out.push(END);
         }
     }
+}
+
+fn encode_geometry(out: &mut Vec<u8>, shape: &Geometry) {
+    let mut packed = Vec::new();
+    shape.pack(&mut packed);
+    encode_tagged(out, GEOMETRY, &packed);
+}
+
+fn encode_hstore(out: &mut Vec<u8>, value: &Hstore) {
+    let (texts, places) = value.key_parts();
+    encode_tagged(out, HSTORE, &texts);
+    encode_tagged(out, HSTORE, &places);
 }
 
 fn encode_array(out: &mut Vec<u8>, array: &Array) {

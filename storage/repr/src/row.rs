@@ -25,8 +25,8 @@ use crate::numeric::SCALE_MAX;
 use crate::range::of_ranges;
 use crate::value::Held;
 use crate::{
-    Array, Bits, Datum, Geometry, Interval, JsonPath, MacAddress, Network, Numeric, TimeTz, TsQuery, TsVector, Value,
-    ValueError,
+    Array, Bits, Datum, Geometry, Hstore, Interval, JsonPath, MacAddress, Network, Numeric, TimeTz, TsQuery, TsVector,
+    Value, ValueError,
 };
 use num_bigint::BigInt;
 use std::cell::RefCell;
@@ -92,6 +92,7 @@ const MONEY: u8 = 0x4B;
 const UNSIGNED: u8 = 0x4C;
 const GEOMETRY: u8 = 0x50;
 const XML: u8 = 0x51;
+const HSTORE: u8 = 0x52;
 const SHORT_TEXT: u8 = 0x80;
 
 /// What is kept of the place where rows are packed.
@@ -298,6 +299,7 @@ pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
         Datum::Bpchar(text) => write_bytes(out, BPCHAR, text.as_bytes()),
         Datum::Citext(text) => write_bytes(out, CITEXT, text.as_bytes()),
         Datum::Xml(text) => write_bytes(out, XML, text.as_bytes()),
+        Datum::Hstore(value) => write_bytes(out, HSTORE, value.packed()),
         Datum::Bytea(bytes) => write_bytes(out, BYTEA, bytes),
         Datum::Date(value) => write_signed(out, DATE, i64::from(*value)),
         Datum::Time(value) => write_signed(out, TIME, *value),
@@ -537,6 +539,7 @@ impl<'a> PackedReader<'a> {
             BPCHAR => Value::Bpchar(self.counted()?),
             CITEXT => Value::Citext(self.counted()?),
             XML => Value::Xml(self.counted()?),
+            HSTORE => Value::Hstore(Hstore::of_packed(self.counted()?)?),
             BYTEA => Value::Bytea(self.counted()?),
             DATE => Value::Date(i32::try_from(self.signed()?).ok()?),
             TIME => Value::Time(self.signed()?),
@@ -665,7 +668,7 @@ impl<'a> PackedReader<'a> {
                 self.counted()?;
             }
             TEXT | BPCHAR | CITEXT | BYTEA | BITS | TSVECTOR | TSQUERY | JSONPATH | JSONB | ENUM | ARRAY | RECORD
-            | RANGE | MULTIRANGE | GEOMETRY | XML => {
+            | RANGE | MULTIRANGE | GEOMETRY | XML | HSTORE => {
                 self.counted()?;
             }
             DATE | TIME | TIMESTAMP | TIMESTAMPTZ | MONEY | UNSIGNED => drop(self.varint()?),

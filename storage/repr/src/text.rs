@@ -18,6 +18,7 @@ pub(crate) use scalar::{format_uuid, parse_bool, parse_bytea, parse_int, parse_u
 use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_time_tz, parse_timestamp, parse_timestamptz};
 use crate::datetime::{self, DateStyle, Zone, round_to_precision};
 use crate::geometry::GeometricType;
+use crate::hstore;
 use crate::interval::IntervalStyle;
 use crate::money::{parse_money, write_money};
 use crate::numeric::write_decimal;
@@ -148,6 +149,7 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::Bit | ScalarType::VarBit => Datum::Bits(Bits::parse(text)?.assign_length(scalar, modifier)?),
         ScalarType::Money => Datum::Money(parse_money(text)?),
         ScalarType::Xml => Datum::Xml(Arc::from(crate::xml::checked(scalar::without_zero_bytes(text)?)?)),
+        ScalarType::Hstore => Datum::Hstore(hstore::parse(scalar::without_zero_bytes(text)?)?),
         ScalarType::Uuid => Datum::Uuid(parse_uuid(text)?),
         ScalarType::TsVector => Datum::TsVector(TsVector::parse(scalar::without_zero_bytes(text)?)?),
         ScalarType::TsQuery => Datum::TsQuery(TsQuery::parse(scalar::without_zero_bytes(text)?)?),
@@ -237,6 +239,7 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
             out.push_str(std::str::from_utf8(text).expect("packed from a string"));
         }
         Value::Xml(text) => out.push_str(&crate::xml::shown(std::str::from_utf8(text).expect("packed from a string"))),
+        Value::Hstore(value) => hstore::format(value.pairs(), out),
         Value::Bytea(bytes) => scalar::write_bytea(out, bytes, context.bytea_output),
         Value::Date(value) => context.date_style.write_date(out, value),
         Value::Time(value) => datetime::write_time(out, value),

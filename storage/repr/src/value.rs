@@ -4,8 +4,8 @@
 //! sent as it is packed, without a datum made of it first. Never outlives what it was read from.
 
 use crate::{
-    Array, Bits, Datum, Geometry, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TimeTz, TsQuery,
-    TsVector,
+    Array, Bits, Datum, Geometry, Hstore, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TimeTz,
+    TsQuery, TsVector,
 };
 use std::ops::Deref;
 use std::sync::Arc;
@@ -72,6 +72,8 @@ pub enum Value<'a> {
     Citext(&'a [u8]),
     /// xml, the same
     Xml(&'a [u8]),
+    /// hstore
+    Hstore(Hstore),
     /// bytea
     Bytea(&'a [u8]),
     /// Days since 2000-01-01.
@@ -149,6 +151,7 @@ impl Value<'_> {
             Value::Bpchar(text) => Datum::Bpchar(shared(text)?),
             Value::Citext(text) => Datum::Citext(shared(text)?),
             Value::Xml(text) => Datum::Xml(shared(text)?),
+            Value::Hstore(value) => Datum::Hstore(value),
             Value::Bytea(bytes) => Datum::Bytea(Arc::from(bytes)),
             Value::Date(value) => Datum::Date(value),
             Value::Time(value) => Datum::Time(value),
@@ -199,6 +202,7 @@ impl Datum {
             Datum::Bpchar(text) => Value::Bpchar(text.as_bytes()),
             Datum::Citext(text) => Value::Citext(text.as_bytes()),
             Datum::Xml(text) => Value::Xml(text.as_bytes()),
+            Datum::Hstore(value) => Value::Hstore(value.clone()),
             Datum::Bytea(bytes) => Value::Bytea(bytes),
             Datum::Date(value) => Value::Date(*value),
             Datum::Time(value) => Value::Time(*value),

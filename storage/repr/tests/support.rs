@@ -7,7 +7,8 @@ use repr::range::{Bound, of_ranges};
 use repr::text_search::query::Polish;
 use repr::text_search::{Operator, Position};
 use repr::{
-    Array, Bits, Datum, Geometry, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TsQuery, TsVector,
+    Array, Bits, Datum, Geometry, Hstore, Interval, JsonPath, Jsonb, MacAddress, Network, Numeric, Range, TsQuery,
+    TsVector,
 };
 use std::sync::Arc;
 
@@ -118,6 +119,12 @@ impl Random {
         let most = if self.below(2) == 0 { 6 } else { 30 };
         let length = self.below(most) as usize;
         Bits::new(length, (0..length.div_ceil(8)).map(|_| [0, 0x80, 255][self.below(3) as usize]).collect())
+    }
+
+    /// A few pairs of few different texts.
+    pub fn hstore(&mut self) -> Hstore {
+        let mut text = || ["", "a", "b", "aa", "é", "\0", "\u{1}"][self.below(7) as usize].into();
+        Hstore::of_pairs((0..3).map(|_| (text(), Some(text()).filter(|value| value != "b"))).collect())
     }
 
     /// An address of few different bytes.
@@ -276,10 +283,11 @@ impl Random {
             26 => Datum::Money(self.int()),
             27 => Datum::Geometry(Arc::new(self.geometry())),
             28 => Datum::Xml(Arc::from(format!("<a>{}</a>", self.below(3)))),
+            29 => Datum::Hstore(self.hstore()),
             _ => Datum::Record(Arc::from(vec![self.datum(0), self.datum(3), self.datum(4)])),
         }
     }
 }
 
 /// How many kinds `Random::datum` knows.
-pub const KINDS: u64 = 30;
+pub const KINDS: u64 = 31;

@@ -231,8 +231,11 @@ fn no_text_makes_input_panic() {
     let mut random = Random(6);
     let alphabet: Vec<char> = "0123456789-+:. /TZPYMDHSeE{}[]()\",\\=abcJinfty@é".chars().collect();
     let context = TextContext { now: Some(0), ..TextContext::default() };
-    let types: Vec<ScalarType> =
-        (1..=9_999).filter_map(ScalarType::from_oid).filter(|of| !of.is_array()).chain([ScalarType::Citext]).collect();
+    let types: Vec<ScalarType> = (1..=9_999)
+        .filter_map(ScalarType::from_oid)
+        .filter(|of| !of.is_array())
+        .chain([ScalarType::Citext, ScalarType::Hstore])
+        .collect();
     assert!(types.len() > 40, "the table of types was found by its OIDs");
     for _ in 0..30_000 {
         let length = random.below(14);

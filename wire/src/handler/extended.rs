@@ -153,7 +153,7 @@ impl Handler<'_> {
             if stored.prepared.as_ref().is_some_and(|prepared| prepared.columns.is_some()) {
                 self.session.refuse_failed_block()?;
             }
-            let oids = stored.param_types().iter().map(ScalarType::oid).collect();
+            let oids = stored.param_oids().to_vec();
             self.connection.feed(PgWireBackendMessage::ParameterDescription(ParameterDescription::new(oids)))?;
             let columns = match &stored.prepared {
                 Some(prepared) => self.session.result_columns(prepared)?,

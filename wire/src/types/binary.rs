@@ -3,6 +3,7 @@
 //! Encoding trusts the planner's types (a mismatch is our bug and answered XX000, not a panic); decoding trusts
 //! nothing: every length is checked, every text must be UTF-8 without NUL, every date in range.
 
+mod hstore;
 mod range;
 
 use super::numeric;
@@ -64,6 +65,7 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
         Value::Text(value) | Value::Bpchar(value) | Value::Citext(value) | Value::Enum { label: value, .. } => {
             out.put_slice(&text::in_encoding(value, context)?);
         }
+        Value::Hstore(value) => hstore::encode(&value, context, out)?,
         Value::Bytea(value) => out.put_slice(value),
         Value::Date(value) => out.put_i32(value),
         Value::Time(value) | Value::Timestamp(value) | Value::Timestamptz(value) | Value::Money(value) => {
@@ -180,6 +182,7 @@ fn natural(datum: &Datum, declared: Option<&ScalarType>) -> Option<ScalarType> {
         Datum::Text(_) => ScalarType::Text,
         Datum::Bpchar(_) => ScalarType::Bpchar,
         Datum::Citext(_) => ScalarType::Citext,
+        Datum::Hstore(_) => ScalarType::Hstore,
         Datum::Bytea(_) => ScalarType::Bytea,
         Datum::Date(_) => ScalarType::Date,
         Datum::Time(_) => ScalarType::Time,
@@ -338,6 +341,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::JsonPath => {
             return text::decode(versioned(bytes, JSONPATH_VERSION, "jsonpath version number:")?, scalar, context);
         }
+        ScalarType::Hstore => Datum::Hstore(hstore::decode(&mut body, context)?),
         ScalarType::Bytea => return Ok(Datum::Bytea(bytes.into())),
         ScalarType::TsVector => return Ok(Datum::TsVector(TsVector::decode(bytes)?)),
         ScalarType::TsQuery => return Ok(Datum::TsQuery(TsQuery::decode(bytes)?)),
@@ -675,6 +679,7 @@ mod tests {
             (ScalarType::Time, "00:00:01", "00000000000f4240"),
             (ScalarType::TimeTz, "00:00:01+02", "00000000000f4240ffffe3e0"),
             (ScalarType::Citext, "aB", "6142"),
+            (ScalarType::Hstore, "b=>\"\", a=>NULL", "000000020000000161ffffffff000000016200000000"),
             (ScalarType::Timestamp, "2000-01-01 00:00:01", "00000000000f4240"),
             (ScalarType::Timestamptz, "1999-12-31 23:59:59+00", "fffffffffff0bdc0"),
             (ScalarType::Interval, "1 month 2 days 00:00:01", "00000000000f42400000000200000001"),

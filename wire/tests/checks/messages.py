@@ -27,7 +27,9 @@ import sys
 from harness.compared import Dogwood, postgres_if_there
 from harness.recorded import Recording, escape
 
-ROUTINES = ("RevalidateCachedQuery",)
+ROUTINES = ("RevalidateCachedQuery", "exec_stmt_raise")
+# Created types have others on each server.
+FIRST_OWN_OID = 16384
 LISTED = ("SELECT name, statement, parameter_types, from_sql, generic_plans + custom_plans AS plans "
           "FROM pg_prepared_statements ORDER BY name")
 
@@ -474,6 +476,31 @@ SCRIPTS = {
         Q SELECT * FROM script
         Q DROP TABLE script
     """,
+    "parameters of domains": """
+        Q CREATE DOMAIN whole AS int CHECK (VALUE >= 0)
+        Q CREATE TABLE of_domain (a whole, b whole[], c text)
+        P s | SELECT $1::whole, $2::whole + 1, $3::int, $4::whole[]::text, coalesce($5, 1::whole), $3::whole
+        D S s
+        S
+        P i | INSERT INTO of_domain VALUES ($1, $2, $3)
+        D S i
+        S
+        P u | UPDATE of_domain SET a = $1 WHERE a = $2
+        D S u
+        S
+        B - i | 1 | {2} | x
+        E -
+        S
+        B - i | -1 | {2} | x
+        E -
+        S
+        Q SELECT a, c FROM of_domain
+        Q DROP TABLE of_domain; DROP DOMAIN whole
+    """,
+    "where RAISE says that it is": """
+        Q DO $$ BEGIN RAISE NOTICE 'told'; END $$
+        Q DO $$ BEGIN RAISE 'failed'; END $$
+    """,
     "closing a cursor as a portal": """
         Q BEGIN
         Q DECLARE k CURSOR FOR SELECT 1
@@ -488,6 +515,7 @@ SCRIPTS = {
 INTENDED = {
     ("rows that nobody has described", 5): "PostgreSQL sends rows of other columns than it has described; here that is a changed result",
     ("rows that nobody has described", 11): "the same",
+    ("parameters of domains", 6): "a value passes its domain where it is used, not as it is bound",
 }
 
 
@@ -527,7 +555,10 @@ def strings(body):
 def describe(kind, body):
     if kind in (b"E", b"N"):
         fields = {field[0]: field[1:] for field in strings(body) if field}
-        routine = fields.get("R") if fields.get("R") in ROUTINES else None
+        routine = None
+        if fields.get("R") in ROUTINES:
+            # The line is that of another minor version.
+            routine = f"{fields['R']} {fields.get('F')} {'line' if fields.get('L', '').isdigit() else 'nowhere'}"
         return " ".join(filter(None, [kind.decode(), fields["V"], fields["C"], fields["M"], routine]))
     if kind == b"T":
         columns, at = [], 2
@@ -538,7 +569,8 @@ def describe(kind, body):
             at = end + 19
         return "T " + " ".join(columns)
     if kind == b"t":
-        return "t " + " ".join(map(str, struct.unpack(f"!{(len(body) - 2) // 4}I", body[2:])))
+        oids = struct.unpack(f"!{(len(body) - 2) // 4}I", body[2:])
+        return "t " + " ".join(str(oid) if oid < FIRST_OWN_OID else "own" for oid in oids)
     if kind == b"D":
         values, at = [], 2
         while at < len(body):

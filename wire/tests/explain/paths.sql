@@ -318,15 +318,14 @@ EXPLAIN (FORMAT JSON) SELECT * FROM t WHERE id = 1
 [
   {
     "Plan": {
-      "Node Type": "Finish",
-      "Description": "Finish output (id, g, x)",
-      "Plans": [
-        {
-          "Node Type": "Lookup",
-          "Relation Name": "t",
-          "Alias": "t",
-          "Description": "Lookup t using primary key (id = 1)"
-        }
+      "Node Type": "Lookup",
+      "Relation Name": "t",
+      "Alias": "t",
+      "Description": "Lookup t using primary key (id = 1)",
+      "Output": [
+        "id",
+        "g",
+        "x"
       ]
     },
     "Path": "lookup"

@@ -56,16 +56,13 @@ EXPLAIN (FORMAT JSON) SELECT id FROM notes WHERE owner = 3 AND place = 7
 [
   {
     "Plan": {
-      "Node Type": "Finish",
-      "Description": "Finish output (id)",
-      "Plans": [
-        {
-          "Node Type": "Lookup",
-          "Relation Name": "notes",
-          "Alias": "notes",
-          "Description": "Lookup notes using index by_owner (owner = 3) beside index by_place where (place = 7) keep (id)",
-          "Read": "where indexes agree"
-        }
+      "Node Type": "Lookup",
+      "Relation Name": "notes",
+      "Alias": "notes",
+      "Description": "Lookup notes using index by_owner (owner = 3) beside index by_place where (place = 7) keep (id)",
+      "Read": "where indexes agree",
+      "Output": [
+        "id"
       ]
     },
     "Path": "lookup"

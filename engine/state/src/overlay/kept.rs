@@ -21,6 +21,7 @@ impl Overlay {
             begun_indexes: self.begun_indexes.clone(),
             undo: before.to_vec(),
             held_bytes: self.held_bytes,
+            written_before: self.written_before,
         };
         // Tables that were taken away as a whole: what stood in them, and what in the log is later than that.
         let mut replaced: BTreeMap<RelationId, (usize, &TableChanges)> = BTreeMap::new();

@@ -92,12 +92,12 @@ impl Overlay {
                 continue;
             }
             let may_move = |key: &RowKey| match changes.rows.get(key) {
-                Some(Change { before: None, after: Some(_) }) if shape.table().data_subject => {
+                Some(Change { before: None, after: Some(_), .. }) if shape.table().data_subject => {
                     !people.contains(&relation) && self.subject(relation, key).is_some_and(|microdb| microdb.is_some())
                 }
-                Some(Change { before: None, after }) => after.is_some(),
-                Some(Change { before: Some(_), after: None }) => !erases && !shape.table().data_subject,
-                Some(Change { before: Some(before), after: Some(after) }) => {
+                Some(Change { before: None, after, .. }) => after.is_some(),
+                Some(Change { before: Some(_), after: None, .. }) => !erases && !shape.table().data_subject,
+                Some(Change { before: Some(before), after: Some(after), .. }) => {
                     !erases && shape.keeps_owners(before, after)
                 }
                 None => false,
@@ -330,7 +330,7 @@ pub(crate) fn keys_in_part(
 
 impl From<SpilledRow> for Change {
     fn from(SpilledRow { before, after }: SpilledRow) -> Change {
-        Change { before, after }
+        Change { before, after, written: 0 }
     }
 }
 
@@ -351,7 +351,7 @@ fn put_change(
     store: &Store,
     batch: &mut SpillBatch<'_>,
     shape: &TableShape,
-    (key, Change { before, after }): (&RowKey, &Change),
+    (key, Change { before, after, .. }): (&RowKey, &Change),
     there: Option<&SpilledRow>,
 ) {
     if let Some(row) = there.and_then(|there| there.after.as_ref()) {

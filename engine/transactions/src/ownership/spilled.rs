@@ -140,7 +140,7 @@ pub(super) fn owners_of(
 ) -> Result<Option<Owners>, SqlError> {
     let Some(changes) = between.overlay.table(relation) else { return Ok(None) };
     // One that was there before has the owners that it had.
-    let Some(Change { before: None, after: Some(row) }) = changes.spilled_change(row_key)? else { return Ok(None) };
+    let Some(Change { before: None, after: Some(row), .. }) = changes.spilled_change(row_key)? else { return Ok(None) };
     let shape = between.new.shape(relation)?.clone();
     let mut placing = Placing { between, derived, met: HashMap::default(), found: PlacedRows::default() };
     let owners = placing.owners_of_row(&shape, row_key, &row)?;
@@ -163,7 +163,7 @@ impl Placing<'_> {
         &mut self,
         shape: &TableShape,
         row_key: &RowKey,
-        Change { before, after }: Change,
+        Change { before, after, .. }: Change,
     ) -> Result<RowDelta, SqlError> {
         let (mut old, mut new) = (Owners::new(), Owners::new());
         match (&before, &after) {

@@ -35,7 +35,7 @@ impl DefinitionChange<'_> {
         self.next_id();
         self.next_id();
         let found = CreatedType { id, name: name.name.clone(), namespace, kind: TypeKind::Composite(made) };
-        self.catalog.types.insert(id, Arc::new(found));
+        self.insert_type(found);
         Ok("CREATE TYPE")
     }
 

@@ -51,7 +51,7 @@ impl DefinitionChange<'_> {
             self.add_domain_check(&name.name, &mut domain, constraint)?;
         }
         let found = CreatedType { id, name: name.name.clone(), namespace, kind: TypeKind::Domain(domain) };
-        self.catalog.types.insert(id, Arc::new(found));
+        self.insert_type(found);
         Ok("CREATE DOMAIN")
     }
 

@@ -39,7 +39,7 @@ impl DefinitionChange<'_> {
             }
         }
         let found = CreatedType { id, name: name.name.clone(), namespace, kind: TypeKind::Enum(made) };
-        self.catalog.types.insert(id, Arc::new(found));
+        self.insert_type(found);
         Ok("CREATE TYPE")
     }
 
@@ -180,12 +180,18 @@ impl DefinitionChange<'_> {
         found.map_err(|error: PlanError| error.at(Some(name.position)))
     }
 
+    /// A type that is new. An array that has its name gets another one.
+    pub(super) fn insert_type(&mut self, found: CreatedType) {
+        let renames = self.catalog.element_in(found.namespace, &found.name).is_some();
+        let insert = |change: &mut Self| _ = change.catalog.types.insert(found.id, Arc::new(found));
+        if renames { self.renaming(insert) } else { insert(self) }
+    }
+
     pub(super) fn require_free_type(&self, namespace: NamespaceId, name: &str) -> Result<(), PlanError> {
         let scope = self.scope();
-        let array = name.strip_prefix('_').and_then(|element| scope.catalog.type_in(namespace, element));
-        let array = array.filter(|element| element.scalar().is_some());
-        let is_type = scope.catalog.type_in(namespace, name).or(array).is_some();
-        let is_extensions = scope.created_type(scope.catalog.namespace_name(namespace), name).is_some();
+        let is_type = scope.catalog.type_in(namespace, name).is_some();
+        let found = scope.created_type(scope.catalog.namespace_name(namespace), name);
+        let is_extensions = found.is_some_and(|found| found.extension().is_some());
         if is_type || is_extensions || scope.catalog.table_in(namespace, name).is_some() {
             return Err(PlanError::new("42710", format!("type \"{name}\" already exists")));
         }

@@ -39,7 +39,7 @@ impl DefinitionChange<'_> {
             CreatedType { id, name: name.name.clone(), namespace, kind: range },
             CreatedType { id: multirange_id, name: multirange, namespace: place, kind: TypeKind::Multirange(of) },
         ];
-        self.catalog.types.extend(made.map(|found| (found.id, Arc::new(found))));
+        made.into_iter().for_each(|found| self.insert_type(found));
         Ok("CREATE TYPE")
     }
 
@@ -84,7 +84,14 @@ impl DefinitionChange<'_> {
 
     /// Takes a type away, and with a range its multirange.
     pub(super) fn remove_type(&mut self, id: Id) {
-        let Some(found) = self.catalog.types.remove(&id) else { return };
+        let Some(found) = self.catalog.types.get(&id).cloned() else { return };
+        let remove = |change: &mut Self| _ = change.catalog.types.remove(&id);
+        // An array may have its name again.
+        if found.name.starts_with('_') {
+            self.renaming(remove)
+        } else {
+            remove(self)
+        }
         self.catalog.comments.remove(&id);
         for check in found.domain().into_iter().flat_map(|domain| &domain.checks) {
             self.catalog.comments.remove(&check.constraint.id);

@@ -2,7 +2,7 @@
 
 use super::{Cast, CastContext, CastMethod};
 use crate::scalar::func::jsonpath::check as check_path;
-use crate::scalar::func::{append_json, reshaped, to_jsonb};
+use crate::scalar::func::{append_json, hstore, reshaped, to_jsonb};
 use crate::scalar::{Answer, EvalContext};
 use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
@@ -74,6 +74,8 @@ pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, 
         (T::Box, T::Lseg | T::Circle) | (T::Polygon, T::Box | T::Circle) | (T::Circle, T::Box | T::Polygon) => {
             (Shape, Explicit)
         }
+        (T::Hstore, T::Json | T::Jsonb) => (CastMethod::Hstore, Explicit),
+        (T::Array(element), T::Hstore) if **element == T::Text => (CastMethod::Hstore, Explicit),
         (T::Json, T::Jsonb) | (T::Jsonb, T::Json) => (Json, Assignment),
         (T::Jsonb, T::Bool | T::Int2 | T::Int4 | T::Int8 | T::Float4 | T::Float8 | T::Numeric) => (Json, Explicit),
         (range, multirange) if multirange.multirange_range().as_ref() == Some(range) => (CastMethod::Range, Explicit),
@@ -126,6 +128,7 @@ impl Cast {
             }
             CastMethod::Network | CastMethod::Range => related(&value),
             CastMethod::Shape => reshaped(&value, &to.scalar),
+            CastMethod::Hstore => hstore::cast(&value, &to.scalar),
             CastMethod::Json => json(value, to),
             CastMethod::Elements(cast) => {
                 let Datum::Array(array) = &value else { return mismatch() };

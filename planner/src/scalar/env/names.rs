@@ -180,7 +180,7 @@ impl CatalogNames {
             [schema] => Some(schema.as_str()),
             _ => return None,
         };
-        let found = self.scope().type_named(schema, name.strip_prefix('_')?)?;
+        let found = self.scope().element_named(schema, name)?;
         let has_array = found.domain().is_some_and(|domain| !domain.base.scalar.is_array());
         has_array.then_some(found.id + 1)
     }

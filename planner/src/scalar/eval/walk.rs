@@ -264,6 +264,7 @@ fn cast_volatility(cast: &Cast, to: &ScalarType) -> Volatility {
             | CastMethod::Network
             | CastMethod::Range
             | CastMethod::Shape
+            | CastMethod::Hstore
             | CastMethod::Json
             | CastMethod::TypeOf => false,
         };

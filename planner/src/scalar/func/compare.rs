@@ -122,7 +122,7 @@ pub(crate) fn definitions() -> Vec<FunctionDefinition> {
         pairs.push(("record", "record"));
         pairs.extend([("name", "text"), ("text", "name")]);
         if equality {
-            pairs.push(("xid", "xid"));
+            pairs.extend([("xid", "xid"), ("hstore", "hstore")]);
         }
         for (left, right) in pairs {
             // Once per process, for the registry.

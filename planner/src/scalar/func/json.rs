@@ -4,7 +4,7 @@ pub(crate) mod document;
 pub(crate) mod record;
 mod write;
 
-pub(crate) use write::{append_json, append_json_string, to_jsonb};
+pub(crate) use write::{append_hstore, append_json, append_json_string, to_jsonb};
 
 use super::arguments::{array, boolean, integer, string, text, text_array};
 use super::{FunctionDefinition, lenient, strict};

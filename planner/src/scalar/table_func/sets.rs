@@ -2,6 +2,7 @@
 
 use super::{TableAnswer, TableFunctionDefinition, column, known, strict};
 use crate::scalar::func::arguments::{array, ranges, text, text_array};
+use crate::scalar::func::hstore::{hstore, or_null};
 use crate::scalar::func::{all_groups, citext, find_sequence, options, split, split_pieces};
 use repr::Datum;
 use sqlparser::keywords::ALL_KEYWORDS;
@@ -68,6 +69,17 @@ pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     ("_pg_expandarray(anyarray) (x anyelement, n int4)", |_, args, _| strict(args, expand_array)),
     ("pg_options_to_table(text[]) (option_name text, option_value text)", |_, args, _| strict(args, options_to_table)),
     ("pg_get_keywords() (word text, catcode char, barelabel bool, catdesc text, baredesc text)", |_, _, _| keywords()),
+    ("skeys(hstore) text", |_, args, _| {
+        strict(args, |args| column(hstore(&args[0])?.pairs().map(|(key, _)| Datum::text(key)).collect()))
+    }),
+    ("svals(hstore) text", |_, args, _| {
+        strict(args, |args| column(hstore(&args[0])?.pairs().map(|(_, value)| or_null(value)).collect()))
+    }),
+    ("each(hstore) (key text, value text)", |_, args, _| {
+        strict(args, |args| {
+            known(hstore(&args[0])?.pairs().map(|(key, value)| vec![Datum::text(key), or_null(value)]).collect())
+        })
+    }),
     ("pg_listening_channels() text", |ctx, _, _| {
         column(ctx.environment.acts()?.listening().into_iter().map(Datum::text).collect())
     }),

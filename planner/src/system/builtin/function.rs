@@ -68,7 +68,9 @@ static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| {
         of_extension,
     };
     let mut all: Vec<Function> = listed("pg_proc").map(|row| recorded(row, false)).collect();
-    let known: std::collections::BTreeSet<&str> = all.iter().map(|function| function.name).collect();
+    let of_extensions = OF_EXTENSIONS.into_iter().flat_map(|name| listed_of_extension(name, "pg_proc"));
+    let known: std::collections::BTreeSet<&str> =
+        all.iter().map(|function| function.name).chain(of_extensions.map(|row| row.text("proname"))).collect();
     let is_own = |name: &str| {
         let is_called = !FORMS.contains(&name)
             && name.bytes().all(|byte| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte));

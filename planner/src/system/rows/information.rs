@@ -327,8 +327,8 @@ impl Source<'_> {
         let lowest = chain(self.catalog, *domain).last().map_or(*domain, |(_, lowest)| lowest.base.domain);
         match of_elements(self.catalog, lowest) {
             Some(element) => {
-                let (schema, name) = self.created_name(element);
-                ("ARRAY".to_owned(), schema, format!("_{name}"))
+                let (schema, name) = self.created_array(element);
+                ("ARRAY".to_owned(), schema, name)
             }
             None => self.information_type(scalar),
         }
@@ -339,10 +339,7 @@ impl Source<'_> {
         match scalar {
             ScalarType::Array(element) => {
                 let (schema, name) = match element.created() {
-                    Some(id) => {
-                        let (schema, name) = self.created_name(id);
-                        (schema, format!("_{name}"))
-                    }
+                    Some(id) => self.created_array(id),
                     None => (schema_of(scalar), scalar.type_name()),
                 };
                 ("ARRAY".to_owned(), schema, name)
@@ -364,6 +361,13 @@ impl Source<'_> {
         let row = || self.catalog.table_of_row_type(id).map(|table| (table.namespace, table.name.as_str()));
         let Some((namespace, name)) = found.or_else(row) else { return ("", "") };
         (self.catalog.namespace_name(namespace).unwrap_or_default(), name)
+    }
+
+    /// The schema of the array over a created type, and its name.
+    fn created_array(&self, element: Id) -> (&str, String) {
+        let (schema, name) = self.created_name(element);
+        let relation = self.catalog.table_of_row_type(element).map_or(element, |table| table.id.0);
+        (schema, self.catalog.array_names().of(relation, name).into_owned())
     }
 
     /// Every constraint of a table.

@@ -6,33 +6,34 @@ use super::super::definition_text::DefinitionText;
 use super::object::storage;
 use super::{Rows, Source, flag, text};
 use crate::catalog::composite::class_of;
-use crate::catalog::{CreatedType, Domain, NamespaceId};
+use crate::catalog::{ArrayNames, CreatedType, Domain, NamespaceId};
 use repr::types::RangeType;
 use repr::{Datum, ScalarType};
 
 impl Source<'_> {
     pub(super) fn types(&self, rows: &mut Rows) {
         self.recorded(rows);
+        let arrays = self.catalog.array_names();
         for found in self.catalog.types.values() {
             if let Some(domain) = found.domain() {
-                self.domain_type(rows, found, domain);
+                self.domain_type(rows, found, domain, &arrays);
                 continue;
             }
             let Some(scalar) = found.scalar() else { continue };
             let owner = ("typowner", self.owner(found.id));
             let acl = ("typacl", self.acl(found.id));
             one(rows, &scalar, (found.namespace, &found.name), &[owner.clone(), acl]);
-            one(rows, &scalar.array(), (found.namespace, &format!("_{}", found.name)), &[owner]);
+            one(rows, &scalar.array(), (found.namespace, &arrays.of(found.id, &found.name)), &[owner]);
         }
         for table in self.catalog.relations.values() {
             let Some(row) = table.row_type().map(ScalarType::Record) else { continue };
             let owner = [("typowner", self.owner(table.id.0))];
             one(rows, &row, (table.namespace, &table.name), &owner);
-            one(rows, &row.array(), (table.namespace, &format!("_{}", table.name)), &owner);
+            one(rows, &row.array(), (table.namespace, &arrays.of(table.id.0, &table.name)), &owner);
         }
     }
 
-    fn domain_type(&self, rows: &mut Rows, found: &CreatedType, domain: &Domain) {
+    fn domain_type(&self, rows: &mut Rows, found: &CreatedType, domain: &Domain, arrays: &ArrayNames) {
         let scalar = &domain.base.scalar;
         let below = if domain.base.domain == 0 { scalar.oid() } else { domain.base.domain };
         let modifier = if domain.base.domain == 0 { domain.base.modifier } else { -1 };
@@ -78,7 +79,7 @@ impl Source<'_> {
             let mut array = of_array.functions();
             array.extend([
                 ("oid", Datum::Oid(found.id + 1)),
-                ("typname", text(&format!("_{}", found.name))),
+                ("typname", text(&arrays.of(found.id, &found.name))),
                 ("typnamespace", Datum::Oid(found.namespace.0)),
                 ("typowner", self.owner(found.id)),
                 ("typlen", Datum::Int2(-1)),

@@ -208,6 +208,7 @@ types! {
     Bpchar: 1042, 1014; "bpchar", "character"; -1, 'S'; More { aliases: &["char"], equality: Equality::Itself, modifier: Modifier::Length, several_writings: true, ..TEXT };
     Name: 19, 1003; "name", "name"; 64, 'S'; More { collation: COLLATION_C, ..TEXT };
     Citext: 0x7FFF_0000, 0x7FFF_0001; "citext", "citext"; -1, 'S'; More { equality: Equality::Itself, several_writings: true, extension: Some("citext"), ..TEXT };
+    Hstore: 0x7FFF_0002, 0x7FFF_0003; "hstore", "hstore"; -1, 'U'; More { extension: Some("hstore"), ..USUAL };
     Char: 18, 1002; "char", "\"char\""; 1, 'Z'; More { equality: Equality::Texts, ..USUAL };
     Bytea: 17, 1001; "bytea", "bytea"; -1, 'U'; More { reads_settings: true, ..USUAL };
     Date: 1082, 1182; "date", "date"; 4, 'D'; More { reads_settings: true, ..USUAL };

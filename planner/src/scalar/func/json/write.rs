@@ -2,7 +2,7 @@
 
 use repr::datetime::{format_date, format_timestamp, format_timestamptz};
 use repr::text::{TextContext, format};
-use repr::{Array, Datum, Jsonb, Numeric, ScalarType, ValueError, poll};
+use repr::{Array, Datum, Hstore, Jsonb, Numeric, ScalarType, ValueError, poll};
 
 /// Appends a JSON string literal.
 pub(crate) fn append_json_string(shown: &mut String, text: &str) {
@@ -21,6 +21,7 @@ pub(crate) fn append_json(shown: &mut String, value: &Datum, scalar: &ScalarType
         }
         (Datum::Text(text), ScalarType::Json) => shown.push_str(text),
         (Datum::Jsonb(document), _) => document.write_text(shown),
+        (Datum::Hstore(pairs), _) => append_hstore(shown, pairs, false),
         (Datum::Array(array), _) => {
             let element = scalar.element().unwrap_or(ScalarType::Text);
             append_array(shown, array, &element, &mut 0, 0, context);
@@ -38,6 +39,42 @@ pub(crate) fn append_json(shown: &mut String, value: &Datum, scalar: &ScalarType
             shown.push('}');
         }
         (other, _) => append_json_string(shown, &json_text(other, scalar, context)),
+    }
+}
+
+/// Appends an object of texts; loosely, what looks like a number or a boolean is one.
+pub(crate) fn append_hstore(shown: &mut String, pairs: &Hstore, loosely: bool) {
+    shown.push('{');
+    for (place, (key, value)) in pairs.pairs().enumerate() {
+        shown.push_str(if place == 0 { "" } else { ", " });
+        append_json_string(shown, key);
+        shown.push_str(": ");
+        match value {
+            None => shown.push_str("null"),
+            Some("t") if loosely => shown.push_str("true"),
+            Some("f") if loosely => shown.push_str("false"),
+            Some(number) if loosely && is_written_number(number) => shown.push_str(number),
+            Some(value) => append_json_string(shown, value),
+        }
+    }
+    shown.push('}');
+}
+
+/// A number of JSON's grammar.
+fn is_written_number(text: &str) -> bool {
+    fn digits(text: &str) -> Option<&str> {
+        let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        (rest.len() < text.len()).then_some(rest)
+    }
+    let whole = text.strip_prefix('-').unwrap_or(text);
+    let Some(mut rest) = whole.strip_prefix('0').or_else(|| digits(whole)) else { return false };
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let Some(behind) = digits(fraction) else { return false };
+        rest = behind;
+    }
+    match rest.strip_prefix(['e', 'E']) {
+        Some(exponent) => digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)) == Some(""),
+        None => rest.is_empty(),
     }
 }
 
@@ -108,6 +145,10 @@ pub(crate) fn to_jsonb(value: &Datum, scalar: &ScalarType, context: &TextContext
         (Datum::Text(text), ScalarType::Json) => text.parse()?,
         (Datum::Text(text), _) => Jsonb::String(text.clone()),
         (Datum::Jsonb(document), _) => document.clone(),
+        (Datum::Hstore(pairs), _) => {
+            let value = |value: Option<&str>| value.map_or(Jsonb::Null, Jsonb::string);
+            Jsonb::object(pairs.pairs().map(|(key, text)| (key.into(), value(text))).collect())
+        }
         (Datum::Array(array), _) => {
             let element = scalar.element().unwrap_or(ScalarType::Text);
             array_to_jsonb(array, &element, &mut 0, 0, context)?
