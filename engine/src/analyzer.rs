@@ -27,7 +27,7 @@ const ROWS_AT_ONCE: u64 = 4_096;
 /// For each part of the time that it works it rests so many.
 const RESTS: u32 = 2;
 /// After a table it rests so many times as long before it looks at that one again, unless as many rows have changed as there were.
-const RESTS_AFTER: u32 = 20;
+const RESTS_AFTER: u32 = 100;
 /// So many rows and a tenth of the table have to change.
 const CHANGED_MIN: u64 = 500;
 /// Smaller tables are looked at again after so long, however little they change.

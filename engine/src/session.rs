@@ -207,7 +207,8 @@ enum Company {
 type UnderWay = Receiver<Result<Committed, SqlError>>;
 
 struct Active {
-    transaction: Transaction,
+    // It goes into the pipeline as it is.
+    transaction: Box<Transaction>,
     /// Begun by BEGIN, rather than for one statement.
     block: bool,
     failed: bool,
@@ -611,7 +612,7 @@ impl Session {
             return Ok(false);
         }
         let patience = self.patience();
-        let outcome = self.hold_cursors().and_then(|()| self.commit_and_tell(active.transaction, &patience));
+        let outcome = self.hold_cursors().and_then(|()| self.commit_and_tell(*active.transaction, &patience));
         self.close_cursors(outcome.is_ok());
         self.state.lock().end_transaction(outcome.is_ok());
         let counter =
@@ -652,9 +653,9 @@ impl Session {
 
     /// The transaction, begun for this statement if there is none.
     pub(super) fn transaction(&mut self) -> &mut Transaction {
-        let (modes, started) = (self.default_modes(), self.statement.started);
         if self.transaction.active.is_none() {
-            let mut transaction = Transaction::begin(&self.database, &self.control.holder, modes, started);
+            let (modes, started) = (self.default_modes(), self.statement.started);
+            let mut transaction = Box::new(Transaction::begin(&self.database, &self.control.holder, modes, started));
             transaction.pin(self.transaction.pinned.clone());
             self.transaction.active = Some(Active { transaction, block: false, failed: false });
             self.audit_transaction();

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 /// A new log is found after so long at the latest. Until then it grows as it is written. The file itself must not be looked
 /// at: once its time of change has been asked for, Linux notes it anew with each write, and each flush has that to write.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Zeros that are written at once: the flush that follows has them to write, too.
 const STEP: u64 = 256 << 10;

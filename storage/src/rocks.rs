@@ -80,7 +80,9 @@ impl Family {
             Family::Rows | Family::Index | Family::Owners => {
                 "memtable_insert_with_hint_prefix_extractor=rocksdb.FixedPrefix.4"
             }
-            Family::Subjects | Family::Meta | Family::Audit => "",
+            // Records come in order, beside the head.
+            Family::Audit => "memtable_insert_with_hint_prefix_extractor=rocksdb.FixedPrefix.1",
+            Family::Subjects | Family::Meta => "",
         };
         let mut options = from_text(hints)?;
         options.set_write_buffer_size(32 << 20);

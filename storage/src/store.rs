@@ -205,7 +205,11 @@ impl Store {
         rest.copy_from_slice(canonical);
         bytes[0] = domain;
         bytes[1..5].copy_from_slice(&of.to_be_bytes());
-        let bytes = &bytes[..5 + canonical.len()];
+        self.remembered_hash(&bytes[..5 + canonical.len()])
+    }
+
+    /// The keyed hash of some bytes, the first of which is their domain.
+    pub(crate) fn remembered_hash(&self, bytes: &[u8]) -> [u8; keyspace::HASH_BYTES] {
         self.inner.hashes.of(bytes, || sodium::keyed_hash(self.inner.keyring.hash_key(), bytes))
     }
 

@@ -24,7 +24,7 @@ pub struct Apart<'a> {
 }
 
 enum Left {
-    Commit(Transaction, PreparedCommit),
+    Commit(Box<Transaction>, Box<PreparedCommit>),
     /// What was read, and is to be recorded by a round. What the session's last commit gave stays so.
     Record(Arc<Database>, u64, Committed),
 }

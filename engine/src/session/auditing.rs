@@ -104,19 +104,22 @@ impl Session {
         };
         self.audit.spare = Some(observer.clone());
         self.audit.statement.observer = Some(observer);
-        self.audit_actor();
-        self.audit_transaction();
+        let actor = self.audit_actor();
+        self.audit_transaction_of(&actor);
     }
 
     /// The transaction's statements are observed from here on.
     pub(super) fn audit_transaction(&mut self) {
-        if self.transaction.active.is_none() {
-            return;
+        if self.transaction.active.is_some() {
+            let actor = self.audit_actor();
+            self.audit_transaction_of(&actor);
         }
-        let (observer, actor) = (self.audit.statement.observer.clone(), self.audit_actor());
+    }
+
+    fn audit_transaction_of(&mut self, actor: &Arc<AuditActor>) {
         if let Some(active) = &mut self.transaction.active {
-            active.transaction.observe(observer);
-            active.transaction.act_as(&actor);
+            active.transaction.observe(self.audit.statement.observer.clone());
+            active.transaction.act_as(actor);
         }
     }
 

@@ -314,12 +314,13 @@ impl Session {
         let patience = self.patience();
         let given = self.locked_for(what.locking, params)?;
         let given = self.current_rows(&what.parts, given)?;
-        let context = match self.catalog().person_of(self.actor(&self.catalog()).role).is_some() {
+        let catalog = self.catalog();
+        let context = match catalog.person_of(self.actor(&catalog).role).is_some() {
             true => {
                 let snapshot = self.snapshot()?;
                 self.context_over(params.clone(), &snapshot)
             }
-            false => self.eval_context(params.clone(), &self.catalog()),
+            false => self.eval_context(params.clone(), &catalog),
         };
         let context = EvalContext { given, ..context };
         let limits = self.limits(self.database.published.load().time);

@@ -331,7 +331,8 @@ impl Session {
         let modes = active.transaction.modes;
         let committed = self.end(active, commit)?;
         if chain {
-            let transaction = Transaction::begin(&self.database, &self.control.holder, modes, self.statement.started);
+            let began = Transaction::begin(&self.database, &self.control.holder, modes, self.statement.started);
+            let transaction = Box::new(began);
             self.transaction.active = Some(Active { transaction, block: true, failed: false });
         }
         // COMMIT of a failed block is a rollback, and says so.

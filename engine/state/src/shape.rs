@@ -8,9 +8,10 @@ use planner::catalog::{Catalog, EdgeKind, ForeignKey, Index, Property, Table, wi
 use planner::ownership::traversal::TraversalPlan;
 use planner::ownership::{Dog, Edge, KeyForm};
 use planner::scalar::{EvalContext, ScalarExpr, inverted};
+use repr::hash::HashMap;
 use repr::id::is_temporary;
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use storage::Store;
 
@@ -220,7 +221,7 @@ impl Schema {
 /// Stored tables of a catalog, compiled, but for `one_owner`.
 fn shapes(catalog: &Arc<Catalog>, dog: &Dog, wanted: impl Fn(RelationId) -> bool) -> HashMap<RelationId, TableShape> {
     let tables = || catalog.stored_tables().filter(|table| wanted(table.id));
-    let mut referrers: HashMap<RelationId, Vec<Referrer>> = HashMap::new();
+    let mut referrers: HashMap<RelationId, Vec<Referrer>> = HashMap::default();
     for table in tables() {
         for foreign_key in &table.foreign_keys {
             let referrer = Referrer { table: table.id, foreign_key: foreign_key.clone() };

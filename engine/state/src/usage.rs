@@ -6,9 +6,10 @@
 use arc_swap::ArcSwap;
 use planner::catalog::{Catalog, DatabaseId};
 use planner::statistics::{DatabaseUsage, ReadUsage, TableUsage};
+use repr::hash::HashMap;
 use repr::id::is_temporary;
 use repr::{IndexId, RelationId};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -77,7 +78,7 @@ struct ById<K, C>(ArcSwap<HashMap<K, Arc<C>>>);
 
 impl<K, C> Default for ById<K, C> {
     fn default() -> Self {
-        ById(ArcSwap::from_pointee(HashMap::new()))
+        ById(ArcSwap::from_pointee(HashMap::default()))
     }
 }
 

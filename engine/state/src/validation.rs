@@ -46,11 +46,19 @@ pub enum Mark<'a> {
 /// The same for all, and another one at each start.
 static HASHES: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
+/// As many as a transaction of one row mostly has.
+const MARKS_ROOM: usize = 12;
+
 /// A set of marks.
 #[derive(Clone, Debug, Default)]
 pub struct Marks(Vec<u64>);
 
 impl Marks {
+    /// None yet, with room for those of a small transaction.
+    pub fn with_room() -> Marks {
+        Marks(Vec::with_capacity(MARKS_ROOM))
+    }
+
     /// Notes one.
     pub fn note(&mut self, mark: &Mark<'_>) {
         self.0.push(HASHES.hash_one(mark));

@@ -76,7 +76,8 @@ pub(crate) const REDERIVE_ROWS_MAX: usize = 1_000;
 /// A transaction, placed and sealed on its connection.
 pub struct CommitRequest {
     overlay: Arc<Overlay>,
-    prepared: PreparedCommit,
+    // It is handed from hand to hand, and has some hundreds of bytes.
+    prepared: Box<PreparedCommit>,
     reply: Reply,
 }
 
@@ -274,7 +275,7 @@ impl CommitPipeline {
     }
 
     /// Hands a transaction over and waits for its outcome.
-    pub fn commit(&self, overlay: Arc<Overlay>, prepared: PreparedCommit) -> Result<Outcome, SqlError> {
+    pub fn commit(&self, overlay: Arc<Overlay>, prepared: Box<PreparedCommit>) -> Result<Outcome, SqlError> {
         self.commit_announcing(overlay, prepared, None)
     }
 
@@ -282,7 +283,7 @@ impl CommitPipeline {
     pub fn commit_announcing(
         &self,
         overlay: Arc<Overlay>,
-        prepared: PreparedCommit,
+        prepared: Box<PreparedCommit>,
         announcement: Option<Arc<Announcement>>,
     ) -> Result<Outcome, SqlError> {
         let (reply, outcome) = sync_channel(1);
@@ -298,7 +299,7 @@ impl CommitPipeline {
     }
 
     /// Hands a transaction over.
-    pub fn hand_over(&self, overlay: Arc<Overlay>, prepared: PreparedCommit, hear: Hear) {
+    pub fn hand_over(&self, overlay: Arc<Overlay>, prepared: Box<PreparedCommit>, hear: Hear) {
         let alone = self.under_way.fetch_add(1, Ordering::Relaxed) == 0;
         let reply = Reply { hear, under_way: self.under_way.clone() };
         self.commit.put(Request::Commit(CommitRequest { overlay, prepared, reply }));
@@ -609,7 +610,8 @@ impl Committer {
         let mut only = None;
         for CommitRequest { overlay, prepared, reply } in group {
             match self.decide(prepared, &overlay, &layer) {
-                Ok(Some(mut prepared)) => {
+                Ok(Some(prepared)) => {
+                    let mut prepared = *prepared;
                     if overlay.len() <= REDERIVE_ROWS_MAX {
                         audit::name_subjects(&mut prepared.audit, &overlay, &prepared.derivation);
                     }
@@ -652,10 +654,10 @@ impl Committer {
     /// The transaction as it stands after all before it: as prepared, or derived again.
     fn decide(
         &self,
-        prepared: PreparedCommit,
+        prepared: Box<PreparedCommit>,
         overlay: &Arc<Overlay>,
         layer: &Overlay,
-    ) -> Result<Option<PreparedCommit>, SqlError> {
+    ) -> Result<Option<Box<PreparedCommit>>, SqlError> {
         self.store.check_room(&prepared.batch)?;
         if let Some((marks, since)) = &prepared.seen
             && !self.decided.recent.unchanged_since(marks, *since)
@@ -677,7 +679,7 @@ impl Committer {
         }
         let old = LayeredSnapshot::new(self.store.clone(), self.current.clone()).under(Arc::new(layer.clone()));
         let derived = prepare(&old, overlay, self.current.time)?;
-        Ok(Some(PreparedCommit { audit: prepared.audit, ..derived }))
+        Ok(Some(Box::new(PreparedCommit { audit: prepared.audit, ..derived })))
     }
 }
 

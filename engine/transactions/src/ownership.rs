@@ -99,12 +99,20 @@ pub fn derive(between: &Between<'_>) -> Result<Derivation, SqlError> {
     derivation.reads.note(&Mark::Catalog);
     // Whose copies their entries name was looked up beside the transaction.
     between.overlay.filled().for_each(|(relation, _)| derivation.reads.note(&Mark::Placed(relation)));
-    for relation in between.new.schema().clone().order() {
-        let shape = between.new.shape(*relation)?.clone();
-        TableDerivation { between, shape, deltas: Vec::new() }.run(&mut derivation)?;
+    for relation in between.new.schema().order() {
+        let shape = between.new.shape(*relation)?;
+        if may_change(shape, between.overlay, &derivation) {
+            TableDerivation { between, shape: shape.clone(), deltas: Vec::new() }.run(&mut derivation)?;
+        }
     }
     note_writes(between, &mut derivation)?;
     Ok(derivation)
+}
+
+/// Whether a transaction can change the owners of a table's rows: it changes these, or what their edges lead to.
+fn may_change(shape: &TableShape, overlay: &Overlay, derivation: &Derivation) -> bool {
+    let changes = |relation: RelationId| overlay.table(relation).is_some() || derivation.tables.contains_key(&relation);
+    changes(shape.id()) || shape.owner_edges.iter().any(|edge| changes(edge.far))
 }
 
 struct TableDerivation<'a> {
@@ -526,7 +534,7 @@ fn derived_changes(
 
 /// Marks for whatever another transaction's derivation may have read of what this one changes.
 fn note_writes(between: &Between<'_>, derivation: &mut Derivation) -> Result<(), SqlError> {
-    let mut writes = Marks::default();
+    let mut writes = Marks::with_room();
     for (relation, rows) in &derivation.tables {
         let shape = between.new.shape(*relation)?;
         writes.note(&Mark::Placed(*relation));

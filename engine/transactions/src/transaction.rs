@@ -170,7 +170,7 @@ struct AtCommit {
     /// Kept by a statement that is the transaction's last.
     derived: Option<Derived>,
     /// What COMMIT hands over, if it was prepared and is waited for.
-    prepared: Option<PreparedCommit>,
+    prepared: Option<Box<PreparedCommit>>,
     /// What is told to those who listen.
     announcement: Option<Arc<Announcement>>,
     /// What it leaves of temporary objects, once that is apart.
@@ -324,12 +324,12 @@ impl Transaction {
     }
 
     /// What it has read must not have been written since, if it is SERIALIZABLE.
-    fn validated(&self, prepared: PreparedCommit) -> PreparedCommit {
+    fn validated(&self, prepared: PreparedCommit) -> Box<PreparedCommit> {
         let seen = match (&self.reads.snapshot, self.modes.isolation) {
             (OneSnapshot::Taken(base, _), Isolation::Serializable) => Some((self.reads.set.marks(), base.time)),
             _ => None,
         };
-        PreparedCommit { seen, ..prepared }.audited(self.pending.audit.clone(), &self.overlay)
+        Box::new(PreparedCommit { seen, ..prepared }.audited(self.pending.audit.clone(), &self.overlay))
     }
 
     /// Whether all its statements read one snapshot, which is taken.
@@ -578,7 +578,7 @@ impl Transaction {
 
     /// The first half of COMMIT, if the other half can be left to the pipeline: nothing but the client waits for it. Else
     /// it is kept for `commit`, as far as it was done.
-    pub fn prepare_apart(&mut self, patience: &Patience) -> Result<Option<PreparedCommit>, SqlError> {
+    pub fn prepare_apart(&mut self, patience: &Patience) -> Result<Option<Box<PreparedCommit>>, SqlError> {
         if self.overlay.changes_schema()
             || self.overlay.len() > commit::REDERIVE_ROWS_MAX
             || !self.is_to_be_committed(patience)?
@@ -596,8 +596,8 @@ impl Transaction {
 
     /// The other half. Locks are freed before `hear` is called, whatever came of it.
     pub fn hand_over(
-        mut self,
-        prepared: PreparedCommit,
+        mut self: Box<Self>,
+        prepared: Box<PreparedCommit>,
         hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static,
     ) {
         let (database, overlay) = (self.database.clone(), self.overlay.clone());
@@ -642,7 +642,7 @@ impl Transaction {
     }
 
     /// Owners and storage operations as of now; none if an erasure of somebody else took the state away under it.
-    fn prepare(&mut self) -> Result<Option<PreparedCommit>, SqlError> {
+    fn prepare(&mut self) -> Result<Option<Box<PreparedCommit>>, SqlError> {
         // What is derived stands as long as what it was derived from; that is validated like all else.
         let (time, prepared) = match self.take_derived() {
             Some(Derived { mut old, derivation, .. }) => {

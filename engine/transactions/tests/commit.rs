@@ -45,7 +45,10 @@ fn filled(name: &str) -> House {
 
 impl House {
     /// A transaction that has done something and can be handed over.
-    fn prepared(&self, run: impl FnOnce(&mut Transaction) -> Result<(), SqlError>) -> (Transaction, PreparedCommit) {
+    fn prepared(
+        &self,
+        run: impl FnOnce(&mut Transaction) -> Result<(), SqlError>,
+    ) -> (Transaction, Box<PreparedCommit>) {
         let mut transaction = self.begin(Isolation::ReadCommitted);
         run(&mut transaction).expect("writes");
         let prepared = transaction.prepare_apart(&impatience()).expect("is prepared").expect("needs nothing more");

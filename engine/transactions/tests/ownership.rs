@@ -99,7 +99,7 @@ impl History {
         let count = 1 + self.random.below(4);
         let written: Vec<Written> = (0..count).map(|_| self.write(at, count > 1)).collect();
         let (base, mut erased) = (self.state.clone(), false);
-        let mut waiting: Vec<(Transaction, PreparedCommit, Changes)> = Vec::new();
+        let mut waiting: Vec<(Transaction, Box<PreparedCommit>, Changes)> = Vec::new();
         let mut prepared = Vec::new();
         for Written { mut transaction, changes } in written {
             let outcome = transaction.prepare_apart(&impatience());
@@ -128,11 +128,12 @@ impl History {
         self.compare(at);
     }
 
-    fn finish(&mut self, waiting: Vec<(Transaction, PreparedCommit, Changes)>, erased: &mut bool, at: &str) {
+    fn finish(&mut self, waiting: Vec<(Transaction, Box<PreparedCommit>, Changes)>, erased: &mut bool, at: &str) {
         if self.random.chance(3) {
             for (transaction, prepared, changes) in waiting {
                 let (heard, outcome) = channel();
-                transaction.hand_over(prepared, move |outcome| heard.send(outcome).expect("somebody listens"));
+                Box::new(transaction)
+                    .hand_over(prepared, move |outcome| heard.send(outcome).expect("somebody listens"));
                 self.note(outcome.recv().expect("it is told"), &changes, erased, at);
             }
             return;

@@ -125,7 +125,9 @@ pub(crate) fn logged(
 impl Store {
     /// How a person appears in the log and on receipts.
     pub fn pseudonym(&self, microdb: MicroDbId) -> Pseudonym {
-        self.keyed_hash(b's', &[&microdb.0])
+        let mut bytes = [b's'; 17];
+        bytes[1..].copy_from_slice(&microdb.0);
+        self.remembered_hash(&bytes)
     }
 
     /// How a key of a view appears in the log.

@@ -149,9 +149,13 @@ pub(crate) fn body_hash(body: &[u8]) -> [u8; 32] {
     sodium::hash(&[b"dogwood body 1\0".as_slice(), body].concat())
 }
 
+/// So many are looked through: a small commit has one of each.
+const LOOKED_THROUGH_MAX: usize = 8;
+
 /// Things, each once, with their places.
 struct Shared<T> {
     all: Vec<T>,
+    /// Of all, once there are more than are looked through.
     places: HashMap<T, u64, RandomState>,
 }
 
@@ -161,17 +165,26 @@ impl<T: Clone + Eq + Hash> Shared<T> {
     }
 
     fn place(&mut self, one: &T) -> u64 {
+        let count = self.all.len();
         // Most are what the one before was.
-        if let Some(last) = self.all.last().filter(|last| *last == one) {
-            return self.places[last];
+        if self.all.last() == Some(one) {
+            return count as u64 - 1;
         }
-        if let Some(place) = self.places.get(one) {
+        if self.places.is_empty() {
+            if let Some(place) = self.all.iter().position(|other| other == one) {
+                return place as u64;
+            }
+            if count >= LOOKED_THROUGH_MAX {
+                self.places.extend(self.all.iter().cloned().zip(0..));
+            }
+        } else if let Some(place) = self.places.get(one) {
             return *place;
         }
-        let place = self.all.len() as u64;
+        if !self.places.is_empty() {
+            self.places.insert(one.clone(), count as u64);
+        }
         self.all.push(one.clone());
-        self.places.insert(one.clone(), place);
-        place
+        count as u64
     }
 }
 

@@ -11,7 +11,6 @@ use state::clock;
 use state::overlay::Overlay;
 use state::published::Published;
 use state::shape::Schema;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -67,7 +66,7 @@ impl CommitPipeline {
 
     fn record_batch(&self, schema: &Arc<Schema>, batch: Batch) -> Result<(), SqlError> {
         let overlay = Arc::new(Overlay::new(schema.clone()));
-        match self.commit(overlay, PreparedCommit::of_batch(batch))? {
+        match self.commit(overlay, Box::new(PreparedCommit::of_batch(batch)))? {
             Outcome::Committed(..) => Ok(()),
             Outcome::Refused(error) => Err(error),
             Outcome::Again => Err(SqlError::new("XX000", "an audit record was to be derived again")),
@@ -174,17 +173,16 @@ impl Committer {
 pub(super) fn name_subjects(entries: &mut [AuditEntry], overlay: &Overlay, derivation: &Derivation) {
     let writes = |entry: &AuditEntry, relation: RelationId| entry.tables.contains(&relation);
     for place in 0..entries.len() {
-        let tables = entries[place].tables.clone();
-        let mut people = BTreeSet::new();
-        let mut is_shared = false;
-        for relation in &tables {
-            let found = subjects(*relation, overlay, derivation);
-            if found.is_empty() {
-                continue;
+        let (mut people, mut is_shared) = (Vec::new(), false);
+        for relation in &entries[place].tables {
+            let before = people.len();
+            add_subjects(&mut people, *relation, overlay, derivation);
+            if people.len() > before {
+                is_shared |= entries.iter().filter(|entry| writes(entry, *relation)).count() > 1;
             }
-            is_shared |= entries.iter().filter(|entry| writes(entry, *relation)).count() > 1;
-            people.extend(found);
         }
+        people.sort_unstable();
+        people.dedup();
         let entry = &mut entries[place];
         entry.scope.may_be_more |= is_shared;
         if people.len() > SUBJECTS_LISTED_MAX {
@@ -194,14 +192,12 @@ pub(super) fn name_subjects(entries: &mut [AuditEntry], overlay: &Overlay, deriv
     }
 }
 
-/// The owners of a table's changed rows, before and after.
-fn subjects(relation: RelationId, overlay: &Overlay, derivation: &Derivation) -> BTreeSet<MicroDbId> {
-    let mut people = BTreeSet::new();
+/// The owners of a table's changed rows, before and after; some may stand more than once.
+fn add_subjects(people: &mut Vec<MicroDbId>, relation: RelationId, overlay: &Overlay, derivation: &Derivation) {
     for row in derivation.tables.get(&relation).into_iter().flat_map(|rows| rows.values()) {
         people.extend(row.old.iter().chain(&row.new).map(|(owner, _)| *owner));
     }
     people.extend([&derivation.spilled, &derivation.left].into_iter().filter_map(|of| of.get(&relation)).flatten());
     let own = overlay.subjects().filter(|((table, _), _)| *table == relation);
     people.extend(own.filter_map(|(_, now)| *now));
-    people
 }

@@ -151,11 +151,14 @@ impl Flusher {
             self.tell_readers(&groups);
         }
         let borne = self.publication.borne(&waits);
-        let mut written = Waits::new();
-        groups.iter().filter(|group| group.ticks.is_empty()).for_each(|group| written.extend(&group.waits));
-        let awaited: Waits =
-            written.iter().filter(|(id, _)| !borne.contains(id)).map(|(id, time)| (*id, *time)).collect();
-        self.publication.await_quick(&awaited, GRACE);
+        if borne.is_empty() && groups.iter().all(|group| group.ticks.is_empty()) {
+            self.publication.await_quick(&waits, GRACE);
+        } else {
+            let mut awaited = Waits::new();
+            groups.iter().filter(|group| group.ticks.is_empty()).for_each(|group| awaited.extend(&group.waits));
+            awaited.retain(|id, _| !borne.contains(id));
+            self.publication.await_quick(&awaited, GRACE);
+        }
         let forgets = |group: &WrittenGroup| group.replies.iter().any(|(_, erasures)| !erasures.is_empty());
         if !destroyed.is_empty() || groups.iter().any(forgets) {
             self.statistics.tables.forget();

@@ -99,7 +99,7 @@ impl House {
     /// The last number is the commit that was published when the transaction heard its outcome.
     pub fn commit_together(
         &self,
-        group: Vec<(Transaction, PreparedCommit)>,
+        group: Vec<(Transaction, Box<PreparedCommit>)>,
     ) -> Vec<(Result<Committed, SqlError>, u64)> {
         let (count, (heard, outcomes)) = (group.len(), channel());
         let database = self.database.clone();
@@ -114,7 +114,7 @@ impl House {
                     let time = database.published.load().time.0;
                     heard.send((number, (outcome, time))).expect("somebody listens");
                 };
-                transaction.hand_over(prepared, tell);
+                Box::new(transaction).hand_over(prepared, tell);
             }
         };
         self.database.pipeline.hand_over(overlay, stale, Box::new(hear));
@@ -126,7 +126,7 @@ impl House {
     }
 
     /// A row without owner, prepared before anything was there.
-    fn orphan(&self) -> (Arc<Overlay>, PreparedCommit) {
+    fn orphan(&self) -> (Arc<Overlay>, Box<PreparedCommit>) {
         let schema = self.snapshot().schema().clone();
         let shapes = schema.shapes();
         let shape =
@@ -141,7 +141,7 @@ impl House {
         let based_on = repr::CommitTime(0);
         (
             Arc::new(overlay),
-            PreparedCommit {
+            Box::new(PreparedCommit {
                 based_on,
                 derivation,
                 batch: storage::Batch::default(),
@@ -149,7 +149,7 @@ impl House {
                 seen: None,
                 sealed_at: None,
                 audit: Vec::new(),
-            },
+            }),
         )
     }
 }
