@@ -24,13 +24,13 @@ use planner::delta::{JoinStep, Pipeline, PipelineEntry, Step};
 use planner::plan::MatchKind;
 use planner::scalar::EvalContext;
 use repr::{CommitTime, Datum, RelationId, Row, ValueError, key};
-use run::Run;
+use run::{Lookups, Run};
 use slices::{SLICE_ROWS, Slices};
 use state::SqlError;
 use state::interrupt::Watch;
 use state::reader::Reader;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::Pipeline as Local;
 use timely::dataflow::operators::generic::OutputBuilder;
@@ -115,6 +115,13 @@ impl Changes {
 struct DeltaJoin {
     pipelines: Vec<FollowedPipeline>,
     follower: Follower,
+    filling: Option<Filling>,
+}
+
+/// What the chunks of a hydration have looked up: all of them read one state.
+struct Filling {
+    reader: Weak<dyn Reader>,
+    lookups: Lookups,
 }
 
 /// A pipeline, and what is known of the matches of the join that it enters by.
@@ -140,6 +147,16 @@ struct Follower {
 }
 
 impl DeltaJoin {
+    /// What a feed brings to the chain of this number.
+    fn feed(&mut self, feed: &Feed, chain: usize, changes: &mut Changes) -> Result<(), SqlError> {
+        let filling = self.filling.take();
+        match feed {
+            Feed::Group(group) => self.group(group, changes),
+            Feed::Rows(chunk) if chunk.chain == chain => self.chunk(chunk, filling, changes),
+            Feed::Rows(_) => Ok(()),
+        }
+    }
+
     /// What the group changes.
     fn group(&mut self, group: &Group, changes: &mut Changes) -> Result<(), SqlError> {
         for FollowedPipeline { pipeline, counts } in &mut self.pipelines {
@@ -168,23 +185,29 @@ impl DeltaJoin {
         Ok(())
     }
 
-    /// What rows bring that are fed while hydrating.
-    fn chunk(&self, chunk: &Chunk, changes: &mut Changes) -> Result<(), SqlError> {
+    /// What rows bring that are fed while hydrating. The last chunk of all is of no pipeline, and nothing is kept after it.
+    fn chunk(&mut self, chunk: &Chunk, filling: Option<Filling>, changes: &mut Changes) -> Result<(), SqlError> {
         let Some(FollowedPipeline { pipeline, .. }) = self.pipelines.get(chunk.pipeline) else { return Ok(()) };
-        let mut run = self.follower.run(chunk.reader.as_ref(), changes);
+        let reader = Arc::downgrade(&chunk.reader);
+        let before = filling.filter(|filling| filling.reader.ptr_eq(&reader));
+        let lookups = before.map(|filling| filling.lookups).unwrap_or_default();
+        let mut run = self.follower.run(chunk.reader.as_ref(), changes).with(lookups);
         match &pipeline.entry {
             PipelineEntry::Constant(rows) => {
                 for row in rows {
                     run.steps(&mut row.unpack(), 1, &pipeline.steps)?;
                 }
-                Ok(())
             }
             PipelineEntry::Rows { relation, mfp } => {
-                run.table_rows(*relation, chunk.rows.iter().map(|row| (row, 1)), mfp, &pipeline.steps)
+                run.table_rows(*relation, chunk.rows.iter().map(|row| (row, 1)), mfp, &pipeline.steps)?;
             }
             // The left side's own pipelines bring the matches along.
-            PipelineEntry::Match { .. } => Ok(()),
+            PipelineEntry::Match { .. } => {}
         }
+        let mut lookups = run.into_lookups();
+        lookups.forget_rows();
+        self.filling = Some(Filling { reader, lookups });
+        Ok(())
     }
 }
 
@@ -282,7 +305,7 @@ pub fn render<'s, T: RenderTime>(
     let watch = context.watch.clone();
     let follower = Follower { eval: context.eval.clone(), watch: watch.clone() };
     let pipelines = pipelines.into_iter().map(FollowedPipeline::of).collect();
-    let mut delta = DeltaJoin { pipelines, follower };
+    let mut delta = DeltaJoin { pipelines, follower, filling: None };
     let mut builder = OperatorBuilder::new("DeltaJoin".to_owned(), context.scope);
     let activator = context.scope.activator_for(builder.operator_info().address);
     let mut input = builder.new_input(feeds, Local);
@@ -300,11 +323,7 @@ pub fn render<'s, T: RenderTime>(
             input.for_each(|capability, feeds| {
                 let mut changes = Changes::default();
                 for feed in feeds.drain(..) {
-                    let done = match &feed {
-                        Feed::Group(group) => delta.group(group, &mut changes),
-                        Feed::Rows(chunk) if chunk.chain == chain => delta.chunk(chunk, &mut changes),
-                        Feed::Rows(_) => Ok(()),
-                    };
+                    let done = delta.feed(&feed, chain, &mut changes);
                     if let Err(error) = done {
                         watch.fail(error);
                         return;
