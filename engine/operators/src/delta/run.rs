@@ -1,12 +1,13 @@
 //! Rows on their way through a pipeline, over one state.
 
 use crate::delta::Changes;
+use crate::delta::match_counts::{Matched, is_by_key_alone};
 use crate::leaf::Leaf;
 use crate::lookup_join::{LookupJoin, RowFailure, evaluate, holds};
 use crate::table_function::FunctionRows;
 use planner::delta::{JoinStep, Seed, SeedStart, Step, lookup_columns};
 use planner::plan::{Lookup, MatchKind};
-use planner::scalar::{EvalContext, Mfp, ScalarExpr};
+use planner::scalar::{EvalContext, Mfp};
 use repr::hash::{HashMap, RandomState};
 use repr::{Datum, RelationId, Row, RowKey, ValueError, key, poll};
 use state::SqlError;
@@ -22,6 +23,8 @@ pub(super) struct Run<'r> {
     watch: &'r Watch,
     ticker: Ticker,
     lookups: Lookups,
+    /// What is known of matches in this state.
+    matched: &'r [Matched],
     pub(super) changes: &'r mut Changes,
 }
 
@@ -57,11 +60,7 @@ const EXISTENCE_BYTES: usize = 64;
 impl Existence {
     /// None if the left row has a say.
     fn of(join: &JoinStep) -> Option<Existence> {
-        let is_lone = matches!(join.kind, MatchKind::Semi | MatchKind::Anti);
-        let mut named = join.condition.iter().flat_map(ScalarExpr::columns);
-        // Of a lone left row nothing else comes out: the columns before these are all of it.
-        (is_lone && !join.condition.is_empty() && named.all(|column| column >= join.mfp.input_arity))
-            .then(Existence::default)
+        (is_by_key_alone(join) && !join.condition.is_empty()).then(Existence::default)
     }
 
     fn remember(&mut self, key: Vec<u8>, any: Result<bool, ValueError>) {
@@ -115,7 +114,12 @@ impl<'r> Run<'r> {
         watch: &'r Watch,
         changes: &'r mut Changes,
     ) -> Self {
-        Run { reader, eval, watch, ticker: Ticker::default(), lookups: Lookups::default(), changes }
+        Run { reader, eval, watch, ticker: Ticker::default(), lookups: Lookups::default(), matched: &[], changes }
+    }
+
+    /// With what is known of matches in the same state.
+    pub(super) fn knowing(self, matched: &'r [Matched]) -> Self {
+        Run { matched, ..self }
     }
 
     /// With what was looked up in the same state before.
@@ -315,9 +319,16 @@ impl<'r> Run<'r> {
             return Ok(Ok(leaf.any(self.reader, values)?));
         }
         let key = key::encode_all(values);
-        let known = self.lookups.of(self.reader, join)?.existence.as_ref().and_then(|known| known.by_key.get(&key));
-        if let Some(any) = known {
-            return Ok(any.clone());
+        if let Some(known) = &self.lookups.of(self.reader, join)?.existence {
+            if let Some(any) = known.by_key.get(&key) {
+                return Ok(any.clone());
+            }
+            let matched = self.matched.iter().find(|matched| matched.join == *join);
+            if let Some(matched) = matched.filter(|_| !values.iter().any(Datum::is_null))
+                && let Some(any) = matched.counts.borrow_mut().of_key(self, join, values)?
+            {
+                return Ok(Ok(any));
+            }
         }
         let found = if values.iter().any(Datum::is_null) { Rc::default() } else { self.found(join, values)? };
         let lookup =
