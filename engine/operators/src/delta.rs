@@ -7,7 +7,8 @@
 //!
 //! Rows go through a pipeline one by one, depth first: nothing is collected on the way. A row that fails
 //! becomes an error with the row's difference, so that the error goes when the row goes. Keeps no state but what it has
-//! found and not given yet (see `slices`), and how many matches keys have that change (see `match_counts`).
+//! found and not given yet (see `slices`), how many matches keys have that change or are asked for (see `match_counts`), and
+//! whether they have any while a view is filled.
 
 mod changed;
 pub mod derived;
