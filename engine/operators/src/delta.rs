@@ -7,7 +7,8 @@
 //!
 //! Rows go through a pipeline one by one, depth first: nothing is collected on the way. A row that fails
 //! becomes an error with the row's difference, so that the error goes when the row goes. Keeps no state but what it has
-//! found and not given yet (see `slices`), and how many matches keys have that change (see `match_counts`).
+//! found and not given yet (see `slices`), how many matches keys have that change or are asked for (see `match_counts`), and
+//! whether they have any while a view is filled.
 
 mod changed;
 pub mod derived;
@@ -19,18 +20,19 @@ use crate::context::{Bundle, Context, RenderTime, give};
 use crate::lookup_join::evaluate;
 use changed::ChangedRows;
 use differential_dataflow::AsCollection;
-use match_counts::{Count, MatchCounts};
+use match_counts::{Count, MatchCounts, Matched};
 use planner::delta::{JoinStep, Pipeline, PipelineEntry, Step};
 use planner::plan::MatchKind;
 use planner::scalar::EvalContext;
 use repr::{CommitTime, Datum, RelationId, Row, ValueError, key};
-use run::Run;
+use run::{Lookups, Run};
 use slices::{SLICE_ROWS, Slices};
 use state::SqlError;
 use state::interrupt::Watch;
 use state::reader::Reader;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Weak};
 use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::Pipeline as Local;
 use timely::dataflow::operators::generic::OutputBuilder;
@@ -113,24 +115,17 @@ impl Changes {
 
 /// A chain being followed.
 struct DeltaJoin {
-    pipelines: Vec<FollowedPipeline>,
+    pipelines: Vec<Pipeline>,
+    /// Of the pipelines that enter by a join, in their order.
+    matched: Vec<Matched>,
     follower: Follower,
+    filling: Option<Filling>,
 }
 
-/// A pipeline, and what is known of the matches of the join that it enters by.
-struct FollowedPipeline {
-    pipeline: Pipeline,
-    counts: Option<MatchCounts>,
-}
-
-impl FollowedPipeline {
-    fn of(pipeline: Pipeline) -> Self {
-        let counts = match &pipeline.entry {
-            PipelineEntry::Match { join, .. } => Some(MatchCounts::of(join)),
-            PipelineEntry::Constant(_) | PipelineEntry::Rows { .. } => None,
-        };
-        FollowedPipeline { pipeline, counts }
-    }
+/// What the chunks of a hydration have looked up: all of them read one state.
+struct Filling {
+    reader: Weak<dyn Reader>,
+    lookups: Lookups,
 }
 
 /// What rows are evaluated with on their way.
@@ -140,52 +135,87 @@ struct Follower {
 }
 
 impl DeltaJoin {
+    /// What a feed brings to the chain of this number.
+    fn feed(&mut self, feed: &Feed, chain: usize, changes: &mut Changes) -> Result<(), SqlError> {
+        let filling = self.filling.take();
+        match feed {
+            Feed::Group(group) => self.group(group, changes),
+            Feed::Rows(chunk) if chunk.chain == chain => self.chunk(chunk, filling, changes),
+            Feed::Rows(_) => Ok(()),
+        }
+    }
+
     /// What the group changes.
     fn group(&mut self, group: &Group, changes: &mut Changes) -> Result<(), SqlError> {
-        for FollowedPipeline { pipeline, counts } in &mut self.pipelines {
+        // All that is known of matches is of the state after the group before anybody asks.
+        let mut changed_rows = VecDeque::new();
+        for Matched { join, counts } in &self.matched {
+            let changed = group.changes.get(&join.relation).map(|changed| ChangedRows::read(group, join, changed));
+            let mut changed = changed.transpose()?;
+            if let Some(changed) = &mut changed {
+                counts.borrow_mut().hear(&mut self.follower.run(group.after.as_ref(), changes), join, changed)?;
+            }
+            changed_rows.push_back(changed);
+        }
+        let mut matched = self.matched.iter();
+        for pipeline in &self.pipelines {
             match &pipeline.entry {
                 PipelineEntry::Constant(_) => {}
                 PipelineEntry::Rows { relation, mfp } => {
                     let Some(changed) = group.changes.get(relation) else { continue };
-                    let mut run = self.follower.run(group.after.as_ref(), changes);
+                    let mut run = self.follower.run(group.after.as_ref(), changes).knowing(&self.matched);
                     run.changed_rows(*relation, changed, mfp, &pipeline.steps)?;
                 }
                 PipelineEntry::Match { seeds, join } => {
-                    let Some(changed) = group.changes.get(&join.relation) else { continue };
-                    let Some(counts) = counts else { continue };
-                    let mut changed = ChangedRows::read(group, join, changed)?;
-                    counts.hear(&mut self.follower.run(group.after.as_ref(), changes), join, &mut changed)?;
+                    let (Some(matched), Some(changed)) = (matched.next(), changed_rows.pop_front().flatten()) else {
+                        continue;
+                    };
                     if changed.keys.is_empty() {
                         continue;
                     }
                     let mut left = Changes::default();
                     self.follower.run(group.before.as_ref(), &mut left).seeds(seeds, &changed.keys)?;
                     let joined = Joined { group, changed: &changed, join, steps: &pipeline.steps };
-                    self.follower.matches(&joined, counts, &left.oks, changes)?;
+                    self.follower.matches(&joined, matched, (&left.oks, &self.matched), changes)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// What rows bring that are fed while hydrating.
-    fn chunk(&self, chunk: &Chunk, changes: &mut Changes) -> Result<(), SqlError> {
-        let Some(FollowedPipeline { pipeline, .. }) = self.pipelines.get(chunk.pipeline) else { return Ok(()) };
-        let mut run = self.follower.run(chunk.reader.as_ref(), changes);
+    /// What rows bring that are fed while hydrating. The last chunk of all is of no pipeline, and nothing is kept after it.
+    fn chunk(&mut self, chunk: &Chunk, filling: Option<Filling>, changes: &mut Changes) -> Result<(), SqlError> {
+        let Some(pipeline) = self.pipelines.get(chunk.pipeline) else { return Ok(()) };
+        let reader = Arc::downgrade(&chunk.reader);
+        let before = filling.filter(|filling| filling.reader.ptr_eq(&reader));
+        let lookups = before.map(|filling| filling.lookups).unwrap_or_default();
+        let mut run = self.follower.run(chunk.reader.as_ref(), changes).with(lookups);
         match &pipeline.entry {
             PipelineEntry::Constant(rows) => {
                 for row in rows {
                     run.steps(&mut row.unpack(), 1, &pipeline.steps)?;
                 }
-                Ok(())
             }
             PipelineEntry::Rows { relation, mfp } => {
-                run.table_rows(*relation, chunk.rows.iter().map(|row| (row, 1)), mfp, &pipeline.steps)
+                run.table_rows(*relation, chunk.rows.iter().map(|row| (row, 1)), mfp, &pipeline.steps)?;
             }
             // The left side's own pipelines bring the matches along.
-            PipelineEntry::Match { .. } => Ok(()),
+            PipelineEntry::Match { .. } => {}
         }
+        let mut lookups = run.into_lookups();
+        lookups.forget_rows();
+        self.filling = Some(Filling { reader, lookups });
+        Ok(())
     }
+}
+
+/// What is known of the matches of the joins that pipelines enter by: nothing yet.
+fn matched(pipelines: &[Pipeline]) -> Vec<Matched> {
+    let by = |pipeline: &Pipeline| match &pipeline.entry {
+        PipelineEntry::Match { join, .. } => Some(Matched::by(join)),
+        PipelineEntry::Constant(_) | PipelineEntry::Rows { .. } => None,
+    };
+    pipelines.iter().filter_map(by).collect()
 }
 
 /// A join whose right side changed.
@@ -202,16 +232,16 @@ impl Follower {
         Run::new(reader, &self.eval, &self.watch, changes)
     }
 
-    /// What comes of left rows after, minus what came of them before.
+    /// What comes of left rows after, minus what came of them before; on their way they know of these.
     fn matches(
         &self,
         joined: &Joined<'_>,
-        counts: &mut MatchCounts,
-        left: &[(Row, isize)],
+        matched: &Matched,
+        (left, known): (&[(Row, isize)], &[Matched]),
         changes: &mut Changes,
     ) -> Result<(), SqlError> {
-        let mut run = self.run(joined.group.after.as_ref(), changes);
-        left.iter().try_for_each(|(row, diff)| self.matched(joined, counts, (row, *diff), &mut run))
+        let mut run = self.run(joined.group.after.as_ref(), changes).knowing(known);
+        left.iter().try_for_each(|(row, diff)| self.matched(joined, &matched.counts, (row, *diff), &mut run))
     }
 
     /// What changes for a left row: the matches that came and went, and what there is of it when there is none. A row
@@ -219,7 +249,7 @@ impl Follower {
     fn matched(
         &self,
         joined: &Joined<'_>,
-        counts: &mut MatchCounts,
+        counts: &RefCell<MatchCounts>,
         (row, diff): (&Row, isize),
         run: &mut Run<'_>,
     ) -> Result<(), SqlError> {
@@ -237,7 +267,8 @@ impl Follower {
         if join.kind == MatchKind::Inner {
             return Ok(());
         }
-        let Some((before, after)) = counts.around(run, join, found, (&left, &values))? else { return Ok(()) };
+        let around = counts.borrow_mut().around(run, join, found, (&left, &values))?;
+        let Some((before, after)) = around else { return Ok(()) };
         if is_lone && before.failures.max(after.failures) > 0 {
             return self.compare(joined, (row, diff), run.changes);
         }
@@ -281,8 +312,7 @@ pub fn render<'s, T: RenderTime>(
 ) -> Bundle<'s, T> {
     let watch = context.watch.clone();
     let follower = Follower { eval: context.eval.clone(), watch: watch.clone() };
-    let pipelines = pipelines.into_iter().map(FollowedPipeline::of).collect();
-    let mut delta = DeltaJoin { pipelines, follower };
+    let mut delta = DeltaJoin { matched: matched(&pipelines), pipelines, follower, filling: None };
     let mut builder = OperatorBuilder::new("DeltaJoin".to_owned(), context.scope);
     let activator = context.scope.activator_for(builder.operator_info().address);
     let mut input = builder.new_input(feeds, Local);
@@ -300,11 +330,7 @@ pub fn render<'s, T: RenderTime>(
             input.for_each(|capability, feeds| {
                 let mut changes = Changes::default();
                 for feed in feeds.drain(..) {
-                    let done = match &feed {
-                        Feed::Group(group) => delta.group(group, &mut changes),
-                        Feed::Rows(chunk) if chunk.chain == chain => delta.chunk(chunk, &mut changes),
-                        Feed::Rows(_) => Ok(()),
-                    };
+                    let done = delta.feed(&feed, chain, &mut changes);
                     if let Err(error) = done {
                         watch.fail(error);
                         return;

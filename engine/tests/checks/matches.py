@@ -44,6 +44,11 @@ def views():
     found["not_in"] = "SELECT id FROM a WHERE k NOT IN (SELECT k FROM b WHERE v > 4 AND k IS NOT NULL)"
     found["not_in_null"] = "SELECT id FROM a WHERE k NOT IN (SELECT k FROM b WHERE v > 5)"
     found["own"] = "SELECT a.id FROM a WHERE NOT EXISTS (SELECT FROM a b WHERE b.k = a.k AND b.v > a.v)"
+    # Whether there is a match is the key's alone: rows that ask come and go, and so do those that answer.
+    found["own_alone"] = "SELECT a.id FROM a WHERE EXISTS (SELECT FROM a b WHERE b.k = a.k AND b.v = 1)"
+    found["own_none"] = "SELECT a.id FROM a WHERE NOT EXISTS (SELECT FROM a b WHERE b.k = a.k AND b.v = -1)"
+    found["own_fails"] = "SELECT a.id FROM a WHERE EXISTS (SELECT FROM a b WHERE b.k = a.k AND 12 / b.v > 2)"
+    found["alone_beside"] = "SELECT a.id, c.id AS other FROM a JOIN b c ON c.k = a.k WHERE NOT EXISTS (SELECT FROM b WHERE b.k = a.k AND b.v = 2)"
     found["scalar"] = "SELECT a.id, EXISTS (SELECT FROM b WHERE b.k = a.k AND b.v = 1) AS there FROM a"
     return found
 

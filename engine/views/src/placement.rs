@@ -2,9 +2,9 @@
 //!
 //! The flush thread places views, so that all workers hear the same in commit order. Views that are tied by views over views
 //! are kept by one worker. What is tied to nothing goes to one that commits have given little to do of late; among those to one
-//! that hears of its tables anyway, since each worker that is told of a commit has to wake. But a worker's views go through a
-//! commit one after the other: of many over the same tables some go to the next, which wakes for them at once. What filling
-//! takes decides between equals only: it ends, and waking does not.
+//! that hears of its tables anyway, since each worker that is told of a commit has to wake. But a worker's views are filled, and
+//! go through a commit, one after the other: more than a few over the same tables are shared out evenly among as many workers as
+//! are worth waking. What filling takes decides between equals only: it ends, and waking does not.
 //!
 //! Whoever ties views of two workers has those of one filled anew by the other: a view of a query does so only where nobody
 //! watches them, nor a query over them.
@@ -12,7 +12,6 @@
 use planner::catalog::with_tables_below;
 use planner::catalog::{Catalog, Table};
 use repr::RelationId;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,9 +20,16 @@ use std::time::Duration;
 /// Who has worked no longer than this of late has had little to do.
 const LITTLE: Duration = Duration::from_millis(20);
 
-/// So many views over the same tables are kept by a worker before the next one keeps some: to wake takes as long as a small
-/// commit takes in one or two of them.
+/// So many views over the same tables are kept by one worker: to wake takes as long as a small commit takes in one or two of them.
+const FEW: usize = 4;
+
+/// More are shared out evenly among two workers, or among so many that none keeps more than these.
 const TOGETHER: usize = 8;
+
+/// How many workers are to keep so many views over the same tables.
+fn workers_of(views: usize) -> usize {
+    if views <= FEW { 1 } else { views.div_ceil(TOGETHER).max(2) }
+}
 
 /// Where the catalog's views are kept.
 #[derive(Default)]
@@ -236,11 +242,13 @@ impl Placement {
             counts[worker] += 1;
             shared[worker] += usize::from(!tables.is_disjoint(read));
         }
+        let hearing = shared.iter().filter(|views| **views > 0).count();
+        let one_more = hearing < workers_of(shared.iter().sum::<usize>() + 1);
         let ranks = self.workers.iter_mut().enumerate().map(|(number, load)| {
             let (commits_us, filling_us) =
                 (load.commits.look(&load.busy.commits_us), load.filling.look(&load.busy.filling_us));
-            let together = (shared[number] / TOGETHER, Reverse(shared[number]));
-            (commits_us, together, filling_us, counts[number], number)
+            let hears = shared[number] > 0;
+            (commits_us, hears == one_more, shared[number], filling_us, counts[number], number)
         });
         ranks.min().map_or(0, |(.., number)| number)
     }
@@ -271,7 +279,7 @@ fn tied(catalog: &Catalog) -> Vec<BTreeSet<RelationId>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Busy, KeptTogether, Occupation, Placement, TOGETHER};
+    use super::{Busy, FEW, KeptTogether, Occupation, Placement, TOGETHER, workers_of};
     use planner::catalog::Catalog;
     use repr::RelationId;
     use std::collections::BTreeSet;
@@ -292,7 +300,21 @@ mod tests {
 
     #[test]
     fn few_views_over_a_table_are_kept_together() {
-        assert_eq!(placed(TOGETHER), vec![0; TOGETHER]);
+        assert_eq!(placed(FEW), vec![0; FEW]);
+    }
+
+    #[test]
+    fn more_than_a_few_are_shared_out_evenly() {
+        for views in FEW + 1..=3 * TOGETHER {
+            let placed = placed(views);
+            let kept = |worker: usize| placed.iter().filter(|place| **place == worker).count();
+            let (most, workers) = ((0..3).map(kept).max(), (0..3).filter(|worker| kept(*worker) > 0).count());
+            assert_eq!(workers, workers_of(views), "{placed:?}");
+            assert!(most <= Some(TOGETHER), "{placed:?}");
+            if views >= 2 * FEW && workers == 2 {
+                assert!(kept(0).abs_diff(kept(1)) <= 1, "{placed:?}");
+            }
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@
 
 use crate::context::{Bundle, Context, RenderTime, both};
 use crate::delta::changed::ChangedRows;
-use crate::delta::match_counts::MatchCounts;
+use crate::delta::match_counts::Matched;
 use crate::delta::slices::Slices;
 use crate::delta::{Changes, Feed, Follower, Group, Joined};
 use crate::lookup_join::evaluate;
@@ -92,7 +92,7 @@ pub fn render<'s, T: RenderTime>(
     let mut oks_output = OutputBuilder::from(oks_output);
     let mut errs_output = OutputBuilder::from(errs_output);
     let mut left = Left::new(arranged.trace, told);
-    let mut counts = MatchCounts::of(&join);
+    let matched = Matched::by(&join);
     builder.build(move |_| {
         let mut ticks: BTreeMap<T, Tick<T>> = BTreeMap::new();
         let mut slices = Slices::new(activator, follower.watch.clone());
@@ -116,9 +116,8 @@ pub fn render<'s, T: RenderTime>(
             let (fed, come) = (frontiers[0].frontier(), frontiers[1].frontier());
             while let Some((time, tick)) = first_complete(&mut ticks, [fed, come, left.upper.borrow()]) {
                 let mut changes = Changes::default();
-                if let Err(error) =
-                    follower.tick((&join, &mut counts), &mut left, &time, (tick.feeds, tick.rows), &mut changes)
-                {
+                let told = follower.tick(&matched, &mut left, &time, (tick.feeds, tick.rows), &mut changes);
+                if let Err(error) = told {
                     follower.watch.fail(error);
                     return;
                 }
@@ -159,32 +158,37 @@ impl<T: RenderTime> Tick<T> {
 impl Follower {
     fn tick<T: RenderTime>(
         &self,
-        (join, counts): (&JoinStep, &mut MatchCounts),
+        matched: &Matched,
         left: &mut Left<T>,
         time: &T,
         (feeds, mut rows): (Vec<Feed>, Vec<(Row, isize)>),
         changes: &mut Changes,
     ) -> Result<(), SqlError> {
         consolidate(&mut rows);
+        let join = &matched.join;
         let Some((after, group)) = fed(&feeds, join.relation) else {
             if rows.is_empty() {
                 return Ok(());
             }
             return Err(SqlError::new("XX000", "rows of a view came at a time at which nothing was fed"));
         };
-        let mut run = self.run(after.as_ref(), changes);
+        let mut changed = None;
+        if let Some(group) = &group
+            && let Some(rows) = group.changes.get(&join.relation)
+        {
+            let mut rows = ChangedRows::read(group, join, rows)?;
+            matched.counts.borrow_mut().hear(&mut self.run(group.after.as_ref(), changes), join, &mut rows)?;
+            changed = Some((group, rows));
+        }
+        // What views are filled from is no group, and no state to follow from.
+        let known = if group.is_some() { std::slice::from_ref(matched) } else { &[] };
+        let mut run = self.run(after.as_ref(), changes).knowing(known);
         for (row, diff) in rows {
             run.join(&mut row.unpack(), diff, join, &[])?;
         }
-        let Some(group) = group else { return Ok(()) };
-        let Some(changed) = group.changes.get(&join.relation) else { return Ok(()) };
-        let mut changed = ChangedRows::read(&group, join, changed)?;
-        counts.hear(&mut self.run(group.after.as_ref(), changes), join, &mut changed)?;
-        if changed.keys.is_empty() {
-            return Ok(());
-        }
+        let Some((group, changed)) = changed.filter(|(_, changed)| !changed.keys.is_empty()) else { return Ok(()) };
         let before = left.before(time, changed.rows.keys().map(Vec::as_slice));
-        self.matches(&Joined { group: &group, changed: &changed, join, steps: &[] }, counts, &before, changes)
+        self.matches(&Joined { group, changed: &changed, join, steps: &[] }, matched, (&before, known), changes)
     }
 }
 

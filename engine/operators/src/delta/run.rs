@@ -1,6 +1,7 @@
 //! Rows on their way through a pipeline, over one state.
 
 use crate::delta::Changes;
+use crate::delta::match_counts::{Matched, is_by_key_alone};
 use crate::leaf::Leaf;
 use crate::lookup_join::{LookupJoin, RowFailure, evaluate, holds};
 use crate::table_function::FunctionRows;
@@ -8,7 +9,7 @@ use planner::delta::{JoinStep, Seed, SeedStart, Step, lookup_columns};
 use planner::plan::{Lookup, MatchKind};
 use planner::scalar::{EvalContext, Mfp};
 use repr::hash::{HashMap, RandomState};
-use repr::{Datum, RelationId, Row, RowKey, key, poll};
+use repr::{Datum, RelationId, Row, RowKey, ValueError, key, poll};
 use state::SqlError;
 use state::interrupt::{Ticker, Watch};
 use state::reader::Reader;
@@ -22,12 +23,14 @@ pub(super) struct Run<'r> {
     watch: &'r Watch,
     ticker: Ticker,
     lookups: Lookups,
+    /// What is known of matches in this state.
+    matched: &'r [Matched],
     pub(super) changes: &'r mut Changes,
 }
 
-/// What each join looks up, by its place in memory.
+/// What each join looks up in one state, by its place in memory.
 #[derive(Default)]
-struct Lookups(Vec<JoinLookups>);
+pub(super) struct Lookups(Vec<JoinLookups>);
 
 /// The right side of a join.
 struct JoinLookups {
@@ -35,19 +38,53 @@ struct JoinLookups {
     leaf: Rc<Leaf>,
     /// What it found last: rows that come one after another often ask for the same.
     last: Option<(Vec<u8>, FoundRows)>,
+    existence: Option<Existence>,
 }
 
 /// Rows that one key found.
 type FoundRows = Rc<[(RowKey, Row)]>;
 
+/// Whether any row of a key satisfies a condition that names no column of the left side: found out once for all left rows of
+/// the key, of which a group may have a million, as it may have matches.
+#[derive(Default)]
+struct Existence {
+    by_key: HashMap<Vec<u8>, Result<bool, ValueError>>,
+    bytes: usize,
+}
+
+/// Bytes that the keys of one join's `Existence` take at most.
+const EXISTENCE_BYTES_MAX: usize = 1 << 20;
+/// What one takes beside the bytes of its key.
+const EXISTENCE_BYTES: usize = 64;
+
+impl Existence {
+    /// None if the left row has a say.
+    fn of(join: &JoinStep) -> Option<Existence> {
+        (is_by_key_alone(join) && !join.condition.is_empty()).then(Existence::default)
+    }
+
+    fn remember(&mut self, key: Vec<u8>, any: Result<bool, ValueError>) {
+        self.bytes += key.len() + EXISTENCE_BYTES;
+        if self.bytes > EXISTENCE_BYTES_MAX {
+            *self = Existence::default();
+        }
+        self.by_key.insert(key, any);
+    }
+}
+
 impl Lookups {
+    /// Rows are kept no longer than the next ones come one after another.
+    pub(super) fn forget_rows(&mut self) {
+        self.0.iter_mut().for_each(|join| join.last = None);
+    }
+
     fn of(&mut self, reader: &dyn Reader, join: &JoinStep) -> Result<&mut JoinLookups, SqlError> {
         let position = match self.0.iter().position(|known| std::ptr::eq(known.join, join)) {
             Some(position) => position,
             None => {
                 let mut leaf = Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?;
                 leaf.read_columns(join.used.iter().copied());
-                self.0.push(JoinLookups { join, leaf: Rc::new(leaf), last: None });
+                self.0.push(JoinLookups { join, leaf: Rc::new(leaf), last: None, existence: Existence::of(join) });
                 self.0.len() - 1
             }
         };
@@ -77,7 +114,22 @@ impl<'r> Run<'r> {
         watch: &'r Watch,
         changes: &'r mut Changes,
     ) -> Self {
-        Run { reader, eval, watch, ticker: Ticker::default(), lookups: Lookups::default(), changes }
+        Run { reader, eval, watch, ticker: Ticker::default(), lookups: Lookups::default(), matched: &[], changes }
+    }
+
+    /// With what is known of matches in the same state.
+    pub(super) fn knowing(self, matched: &'r [Matched]) -> Self {
+        Run { matched, ..self }
+    }
+
+    /// With what was looked up in the same state before.
+    pub(super) fn with(self, lookups: Lookups) -> Self {
+        Run { lookups, ..self }
+    }
+
+    /// What it has looked up.
+    pub(super) fn into_lookups(self) -> Lookups {
+        self.lookups
     }
 
     /// Over the same state, with what comes of it kept apart.
@@ -240,23 +292,11 @@ impl<'r> Run<'r> {
                 self.filtered(row, diff, &join.mfp, rest)
             }
             MatchKind::Semi | MatchKind::Anti => {
-                let lookup = LookupJoin {
-                    key: &join.key,
-                    kind: join.kind,
-                    condition: &join.condition,
-                    with_key: false,
-                    mfp: &join.mfp,
-                };
-                let any = if join.condition.is_empty() {
-                    leaf.any(self.reader, &values)?
-                } else {
-                    match lookup.any(&leaf, &leaf.find(self.reader, &values)?, row, self.eval) {
-                        Ok(any) => any,
-                        Err(RowFailure::Environment(error)) => return Err(error),
-                        Err(RowFailure::Value(error)) => {
-                            self.changes.errs.push((error, diff));
-                            return Ok(());
-                        }
+                let any = match self.any(join, &leaf, &values, row)? {
+                    Ok(any) => any,
+                    Err(error) => {
+                        self.changes.errs.push((error, diff));
+                        return Ok(());
                     }
                 };
                 if any == (join.kind == MatchKind::Semi) {
@@ -265,6 +305,43 @@ impl<'r> Run<'r> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether a left row, which is left as it is, has a match among the rows that these values find.
+    fn any(
+        &mut self,
+        join: &JoinStep,
+        leaf: &Leaf,
+        values: &[Datum],
+        row: &mut Vec<Datum>,
+    ) -> Result<Result<bool, ValueError>, SqlError> {
+        if join.condition.is_empty() {
+            return Ok(Ok(leaf.any(self.reader, values)?));
+        }
+        let key = key::encode_all(values);
+        if let Some(known) = &self.lookups.of(self.reader, join)?.existence {
+            if let Some(any) = known.by_key.get(&key) {
+                return Ok(any.clone());
+            }
+            let matched = self.matched.iter().find(|matched| matched.join == *join);
+            if let Some(matched) = matched.filter(|_| !values.iter().any(Datum::is_null))
+                && let Some(any) = matched.counts.borrow_mut().of_key(self, join, values)?
+            {
+                return Ok(Ok(any));
+            }
+        }
+        let found = if values.iter().any(Datum::is_null) { Rc::default() } else { self.found(join, values)? };
+        let lookup =
+            LookupJoin { key: &join.key, kind: join.kind, condition: &join.condition, with_key: false, mfp: &join.mfp };
+        let any = match lookup.any(leaf, &found, row, self.eval) {
+            Ok(any) => Ok(any),
+            Err(RowFailure::Value(error)) => Err(error),
+            Err(RowFailure::Environment(error)) => return Err(error),
+        };
+        if let Some(existence) = &mut self.lookups.of(self.reader, join)?.existence {
+            existence.remember(key, any.clone());
+        }
+        Ok(any)
     }
 
     /// A left row with a right row of its key. Whether they match; a pair that fails is an error by itself, and a match.

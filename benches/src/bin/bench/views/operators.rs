@@ -29,7 +29,7 @@ const MEASURABLE_US: f64 = 3.0;
 const SIMPLE: &str = "count(*)";
 
 /// Its name, and the query of the view that has it.
-const OPERATORS: [(&str, &str); 32] = [
+const OPERATORS: [(&str, &str); 34] = [
     (SIMPLE, "SELECT grp, count(*) AS n FROM facts GROUP BY grp"),
     ("sum(int)", "SELECT grp, sum(amount) AS total FROM facts GROUP BY grp"),
     ("sum(numeric)", "SELECT grp, sum(price) AS total FROM facts GROUP BY grp"),
@@ -72,6 +72,14 @@ const OPERATORS: [(&str, &str); 32] = [
     (
         "EXISTS",
         "SELECT g.id, g.name FROM groups g WHERE EXISTS (SELECT FROM facts f WHERE f.grp = g.id AND f.kind < 50)",
+    ),
+    (
+        "EXISTS, one of a thousand matches",
+        "SELECT g.id, g.name FROM groups g WHERE EXISTS (SELECT FROM facts f WHERE f.grp = g.id AND f.amount < 1000)",
+    ),
+    (
+        "EXISTS among themselves",
+        "SELECT f.id, f.amount FROM facts f WHERE EXISTS (SELECT FROM facts o WHERE o.grp = f.grp AND o.amount < 1000)",
     ),
     (
         "NOT EXISTS, no index",
