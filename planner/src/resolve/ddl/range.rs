@@ -88,9 +88,9 @@ impl DefinitionChange<'_> {
         let remove = |change: &mut Self| _ = change.catalog.types.remove(&id);
         // An array may have its name again.
         if found.name.starts_with('_') {
-            self.renaming(remove)
+            self.renaming(remove);
         } else {
-            remove(self)
+            remove(self);
         }
         self.catalog.comments.remove(&id);
         for check in found.domain().into_iter().flat_map(|domain| &domain.checks) {
