@@ -485,6 +485,7 @@ mod tests {
             "1,2,3",
             "0/1",
             "1:1:",
+            "a=>1",
         ];
         for scalar in KNOWN.iter().map(|known| known.scalar.clone()).filter(|scalar| !scalar.is_pseudo()) {
             let read = |text: &&str| crate::text::parse(&scalar, -1, text, &crate::text::TextContext::default());

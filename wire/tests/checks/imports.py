@@ -23,8 +23,8 @@ SET statement_timeout = 0;
 SET client_encoding = 'UTF8';
 SELECT pg_catalog.set_config('search_path', '', false);
 \restrict abc
-CREATE EXTENSION IF NOT EXISTS hstore WITH SCHEMA public;
-COMMENT ON EXTENSION hstore IS 'pairs';
+CREATE EXTENSION IF NOT EXISTS ltree WITH SCHEMA public;
+COMMENT ON EXTENSION ltree IS 'trees';
 CREATE DOMAIN public.small AS integer
 	CONSTRAINT small_check CHECK ((VALUE > 0));
 ALTER DOMAIN public.small OWNER TO app;
@@ -126,7 +126,7 @@ class Imports:
         status, report, _ = self.imported("written", "-", text=DUMP)
         equal = self.tally.equal
         equal(status, 1, "rows were left out")
-        for line in ("imported: 2 rows", "CREATE EXTENSION hstore: extension", "COMMENT EXTENSION hstore: hstore was left out",
+        for line in ("imported: 2 rows", "CREATE EXTENSION ltree: extension", "COMMENT EXTENSION ltree: ltree was left out",
                      "CREATE FUNCTION public.touch: CREATE FUNCTION is not supported",
                      "CREATE TABLE public.notes: type refcursor is not supported", "COPY public.notes: public.notes was left out",
                      "CREATE VIEW public.sizes: public.notes was left out", "CREATE TRIGGER touch: CREATE TRIGGER is not supported",
