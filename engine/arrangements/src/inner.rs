@@ -10,7 +10,6 @@
 use crate::arrangement::{Key, RowBatcher, RowDiff};
 use crate::merging;
 use crate::time::ArrangeTime;
-use differential_dataflow::consolidation::consolidate_updates;
 use differential_dataflow::logging::DifferentialEventBuilder;
 use differential_dataflow::operators::arrange::{TraceAgent, TraceWriter};
 use differential_dataflow::trace::implementations::ContainerChunker;
@@ -25,10 +24,6 @@ use timely::progress::frontier::AntichainRef;
 
 /// A row by its key, when, and what its updates add up to.
 pub type Update<T, R> = ((Key, Row), T, R);
-
-/// So many updates are sorted as one run. The chunker sorts some kilobytes at a time, and the batcher would merge them level by
-/// level, which takes longer. A view is filled with thousands at once.
-const RUN_MIN: usize = 512;
 
 /// See the module.
 pub struct InnerArrangement<T: ArrangeTime, R: RowDiff, Tr: Trace<Time = T>, Bu> {
@@ -74,13 +69,6 @@ where
     pub fn push(&mut self, time: &T, updates: &mut Vec<Update<T, R>>) {
         if self.earliest.as_ref().is_none_or(|earliest| time < earliest) {
             self.earliest = Some(time.clone());
-        }
-        if updates.len() >= RUN_MIN {
-            consolidate_updates(updates);
-            if !updates.is_empty() {
-                self.batcher.push_into(std::mem::take(updates));
-            }
-            return;
         }
         self.chunker.push_into(updates);
         while let Some(chunk) = self.chunker.extract() {

@@ -114,7 +114,10 @@ impl Row {
             for datum in datums {
                 write_datum(bytes, datum);
             }
-            Row(bytes.as_slice().into())
+            let row = Row(bytes.as_slice().into());
+            // A shorter one that comes next would leave its end there.
+            bytes.fill(0);
+            row
         })
     }
 

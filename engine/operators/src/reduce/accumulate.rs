@@ -14,12 +14,11 @@ use arrangements::totals::Totals;
 use differential_dataflow::difference::Semigroup;
 use planner::scalar::aggregate::AggregateKind;
 use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};
-use repr::hash::HashMap;
 use repr::row::write_datum;
 use repr::{Datum, Row, ValueError, key, poll};
 use state::SqlError;
 use state::interrupt::Ticker;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// The best argument of a `min` or `max` so far: its code and bytes.
@@ -103,24 +102,6 @@ impl Accumulator {
         Ok(())
     }
 
-    /// Adds the row that was read to what came at its time.
-    fn add_at<T: RenderTime>(
-        &mut self,
-        time: &T,
-        diff: isize,
-        totals: &mut Vec<(T, Totals)>,
-        eval: &EvalContext,
-    ) -> Result<(), ValueError> {
-        let position = match totals.iter().position(|(at, _)| at == time) {
-            Some(position) => position,
-            None => {
-                totals.push((time.clone(), Totals::with_room(self.calls.len())));
-                totals.len() - 1
-            }
-        };
-        self.add(diff, &mut totals[position].1, eval)
-    }
-
     /// Keeps the arguments of `min` and `max` of the row that was read, if they are the best.
     fn keep(&self, best: &mut [Best], eval: &EvalContext) -> Result<(), ValueError> {
         for (call, best) in self.calls.iter().filter(|call| is_extreme(call)).zip(best) {
@@ -179,7 +160,7 @@ pub fn render<'s, T: RenderTime>(
     let mut ticker = Ticker::default();
     let told = Rc::new(KeyColumns::new((0..keys.len()).collect()));
     let mut accumulator = Accumulator::new(keys, aggregates);
-    let mut groups: Groups<T> = HashMap::default();
+    let mut groups: Groups<T> = HashMap::new();
     let tells = told.clone();
     let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, errs: &mut Vec<_>| {
         let _joined = watch.join();
@@ -225,13 +206,20 @@ fn accumulate<T: RenderTime>(
     eval: &EvalContext,
 ) -> Result<(), ValueError> {
     accumulator.read(row, eval)?;
-    if let Some((_, totals)) = groups.get_mut(accumulator.group_row.as_slice()) {
-        return accumulator.add_at(time, diff, totals, eval);
+    let calls = accumulator.calls.len();
+    if !groups.contains_key(accumulator.group_row.as_slice()) {
+        let key = accumulator.key(told, eval)?;
+        groups.insert(accumulator.group_row.clone(), (key, Vec::with_capacity(1)));
     }
-    let (key, mut totals) = (accumulator.key(told, eval)?, Vec::with_capacity(1));
-    let added = accumulator.add_at(time, diff, &mut totals, eval);
-    groups.insert(accumulator.group_row.clone(), (key, totals));
-    added
+    let (_, totals) = groups.get_mut(accumulator.group_row.as_slice()).expect("inserted if it was not there");
+    let position = match totals.iter().position(|(at, _)| at == time) {
+        Some(position) => position,
+        None => {
+            totals.push((time.clone(), Totals::with_room(calls)));
+            totals.len() - 1
+        }
+    };
+    accumulator.add(diff, &mut totals[position].1, eval)
 }
 
 /// The group's row, if the group is there.
