@@ -111,9 +111,7 @@ impl Row {
         PACKING.with_borrow_mut(|bytes| {
             bytes.clear();
             bytes.shrink_to(PACKING_BYTES_MAX);
-            for datum in datums {
-                write_datum(bytes, datum);
-            }
+            datums.into_iter().for_each(|datum| write_datum(bytes, datum));
             let row = Row(bytes.as_slice().into());
             // A shorter one that comes next would leave its end there.
             bytes.fill(0);
