@@ -77,14 +77,18 @@ impl Heads {
         Ok(heads)
     }
 
+    /// Each one's number and hash.
+    fn all(&self) -> impl Iterator<Item = (u64, [u8; 32])> {
+        self.of.iter().map(|head| (head.sequence, head.hash)).chain(self.numbers.iter().copied())
+    }
+
     /// What stands at a target has to reach as far as the heads say: pieces of the log that are missing at its end leave no gap.
     fn check_backups(&self, verified: &VerifiedBackups) -> Result<(), String> {
         if self.of.iter().any(|head| hexadecimal(&head.database) != verified.database) {
             return Err(VerifyError::OtherLog.to_string());
         }
         let reached = verified.backups.iter().map(|backup| backup.reaches.records).max().unwrap_or(0);
-        let own = self.of.iter().map(|head| (head.sequence, head.hash)).chain(self.numbers.iter().copied());
-        for (sequence, hash) in own {
+        for (sequence, hash) in self.all() {
             if sequence > reached {
                 let short =
                     format!("what stands there ends with record {reached}, and record {sequence} was published");
@@ -103,15 +107,14 @@ impl Heads {
 
     /// Checks what is of one database.
     fn check(&self, key: &[u8; 32], file: &[u8]) -> Result<String, VerifyError> {
-        let all = || self.of.iter().map(|head| (head.sequence, head.hash)).chain(self.numbers.iter().copied());
         let of_other = |database: &[u8; 16]| match self.of.iter().any(|head| head.database != *database) {
             true => Err(VerifyError::OtherLog),
             false => Ok(()),
         };
         if file.starts_with(PROOF_MAGIC) {
-            let proof = verify_proof(key, file, all())?;
+            let proof = verify_proof(key, file, self.all())?;
             of_other(&proof.database)?;
-            return Ok(describe_proof(&proof, all().next().is_some()));
+            return Ok(describe_proof(&proof, self.all().next().is_some()));
         }
         match verify_receipt(key, file) {
             Ok(receipt) => return Ok(describe_receipt(&receipt)),
@@ -119,7 +122,7 @@ impl Heads {
             Err(VerifyError::Malformed) => {}
             Err(error) => return Err(error),
         }
-        let capsule = verify_capsule(key, file, all())?;
+        let capsule = verify_capsule(key, file, self.all())?;
         of_other(&capsule.database)?;
         Ok(describe_capsule(&capsule))
     }

@@ -27,6 +27,7 @@ use state::answer::QueryRows;
 use state::even_answer::{self, Even};
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode};
+use state::overlay::UndoPosition;
 use state::reader::Reader;
 use state::temporary::PersonalReads;
 use std::sync::Arc;
@@ -285,14 +286,19 @@ impl Session {
         let targets = [plan.table()];
         let what = Writes { locking: plan.source(), targets: &targets, parts: vec![plan] };
         let written = self.writing(&what, &params, |writer, evaluation| dml::execute(writer, plan, evaluation));
-        match &written {
+        self.conclude(&written, mark);
+        written
+    }
+
+    /// What failed is taken back; what wrote nothing is answered at the end of a step where rows are hidden.
+    pub(super) fn conclude(&mut self, written: &Result<Written, SqlError>, mark: UndoPosition) {
+        match written {
             Err(_) => self.transaction().undo_failed(mark),
             Ok(written) if written.rows == 0 => {
                 self.statement.deadlines.even_since.into_iter().for_each(even_answer::wait);
             }
             Ok(_) => {}
         }
-        written
     }
 
     /// Before a write: its changes stay in memory until the transaction ends.

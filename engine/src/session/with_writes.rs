@@ -54,9 +54,7 @@ impl Session {
             self.transaction().pending.moved.truncate(moved);
             self.patience().check()?;
         };
-        if written.is_err() {
-            self.transaction().undo_failed(mark);
-        }
+        self.conclude(&written, mark);
         written
     }
 }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use storage::audit::{EntryRange, LoggedEntries, LoggedEntry, Mentioned, Pseudonym};
 use storage::hexadecimal;
 use storage::{Snapshot, StorageError};
+use subject_requests::own;
 use transactions::commit::statement_key;
 use transactions::database::Database;
 use transactions::receipt::id_of_text;
@@ -156,9 +157,9 @@ impl AuditReader {
         let scalar = &shape.table().columns[*column].column_type.scalar;
         let key = repr::text::parse(scalar, -1, key, &repr::text::TextContext::default())?;
         let row_key = shape.key_of(snapshot.store(), &[key]);
-        let own = self.catalog.person_of(self.actor.role);
-        if own.is_some_and(|own| own.table != table || own.row_key != row_key.bytes()) {
-            // As if nobody else were there: what is looked up would take its time.
+        let asking = self.catalog.person_of(self.actor.role);
+        if asking.is_some_and(|asking| !own::is_called(asking, table, &row_key)) {
+            // As if nobody else were there.
             return Err(subject_requests::absent(shape));
         }
         let found = snapshot.subject(table, &row_key)?.map(|found| self.database.store.pseudonym(found));

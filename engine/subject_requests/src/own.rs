@@ -81,6 +81,11 @@ pub fn living(snapshot: &LayeredSnapshot, person: &Person) -> Result<Option<Subj
     Ok(Some(Subject { shape, row_key, microdb: MicroDbId(person.microdb) }))
 }
 
+/// Whether it is the person whose row has this key, by the key alone: nothing is looked up, which would take its time.
+pub fn is_called(person: &Person, table: RelationId, row_key: &RowKey) -> bool {
+    person.table == table && person.row_key == row_key.bytes()
+}
+
 /// How the catalog names a subject.
 pub fn person(subject: &Subject) -> Person {
     Person { table: subject.shape.id(), row_key: subject.row_key.bytes().to_vec(), microdb: subject.microdb.0 }

@@ -514,11 +514,10 @@ impl Committer {
         if !only_records {
             batch.put_commit_time(&self.store, time.0);
         }
-        batch.date_audit(time);
         let read = self.audit.take();
         self.put_statements(&mut batch, &read);
-        let written = self.audit_all(&mut batch, audit.iter(), time).and_then(|()| {
-            self.audit_all(&mut batch, read.entries.iter(), self.current.time)?;
+        let written = self.audit_commit(&mut batch, &audit, time).and_then(|()| {
+            self.audit_all(&mut batch, &read.entries, self.current.time)?;
             self.write(batch, &schema, layer.changes_schema())
         });
         if let Err(error) = written {

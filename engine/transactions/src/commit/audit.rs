@@ -130,7 +130,7 @@ impl Committer {
         let started = Instant::now();
         let read = self.audit.take();
         self.put_statements(&mut batch, &read);
-        let written = self.audit_all(&mut batch, read.entries.iter(), state.time);
+        let written = self.audit_all(&mut batch, &read.entries, state.time);
         match written.and_then(|()| Ok(self.store.write(batch)?)) {
             Ok(()) => {
                 self.statistics.write.record(started.elapsed());
@@ -150,11 +150,23 @@ impl Committer {
         }
     }
 
-    /// Entries of what was done at a time at the latest.
-    pub(super) fn audit_all<'e>(
+    /// Entries of what a commit's own statements did: they and those of its erasures have its time.
+    pub(super) fn audit_commit(
         &self,
         batch: &mut Batch,
-        entries: impl Iterator<Item = &'e AuditEntry>,
+        entries: &[AuditEntry],
+        time: CommitTime,
+    ) -> Result<(), SqlError> {
+        entries.iter().try_for_each(|entry| batch.append_audit(&self.store, entry))?;
+        batch.date_audit(time);
+        Ok(())
+    }
+
+    /// Entries of what was done at a time at the latest.
+    pub(super) fn audit_all(
+        &self,
+        batch: &mut Batch,
+        entries: &[AuditEntry],
         time: CommitTime,
     ) -> Result<(), SqlError> {
         for entry in entries {
