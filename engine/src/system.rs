@@ -57,6 +57,7 @@ impl Catalogs {
 impl Catalogs {
     /// `dogwood.views`
     fn views(&self) -> Vec<Row> {
+        self.database.pipeline.publication.catch_up();
         let published = self.database.published.load_full();
         let automatic = self.database.views.automatic.all();
         let standing = self.database.pipeline.publication.standing();

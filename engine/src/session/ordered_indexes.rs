@@ -8,15 +8,18 @@ use planner::catalog::{Catalog, Index, Table};
 use planner::explain::report::OrderedIndex;
 use planner::physical::KeyForms;
 use planner::plan::{Access, Lookup, Plan, Query};
+use repr::RelationId;
 use state::SqlError;
+use state::published::Published;
 use state::view_states::OrderId;
 use std::sync::Arc;
 use views::automatic::Entry;
 use views::no_view::NoView;
 
 impl Session {
-    /// An execution, which counts for each ordered index that it would read.
-    pub(super) fn ask_for_orders(&self, cached: &CachedPlan) {
+    /// An execution, which counts for each ordered index that it would read, and waits for those that commits have still to go
+    /// through.
+    pub(super) fn ask_for_orders(&mut self, cached: &CachedPlan) -> Result<(), SqlError> {
         let automatic = &self.database.views.automatic;
         let known = cached.orders.get_or_init(|| {
             let catalog = self.catalog();
@@ -25,11 +28,17 @@ impl Session {
         });
         // What earns a view of its own needs no more.
         if known.is_empty() || !self.auto_views() || matches!(cached.automatic.get(), Some(Automatic::ByKey(_))) {
-            return;
+            return Ok(());
         }
-        for entry in known {
-            automatic.executed(entry, || usize::MAX, &|request| self.database.ask_views(request));
+        let ask = |request| self.database.ask_views(request);
+        let made = known.iter().filter_map(|entry| automatic.executed(entry, || usize::MAX, &ask));
+        let made: Vec<RelationId> = made.collect();
+        let is_overdue = |published: &Published| made.iter().any(|order| published.views.is_overdue(*order));
+        if is_overdue(&self.database.published.load()) {
+            return self.await_views(&made);
         }
+        self.database.pipeline.publication.note_read(&made);
+        Ok(())
     }
 
     /// What a plan's ordered indexes are, and why one is not read.

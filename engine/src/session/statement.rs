@@ -103,7 +103,7 @@ impl Session {
                         rows
                     }
                     None => {
-                        self.ask_for_orders(cached);
+                        self.ask_for_orders(cached)?;
                         self.query_rows(query, params)?
                     }
                 };
@@ -114,7 +114,7 @@ impl Session {
                 Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT") }))
             }
             Planned::Write(plan) => {
-                self.ask_for_orders(cached);
+                self.ask_for_orders(cached)?;
                 let response = self.write(plan, params)?;
                 if matches!(prepared.statement, Statement::GdprPurge(..)) {
                     self.hand_over(plan.table())?;
@@ -122,18 +122,18 @@ impl Session {
                 Ok(response)
             }
             Planned::With(plan) => {
-                self.ask_for_orders(cached);
+                self.ask_for_orders(cached)?;
                 self.write_with(plan, params)
             }
             Planned::CopyIn(plan, options) => self.begin_copy_in(plan, options),
             Planned::CopyOut(what, options) => {
                 let format = copy::format(options, copy::CopyWay::Out)?;
-                self.ask_for_orders(cached);
+                self.ask_for_orders(cached)?;
                 self.copy_out((cached, what), options, format, params)
             }
             Planned::CreateTableAs(create, query) => self.create_table_as(create, query, params),
             Planned::Cursor(declare, query, tables) => {
-                self.ask_for_orders(cached);
+                self.ask_for_orders(cached)?;
                 self.declare(declare, (query, tables), params, prepared.source())
             }
             Planned::Subscribe(plan) => {

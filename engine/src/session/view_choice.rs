@@ -210,6 +210,9 @@ impl Session {
             Err(why) => return Ok(Err(why)),
         };
         let now = self.transaction_moment();
+        if matches!(asking, Asking::ToRead(_)) {
+            database.pipeline.publication.note_read([&id]);
+        }
         let snapshot = match snapshot.views().is_overdue(id) || snapshot.views().are_before(&[id], now) {
             true => {
                 self.await_views(&[id])?;
@@ -288,8 +291,9 @@ impl Session {
 
     /// The statement reads a state in which these views are not behind, nor the clock of any of them, if one comes before
     /// computing them would be quicker: from here on it reads no other.
-    fn await_views(&mut self, views: &[RelationId]) -> Result<(), SqlError> {
+    pub(super) fn await_views(&mut self, views: &[RelationId]) -> Result<(), SqlError> {
         let account = self.control.account.clone();
+        self.database.pipeline.publication.note_read(views);
         let check = || account.check();
         // Who reads one snapshot throughout finds the clock in it where it is.
         if !self.transaction.active.as_ref().is_some_and(|active| active.transaction.has_snapshot()) {

@@ -71,6 +71,10 @@ impl Views {
     pub fn is_overdue(&self, view: RelationId) -> bool {
         self.behind.get(&view).is_some_and(|until| Instant::now() >= *until)
     }
+    /// Whether any is behind.
+    pub fn are_any_behind(&self) -> bool {
+        !self.behind.is_empty()
+    }
     /// How far a view is, in a word.
     pub fn stage_name(&self, view: RelationId) -> Option<&'static str> {
         Some(match self.get(view)?.stage {

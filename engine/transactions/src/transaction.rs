@@ -280,6 +280,10 @@ impl Transaction {
                 let (base, hold) = match &self.reads.pinned {
                     Some(pinned) => pinned.clone(),
                     None => {
+                        if isolation.is_of_one_snapshot() {
+                            // What its later statements read is not known yet.
+                            self.database.pipeline.publication.catch_up();
+                        }
                         let (base, hold) = self.database.held(&self.holder);
                         (base, Arc::new(hold))
                     }

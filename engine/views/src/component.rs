@@ -38,6 +38,8 @@ pub struct CommitGroup {
     pub awaited: BTreeSet<ComponentId>,
     /// A tick of the clock is among them.
     pub ticks: bool,
+    /// Nobody waits for it: what comes soon after may go through views with it.
+    pub is_deferred: bool,
     /// What was found of a table's changes: many views may read it.
     memo: Arc<OnceLock<BTreeMap<RelationId, ChangedRows>>>,
 }
@@ -45,7 +47,7 @@ pub struct CommitGroup {
 impl CommitGroup {
     /// One group, or several that follow each other. Only one by itself is a boundary.
     pub fn new(before: Arc<Published>, after: Arc<Published>, layers: Vec<Arc<Overlay>>) -> Self {
-        CommitGroup { before, after, layers, awaited: BTreeSet::new(), ticks: false, memo: Arc::default() }
+        CommitGroup { before, after, layers, awaited: BTreeSet::new(), ticks: false, is_deferred: false, memo: Arc::default() }
     }
 
     /// The tables that they write.

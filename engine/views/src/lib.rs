@@ -11,6 +11,7 @@
 //! sources        what became of what a view reads                history        changes to go on from
 //! ordered_index  value → row key, for ranges of personal tables  cached_reader  what filling a view has looked up
 //! placement      which worker keeps which view                   shared_scan    tables read once for views that are filled
+//! deferral       what views may follow later, as one
 //! ```
 //!
 //! Base tables are never copied here: chains look them up in the leaves (`operators::delta`), and only what
@@ -21,6 +22,7 @@ pub mod bound;
 pub mod cached_reader;
 pub mod component;
 pub mod dataflow;
+pub mod deferral;
 pub mod driver;
 pub mod history;
 pub mod hydrate;

@@ -8,13 +8,15 @@
 //!
 //! Views that are tied by views over views are a *component*, which goes through commits as one, by a frontier of its own.
 //! A commit that a component has not gone through yet is published all the same; then its views are *behind*: not wrong
-//! there, but absent. Whoever committed is answered when the views of what it wrote are through, and nobody else's weight
-//! is felt. Of a component that is behind the last state that it has come through to is kept, too, for readers who wait.
+//! there, but absent. Whoever committed is answered when the views of what it wrote are through, unless they may follow
+//! later (see `deferral`), and nobody else's weight is felt. Of a component that is behind the last state that it has come
+//! through to is kept, too, for readers who wait.
 //!
 //! The other way it carries which relations which components read, of all view workers. Only structural messages make them
 //! read more, so whoever has told a worker some waits until they are heard.
 
 use crate::dataflow::CLOCK;
+use crate::deferral::{Attention, Attentions, DEFERRED_MAX, Demand};
 use crate::subscription::{Deltas, Subscriptions};
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -57,6 +59,8 @@ const LOOK: Duration = Duration::from_millis(10);
 /// It waits as long as it took to fill the view, but within these.
 const PATIENCE_MIN: Duration = Duration::from_millis(2);
 const PATIENCE_MAX: Duration = Duration::from_secs(1);
+/// So long whoever may read any view waits for what was deferred.
+const CATCH_UP: Duration = Duration::from_millis(20);
 /// A reader waits for a tick as long as it took to fill the view, but so long at least: it is made durable like a commit.
 const CLOCK_PATIENCE_MIN: Duration = Duration::from_millis(20);
 /// While a row is due the clock is looked at again after so long, as it may have been set.
@@ -71,6 +75,8 @@ pub struct Publication {
     /// By worker, structural messages that it is done with.
     heard: Vec<AtomicU64>,
     routes: ArcSwap<Routes>,
+    /// By worker, whether somebody waits for what it leaves for later.
+    demands: Vec<Demand>,
     /// An erasure that views hold up no longer.
     given_up: AtomicU64,
 }
@@ -102,6 +108,7 @@ pub struct Routes {
     pub max_lags: BTreeMap<RelationId, Duration>,
     /// Whether there is any such view, which is seldom.
     pub(crate) any_bears: bool,
+    pub(crate) attentions: Attentions,
 }
 
 /// What views became.
@@ -232,6 +239,7 @@ impl Publication {
             news: News::default(),
             heard: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             routes: ArcSwap::default(),
+            demands: (0..workers).map(|_| Demand::default()).collect(),
             given_up: AtomicU64::new(0),
         }
     }
@@ -241,7 +249,8 @@ impl Publication {
         if let Some(routes) = routes {
             let mut frontiers = self.frontiers.lock();
             frontiers.routes[worker] = routes;
-            self.routes.store(Arc::new(Routes::of_all(&frontiers.routes)));
+            let all = Routes::of_all(&frontiers.routes, &self.routes.load().attentions);
+            self.routes.store(Arc::new(all));
         }
         if self.heard[worker].swap(messages, Ordering::AcqRel) != messages {
             // Under the lock, so that nobody begins to wait in between.
@@ -321,6 +330,57 @@ impl Publication {
             frontiers.lags.get(component).is_none_or(|lag| lag.duration() < *max_lag)
         };
         bearing.into_iter().filter(is_borne).map(|(component, _)| component).collect()
+    }
+
+    /// Of these components, which a commit concerns, those that may follow it later: nobody has read their views since some
+    /// commits, nobody watches them, and they are not far behind.
+    pub fn deferrable(&self, components: &BTreeSet<ComponentId>) -> BTreeSet<ComponentId> {
+        let routes = self.routes.load();
+        let is_unread = |id: &&ComponentId| routes.attentions.get(**id).is_some_and(Attention::is_unread_after_another);
+        let mut deferrable: BTreeSet<ComponentId> = components.iter().filter(is_unread).copied().collect();
+        if deferrable.is_empty() {
+            return deferrable;
+        }
+        let members = |id: &ComponentId| routes.members.get(id).into_iter().flatten();
+        deferrable.retain(|id| !self.subscriptions.remembers(members(id)));
+        let frontiers = self.frontiers.lock();
+        deferrable.retain(|id| frontiers.lags.get(id).is_none_or(|lag| lag.duration() < DEFERRED_MAX));
+        deferrable
+    }
+
+    /// A worker rests before it goes through what may come later, on its own thread, as long as nobody waits for it.
+    pub fn rest(&self, worker: usize) {
+        self.demands[worker].rest();
+    }
+
+    /// A worker is to rest no longer.
+    pub fn demand(&self, worker: usize) {
+        self.demands[worker].raise();
+    }
+
+    /// Somebody reads these views: the next commits take them along at once.
+    pub fn note_read<'v>(&self, views: impl IntoIterator<Item = &'v RelationId>) {
+        self.routes.load().attentions.note(views);
+    }
+
+    /// Waits until no view is behind that was deferred, or a moment: for whoever may read any of them as of now.
+    pub fn catch_up(&self) {
+        let is_any_behind = || self.published.load().views.are_any_behind();
+        if !is_any_behind() {
+            return;
+        }
+        let (mut frontiers, began) = (self.frontiers.lock(), Instant::now());
+        loop {
+            self.routes.load().attentions.note_all();
+            let deferred = frontiers.lags.iter().filter(|(_, lag)| lag.duration() < DEFERRED_MAX);
+            let workers: BTreeSet<usize> = deferred.map(|(component, _)| component.worker).collect();
+            let left = CATCH_UP.saturating_sub(began.elapsed());
+            if workers.is_empty() || left.is_zero() {
+                return;
+            }
+            workers.into_iter().for_each(|worker| self.demand(worker));
+            self.news.published.wait_for(&mut frontiers, LOOK.min(left));
+        }
     }
 
     /// Waits until these components are through, but those that were behind before and no longer than that.
@@ -494,6 +554,7 @@ impl Publication {
             }
             published.time
         };
+        self.note_read(views);
         let (mut frontiers, began) = (self.frontiers.lock(), Instant::now());
         loop {
             if !is_overdue(&self.published.load()) {
@@ -501,6 +562,7 @@ impl Publication {
             }
             let concerns = |lag: &Lag| views.iter().any(|view| lag.views.contains(view));
             let lags: Vec<(&ComponentId, &Lag)> = frontiers.lags.iter().filter(|(_, lag)| concerns(lag)).collect();
+            lags.iter().for_each(|(id, _)| self.demand(id.worker));
             if let [(_, Lag { last: Some(last), .. })] = lags.as_slice()
                 && last.time >= asked_at
                 && views.iter().all(|view| last.views.ready(*view).is_some())
@@ -595,7 +657,7 @@ impl Routes {
         views.filter_map(|view| self.max_lags.get(view)).min().copied()
     }
 
-    fn of_all(workers: &[Routes]) -> Routes {
+    fn of_all(workers: &[Routes], before: &Attentions) -> Routes {
         let mut all = Routes::default();
         for Routes { readers, members, max_lags, .. } in workers {
             all.any_bears |= max_lags.values().any(|max_lag| !max_lag.is_zero());
@@ -605,6 +667,7 @@ impl Routes {
             });
             all.members.extend(members.iter().map(|(component, views)| (*component, views.clone())));
         }
+        all.attentions = Attentions::of(&all.members, before);
         all
     }
 }

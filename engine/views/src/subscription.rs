@@ -305,6 +305,12 @@ impl Subscriptions {
         self.hub.lock().get(&view).is_some_and(|watched| watched.subscribers > 0)
     }
 
+    /// Whether somebody watches one of these views, or may come back to an earlier time of it.
+    pub fn remembers<'v>(&self, views: impl IntoIterator<Item = &'v RelationId>) -> bool {
+        let hub = self.hub.lock();
+        !hub.is_empty() && views.into_iter().any(|view| hub.contains_key(view))
+    }
+
     /// Whether what several commits change in these views may be told as one change, of the last of them: nobody watches them. Whoever
     /// begins to watch one begins no earlier than that, and who comes back to an earlier time is refused.
     pub fn fold<'v>(&self, views: impl IntoIterator<Item = &'v RelationId> + Clone, until: CommitTime) -> bool {

@@ -187,6 +187,12 @@ impl ViewWorker {
                     Err(RecvError) => return,
                 }
             };
+            if let Some(Message::Group(group)) = &message
+                && group.is_deferred
+                && !(pending || filling)
+            {
+                self.around.publication.rest(self.place.number);
+            }
             let began = Instant::now();
             idle = message.is_none();
             let mut occupation = Occupation::Commits;

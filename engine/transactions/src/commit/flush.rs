@@ -7,7 +7,7 @@
 //! One flush serves many groups, and so does one pass through a view: nobody reads a state between two flushes. An
 //! erasure keeps its own time in subscriptions, so its group goes alone. Of a group that wrote nothing that a view of its
 //! reads a view worker is not told. What takes views longer is published without them: whoever wrote it is answered
-//! when they are through, and nobody else waits.
+//! when they are through, and nobody else waits. Nobody waits for views that may follow later (`views::deferral`).
 
 pub(super) mod view_messages;
 
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use storage::Store;
-use view_messages::ViewsToTell;
+use view_messages::{Following, ViewsToTell};
 use views::message::ViewRequest;
 use views::publication::{Publication, Waits};
 
@@ -139,7 +139,7 @@ impl Flusher {
     fn flush(&mut self, mut groups: Vec<WrittenGroup>) {
         let Some(last) = groups.last().map(|group| group.state.clone()) else { return };
         let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
-        let erased = self.views.follow(&mut groups);
+        let Following { erased, deferred } = self.views.follow(&mut groups);
         let mut waits = Waits::new();
         groups.iter().for_each(|group| waits.extend(&group.waits));
         let started = Instant::now();
@@ -150,7 +150,8 @@ impl Flusher {
         if flushed.is_ok() {
             self.tell_readers(&groups);
         }
-        let borne = self.publication.borne(&waits);
+        let mut borne = self.publication.borne(&waits);
+        borne.extend(deferred);
         if borne.is_empty() && groups.iter().all(|group| group.ticks.is_empty()) {
             self.publication.await_quick(&waits, GRACE);
         } else {

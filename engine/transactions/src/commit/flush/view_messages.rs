@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! groups ─▶ whose views read what they wrote? ─▶ one queue a worker ─▶ VIEW WORKERS
+//!                                                └─ at once, or to be left for later
 //! DDL ────▶ placed anew ─▶ what moves is let go of ─▶ all workers
 //! ```
 
@@ -17,11 +18,13 @@ use views::dataflow::Definition;
 use views::inspection::InspectedOperator;
 use views::message::{self, Message, ViewRequest};
 use views::placement::{Moves, Placement};
-use views::publication::Publication;
+use views::publication::{ComponentId, Publication};
 use views::subscription::Subscriptions;
 
 /// After so many groups that do not concern it a worker is told of one: it holds the state of the last.
 const UNTOLD_MAX: u64 = 256;
+/// After so many groups that may come later a worker goes through them: what waits for it holds their rows.
+const DEFERRED_MAX: u64 = 256;
 
 /// See the module.
 pub(in crate::commit) struct ViewsToTell {
@@ -34,11 +37,22 @@ pub(in crate::commit) struct ViewsToTell {
     automatic: Arc<AutomaticViews>,
 }
 
+/// What workers were told of some groups.
+#[derive(Default)]
+pub(super) struct Following {
+    /// The time of the last erasure, of which all were told.
+    pub(super) erased: Option<CommitTime>,
+    /// Components that may come later.
+    pub(super) deferred: BTreeSet<ComponentId>,
+}
+
 /// A worker, and what it has been told.
 struct Told {
     messages: SyncSender<Message>,
     /// Groups since then of which it was not told.
     untold: u64,
+    /// Groups that may come later, one after the other.
+    deferred: u64,
     /// Groups that it is told of together, from the first of them on.
     together: Option<(usize, CommitGroup)>,
 }
@@ -54,7 +68,7 @@ impl ViewsToTell {
     ) -> Self {
         let told = vec![message::START; messages.len()];
         let workers =
-            messages.into_iter().map(|messages| Told { messages, untold: 0, together: None }).collect::<Vec<_>>();
+            messages.into_iter().map(|messages| Told { messages, untold: 0, deferred: 0, together: None }).collect::<Vec<_>>();
         ViewsToTell { workers, told, placement, publication, subscriptions, automatic }
     }
 
@@ -62,7 +76,13 @@ impl ViewsToTell {
         self.told[worker] += u64::from(message.is_structural());
         let told = &mut self.workers[worker];
         told.untold = 0;
+        let is_deferred = matches!(&message, Message::Group(group) if group.is_deferred);
+        told.deferred = if is_deferred { told.deferred + 1 } else { DEFERRED_MAX };
         told.messages.send(message).expect("view workers outlive the flush stage or abort the process");
+        if told.deferred >= DEFERRED_MAX {
+            told.deferred = 0;
+            self.publication.demand(worker);
+        }
     }
 
     /// Views are made for queries, dropped, filled again, inspected, from this state on.
@@ -128,16 +148,15 @@ impl ViewsToTell {
         }
     }
 
-    /// Tells of those of these groups that concern views, and finds what they have to wait for. The time of the last erasure,
-    /// of which all workers were told.
-    pub(super) fn follow(&mut self, groups: &mut [WrittenGroup]) -> Option<CommitTime> {
-        let mut erased = None;
+    /// Tells of those of these groups that concern views, and finds what they have to wait for.
+    pub(super) fn follow(&mut self, groups: &mut [WrittenGroup]) -> Following {
+        let mut following = Following::default();
         for position in 0..groups.len() {
             let Some(changes) = groups[position].changes.take() else { continue };
             let time = groups[position].state.time;
             let alone = changes.changes_schema || is_boundary(&changes.layer);
             if alone {
-                self.tell_together(groups, position);
+                self.tell_together(groups, position, &mut following);
             }
             if changes.changes_schema {
                 let moves = self.placement.follow(groups[position].state.catalog());
@@ -146,15 +165,15 @@ impl ViewsToTell {
             }
             if erases(&changes.layer) {
                 self.publication.expect_erasure(time);
-                erased = Some(time);
+                following.erased = Some(time);
             }
             self.add(&mut groups[position], position, changes, alone);
             if alone {
-                self.tell_together(groups, position + 1);
+                self.tell_together(groups, position + 1, &mut following);
             }
         }
-        self.tell_together(groups, groups.len());
-        erased
+        self.tell_together(groups, groups.len(), &mut following);
+        following
     }
 
     /// One more for the workers that it concerns; a boundary concerns all.
@@ -184,7 +203,7 @@ impl ViewsToTell {
 
     /// Of groups that a worker is told together each waits for the last. That is the same for all workers: subscriptions to
     /// views of several are told of one commit at one time.
-    fn tell_together(&mut self, groups: &mut [WrittenGroup], end: usize) {
+    fn tell_together(&mut self, groups: &mut [WrittenGroup], end: usize, following: &mut Following) {
         for number in 0..self.workers.len() {
             let Some((first, mut group)) = self.workers[number].together.take() else { continue };
             group.after = groups[end - 1].state.clone();
@@ -193,6 +212,15 @@ impl ViewsToTell {
                     *time = group.after.time;
                     group.awaited.insert(*component);
                 }
+            }
+            if group.is_boundary() || group.ticks {
+                // It brings along what was told before it.
+                following.deferred.retain(|component| component.worker != number);
+            } else {
+                let deferred = self.publication.deferrable(&group.awaited);
+                group.is_deferred = deferred == group.awaited;
+                following.deferred.retain(|component| deferred.contains(component) || !group.awaited.contains(component));
+                following.deferred.extend(deferred);
             }
             self.tell(number, Message::Group(group));
         }

@@ -1,0 +1,154 @@
+//! Commits that views may follow a little later, several of them as one: what nobody reads between two commits need not have
+//! gone through each.
+//!
+//! ```text
+//! commit ─▶ durable ─▶ published ─▶ answered
+//!    └─▶ view worker rests ─▶ what has come by then goes through its views as one
+//!             ▲
+//!             └─ up to 2 ms, or until one of them is read; an erasure, DDL, and whatever else it is told end its rest
+//! ```
+//!
+//! A reader waits for a view that is behind, and says so. So whoever was told of a commit reads it in every view, as
+//! always; but who only writes does not pay for each commit what all of them together cost.
+
+use crate::publication::ComponentId;
+use repr::RelationId;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// So long a worker rests at most.
+const REST: Duration = Duration::from_millis(2);
+/// A component that is behind for longer is waited for by whoever writes its tables.
+pub(crate) const DEFERRED_MAX: Duration = Duration::from_millis(10);
+/// After so many commits that nobody has read the next ones are deferred.
+const UNREAD_MIN: u32 = 2;
+
+/// What is deferred ends a worker's rest at once.
+#[derive(Default)]
+pub(crate) struct Demand {
+    is_raised: AtomicBool,
+    thread: OnceLock<Thread>,
+}
+
+impl Demand {
+    /// Somebody waits for what the worker would leave for later.
+    pub(crate) fn raise(&self) {
+        self.is_raised.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    /// The worker rests, on its own thread. What was raised while it worked ends the next rest: it may be of what has just come.
+    pub(crate) fn rest(&self) {
+        let _own = self.thread.get_or_init(std::thread::current);
+        let until = Instant::now() + REST;
+        while !self.is_raised.swap(false, Ordering::SeqCst) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::park_timeout(left);
+        }
+    }
+}
+
+/// Whether somebody has read the views of a component of late.
+#[derive(Debug, Default)]
+pub(crate) struct Attention {
+    /// Commits since then.
+    unread: AtomicU32,
+}
+
+impl Attention {
+    fn note(&self) {
+        if self.unread.load(Ordering::Relaxed) != 0 {
+            self.unread.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// One more commit; whether it may be deferred.
+    pub(crate) fn is_unread_after_another(&self) -> bool {
+        let before = self.unread.load(Ordering::Relaxed);
+        self.unread.store(before.saturating_add(1), Ordering::Relaxed);
+        before >= UNREAD_MIN
+    }
+}
+
+/// The same of all of them.
+#[derive(Clone, Default)]
+pub(crate) struct Attentions {
+    by_component: BTreeMap<ComponentId, Arc<Attention>>,
+    by_view: BTreeMap<RelationId, Arc<Attention>>,
+}
+
+impl Attentions {
+    /// Of these, as far as there were any before.
+    pub(crate) fn of(members: &BTreeMap<ComponentId, Vec<RelationId>>, before: &Attentions) -> Attentions {
+        let mut attentions = Attentions::default();
+        for (component, views) in members {
+            let attention = before.by_component.get(component).cloned().unwrap_or_default();
+            attentions.by_view.extend(views.iter().map(|view| (*view, attention.clone())));
+            attentions.by_component.insert(*component, attention);
+        }
+        attentions
+    }
+
+    /// Of a component.
+    pub(crate) fn get(&self, component: ComponentId) -> Option<&Attention> {
+        self.by_component.get(&component).map(|attention| &**attention)
+    }
+
+    /// Somebody reads these views.
+    pub(crate) fn note<'v>(&self, views: impl IntoIterator<Item = &'v RelationId>) {
+        views.into_iter().filter_map(|view| self.by_view.get(view)).for_each(|attention| attention.note());
+    }
+
+    /// Somebody may read any.
+    pub(crate) fn note_all(&self) {
+        self.by_component.values().for_each(|attention| attention.note());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_between_commits_is_not_deferred() {
+        let members = BTreeMap::from([(ComponentId::ORDERED, vec![RelationId(7)])]);
+        let attentions = Attentions::of(&members, &Attentions::default());
+        let deferred = || attentions.get(ComponentId::ORDERED).is_some_and(Attention::is_unread_after_another);
+        for _ in 0..4 {
+            assert!(!deferred() && !deferred());
+            attentions.note([&RelationId(7)]);
+        }
+        assert!(!deferred() && !deferred() && deferred() && deferred());
+        let again = Attentions::of(&members, &attentions);
+        assert!(again.get(ComponentId::ORDERED).is_some_and(Attention::is_unread_after_another), "it is not forgotten");
+    }
+
+    #[test]
+    fn a_demand_ends_a_rest() {
+        let demand = Arc::new(Demand::default());
+        demand.raise();
+        let started = Instant::now();
+        demand.rest();
+        assert!(started.elapsed() < REST, "one that was raised before ends it at once");
+        let (other, began) = (demand.clone(), Arc::new(std::sync::Barrier::new(2)));
+        let waits = began.clone();
+        let resting = std::thread::spawn(move || {
+            waits.wait();
+            (0..100).for_each(|_| other.rest());
+        });
+        began.wait();
+        let started = Instant::now();
+        while !resting.is_finished() {
+            demand.raise();
+        }
+        assert!(started.elapsed() < REST * 90, "most of a hundred rests were ended");
+    }
+}
