@@ -47,7 +47,15 @@ pub struct CommitGroup {
 impl CommitGroup {
     /// One group, or several that follow each other. Only one by itself is a boundary.
     pub fn new(before: Arc<Published>, after: Arc<Published>, layers: Vec<Arc<Overlay>>) -> Self {
-        CommitGroup { before, after, layers, awaited: BTreeSet::new(), ticks: false, is_deferred: false, memo: Arc::default() }
+        CommitGroup {
+            before,
+            after,
+            layers,
+            awaited: BTreeSet::new(),
+            ticks: false,
+            is_deferred: false,
+            memo: Arc::default(),
+        }
     }
 
     /// The tables that they write.

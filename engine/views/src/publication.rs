@@ -15,17 +15,20 @@
 //! The other way it carries which relations which components read, of all view workers. Only structural messages make them
 //! read more, so whoever has told a worker some waits until they are heard.
 
+mod lag;
+
 use crate::dataflow::CLOCK;
 use crate::deferral::{Attention, Attentions, DEFERRED_MAX, Demand};
 use crate::subscription::{Deltas, Subscriptions};
 use arc_swap::ArcSwap;
+use lag::Lag;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use repr::{CommitTime, RelationId};
 use state::SqlError;
 use state::clock::now_micros;
 use state::published::Published;
 use state::view_states::{ViewState, Views};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -59,7 +62,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// It waits as long as it took to fill the view, but within these.
 const PATIENCE_MIN: Duration = Duration::from_millis(2);
 const PATIENCE_MAX: Duration = Duration::from_secs(1);
-/// So long whoever may read any view waits for what was deferred.
+/// So long whoever may read any view waits for what commits have still to go through.
 const CATCH_UP: Duration = Duration::from_millis(20);
 /// A reader waits for a tick as long as it took to fill the view, but so long at least: it is made durable like a commit.
 const CLOCK_PATIENCE_MIN: Duration = Duration::from_millis(20);
@@ -177,55 +180,6 @@ struct Waiting {
     due: BTreeMap<RelationId, i64>,
     /// For which of these moments the clock's thread waits, if for one.
     woken_at: Option<i64>,
-}
-
-/// How far a component is behind.
-struct Lag {
-    /// It is through all up to here …
-    since: CommitTime,
-    /// … and has to be through this.
-    until: CommitTime,
-    /// What it has to go through, and when that was published.
-    due: VecDeque<(CommitTime, Instant)>,
-    /// Its views.
-    views: BTreeSet<RelationId>,
-    /// Its views and the leaves as of `since`, once it has come through something while it was behind.
-    last: Option<Arc<Published>>,
-}
-
-/// So many commits that a component has to go through are told apart; of more the lag is that of an earlier one.
-const DUE_MAX: usize = 1_024;
-
-impl Lag {
-    fn new(since: CommitTime) -> Lag {
-        Lag { since, until: since, due: VecDeque::new(), views: BTreeSet::new(), last: None }
-    }
-
-    /// It has to go through a commit that is published now.
-    fn owe(&mut self, time: CommitTime) {
-        self.until = time;
-        let is_full = self.due.len() >= DUE_MAX;
-        match self.due.back_mut() {
-            Some((last, _)) if is_full => *last = time,
-            _ => self.due.push_back((time, Instant::now())),
-        }
-    }
-
-    /// It is through all up to there.
-    fn reach(&mut self, time: CommitTime) {
-        self.since = time;
-        while self.due.pop_front_if(|(due, _)| *due <= time).is_some() {}
-    }
-
-    /// For how long the earliest of them has been published.
-    fn duration(&self) -> Duration {
-        self.due.front().map_or(Duration::ZERO, |(_, published)| published.elapsed())
-    }
-
-    /// When readers who bear with so much lag no longer do.
-    fn borne_until(&self, max_lag: Duration) -> Instant {
-        self.due.front().map_or_else(Instant::now, |(_, published)| *published) + max_lag
-    }
 }
 
 impl Publication {
@@ -363,7 +317,7 @@ impl Publication {
         self.routes.load().attentions.note(views);
     }
 
-    /// Waits until no view is behind that was deferred, or a moment: for whoever may read any of them as of now.
+    /// Waits until no view is behind but those that take long, or a moment: for whoever may read any of them as of now.
     pub fn catch_up(&self) {
         let is_any_behind = || self.published.load().views.are_any_behind();
         if !is_any_behind() {
@@ -372,8 +326,8 @@ impl Publication {
         let (mut frontiers, began) = (self.frontiers.lock(), Instant::now());
         loop {
             self.routes.load().attentions.note_all();
-            let deferred = frontiers.lags.iter().filter(|(_, lag)| lag.duration() < DEFERRED_MAX);
-            let workers: BTreeSet<usize> = deferred.map(|(component, _)| component.worker).collect();
+            let is_quick = |id: &&ComponentId| frontiers.paces.get(*id).is_none_or(|pace| pace.group < DEFERRED_MAX);
+            let workers: BTreeSet<usize> = frontiers.lags.keys().filter(is_quick).map(|id| id.worker).collect();
             let left = CATCH_UP.saturating_sub(began.elapsed());
             if workers.is_empty() || left.is_zero() {
                 return;

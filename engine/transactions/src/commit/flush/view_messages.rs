@@ -67,8 +67,10 @@ impl ViewsToTell {
         automatic: Arc<AutomaticViews>,
     ) -> Self {
         let told = vec![message::START; messages.len()];
-        let workers =
-            messages.into_iter().map(|messages| Told { messages, untold: 0, deferred: 0, together: None }).collect::<Vec<_>>();
+        let workers = messages
+            .into_iter()
+            .map(|messages| Told { messages, untold: 0, deferred: 0, together: None })
+            .collect::<Vec<_>>();
         ViewsToTell { workers, told, placement, publication, subscriptions, automatic }
     }
 
@@ -219,7 +221,9 @@ impl ViewsToTell {
             } else {
                 let deferred = self.publication.deferrable(&group.awaited);
                 group.is_deferred = deferred == group.awaited;
-                following.deferred.retain(|component| deferred.contains(component) || !group.awaited.contains(component));
+                following
+                    .deferred
+                    .retain(|component| deferred.contains(component) || !group.awaited.contains(component));
                 following.deferred.extend(deferred);
             }
             self.tell(number, Message::Group(group));
