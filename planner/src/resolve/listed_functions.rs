@@ -27,6 +27,7 @@ const NAMED: &[(&str, &[&str])] = &[
             "timetz_hash",
             "timetz_hash_extended",
             "timetz_send",
+            "hash_aclitem*",
             "hashtid*",
             "pg_lsn_hash*",
             "pg_snapshot_send",
