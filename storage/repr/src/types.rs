@@ -77,9 +77,9 @@ impl ScalarType {
         self.any_part(|part| matches!(part, ScalarType::Record(record) if record.has_domains()))
     }
 
-    /// Whether values are written as names, which stand in the catalog; an enum's labels do.
+    /// Whether values are written as names, which stand in the catalog; an enum's labels do, and roles.
     pub fn names_things(&self) -> bool {
-        self.any_part(|part| matches!(part, ScalarType::Enum(_)) || part.is_reg())
+        self.any_part(|part| matches!(part, ScalarType::Enum(_) | ScalarType::AclItem) || part.is_reg())
     }
 
     /// Whether the text of its values depends on the session's settings, or on the catalog.

@@ -18,6 +18,7 @@ select x from unnest('{acl_alice=rw/acl_alice}'::aclitem[]) x order by x;
 select '{}'::aclitem[] + 'acl_alice=r/acl_alice'::aclitem;
 select aclremove('{}'::aclitem[], 'acl_alice=r/acl_alice'::aclitem);
 select array_to_string('{acl_alice=rw/acl_alice}'::aclitem[], ','), '{acl_alice=rw/acl_alice}'::aclitem[]::text[], 'acl_alice=rw/acl_alice'::aclitem::text || 'x', ('acl_alice=r/acl_alice'::text)::aclitem;
+select replace(('=r/' || current_user)::aclitem::text, current_user, 'me'), makeaclitem(0, 10, 'SELECT', false) = ('=r/' || 10::regrole)::aclitem;
 select 'acl_nobody=r/acl_alice'::aclitem;
 select 'acl_alice=q/acl_alice'::aclitem;
 select 'acl_alice'::aclitem;
