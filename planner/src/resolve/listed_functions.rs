@@ -153,7 +153,6 @@ const NAMED: &[(&str, &[&str])] = &[
             "array_smaller",
         ],
     ),
-    ("orders and operators that are not here",),
     ("what indexes ask", &["btequalimage", "btvarstrequalimage", "*_subdiff"]),
     ("what makes ranges of what can be counted", &["*_canonical"]),
     (
