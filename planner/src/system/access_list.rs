@@ -205,7 +205,7 @@ fn letters(rest: &mut Peekable<Chars<'_>>) -> Result<(String, String), ValueErro
     while let Some(letter) = rest.next_if(|letter| letter.is_ascii_alphabetic() || *letter == '*') {
         poll::step()?;
         if letter == '*' {
-            grantable.extend(granted.chars().last());
+            grantable.extend(granted.chars().next_back());
         } else if LETTERS.contains(letter) {
             granted.push(letter);
         } else {
