@@ -23,6 +23,7 @@ mod governance;
 mod grammar;
 mod grant;
 pub(crate) mod grouping_sets;
+mod image_operator;
 mod index;
 mod insert_query;
 pub(crate) mod join_alias;
@@ -160,6 +161,7 @@ fn read_tokens<T>(
 ) -> Result<T, PlanError> {
     limits::check(&tokens)?;
     let tokens = literal_ends::joined(unicode_names::rewritten(tokens, lines)?);
+    let tokens = image_operator::joined(tokens, lines);
     recursion_clause::refuse(&tokens, lines)?;
     let tokens = no_columns::written_out(table_command::written_out(tokens, lines)?);
     let tokens = row_lock::rewritten(row_limit::rewritten(tokens, lines)?, lines)?;

@@ -485,7 +485,7 @@ fn entries_are_read_as_postgresql_reads_them() {
         ("controller=r/controller x", "error 22P02 extra garbage at the end of the ACL specification"),
     ] {
         let question = format!(
-            "SELECT grantee, grantor, privilege_type, is_grantable FROM aclexplode(ARRAY['{entry}']) ORDER BY 3"
+            "SELECT grantee, grantor, privilege_type, is_grantable FROM aclexplode(ARRAY['{entry}'::aclitem]) ORDER BY 3"
         );
         let told = world.ask(&question);
         let told = told.map_or_else(|error| format!("error {} {}", error.code, error.message), |rows| rows.join(","));

@@ -326,7 +326,7 @@ def check_errors(tally, pages):
 SIGNATURE = re.compile(r'"([a-z_0-9]+)\([^")]*\) [^"]+"')
 # What expressions become: nobody calls it by that name.
 INTERNAL = set("""
-    array_set_element array_set_slice array_slice array_subscript jsonb_set_element like name_subscript notlike record_field record_set_field
+    array_set_element array_set_slice array_slice array_subscript hstore_set_element jsonb_set_element like name_subscript notlike record_field record_set_field
     rows_skipped rows_up_to rows_with_ties text
 """.split())
 

@@ -321,6 +321,10 @@ impl Resolver<'_> {
         }
         let mut named = Vec::new();
         for arg in &list.args {
+            if let Some(found) = named_argument(arg) {
+                named.push(found);
+                continue;
+            }
             match arg {
                 FunctionArg::Unnamed(_) if !named.is_empty() => return Err(behind_named()),
                 FunctionArg::Unnamed(_) if written.variadic => {
@@ -343,9 +347,9 @@ impl Resolver<'_> {
                     let parts = table.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
                     written.whole_rows.push((written.args.len() + written.whole_rows.len(), parts));
                 }
-                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => named.push(
-                    named_argument(arg).ok_or_else(|| PlanError::new("42601", "syntax error at or near \"=>\""))?,
-                ),
+                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
+                    return Err(PlanError::new("42601", "syntax error at or near \"=>\""));
+                }
             }
         }
         add_named(name, &mut written.args, &named)?;

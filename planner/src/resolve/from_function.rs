@@ -35,15 +35,19 @@ impl Resolver<'_> {
         let mut exprs: Vec<&Expr> = Vec::with_capacity(written.len());
         let mut named = Vec::new();
         for arg in written {
+            if let Some(found) = named_argument(arg) {
+                named.push(found);
+                continue;
+            }
             match arg {
                 FunctionArg::Unnamed(_) if !named.is_empty() => return Err(behind_named().at(position)),
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => exprs.push(expr),
                 FunctionArg::Unnamed(_) => {
                     return Err(PlanError::new("42601", "syntax error at or near \"*\"").at(position));
                 }
-                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => named.push(
-                    named_argument(arg).ok_or_else(|| PlanError::new("42601", "syntax error at or near \"=>\""))?,
-                ),
+                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
+                    return Err(PlanError::new("42601", "syntax error at or near \"=>\""));
+                }
             }
         }
         add_named(&function, &mut exprs, &named).map_err(|error| error.at(position))?;

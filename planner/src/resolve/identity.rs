@@ -59,6 +59,8 @@ impl Resolver<'_> {
             // Of a whole row each writing of a value counts, though it was ordered by the value.
             let settled = by_key || relation.types[column].scalar.has_one_writing();
             if !settled || !order.iter().any(|item| item.column == column) {
+                // What is numbered as it comes is never read backwards.
+                let descending = descending && !is_row_number(&relation, column);
                 order.push(Order { column, descending, nulls_first: descending, tie: true });
             }
         }
@@ -211,6 +213,33 @@ impl Resolver<'_> {
         let all: Vec<usize> = all.collect();
         let identity = places(&all, &columns).unwrap_or_default();
         Ok((left.join(right, kind, on, lateral).project(columns), identity))
+    }
+}
+
+/// Whether a column that tells rows apart is the number of a function's row, or of one of VALUES.
+fn is_row_number(hir: &Hir, column: usize) -> bool {
+    poll::step_or_unwind();
+    match &hir.node {
+        HirNode::Constant(..) => true,
+        HirNode::TableFunction { input, .. } => column >= input.arity() || is_row_number(input, column),
+        HirNode::Map(input, _)
+        | HirNode::Filter(input, _)
+        | HirNode::Window { input, .. }
+        | HirNode::TopK { input, .. } => column < input.arity() && is_row_number(input, column),
+        HirNode::Project(input, columns) => columns.get(column).is_some_and(|column| is_row_number(input, *column)),
+        HirNode::Join { left, right, .. } => match column.checked_sub(left.arity()) {
+            Some(column) => is_row_number(right, column),
+            None => is_row_number(left, column),
+        },
+        HirNode::Get { .. }
+        | HirNode::GetCte(..)
+        | HirNode::Reduce { .. }
+        | HirNode::Distinct(_)
+        | HirNode::Union(..)
+        | HirNode::Except { .. }
+        | HirNode::Intersect { .. }
+        | HirNode::Let { .. }
+        | HirNode::LetRec { .. } => false,
     }
 }
 

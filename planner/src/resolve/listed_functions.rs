@@ -27,6 +27,7 @@ const NAMED: &[(&str, &[&str])] = &[
             "timetz_hash",
             "timetz_hash_extended",
             "timetz_send",
+            "hash_aclitem*",
             "hashtid*",
             "pg_lsn_hash*",
             "pg_snapshot_send",
@@ -154,7 +155,7 @@ const NAMED: &[(&str, &[&str])] = &[
     ),
     (
         "orders and operators that are not here",
-        &["*_pattern_lt", "*_pattern_le", "*_pattern_ge", "*_pattern_gt", "record_image_*", "xideqint4", "xidneqint4"],
+        &["*_pattern_lt", "*_pattern_le", "*_pattern_ge", "*_pattern_gt", "xideqint4", "xidneqint4"],
     ),
     ("what indexes ask", &["btequalimage", "btvarstrequalimage", "*_subdiff"]),
     ("what makes ranges of what can be counted", &["*_canonical"]),

@@ -141,7 +141,7 @@ fn is_maintainable(function: &Function, arguments: usize) -> bool {
 fn names_objects(scalar: &ScalarType) -> bool {
     match scalar {
         ScalarType::Array(element) => names_objects(element),
-        other => other.is_reg(),
+        other => *other == ScalarType::AclItem || other.is_reg(),
     }
 }
 

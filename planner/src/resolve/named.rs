@@ -1,11 +1,11 @@
-//! Arguments by name: `make_interval(days => 10)`. They become arguments by position, and what is left out before the last
+//! Arguments by name: `make_interval(days => 10)`, or `days := 10`. They become arguments by position, and what is left out before the last
 //! of them is what PostgreSQL has for it.
 
 use super::scope::fold;
 use crate::error::PlanError;
 use crate::parse::parse_expression;
 use crate::system::builtin::function;
-use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr};
+use sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -22,6 +22,13 @@ pub(super) fn named(arg: &FunctionArg) -> Option<(String, &Expr)> {
         FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => Some((fold(name), value)),
         FunctionArg::ExprNamed { name: Expr::Identifier(name), arg: FunctionArgExpr::Expr(value), .. } => {
             Some((fold(name), value))
+        }
+        // `name := value`
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::BinaryOp { left, op: BinaryOperator::Assignment, right })) => {
+            match &**left {
+                Expr::Identifier(name) => Some((fold(name), right)),
+                _ => None,
+            }
         }
         FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } | FunctionArg::Unnamed(_) => None,
     }

@@ -12,6 +12,7 @@ use crate::scalar::FunctionKind;
 use crate::scalar::cast::CastContext;
 use crate::scalar::registry::{self, FunctionMatch};
 use repr::ScalarType;
+use repr::types::RecordType;
 use sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, ObjectNamePart, UnaryOperator,
 };
@@ -92,10 +93,35 @@ impl Resolver<'_> {
                 let message = "cannot compare record types with different numbers of columns";
                 return Err(PlanError::new("42804", message));
             }
+            (ScalarType::Record(one), ScalarType::Record(other)) => {
+                self.require_similar(&one, &other)?;
+                (left, right)
+            }
             (ScalarType::Unknown, row @ ScalarType::Record(_)) => (self.coerce(left, &row)?, right),
             (row @ ScalarType::Record(_), ScalarType::Unknown) => (left, self.coerce(right, &row)?),
             _ => (left, right),
         })
+    }
+
+    /// Of two records each column is compared with one of its own type.
+    fn require_similar(&self, one: &RecordType, other: &RecordType) -> Result<(), PlanError> {
+        let is_text = |scalar: &ScalarType| matches!(scalar, ScalarType::Unknown | ScalarType::Text);
+        for (place, ((_, left), (_, right))) in one.iter().zip(other.iter()).enumerate() {
+            match (left, right) {
+                // What these are made of may have other names.
+                (ScalarType::Record(one), ScalarType::Record(other)) if one.id == other.id => {
+                    self.require_similar(one, other)?;
+                }
+                _ if left == right || is_text(left) && is_text(right) => {}
+                _ => {
+                    let types = format!("{} and {}", self.type_label(left), self.type_label(right));
+                    let place = place + 1;
+                    let message = format!("cannot compare dissimilar column types {types} at record column {place}");
+                    return Err(PlanError::new("42804", message));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// `symbol operand`.
@@ -365,6 +391,11 @@ impl Resolver<'_> {
                     result = super::build::once(shared, result);
                 }
                 Ok(Typed::boolean(result))
+            }
+            // Between rows as they are stored, not between what they are made of.
+            image if image.starts_with('*') => {
+                let (left, right) = pairs.swap_remove(0);
+                self.operate(image, left, right, None)
             }
             other => Err(PlanError::new(
                 "0A000",

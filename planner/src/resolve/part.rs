@@ -204,6 +204,11 @@ impl Resolver<'_> {
                 let column_type = ColumnType::nullable(ScalarType::Jsonb);
                 return Ok(PartStep { own: own.clone(), column_type, function: "jsonb_set_element", places });
             }
+            ScalarType::Hstore => {
+                let places = vec![self.hstore_key(subscripts, position)?];
+                let column_type = ColumnType::nullable(ScalarType::Text);
+                return Ok(PartStep { own: own.clone(), column_type, function: "hstore_set_element", places });
+            }
             ScalarType::Name => return Err(PlanError::unsupported("assignment to one byte of a name").at(position)),
             ScalarType::Int2Vector | ScalarType::OidVector => {
                 let element = if own.scalar == ScalarType::Int2Vector { "smallint" } else { "oid" };

@@ -131,4 +131,8 @@ impl TextCatalog for AnyLabel {
     fn object_oid(&self, _: &ScalarType, _: &str) -> Result<Option<Id>, ValueError> {
         Ok(None)
     }
+
+    fn grant(&self, text: &str) -> Result<String, ValueError> {
+        Ok(text.to_owned())
+    }
 }

@@ -245,6 +245,10 @@ impl Resolver<'_> {
             ScalarType::Int2Vector => ScalarType::Int2,
             ScalarType::OidVector => ScalarType::Oid,
             ScalarType::Jsonb => return self.json_subscripts(value, subscripts, position),
+            ScalarType::Hstore => {
+                let key = self.hstore_key(subscripts, position)?;
+                return self.call_named("fetchval", vec![value, key], position);
+            }
             ScalarType::Name => return self.name_subscript(value, subscripts, position),
             other => {
                 return Err(PlanError::new(
@@ -352,6 +356,18 @@ impl Resolver<'_> {
         let mut path = vec![value];
         path.extend(steps);
         self.call_named("jsonb_extract_path", path, position)
+    }
+
+    /// The subscript of an hstore: a text, and no other behind it.
+    pub(super) fn hstore_key(&mut self, subscripts: &[&Subscript], position: Option<u32>) -> Result<Typed, PlanError> {
+        let [Subscript::Index { index }] = subscripts else {
+            return Err(PlanError::new("0A000", "hstore allows only one subscript").at(position));
+        };
+        let place = self.position_of(index);
+        let key = self.expr(index)?;
+        let to = repr::ColumnType::nullable(ScalarType::Text);
+        let key = self.cast(key, &to, crate::scalar::cast::CastContext::Assignment);
+        key.map_err(|_| PlanError::new("42804", "hstore subscript must have type text").at(place))
     }
 
     /// The subscripts of a jsonb as texts, and whether the first is an integer.

@@ -388,6 +388,16 @@ pub(super) fn of_cstring(scalar: &ScalarType) -> bool {
     matches!(scalar, ScalarType::Array(element) if **element == ScalarType::Cstring)
 }
 
+/// 0A000 for what is kept of access lists: they name roles, which may be renamed or go.
+pub(super) fn refuse_access_list(scalar: &ScalarType) -> Result<(), PlanError> {
+    if *scalar.unarrayed() == ScalarType::AclItem {
+        return Err(
+            PlanError::unsupported("a column of type aclitem").hint("Keep it as text, or what aclexplode says.")
+        );
+    }
+    Ok(())
+}
+
 /// 42P16 for what no column can be.
 pub(super) fn refuse_pseudo_types(columns: &[OutputColumn]) -> Result<(), PlanError> {
     for column in columns {

@@ -31,6 +31,7 @@ mod network;
 mod password;
 mod pattern;
 pub(crate) mod range;
+mod record_image;
 mod sample;
 mod send;
 mod sequence;
@@ -44,7 +45,8 @@ pub(super) mod unsigned;
 
 pub use compare::Comparison;
 pub(super) use system::access_list::read_all as read_access_list;
-pub(super) use system::identity::identity;
+pub(super) use system::identity::{Identity, identity};
+pub(super) use system::object_address::object_address;
 
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError, poll};
@@ -218,6 +220,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
         unsigned::FUNCTIONS,
         pattern::FUNCTIONS,
         range::FUNCTIONS,
+        record_image::FUNCTIONS,
         sample::FUNCTIONS,
         sequence::FUNCTIONS,
         session::FUNCTIONS,
@@ -248,6 +251,7 @@ pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
 pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
     let mut families = vec![
         array::OPERATORS,
+        system::ACCESS_LIST_OPERATORS,
         bits::OPERATORS,
         bytes::OPERATORS,
         citext::OPERATORS,
@@ -263,6 +267,7 @@ pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
         network::OPERATORS,
         pattern::OPERATORS,
         range::OPERATORS,
+        record_image::OPERATORS,
         text::OPERATORS,
         text_search::OPERATORS,
         unsigned::OPERATORS,

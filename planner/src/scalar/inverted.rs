@@ -79,6 +79,7 @@ impl Asked {
                 }
             }
             (Asked::Contains, Datum::Jsonb(_)) => every(elements(constant)),
+            (Asked::Contains, Datum::Hstore(pairs)) => every(pairs.pairs().map(of_pair).collect()),
             (Asked::Overlaps, Datum::Array(_)) => any(elements(constant)),
             (Asked::Has, element) => Wanted::By(of_element(element)),
             (Asked::Exists, Datum::Text(text)) => Wanted::By(of_name(text)),
@@ -138,6 +139,7 @@ pub fn elements(value: &Datum) -> BTreeSet<Vec<u8>> {
             document_elements(document, true, &mut found);
             found
         }
+        Datum::Hstore(pairs) => pairs.pairs().flat_map(|(key, value)| [of_name(key), of_pair((key, value))]).collect(),
         Datum::TsVector(vector) => vector.iter().map(|(lexeme, _)| lexeme.as_bytes().to_vec()).collect(),
         Datum::Text(text) | Datum::Bpchar(text) => trigrams(text),
         _ => BTreeSet::new(),
@@ -150,12 +152,19 @@ fn of_element(element: &Datum) -> Vec<u8> {
     bytes
 }
 
-/// Of documents: names of fields, and strings that stand in arrays or alone; other values.
+/// Of documents: names of fields, and strings that stand in arrays or alone; other values. Of hstore: keys; keys with their values.
 const NAME: u8 = b'n';
 const VALUE: u8 = b'v';
 
 fn of_name(text: &str) -> Vec<u8> {
     [&[NAME], text.as_bytes()].concat()
+}
+
+/// A key with its value: of what length the key is tells where it ends.
+fn of_pair((key, value): (&str, Option<&str>)) -> Vec<u8> {
+    let length = (key.len() as u64).to_be_bytes();
+    let value = value.map_or(Vec::new(), |value| [&[VALUE], value.as_bytes()].concat());
+    [&[VALUE], &length[..], key.as_bytes(), &value].concat()
 }
 
 fn names(texts: &[Datum]) -> BTreeSet<Vec<u8>> {
@@ -256,6 +265,26 @@ mod tests {
             Wanted::ByPrefix(start) => elements.iter().any(|element| element.starts_with(start)),
             Wanted::Every(parts) => parts.iter().all(|part| holds(part, elements)),
             Wanted::Any(parts) => parts.iter().any(|part| holds(part, elements)),
+        }
+    }
+
+    #[test]
+    fn an_hstore_stands_by_its_keys_and_by_what_they_have() {
+        let value = |text: &str| {
+            let scalar = repr::ScalarType::Hstore;
+            repr::text::parse(&scalar, -1, text, &repr::text::TextContext::default()).expect(text)
+        };
+        let stands = elements(&value("a=>1, ab=>NULL, b=>\"\""));
+        for (asked, constant, expected) in [
+            (Asked::Contains, value("a=>1, b=>\"\""), true),
+            (Asked::Contains, value("ab=>NULL"), true),
+            (Asked::Contains, value("b=>NULL"), false),
+            (Asked::Contains, value("a=>b1"), false),
+            (Asked::Contains, value(""), true),
+            (Asked::Exists, Datum::Text("ab".into()), true),
+            (Asked::Exists, Datum::Text("1".into()), false),
+        ] {
+            assert_eq!(holds(&asked.wanted(&constant), &stands), expected, "{asked:?} {constant:?}");
         }
     }
 

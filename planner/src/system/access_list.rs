@@ -4,7 +4,7 @@
 
 use super::SystemRelation;
 use crate::catalog::{Acl, AclItem, ObjectClass, Privilege, Privileges, REQUESTS, RoleId, RoleKind};
-use repr::{Datum, ValueError};
+use repr::{Datum, ValueError, poll};
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -13,23 +13,88 @@ const LETTERS: &str = "arwdDxtXUCTcsA";
 
 /// What `acldefault` gives for settings: SET and ALTER SYSTEM.
 const ON_SETTINGS: &str = "sA";
+const NAMES_ON_SETTINGS: [&str; 2] = ["SET", "ALTER SYSTEM"];
+
+/// An entry of a list: a value of `aclitem`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// To whom; everybody, if none.
+    pub(crate) grantee: Option<RoleId>,
+    /// By whom.
+    pub(crate) grantor: RoleId,
+    /// What, in the order of the letters, and whether it may be granted on.
+    granted: Vec<(char, bool)>,
+}
+
+impl Entry {
+    /// With what it grants by letters, and what may be granted on.
+    fn of_letters(grantee: Option<RoleId>, grantor: RoleId, granted: &str, grantable: &str) -> Entry {
+        let letters = LETTERS.chars().filter(|letter| granted.contains(*letter));
+        let granted = letters.map(|letter| (letter, grantable.contains(letter))).collect();
+        Entry { grantee, grantor, granted }
+    }
+
+    /// Of one privilege by its name.
+    ///
+    /// # Errors
+    /// 22023 for a name that none has.
+    pub(crate) fn of_name(
+        grantee: Option<RoleId>,
+        grantor: RoleId,
+        name: &str,
+        is_grantable: bool,
+    ) -> Result<Entry, ValueError> {
+        let named = |(_, known): &(char, &str)| known.eq_ignore_ascii_case(name);
+        let of_settings = ON_SETTINGS.chars().zip(NAMES_ON_SETTINGS).find(named).map(|(letter, _)| letter);
+        let known = || Privilege::by_name(name).filter(|_| name.trim() == name)?.letter();
+        let unknown = || ValueError::new("22023", format!("unrecognized privilege type: \"{name}\""));
+        let letter = of_settings.or_else(known).ok_or_else(unknown)?.to_string();
+        Ok(Entry::of_letters(grantee, grantor, &letter, if is_grantable { &letter } else { "" }))
+    }
+
+    /// Of what was granted here.
+    fn of(item: &AclItem) -> Entry {
+        let letters = |privileges: Privileges| privileges.iter().filter_map(Privilege::letter).collect::<String>();
+        let granted = letters(item.privileges.and(item.grantable));
+        Entry::of_letters(item.grantee, item.grantor, &granted, &letters(item.grantable))
+    }
+
+    /// As it is written. A role that is not there is its number.
+    pub(crate) fn written(&self, name_of: &dyn Fn(RoleId) -> String) -> String {
+        let mut text = self.grantee.map_or_else(String::new, |grantee| quoted(&name_of(grantee)));
+        text.push('=');
+        for (letter, is_grantable) in &self.granted {
+            text.push(*letter);
+            if *is_grantable {
+                text.push('*');
+            }
+        }
+        text.push('/');
+        text.push_str(&quoted(&name_of(self.grantor)));
+        text
+    }
+
+    /// Whether it grants all that another one does, between the same two.
+    pub(crate) fn contains(&self, other: &Entry) -> bool {
+        let has = |(wanted, on): &(char, bool)| self.granted.iter().any(|(own, own_on)| own == wanted && own_on >= on);
+        (self.grantee, self.grantor) == (other.grantee, other.grantor) && other.granted.iter().all(has)
+    }
+
+    /// What it grants, by names, and whether that may be granted on.
+    pub(crate) fn privileges(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        self.granted.iter().map(|(letter, is_grantable)| {
+            let of_settings = ON_SETTINGS.chars().zip(NAMES_ON_SETTINGS).find(|(own, _)| own == letter);
+            let known =
+                || Privilege::ALL.into_iter().find(|known| known.letter() == Some(*letter)).map(Privilege::name);
+            (of_settings.map(|(_, name)| name).or_else(known).unwrap_or_default(), *is_grantable)
+        })
+    }
+}
 
 /// An entry as it is written; none if there is nothing in it that has a letter.
 pub(crate) fn written(item: &AclItem, name_of: &dyn Fn(RoleId) -> String) -> Option<String> {
-    let mut letters = String::new();
-    for privilege in item.privileges.and(item.grantable).iter() {
-        let Some(letter) = privilege.letter() else { continue };
-        letters.push(letter);
-        if item.grantable.has(privilege) {
-            letters.push('*');
-        }
-    }
-    (!letters.is_empty()).then(|| entry(item.grantee, &letters, item.grantor, name_of))
-}
-
-fn entry(grantee: Option<RoleId>, letters: &str, grantor: RoleId, name_of: &dyn Fn(RoleId) -> String) -> String {
-    let grantee = grantee.map_or_else(String::new, |grantee| quoted(&name_of(grantee)));
-    format!("{grantee}={letters}/{}", quoted(&name_of(grantor)))
+    let entry = Entry::of(item);
+    (!entry.granted.is_empty()).then(|| entry.written(name_of))
 }
 
 /// A role's name as it stands in an entry.
@@ -81,7 +146,10 @@ pub(crate) fn at_first(
         "n" => only_owner(ObjectClass::Schema.privileges()),
         "t" => only_owner(Privilege::Create.into()),
         "F" | "S" => only_owner(Privilege::Usage.into()),
-        "p" => return Ok(vec![Datum::text(entry(Some(owner), ON_SETTINGS, owner, name_of))]),
+        "p" => {
+            let entry = Entry::of_letters(Some(owner), owner, ON_SETTINGS, "");
+            return Ok(vec![Datum::text(entry.written(name_of))]);
+        }
         other => return Err(ValueError::new("XX000", format!("unrecognized objtype abbreviation: {other}"))),
     };
     Ok(entries(&acl, name_of))
@@ -91,7 +159,7 @@ pub(crate) fn at_first(
 ///
 /// # Errors
 /// 22P02 for what is none, 42704 for a role that is not there: PostgreSQL's.
-pub(crate) fn parse(text: &str, role: &dyn Fn(&str) -> Option<RoleId>) -> Result<AclItem, ValueError> {
+pub(crate) fn parse(text: &str, role: &dyn Fn(&str) -> Option<RoleId>) -> Result<Entry, ValueError> {
     let invalid = |message: String| ValueError::new("22P02", message);
     let mut rest = text.chars().peekable();
     let mut name = word(&mut rest)?;
@@ -113,18 +181,7 @@ pub(crate) fn parse(text: &str, role: &dyn Fn(&str) -> Option<RoleId>) -> Result
     if rest.next() != Some('=') {
         return Err(invalid("missing \"=\" sign".to_owned()));
     }
-    let (mut privileges, mut grantable, mut last) = (Privileges::NONE, Privileges::NONE, None);
-    while let Some(letter) = rest.next_if(|letter| letter.is_ascii_alphabetic() || *letter == '*') {
-        if letter == '*' {
-            grantable = last.map_or(grantable, |last: Privilege| grantable.and(last.into()));
-            continue;
-        }
-        if !LETTERS.contains(letter) {
-            return Err(invalid(format!("invalid mode character: must be one of \"{LETTERS}\"")));
-        }
-        last = Privilege::ALL.into_iter().find(|privilege| privilege.letter() == Some(letter));
-        privileges = last.map_or(privileges, |last| privileges.and(last.into()));
-    }
+    let (granted, grantable) = letters(&mut rest)?;
     let known =
         |name: &str| role(name).ok_or_else(|| ValueError::new("42704", format!("role \"{name}\" does not exist")));
     let grantee = if name.is_empty() { None } else { Some(known(&name)?) };
@@ -137,9 +194,26 @@ pub(crate) fn parse(text: &str, role: &dyn Fn(&str) -> Option<RoleId>) -> Result
         grantor = known(&name)?;
     }
     match rest.all(char::is_whitespace) {
-        true => Ok(AclItem { grantee, grantor, privileges, grantable }),
+        true => Ok(Entry::of_letters(grantee, grantor, &granted, &grantable)),
         false => Err(invalid("extra garbage at the end of the ACL specification".to_owned())),
     }
+}
+
+/// The letters of what is granted, and of those with a star behind them.
+fn letters(rest: &mut Peekable<Chars<'_>>) -> Result<(String, String), ValueError> {
+    let (mut granted, mut grantable) = (String::new(), String::new());
+    while let Some(letter) = rest.next_if(|letter| letter.is_ascii_alphabetic() || *letter == '*') {
+        poll::step()?;
+        if letter == '*' {
+            grantable.extend(granted.chars().next_back());
+        } else if LETTERS.contains(letter) {
+            granted.push(letter);
+        } else {
+            let message = format!("invalid mode character: must be one of \"{LETTERS}\"");
+            return Err(ValueError::new("22P02", message));
+        }
+    }
+    Ok((granted, grantable))
 }
 
 /// A name, perhaps in quotes, and the space around it.
@@ -194,9 +268,10 @@ mod tests {
             "\"a b\"=r*w/_ok9",
             "\"x\"\"y\"=X*U*C*T*c*/\"a b\"",
             "_ok9=r/controller",
+            "_ok9=r*sA*/controller",
+            "=/controller",
         ] {
-            let item = parse(text, &role).expect(text);
-            assert_eq!(written(&item, &name_of).as_deref(), Some(text));
+            assert_eq!(parse(text, &role).expect(text).written(&name_of), text);
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      attndims int4, attcacheoff int4, atttypmod int4, attbyval bool, attalign char, \
      attstorage char, attcompression char, attnotnull bool, atthasdef bool, atthasmissing bool, \
      attidentity char, attgenerated char, attisdropped bool, attislocal bool, attinhcount int4, \
-     attcollation oid, attacl _text, attoptions _text, attfdwoptions _text, attmissingval _text",
+     attcollation oid, attacl _aclitem, attoptions _text, attfdwoptions _text, attmissingval _text",
     ),
     ("pg_auth_members", 1261, "roleid oid, member oid, grantor oid, admin_option bool"),
     (
@@ -61,7 +61,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      relpersistence char, relkind char, relnatts int2, relchecks int2, relhasrules bool, \
      relhastriggers bool, relhassubclass bool, relrowsecurity bool, relforcerowsecurity bool, \
      relispopulated bool, relreplident char, relispartition bool, relrewrite oid, \
-     relfrozenxid xid, relminmxid xid, relacl _text, reloptions _text, relpartbound text",
+     relfrozenxid xid, relminmxid xid, relacl _aclitem, reloptions _text, relpartbound text",
     ),
     (
         "pg_collation",
@@ -97,10 +97,10 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         1262,
         "oid oid, datname name, datdba oid, encoding int4, datlocprovider char, datistemplate bool, \
      datallowconn bool, datconnlimit int4, datfrozenxid xid, datminmxid xid, dattablespace oid, \
-     datcollate text, datctype text, daticulocale text, datcollversion text, datacl _text",
+     datcollate text, datctype text, daticulocale text, datcollversion text, datacl _aclitem",
     ),
     ("pg_db_role_setting", 2964, "setdatabase oid, setrole oid, setconfig _text"),
-    ("pg_default_acl", 826, "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl _text"),
+    ("pg_default_acl", 826, "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl _aclitem"),
     (
         "pg_depend",
         2608,
@@ -124,14 +124,14 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
     (
         "pg_foreign_data_wrapper",
         2328,
-        "oid oid, fdwname name, fdwowner oid, fdwhandler oid, fdwvalidator oid, fdwacl _text, \
+        "oid oid, fdwname name, fdwowner oid, fdwhandler oid, fdwvalidator oid, fdwacl _aclitem, \
      fdwoptions _text",
     ),
     (
         "pg_foreign_server",
         1417,
         "oid oid, srvname name, srvowner oid, srvfdw oid, srvtype text, srvversion text, \
-     srvacl _text, srvoptions _text",
+     srvacl _aclitem, srvoptions _text",
     ),
     ("pg_foreign_table", 3118, "ftrelid oid, ftserver oid, ftoptions _text"),
     ("pg_group", 12010, "groname name, grosysid oid, grolist _oid"),
@@ -157,15 +157,15 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
     ),
     ("pg_indexes", 12043, "schemaname name, tablename name, indexname name, tablespace name, indexdef text"),
     ("pg_inherits", 2611, "inhrelid oid, inhparent oid, inhseqno int4, inhdetachpending bool"),
-    ("pg_init_privs", 3394, "objoid oid, classoid oid, objsubid int4, privtype char, initprivs _text"),
+    ("pg_init_privs", 3394, "objoid oid, classoid oid, objsubid int4, privtype char, initprivs _aclitem"),
     (
         "pg_language",
         2612,
         "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool, lanplcallfoid oid, \
-     laninline oid, lanvalidator oid, lanacl _text",
+     laninline oid, lanvalidator oid, lanacl _aclitem",
     ),
     ("pg_largeobject", 2613, "loid oid, pageno int4, data bytea"),
-    ("pg_largeobject_metadata", 2995, "oid oid, lomowner oid, lomacl _text"),
+    ("pg_largeobject_metadata", 2995, "oid oid, lomowner oid, lomacl _aclitem"),
     (
         "pg_locks",
         12073,
@@ -179,7 +179,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "schemaname name, matviewname name, matviewowner name, tablespace name, hasindexes bool, \
      ispopulated bool, definition text",
     ),
-    ("pg_namespace", 2615, "oid oid, nspname name, nspowner oid, nspacl _text"),
+    ("pg_namespace", 2615, "oid oid, nspname name, nspowner oid, nspacl _aclitem"),
     (
         "pg_opclass",
         2616,
@@ -194,7 +194,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      oprcode regproc, oprrest regproc, oprjoin regproc",
     ),
     ("pg_opfamily", 2753, "oid oid, opfmethod oid, opfname name, opfnamespace oid, opfowner oid"),
-    ("pg_parameter_acl", 6243, "oid oid, parname text, paracl _text"),
+    ("pg_parameter_acl", 6243, "oid oid, parname text, paracl _aclitem"),
     (
         "pg_partitioned_table",
         3350,
@@ -228,7 +228,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      proleakproof bool, proisstrict bool, proretset bool, provolatile char, proparallel char, \
      pronargs int2, pronargdefaults int2, prorettype oid, proargtypes oidvector, \
      proallargtypes _oid, proargmodes _char, proargnames _text, proargdefaults text, \
-     protrftypes _oid, prosrc text, probin text, prosqlbody text, proconfig _text, proacl _text",
+     protrftypes _oid, prosrc text, probin text, prosqlbody text, proconfig _text, proacl _aclitem",
     ),
     (
         "pg_publication",
@@ -442,7 +442,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "schemaname name, tablename name, tableowner name, tablespace name, hasindexes bool, \
      hasrules bool, hastriggers bool, rowsecurity bool",
     ),
-    ("pg_tablespace", 1213, "oid oid, spcname name, spcowner oid, spcacl _text, spcoptions _text"),
+    ("pg_tablespace", 1213, "oid oid, spcname name, spcowner oid, spcacl _aclitem, spcoptions _text"),
     ("pg_timezone_names", 12126, "name text, abbrev text, utc_offset interval, is_dst bool"),
     ("pg_transform", 3576, "oid oid, trftype oid, trflang oid, trffromsql regproc, trftosql regproc"),
     (
@@ -477,7 +477,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      typoutput regproc, typreceive regproc, typsend regproc, typmodin regproc, \
      typmodout regproc, typanalyze regproc, typalign char, typstorage char, typnotnull bool, \
      typbasetype oid, typtypmod int4, typndims int4, typcollation oid, typdefaultbin text, \
-     typdefault text, typacl _text",
+     typdefault text, typacl _aclitem",
     ),
     (
         "pg_user",

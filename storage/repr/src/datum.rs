@@ -34,7 +34,7 @@ pub enum Datum {
     Float8(f64),
     /// numeric
     Numeric(Numeric),
-    /// text, varchar, name, "char", json, pg_snapshot, unknown
+    /// text, varchar, name, "char", json, pg_snapshot, aclitem, unknown
     Text(Arc<str>),
     /// character(n): padded; trailing blanks do not count in comparisons
     Bpchar(Arc<str>),

@@ -44,6 +44,11 @@ pub trait TextCatalog: Send + Sync {
     /// # Errors
     /// 42725 for a name that several have, 42601 and its like for what is no name.
     fn object_oid(&self, kind: &ScalarType, name: &str) -> Result<Option<Id>, ValueError>;
+    /// An entry of an access list, as it is written.
+    ///
+    /// # Errors
+    /// 22P02 for what is none, 42704 for a role that is not there.
+    fn grant(&self, text: &str) -> Result<String, ValueError>;
 }
 
 /// The `bytea_output` setting.
@@ -174,6 +179,7 @@ fn parse_other(scalar: &ScalarType, text: &str, context: &TextContext) -> Result
         ScalarType::Xid8 => Datum::Unsigned(unsigned::parse_xid8(text)),
         ScalarType::PgLsn => Datum::Unsigned(unsigned::parse_lsn(text)?),
         ScalarType::Tid => Datum::Unsigned(unsigned::parse_tid(text)?),
+        ScalarType::AclItem => Datum::Text(Arc::from(scalar::parse_grant(text, context)?)),
         ScalarType::PgSnapshot | ScalarType::TxidSnapshot => {
             Datum::Text(Arc::from(unsigned::TransactionSnapshot::parse(text)?.text()))
         }

@@ -61,6 +61,7 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             out.put_u8(JSONB_VERSION);
             out.put_slice(&text::in_encoding(value, context)?);
         }
+        Value::Text(_) if *scalar == ScalarType::AclItem => return Err(text_alone("output")),
         Value::Text(value) if is_transaction_snapshot(scalar) => encode_transaction_snapshot(value, out)?,
         Value::Text(value) | Value::Bpchar(value) | Value::Citext(value) | Value::Enum { label: value, .. } => {
             out.put_slice(&text::in_encoding(value, context)?);
@@ -130,6 +131,11 @@ fn encode_unsigned(value: u64, is_tid: bool, out: &mut Vec<u8>) {
     let (block, offset) = place_of_tid(value);
     out.put_u32(block);
     out.put_u16(offset);
+}
+
+/// An entry of an access list has no binary form in PostgreSQL either.
+fn text_alone(direction: &str) -> SqlError {
+    SqlError::new("42883", format!("no binary {direction} function available for type aclitem"))
 }
 
 fn is_transaction_snapshot(scalar: &ScalarType) -> bool {
@@ -240,6 +246,7 @@ fn holds_text(scalar: &ScalarType) -> bool {
                 | ScalarType::Unknown
                 | ScalarType::Jsonb
                 | ScalarType::Void
+                | ScalarType::AclItem
                 | ScalarType::PgSnapshot
                 | ScalarType::TxidSnapshot
         )
@@ -248,7 +255,10 @@ fn holds_text(scalar: &ScalarType) -> bool {
 /// Whether values of a type are written as what they are packed as.
 #[inline(always)]
 pub(crate) fn is_plain(scalar: &ScalarType) -> bool {
-    !matches!(scalar, ScalarType::Char | ScalarType::Jsonb | ScalarType::PgSnapshot | ScalarType::TxidSnapshot)
+    !matches!(
+        scalar,
+        ScalarType::Char | ScalarType::Jsonb | ScalarType::AclItem | ScalarType::PgSnapshot | ScalarType::TxidSnapshot
+    )
 }
 
 /// As `encode_with_length`, for values of a type that `is_plain`.
@@ -364,6 +374,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
             let block = u32::from_be_bytes(fixed(&mut body)?);
             Datum::Unsigned(tid(block, u16::from_be_bytes(fixed(&mut body)?)))
         }
+        ScalarType::AclItem => return Err(text_alone("input")),
         snapshot if is_transaction_snapshot(snapshot) => transaction_snapshot(&mut body)?,
         ScalarType::Uuid => Datum::Uuid(fixed(&mut body)?),
         ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, None, context)?),

@@ -42,10 +42,14 @@ pub(super) fn is_isnull(parser: &Parser<'_>) -> bool {
     matches!(&parser.peek_token_ref().token, Token::Word(found) if word(found))
 }
 
-/// How tightly the next word binds, where that is another matter than sqlparser thinks: ISNULL, and MATCH, which is no operator.
+/// How tightly the next word binds, where that is another matter than sqlparser thinks: ISNULL, `:=`, and MATCH, which is no operator.
 pub(super) fn own_precedence(parser: &Parser<'_>) -> Option<u8> {
     if is_isnull(parser) {
         return Some(POSTGRES.prec_value(Precedence::Is));
+    }
+    // What follows is an argument's value, whatever it is made of.
+    if parser.peek_token_ref().token == Token::Assignment {
+        return Some(POSTGRES.prec_unknown() + 1);
     }
     (word(parser, 0) == Some(Keyword::MATCH)).then(|| POSTGRES.prec_unknown())
 }

@@ -139,6 +139,18 @@ impl<'a> DefinitionChange<'a> {
         place.map_err(|error: PlanError| error.at(Some(name.position)))
     }
 
+    /// The same of a type: none is a session's own.
+    pub(super) fn place_of_type(&self, name: &ObjectName) -> Result<NamespaceId, PlanError> {
+        let is_temporary = name.schema.as_deref() == Some("pg_temp");
+        let place = if is_temporary { Ok(NamespaceId::PG_TEMP) } else { self.place_of(name) }?;
+        if place == NamespaceId::PG_TEMP {
+            return Err(PlanError::unsupported("a type in a temporary schema")
+                .hint("Create it in another schema, and drop it in the end.")
+                .at(Some(name.position)));
+        }
+        Ok(place)
+    }
+
     /// The same of what may be TEMPORARY: 42P16 if that is written with another schema.
     pub(super) fn place_for(&self, name: &ObjectName, temporary: bool) -> Result<NamespaceId, PlanError> {
         let is_ours = |schema: &String| self.scope().namespace(schema) == Some(NamespaceId::PG_TEMP);

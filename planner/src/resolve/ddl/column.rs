@@ -12,7 +12,7 @@ use crate::parse::statement::{Identifier, ObjectName, SqlText, TypeName};
 use crate::resolve::collate::for_type;
 use crate::resolve::scope::fold;
 use crate::resolve::types;
-use crate::resolve::view::of_cstring;
+use crate::resolve::view::{of_cstring, refuse_access_list};
 use crate::scalar::registry;
 use repr::{Collation, ColumnIndex, ColumnType, RelationId, ScalarType};
 use sqlparser::ast::DataType;
@@ -154,6 +154,7 @@ impl DefinitionChange<'_> {
             let message = format!("column has pseudo-type {}", scalar.name());
             return Err(PlanError::new("42P16", message).at(Some(type_name.position)));
         }
+        refuse_access_list(scalar).map_err(|error| error.at(Some(type_name.position)))?;
         Ok(column_type)
     }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 impl DefinitionChange<'_> {
     pub(super) fn create_composite(&mut self, create: &CreateComposite) -> Result<&'static str, PlanError> {
         let CreateComposite { name, attributes } = create;
-        let namespace = self.place_of(name)?;
+        let namespace = self.place_of_type(name)?;
         self.require_free_type(namespace, &name.name).map_err(|error| error.at(Some(name.position)))?;
         let mut made = Composite::default();
         for definition in attributes {

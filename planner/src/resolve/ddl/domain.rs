@@ -18,7 +18,7 @@ use std::sync::Arc;
 impl DefinitionChange<'_> {
     pub(super) fn create_domain(&mut self, create: &CreateDomain) -> Result<&'static str, PlanError> {
         let name = &create.name;
-        let namespace = self.place_of(name)?;
+        let namespace = self.place_of_type(name)?;
         self.require_free_type(namespace, &name.name).map_err(|error| error.at(Some(name.position)))?;
         let mut base = self.column_type(&create.type_name).map_err(|error| {
             let message = "is not a valid base type for a domain";

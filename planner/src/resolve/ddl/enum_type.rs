@@ -20,7 +20,7 @@ const LABEL_BYTES_MAX: usize = 63;
 
 impl DefinitionChange<'_> {
     pub(super) fn create_enum(&mut self, name: &ObjectName, labels: &[String]) -> Result<&'static str, PlanError> {
-        let namespace = self.place_of(name)?;
+        let namespace = self.place_of_type(name)?;
         self.require_free_type(namespace, &name.name).map_err(|error| error.at(Some(name.position)))?;
         for (index, label) in labels.iter().enumerate() {
             require_label(label)?;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 impl DefinitionChange<'_> {
     pub(super) fn create_range(&mut self, create: &CreateRange) -> Result<&'static str, PlanError> {
         let name = &create.name;
-        let namespace = self.place_of(name)?;
+        let namespace = self.place_of_type(name)?;
         self.require_free_type(namespace, &name.name).map_err(|error| error.at(Some(name.position)))?;
         let Some(subtype) = &create.subtype else {
             return Err(PlanError::new("42601", "type attribute \"subtype\" is required"));
@@ -59,7 +59,7 @@ impl DefinitionChange<'_> {
     /// The schema and the name of the multirange.
     fn multirange(&self, create: &CreateRange, namespace: NamespaceId) -> Result<(NamespaceId, String), PlanError> {
         if let Some(written) = &create.multirange {
-            let place = self.place_of(written)?;
+            let place = self.place_of_type(written)?;
             let taken = |name: &str| Err(PlanError::new("42710", format!("type \"{name}\" already exists")));
             // SQL's own words for built-in types are those.
             let built_in = crate::resolve::types::builtin(&written.name).filter(|_| written.schema.is_none());

@@ -13,7 +13,8 @@ use crate::resolve::maintainable::check_maintainable;
 use crate::resolve::returned::writes_in_with;
 use crate::resolve::updatable::why_not_updatable;
 use crate::resolve::view::{
-    ViewDefinition, check_expansion, define, refuse_pseudo_types, rename, rename_columns, still_means, view_query,
+    ViewDefinition, check_expansion, define, refuse_access_list, refuse_pseudo_types, rename, rename_columns,
+    still_means, view_query,
 };
 use crate::scalar::collation;
 use repr::id::is_temporary;
@@ -402,6 +403,9 @@ fn check_columns(create: &CreateView, columns: &[OutputColumn]) -> Result<(), Pl
     let mut names = BTreeSet::new();
     if let Some(twice) = columns.iter().find(|column| !names.insert(&column.name)) {
         return Err(PlanError::new("42701", format!("column \"{}\" specified more than once", twice.name)));
+    }
+    if create.materialized {
+        columns.iter().try_for_each(|column| refuse_access_list(&column.column_type.scalar))?;
     }
     refuse_pseudo_types(columns)
 }

@@ -5,7 +5,7 @@ mod routine;
 use super::Environment;
 use crate::catalog::{Actor, Catalog, Class, CreatedType, NamespaceId, RoleId, Scope, SearchPath, Sequence, Table};
 use crate::scalar::func::{parse_identifier, quote_identifier};
-use crate::system::builtin;
+use crate::system::{access_list, builtin};
 use repr::text::TextCatalog;
 use repr::{Id, ScalarType, ValueError};
 use std::sync::Arc;
@@ -242,5 +242,10 @@ impl TextCatalog for CatalogNames {
             ScalarType::Regrole => lone().and_then(|name| self.role(&name)).map(|role| role.0),
             _ => routine::oid(kind, name, &|name| self.type_oid(name))?,
         })
+    }
+
+    fn grant(&self, text: &str) -> Result<String, ValueError> {
+        let found = access_list::parse(text, &|name| self.role(name))?;
+        Ok(found.written(&|role| self.role_name(role).unwrap_or_else(|| role.0.to_string())))
     }
 }

@@ -124,6 +124,9 @@ pub(crate) fn definitions() -> Vec<FunctionDefinition> {
         if equality {
             pairs.extend([("xid", "xid"), ("hstore", "hstore")]);
         }
+        if equality && comparison != Comparison::NotEqual {
+            pairs.push(("aclitem", "aclitem"));
+        }
         for (left, right) in pairs {
             // Once per process, for the registry.
             let signature: &'static str = Box::leak(format!("{symbol}({left}, {right}) bool").into_boxed_str());

@@ -2,8 +2,8 @@
 
 use super::arguments::{date, float, int4, integer, interval, text, time, time_tz, timestamp, truth};
 use super::{FunctionDefinition, lenient, strict};
-use crate::scalar::Answer;
 use crate::scalar::cast::{date_to_timestamp, local_to_utc, utc_to_local};
+use crate::scalar::{Answer, EvalContext};
 use repr::datetime::{self, Zone, arithmetic, check_timestamp, fields, is_infinite, is_infinite_date};
 use repr::{Datum, Interval, Numeric, TimeTz, ValueError};
 
@@ -90,7 +90,7 @@ fn zone_of(arg: &Datum) -> Result<Zone, ValueError> {
 }
 
 /// OVERLAPS of two periods, each given by start and end or length; NULLs as SQL wants them.
-fn overlaps(args: &[Datum], plus: fn(&Datum, &Datum) -> Answer) -> Answer {
+fn overlaps(args: &[Datum], plus: impl Fn(&Datum, &Datum) -> Answer) -> Answer {
     let period = |start: &Datum, end: &Datum| -> Result<(Datum, Datum), ValueError> {
         let end = if let Datum::Interval(_) = end {
             if start.is_null() { Datum::Null } else { plus(start, end)? }
@@ -131,13 +131,24 @@ fn plus_interval(start: &Datum, length: &Datum) -> Answer {
     };
     match start {
         Datum::Timestamp(start) => Ok(Datum::Timestamp(add(*start, length)?)),
-        Datum::Timestamptz(start) => Ok(Datum::Timestamptz(add(*start, length)?)),
         Datum::Time(start) => {
             let end = start.saturating_add(length.micros % datetime::DAY_MICROS);
             Ok(Datum::Time(end.rem_euclid(datetime::DAY_MICROS)))
         }
         other => Ok(other.clone()),
     }
+}
+
+/// The same in a zone, in which days have their lengths.
+fn plus_zoned(ctx: &EvalContext, start: &Datum, length: &Datum) -> Answer {
+    match length {
+        Datum::Interval(length) => moment(add_zoned(timestamp(start)?, length, &ctx.zone())?),
+        other => Ok(other.clone()),
+    }
+}
+
+fn overlaps_zoned(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    overlaps(args, |start, length| plus_zoned(ctx, start, length))
 }
 
 fn make_interval(args: &[Datum]) -> Answer {
@@ -361,13 +372,25 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
         // No zone of this kind has more than one offset.
         time_with_zone(time_tz(&a[1])?.at_zone(&zone_of(&a[0])?, 0))
     }),
+    strict("timestamptz(date, timetz) timestamptz", |_, a, _| date_plus_time_tz(date(&a[0])?, time_tz(&a[1])?)),
+    strict("timestamptz(date, time) timestamptz", |ctx, a, _| {
+        let local = timestamp(&date_plus_time(date(&a[0])?, time(&a[1])?)?)?;
+        moment(local_to_utc(local, &ctx.zone())?)
+    })
+    .stable(),
     lenient("overlaps(timestamp, timestamp, timestamp, timestamp) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(timestamp, interval, timestamp, interval) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(timestamp, timestamp, timestamp, interval) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(timestamp, interval, timestamp, timestamp) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(timestamptz, timestamptz, timestamptz, timestamptz) bool", |_, a, _| overlaps(a, plus_interval)),
-    lenient("overlaps(timestamptz, interval, timestamptz, interval) bool", |_, a, _| overlaps(a, plus_interval)),
+    lenient("overlaps(timestamptz, interval, timestamptz, interval) bool", |ctx, a, _| overlaps_zoned(ctx, a)).stable(),
+    lenient("overlaps(timestamptz, timestamptz, timestamptz, interval) bool", |ctx, a, _| overlaps_zoned(ctx, a))
+        .stable(),
+    lenient("overlaps(timestamptz, interval, timestamptz, timestamptz) bool", |ctx, a, _| overlaps_zoned(ctx, a))
+        .stable(),
     lenient("overlaps(timetz, timetz, timetz, timetz) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(time, time, time, time) bool", |_, a, _| overlaps(a, plus_interval)),
     lenient("overlaps(time, interval, time, interval) bool", |_, a, _| overlaps(a, plus_interval)),
+    lenient("overlaps(time, time, time, interval) bool", |_, a, _| overlaps(a, plus_interval)),
+    lenient("overlaps(time, interval, time, time) bool", |_, a, _| overlaps(a, plus_interval)),
 ];

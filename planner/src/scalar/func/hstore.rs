@@ -97,6 +97,19 @@ fn of_texts(args: &[Datum]) -> Answer {
     made([(text(&args[0])?, value)])
 }
 
+/// With the value of one key: what `h['key'] = value` makes of `h`.
+fn set_element(args: &[Datum]) -> Answer {
+    if args[2].is_null() {
+        return Err(ValueError::new("22004", "hstore subscript in assignment must not be null"));
+    }
+    let value = if args[1].is_null() { None } else { Some(text(&args[1])?) };
+    let pair = (text(&args[2])?, value);
+    match &args[0] {
+        Datum::Null => made([pair]),
+        whole => made(std::iter::once(pair).chain(hstore(whole)?.pairs())),
+    }
+}
+
 /// Keys and values one after the other, or in rows of two.
 fn of_array(arg: &Datum) -> Answer {
     let (given, texts) = (array(arg)?, text_array(arg)?);
@@ -207,6 +220,7 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     lenient("tconvert(text, text) hstore", |_, a, _| of_texts(a)),
     lenient("hstore(text[], text[]) hstore", |_, a, _| of_arrays(a)),
     strict("hstore(text[]) hstore", |_, a, _| of_array(&a[0])),
+    lenient("hstore_set_element(hstore, text, text) hstore", |_, a, _| set_element(a)),
     strict("fetchval(hstore, text) text", |_, a, _| get(a)),
     strict("slice(hstore, text[]) hstore", |_, a, _| slice(a)),
     strict("slice_array(hstore, text[]) text[]", |_, a, _| values_of(a)),

@@ -186,6 +186,7 @@ pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
         _ => float(&a[0]).map(|value| Datum::Float8(value.abs())),
     }),
     strict("abs(float8) float8", |_, a, _| real(&a[0], f64::abs)),
+    strict("numeric_inc(numeric) numeric", |_, a, _| exact(numeric(&a[0])?.add(&Numeric::from(1_i64))?)),
     strict("abs(numeric) numeric", |_, a, _| exact(numeric(&a[0])?.abs())),
     strict("sign(float8) float8", |_, a, _| {
         real(&a[0], |v| {

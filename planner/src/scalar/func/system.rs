@@ -4,6 +4,7 @@ pub(in crate::scalar) mod access_list;
 mod connection;
 mod definition;
 pub(in crate::scalar) mod identity;
+pub(in crate::scalar) mod object_address;
 mod privilege;
 mod routine;
 mod size;
@@ -20,7 +21,7 @@ use crate::system::{self, comments::comments, comments::shared_comments};
 use repr::{Datum, Encoding, RelationId, ScalarType, ValueError};
 use std::time::Duration;
 
-pub(super) use access_list::ACCESS_LISTS;
+pub(super) use access_list::{ACCESS_LIST_OPERATORS, ACCESS_LISTS};
 pub(super) use connection::CONNECTIONS;
 pub(crate) use connection::connection_end;
 pub(super) use definition::DEFINITIONS;

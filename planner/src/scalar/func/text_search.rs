@@ -5,6 +5,7 @@
 pub(crate) mod configuration;
 mod document;
 mod headline;
+mod json_headline;
 mod question;
 mod rank;
 mod tokens;
@@ -155,6 +156,20 @@ fn headline(configuration: Configuration, args: &[Datum]) -> Answer {
     string(headline::headline(configuration, text(&args[0])?, ts_query(&args[1])?, options)?)
 }
 
+/// The same of a document's strings.
+fn headline_of_document(configuration: Configuration, args: &[Datum]) -> Answer {
+    let (query, options) = (ts_query(&args[1])?, args.get(2).map(text).transpose()?);
+    let shown = |text: &str| headline::headline(configuration, text, query, options);
+    match &args[0] {
+        Datum::Jsonb(value) => Ok(Datum::Jsonb(json_headline::of_jsonb(value, &shown)?)),
+        json => {
+            let mut out = String::new();
+            json_headline::of_json(&mut out, text(json)?, &shown)?;
+            string(out)
+        }
+    }
+}
+
 fn lexize(args: &[Datum]) -> Answer {
     let lexeme = Dictionary::of(oid(&args[0])?)?.lexeme(text(&args[1])?);
     vector(lexeme.into_iter().map(Datum::text).collect())
@@ -294,6 +309,16 @@ pub(super) const CONFIGURED: &[FunctionDefinition] = &[
     .stable(),
     strict("ts_headline(regconfig, text, tsquery, text?) text", |_, a, _| headline(named(&a[0])?, &a[1..])),
     strict("ts_headline(text, tsquery, text?) text", |ctx, a, _| headline(Configuration::current(ctx)?, a)).stable(),
+    strict("ts_headline(regconfig, json, tsquery, text?) json", |_, a, _| headline_of_document(named(&a[0])?, &a[1..])),
+    strict("ts_headline(json, tsquery, text?) json", |ctx, a, _| headline_of_document(Configuration::current(ctx)?, a))
+        .stable(),
+    strict("ts_headline(regconfig, jsonb, tsquery, text?) jsonb", |_, a, _| {
+        headline_of_document(named(&a[0])?, &a[1..])
+    }),
+    strict("ts_headline(jsonb, tsquery, text?) jsonb", |ctx, a, _| {
+        headline_of_document(Configuration::current(ctx)?, a)
+    })
+    .stable(),
 ];
 
 pub(super) const FUNCTIONS: &[FunctionDefinition] = &[

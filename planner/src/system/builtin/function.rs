@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 const FIRST_OWN: Id = 8_000;
 
 /// What expressions become, and what SQL's own syntax is evaluated by: nobody calls it by such a name.
-const FORMS: [&str; 21] = [
+const FORMS: [&str; 22] = [
     "_pg_expandarray",
     "array_set_element",
     "array_set_slice",
@@ -22,6 +22,7 @@ const FORMS: [&str; 21] = [
     "current_time",
     "current_timestamp",
     "greatest",
+    "hstore_set_element",
     "jsonb_set_element",
     "least",
     "localtime",

@@ -9,15 +9,15 @@ SET search_path TO pg_catalog;
 CREATE TEMP TABLE known (id oid PRIMARY KEY);
 INSERT INTO known SELECT t FROM unnest(ARRAY['bool', 'int2', 'int4', 'int8', 'oid', 'float4', 'float8', 'numeric', 'text', 'varchar',
     'bpchar', 'name', '"char"', 'bytea', 'date', 'time', 'timetz', 'timestamp', 'timestamptz', 'interval', 'inet', 'cidr', 'macaddr', 'macaddr8', 'bit', 'varbit', 'money', 'point', 'lseg', 'path', 'box', 'polygon', 'line', 'circle', 'xml', 'uuid', 'json', 'jsonb', 'tsvector', 'tsquery', 'jsonpath',
-    'regclass', 'regtype', 'regproc', 'regprocedure', 'regoper', 'regoperator', 'regrole', 'regcollation', 'regnamespace', 'regconfig', 'regdictionary', 'int2vector', 'oidvector', 'xid', 'xid8', 'tid', 'pg_lsn', 'pg_snapshot', 'txid_snapshot',
+    'regclass', 'regtype', 'regproc', 'regprocedure', 'regoper', 'regoperator', 'regrole', 'regcollation', 'regnamespace', 'regconfig', 'regdictionary', 'int2vector', 'oidvector', 'xid', 'xid8', 'tid', 'pg_lsn', 'pg_snapshot', 'txid_snapshot', 'aclitem',
     'int4range', 'numrange', 'tsrange', 'tstzrange', 'daterange', 'int8range', 'int4multirange', 'nummultirange', 'tsmultirange', 'tstzmultirange', 'datemultirange', 'int8multirange']::regtype[]) t;
 INSERT INTO known SELECT typarray FROM pg_type JOIN known ON oid = id WHERE typarray <> 0;
 INSERT INTO known SELECT oid FROM pg_type WHERE typname IN ('void', 'unknown', 'record', '_record', 'cstring', '_cstring', 'internal',
     'any', 'anyelement', 'anyarray', 'anynonarray', 'anyenum', 'anycompatible', 'anycompatiblearray', 'anycompatiblenonarray', 'anyrange', 'anymultirange', 'anycompatiblerange', 'anycompatiblemultirange',
     'trigger', 'language_handler', 'index_am_handler', 'table_am_handler');
--- Node trees and access rights are texts here.
+-- Node trees are texts here.
 CREATE FUNCTION pg_temp.ours(oid) RETURNS oid LANGUAGE sql IMMUTABLE AS
-    $$ SELECT CASE $1 WHEN 'pg_node_tree'::regtype THEN 25 WHEN 'aclitem'::regtype THEN 25 WHEN '_aclitem'::regtype THEN 1009 ELSE $1 END $$;
+    $$ SELECT CASE $1 WHEN 'pg_node_tree'::regtype THEN 25 ELSE $1 END $$;
 CREATE FUNCTION pg_temp.is_known(oid) RETURNS bool LANGUAGE sql AS $$ SELECT $1 = 0 OR pg_temp.ours($1) IN (SELECT id FROM known) $$;
 CREATE FUNCTION pg_temp.is_own(oid) RETURNS bool LANGUAGE sql AS $$ SELECT $1 = 0 OR $1 IN (SELECT id FROM known) $$;
 CREATE TEMP TABLE operator AS

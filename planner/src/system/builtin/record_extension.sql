@@ -9,7 +9,7 @@
 \pset null '\\N'
 CREATE EXTENSION IF NOT EXISTS :"extension" WITH SCHEMA public;
 SET search_path TO pg_catalog, public;
--- But for what belongs to GIN and GiST, and what is not here.
+-- But for what belongs to GIN and GiST, and what is not here. The class and family of hstore's GIN stand by hand behind the others.
 CREATE TEMP TABLE member AS SELECT classid, objid AS id FROM pg_depend
     WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = :'extension')
     AND pg_describe_object(classid, objid, 0) !~ '(ghstore|gin_|access method gi|hstore\(record\)|hstore_version_diag)';

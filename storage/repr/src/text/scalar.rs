@@ -109,6 +109,14 @@ pub(super) fn parse_enum(id: Id, text: &str, context: &TextContext) -> Result<Da
     Ok(Datum::Enum { position, label: Arc::from(text) })
 }
 
+/// An entry of an access list: its roles are the catalog's.
+pub(super) fn parse_grant(text: &str, context: &TextContext) -> Result<String, ValueError> {
+    match &context.catalog {
+        Some(catalog) => catalog.grant(without_zero_bytes(text)?),
+        None => Err(ValueError::new("0A000", "access lists cannot be read without a catalog")),
+    }
+}
+
 pub(super) fn without_zero_bytes(text: &str) -> Result<&str, ValueError> {
     if text.contains('\0') {
         return Err(ValueError::new("22021", "invalid byte sequence for encoding \"UTF8\": 0x00"));

@@ -227,13 +227,17 @@ pub fn float_to_char(value: f64, is_single: bool, template: &str) -> Result<Stri
     if template.is_roman {
         return number_to_char(&Numeric::from_f64(value.round_ties_even())?, template);
     }
+    let digits = if is_single { SINGLE_DIGITS } else { DOUBLE_DIGITS };
     if !value.is_finite() || template.is_scientific {
+        if value.is_infinite() && !template.is_scientific {
+            // Its letters count as digits.
+            template.decimals = template.decimals.min(digits.saturating_sub("Infinity".len()));
+        }
         return number_to_char(&Numeric::from_f64(value)?, template);
     }
     template.whole += template.shift;
     let factor = 10_f64.powi(template.shift as i32);
     let shifted = if is_single { f64::from(value as f32 * factor as f32) } else { value * factor };
-    let digits = if is_single { SINGLE_DIGITS } else { DOUBLE_DIGITS };
     let whole_digits = format!("{:.0}", shifted.abs()).len();
     template.decimals = template.decimals.min(digits.saturating_sub(whole_digits));
     let shown = format!("{:.*}", template.decimals, shifted.abs());

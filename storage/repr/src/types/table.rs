@@ -255,6 +255,7 @@ types! {
     Xid8: 5069, 271; "xid8", "xid8"; 8, 'U'; USUAL;
     Tid: 27, 1010; "tid", "tid"; 6, 'U'; USUAL;
     PgLsn: 3220, 3221; "pg_lsn", "pg_lsn"; 8, 'U'; USUAL;
+    AclItem: 1033, 1034; "aclitem", "aclitem"; 12, 'U'; More { reads_settings: true, ..USUAL };
     PgSnapshot: 5038, 5039; "pg_snapshot", "pg_snapshot"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
     TxidSnapshot: 2970, 2949; "txid_snapshot", "txid_snapshot"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
     Int4Range: 3904, 3905; "int4range", "int4range"; -1, 'R'; More { over: 23, counted: true, ..USUAL };

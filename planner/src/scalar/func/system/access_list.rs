@@ -1,10 +1,10 @@
-//! Access lists as values: acldefault, makeaclitem, aclcontains. Entries are texts here; see `system::access_list`.
+//! Access lists as values: acldefault, makeaclitem, aclcontains, and their operators. See `system::access_list`.
 
 use super::super::arguments::{boolean, oid, text, text_array, truth, vector};
 use super::super::{FunctionDefinition, strict};
 use super::{Answer, EvalContext};
-use crate::catalog::{AclItem, Privilege, Privileges, RoleId};
-use crate::system::access_list;
+use crate::catalog::RoleId;
+use crate::system::access_list::{self, Entry};
 use repr::{Datum, ValueError};
 
 /// What an entry calls a role: its number, if it is not there.
@@ -14,13 +14,13 @@ fn name_of(ctx: &EvalContext) -> impl Fn(RoleId) -> String {
 }
 
 /// An entry that is written as text.
-pub(crate) fn read(ctx: &EvalContext, entry: &str) -> Result<AclItem, ValueError> {
+fn read(ctx: &EvalContext, entry: &str) -> Result<Entry, ValueError> {
     let names = ctx.names();
     access_list::parse(entry, &|name| names.role(name))
 }
 
 /// The entries of a list.
-pub(crate) fn read_all(ctx: &EvalContext, list: &Datum) -> Result<Vec<AclItem>, ValueError> {
+pub(crate) fn read_all(ctx: &EvalContext, list: &Datum) -> Result<Vec<Entry>, ValueError> {
     let names = ctx.names();
     let no_null = || ValueError::new("22004", "ACL arrays must not contain null values");
     let entries = text_array(list)?.into_iter();
@@ -32,33 +32,33 @@ fn at_first(ctx: &EvalContext, args: &[Datum]) -> Answer {
 }
 
 fn make(ctx: &EvalContext, args: &[Datum]) -> Answer {
-    let (grantee, grantor, name) = (oid(&args[0])?, oid(&args[1])?, text(&args[2])?);
-    let known = Privilege::by_name(name).filter(|known| known.letter().is_some() && name.trim() == name);
-    let privileges: Privileges = match known {
-        Some(known) => known.into(),
-        None => return Err(ValueError::new("22023", format!("unrecognized privilege type: \"{name}\""))),
-    };
-    let item = AclItem {
-        grantee: (grantee != 0).then_some(RoleId(grantee)),
-        grantor: RoleId(grantor),
-        privileges,
-        grantable: if boolean(&args[3])? { privileges } else { Privileges::NONE },
-    };
-    Ok(access_list::written(&item, &name_of(ctx)).map_or(Datum::Null, Datum::text))
+    let (grantee, grantor) = (oid(&args[0])?, oid(&args[1])?);
+    let grantee = (grantee != 0).then_some(RoleId(grantee));
+    let entry = Entry::of_name(grantee, RoleId(grantor), text(&args[2])?, boolean(&args[3])?)?;
+    Ok(Datum::text(entry.written(&name_of(ctx))))
 }
 
 fn contains(ctx: &EvalContext, args: &[Datum]) -> Answer {
-    let item = read(ctx, text(&args[1])?)?;
-    let has = |found: &AclItem| {
-        (found.grantee, found.grantor) == (item.grantee, item.grantor)
-            && found.privileges.contains(item.privileges)
-            && found.grantable.contains(item.grantable)
-    };
-    truth(read_all(ctx, &args[0])?.iter().any(has))
+    let wanted = read(ctx, text(&args[1])?)?;
+    truth(read_all(ctx, &args[0])?.iter().any(|found| found.contains(&wanted)))
+}
+
+/// PostgreSQL's answer, too.
+fn no_longer(function: &str) -> ValueError {
+    ValueError::new("0A000", format!("{function} is no longer supported"))
 }
 
 pub(in super::super) const ACCESS_LISTS: &[FunctionDefinition] = &[
-    strict("acldefault(char, oid) text[]", |ctx, a, _| at_first(ctx, a)).stable(),
-    strict("makeaclitem(oid, oid, text, bool) text", |ctx, a, _| make(ctx, a)).stable(),
-    strict("aclcontains(text[], text) bool", |ctx, a, _| contains(ctx, a)).stable(),
+    strict("acldefault(char, oid) aclitem[]", |ctx, a, _| at_first(ctx, a)).stable(),
+    strict("makeaclitem(oid, oid, text, bool) aclitem", |ctx, a, _| make(ctx, a)).stable(),
+    strict("aclcontains(aclitem[], aclitem) bool", |ctx, a, _| contains(ctx, a)).stable(),
+    strict("aclitemeq(aclitem, aclitem) bool", |_, a, _| truth(a[0] == a[1])),
+    strict("aclinsert(aclitem[], aclitem) aclitem[]", |_, _, _| Err(no_longer("aclinsert"))),
+    strict("aclremove(aclitem[], aclitem) aclitem[]", |_, _, _| Err(no_longer("aclremove"))),
+];
+
+pub(in super::super) const ACCESS_LIST_OPERATORS: &[FunctionDefinition] = &[
+    strict("@>(aclitem[], aclitem) bool", |ctx, a, _| contains(ctx, a)).stable(),
+    strict("+(aclitem[], aclitem) aclitem[]", |_, _, _| Err(no_longer("aclinsert"))),
+    strict("-(aclitem[], aclitem) aclitem[]", |_, _, _| Err(no_longer("aclremove"))),
 ];

@@ -1,21 +1,22 @@
-//! What an object is called, by the catalog it stands in and its OID: `pg_identify_object`, `pg_describe_object`.
+//! What an object is called, by the catalog it stands in and its OID: `pg_identify_object` and its like, `pg_describe_object`.
 
 use super::super::arguments::{integer, oid};
 use super::super::text::quote_identifier;
 use super::super::{FunctionDefinition, strict};
 use super::EvalContext;
-use crate::catalog::{Catalog, Class, NamespaceId, RoleId, Table};
+use crate::catalog::{Catalog, Class, ConstraintName, NamespaceId, RoleId, Table};
 use crate::system;
 use crate::system::builtin::{self, PG_OPERATOR, PG_PROC, PG_TYPE, function};
 use crate::system::extension;
 use repr::text::TextCatalog;
 use repr::{Datum, Id, RelationId, ScalarType, ValueError};
+use std::borrow::Cow;
 
-const PG_CLASS: Id = 1259;
-const PG_CONSTRAINT: Id = 2606;
-const PG_NAMESPACE: Id = 2615;
-const PG_EXTENSION: Id = 3079;
-const PG_AUTHID: Id = 1260;
+pub(super) const PG_CLASS: Id = 1259;
+pub(super) const PG_CONSTRAINT: Id = 2606;
+pub(super) const PG_NAMESPACE: Id = 2615;
+pub(super) const PG_EXTENSION: Id = 3079;
+pub(super) const PG_AUTHID: Id = 1260;
 
 /// An object's identity.
 pub(crate) struct Identity {
@@ -27,17 +28,51 @@ pub(crate) struct Identity {
     pub(crate) name: Option<String>,
     /// What names it among all of its kind; none where there is no such object.
     pub(crate) identity: Option<String>,
+    /// The same in parts.
+    pub(crate) address: Option<Address>,
+}
+
+/// What names an object among all of its kind, in parts that are in no quotes.
+pub(crate) struct Address {
+    /// Its names, the outermost first.
+    pub(crate) names: Vec<String>,
+    /// The types of its arguments.
+    pub(crate) arguments: Vec<String>,
 }
 
 impl Identity {
     fn missing(kind: &str) -> Identity {
-        Identity { kind: kind.to_owned(), schema: None, name: None, identity: None }
+        Identity { kind: kind.to_owned(), schema: None, name: None, identity: None, address: None }
     }
 
-    fn of(kind: &str, schema: Option<&str>, name: Option<&str>, identity: String) -> Identity {
+    /// `names` are those of its address.
+    fn of(kind: &str, schema: Option<&str>, name: Option<&str>, identity: String, names: &[&str]) -> Identity {
         let quoted = |name: &str| quote_identifier(name);
-        Identity { kind: kind.to_owned(), schema: schema.map(quoted), name: name.map(quoted), identity: Some(identity) }
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        Identity {
+            kind: kind.to_owned(),
+            schema: schema.map(quoted),
+            name: name.map(quoted),
+            identity: Some(identity),
+            address: Some(Address { names, arguments: Vec::new() }),
+        }
     }
+
+    /// Of what is alone with its name among all of its kind.
+    fn alone(kind: &str, name: &str) -> Identity {
+        Identity::of(kind, None, Some(name), quote_identifier(name), &[name])
+    }
+
+    fn with_arguments(mut self, arguments: Vec<String>) -> Identity {
+        if let Some(address) = &mut self.address {
+            address.arguments = arguments;
+        }
+        self
+    }
+}
+
+fn qualified(schema: &str, name: &str) -> String {
+    format!("{}.{}", quote_identifier(schema), quote_identifier(name))
 }
 
 /// The identity of an object.
@@ -47,47 +82,21 @@ impl Identity {
 pub(crate) fn identity(ctx: &EvalContext, args: &[Datum]) -> Result<Identity, ValueError> {
     let (class, id, part) = (oid(&args[0])?, oid(&args[1])?, integer(&args[2])?);
     let catalog = ctx.environment.catalog();
-    let qualified = |schema: &str, name: &str| format!("{}.{}", quote_identifier(schema), quote_identifier(name));
     Ok(match class {
         PG_CLASS => relation(catalog, id, part),
-        PG_PROC => match function::by_id(id) {
-            Some(function) => {
-                let kind = match function.record.map_or("f", |record| record.text("prokind")) {
-                    "a" => "aggregate",
-                    _ => "function",
-                };
-                Identity::of(kind, Some("pg_catalog"), None, format!("pg_catalog.{}", function.signature()))
-            }
-            None => Identity::missing("routine"),
-        },
-        PG_TYPE => match ctx.names().type_name(id, -1) {
-            Some(written) if builtin::type_by_id(id).is_some() => {
-                let name = builtin::type_by_id(id).map(|row| row.text("typname"));
-                Identity::of("type", Some("pg_catalog"), name, written)
-            }
-            Some(_) => match catalog.types.get(&id) {
-                Some(found) => {
-                    let schema = catalog.namespace_name(found.namespace).unwrap_or_default();
-                    Identity::of("type", Some(schema), Some(&found.name), qualified(schema, &found.name))
-                }
-                None => Identity::missing("type"),
-            },
-            None => Identity::missing("type"),
-        },
-        PG_OPERATOR => match ctx.names().object_name(&ScalarType::Regoperator, id) {
-            Some(name) => Identity::of("operator", Some("pg_catalog"), None, format!("pg_catalog.{name}")),
-            None => Identity::missing("operator"),
-        },
+        PG_PROC => function::by_id(id).map_or_else(|| Identity::missing("routine"), |found| routine(catalog, found)),
+        PG_TYPE => data_type(catalog, id).unwrap_or_else(|| Identity::missing("type")),
+        PG_OPERATOR => operator(catalog, id).unwrap_or_else(|| Identity::missing("operator")),
         PG_NAMESPACE => match catalog.namespace_name(NamespaceId(id)) {
-            Some(name) => Identity::of("schema", None, Some(name), quote_identifier(name)),
+            Some(name) => Identity::alone("schema", name),
             None => Identity::missing("schema"),
         },
         PG_EXTENSION => match extension::installed(catalog).find(|(oid, _)| *oid == id) {
-            Some((_, found)) => Identity::of("extension", None, Some(found.name), quote_identifier(found.name)),
+            Some((_, found)) => Identity::alone("extension", found.name),
             None => Identity::missing("extension"),
         },
         PG_AUTHID => match ctx.names().role_name(RoleId(id)) {
-            Some(name) => Identity::of("role", None, Some(&name), quote_identifier(&name)),
+            Some(name) => Identity::alone("role", &name),
             None => Identity::missing("role"),
         },
         PG_CONSTRAINT => match constraint(catalog, id) {
@@ -95,7 +104,7 @@ pub(crate) fn identity(ctx: &EvalContext, args: &[Datum]) -> Result<Identity, Va
                 let schema = catalog.namespace_name(table.namespace).unwrap_or_default();
                 let on = qualified(schema, &table.name);
                 let text = format!("{} on {on}", quote_identifier(name));
-                Identity::of("table constraint", Some(schema), None, text)
+                Identity::of("table constraint", Some(schema), None, text, &[schema, &table.name, name])
             }
             None => Identity::missing("constraint"),
         },
@@ -107,6 +116,100 @@ pub(crate) fn identity(ctx: &EvalContext, args: &[Datum]) -> Result<Identity, Va
     })
 }
 
+fn routine(catalog: &Catalog, found: &function::Function) -> Identity {
+    let kind = match found.record.map_or("f", |record| record.text("prokind")) {
+        "a" => "aggregate",
+        _ => "function",
+    };
+    let schema = if found.of_extension { "public" } else { "pg_catalog" };
+    let arguments: Vec<String> = found.arguments.iter().map(|of| type_of(catalog, *of)).collect();
+    let text = format!("{}({})", qualified(schema, found.name), arguments.join(","));
+    Identity::of(kind, Some(schema), None, text, &[schema, found.name]).with_arguments(arguments)
+}
+
+fn operator(catalog: &Catalog, id: Id) -> Option<Identity> {
+    let found = builtin::operators().get(&id)?;
+    let schema = if id >= builtin::FIRST_OF_EXTENSIONS { "public" } else { "pg_catalog" };
+    let operands = [found.id("oprleft"), found.id("oprright")];
+    let written = operands.map(|of| if of == 0 { "NONE".to_owned() } else { type_of(catalog, of) });
+    let name = found.text("oprname");
+    let text = format!("{schema}.{name}({},{})", written[0], written[1]);
+    let arguments = operands.iter().filter(|of| **of != 0).map(|of| type_of(catalog, *of)).collect();
+    Some(Identity::of("operator", Some(schema), None, text, &[schema, name]).with_arguments(arguments))
+}
+
+fn data_type(catalog: &Catalog, id: Id) -> Option<Identity> {
+    let (schema, name) = type_name(catalog, id)?;
+    let written = type_of(catalog, id);
+    Some(Identity::of("type", Some(schema), Some(&name), written.clone(), &[&written]))
+}
+
+/// The schema and the name of a type.
+fn type_name(catalog: &Catalog, id: Id) -> Option<(&str, Cow<'_, str>)> {
+    if let Some(row) = builtin::type_by_id(id) {
+        return Some(("pg_catalog", Cow::Borrowed(row.text("typname"))));
+    }
+    if let Some(found) = created(catalog, id) {
+        return Some((found.schema, Cow::Borrowed(found.name)));
+    }
+    let element = created(catalog, id.checked_sub(1)?)?;
+    Some((element.schema, Cow::Owned(catalog.array_names().of(element.id, element.name).into_owned())))
+}
+
+/// A created type, a table's rows among them.
+struct Created<'a> {
+    /// Its own, or the table's.
+    id: Id,
+    schema: &'a str,
+    name: &'a str,
+}
+
+fn created(catalog: &Catalog, id: Id) -> Option<Created<'_>> {
+    let found = catalog.types.get(&id).map(|found| (id, found.namespace, &*found.name));
+    let row = || catalog.table_of_row_type(id).map(|table| (table.id.0, table.namespace, &*table.name));
+    let (id, namespace, name) = found.or_else(row)?;
+    Some(Created { id, schema: catalog.namespace_name(namespace)?, name })
+}
+
+/// A type as it is written where nothing is searched: SQL's own words, or its schema and name.
+fn type_of(catalog: &Catalog, id: Id) -> String {
+    if let Some(found) = created(catalog, id) {
+        return qualified(found.schema, found.name);
+    }
+    if let Some(element) = id.checked_sub(1).and_then(|element| created(catalog, element)) {
+        return format!("{}[]", qualified(element.schema, element.name));
+    }
+    let written = builtin::type_name(id).unwrap_or_else(|| "???".to_owned());
+    let is_word = match ScalarType::from_oid(id) {
+        Some(scalar) => is_word(scalar.unarrayed()),
+        None => false,
+    };
+    if is_word { written } else { format!("pg_catalog.{written}") }
+}
+
+/// Whether SQL has words for a type, as PostgreSQL writes them.
+fn is_word(scalar: &ScalarType) -> bool {
+    matches!(
+        scalar,
+        ScalarType::Bool
+            | ScalarType::Int2
+            | ScalarType::Int4
+            | ScalarType::Int8
+            | ScalarType::Float4
+            | ScalarType::Float8
+            | ScalarType::Numeric
+            | ScalarType::Varchar
+            | ScalarType::Bpchar
+            | ScalarType::Bit
+            | ScalarType::VarBit
+            | ScalarType::Time
+            | ScalarType::TimeTz
+            | ScalarType::Timestamp
+            | ScalarType::Timestamptz
+            | ScalarType::Interval
+    )
+}
+
 /// A relation, or one of its columns.
 fn relation(catalog: &Catalog, id: Id, part: i64) -> Identity {
     let Some(found) = catalog.class_by_oid(id) else { return Identity::missing("relation") };
@@ -115,12 +218,12 @@ fn relation(catalog: &Catalog, id: Id, part: i64) -> Identity {
         Class::Sequence(_) | Class::Index(..) | Class::Composite(_) | Class::System(_) => found.kind(),
     };
     let (schema, name) = (catalog.namespace_name(found.namespace()).unwrap_or_default(), found.name());
-    let qualified = format!("{}.{}", quote_identifier(schema), quote_identifier(name));
+    let qualified = qualified(schema, name);
     match (part, column(catalog, id, part)) {
-        (0, _) => Identity::of(kind, Some(schema), Some(name), qualified),
+        (0, _) => Identity::of(kind, Some(schema), Some(name), qualified, &[schema, name]),
         (_, Some(column)) => {
             let text = format!("{qualified}.{}", quote_identifier(column));
-            Identity::of(&format!("{kind} column"), Some(schema), Some(name), text)
+            Identity::of(&format!("{kind} column"), Some(schema), Some(name), text, &[schema, name, column])
         }
         (_, None) => Identity::missing(&format!("{kind} column")),
     }
@@ -146,12 +249,16 @@ fn kind_of(materialized: Option<bool>) -> &'static str {
 /// The table and the name of a constraint.
 fn constraint(catalog: &Catalog, id: Id) -> Option<(&Table, &str)> {
     catalog.relations.values().find_map(|table| {
-        let indexes = table.indexes.iter().filter_map(|index| index.constraint.as_ref());
-        let checks = table.checks.iter().map(|check| &check.constraint);
-        let keys = table.foreign_keys.iter().map(|key| &key.constraint);
-        let found = indexes.chain(checks).chain(keys).find(|constraint| constraint.id == id)?;
+        let found = constraints(table).find(|constraint| constraint.id == id)?;
         Some((&**table, &*found.name))
     })
+}
+
+/// All constraints of a table.
+pub(super) fn constraints(table: &Table) -> impl Iterator<Item = &ConstraintName> {
+    let indexes = table.indexes.iter().filter_map(|index| index.constraint.as_ref());
+    let checks = table.checks.iter().map(|check| &check.constraint);
+    indexes.chain(checks).chain(table.foreign_keys.iter().map(|key| &key.constraint))
 }
 
 /// In words: `table t`, `column n of table t`.

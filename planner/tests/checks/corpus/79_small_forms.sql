@@ -1,0 +1,25 @@
+-- Arguments by name as once written, periods by their lengths, headlines of documents, rows of functions under ORDER BY … DESC.
+select make_interval(years := 2), make_interval(years := 1, months := -1, weeks := 5, days := -7, hours := 25, mins := -180), make_interval(hours := -2, mins := -10, secs := -25.3);
+select make_interval(days := 1 + 2 * 3), make_interval(1, months := 6), make_date(year := 2020, month := 1, day := 2);
+select make_interval(years := 1, 2);
+select make_interval(nothing := 1);
+select * from generate_series(1, 3) g order by g desc;
+select (timestamptz '2000-11-27', timestamptz '2000-11-28') overlaps (timestamptz '2000-11-27 12:00', interval '1 day') as a, (timestamptz '2000-11-27', interval '12 hours') overlaps (timestamptz '2000-11-27 12:00', timestamptz '2000-11-30') as b, (timestamptz '2000-11-27', interval '12 hours') overlaps (timestamptz '2000-11-27', interval '12 hours') as c;
+select (time '10:00', time '11:00') overlaps (time '10:30', interval '1 hour') as a, (time '10:00', interval '1 hour') overlaps (time '11:00', time '12:00') as b;
+set timezone = 'America/New_York';
+select (timestamptz '2020-03-07 12:00', interval '1 day') overlaps (timestamptz '2020-03-08 11:30', interval '1 hour') as a, (timestamptz '2020-03-07 12:00', interval '24 hours') overlaps (timestamptz '2020-03-08 12:30', interval '1 hour') as b, (timestamptz '2020-03-07 12:00', interval '1 day') overlaps (timestamptz '2020-03-08 12:30', timestamptz '2020-03-09') as c;
+select timestamptz(date '1994-01-01', time '11:00'), timestamptz(date '1994-01-01', time with time zone '11:00-5'), timestamptz(date '1994-07-01', time '11:00');
+reset timezone;
+select ts_headline('{"a": "aaa bbb", "b": {"c": "ccc ddd fff", "c1": "ccc1 ddd1"}, "d": ["ggg hhh", "iii jjj", 1, null]}'::jsonb, tsquery('bbb & ddd & hhh'));
+select ts_headline('english', '{"a": "aaa bbb", "b": {"c": "ccc ddd fff"}, "d": ["ggg hhh", "iii jjj"]}'::jsonb, tsquery('bbb & ddd & hhh'), 'StartSel = <, StopSel = >');
+select ts_headline('{"a": "aaa bbb",   "b": {"c": "ccc ddd fff", "c1": "ccc1 ddd1"}, "a": ["ggg hhh", "i\"ii jjj", 1.50, true]}'::json, tsquery('bbb & ddd & hhh'));
+select ts_headline('english', '{"a": "aaa bbb"}'::json, tsquery('bbb'), 'StartSel = <, StopSel = >');
+select ts_headline('null'::json, tsquery('aaa & bbb')), ts_headline('{}'::json, tsquery('a')), ts_headline('[]'::jsonb, tsquery('a')), ts_headline(null::json, tsquery('a'));
+create table sf_few (id int, dataa text);
+insert into sf_few values (1, 'a'), (2, 'foo'), (3, 'bar');
+select sf_few.id, generate_series(1, 3) g from sf_few order by id desc;
+select distinct on (a) a, b, generate_series(1, 3) g from (values (3, 2), (3, 1), (1, 1), (1, 4), (5, 3), (5, 1)) as t(a, b) order by a, b desc;
+select id, x from (values (1, 'b'), (1, 'a'), (2, 'z'), (1, 'c')) v(id, x) order by id desc;
+select id, g from sf_few, generate_series(1, 3) g where id < 3 order by id desc limit 4;
+drop table sf_few;
+select numeric_inc(1.5), numeric_inc('NaN'), to_char('inf'::float4, 'MI99.99'), to_char('-inf'::float4, 'MI99.99'), to_char('inf'::float8, 'MI99.99'), to_char('nan'::float4, 'MI99.99');
