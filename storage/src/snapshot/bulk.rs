@@ -64,11 +64,16 @@ pub struct BulkScan {
     relation: RelationId,
     personal: bool,
     observer: Option<Arc<PeopleRead>>,
-    /// Keys and seals of the rows to be opened.
-    sealed: Vec<u8>,
-    entries: Vec<SealedEntry>,
+    taken: TakenRows,
     at_once: usize,
     failed: Option<StorageError>,
+}
+
+/// Keys and seals of the rows to be opened, one behind the other.
+#[derive(Default)]
+struct TakenRows {
+    bytes: Vec<u8>,
+    entries: Vec<SealedEntry>,
 }
 
 /// Where a row's key and its seal stand among those that were taken.
@@ -85,8 +90,7 @@ impl BulkScan {
             relation,
             personal,
             observer,
-            sealed: Vec::new(),
-            entries: Vec::new(),
+            taken: TakenRows::default(),
             at_once: ROWS_AT_ONCE_FIRST,
             failed: None,
         }
@@ -112,19 +116,19 @@ impl BulkScan {
 
     /// Takes keys and seals of the next rows; those before an entry that is no row's are opened before it is told.
     fn take(&mut self) -> Result<(), StorageError> {
-        let BulkScan { cursor, relation, personal, sealed, entries, at_once, failed, .. } = self;
-        sealed.clear();
+        let BulkScan { cursor, relation, personal, taken: TakenRows { bytes, entries }, at_once, failed, .. } = self;
+        bytes.clear();
         entries.clear();
-        while entries.len() < *at_once && sealed.len() < BYTES_AT_ONCE {
+        while entries.len() < *at_once && bytes.len() < BYTES_AT_ONCE {
             let taken = cursor.next("scan a relation", |key, seal| -> Result<(), StorageError> {
                 if *personal && !is_row(*relation, key, seal)? {
                     return Ok(());
                 }
-                let start = sealed.len();
-                sealed.extend_from_slice(key);
-                sealed.extend_from_slice(seal);
+                let start = bytes.len();
+                bytes.extend_from_slice(key);
+                bytes.extend_from_slice(seal);
                 let middle = start + key.len();
-                entries.push(SealedEntry { key: start..middle, seal: middle..sealed.len() });
+                entries.push(SealedEntry { key: start..middle, seal: middle..bytes.len() });
                 Ok(())
             });
             match taken {
@@ -141,31 +145,31 @@ impl BulkScan {
     }
 
     fn open(&self, rows: &mut OpenedRows) -> Result<(), StorageError> {
+        let TakenRows { bytes, entries } = &self.taken;
         if !self.personal {
-            for entry in &self.entries {
-                let place = SealPlace::Impersonal(self.relation, &self.sealed[entry.key.clone()][4..]);
-                let (_, plain) = self.store.open_impersonal(place, &self.sealed[entry.seal.clone()])?;
+            for entry in entries {
+                let place = SealPlace::Impersonal(self.relation, &bytes[entry.key.clone()][4..]);
+                let (_, plain) = self.store.open_impersonal(place, &bytes[entry.seal.clone()])?;
                 rows.bytes.extend_from_slice(&plain);
                 rows.ends.push(rows.bytes.len());
             }
             return Ok(());
         }
-        let owner_of = |entry: &SealedEntry| &self.sealed[entry.key.clone()][..ROW_PREFIX_BYTES];
-        let mut seals: Vec<(SealPlace<'_>, &[u8])> = Vec::with_capacity(self.entries.len());
-        for of_one in self.entries.chunk_by(|one, other| owner_of(one) == owner_of(other)) {
+        let owner_of = |entry: &SealedEntry| &bytes[entry.key.clone()][..ROW_PREFIX_BYTES];
+        let mut seals: Vec<(SealPlace<'_>, &[u8])> = Vec::with_capacity(entries.len());
+        for of_one in entries.chunk_by(|one, other| owner_of(one) == owner_of(other)) {
             let Some(first) = of_one.first() else { continue };
-            let (owner, _) =
-                keyspace::parse_personal_row(&self.sealed[first.key.clone()]).ok_or(malformed(self.relation))?;
+            let (owner, _) = keyspace::parse_personal_row(&bytes[first.key.clone()]).ok_or(malformed(self.relation))?;
             seals.clear();
             seals.extend(of_one.iter().map(|entry| {
-                let key = &self.sealed[entry.key.clone()][ROW_PREFIX_BYTES..];
-                (SealPlace::Personal(self.relation, owner, key), &self.sealed[entry.seal.clone()])
+                let key = &bytes[entry.key.clone()][ROW_PREFIX_BYTES..];
+                (SealPlace::Personal(self.relation, owner, key), &bytes[entry.seal.clone()])
             }));
             let before = rows.len();
             let opened = self.store.open_personal_all(owner, &seals, &mut rows.bytes, &mut rows.ends);
             if let Some(observer) = &self.observer {
                 for entry in &of_one[..rows.len() - before] {
-                    let key = || RowKey::new(&self.sealed[entry.key.clone()][ROW_PREFIX_BYTES..]);
+                    let key = || RowKey::new(&bytes[entry.key.clone()][ROW_PREFIX_BYTES..]);
                     observer.note_by(self.relation, owner, key);
                 }
             }

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 /// See the module. Of a node and its input, which is asked for packed rows from then on.
 pub(super) struct PlainCalls {
     calls: Vec<PlainCall>,
-    steps: Vec<Step>,
+    steps: Vec<Computation>,
     /// What the steps came to for the row at hand.
     values: Vec<Plain<'static>>,
     /// The columns that steps begin with, by where they stand, rising; the steps of each.
@@ -46,7 +46,7 @@ struct PlainCall {
 }
 
 #[derive(Clone, PartialEq)]
-enum Step {
+enum Computation {
     /// The column that stands there.
     Column(usize),
     Constant(Plain<'static>),
@@ -97,8 +97,8 @@ impl PlainCalls {
         let steps = found.steps.iter().enumerate();
         found.columns = steps
             .filter_map(|(number, step)| match step {
-                Step::Column(place) => Some((*place, number)),
-                Step::Constant(_) | Step::Numeric(_) | Step::Compute(..) => None,
+                Computation::Column(place) => Some((*place, number)),
+                Computation::Constant(_) | Computation::Numeric(_) | Computation::Compute(..) => None,
             })
             .collect();
         found.columns.sort_unstable();
@@ -132,7 +132,7 @@ impl PlainCalls {
         let step = match (sum, call.args.as_slice()) {
             (PlainSum::Rows, []) => Some(0),
             // Of a column it is known whether it is NULL, whatever it is.
-            (PlainSum::Values, [ScalarExpr::Column(column)]) => Some(self.step(Step::Column(place(*column)))),
+            (PlainSum::Values, [ScalarExpr::Column(column)]) => Some(self.step(Computation::Column(place(*column)))),
             (PlainSum::Integers | PlainSum::Decimals, [argument]) => self.compile(argument, place, eval),
             (PlainSum::Rows | PlainSum::Values | PlainSum::Integers | PlainSum::Decimals, _) => None,
         };
@@ -142,7 +142,7 @@ impl PlainCalls {
         Some(PlainCall { position, sum, step: step? })
     }
 
-    fn step(&mut self, step: Step) -> usize {
+    fn step(&mut self, step: Computation) -> usize {
         match self.steps.iter().position(|other| *other == step) {
             Some(number) => number,
             None => {
@@ -160,11 +160,11 @@ impl PlainCalls {
         eval: &EvalContext,
     ) -> Option<usize> {
         let step = match expression {
-            ScalarExpr::Column(column) => Step::Column(place(*column)),
+            ScalarExpr::Column(column) => Computation::Column(place(*column)),
             ScalarExpr::Literal(..) | ScalarExpr::Param(..) => {
                 let constant = expression.operand(&[], eval).ok()?;
                 match Plain::of_datum(&constant) {
-                    Plain::Decimal { unscaled, scale } => Step::Constant(Plain::Decimal { unscaled, scale }),
+                    Plain::Decimal { unscaled, scale } => Computation::Constant(Plain::Decimal { unscaled, scale }),
                     Plain::Null | Plain::Integer(_) | Plain::Counted(..) | Plain::Text(_) | Plain::Other => {
                         return None;
                     }
@@ -179,7 +179,7 @@ impl PlainCalls {
                 {
                     return None;
                 }
-                Step::Numeric(self.compile(expr, place, eval)?)
+                Computation::Numeric(self.compile(expr, place, eval)?)
             }
             ScalarExpr::Call { function, args, result: ScalarType::Numeric } => {
                 let arithmetic = match function.name {
@@ -189,7 +189,7 @@ impl PlainCalls {
                     _ => return None,
                 };
                 let [left, right] = args.as_slice() else { return None };
-                Step::Compute(arithmetic, self.compile(left, place, eval)?, self.compile(right, place, eval)?)
+                Computation::Compute(arithmetic, self.compile(left, place, eval)?, self.compile(right, place, eval)?)
             }
             _ => return None,
         };
@@ -222,14 +222,16 @@ impl PlainCalls {
         }
         for (number, step) in self.steps.iter().enumerate() {
             let value = match step {
-                Step::Column(_) => continue,
-                Step::Constant(value) => *value,
-                Step::Numeric(of) => match self.values[*of] {
+                Computation::Column(_) => continue,
+                Computation::Constant(value) => *value,
+                Computation::Numeric(of) => match self.values[*of] {
                     Plain::Integer(value) => Plain::Decimal { unscaled: i128::from(value), scale: 0 },
                     Plain::Null => Plain::Null,
                     Plain::Decimal { .. } | Plain::Counted(..) | Plain::Text(_) | Plain::Other => Plain::Other,
                 },
-                Step::Compute(operator, left, right) => self.values[*left].computed(*operator, self.values[*right]),
+                Computation::Compute(operator, left, right) => {
+                    self.values[*left].computed(*operator, self.values[*right])
+                }
             };
             self.values[number] = value;
         }
