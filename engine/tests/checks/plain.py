@@ -79,7 +79,7 @@ class Plain(Check):
         if kind < 0.1:
             return f"{name} IN ({', '.join(self.literal(name) for _ in range(self.dice.randrange(2, 12)))})"
         if kind < 0.15:
-            return f"upper({name}::text) IN ({', '.join(self.literal('t') for _ in range(6))})"
+            return f"left({name}::text, 9) IN ({', '.join(self.literal('t') for _ in range(6))})"
         if kind < 0.2:
             return f"{name} IS NOT NULL"
         if kind < 0.25:
