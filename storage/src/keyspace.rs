@@ -76,11 +76,16 @@ pub(crate) fn personal_row(
 
 /// The parts of a personal row's key.
 pub(crate) fn parse_personal_row(bytes: &[u8]) -> Option<(MicroDbId, RowKey)> {
-    let (prefix, key) = bytes.split_at_checked(ROW_PREFIX_BYTES)?;
-    if key.len() != HASH_BYTES {
+    if !is_personal_row(bytes) {
         return None;
     }
+    let (prefix, key) = bytes.split_at_checked(ROW_PREFIX_BYTES)?;
     Some((microdb::loaded(prefix[4..].try_into().ok()?), RowKey::new(key)))
+}
+
+/// Whether these are as long as the key of a personal row is.
+pub(crate) fn is_personal_row(bytes: &[u8]) -> bool {
+    bytes.len() == ROW_PREFIX_BYTES + HASH_BYTES
 }
 
 /// The bytes of a personal row key.

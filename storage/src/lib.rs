@@ -64,6 +64,6 @@ pub use loss_report::{Loss, LostRows};
 pub use microdb::OwnerSet;
 pub use owners::OwnerProbe;
 pub use segments::{SEGMENTS, ToldPart, segment_of};
-pub use snapshot::{MicroDbProbe, SampledRows, Snapshot};
+pub use snapshot::{BulkScan, MicroDbProbe, OpenedRows, SampledRows, Snapshot};
 pub use spill::{SpillBatch, SpilledRow, SpilledRows};
 pub use store::{COMMIT_TIME, Reclaim, Repair, RowsToReseal, Store, StoreStatistics};

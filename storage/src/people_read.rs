@@ -62,6 +62,11 @@ impl PeopleRead {
     }
 
     pub(crate) fn note(&self, relation: RelationId, owner: MicroDbId, key: &RowKey) {
+        self.note_by(relation, owner, || key.clone());
+    }
+
+    /// The same, where a key is made only if it is noted.
+    pub(crate) fn note_by(&self, relation: RelationId, owner: MicroDbId, key: impl FnOnce() -> RowKey) {
         if self.many.load(Ordering::Relaxed) {
             return;
         }
@@ -80,7 +85,7 @@ impl PeopleRead {
             if seen.joint.len() >= SUBJECTS_LISTED_MAX {
                 return self.give_up(&mut seen);
             }
-            seen.joint.push((relation, key.clone()));
+            seen.joint.push((relation, key()));
         }
     }
 

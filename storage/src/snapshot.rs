@@ -3,6 +3,7 @@
 //! Cheap to make and to clone, used by any thread. While one is held, RocksDB keeps what was erased since, so the engine
 //! bounds its age. A row of a person forgotten since reads as `KeyDestroyed`, never as absent or as stale data.
 
+mod bulk;
 pub(crate) mod cursor;
 mod salvage;
 mod sample;
@@ -24,6 +25,7 @@ use crate::segments::{self, ToldPart};
 use crate::snapshot::cursor::{Cursor, Direction};
 use crate::store::Store;
 
+pub use bulk::{BulkScan, OpenedRows};
 pub use sample::SampledRows;
 
 type RocksSnapshot<'a> = rocksdb::Snapshot<'a>;
@@ -311,6 +313,12 @@ impl Snapshot {
         personal: bool,
     ) -> Box<dyn Iterator<Item = Result<(RowKey, Row), StorageError>> + Send> {
         self.scan_by(Cursor::all(self, Family::Rows, &keyspace::relation(relation)), relation, personal)
+    }
+
+    /// The rows of `scan`, some at a time and without their keys; none of a damaged store that is to be saved.
+    pub fn scan_bulk(&self, relation: RelationId, personal: bool) -> Option<BulkScan> {
+        let cursor = || Cursor::all(self, Family::Rows, &keyspace::relation(relation));
+        (!self.store().salvages()).then(|| BulkScan::new(cursor(), relation, personal, self.observer.clone()))
     }
 
     /// The same for one who reads a whole relation and will not come again: what others read stays in the cache.

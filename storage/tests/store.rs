@@ -7,8 +7,8 @@ use std::fs;
 use std::ops::Bound;
 use std::os::unix::fs::PermissionsExt;
 
-use repr::{IndexId, RelationId, RowKey};
-use storage::{Batch, Cipher, Reclaim, StorageError, Store, StoreOptions};
+use repr::{IndexId, RelationId, Row, RowKey};
+use storage::{Batch, Cipher, OpenedRows, Reclaim, Snapshot, StorageError, Store, StoreOptions};
 use support::{Folder, put, row};
 
 const PEOPLE: RelationId = RelationId(16_384);
@@ -83,6 +83,80 @@ fn personal_rows_are_read_by_key_copy_scan_and_person() {
         let store = folder.open();
         assert_eq!(store.database_id(), id);
         check(&store);
+    }
+}
+
+/// What a scan in bulk gives, up to its error if it has one.
+fn in_bulk(snapshot: &Snapshot, relation: RelationId, personal: bool) -> (Vec<Row>, Option<StorageError>) {
+    let mut scan = snapshot.scan_bulk(relation, personal).expect("the store is sound");
+    let (mut rows, mut opened) = (Vec::new(), OpenedRows::default());
+    loop {
+        if let Err(error) = scan.next(&mut opened) {
+            scan.next(&mut opened).expect("after an error it has ended");
+            assert!(opened.is_empty());
+            return (rows, Some(error));
+        }
+        if opened.is_empty() {
+            return (rows, None);
+        }
+        rows.extend((0..opened.len()).map(|number| Row::from_bytes(opened.row(number).into())));
+    }
+}
+
+#[test]
+fn rows_come_in_bulk_as_they_come_one_by_one() {
+    for cipher in [Cipher::Aegis256, Cipher::Aes256Gcm] {
+        let folder = Folder::new(&format!("bulk-{cipher:?}"));
+        let store = Store::open(&StoreOptions { cipher, ..folder.options() }).expect("opens");
+        let people: Vec<_> = (0..7).map(|_| store.allocate_microdb().expect("allocates")).collect();
+        let mut batch = Batch::default();
+        for number in 0..900_u32 {
+            let place = number as usize;
+            // Of one person many, of others few, and some of two.
+            let owner = people[if place % 3 == 0 { place % 7 } else { 0 }];
+            let owners = if place % 5 == 0 { vec![owner, people[6]] } else { vec![owner] };
+            let bytes = vec![number as u8; place % 300];
+            let mut distinct = owners.clone();
+            distinct.dedup();
+            put(&mut batch, &store, POSTS, &store.hash_key(POSTS, &number.to_be_bytes()), &bytes, &distinct);
+            batch.put_impersonal(&store, CITIES, &ordered(&number.to_be_bytes()), &row(&bytes), 1).expect("seals");
+        }
+        store.write(batch).expect("writes");
+        let compare = |store: &Store| {
+            let snapshot = store.snapshot();
+            for (relation, personal) in [(POSTS, true), (CITIES, false), (PEOPLE, true)] {
+                let expected: Vec<Row> = snapshot.scan(relation, personal).map(|row| row.expect("reads").1).collect();
+                let (found, failed) = in_bulk(&snapshot, relation, personal);
+                assert!(failed.is_none(), "{failed:?}");
+                assert_eq!(found, expected);
+                assert_eq!(found.len(), if relation == PEOPLE { 0 } else { 900 });
+            }
+        };
+        compare(&store);
+        // Half of somebody's rows under the key of before.
+        store.begin_key_renewal(people[0]).expect("begins");
+        let mut batch = Batch::default();
+        for number in (1..900_u32).step_by(6).filter(|number| number % 5 != 0) {
+            let key = store.hash_key(POSTS, &number.to_be_bytes());
+            let bytes = store.snapshot().get_personal(POSTS, &key).expect("reads").expect("is there");
+            put(
+                &mut batch,
+                &store,
+                POSTS,
+                &key,
+                bytes.bytes(),
+                &[people[if number % 3 == 0 { number as usize % 7 } else { 0 }]],
+            );
+        }
+        store.write(batch).expect("writes");
+        compare(&store);
+        // Of whom the key is gone, nothing comes, nor what stands behind it.
+        store.destroy_keys(&[people[3]]).expect("destroys");
+        let snapshot = store.snapshot();
+        let before = snapshot.scan(POSTS, true).take_while(Result::is_ok).map(|row| row.expect("reads").1);
+        let (found, failed) = in_bulk(&snapshot, POSTS, true);
+        assert_eq!(found, before.collect::<Vec<_>>());
+        assert!(matches!(failed, Some(StorageError::KeyDestroyed)), "{failed:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::access::{Chosen, Places, choose, key_values, range, tell};
 use crate::leaf::{KEYS_AT_ONCE_FIRST, KEYS_AT_ONCE_MAX, Leaf};
-use crate::leaf_rows::{Find, InTurn, LeafRows, stored};
+use crate::leaf_rows::{Find, InTurn, LeafRows, ScannedRows, stored};
 use crate::mfp::through;
 use crate::once::{NumberRange, OneShot, PackedPull, Pull, Whole, bag, nothing};
 use crate::plan::children;
@@ -65,6 +65,10 @@ pub fn stream<'p>(plan: &'p Plan, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, 
 }
 
 fn all_rows<'p>(leaf: Leaf, with_key: bool, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, SqlError> {
+    if !with_key && let Some(rows) = shot.reader.scan_packed(leaf.table())? {
+        let reads = leaf.whole_reads(&*shot.reader);
+        return Ok(Box::new(ScannedRows::new(leaf, rows, reads, &shot.watch)));
+    }
     let rows = shot.reader.scan(leaf.table())?;
     let reads = leaf.whole_reads(&*shot.reader);
     Ok(in_turn(leaf, rows, (with_key, reads), shot))

@@ -1,8 +1,9 @@
-//! `column IN (…)` over literals and parameters, as a set: one search a row in place of a comparison with each of them.
+//! `… IN (…)` over literals and parameters, as a set: one search a row in place of a comparison with each of them, and what is
+//! searched for is computed once.
 //!
 //! Decides for values of the kind that the list has; of any other it says nothing, and the predicate has to. Knows no plan.
 
-use planner::scalar::{EvalContext, Mfp, ScalarExpr};
+use planner::scalar::{EvalContext, Mfp, ScalarExpr, Volatility};
 use planner::transform::shape;
 use repr::hash::HashSet;
 use repr::{Datum, ScalarType, key};
@@ -19,9 +20,9 @@ pub struct InLists {
     rest: Option<Mfp>,
 }
 
-/// What a column must be one of.
+/// What an expression must be one of.
 struct List {
-    column: usize,
+    of: ScalarExpr,
     values: Values,
 }
 
@@ -38,7 +39,7 @@ impl InLists {
         let mut found = InLists::default();
         let mut decided = Vec::new();
         for (at, (_, predicate)) in mfp.filter.iter().enumerate() {
-            if let Some(list) = list(predicate, eval).filter(|list| list.column < mfp.input_arity) {
+            if let Some(list) = list(predicate, eval).filter(|list| list.is_over(mfp.input_arity)) {
                 found.lists.push(list);
                 decided.push(at);
             }
@@ -56,11 +57,11 @@ impl InLists {
     }
 
     /// What is still to be done with a row; none if it cannot pass.
-    pub fn after<'m>(&'m self, mfp: &'m Mfp, row: &[Datum]) -> Option<&'m Mfp> {
+    pub fn after<'m>(&'m self, mfp: &'m Mfp, row: &[Datum], eval: &EvalContext) -> Option<&'m Mfp> {
         let Some(rest) = &self.rest else { return Some(mfp) };
         let mut certain = true;
         for list in &self.lists {
-            match list.holds(row) {
+            match list.holds(row, eval) {
                 Some(true) => {}
                 Some(false) => return None,
                 None => certain = false,
@@ -71,9 +72,13 @@ impl InLists {
 }
 
 impl List {
-    /// Whether the predicate holds for a row; none if that cannot be told.
-    fn holds(&self, row: &[Datum]) -> Option<bool> {
-        let datum = row.get(self.column)?;
+    fn is_over(&self, arity: usize) -> bool {
+        self.of.columns().last().is_none_or(|last| *last < arity)
+    }
+
+    /// Whether the predicate holds for a row; none if that cannot be told, as where it fails.
+    fn holds(&self, row: &[Datum], eval: &EvalContext) -> Option<bool> {
+        let datum = &*self.of.operand(row, eval).ok()?;
         if datum.is_null() {
             return Some(false);
         }
@@ -95,13 +100,16 @@ fn list(predicate: &ScalarExpr, eval: &EvalContext) -> Option<List> {
     if terms.len() < TERMS_MIN {
         return None;
     }
-    let (mut column, mut values) = (None, Vec::with_capacity(terms.len()));
+    let (mut of, mut values) = (None, Vec::with_capacity(terms.len()));
+    let is_given = |side: &ScalarExpr| matches!(side, ScalarExpr::Literal(..) | ScalarExpr::Param(..));
     for term in terms {
         let (own, value) = match shape::equality(term)? {
-            (ScalarExpr::Column(own), value) | (value, ScalarExpr::Column(own)) => (*own, value),
+            (own, value) if is_given(value) => (own, value),
+            (value, own) if is_given(value) => (own, value),
             _ => return None,
         };
-        if *column.get_or_insert(own) != own {
+        // What is volatile has another value each time.
+        if *of.get_or_insert(own) != own || own.volatility() == Volatility::Volatile {
             return None;
         }
         let (ScalarExpr::Literal(_, repr::ColumnType { scalar, .. }) | ScalarExpr::Param(_, scalar)) = value else {
@@ -118,13 +126,13 @@ fn list(predicate: &ScalarExpr, eval: &EvalContext) -> Option<List> {
             values.push(value.into_owned());
         }
     }
-    let column = column?;
+    let of = of?.clone();
     if let Some(numbers) = values.iter().map(Datum::as_i64).collect::<Option<Vec<i64>>>() {
         let mut numbers = numbers;
         numbers.sort_unstable();
-        return Some(List { column, values: Values::Numbers(numbers) });
+        return Some(List { of, values: Values::Numbers(numbers) });
     }
     let kind = discriminant(values.first()?);
     let alike = values.iter().all(|value| discriminant(value) == kind);
-    alike.then(|| List { column, values: Values::Codes { kind, codes: values.iter().map(code).collect() } })
+    alike.then(|| List { of, values: Values::Codes { kind, codes: values.iter().map(code).collect() } })
 }

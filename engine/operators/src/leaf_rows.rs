@@ -8,7 +8,7 @@ use repr::{Datum, Row, RowKey};
 use state::SqlError;
 use state::answer::Stored;
 use state::interrupt::{Ticker, Watch};
-use state::reader::RowIterator;
+use state::reader::{PackedRows, RowIterator};
 use state::usage::CountedReads;
 use std::sync::Arc;
 
@@ -63,6 +63,52 @@ impl<F: Find> PackedPull for LeafRows<F> {
 
     fn row(&mut self) -> Stored<'_> {
         stored(&self.leaf, self.standing.1.bytes())
+    }
+}
+
+/// All rows of a table, without their keys, as they stand where they were opened.
+pub(crate) struct ScannedRows {
+    leaf: Leaf,
+    rows: PackedRows,
+    reads: CountedReads,
+    watch: Arc<Watch>,
+    ticker: Ticker,
+}
+
+impl ScannedRows {
+    /// Those of a leaf.
+    pub(crate) fn new(leaf: Leaf, rows: PackedRows, reads: CountedReads, watch: &Arc<Watch>) -> Self {
+        ScannedRows { leaf, rows, reads, watch: watch.clone(), ticker: Ticker::default() }
+    }
+}
+
+impl Pull for ScannedRows {
+    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
+        let found = self.advance()?;
+        if found {
+            row.clear();
+            self.leaf.append_bytes(self.rows.row(), row);
+        }
+        Ok(found)
+    }
+
+    fn packed(&mut self) -> Option<&mut dyn PackedPull> {
+        Some(self)
+    }
+}
+
+impl PackedPull for ScannedRows {
+    fn advance(&mut self) -> Result<bool, SqlError> {
+        self.ticker.tick(&self.watch)?;
+        let found = self.rows.advance()?;
+        if found {
+            self.reads.find(1);
+        }
+        Ok(found)
+    }
+
+    fn row(&mut self) -> Stored<'_> {
+        stored(&self.leaf, self.rows.row())
     }
 }
 

@@ -7,7 +7,7 @@
 //! given     once (rows, what a query shares)                              context (rows and errors, what a dataflow shares)
 //!
 //! leaves    access ─▶ get sweep ─▶ leaf_rows ─▶ leaf                         delta
-//! rows      mfp in_list table_function lookup_join                        the same, delta::derived
+//! rows      mfp in_list plain_filter table_function lookup_join           the same, delta::derived
 //! bags      bags join                                                      the same
 //! groups    reduce top_k window                                           the same, over groups and ordered_groups
 //! loops     recursion                                                     the same
@@ -36,6 +36,8 @@ pub mod mfp;
 pub mod once;
 pub mod open;
 pub mod ordered_groups;
+mod plain;
+mod plain_filter;
 pub mod plan;
 pub mod profile;
 pub mod query;

@@ -8,6 +8,7 @@
 use crate::context::{Bundle, Context, RenderTime, split_operator};
 use crate::in_list::InLists;
 use crate::once::{OneShot, PackedPull, Pull};
+use crate::plain_filter::PlainFilter;
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
 use repr::row::Columns;
 use repr::{Datum, Row};
@@ -30,22 +31,39 @@ pub struct MfpRows<'p> {
     input: Box<dyn Pull + 'p>,
     in_lists: InLists,
     mfp: &'p Mfp,
-    /// What passes packed rows on, if they are asked for so, and can be.
-    narrowing: Option<Narrowing>,
+    /// How packed rows are read, once it was asked whether they come so.
+    narrowing: Option<Option<Narrowing>>,
     eval: EvalContext,
     watch: Arc<Watch>,
     ticker: Ticker,
 }
 
-/// A filter over packed rows.
+/// How a packed row is filtered, and read.
 struct Narrowing {
-    /// Where the output's columns stand.
-    places: Vec<usize>,
-    /// The columns that the filter looks at, and where they stand.
+    /// Where the output's columns stand; none if some are computed.
+    places: Option<Vec<usize>>,
+    /// The columns that the predicates look at, and where they stand.
     read: Vec<(usize, usize)>,
-    /// These columns, the others being NULL.
+    /// What is read of a row that passes: as an input of what is computed, or as it comes out.
+    read_passed: Vec<(usize, usize)>,
+    /// The columns that were read for the predicates, the others being NULL.
     row: Vec<Datum>,
+    /// How many rows came until what is plain was looked for.
+    rows: usize,
+    plain: Option<Plainly>,
 }
+
+/// Of an `Mfp`, what is decided before any value is made, and what is left to do then.
+struct Plainly {
+    filter: PlainFilter,
+    left: Mfp,
+    in_lists: InLists,
+    /// As that of `Narrowing`, of the predicates that are left.
+    read: Vec<(usize, usize)>,
+}
+
+/// For so few rows it is not worth looking for what is plain.
+const ROWS_FEW: usize = 8;
 
 impl<'p> MfpRows<'p> {
     /// `input` through `mfp`.
@@ -61,65 +79,151 @@ impl<'p> MfpRows<'p> {
         }
     }
 
-    fn narrow(&mut self) -> Option<Narrowing> {
-        if !self.mfp.map.is_empty() {
-            return None;
+    /// Whether rows come packed. If so, they are asked for so from now on.
+    fn is_packed(&mut self) -> bool {
+        if self.narrowing.is_none() {
+            self.narrowing = Some(self.narrow());
         }
+        matches!(self.narrowing, Some(Some(_)))
+    }
+
+    fn narrow(&mut self) -> Option<Narrowing> {
+        let mfp = self.mfp;
         let stand = self.input.packed()?.places();
         let place = |column: usize| stand.map_or(column, |stand| stand[column]);
-        let looked_at: BTreeSet<usize> =
-            self.mfp.filter.iter().flat_map(|(_, predicate)| ScalarExpr::columns(predicate)).collect();
+        let is_computed = !mfp.map.is_empty();
+        let passed: Vec<(usize, usize)> = if is_computed {
+            let columns: BTreeSet<usize> = mfp.columns().filter(|column| *column < mfp.input_arity).collect();
+            columns.into_iter().map(|column| (column, place(column))).collect()
+        } else {
+            mfp.project.iter().enumerate().map(|(output, column)| (output, place(*column))).collect()
+        };
         Some(Narrowing {
-            places: self.mfp.project.iter().map(|column| place(*column)).collect(),
-            read: looked_at.into_iter().map(|column| (column, place(column))).collect(),
-            row: vec![Datum::Null; self.mfp.input_arity],
+            places: (!is_computed).then(|| mfp.project.iter().map(|column| place(*column)).collect()),
+            read: looked_at(mfp, &place),
+            read_passed: as_they_stand(passed),
+            row: vec![Datum::Null; mfp.input_arity],
+            rows: 0,
+            plain: None,
         })
+    }
+
+    /// Goes to the next packed row that passes what can be asked of it before anything is computed; whether the plain conditions
+    /// have decided that, so that what they leave is all that is left.
+    fn advance_packed(&mut self) -> Result<Option<bool>, SqlError> {
+        let (Some(input), Some(Some(narrowing))) = (self.input.packed(), &mut self.narrowing) else { return Ok(None) };
+        while input.advance()? {
+            if narrowing.rows <= ROWS_FEW && !self.mfp.filter.is_empty() {
+                if narrowing.rows == ROWS_FEW {
+                    narrowing.plain = Plainly::of(self.mfp, input.places(), &self.eval);
+                }
+                narrowing.rows += 1;
+            }
+            let stored = input.row();
+            let decided = narrowing.plain.as_ref().map(|plain| (plain.filter.decide(stored), plain));
+            let (mfp, in_lists, read) = match decided {
+                Some((Some(false), _)) => {
+                    // A filter that nothing passes must still hear of a cancel.
+                    self.ticker.tick(&self.watch)?;
+                    continue;
+                }
+                Some((Some(true), plain)) => (&plain.left, &plain.in_lists, &plain.read),
+                Some((None, _)) | None => (self.mfp, &self.in_lists, &narrowing.read),
+            };
+            let is_decided = matches!(decided, Some((Some(true), _)));
+            if narrowing.places.is_none() || mfp.filter.is_empty() {
+                return Ok(Some(is_decided));
+            }
+            read_columns(stored, read, &mut narrowing.row);
+            if let Some(rest) = in_lists.after(mfp, &narrowing.row, &self.eval)
+                && rest.passes(&narrowing.row, &self.eval)?
+            {
+                return Ok(Some(is_decided));
+            }
+            self.ticker.tick(&self.watch)?;
+        }
+        Ok(None)
+    }
+
+    /// The next row, of packed ones.
+    fn next_of_packed(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
+        while let Some(is_decided) = self.advance_packed()? {
+            let (Some(input), Some(Some(narrowing))) = (self.input.packed(), &self.narrowing) else { break };
+            row.clear();
+            let width = if narrowing.places.is_some() { self.mfp.project.len() } else { self.mfp.input_arity };
+            row.resize(width, Datum::Null);
+            read_columns(input.row(), &narrowing.read_passed, row);
+            if narrowing.places.is_some() {
+                return Ok(true);
+            }
+            let (mfp, in_lists) = match narrowing.plain.as_ref().filter(|_| is_decided) {
+                Some(plain) => (&plain.left, &plain.in_lists),
+                None => (self.mfp, &self.in_lists),
+            };
+            if let Some(mfp) = in_lists.after(mfp, row, &self.eval)
+                && mfp.evaluate(row, &self.eval)?
+            {
+                return Ok(true);
+            }
+            self.ticker.tick(&self.watch)?;
+        }
+        Ok(false)
+    }
+}
+
+impl Plainly {
+    fn of(mfp: &Mfp, stand: Option<&[usize]>, eval: &EvalContext) -> Option<Plainly> {
+        let place = |column: usize| stand.map_or(column, |stand| stand[column]);
+        let (filter, left) = PlainFilter::of(mfp, &place, eval)?;
+        Some(Plainly { filter, in_lists: InLists::of(&left, eval), read: looked_at(&left, &place), left })
+    }
+}
+
+/// The input's columns that predicates look at, with where they stand.
+fn looked_at(mfp: &Mfp, place: &impl Fn(usize) -> usize) -> Vec<(usize, usize)> {
+    let columns: BTreeSet<usize> =
+        mfp.filter.iter().flat_map(|(_, predicate)| ScalarExpr::columns(predicate)).collect();
+    let of_input = columns.into_iter().filter(|column| *column < mfp.input_arity);
+    as_they_stand(of_input.map(|column| (column, place(column))).collect())
+}
+
+fn as_they_stand(mut columns: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    columns.sort_by_key(|(_, place)| *place);
+    columns
+}
+
+/// Reads columns of a packed row: where to, and where each stands, in that order.
+fn read_columns(stored: Stored<'_>, columns: &[(usize, usize)], row: &mut [Datum]) {
+    let mut values = Columns::over(stored.bytes);
+    for (column, place) in columns {
+        row[*column] = datum(stored.value(&mut values, *place));
     }
 }
 
 impl Pull for MfpRows<'_> {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
+        if self.is_packed() {
+            return self.next_of_packed(row);
+        }
         while self.input.next(row)? {
-            if let Some(mfp) = self.in_lists.after(self.mfp, row)
+            if let Some(mfp) = self.in_lists.after(self.mfp, row, &self.eval)
                 && mfp.evaluate(row, &self.eval)?
             {
                 return Ok(true);
             }
-            // A filter that nothing passes must still hear of a cancel.
             self.ticker.tick(&self.watch)?;
         }
         Ok(false)
     }
 
     fn packed(&mut self) -> Option<&mut dyn PackedPull> {
-        if self.narrowing.is_none() {
-            self.narrowing = self.narrow();
-        }
-        if self.narrowing.is_some() { Some(self) } else { None }
+        if self.mfp.map.is_empty() && self.is_packed() { Some(self) } else { None }
     }
 }
 
 impl PackedPull for MfpRows<'_> {
     fn advance(&mut self) -> Result<bool, SqlError> {
-        let (Some(input), Some(narrowing)) = (self.input.packed(), &mut self.narrowing) else { return Ok(false) };
-        while input.advance()? {
-            if self.mfp.filter.is_empty() {
-                return Ok(true);
-            }
-            let stored = input.row();
-            let mut values = Columns::over(stored.bytes);
-            for (column, place) in &narrowing.read {
-                narrowing.row[*column] = datum(stored.value(&mut values, *place));
-            }
-            let row = narrowing.row.as_slice();
-            if let Some(mfp) = self.in_lists.after(self.mfp, row)
-                && mfp.passes(row, &self.eval)?
-            {
-                return Ok(true);
-            }
-            self.ticker.tick(&self.watch)?;
-        }
-        Ok(false)
+        Ok(self.advance_packed()?.is_some())
     }
 
     fn row(&mut self) -> Stored<'_> {
@@ -127,7 +231,7 @@ impl PackedPull for MfpRows<'_> {
     }
 
     fn places(&self) -> Option<&[usize]> {
-        self.narrowing.as_ref().map(|narrowing| narrowing.places.as_slice())
+        self.narrowing.as_ref().and_then(|narrowing| narrowing.as_ref()?.places.as_deref())
     }
 }
 

@@ -8,7 +8,7 @@
 //! lists      row ──▶ (key, [order, arguments])                             in a tree: the n-th is found, or all are read in order
 //! ```
 //! Of a node with calls of several kinds each kind is its own reduction, and their rows are put together by key.
-//! Once, all are folded together. Only a list costs as much per change as its group is long: its value is.
+//! Once, all are folded together, counts and plain sums where rows stand packed: `plain_calls`. Only a list costs as much per change as its group is long: its value is.
 //!
 //! Groups are equal by SQL equality; the group row that comes out is the smallest representation by
 //! bytes. A scalar aggregate's one group is always there: a phantom row, which counts for nothing, holds it.
@@ -19,6 +19,7 @@ mod evaluate;
 mod extreme;
 mod frequent;
 mod looked_at;
+mod plain_calls;
 
 use crate::context::{Bundle, Context, RenderTime, both};
 use crate::once::{OneShot, Pull};

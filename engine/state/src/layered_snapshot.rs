@@ -21,7 +21,7 @@ use crate::ownership_hints::{ObservedOwners, OwnershipHints};
 use crate::published::Published;
 use crate::read_memo::ReadMemo;
 pub use crate::reader::Located;
-use crate::reader::{KeyRange, RangeRows, Reader, RowIterator, find_one};
+use crate::reader::{KeyRange, PackedRows, RangeRows, Reader, RowIterator, find_one};
 use crate::shape::{Schema, TableShape};
 use crate::snapshot_holders::SnapshotHold;
 use crate::temporary::PersonalReads;
@@ -672,6 +672,14 @@ impl Reader for LayeredSnapshot {
         };
         let spilled = self.spilled_rows(relation);
         Ok(Box::new(stored.chain(spilled).chain(changed.into_iter().map(Ok))))
+    }
+
+    fn scan_packed(&self, table: &Table) -> Result<Option<PackedRows>, SqlError> {
+        if !table.is_stored() || self.changes(table.id) {
+            return Ok(None);
+        }
+        self.note_table(table);
+        Ok(self.snapshot().scan_bulk(table.id, self.shape(table.id)?.personal).map(PackedRows::of))
     }
 
     fn scan_once(&self, table: &Table) -> Result<RowIterator, SqlError> {

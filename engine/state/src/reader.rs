@@ -8,11 +8,47 @@ use crate::usage::Usage;
 use crate::view_states::Arrangement;
 use planner::catalog::{Catalog, Index, Table};
 use planner::scalar::inverted::Wanted;
-use repr::{CommitTime, Datum, MicroDbId, Row, RowKey};
+use repr::{CommitTime, Datum, MicroDbId, Row, RowKey, poll};
 use std::sync::Arc;
+use storage::{BulkScan, OpenedRows};
 
 /// Rows with their keys, read as they are asked for.
 pub type RowIterator = Box<dyn Iterator<Item = Result<(RowKey, Row), SqlError>> + Send>;
+
+/// Rows that are read and opened some at a time, and stand packed one behind the other.
+pub struct PackedRows {
+    scan: BulkScan,
+    rows: OpenedRows,
+    /// Behind the row that it stands on.
+    next: usize,
+}
+
+impl PackedRows {
+    pub(crate) fn of(scan: BulkScan) -> PackedRows {
+        PackedRows { scan, rows: OpenedRows::default(), next: 0 }
+    }
+
+    /// Goes on to the next row; false at the end. After an error there are no more.
+    #[inline]
+    pub fn advance(&mut self) -> Result<bool, SqlError> {
+        if self.next == self.rows.len() {
+            self.next = 0;
+            self.scan.next(&mut self.rows)?;
+            if self.rows.is_empty() {
+                return Ok(false);
+            }
+            poll::steps(self.rows.len())?;
+        }
+        self.next += 1;
+        Ok(true)
+    }
+
+    /// The row that it stands on.
+    #[inline]
+    pub fn row(&self) -> &[u8] {
+        self.rows.row(self.next - 1)
+    }
+}
 
 /// A row's key, and the µDB of the copy to read if it is known.
 pub type Located = (RowKey, Option<MicroDbId>);
@@ -119,6 +155,10 @@ pub trait Reader: Send + Sync {
     }
     /// All rows, each logical row once.
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError>;
+    /// The same rows, packed and without their keys; none where they are not to be had so.
+    fn scan_packed(&self, _table: &Table) -> Result<Option<PackedRows>, SqlError> {
+        Ok(None)
+    }
     /// The same for one who reads all rows of a table and will not come again.
     fn scan_once(&self, table: &Table) -> Result<RowIterator, SqlError> {
         self.scan(table)

@@ -19,6 +19,7 @@ mod exact;
 mod extreme;
 mod limbs;
 mod ordered_set;
+pub mod plain_sum;
 mod range;
 mod real;
 mod statistics;
@@ -26,6 +27,7 @@ mod sum;
 
 use super::EvalContext;
 use accumulators::{Accumulators, Contribution, Total};
+use plain_sum::PlainSum;
 use repr::{Datum, ScalarType, ValueError, poll};
 
 /// One overload of an aggregate.
@@ -75,6 +77,8 @@ pub struct Summed {
     pub add: AddRow,
     /// The value of what has been added.
     pub value: fn(Total<'_>, &ScalarType) -> Result<Datum, ValueError>,
+    /// What rows add where their arguments are plain, if that is known.
+    pub plain: Option<PlainSum>,
 }
 
 /// Adds a row, by its arguments.
@@ -105,7 +109,7 @@ const fn summed(
     add: AddRow,
     value: fn(Total<'_>, &ScalarType) -> Result<Datum, ValueError>,
 ) -> AggregateDefinition {
-    definition(signature, AggregateKind::Summed(Summed { add, value }))
+    definition(signature, AggregateKind::Summed(Summed { add, value, plain: None }))
 }
 
 const fn placed(signature: &'static str, evaluate: EvaluatePlaces) -> AggregateDefinition {
@@ -117,6 +121,14 @@ const fn listed(signature: &'static str, evaluate: EvaluateGroup) -> AggregateDe
 }
 
 impl AggregateDefinition {
+    /// For one that adds up no more than this of a plain argument.
+    const fn of_plain(mut self, plain: PlainSum) -> Self {
+        if let AggregateKind::Summed(summed) = &mut self.kind {
+            summed.plain = Some(plain);
+        }
+        self
+    }
+
     const fn sees_nulls(mut self) -> Self {
         self.skips_nulls = false;
         self

@@ -121,6 +121,14 @@ impl Numeric {
         }
     }
 
+    /// The unscaled integer and the scale of a finite number of few digits.
+    pub fn decimal(&self) -> Option<(i64, u16)> {
+        match self {
+            Numeric::Finite { unscaled, scale } => unscaled.to_i64().map(|unscaled| (unscaled, *scale)),
+            Numeric::NaN | Numeric::Infinity | Numeric::NegativeInfinity => None,
+        }
+    }
+
     /// Digits after the point that the value needs: `min_scale(numeric)`.
     pub fn min_scale(&self) -> Option<u16> {
         self.trim_scale().scale()

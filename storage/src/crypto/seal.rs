@@ -12,7 +12,7 @@
 use repr::{MicroDbId, RelationId};
 
 use crate::config::Cipher;
-use crate::crypto::sodium::{self, AEGIS_NONCE_BYTES, GCM_NONCE_BYTES, KEY_BYTES};
+use crate::crypto::sodium::{self, AEGIS_NONCE_BYTES, AEGIS_TAG_BYTES, GCM_NONCE_BYTES, GCM_TAG_BYTES, KEY_BYTES};
 use crate::keyspace::varint;
 
 const ALGORITHM_AEGIS: u8 = 1;
@@ -190,17 +190,38 @@ pub(crate) fn open(
     sealed: &[u8],
 ) -> Option<(Header, Vec<u8>)> {
     let (header, rest) = Header::parse(sealed)?;
-    let plain = place.with_associated_data(database, header, |data| match header.cipher {
-        Cipher::Aegis256 => {
-            let (nonce, ciphertext) = rest.split_first_chunk::<AEGIS_NONCE_BYTES>()?;
-            sodium::aegis_open(key, nonce, data, ciphertext)
-        }
-        Cipher::Aes256Gcm => {
-            let (nonce, ciphertext) = rest.split_first_chunk::<GCM_NONCE_BYTES>()?;
-            sodium::gcm_open(key, nonce, data, ciphertext)
-        }
-    })?;
+    let around = match header.cipher {
+        Cipher::Aegis256 => AEGIS_NONCE_BYTES + AEGIS_TAG_BYTES,
+        Cipher::Aes256Gcm => GCM_NONCE_BYTES + GCM_TAG_BYTES,
+    };
+    // Exactly, as it is kept so.
+    let mut plain = Vec::with_capacity(rest.len().saturating_sub(around));
+    open_into(key, database, place, sealed, &mut plain)?;
     Some((header, plain))
+}
+
+/// The same, appended to others; nothing is, when it does not belong there.
+pub(crate) fn open_into(
+    key: &[u8; KEY_BYTES],
+    database: &[u8; 16],
+    place: SealPlace<'_>,
+    sealed: &[u8],
+    out: &mut Vec<u8>,
+) -> Option<Header> {
+    let (header, rest) = Header::parse(sealed)?;
+    let opened = place.with_associated_data(database, header, |data| {
+        Some(match header.cipher {
+            Cipher::Aegis256 => {
+                let (nonce, ciphertext) = rest.split_first_chunk::<AEGIS_NONCE_BYTES>()?;
+                sodium::aegis_open(key, nonce, data, ciphertext, out)
+            }
+            Cipher::Aes256Gcm => {
+                let (nonce, ciphertext) = rest.split_first_chunk::<GCM_NONCE_BYTES>()?;
+                sodium::gcm_open(key, nonce, data, ciphertext, out)
+            }
+        })
+    });
+    opened?.then_some(header)
 }
 
 #[cfg(test)]

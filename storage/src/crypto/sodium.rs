@@ -158,12 +158,26 @@ impl<const NONCE: usize> Aead<NONCE> {
 
     /// The plaintext, or nothing when any bit of key, nonce, data or ciphertext differs.
     fn open(&self, key: &[u8; KEY_BYTES], nonce: &[u8; NONCE], data: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
-        let length = sealed.len().checked_sub(self.tag_bytes)?;
-        let mut plain = vec![0; length];
-        // SAFETY: `plain` has room for the ciphertext without its tag; key and nonce have the cipher's sizes.
+        let mut plain = Vec::with_capacity(sealed.len().checked_sub(self.tag_bytes)?);
+        self.open_into(key, nonce, data, sealed, &mut plain).then_some(plain)
+    }
+
+    /// Appends the plaintext; false, and nothing is appended, when any bit of key, nonce, data or ciphertext differs.
+    fn open_into(
+        &self,
+        key: &[u8; KEY_BYTES],
+        nonce: &[u8; NONCE],
+        data: &[u8],
+        sealed: &[u8],
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Some(length) = sealed.len().checked_sub(self.tag_bytes) else { return false };
+        let start = out.len();
+        out.resize(start + length, 0);
+        // SAFETY: `out` has room for the ciphertext without its tag from `start`; key and nonce have the cipher's sizes.
         let status = unsafe {
             (self.decrypt)(
-                plain.as_mut_ptr(),
+                out.as_mut_ptr().add(start),
                 ptr::null_mut(),
                 ptr::null_mut(),
                 sealed.as_ptr(),
@@ -174,7 +188,10 @@ impl<const NONCE: usize> Aead<NONCE> {
                 key.as_ptr(),
             )
         };
-        (status == 0).then_some(plain)
+        if status != 0 {
+            out.truncate(start);
+        }
+        status == 0
     }
 }
 
@@ -189,14 +206,15 @@ pub(crate) fn aegis_seal(
     AEGIS.seal(key, nonce, data, plain, out);
 }
 
-/// AEGIS-256: the plaintext, if authentic.
+/// AEGIS-256: appends the plaintext, if authentic; whether it is.
 pub(crate) fn aegis_open(
     key: &[u8; KEY_BYTES],
     nonce: &[u8; AEGIS_NONCE_BYTES],
     data: &[u8],
     sealed: &[u8],
-) -> Option<Vec<u8>> {
-    AEGIS.open(key, nonce, data, sealed)
+    out: &mut Vec<u8>,
+) -> bool {
+    AEGIS.open_into(key, nonce, data, sealed, out)
 }
 
 /// AES-256-GCM: appends ciphertext and tag. The caller has checked `gcm_available`.
@@ -211,17 +229,15 @@ pub(crate) fn gcm_seal(
     GCM.seal(key, nonce, data, plain, out);
 }
 
-/// AES-256-GCM: the plaintext, if authentic and if the processor can.
+/// AES-256-GCM: appends the plaintext, if authentic and if the processor can; whether that is so.
 pub(crate) fn gcm_open(
     key: &[u8; KEY_BYTES],
     nonce: &[u8; GCM_NONCE_BYTES],
     data: &[u8],
     sealed: &[u8],
-) -> Option<Vec<u8>> {
-    if !gcm_available() {
-        return None;
-    }
-    GCM.open(key, nonce, data, sealed)
+    out: &mut Vec<u8>,
+) -> bool {
+    gcm_available() && GCM.open_into(key, nonce, data, sealed, out)
 }
 
 /// XChaCha20-Poly1305, for wrapping keys: appends ciphertext and tag.
@@ -445,12 +461,16 @@ mod tests {
             let mut sealed = Vec::new();
             let nonce = nonce::<32>();
             aegis_seal(&key, &nonce, b"place", &plain, &mut sealed);
-            assert_eq!(aegis_open(&key, &nonce, b"place", &sealed), Some(plain));
-            assert_eq!(aegis_open(&key, &nonce, b"other", &sealed), None);
+            // Behind others, which stay as they are.
+            let mut opened = b"others".to_vec();
+            assert!(aegis_open(&key, &nonce, b"place", &sealed, &mut opened));
+            assert_eq!(opened, [b"others".as_slice(), &plain].concat());
+            assert!(!aegis_open(&key, &nonce, b"other", &sealed, &mut opened));
             sealed[bytes / 2] ^= 1;
-            assert_eq!(aegis_open(&key, &nonce, b"place", &sealed), None);
+            assert!(!aegis_open(&key, &nonce, b"place", &sealed, &mut opened));
+            assert_eq!(opened.len(), b"others".len() + bytes);
         }
-        assert_eq!(aegis_open(&key, &[0; 32], b"", b"short"), None);
+        assert!(!aegis_open(&key, &[0; 32], b"", b"short", &mut Vec::new()));
     }
 
     #[test]

@@ -215,6 +215,11 @@ impl Cursor {
         })
     }
 
+    /// There are no more.
+    pub(crate) fn end(&mut self) {
+        self.progress = CursorProgress::Done;
+    }
+
     /// The entries as an iterator. After an error it ends.
     pub(crate) fn entries<T, F>(
         self,

@@ -8,17 +8,20 @@ use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
 use crate::reduce::distinct::{self, DistinctCalls, Seen, is_distinct};
 use crate::reduce::extreme::{is_extreme, is_greatest};
 use crate::reduce::looked_at::LookedAt;
+use crate::reduce::plain_calls::PlainCalls;
 use arrangements::arrangement::Key;
 use arrangements::key_columns::KeyColumns;
 use arrangements::totals::Totals;
 use differential_dataflow::difference::Semigroup;
 use planner::scalar::aggregate::AggregateKind;
+use planner::scalar::aggregate::accumulators::Accumulators;
+use planner::scalar::aggregate::plain_sum::PlainTotal;
 use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};
-use repr::row::write_datum;
+use repr::row::{RowIter, write_datum};
 use repr::{Datum, Row, ValueError, key, poll};
 use state::SqlError;
 use state::interrupt::Ticker;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The best argument of a `min` or `max` so far: its code and bytes.
@@ -32,12 +35,16 @@ struct Folded {
     best: Vec<Best>,
     /// One for each of the distinct calls.
     seen: Vec<Seen>,
+    /// Of the plain calls, what is not in the totals yet.
+    plain: Box<[PlainTotal]>,
 }
 
 /// The node's expressions, and buffers that are reused from row to row.
 struct Accumulator {
     keys: Vec<ScalarExpr>,
     calls: Vec<AggregateCall>,
+    /// The calls that are summed as rows come, by their places.
+    summed: Vec<usize>,
     datums: Vec<Datum>,
     args: Vec<Datum>,
     /// The packed key columns of the row at hand.
@@ -49,6 +56,7 @@ impl Accumulator {
         Accumulator {
             keys: keys.to_vec(),
             calls: calls.to_vec(),
+            summed: (0..calls.len()).filter(|position| is_summed(&calls[*position])).collect(),
             datums: Vec::new(),
             args: Vec::new(),
             group_row: Vec::new(),
@@ -79,27 +87,36 @@ impl Accumulator {
 
     /// Adds the row that was read, `diff` times.
     fn add(&mut self, diff: isize, totals: &mut Totals, eval: &EvalContext) -> Result<(), ValueError> {
-        for (position, call) in self.calls.iter().enumerate() {
-            let AggregateKind::Summed(summed) = call.function.kind else { continue };
-            if is_distinct(call) {
-                continue;
-            }
-            if let Some(filter) = &call.filter
-                && !filter.holds(&self.datums, eval)?
-            {
-                continue;
-            }
-            self.args.clear();
-            for arg in &call.args {
-                self.args.push(arg.eval(&self.datums, eval)?);
-            }
-            if call.function.skips_nulls && self.args.iter().any(Datum::is_null) {
-                continue;
-            }
-            (summed.add)(&self.args, &mut totals.accumulators.contribution(position, diff as i64))?;
+        for place in 0..self.summed.len() {
+            self.add_to(self.summed[place], diff, &mut totals.accumulators, eval)?;
         }
         totals.rows += diff as i64;
         Ok(())
+    }
+
+    /// Adds the row that was read to what one call's add up to.
+    fn add_to(
+        &mut self,
+        position: usize,
+        diff: isize,
+        accumulators: &mut Accumulators,
+        eval: &EvalContext,
+    ) -> Result<(), ValueError> {
+        let call = &self.calls[position];
+        let AggregateKind::Summed(summed) = call.function.kind else { return Ok(()) };
+        if let Some(filter) = &call.filter
+            && !filter.holds(&self.datums, eval)?
+        {
+            return Ok(());
+        }
+        self.args.clear();
+        for arg in &call.args {
+            self.args.push(arg.eval(&self.datums, eval)?);
+        }
+        if call.function.skips_nulls && self.args.iter().any(Datum::is_null) {
+            return Ok(());
+        }
+        (summed.add)(&self.args, &mut accumulators.contribution(position, diff as i64))
     }
 
     /// Keeps the arguments of `min` and `max` of the row that was read, if they are the best.
@@ -135,13 +152,11 @@ impl Accumulator {
         let value = told.value_of_key(columns.iter().map(AsRef::as_ref), &self.group_row);
         Ok((Key(bytes.into_boxed_slice()), value))
     }
+}
 
-    fn encode_key(&self, bytes: &mut Vec<u8>, eval: &EvalContext) -> Result<(), ValueError> {
-        for expression in &self.keys {
-            key::encode(bytes, &*expression.operand(&self.datums, eval)?);
-        }
-        Ok(())
-    }
+/// Whether a call's rows are summed as they come.
+fn is_summed(call: &AggregateCall) -> bool {
+    matches!(call.function.kind, AggregateKind::Summed(_)) && !is_distinct(call)
 }
 
 /// Groups of one batch of updates by their key columns, with what they add up to at each time. The map's order is lost
@@ -274,36 +289,42 @@ pub fn fold(
 ) -> Result<Vec<Row>, SqlError> {
     let mut accumulator = Accumulator::new(keys, aggregates);
     let distinct = distinct::of(aggregates);
+    let mut reading = RowsRead::of(input, &mut accumulator, &shot.eval);
     let extremes = aggregates.iter().filter(|call| is_extreme(call)).count();
-    let new = |group_row: Vec<u8>, totals| Folded {
+    let new = |group_row: Vec<u8>, totals, plain: Option<&PlainCalls>| Folded {
         group_row,
         totals,
         best: vec![None; extremes],
         seen: distinct.iter().map(|_| Seen::default()).collect(),
+        plain: plain.map(PlainCalls::totals).unwrap_or_default(),
     };
-    let mut groups: BTreeMap<Vec<u8>, Folded> = BTreeMap::new();
+    let mut groups = FoldedGroups::default();
     if scalar {
-        groups.insert(Vec::new(), new(Vec::new(), Totals::phantom()));
+        groups.add(new(Vec::new(), Totals::phantom(), reading.plain()))?;
     }
-    let (mut ticker, mut key) = (Ticker::default(), Vec::new());
-    let looked_at = LookedAt::of(input, keys, aggregates);
-    while looked_at.next(input, &mut accumulator.datums)? {
+    let mut ticker = Ticker::default();
+    while reading.next(input, &mut accumulator, &shot.eval)? {
         ticker.tick(&shot.watch)?;
-        accumulator.read_datums(&shot.eval)?;
-        key.clear();
-        accumulator.encode_key(&mut key, &shot.eval)?;
-        let group = match groups.get_mut(&key) {
+        let group = match groups.find(&accumulator.group_row) {
             Some(group) => group,
             None => {
-                let group = new(accumulator.group_row.clone(), Totals::with_room(aggregates.len()));
-                groups.entry(key.clone()).or_insert(group)
+                let room = Totals::with_room(accumulator.summed.len());
+                groups.add(new(accumulator.group_row.clone(), room, reading.plain()))?
             }
         };
+        let group = groups.at(group);
         group.take(&accumulator, &distinct, &shot.eval)?;
         accumulator.add(1, &mut group.totals, &shot.eval)?;
+        if let Some(plain) = reading.plain() {
+            plain.add(&mut group.plain, &mut group.totals.accumulators, |position, accumulators| {
+                plain.read_own(input, &mut accumulator.datums);
+                accumulator.add_to(position, 1, accumulators, &shot.eval)
+            })?;
+        }
     }
+    let groups = groups.by_key(reading.plain())?;
     let mut rows = Vec::with_capacity(groups.len());
-    for Folded { group_row, mut totals, best, seen } in groups.into_values() {
+    for Folded { group_row, mut totals, best, seen, .. } in groups {
         poll::step()?;
         for (seen, distinct) in seen.iter().zip(&distinct) {
             seen.add_to(&mut totals, (aggregates, distinct), keys.len())?;
@@ -313,15 +334,119 @@ pub fn fold(
     Ok(rows)
 }
 
+/// How an input's rows are read: where they stand packed, or as values.
+enum RowsRead {
+    Packed(PlainCalls),
+    Values(LookedAt),
+}
+
+impl RowsRead {
+    /// Leaves to the accumulator the calls that are not plain.
+    fn of(input: &mut dyn Pull, accumulator: &mut Accumulator, eval: &EvalContext) -> RowsRead {
+        match PlainCalls::of(input, &accumulator.keys, &accumulator.calls, eval) {
+            Some(plain) => {
+                accumulator.summed.retain(|position| !plain.has(*position));
+                RowsRead::Packed(plain)
+            }
+            None => RowsRead::Values(LookedAt::of(input, &accumulator.keys, &accumulator.calls)),
+        }
+    }
+
+    fn plain(&self) -> Option<&PlainCalls> {
+        match self {
+            RowsRead::Packed(plain) => Some(plain),
+            RowsRead::Values(_) => None,
+        }
+    }
+
+    /// Reads the next row; false at the end.
+    fn next(
+        &mut self,
+        input: &mut dyn Pull,
+        accumulator: &mut Accumulator,
+        eval: &EvalContext,
+    ) -> Result<bool, SqlError> {
+        match self {
+            RowsRead::Packed(plain) => plain.next(input, &mut accumulator.group_row, &mut accumulator.datums),
+            RowsRead::Values(looked_at) => {
+                let found = looked_at.next(input, &mut accumulator.datums)?;
+                if found {
+                    accumulator.read_datums(eval)?;
+                }
+                Ok(found)
+            }
+        }
+    }
+}
+
+/// Groups that are folded, by their columns as they are written: those of equal keys come together in the end.
+#[derive(Default)]
+struct FoldedGroups {
+    places: repr::hash::HashMap<Vec<u8>, usize>,
+    folded: Vec<Folded>,
+}
+
+impl FoldedGroups {
+    fn find(&self, group_row: &[u8]) -> Option<usize> {
+        self.places.get(group_row).copied()
+    }
+
+    fn at(&mut self, place: usize) -> &mut Folded {
+        &mut self.folded[place]
+    }
+
+    fn add(&mut self, group: Folded) -> Result<usize, ValueError> {
+        poll::bytes(group.group_row.len())?;
+        let place = self.folded.len();
+        self.places.insert(group.group_row.clone(), place);
+        self.folded.push(group);
+        Ok(place)
+    }
+
+    /// The groups in the order of their keys.
+    fn by_key(self, plain: Option<&PlainCalls>) -> Result<Vec<Folded>, ValueError> {
+        let mut keyed = Vec::with_capacity(self.folded.len());
+        for mut group in self.folded {
+            poll::step()?;
+            if let Some(plain) = plain {
+                plain.give(&mut group.plain, &mut group.totals.accumulators);
+            }
+            let mut key = Vec::with_capacity(group.group_row.len() + 8);
+            RowIter::over(&group.group_row).for_each(|datum| key::encode(&mut key, &datum));
+            keyed.push((key, group));
+        }
+        poll::sort_by(&mut keyed, |(one, _), (other, _)| one.cmp(other))?;
+        let mut groups: Vec<(Vec<u8>, Folded)> = Vec::with_capacity(keyed.len());
+        for (key, group) in keyed {
+            match groups.last_mut() {
+                Some((last, same)) if *last == key => same.merge(group),
+                Some(_) | None => groups.push((key, group)),
+            }
+        }
+        Ok(groups.into_iter().map(|(_, group)| group).collect())
+    }
+}
+
 impl Folded {
     /// Takes of the row that was read what is not summed at once.
     fn take(&mut self, read: &Accumulator, distinct: &[DistinctCalls], eval: &EvalContext) -> Result<(), ValueError> {
-        if read.group_row < self.group_row {
-            self.group_row.clone_from(&read.group_row);
-        }
         for (seen, calls) in self.seen.iter_mut().zip(distinct) {
             seen.see(calls, &read.datums, &read.group_row, eval)?;
         }
         if self.best.is_empty() { Ok(()) } else { read.keep(&mut self.best, eval) }
+    }
+
+    /// Takes another of the same key, whose columns are written otherwise.
+    fn merge(&mut self, other: Folded) {
+        if other.group_row < self.group_row {
+            self.group_row = other.group_row;
+        }
+        self.totals.plus_equals(&other.totals);
+        for (best, others) in self.best.iter_mut().zip(other.best) {
+            if others.is_some() && best.as_ref().is_none_or(|best| others.as_ref().is_some_and(|other| other < best)) {
+                *best = others;
+            }
+        }
+        self.seen.iter_mut().zip(other.seen).for_each(|(seen, others)| seen.merge(others));
     }
 }

@@ -170,6 +170,22 @@ impl Seen {
         Ok(())
     }
 
+    /// Takes those of another group of the same key.
+    pub fn merge(&mut self, other: Seen) {
+        for (code, row) in other.0 {
+            match self.0.entry(code) {
+                Entry::Vacant(place) => {
+                    place.insert(row);
+                }
+                Entry::Occupied(mut place) => {
+                    if row < *place.get() {
+                        place.insert(row);
+                    }
+                }
+            }
+        }
+    }
+
     /// Adds them up for all calls.
     pub fn add_to(
         &self,

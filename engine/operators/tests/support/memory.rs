@@ -3,6 +3,7 @@
 use planner::catalog::{Catalog, Column, Index, Table};
 use planner::names::Label;
 use planner::plan::{Finishing, Plan, Query};
+use planner::scalar::aggregate::plain_sum::PlainSum;
 use planner::scalar::aggregate::{AggregateKind, Summed};
 use planner::scalar::env::CastLists;
 use planner::scalar::func::{Comparison, Function, FunctionKind, Volatility};
@@ -303,6 +304,7 @@ pub static COUNT: Aggregate = Aggregate {
             Ok(())
         },
         value: |total, _| Ok(Datum::Int8(total.count())),
+        plain: Some(PlainSum::Rows),
     }),
 };
 pub static SUM: Aggregate = Aggregate {
@@ -315,6 +317,7 @@ pub static SUM: Aggregate = Aggregate {
             Ok(())
         },
         value: |total, _| Ok(if total.count() == 0 { Datum::Null } else { Datum::Int8(total.at(1) as i64) }),
+        plain: Some(PlainSum::Integers),
     }),
 };
 pub static MAX: Aggregate =

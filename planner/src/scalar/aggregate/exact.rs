@@ -7,8 +7,8 @@
 //! 0x4000_0000 …                rows that are NaN, Infinity, -Infinity
 //! ```
 
-use super::accumulators::{Contribution, Total};
-use super::limbs::{add_integer, add_shifted, integer};
+use super::accumulators::{COUNT, Contribution, Total};
+use super::limbs::{add_integer, add_shifted, add_whole, integer};
 use crate::scalar::func::arguments::numeric;
 use num_bigint::BigInt;
 use repr::{Datum, Numeric, ValueError};
@@ -38,6 +38,20 @@ pub(super) fn integer_row(args: &[Datum], contribution: &mut Contribution<'_>) -
 pub(super) fn numeric_row(args: &[Datum], contribution: &mut Contribution<'_>) -> Result<(), ValueError> {
     add(numeric(&args[0])?, false, contribution);
     Ok(())
+}
+
+/// Adds so many integers that come to this.
+pub(super) fn integer_rows(rows: i64, sum: i128, contribution: &mut Contribution<'_>) {
+    contribution.add(COUNT, i128::from(rows));
+    // One limb is enough for all the rows there may be.
+    contribution.add(SUM, sum);
+}
+
+/// Adds so many finite numerics of one scale that come to this.
+pub(super) fn decimal_rows(rows: i64, (sum, scale): (i128, u16), contribution: &mut Contribution<'_>) {
+    let slot = u32::from(scale) * SCALE;
+    contribution.add(slot, i128::from(rows));
+    add_whole(sum, slot + SUM, contribution);
 }
 
 /// Adds an integer or a numeric, and its square.

@@ -11,6 +11,14 @@ pub(super) fn add_integer(number: &BigInt, first: u32, contribution: &mut Contri
     }
 }
 
+/// Adds a number, its lowest limb to the first slot.
+pub(super) fn add_whole(number: i128, first: u32, contribution: &mut Contribution<'_>) {
+    let negative = number < 0;
+    let magnitude = number.unsigned_abs();
+    contribution.add(first, signed(magnitude as u64, negative));
+    contribution.add(first + 1, signed((magnitude >> 64) as u64, negative));
+}
+
 /// Adds `magnitude` × 2^`position`, of units whose lowest limb is the first slot.
 pub(super) fn add_shifted(
     magnitude: u128,

@@ -2,6 +2,7 @@
 
 use super::accumulators::{Contribution, Total};
 use super::exact::{Sums, integer_row, integer_sum, numeric_row};
+use super::plain_sum::PlainSum;
 use super::real::{X, overflow};
 use super::{AggregateDefinition, summed};
 use crate::scalar::Answer;
@@ -141,20 +142,20 @@ fn average_interval(total: Total<'_>, _: &ScalarType) -> Answer {
 }
 
 pub(super) const AGGREGATES: &[AggregateDefinition] = &[
-    summed("count() int8", count_row, count).sees_nulls(),
-    summed("count(any) int8", count_row, count),
-    summed("sum(int2) int8", integer_row, sum_bigint),
-    summed("sum(int4) int8", integer_row, sum_bigint),
-    summed("sum(int8) numeric", integer_row, sum_integers),
-    summed("sum(numeric) numeric", numeric_row, sum_numeric),
+    summed("count() int8", count_row, count).of_plain(PlainSum::Rows).sees_nulls(),
+    summed("count(any) int8", count_row, count).of_plain(PlainSum::Values),
+    summed("sum(int2) int8", integer_row, sum_bigint).of_plain(PlainSum::Integers),
+    summed("sum(int4) int8", integer_row, sum_bigint).of_plain(PlainSum::Integers),
+    summed("sum(int8) numeric", integer_row, sum_integers).of_plain(PlainSum::Integers),
+    summed("sum(numeric) numeric", numeric_row, sum_numeric).of_plain(PlainSum::Decimals),
     summed("sum(float4) float4", float_row, sum_real),
     summed("sum(float8) float8", float_row, sum_double),
     summed("sum(interval) interval", interval_row, sum_interval),
     summed("sum(money) money", money_row, sum_money),
-    summed("avg(int2) numeric", integer_row, average_integers),
-    summed("avg(int4) numeric", integer_row, average_integers),
-    summed("avg(int8) numeric", integer_row, average_integers),
-    summed("avg(numeric) numeric", numeric_row, average_numeric),
+    summed("avg(int2) numeric", integer_row, average_integers).of_plain(PlainSum::Integers),
+    summed("avg(int4) numeric", integer_row, average_integers).of_plain(PlainSum::Integers),
+    summed("avg(int8) numeric", integer_row, average_integers).of_plain(PlainSum::Integers),
+    summed("avg(numeric) numeric", numeric_row, average_numeric).of_plain(PlainSum::Decimals),
     summed("avg(float4) float8", float_row, average_floats),
     summed("avg(float8) float8", float_row, average_floats),
     summed("avg(interval) interval", interval_row, average_interval),

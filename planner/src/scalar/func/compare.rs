@@ -29,7 +29,12 @@ pub enum Comparison {
 impl Comparison {
     /// Whether it holds between two values (not NULL, but for the last two).
     pub fn holds(self, left: &Datum, right: &Datum) -> bool {
-        let order = left.sql_cmp(right);
+        self.accepts(left.sql_cmp(right))
+    }
+
+    /// Whether it holds between two values that stand so.
+    #[inline]
+    pub fn accepts(self, order: Ordering) -> bool {
         match self {
             Comparison::Equal | Comparison::NotDistinct => order == Ordering::Equal,
             Comparison::NotEqual | Comparison::Distinct => order != Ordering::Equal,

@@ -31,6 +31,21 @@ impl<'a> From<Plain<'a>> for Value<'a> {
 }
 
 impl<'a> Columns<'a> {
+    /// One column as it is packed; none if the row ends before it.
+    #[inline(always)]
+    pub fn packed(&mut self, column: usize) -> Option<&'a [u8]> {
+        if column != self.at {
+            self.seek(column);
+        }
+        let from = self.reader.bytes;
+        if from.is_empty() {
+            return None;
+        }
+        self.at += 1;
+        self.reader.skip().expect(TRUSTED);
+        Some(&from[..from.len() - self.reader.bytes.len()])
+    }
+
     /// One column, if it is plain; if it is not, or the row ends before it, it is still to be read by `value`.
     #[inline(always)]
     pub fn plain(&mut self, column: usize) -> Option<Plain<'a>> {
