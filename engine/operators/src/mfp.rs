@@ -8,13 +8,12 @@
 use crate::context::{Bundle, Context, RenderTime, split_operator};
 use crate::in_list::InLists;
 use crate::once::{OneShot, PackedPull, Pull};
-use planner::scalar::{EvalContext, Mfp, ScalarExpr};
+use planner::scalar::{EvalContext, Mfp};
 use repr::row::Columns;
 use repr::{Datum, Row};
 use state::SqlError;
 use state::answer::{Stored, datum};
 use state::interrupt::{Ticker, Watch};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// `input` through an `Mfp`, once, unless that changes nothing.
@@ -67,11 +66,17 @@ impl<'p> MfpRows<'p> {
         }
         let stand = self.input.packed()?.places();
         let place = |column: usize| stand.map_or(column, |stand| stand[column]);
-        let looked_at: BTreeSet<usize> =
-            self.mfp.filter.iter().flat_map(|(_, predicate)| ScalarExpr::columns(predicate)).collect();
+        let mut read: Vec<(usize, usize)> = Vec::new();
+        self.mfp.filter.iter().for_each(|(_, predicate)| {
+            predicate.each_column(&mut |column| {
+                if let Err(at) = read.binary_search_by_key(&column, |(other, _)| *other) {
+                    read.insert(at, (column, place(column)));
+                }
+            });
+        });
         Some(Narrowing {
             places: self.mfp.project.iter().map(|column| place(*column)).collect(),
-            read: looked_at.into_iter().map(|column| (column, place(column))).collect(),
+            read,
             row: vec![Datum::Null; self.mfp.input_arity],
         })
     }

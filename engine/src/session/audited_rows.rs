@@ -34,12 +34,12 @@ struct RowsToTell {
     about: Option<MicroDbId>,
     /// How many rows were given since.
     rows: u64,
-    last: Instant,
+    /// When it was told something last, or the first row was given.
+    last: Option<Instant>,
 }
 
 impl RowsToTell {
     fn tell(&mut self, more: bool) -> Result<(), SqlError> {
-        self.last = Instant::now();
         let rows = std::mem::take(&mut self.rows);
         let Some(mut read) = self.observer.take()? else { return Ok(()) };
         if let Some(about) = self.about {
@@ -49,11 +49,17 @@ impl RowsToTell {
         }
         read.scope.may_be_more |= more;
         let commit = self.sink.database.published.load().time;
-        self.sink.put(self.head.entry(read, rows, commit))
+        self.sink.put(&self.head.entry(read, rows, commit))
     }
 
+    /// Rows were given, and more may be.
     fn tell_in_time(&mut self) -> Result<(), SqlError> {
-        if self.last.elapsed() >= TOLD_EVERY { self.tell(false) } else { Ok(()) }
+        let now = Instant::now();
+        if now.duration_since(*self.last.get_or_insert(now)) < TOLD_EVERY {
+            return Ok(());
+        }
+        self.last = Some(now);
+        self.tell(false)
     }
 }
 
@@ -66,7 +72,7 @@ impl AuditedRows {
         sink: AuditSink,
         about: Option<MicroDbId>,
     ) -> QueryRows {
-        let told = RowsToTell { observer, head, sink, about, rows: 0, last: Instant::now() };
+        let told = RowsToTell { observer, head, sink, about, rows: 0, last: None };
         QueryRows::of(AuditedRows { rows, held: VecDeque::new(), is_told: false, row: Vec::new(), told })
     }
 
@@ -123,7 +129,10 @@ impl Answer for AuditedRows {
             show(row)
         })?;
         self.told.rows += shown;
-        self.told.tell_in_time()?;
+        // At the end it is told when this goes.
+        if found {
+            self.told.tell_in_time()?;
+        }
         Ok(found)
     }
 }

@@ -38,7 +38,7 @@ pub struct LoggedEntry {
     /// As in `AuditEntry`.
     pub statement: [u8; 8],
     /// As in `AuditEntry`.
-    pub tables: Vec<RelationId>,
+    pub tables: Arc<[RelationId]>,
     /// As in `AuditEntry`.
     pub key: Option<[u8; 8]>,
     /// How many people.
