@@ -183,7 +183,7 @@ pub(crate) fn decode_one(number: u64, body: &[u8]) -> Option<LoggedEntry> {
     let purpose = if flags & HAS_PURPOSE != 0 { Some(reader.id()?) } else { None };
     let statement = reader.array()?;
     let rows = reader.number()?;
-    let tables = reader.list(|reader| reader.id().map(RelationId))?;
+    let tables = reader.list(|reader| reader.id().map(RelationId))?.into();
     let subjects_total = reader.number()?;
     let subjects = reader.list(BodyReader::array)?;
     let commitment = if flags & HAS_COMMITMENT != 0 { Some(reader.array()?) } else { None };
