@@ -34,8 +34,8 @@ struct RowsToTell {
     about: Option<MicroDbId>,
     /// How many rows were given since.
     rows: u64,
-    /// When it was told something last, or the first row was given.
-    last: Option<Instant>,
+    /// When it was told something last.
+    last: Instant,
 }
 
 impl RowsToTell {
@@ -54,11 +54,10 @@ impl RowsToTell {
 
     /// Rows were given, and more may be.
     fn tell_in_time(&mut self) -> Result<(), SqlError> {
-        let now = Instant::now();
-        if now.duration_since(*self.last.get_or_insert(now)) < TOLD_EVERY {
+        if self.last.elapsed() < TOLD_EVERY {
             return Ok(());
         }
-        self.last = Some(now);
+        self.last = Instant::now();
         self.tell(false)
     }
 }
@@ -72,7 +71,7 @@ impl AuditedRows {
         sink: AuditSink,
         about: Option<MicroDbId>,
     ) -> QueryRows {
-        let told = RowsToTell { observer, head, sink, about, rows: 0, last: None };
+        let told = RowsToTell { observer, head, sink, about, rows: 0, last: Instant::now() };
         QueryRows::of(AuditedRows { rows, held: VecDeque::new(), is_told: false, row: Vec::new(), told })
     }
 
