@@ -193,7 +193,7 @@ impl<T: Clone + Eq + Hash> Shared<T> {
 }
 
 /// An entry's places in what its record shares.
-struct Places {
+struct EntryPlaces {
     actor: u64,
     statement: u64,
     list: u64,
@@ -223,7 +223,7 @@ pub(crate) fn encode(first: u64, earliest_us: i64, entries: &[&LoggedEntry], bod
         let statement = statements.place(&entry.statement, |_, _| false);
         let list = lists.place(&entry.tables, Arc::ptr_eq);
         let times = (entry.time_us.max(earliest_us).abs_diff(began), entry.commit.0.wrapping_sub(commit) as i64);
-        let places = Places { actor, statement, list };
+        let places = EntryPlaces { actor, statement, list };
         write_entry(entry, times, &places, |person| people.place(person, |_, _| false), &mut written);
     }
     varint::write(first, body);
@@ -258,14 +258,14 @@ fn encode_alone(first: u64, earliest_us: i64, entry: &LoggedEntry, body: &mut Ve
     let mut next = 0..;
     // Each of its people stands there once.
     let person = |_: &Pseudonym| next.next().unwrap_or(u64::MAX);
-    write_entry(entry, (0, 0), &Places { actor: 0, statement: 0, list: 0 }, person, body);
+    write_entry(entry, (0, 0), &EntryPlaces { actor: 0, statement: 0, list: 0 }, person, body);
 }
 
 /// One entry: its time and commit as what they are more than the record's.
 fn write_entry(
     entry: &LoggedEntry,
     (time, commit): (u64, i64),
-    places: &Places,
+    places: &EntryPlaces,
     mut person: impl FnMut(&Pseudonym) -> u64,
     written: &mut Vec<u8>,
 ) {

@@ -169,7 +169,7 @@ pub(super) fn name_subjects(entries: &mut [AuditEntry], overlay: &Overlay, deriv
     let writes = |entry: &AuditEntry, relation: RelationId| entry.tables.contains(&relation);
     for place in 0..entries.len() {
         let (mut people, mut is_shared) = (Vec::new(), false);
-        for relation in entries[place].tables.iter() {
+        for relation in &*entries[place].tables {
             let before = people.len();
             add_subjects(&mut people, *relation, overlay, derivation);
             if people.len() > before {
