@@ -293,10 +293,18 @@ impl Mfp {
         Mfp { input_arity: arity, map: Vec::new(), filter: Vec::new(), project: (0..arity).collect() }
     }
 
-    /// The columns that are looked at, those that it appends among them; some several times.
-    pub fn columns(&self) -> impl Iterator<Item = usize> {
+    /// Calls `visitor` with the columns that are looked at, those that it appends among them; with some several times.
+    pub fn each_column(&self, visitor: &mut impl FnMut(usize)) {
         let computed = self.map.iter().chain(self.filter.iter().map(|(_, predicate)| predicate));
-        computed.flat_map(ScalarExpr::columns).chain(self.project.iter().copied())
+        computed.for_each(|expr| expr.each_column(visitor));
+        self.project.iter().copied().for_each(visitor);
+    }
+
+    /// The same columns.
+    pub fn columns(&self) -> Vec<usize> {
+        let mut columns = Vec::new();
+        self.each_column(&mut |column| columns.push(column));
+        columns
     }
 
     /// Whether it changes nothing.

@@ -79,7 +79,7 @@ fn write(store: &Store, from: u64, count: u64) -> Outcome {
                 actor: Arc::new(actor),
                 operation: AuditOperation::Select,
                 statement: [(mix % 16) as u8; 8],
-                tables: vec![if is_rare { RARE_TABLE } else { RelationId(16_384 + (mix % 10) as u32) }],
+                tables: [if is_rare { RARE_TABLE } else { RelationId(16_384 + (mix % 10) as u32) }].into(),
                 key: None,
                 subjects: vec![person(if is_rare { RARE } else { 1 + mix % PEOPLE })],
                 scope: AuditScope::default(),

@@ -10,6 +10,8 @@
 //! record 1 ─▶ 2 ─▶ … ─▶ 256 (signed checkpoint) ─▶ … ─▶ head (signed with every group)
 //! ```
 
+use std::sync::Arc;
+
 pub mod capsule;
 pub mod entry;
 pub(crate) mod group;
@@ -48,6 +50,8 @@ pub type Pseudonym = [u8; 16];
 pub(crate) enum PendingAudit {
     /// An entry.
     Entry(Box<LoggedEntry>),
+    /// Entries of statements that have only read.
+    Entries(Arc<Vec<LoggedEntry>>),
     /// A receipt: its id and its seal.
     Receipt {
         /// When it was issued, in microseconds since 2000-01-01 UTC.
@@ -60,13 +64,23 @@ pub(crate) enum PendingAudit {
 }
 
 impl PendingAudit {
+    /// The entries.
+    pub(crate) fn entries(&self) -> &[LoggedEntry] {
+        match self {
+            PendingAudit::Entry(entry) => std::slice::from_ref(entry),
+            PendingAudit::Entries(entries) => entries,
+            PendingAudit::Receipt { .. } => &[],
+        }
+    }
+
     /// About, and not less: an entry may share nothing with others.
     pub(crate) fn bytes(&self) -> usize {
+        let entry = |entry: &LoggedEntry| {
+            let payload = entry.payload.as_ref().map_or(0, |payload| payload.sealed.len() + 32);
+            180 + 5 * entry.tables.len() + 18 * entry.subjects.len() + payload
+        };
         match self {
-            PendingAudit::Entry(entry) => {
-                let payload = entry.payload.as_ref().map_or(0, |payload| payload.sealed.len() + 32);
-                180 + 5 * entry.tables.len() + 18 * entry.subjects.len() + payload
-            }
+            PendingAudit::Entry(_) | PendingAudit::Entries(_) => self.entries().iter().map(entry).sum(),
             PendingAudit::Receipt { sealed, .. } => sealed.len() + 40,
         }
     }

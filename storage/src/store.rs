@@ -88,6 +88,8 @@ struct Inner {
     reads: ReadCache,
     segments: Segments,
     hashes: HashMemory,
+    /// Apart: more keys than people are asked for.
+    pseudonyms: HashMemory,
     settling: Mutex<BackgroundMerge>,
     erasures: Erasures,
     backups: Backups,
@@ -209,8 +211,13 @@ impl Store {
     }
 
     /// The keyed hash of some bytes, the first of which is their domain.
-    pub(crate) fn remembered_hash(&self, bytes: &[u8]) -> [u8; keyspace::HASH_BYTES] {
+    fn remembered_hash(&self, bytes: &[u8]) -> [u8; keyspace::HASH_BYTES] {
         self.inner.hashes.of(bytes, || sodium::keyed_hash(self.inner.keyring.hash_key(), bytes))
+    }
+
+    /// The same of bytes that tell a person.
+    pub(crate) fn remembered_pseudonym(&self, bytes: &[u8]) -> [u8; keyspace::HASH_BYTES] {
+        self.inner.pseudonyms.of(bytes, || sodium::keyed_hash(self.inner.keyring.hash_key(), bytes))
     }
 
     /// A keyed hash under a domain. All parts but the last must have a fixed width in that domain.
@@ -263,7 +270,7 @@ impl Store {
         let before = self.inner.log.lock().receipts;
         let of_receipt = |pending: &PendingAudit| match pending {
             PendingAudit::Receipt { time_us, id, .. } => Some((*time_us, *id)),
-            PendingAudit::Entry(_) => None,
+            PendingAudit::Entry(_) | PendingAudit::Entries(_) => None,
         };
         let receipts = batch.audit.iter().filter_map(of_receipt);
         let mut entries: Vec<Entry> = receipts
@@ -301,9 +308,8 @@ impl Store {
             self.put(writes, commit, records)?;
         } else {
             let mut log = self.inner.log.lock();
-            let mut linked = Batch::default();
-            let next = log.link(&batch.audit, self.inner.keyring.signing(), &mut linked);
-            writes.add(&linked);
+            let mut put = |key: &[u8], value: &[u8]| writes.put(Family::Audit, key, value);
+            let next = log.link(&batch.audit, self.inner.keyring.signing(), &mut put);
             self.put(writes, commit, next.sequence)?;
             self.inner.receipts.fetch_max(next.receipts, Ordering::Release);
             *log = next;
@@ -561,7 +567,7 @@ impl Store {
             read_cache_bytes_max: self.inner.reads.bytes_max(),
             told_bytes_max: segments::BYTES_MAX as u64,
             told_bytes: self.inner.segments.bytes(),
-            hash_memory_bytes: self.inner.hashes.bytes(),
+            hash_memory_bytes: self.inner.hashes.bytes() + self.inner.pseudonyms.bytes(),
             block_cache_bytes: self.inner.cache.get_usage() as u64,
             block_cache_pinned_bytes: self.inner.cache.get_pinned_usage() as u64,
             snapshots: number(Family::Rows, rocksdb::properties::NUM_SNAPSHOTS),

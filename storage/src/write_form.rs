@@ -71,10 +71,7 @@ impl Writes<'_> {
     pub(crate) fn add(&mut self, batch: &Batch) {
         for operation in batch.operations() {
             match operation {
-                Operation::Put(family, key, value) => {
-                    self.start(PUT, family, key);
-                    self.part(value);
-                }
+                Operation::Put(family, key, value) => self.put(family, key, value),
                 Operation::Delete(family, key) => self.start(DELETE, family, key),
                 Operation::DeleteRange(family, from, to) => {
                     self.start(DELETE_RANGE, family, from);
@@ -82,6 +79,12 @@ impl Writes<'_> {
                 }
             }
         }
+    }
+
+    /// Adds a value that is written.
+    pub(crate) fn put(&mut self, family: Family, key: &[u8], value: &[u8]) {
+        self.start(PUT, family, key);
+        self.part(value);
     }
 
     fn start(&mut self, tag: u8, family: Family, key: &[u8]) {

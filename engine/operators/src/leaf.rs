@@ -50,18 +50,16 @@ impl Leaf {
         if mfp.is_identity() {
             return self;
         }
-        self.read_columns(mfp.columns());
+        let mut unread = vec![true; self.arity()];
+        mfp.each_column(&mut |column| read(&mut unread, column));
+        self.unread = unread;
         self
     }
 
     /// Nobody looks at any columns but these, which may be more than there are.
     pub(crate) fn read_columns(&mut self, columns: impl IntoIterator<Item = usize>) {
         let mut unread = vec![true; self.arity()];
-        for column in columns {
-            if let Some(unread) = unread.get_mut(column) {
-                *unread = false;
-            }
-        }
+        columns.into_iter().for_each(|column| read(&mut unread, column));
         self.unread = unread;
     }
 
@@ -149,6 +147,13 @@ impl Leaf {
         for column in &self.table.columns[(datums.len() - start).min(self.arity())..] {
             datums.push(column.missing.clone().unwrap_or(Datum::Null));
         }
+    }
+}
+
+/// Somebody looks at a column, if there is one.
+fn read(unread: &mut [bool], column: usize) {
+    if let Some(unread) = unread.get_mut(column) {
+        *unread = false;
     }
 }
 

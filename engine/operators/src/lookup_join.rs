@@ -99,6 +99,7 @@ impl LookupJoin<'_> {
         let of_condition = self.condition.iter().flat_map(ScalarExpr::columns);
         self.mfp
             .columns()
+            .into_iter()
             .filter(|_| gives_table)
             .chain(of_condition)
             .filter_map(|column| column.checked_sub(start))

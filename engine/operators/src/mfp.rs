@@ -9,13 +9,12 @@ use crate::context::{Bundle, Context, RenderTime, split_operator};
 use crate::in_list::InLists;
 use crate::once::{OneShot, PackedPull, Pull};
 use crate::plain_filter::PlainFilter;
-use planner::scalar::{EvalContext, Mfp, ScalarExpr};
+use planner::scalar::{EvalContext, Mfp};
 use repr::row::Columns;
 use repr::{Datum, Row};
 use state::SqlError;
 use state::answer::{Stored, datum};
 use state::interrupt::{Ticker, Watch};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// `input` through an `Mfp`, once, unless that changes nothing.
@@ -181,10 +180,15 @@ impl Plainly {
 
 /// The input's columns that predicates look at, with where they stand.
 fn looked_at(mfp: &Mfp, place: &impl Fn(usize) -> usize) -> Vec<(usize, usize)> {
-    let columns: BTreeSet<usize> =
-        mfp.filter.iter().flat_map(|(_, predicate)| ScalarExpr::columns(predicate)).collect();
-    let of_input = columns.into_iter().filter(|column| *column < mfp.input_arity);
-    as_they_stand(of_input.map(|column| (column, place(column))).collect())
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for (_, predicate) in &mfp.filter {
+        predicate.each_column(&mut |column| {
+            if column < mfp.input_arity && !found.iter().any(|(other, _)| *other == column) {
+                found.push((column, place(column)));
+            }
+        });
+    }
+    as_they_stand(found)
 }
 
 fn as_they_stand(mut columns: Vec<(usize, usize)>) -> Vec<(usize, usize)> {

@@ -12,9 +12,9 @@ use crate::get::{self, RangeFirst};
 use crate::once::{NoSystemRows, OneShot, SystemRows};
 use crate::open::open;
 use crate::profile::Profile;
-use planner::plan::Query;
+use planner::plan::{Finishing, Plan, Query};
 use planner::scalar::EvalContext;
-use repr::Datum;
+use repr::{Datum, Row, poll};
 use state::SqlError;
 use state::answer::{Answer, AnswerRow, QueryRows};
 pub use state::interrupt::QueryLimits;
@@ -60,6 +60,44 @@ pub fn run_with_system(
         Finish::new(input, &query.finishing, &shot.eval, shot.watch.clone())
     })?;
     Ok(QueryRows::of(HeldQuery { rows, ended, _held: held }))
+}
+
+/// More rows go through operators, which hear of a cancel between them.
+const COMPUTED_ROWS_MAX: usize = 64;
+
+/// The rows of a query that computes something of a few constants and reads nothing, as an INSERT's VALUES mostly do: no operator
+/// is opened for them. None of any other query.
+pub fn computed(query: &Query, context: &EvalContext) -> Option<Result<Vec<Vec<Datum>>, SqlError>> {
+    let (input, mfp) = match &query.plan {
+        Plan::Mfp(input, mfp) => (&**input, Some(mfp)),
+        plan => (plan, None),
+    };
+    let (Plan::Constant { rows, .. }, Finishing { order_by, limit: None, offset: None, late, project }) =
+        (input, &query.finishing)
+    else {
+        return None;
+    };
+    if rows.len() > COMPUTED_ROWS_MAX || !order_by.is_empty() || query.locks_rows() {
+        return None;
+    }
+    let row = |constants: &Row| -> Result<Option<Vec<Datum>>, SqlError> {
+        poll::step()?;
+        let mut row = constants.unpack();
+        if let Some(mfp) = mfp
+            && !mfp.evaluate(&mut row, context)?
+        {
+            return Ok(None);
+        }
+        for expr in late {
+            let value = expr.eval(&row, context)?;
+            row.push(value);
+        }
+        if !project.iter().copied().eq(0..row.len()) {
+            row = project.iter().map(|column| row[*column].clone()).collect();
+        }
+        Ok(Some(row))
+    };
+    Some(rows.iter().filter_map(|constants| row(constants).transpose()).collect())
 }
 
 /// Tells the profile which way a query's rows would be found now, and reads none.

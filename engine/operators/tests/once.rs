@@ -12,7 +12,7 @@ use memory::{
     index_id, int, limits, literal, query,
 };
 use naive::{Naive, bag};
-use operators::query::{QueryLimits, run};
+use operators::query::{QueryLimits, computed, run};
 use planner::names::Names;
 use planner::plan::{Access, Besides, Counting, Finishing, InOrder, LocalId, Lookup, MatchKind, Plan, Query};
 use planner::scalar::{Mfp, Order, ScalarExpr};
@@ -572,4 +572,39 @@ fn lookups_take_keys_once_and_no_nulls() {
     assert_eq!(all(get(Lookup::Index(index_id(1, 1)), keys), &memory, limits()).unwrap().len(), 200);
     let equal = call(&EQUAL, column(0), column(2));
     assert_eq!(all(Plan::Mfp(Box::new(scan(1)), filter(3, equal)), &memory, limits()).unwrap().len(), 0);
+}
+
+/// What is computed of constants without operators is what operators give, errors included; all else is left to them.
+#[test]
+fn constants_are_computed_as_operators_would() {
+    let memory = Memory::new(Vec::new());
+    let plain = constant(&[&[4, 2], &[7, 0], &[1, 9]]);
+    let mapped = |map: Vec<ScalarExpr>, predicate: Option<ScalarExpr>, project: Vec<usize>| {
+        let filter = predicate.map(|predicate| (2, predicate)).into_iter().collect();
+        Plan::Mfp(Box::new(plain.clone()), Mfp { map, filter, project, ..Mfp::identity(2) })
+    };
+    let sum = || call(&PLUS, column(0), column(1));
+    let plans = [
+        plain.clone(),
+        mapped(vec![sum()], None, vec![2, 0]),
+        mapped(vec![sum()], Some(call(&LESS, column(0), column(1))), vec![0, 1, 2, 0]),
+        mapped(vec![call(&DIVIDE, column(0), column(1))], None, vec![2]),
+        mapped(vec![call(&DIVIDE, column(0), column(1))], Some(call(&LESS, literal(0), column(1))), vec![2]),
+    ];
+    for plan in plans {
+        let width = operators::plan::arity(&plan);
+        for late in [Vec::new(), vec![call(&PLUS, column(0), literal(3))]] {
+            let project: Vec<usize> = (0..width + late.len()).rev().collect();
+            let mut one = query(plan.clone(), width);
+            one.finishing = Finishing { late, project, ..Finishing::default() };
+            let rows = computed(&one, &context(Vec::new())).expect("it reads nothing");
+            assert_eq!(rows, finished(one.clone(), &memory, limits()), "{one:?}");
+            one.finishing.limit = Some(literal(1));
+            assert!(computed(&one, &context(Vec::new())).is_none(), "operators know when to end");
+        }
+    }
+    let many = constant(&vec![[1].as_slice(); 100]);
+    for read in [scan(1), many, Plan::Mfp(Box::new(scan(1)), Mfp::identity(3))] {
+        assert!(computed(&query(read, 1), &context(Vec::new())).is_none());
+    }
 }

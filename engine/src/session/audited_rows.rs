@@ -34,12 +34,12 @@ struct RowsToTell {
     about: Option<MicroDbId>,
     /// How many rows were given since.
     rows: u64,
+    /// When it was told something last.
     last: Instant,
 }
 
 impl RowsToTell {
     fn tell(&mut self, more: bool) -> Result<(), SqlError> {
-        self.last = Instant::now();
         let rows = std::mem::take(&mut self.rows);
         let Some(mut read) = self.observer.take()? else { return Ok(()) };
         if let Some(about) = self.about {
@@ -49,11 +49,16 @@ impl RowsToTell {
         }
         read.scope.may_be_more |= more;
         let commit = self.sink.database.published.load().time;
-        self.sink.put(self.head.entry(read, rows, commit))
+        self.sink.put(&self.head.entry(read, rows, commit))
     }
 
+    /// Rows were given, and more may be.
     fn tell_in_time(&mut self) -> Result<(), SqlError> {
-        if self.last.elapsed() >= TOLD_EVERY { self.tell(false) } else { Ok(()) }
+        if self.last.elapsed() < TOLD_EVERY {
+            return Ok(());
+        }
+        self.last = Instant::now();
+        self.tell(false)
     }
 }
 
@@ -123,7 +128,10 @@ impl Answer for AuditedRows {
             show(row)
         })?;
         self.told.rows += shown;
-        self.told.tell_in_time()?;
+        // At the end it is told when this goes.
+        if found {
+            self.told.tell_in_time()?;
+        }
         Ok(found)
     }
 }

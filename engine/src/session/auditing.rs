@@ -41,6 +41,8 @@ pub(super) struct SessionAudit {
     pub may_owe: bool,
     /// Of the statement under way.
     pub statement: StatementAudit,
+    /// The tables of the last entry of a write.
+    tables: Arc<[RelationId]>,
 }
 
 /// What is recorded of a statement.
@@ -216,7 +218,7 @@ impl Session {
         let actor = self.audit.actor.clone();
         match &self.audit.statement.what {
             Some((operation, prepared)) => {
-                let statement = prepared.audited_as(&self.database.audit, &self.catalog());
+                let statement = prepared.audited_as(&self.database.audit, || self.catalog());
                 EntryHead { actor, operation: *operation, statement }
             }
             None => EntryHead { actor, operation: AuditOperation::Select, statement: [0; 8] },
@@ -297,7 +299,7 @@ impl Session {
         }
         let published = self.database.published.load_full();
         let subjects = self.about().into_iter().collect();
-        let read = ReadBy { tables: vec![table], subjects, ..ReadBy::default() };
+        let read = ReadBy { tables: [table].into(), subjects, ..ReadBy::default() };
         let entry = self.audit_head().entry(read, 0, published.time);
         self.database.pipeline.record(&self.database.store, &published.schema, &entry)
     }
@@ -320,11 +322,7 @@ impl Session {
         writes: Vec<RelationId>,
         rows: u64,
     ) -> Result<(), SqlError> {
-        for table in writes {
-            if !read.tables.contains(&table) {
-                read.tables.push(table);
-            }
-        }
+        read.tables = self.tables_of(&read.tables, writes);
         match &mut self.transaction.active {
             Some(active) => {
                 // It is of the commit that it will make.
@@ -333,9 +331,22 @@ impl Session {
             }
             None => {
                 let commit = self.database.published.load().time;
-                self.audit_sink().put(head.entry(read, rows, commit))
+                self.audit_sink().put(&head.entry(read, rows, commit))
             }
         }
+    }
+
+    /// Tables that were read, and then those that were written: as the write before had them, mostly.
+    fn tables_of(&mut self, read: &Arc<[RelationId]>, mut writes: Vec<RelationId>) -> Arc<[RelationId]> {
+        writes.retain(|table| !read.contains(table));
+        if writes.is_empty() {
+            return read.clone();
+        }
+        let is_same = |last: &[RelationId]| last.strip_prefix(&**read) == Some(writes.as_slice());
+        if !is_same(&self.audit.tables) {
+            self.audit.tables = read.iter().copied().chain(writes).collect();
+        }
+        self.audit.tables.clone()
     }
 
     /// A statement that failed: what it read all the same, or that it was refused.
@@ -354,7 +365,7 @@ impl Session {
             head.operation = AuditOperation::Refuse;
         }
         let commit = self.database.published.load().time;
-        self.audit_sink().put(head.entry(read.unwrap_or_default(), 0, commit))
+        self.audit_sink().put(&head.entry(read.unwrap_or_default(), 0, commit))
     }
 
     /// The session begins.
@@ -367,7 +378,7 @@ impl Session {
         let head = EntryHead { actor: self.audit.actor.clone(), operation: AuditOperation::Connect, statement: [0; 8] };
         self.audit.statement.mode = mode;
         let commit = self.database.published.load().time;
-        self.audit_sink().put(head.entry(ReadBy::default(), 0, commit))
+        self.audit_sink().put(&head.entry(ReadBy::default(), 0, commit))
     }
 
     /// A view that a query has earned is read, by a key or by several; `reads` is what it is made of.
@@ -399,7 +410,7 @@ impl Session {
         };
         let (head, sink) = (self.audit_head(), self.audit_sink());
         let commit = self.database.published.load().time;
-        sink.put(head.entry(read.clone(), 0, commit))?;
+        sink.put(&head.entry(read.clone(), 0, commit))?;
         Ok(Some(Deliveries::of(head, sink, read)))
     }
 }
@@ -411,8 +422,10 @@ pub fn rejected(database: &Database, login: &str, address: Option<IpAddr>) {
     let actor = Arc::new(AuditActor { login: role, role, purpose: None, address });
     let head = EntryHead { actor, operation: AuditOperation::Reject, statement: [0; 8] };
     let entry = head.entry(ReadBy { scope: AuditScope::default(), ..ReadBy::default() }, 0, published.time);
-    if database.audit.put(0, entry).is_some_and(|waits| waits.entries > WAITING_MAX) {
-        database.pipeline.record_soon();
+    match database.audit_apart(0, &entry) {
+        Ok(waits) if waits.is_some_and(|waits| waits.entries > WAITING_MAX) => database.pipeline.record_soon(),
+        Ok(_) => {}
+        Err(error) => tracing::error!(target: "dogwood::audit", "a refused login could not be recorded: {error}"),
     }
 }
 

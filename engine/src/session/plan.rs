@@ -46,8 +46,8 @@ pub struct Prepared {
 
 impl Prepared {
     /// What the audit log calls it: a hash of its text without literals.
-    pub(super) fn audited_as(&self, queue: &AuditQueue, catalog: &Catalog) -> [u8; 8] {
-        *self.audited_as.get_or_init(|| queue.statement(&shape(&self.text, catalog, settings::is_known)))
+    pub(super) fn audited_as(&self, queue: &AuditQueue, catalog: impl FnOnce() -> Arc<Catalog>) -> [u8; 8] {
+        *self.audited_as.get_or_init(|| queue.statement(&shape(&self.text, &catalog(), settings::is_known)))
     }
 
     /// What the client sent to have it prepared.

@@ -13,12 +13,12 @@ pub use rounds::Rounds;
 use crate::SqlError;
 use crate::unwritten_requests::UnwrittenRequests;
 use parking_lot::Mutex;
-use repr::{MicroDbId, RelationId, RowKey};
-use std::collections::{BTreeSet, HashSet};
+use repr::{CommitTime, MicroDbId, RelationId, RowKey};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use storage::StorageError;
-use storage::audit::{AuditEntry, AuditScope, SUBJECTS_LISTED_MAX};
+use storage::audit::{AuditScope, LoggedEntry, SUBJECTS_LISTED_MAX};
 use storage::people_read::{PeopleRead, Seen};
 
 /// How sure what is recorded is.
@@ -61,7 +61,7 @@ pub struct AuditQueue {
 
 #[derive(Default)]
 struct Shard {
-    entries: Vec<AuditEntry>,
+    entries: Vec<LoggedEntry>,
     /// The last round that has taken what was here.
     round: u64,
 }
@@ -78,8 +78,8 @@ pub struct Waits {
 /// What a commit takes.
 #[derive(Default)]
 pub struct Taken {
-    /// In the order of their times.
-    pub entries: Vec<AuditEntry>,
+    /// In no order: their record has them by their times.
+    pub entries: Arc<Vec<LoggedEntry>>,
     /// The round that it is; none where nothing waited.
     pub round: Option<u64>,
     /// Texts of statements that are not stored yet.
@@ -127,7 +127,7 @@ impl AuditQueue {
     }
 
     /// Adds one, of this session. None where there is no log.
-    pub fn put(&self, session: u64, entry: AuditEntry) -> Option<Waits> {
+    pub fn put(&self, session: u64, entry: LoggedEntry) -> Option<Waits> {
         if !self.is_open {
             return None;
         }
@@ -144,19 +144,21 @@ impl AuditQueue {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// All that wait, for a commit; only one takes at a time. What becomes of the round is to be said.
-    pub fn take(&self) -> Taken {
+    /// All that wait, for a commit that comes after `time`; only one takes at a time. What becomes of the round is to be said.
+    pub fn take(&self, time: CommitTime) -> Taken {
         let mut taken = Taken::default();
         if self.waiting() > 0 {
             let round = self.rounds.take();
+            let mut entries = Vec::with_capacity(self.waiting());
             for shard in &self.shards {
                 let mut shard = shard.lock();
-                taken.entries.append(&mut shard.entries);
+                entries.append(&mut shard.entries);
                 shard.round = round;
             }
-            self.waiting.fetch_sub(taken.entries.len(), Ordering::Relaxed);
-            taken.entries.sort_by_key(|entry| entry.time_us);
-            taken.round = Some(round);
+            self.waiting.fetch_sub(entries.len(), Ordering::Relaxed);
+            // What was done without a commit was done at that time at the latest.
+            entries.iter_mut().for_each(|entry| entry.commit = entry.commit.min(time));
+            (taken.entries, taken.round) = (Arc::new(entries), Some(round));
         }
         // Last: an entry's text is stored no later than it is.
         taken.statements = std::mem::take(&mut self.statements.lock().new);
@@ -168,7 +170,7 @@ impl AuditQueue {
         let Taken { entries, round, statements } = taken;
         self.statements.lock().new.extend(statements);
         self.waiting.fetch_add(entries.len(), Ordering::Relaxed);
-        self.shards[0].lock().entries.extend(entries);
+        self.shards[0].lock().entries.append(&mut Arc::unwrap_or_clone(entries));
         round.into_iter().for_each(|round| self.rounds.refused(round, error.clone()));
     }
 }
@@ -184,22 +186,46 @@ pub struct ReadObserver {
 type OwnersOf = Box<dyn Fn(RelationId, &RowKey) -> Result<Vec<MicroDbId>, StorageError> + Send>;
 
 /// Which personal tables a statement has read, by themselves or within views.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TablesRead {
-    /// The tables and views.
-    pub relations: BTreeSet<RelationId>,
+#[derive(Default)]
+struct TablesRead {
+    /// The tables and views, in order.
+    relations: Vec<RelationId>,
+    /// Those of the last statement that has read any: the next one mostly reads the same.
+    last: Arc<[RelationId]>,
     /// The key by which a view was read; none if there were several.
-    pub key: Option<[u8; 8]>,
+    key: Option<[u8; 8]>,
     /// A view was read, of whose rows it is not known whose they are.
-    pub through_view: bool,
+    through_view: bool,
+}
+
+impl TablesRead {
+    fn add(&mut self, relation: RelationId) {
+        if let Err(at) = self.relations.binary_search(&relation) {
+            self.relations.insert(at, relation);
+        }
+    }
+
+    /// From here on nothing is read yet.
+    fn renew(&mut self) {
+        self.relations.clear();
+        (self.key, self.through_view) = (None, false);
+    }
+
+    /// The tables and views, for an entry.
+    fn list(&mut self) -> Arc<[RelationId]> {
+        if *self.last != *self.relations {
+            self.last = self.relations.as_slice().into();
+        }
+        self.last.clone()
+    }
 }
 
 /// What was read, for an entry.
 #[derive(Clone, Debug, Default)]
 pub struct ReadBy {
     /// Which tables and views.
-    pub tables: Vec<RelationId>,
-    /// See `TablesRead`.
+    pub tables: Arc<[RelationId]>,
+    /// By which key a view was read.
     pub key: Option<[u8; 8]>,
     /// Whose rows.
     pub subjects: Vec<MicroDbId>,
@@ -220,7 +246,7 @@ impl ReadObserver {
             // Somebody may note there still what the one before read.
             None => self.people = Arc::new(PeopleRead::new(joint)),
         }
-        *self.tables.get_mut() = TablesRead::default();
+        self.tables.get_mut().renew();
         *self.owners.get_mut() = None;
     }
 
@@ -238,10 +264,7 @@ impl ReadObserver {
 
     /// A personal table is read.
     pub(crate) fn note_table(&self, relation: RelationId) {
-        let mut tables = self.tables.lock();
-        if tables.relations.last() != Some(&relation) {
-            tables.relations.insert(relation);
-        }
+        self.tables.lock().add(relation);
     }
 
     /// A maintained view over personal tables is read, by a key or as a whole.
@@ -250,17 +273,21 @@ impl ReadObserver {
         let again = tables.through_view;
         tables.key = key.filter(|_| !again || tables.key == key);
         tables.through_view = true;
-        tables.relations.insert(view);
-        tables.relations.extend(below);
+        tables.add(view);
+        below.iter().for_each(|table| tables.add(*table));
     }
 
     /// What was read until now: none if nothing was that is personal. From here on it is noted anew.
     pub fn take(&self) -> Result<Option<ReadBy>, SqlError> {
-        let TablesRead { relations, key, through_view } = std::mem::take(&mut *self.tables.lock());
+        let mut read = self.tables.lock();
         let owners = self.owners.lock().take();
-        if relations.is_empty() {
+        if read.relations.is_empty() {
+            read.renew();
             return Ok(None);
         }
+        let (tables, key, through_view) = (read.list(), read.key, read.through_view);
+        read.renew();
+        drop(read);
         let Seen { mut people, joint, mut many } = self.people.take();
         for (relation, row_key) in joint {
             let owners = owners.as_ref().map(|owners| owners(relation, &row_key)).transpose()?;
@@ -273,28 +300,31 @@ impl ReadObserver {
             people.clear();
         }
         let scope = AuditScope { may_be_more: many || through_view, undone: false };
-        Ok(Some(ReadBy { tables: relations.into_iter().collect(), key, subjects: people, scope }))
+        Ok(Some(ReadBy { tables, key, subjects: people, scope }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use repr::CommitTime;
     use storage::audit::AuditOperation;
 
-    fn entry(time_us: i64) -> AuditEntry {
-        AuditEntry {
+    fn entry(time_us: i64) -> LoggedEntry {
+        LoggedEntry {
+            number: 0,
             time_us,
-            commit: CommitTime(1),
+            commit: CommitTime(5),
             actor: Arc::default(),
             operation: AuditOperation::Select,
             statement: [0; 8],
-            tables: Vec::new(),
+            tables: Arc::default(),
             key: None,
+            subjects_total: 0,
             subjects: Vec::new(),
             scope: AuditScope::default(),
             rows: 0,
+            commitment: None,
+            reference: None,
             payload: None,
         }
     }
@@ -304,22 +334,47 @@ mod tests {
         let queue = AuditQueue::new(true);
         assert_eq!(queue.put(3, entry(2)), Some(Waits { round: 1, entries: 1 }));
         assert_eq!(queue.put(4, entry(1)), Some(Waits { round: 1, entries: 2 }));
-        let taken = queue.take();
-        assert_eq!(taken.entries.iter().map(|entry| entry.time_us).collect::<Vec<_>>(), [1, 2]);
+        let taken = queue.take(CommitTime(3));
+        let mut times: Vec<_> = taken.entries.iter().map(|entry| (entry.time_us, entry.commit)).collect();
+        times.sort_unstable();
+        assert_eq!(times, [(1, CommitTime(3)), (2, CommitTime(3))]);
         assert_eq!(taken.round, Some(1));
-        assert_eq!(queue.take().round, None, "where nothing waits there is no round");
+        assert_eq!(queue.take(CommitTime(3)).round, None, "where nothing waits there is no round");
         assert_eq!(queue.put(3, entry(3)), Some(Waits { round: 2, entries: 1 }));
         let refused = SqlError::new("53100", "the disk is full");
         queue.put_back(taken, &refused);
         assert_eq!(queue.waiting(), 3, "what was read stays so");
         assert_eq!(queue.rounds.wait(1, || panic!("it was taken")), Err(refused));
-        let again = queue.take();
+        let again = queue.take(CommitTime(3));
         assert_eq!((again.entries.len(), again.round), (3, Some(2)));
         queue.statement("SELECT");
-        let taken = queue.take();
+        let taken = queue.take(CommitTime(3));
         assert_eq!(taken.statements.len(), 1);
         queue.put_back(taken, &SqlError::new("53100", "the disk is full"));
-        assert_eq!(queue.take().statements.len(), 1, "a text that was not stored is stored with the next");
+        assert_eq!(queue.take(CommitTime(3)).statements.len(), 1, "a text that was not stored is stored with the next");
         assert_eq!(AuditQueue::new(false).put(1, entry(1)), None);
+    }
+
+    #[test]
+    fn what_was_read_is_listed_once_in_order_and_shared_with_the_statement_before() {
+        let observer = ReadObserver::new(Arc::default());
+        let listed = |tables: &[u32]| {
+            tables.iter().for_each(|table| observer.note_table(RelationId(*table)));
+            observer.take().expect("nobody is asked").map(|read| read.tables)
+        };
+        let first = listed(&[7, 3, 7, 5, 3]).expect("tables");
+        assert_eq!(*first, [3, 5, 7].map(RelationId));
+        assert!(listed(&[]).is_none());
+        assert!(listed(&[5, 3, 7]).is_some_and(|second| Arc::ptr_eq(&first, &second)));
+        assert_eq!(listed(&[5]).as_deref(), Some([RelationId(5)].as_slice()));
+        observer.note_view(RelationId(9), &[RelationId(4)], Some([1; 8]));
+        let read = observer.take().expect("nobody is asked").expect("a view");
+        assert_eq!(
+            (&*read.tables, read.key, read.scope.may_be_more),
+            ([4, 9].map(RelationId).as_slice(), Some([1; 8]), true)
+        );
+        observer.note_table(RelationId(4));
+        let read = observer.take().expect("nobody is asked").expect("a table");
+        assert_eq!((read.key, read.scope.may_be_more), (None, false), "the view was the statement's before");
     }
 }

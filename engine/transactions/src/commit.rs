@@ -514,10 +514,10 @@ impl Committer {
         if !only_records {
             batch.put_commit_time(&self.store, time.0);
         }
-        let read = self.audit.take();
+        let read = self.audit.take(self.current.time);
         self.put_statements(&mut batch, &read);
         let written = self.audit_commit(&mut batch, &audit, time).and_then(|()| {
-            self.audit_all(&mut batch, &read.entries, self.current.time)?;
+            batch.append_logged(&read.entries);
             self.write(batch, &schema, layer.changes_schema())
         });
         if let Err(error) = written {

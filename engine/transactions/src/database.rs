@@ -10,7 +10,7 @@ use repr::id::FIRST_TEMPORARY_ID;
 use repr::{CommitTime, Id, RelationId};
 use state::SqlError;
 use state::account::{Accounts, Gauges};
-use state::audit::AuditQueue;
+use state::audit::{AuditQueue, Waits};
 use state::config::Config;
 use state::exported_snapshots::ExportedSnapshots;
 use state::layered_snapshot::LayeredSnapshot;
@@ -30,6 +30,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use storage::audit::AuditEntry;
 use storage::{Loss, Mode, RootKeySource, Snapshot, StorageError, Store, StoreOptions};
 use views::automatic::AutomaticViews;
 use views::message::ViewRequest;
@@ -292,6 +293,11 @@ impl Database {
     /// A number for a new transaction, or a new session.
     pub fn next_transaction(&self) -> TransactionId {
         TransactionId(self.sessions.numbers.transactions.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Has the audit log say what a session did without a commit. None where there is no log.
+    pub fn audit_apart(&self, session: u64, entry: &AuditEntry) -> Result<Option<Waits>, StorageError> {
+        Ok(self.audit.put(session, self.store.logged_entry(entry)?))
     }
 
     /// A number for a new connection: PostgreSQL's backend pid.

@@ -29,7 +29,7 @@ pub fn audited(
         actor: actor.clone(),
         operation: AuditOperation::Forget,
         statement: [0; 8],
-        tables: vec![table],
+        tables: [table].into(),
         key: None,
         subjects: forgotten.and_then(|receipt| receipt.microdb).into_iter().collect(),
         scope: AuditScope::default(),

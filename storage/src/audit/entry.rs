@@ -31,7 +31,7 @@ pub struct AuditEntry {
     /// A hash of the statement without its literals.
     pub statement: [u8; 8],
     /// On which tables and views.
-    pub tables: Vec<RelationId>,
+    pub tables: Arc<[RelationId]>,
     /// By which key a view was read: a keyed hash.
     pub key: Option<[u8; 8]>,
     /// On whose data.
@@ -67,6 +67,13 @@ impl Batch {
         let entry = logged(store, entry, None)?;
         self.audit.push(PendingAudit::Entry(Box::new(entry)));
         Ok(())
+    }
+
+    /// Adds entries that are as the log has them already.
+    pub fn append_logged(&mut self, entries: &Arc<Vec<LoggedEntry>>) {
+        if !entries.is_empty() {
+            self.audit.push(PendingAudit::Entries(entries.clone()));
+        }
     }
 
     /// Adds an erasure's receipt, and the entry that vouches for it. The batch is then the erasure's intent: once it is
@@ -123,11 +130,18 @@ pub(crate) fn logged(
 }
 
 impl Store {
+    /// An entry as the log has it, but for its number. Whoever ran the statement makes it, so that the commit stage need not.
+    ///
+    /// Fails as `append_audit`.
+    pub fn logged_entry(&self, entry: &AuditEntry) -> Result<LoggedEntry, StorageError> {
+        logged(self, entry, None)
+    }
+
     /// How a person appears in the log and on receipts.
     pub fn pseudonym(&self, microdb: MicroDbId) -> Pseudonym {
         let mut bytes = [b's'; 17];
         bytes[1..].copy_from_slice(&microdb.0);
-        self.remembered_hash(&bytes)
+        self.remembered_pseudonym(&bytes)
     }
 
     /// How a key of a view appears in the log.

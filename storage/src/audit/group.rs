@@ -58,28 +58,22 @@ pub(crate) struct Links {
 impl Links {
     /// The hash of the record of this number with a body of this hash.
     pub(crate) fn hash(&self, sequence: u64, body: &[u8; 32]) -> [u8; 32] {
-        let mut hashed = Vec::with_capacity(96 + 32 * self.pointers.len());
-        hashed.extend_from_slice(b"dogwood record 2\0");
-        hashed.extend_from_slice(&sequence.to_be_bytes());
-        hashed.extend_from_slice(body);
-        hashed.extend_from_slice(&self.previous);
-        self.pointers.iter().for_each(|pointer| hashed.extend_from_slice(pointer));
-        sodium::hash(&hashed)
+        let pointers = self.pointers.as_flattened();
+        sodium::hash_parts(&[b"dogwood record 2\0", &sequence.to_be_bytes(), body, &self.previous, pointers])
     }
 
-    /// A record.
-    pub(crate) fn record(&self, body: &[u8]) -> Vec<u8> {
-        let mut record = Vec::with_capacity(40 + 32 * self.pointers.len() + body.len());
+    /// The beginning of a record, up to its body, with room for one of so many bytes.
+    pub(crate) fn begin_record(&self, body_bytes: usize) -> Vec<u8> {
+        let mut record = Vec::with_capacity(40 + 32 * self.pointers.len() + body_bytes);
         record.push(FORM_OF_GROUP);
         self.write(&mut record);
-        record.extend_from_slice(body);
         record
     }
 
     pub(crate) fn write(&self, into: &mut Vec<u8>) {
         into.extend_from_slice(&self.previous);
         varint::write(self.pointers.len() as u64, into);
-        self.pointers.iter().for_each(|pointer| into.extend_from_slice(pointer));
+        into.extend_from_slice(self.pointers.as_flattened());
     }
 
     pub(crate) fn read(reader: &mut BodyReader<'_>) -> Option<Links> {
@@ -146,7 +140,7 @@ impl Emptied {
 
 /// The hash of a body.
 pub(crate) fn body_hash(body: &[u8]) -> [u8; 32] {
-    sodium::hash(&[b"dogwood body 1\0".as_slice(), body].concat())
+    sodium::hash_parts(&[b"dogwood body 1\0", body])
 }
 
 /// So many are looked through: a small commit has one of each.
@@ -164,10 +158,20 @@ impl<T: Clone + Eq + Hash> Shared<T> {
         Shared { all: Vec::new(), places: HashMap::default() }
     }
 
-    fn place(&mut self, one: &T) -> u64 {
+    /// For so many at most.
+    fn with_room(count: usize) -> Self {
+        let places = if count > LOOKED_THROUGH_MAX { count } else { 0 };
+        Shared {
+            all: Vec::with_capacity(count),
+            places: HashMap::with_capacity_and_hasher(places, RandomState::default()),
+        }
+    }
+
+    /// Its place; `is_same` tells at once of some that they are equal.
+    fn place(&mut self, one: &T, is_same: impl Fn(&T, &T) -> bool) -> u64 {
         let count = self.all.len();
         // Most are what the one before was.
-        if self.all.last() == Some(one) {
+        if self.all.last().is_some_and(|last| is_same(last, one) || last == one) {
             return count as u64 - 1;
         }
         if self.places.is_empty() {
@@ -188,61 +192,115 @@ impl<T: Clone + Eq + Hash> Shared<T> {
     }
 }
 
-/// The body of a group's record. No entry's time is before `earliest_us`.
-pub(crate) fn encode(first: u64, earliest_us: i64, entries: &[&LoggedEntry]) -> Vec<u8> {
-    let time = |entry: &LoggedEntry| entry.time_us.max(earliest_us);
-    let began = entries.iter().map(|entry| time(entry)).min().unwrap_or(earliest_us);
+/// An entry's places in what its record shares.
+struct EntryPlaces {
+    actor: u64,
+    statement: u64,
+    list: u64,
+}
+
+/// What an entry takes with what it shares with no other, but for its people.
+const ENTRY_BYTES: usize = 96;
+
+/// About as many bytes as the body of these has, and most often no fewer.
+pub(crate) fn body_bytes(entries: &[&LoggedEntry]) -> usize {
+    entries.iter().map(|entry| ENTRY_BYTES + 20 * entry.subjects.len()).sum()
+}
+
+/// Adds the body of a group's record. No entry's time is before `earliest_us`.
+pub(crate) fn encode(first: u64, earliest_us: i64, entries: &[&LoggedEntry], body: &mut Vec<u8>) {
+    if let [entry] = entries {
+        return encode_alone(first, earliest_us, entry, body);
+    }
+    let began = entries.iter().map(|entry| entry.time_us.max(earliest_us)).min().unwrap_or(earliest_us);
     let commit = entries.first().map_or(0, |entry| entry.commit.0);
-    let (mut actors, mut statements, mut lists, mut people) =
-        (Shared::<AuditActor>::new(), Shared::<[u8; 8]>::new(), Shared::<Vec<RelationId>>::new(), Shared::new());
-    let mut written = Vec::new();
+    let (mut actors, mut statements, mut lists) =
+        (Shared::<Arc<AuditActor>>::new(), Shared::<[u8; 8]>::new(), Shared::<Arc<[RelationId]>>::new());
+    let mut people = Shared::<Pseudonym>::with_room(entries.iter().map(|entry| entry.subjects.len()).sum());
+    let mut written = Vec::with_capacity(24 * entries.len());
     for entry in entries {
-        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
-        let lists_all = entry.subjects_total == entry.subjects.len() as u64;
-        written.push(entry.operation as u8);
-        written.push(
-            flag(entry.key.is_some(), HAS_KEY)
-                | flag(entry.commitment.is_some(), HAS_COMMITMENT)
-                | flag(entry.payload.is_some(), HAS_PAYLOAD)
-                | flag(!lists_all, HAS_TOTAL)
-                | flag(entry.scope.may_be_more, MAY_BE_MORE)
-                | flag(entry.scope.undone, UNDONE)
-                | flag(entry.reference.is_some(), HAS_REFERENCE),
-        );
-        varint::write(time(entry).abs_diff(began), &mut written);
-        write_signed(entry.commit.0.wrapping_sub(commit) as i64, &mut written);
-        varint::write(actors.place(&entry.actor), &mut written);
-        varint::write(statements.place(&entry.statement), &mut written);
-        varint::write(lists.place(&entry.tables), &mut written);
-        varint::write(entry.rows, &mut written);
-        entry.key.iter().for_each(|key| written.extend_from_slice(key));
-        if !lists_all {
-            varint::write(entry.subjects_total, &mut written);
-        }
-        varint::write(entry.subjects.len() as u64, &mut written);
-        entry.subjects.iter().for_each(|person| varint::write(people.place(person), &mut written));
-        entry.commitment.iter().for_each(|commitment| written.extend_from_slice(commitment));
-        entry.payload.iter().for_each(|payload| payload.encode(&mut written));
-        entry.reference.iter().for_each(|reference| reference.encode(&mut written));
+        let actor = actors.place(&entry.actor, Arc::ptr_eq);
+        let statement = statements.place(&entry.statement, |_, _| false);
+        let list = lists.place(&entry.tables, Arc::ptr_eq);
+        let times = (entry.time_us.max(earliest_us).abs_diff(began), entry.commit.0.wrapping_sub(commit) as i64);
+        let places = EntryPlaces { actor, statement, list };
+        write_entry(entry, times, &places, |person| people.place(person, |_, _| false), &mut written);
     }
-    let mut body = Vec::with_capacity(written.len() + 64 + 16 * people.all.len());
-    varint::write(first, &mut body);
-    write_signed(began, &mut body);
-    varint::write(commit, &mut body);
-    varint::write(actors.all.len() as u64, &mut body);
-    actors.all.iter().for_each(|actor| write_actor(actor, &mut body));
-    varint::write(statements.all.len() as u64, &mut body);
-    statements.all.iter().for_each(|statement| body.extend_from_slice(statement));
-    varint::write(lists.all.len() as u64, &mut body);
-    for list in &lists.all {
-        varint::write(list.len() as u64, &mut body);
-        list.iter().for_each(|table| varint::write(u64::from(table.0), &mut body));
-    }
-    varint::write(people.all.len() as u64, &mut body);
-    people.all.iter().for_each(|person: &Pseudonym| body.extend_from_slice(person));
-    varint::write(entries.len() as u64, &mut body);
+    varint::write(first, body);
+    write_signed(began, body);
+    varint::write(commit, body);
+    varint::write(actors.all.len() as u64, body);
+    actors.all.iter().for_each(|actor| write_actor(actor, body));
+    varint::write(statements.all.len() as u64, body);
+    body.extend_from_slice(statements.all.as_flattened());
+    varint::write(lists.all.len() as u64, body);
+    lists.all.iter().for_each(|list| write_list(list, body));
+    varint::write(people.all.len() as u64, body);
+    body.extend_from_slice(people.all.as_flattened());
+    varint::write(entries.len() as u64, body);
     body.extend_from_slice(&written);
-    body
+}
+
+/// The same of one entry, which shares with none: as mostly, where one commits alone.
+fn encode_alone(first: u64, earliest_us: i64, entry: &LoggedEntry, body: &mut Vec<u8>) {
+    varint::write(first, body);
+    write_signed(entry.time_us.max(earliest_us), body);
+    varint::write(entry.commit.0, body);
+    body.push(1);
+    write_actor(&entry.actor, body);
+    body.push(1);
+    body.extend_from_slice(&entry.statement);
+    body.push(1);
+    write_list(&entry.tables, body);
+    varint::write(entry.subjects.len() as u64, body);
+    body.extend_from_slice(entry.subjects.as_flattened());
+    body.push(1);
+    let mut next = 0..;
+    // Each of its people stands there once.
+    let person = |_: &Pseudonym| next.next().unwrap_or(u64::MAX);
+    write_entry(entry, (0, 0), &EntryPlaces { actor: 0, statement: 0, list: 0 }, person, body);
+}
+
+/// One entry: its time and commit as what they are more than the record's.
+fn write_entry(
+    entry: &LoggedEntry,
+    (time, commit): (u64, i64),
+    places: &EntryPlaces,
+    mut person: impl FnMut(&Pseudonym) -> u64,
+    written: &mut Vec<u8>,
+) {
+    let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+    let lists_all = entry.subjects_total == entry.subjects.len() as u64;
+    written.push(entry.operation as u8);
+    written.push(
+        flag(entry.key.is_some(), HAS_KEY)
+            | flag(entry.commitment.is_some(), HAS_COMMITMENT)
+            | flag(entry.payload.is_some(), HAS_PAYLOAD)
+            | flag(!lists_all, HAS_TOTAL)
+            | flag(entry.scope.may_be_more, MAY_BE_MORE)
+            | flag(entry.scope.undone, UNDONE)
+            | flag(entry.reference.is_some(), HAS_REFERENCE),
+    );
+    varint::write(time, written);
+    write_signed(commit, written);
+    varint::write(places.actor, written);
+    varint::write(places.statement, written);
+    varint::write(places.list, written);
+    varint::write(entry.rows, written);
+    entry.key.iter().for_each(|key| written.extend_from_slice(key));
+    if !lists_all {
+        varint::write(entry.subjects_total, written);
+    }
+    varint::write(entry.subjects.len() as u64, written);
+    entry.subjects.iter().for_each(|one| varint::write(person(one), written));
+    entry.commitment.iter().for_each(|commitment| written.extend_from_slice(commitment));
+    entry.payload.iter().for_each(|payload| payload.encode(written));
+    entry.reference.iter().for_each(|reference| reference.encode(written));
+}
+
+fn write_list(list: &[RelationId], body: &mut Vec<u8>) {
+    varint::write(list.len() as u64, body);
+    list.iter().for_each(|table| varint::write(u64::from(table.0), body));
 }
 
 fn write_actor(actor: &AuditActor, body: &mut Vec<u8>) {
@@ -295,7 +353,7 @@ struct Body<'a> {
     commit: u64,
     actors: Vec<Arc<AuditActor>>,
     statements: Vec<[u8; 8]>,
-    lists: Vec<Vec<RelationId>>,
+    lists: Vec<Arc<[RelationId]>>,
     people: Vec<Pseudonym>,
     entries: BodyReader<'a>,
 }
@@ -356,7 +414,7 @@ impl<'a> Body<'a> {
             commit: reader.number()?,
             actors: reader.list(read_actor)?,
             statements: reader.list(BodyReader::array::<8>)?,
-            lists: reader.list(|reader| reader.list(|reader| reader.id().map(RelationId)))?,
+            lists: reader.list(|reader| reader.list(|reader| reader.id().map(RelationId)).map(Arc::from))?,
             people: reader.list(BodyReader::array::<16>)?,
             entries: reader,
         })
@@ -444,7 +502,7 @@ pub(crate) fn mentions(body: &[u8], mention: &mut dyn FnMut(Mentioned)) -> Optio
         mention(Mentioned::Role(actor.login));
         mention(Mentioned::Role(actor.role));
     }
-    body.lists.iter().flatten().for_each(|table| mention(Mentioned::Table(*table)));
+    body.lists.iter().flat_map(|list| list.iter()).for_each(|table| mention(Mentioned::Table(*table)));
     let mut reader = BodyReader(body.entries.0);
     let mut unlisted = vec![false; body.lists.len()];
     for _ in 0..reader.number()? {
@@ -452,7 +510,7 @@ pub(crate) fn mentions(body: &[u8], mention: &mut dyn FnMut(Mentioned)) -> Optio
         unlisted[list] |= may_be_more;
     }
     let unlisted = body.lists.iter().zip(unlisted).filter(|(_, is_unlisted)| *is_unlisted);
-    unlisted.flat_map(|(list, _)| list).for_each(|table| mention(Mentioned::Unlisted(*table)));
+    unlisted.flat_map(|(list, _)| list.iter()).for_each(|table| mention(Mentioned::Unlisted(*table)));
     Some(())
 }
 
@@ -533,7 +591,7 @@ mod tests {
             actor: Arc::new(AuditActor { login: 16_400, role: 1, purpose: None, address: Some([127, 0, 0, 1].into()) }),
             operation: AuditOperation::Select,
             statement: [7; 8],
-            tables: vec![RelationId(16_384)],
+            tables: [RelationId(16_384)].into(),
             key: None,
             subjects_total: 1,
             subjects: vec![[person; 16]],
@@ -545,14 +603,21 @@ mod tests {
         }
     }
 
+    /// The body of a record of these.
+    fn encoded(first: u64, earliest_us: i64, entries: &[&LoggedEntry]) -> Vec<u8> {
+        let mut body = Vec::new();
+        encode(first, earliest_us, entries, &mut body);
+        body
+    }
+
     #[test]
     fn bodies_are_read_back_and_short() {
         let mut entries: Vec<LoggedEntry> = (1..=100).map(|number| entry(number, number as u8)).collect();
-        let body = encode(1, i64::MIN, &entries.iter().collect::<Vec<_>>());
+        let body = encoded(1, i64::MIN, &entries.iter().collect::<Vec<_>>());
         assert!(body.len() < 100 * 30, "{} bytes", body.len());
         assert_eq!(decode(&body), Some(entries.clone()));
         assert_eq!(beginning(&body), Some(Beginning { first: 1, time_us: -4 }));
-        let eight = encode(1, i64::MIN, &entries[..8].iter().collect::<Vec<_>>());
+        let eight = encoded(1, i64::MIN, &entries[..8].iter().collect::<Vec<_>>());
         assert!(eight.len() + 97 < 8 * 50, "{} bytes", eight.len());
         let rich = &mut entries[7];
         rich.key = Some([4; 8]);
@@ -561,7 +626,7 @@ mod tests {
         rich.payload = Some(SealedPayload { owner: microdb::loaded([1; 6]), id: [2; 8], sealed: vec![3; 40] });
         rich.reference = Some(LogReference { log: [8; 32], sequence: 300, hash: [9; 32] });
         rich.actor = Arc::new(AuditActor { purpose: Some(70_000), address: Some([1_u8; 16].into()), ..*rich.actor });
-        let body = encode(1, i64::MIN, &entries.iter().collect::<Vec<_>>());
+        let body = encoded(1, i64::MIN, &entries.iter().collect::<Vec<_>>());
         for entry in &entries {
             let mut all = Vec::new();
             Mentioned::all_of(entry, &mut |one| all.push(one));
@@ -581,8 +646,26 @@ mod tests {
     }
 
     #[test]
+    fn one_alone_is_written_as_among_others() {
+        let mut one = entry(7, 3);
+        one.subjects = (0..200).map(|person| [person; 16]).collect();
+        for total in [200, 2_000] {
+            one.subjects_total = total;
+            let body = encoded(7, 50, &[&one]);
+            assert_eq!(decode(&body), Some(vec![LoggedEntry { time_us: 50, ..one.clone() }]));
+            assert!(body.len() <= body_bytes(&[&one]), "{} bytes", body.len());
+            // As the first of two, but for how many there are and for the second.
+            let other = LoggedEntry { operation: AuditOperation::Insert, ..one.clone() };
+            let both = encoded(7, 50, &[&one, &other]);
+            let count = body.iter().zip(&both).position(|(alone, among)| alone != among).expect("how many there are");
+            assert_eq!((body[count], both[count]), (1, 2));
+            assert!(both[count + 1..].starts_with(&body[count + 1..]));
+        }
+    }
+
+    #[test]
     fn no_entry_is_before_an_earlier_record() {
-        let body = encode(1, 50, &[&entry(1, 1), &entry(90, 2)]);
+        let body = encoded(1, 50, &[&entry(1, 1), &entry(90, 2)]);
         let times: Vec<i64> = decode(&body).expect("reads").iter().map(|entry| entry.time_us).collect();
         assert_eq!(times, [50, 85]);
     }
@@ -590,7 +673,7 @@ mod tests {
     #[test]
     fn arbitrary_bytes_are_refused_without_panic() {
         sodium::initialize();
-        let whole = encode(1, 0, &(1..9).map(|n| entry(n, n as u8)).collect::<Vec<_>>().iter().collect::<Vec<_>>());
+        let whole = encoded(1, 0, &(1..9).map(|n| entry(n, n as u8)).collect::<Vec<_>>().iter().collect::<Vec<_>>());
         let mut state = 1_u64;
         for _ in 0..20_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

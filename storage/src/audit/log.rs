@@ -21,7 +21,6 @@ use crate::audit::PendingAudit;
 use crate::audit::group::{self, Beginning, Emptied, FORM_OF_EMPTIED, Links};
 use crate::audit::logged::{self, FORM_OF_ONE, LoggedEntry};
 use crate::audit::mentioned::Mentioned;
-use crate::batch::Batch;
 use crate::crypto::sodium::{self, SigningKey};
 use crate::error::{AuditFault, StorageError, StoredEntry};
 use crate::rocks::{self, Family};
@@ -32,6 +31,8 @@ const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Au
 pub(crate) const CHECKPOINT_RECORDS: u64 = 256;
 /// Bytes of a head or checkpoint.
 pub(crate) const HEAD_BYTES: usize = 8 + 8 + 32 + 64;
+/// Bytes of what its signature or code is of.
+const MESSAGE_BYTES: usize = 19 + 32 + 8 + 8 + 32;
 
 /// The end of the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,42 +117,36 @@ impl Log {
         Ok(log)
     }
 
-    /// Gives places to a group's entries and receipts, adds what is to be written to a batch, and says where the chain then ends.
-    pub(crate) fn link(&self, pending: &[PendingAudit], signing: &SigningKey, batch: &mut Batch) -> Log {
+    /// Gives places to a group's entries and receipts, puts what is to be written, and says where the chain then ends.
+    pub(crate) fn link(
+        &self,
+        pending: &[PendingAudit],
+        signing: &SigningKey,
+        put: &mut impl FnMut(&[u8], &[u8]),
+    ) -> Log {
         let mut log = self.clone();
-        let entry = |pending: &'_ PendingAudit| match pending {
-            PendingAudit::Entry(_) => true,
-            PendingAudit::Receipt { .. } => false,
-        };
-        for some in pending.iter().filter(|pending| entry(pending)).collect::<Vec<_>>().chunks(group::ENTRIES_MAX) {
-            log.append(some, batch);
+        let mut entries: Vec<&LoggedEntry> = pending.iter().flat_map(PendingAudit::entries).collect();
+        // A transaction's statements came before those that were read beside its commit.
+        entries.sort_by_key(|entry| entry.time_us);
+        for some in entries.chunks(group::ENTRIES_MAX) {
+            log.append(some, put);
             if log.sequence.is_multiple_of(CHECKPOINT_RECORDS) {
-                batch.put(Family::Audit, &checkpoint_key(log.sequence), &log.head().signed(signing));
+                put(&checkpoint_key(log.sequence), &log.head().signed(signing));
             }
         }
         for pending in pending {
             if let PendingAudit::Receipt { id, sealed, .. } = pending {
                 log.receipts += 1;
-                batch.put(Family::Audit, &receipt_key(log.receipts), &[id.as_slice(), sealed].concat());
-                batch.put(Family::Audit, &receipt_id_key(id), &log.receipts.to_be_bytes());
+                put(&receipt_key(log.receipts), &[id.as_slice(), sealed].concat());
+                put(&receipt_id_key(id), &log.receipts.to_be_bytes());
             }
         }
-        batch.put(Family::Audit, HEAD, &log.head().coded(signing));
+        put(HEAD, &log.head().coded(signing));
         log
     }
 
     /// One more record.
-    fn append(&mut self, some: &[&PendingAudit], batch: &mut Batch) {
-        let mut entries: Vec<&LoggedEntry> = some
-            .iter()
-            .filter_map(|pending| match pending {
-                PendingAudit::Entry(entry) => Some(&**entry),
-                PendingAudit::Receipt { .. } => None,
-            })
-            .collect();
-        // A transaction's statements came before those that were read beside its commit.
-        entries.sort_by_key(|entry| entry.time_us);
-        let body = group::encode(self.entries + 1, self.latest_us, &entries);
+    fn append(&mut self, entries: &[&LoggedEntry], put: &mut impl FnMut(&[u8], &[u8])) {
         let sequence = self.sequence + 1;
         let pointer = |place: u32| match self.peaks.get(place as usize) {
             Some(Some((peak, hash))) if sequence - *peak == 1 << place => Some(*hash),
@@ -159,7 +154,10 @@ impl Log {
         };
         let pointers = (1..=sequence.trailing_zeros()).map_while(pointer).collect();
         let links = Links { previous: self.hash, pointers };
-        self.hash = links.hash(sequence, &group::body_hash(&body));
+        let mut record = links.begin_record(group::body_bytes(entries));
+        let body_at = record.len();
+        group::encode(self.entries + 1, self.latest_us, entries, &mut record);
+        self.hash = links.hash(sequence, &group::body_hash(&record[body_at..]));
         self.sequence = sequence;
         self.entries += entries.len() as u64;
         self.latest_us = entries.iter().map(|entry| entry.time_us).fold(self.latest_us, i64::max);
@@ -167,7 +165,7 @@ impl Log {
             self.peaks.resize(self.peaks.len().max(place + 1), None);
             self.peaks[place] = Some((sequence, self.hash));
         }
-        batch.put(Family::Audit, &record_key(sequence), &links.record(&body));
+        put(&record_key(sequence), &record);
     }
 
     fn head(&self) -> Head {
@@ -215,13 +213,13 @@ impl Head {
         head
     }
 
-    fn message(&self) -> Vec<u8> {
-        let mut message = Vec::with_capacity(100);
-        message.extend_from_slice(b"dogwood log head 1\0");
-        message.extend_from_slice(&self.name);
-        message.extend_from_slice(&self.sequence.to_be_bytes());
-        message.extend_from_slice(&self.receipts.to_be_bytes());
-        message.extend_from_slice(&self.hash);
+    fn message(&self) -> [u8; MESSAGE_BYTES] {
+        let mut message = [0; MESSAGE_BYTES];
+        message[..19].copy_from_slice(b"dogwood log head 1\0");
+        message[19..51].copy_from_slice(&self.name);
+        message[51..59].copy_from_slice(&self.sequence.to_be_bytes());
+        message[59..67].copy_from_slice(&self.receipts.to_be_bytes());
+        message[67..].copy_from_slice(&self.hash);
         message
     }
 }

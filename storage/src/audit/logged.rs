@@ -38,7 +38,7 @@ pub struct LoggedEntry {
     /// As in `AuditEntry`.
     pub statement: [u8; 8],
     /// As in `AuditEntry`.
-    pub tables: Vec<RelationId>,
+    pub tables: Arc<[RelationId]>,
     /// As in `AuditEntry`.
     pub key: Option<[u8; 8]>,
     /// How many people.
@@ -183,7 +183,7 @@ pub(crate) fn decode_one(number: u64, body: &[u8]) -> Option<LoggedEntry> {
     let purpose = if flags & HAS_PURPOSE != 0 { Some(reader.id()?) } else { None };
     let statement = reader.array()?;
     let rows = reader.number()?;
-    let tables = reader.list(|reader| reader.id().map(RelationId))?;
+    let tables = reader.list(|reader| reader.id().map(RelationId))?.into();
     let subjects_total = reader.number()?;
     let subjects = reader.list(BodyReader::array)?;
     let commitment = if flags & HAS_COMMITMENT != 0 { Some(reader.array()?) } else { None };

@@ -34,7 +34,7 @@ impl Mentioned {
         entry.subjects.iter().for_each(|person| mention(Mentioned::Person(*person)));
         mention(Mentioned::Role(entry.actor.login));
         mention(Mentioned::Role(entry.actor.role));
-        for table in &entry.tables {
+        for table in &*entry.tables {
             mention(Mentioned::Table(*table));
             if entry.scope.may_be_more {
                 mention(Mentioned::Unlisted(*table));

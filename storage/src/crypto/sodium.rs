@@ -266,6 +266,24 @@ pub(crate) fn hash<const N: usize>(bytes: &[u8]) -> [u8; N] {
     generic_hash(&[], bytes)
 }
 
+/// The same over parts one after the other, none of which is copied.
+pub(crate) fn hash_parts<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
+    const { assert!(N >= 16 && N <= 64, "BLAKE2b gives 16 to 64 bytes") };
+    let (mut digest, mut state) = ([0; N], std::mem::MaybeUninit::<sodium::crypto_generichash_state>::uninit());
+    // SAFETY: `init` writes the state before anything reads it; pointers and lengths come from the same slices; `N` is within
+    // BLAKE2b's bounds, and the same at the beginning and at the end.
+    let failed = unsafe {
+        let begun = sodium::crypto_generichash_init(state.as_mut_ptr(), ptr::null(), 0, N);
+        let added = parts
+            .iter()
+            .map(|part| sodium::crypto_generichash_update(state.as_mut_ptr(), part.as_ptr(), part.len() as u64));
+        let added = added.fold(0, |failed, status| failed | status);
+        begun | added | sodium::crypto_generichash_final(state.as_mut_ptr(), digest.as_mut_ptr(), N)
+    };
+    assert_eq!(failed, 0, "hashing fails only for lengths checked above");
+    digest
+}
+
 /// Keyed BLAKE2b of `N` bytes (16 to 64): a pseudo-random function for whoever lacks the key.
 pub(crate) fn keyed_hash<const N: usize>(key: &[u8; KEY_BYTES], bytes: &[u8]) -> [u8; N] {
     generic_hash(key, bytes)

@@ -198,6 +198,7 @@ impl Store {
             segments: Segments::default(),
             reads: ReadCache::new(options.block_cache_bytes / 4),
             hashes: HashMemory::new(),
+            pseudonyms: HashMemory::new(),
             settling: Mutex::new(BackgroundMerge::new()),
             erasures: Erasures::default(),
             backups: Backups::new(options.file("pinned")),

@@ -25,7 +25,7 @@ pub fn entry(operation: AuditOperation, subjects: &[MicroDbId]) -> AuditEntry {
         actor: Arc::new(AuditActor { login: 10, role: 11, purpose: None, address: None }),
         operation,
         statement: [1; 8],
-        tables: vec![PEOPLE],
+        tables: [PEOPLE].into(),
         key: None,
         subjects: subjects.to_vec(),
         scope: AuditScope::default(),

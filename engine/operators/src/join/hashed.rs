@@ -291,7 +291,7 @@ impl<'p> HashJoinRows<'p> {
             (MatchKind::Inner | MatchKind::Left, true) => (join.right_arity, 0),
             (MatchKind::Inner | MatchKind::Left, false) => (0, join.mfp.input_arity - join.right_arity),
         };
-        let read: BTreeSet<usize> = join.mfp.columns().collect();
+        let read: BTreeSet<usize> = join.mfp.columns().into_iter().collect();
         let of_left = |column: &usize| if join.swapped { *column >= left_at } else { *column < right_at };
         let (of_left, of_right): (BTreeSet<usize>, BTreeSet<usize>) =
             read.into_iter().filter(|column| *column < join.mfp.input_arity).partition(of_left);

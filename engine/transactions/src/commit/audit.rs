@@ -45,7 +45,7 @@ impl CommitPipeline {
             actor: Arc::new(AuditActor::default()),
             operation: AuditOperation::Refer,
             statement: [0; 8],
-            tables: Vec::new(),
+            tables: Arc::default(),
             key: None,
             subjects: Vec::new(),
             scope: AuditScope::default(),
@@ -128,10 +128,10 @@ impl Committer {
             return self.audit.rounds.not_taken(error.into());
         }
         let started = Instant::now();
-        let read = self.audit.take();
+        let read = self.audit.take(state.time);
         self.put_statements(&mut batch, &read);
-        let written = self.audit_all(&mut batch, &read.entries, state.time);
-        match written.and_then(|()| Ok(self.store.write(batch)?)) {
+        batch.append_logged(&read.entries);
+        match self.store.write(batch) {
             Ok(()) => {
                 self.statistics.write.record(started.elapsed());
                 if self.under_way.load(Ordering::Relaxed) == 0 {
@@ -139,7 +139,7 @@ impl Committer {
                 }
                 self.written.put(Work::Group(WrittenGroup::of_records(state, read.round, Vec::new())));
             }
-            Err(error) => self.audit.put_back(read, &error),
+            Err(error) => self.audit.put_back(read, &error.into()),
         }
     }
 
@@ -161,23 +161,6 @@ impl Committer {
         batch.date_audit(time);
         Ok(())
     }
-
-    /// Entries of what was done at a time at the latest.
-    pub(super) fn audit_all(
-        &self,
-        batch: &mut Batch,
-        entries: &[AuditEntry],
-        time: CommitTime,
-    ) -> Result<(), SqlError> {
-        for entry in entries {
-            let commit = entry.commit.min(time);
-            match entry.commit == commit {
-                true => batch.append_audit(&self.store, entry)?,
-                false => batch.append_audit(&self.store, &AuditEntry { commit, ..entry.clone() })?,
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Adds to the entries of a transaction's statements whose rows it wrote in their tables. Where several statements wrote one
@@ -186,7 +169,7 @@ pub(super) fn name_subjects(entries: &mut [AuditEntry], overlay: &Overlay, deriv
     let writes = |entry: &AuditEntry, relation: RelationId| entry.tables.contains(&relation);
     for place in 0..entries.len() {
         let (mut people, mut is_shared) = (Vec::new(), false);
-        for relation in &entries[place].tables {
+        for relation in &*entries[place].tables {
             let before = people.len();
             add_subjects(&mut people, *relation, overlay, derivation);
             if people.len() > before {
@@ -200,7 +183,10 @@ pub(super) fn name_subjects(entries: &mut [AuditEntry], overlay: &Overlay, deriv
         if people.len() > SUBJECTS_LISTED_MAX {
             entry.scope.may_be_more = true;
         }
-        entry.subjects.extend(people);
+        match entry.subjects.is_empty() {
+            true => entry.subjects = people,
+            false => entry.subjects.extend(people),
+        }
     }
 }
 

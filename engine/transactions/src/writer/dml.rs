@@ -120,6 +120,11 @@ fn execute_insert(
     look: Option<&Look<'_>>,
 ) -> Result<Written, SqlError> {
     let snapshot = writer.transaction.statement_snapshot()?;
+    if evaluation.profile.is_none()
+        && let Some(rows) = query::computed(&plan.source, &writer.context)
+    {
+        return insert_looking(writer, plan, rows?.into_iter().map(Ok), look);
+    }
     let mut rows = open(&plan.source, snapshot, writer, &writer.context, evaluation)?;
     let at_once = if writer.transaction.overlay().len() > COPIED_ROWS_MAX { usize::MAX } else { STREAMED_ROWS_MIN };
     let some = gather(rows.by_ref().take(at_once))?;

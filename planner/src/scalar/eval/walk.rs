@@ -29,23 +29,34 @@ impl<C> ScalarExpr<C> {
 
     /// The direct parts.
     pub fn children(&self) -> Vec<&ScalarExpr<C>> {
+        let mut children = Vec::new();
+        self.each_child(&mut |child| children.push(child));
+        children
+    }
+
+    /// Calls `visitor` on the direct parts. Whoever runs a plan asks for its columns this way, so nothing is allocated.
+    fn each_child<'a>(&'a self, visitor: &mut dyn FnMut(&'a ScalarExpr<C>)) {
         poll::step_or_unwind();
         match self {
-            ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) | ScalarExpr::Operand(_) => {
-                Vec::new()
-            }
+            ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) | ScalarExpr::Operand(_) => {}
             ScalarExpr::Call { args, .. }
             | ScalarExpr::And(args)
             | ScalarExpr::Or(args)
             | ScalarExpr::Coalesce(args, _)
             | ScalarExpr::Array(args, _)
-            | ScalarExpr::Record(args, _) => args.iter().collect(),
+            | ScalarExpr::Record(args, _) => args.iter().for_each(visitor),
             ScalarExpr::Case { branches, otherwise, .. } => {
-                let branches = branches.iter().flat_map(|(condition, value)| [condition, value]);
-                branches.chain([&**otherwise]).collect()
+                for (condition, value) in branches {
+                    visitor(condition);
+                    visitor(value);
+                }
+                visitor(otherwise);
             }
-            ScalarExpr::Once { operand, body } | ScalarExpr::Tested { operand, body } => vec![&**operand, &**body],
-            ScalarExpr::Cast { expr, .. } => vec![&**expr],
+            ScalarExpr::Once { operand, body } | ScalarExpr::Tested { operand, body } => {
+                visitor(operand);
+                visitor(body);
+            }
+            ScalarExpr::Cast { expr, .. } => visitor(expr),
         }
     }
 
@@ -76,9 +87,7 @@ impl<C> ScalarExpr<C> {
     /// Calls `visitor` on this expression, then on all its parts.
     pub fn visit<'a>(&'a self, visitor: &mut impl FnMut(&'a ScalarExpr<C>)) {
         visitor(self);
-        for child in self.children() {
-            child.visit(visitor);
-        }
+        self.each_child(&mut |child| child.visit(visitor));
     }
 
     /// Calls `visitor` on all parts, then on this expression.
@@ -214,12 +223,19 @@ impl ScalarExpr<usize> {
     /// The columns it reads.
     pub fn columns(&self) -> BTreeSet<usize> {
         let mut columns = BTreeSet::new();
-        self.visit(&mut |part| {
-            if let ScalarExpr::Column(column) = part {
-                columns.insert(*column);
-            }
+        self.each_column(&mut |column| {
+            columns.insert(column);
         });
         columns
+    }
+
+    /// Calls `visitor` with each column that it reads, with some several times.
+    pub fn each_column(&self, visitor: &mut impl FnMut(usize)) {
+        self.visit(&mut |part| {
+            if let ScalarExpr::Column(column) = part {
+                visitor(*column);
+            }
+        });
     }
 
     /// Renumbers the columns.
