@@ -113,8 +113,8 @@ fn rows_come_in_bulk_as_they_come_one_by_one() {
         for number in 0..900_u32 {
             let place = number as usize;
             // Of one person many, of others few, and some of two.
-            let owner = people[if place % 3 == 0 { place % 7 } else { 0 }];
-            let owners = if place % 5 == 0 { vec![owner, people[6]] } else { vec![owner] };
+            let owner = people[if place.is_multiple_of(3) { place % 7 } else { 0 }];
+            let owners = if place.is_multiple_of(5) { vec![owner, people[6]] } else { vec![owner] };
             let bytes = vec![number as u8; place % 300];
             let mut distinct = owners.clone();
             distinct.dedup();

@@ -92,8 +92,8 @@ impl<'p> MfpRows<'p> {
         let place = |column: usize| stand.map_or(column, |stand| stand[column]);
         let is_computed = !mfp.map.is_empty();
         let passed: Vec<(usize, usize)> = if is_computed {
-            let columns: BTreeSet<usize> = mfp.columns().filter(|column| *column < mfp.input_arity).collect();
-            columns.into_iter().map(|column| (column, place(column))).collect()
+            let of_input = mfp.columns().into_iter().filter(|column| *column < mfp.input_arity);
+            of_input.map(|column| (column, place(column))).collect()
         } else {
             mfp.project.iter().enumerate().map(|(output, column)| (output, place(*column))).collect()
         };
@@ -183,7 +183,7 @@ fn looked_at(mfp: &Mfp, place: &impl Fn(usize) -> usize) -> Vec<(usize, usize)> 
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (_, predicate) in &mfp.filter {
         predicate.each_column(&mut |column| {
-            if column < mfp.input_arity && !found.iter().any(|(other, _)| *other == column) {
+            if column < mfp.input_arity {
                 found.push((column, place(column)));
             }
         });
@@ -192,7 +192,8 @@ fn looked_at(mfp: &Mfp, place: &impl Fn(usize) -> usize) -> Vec<(usize, usize)> 
 }
 
 fn as_they_stand(mut columns: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
-    columns.sort_by_key(|(_, place)| *place);
+    columns.sort_unstable_by_key(|(column, place)| (*place, *column));
+    columns.dedup();
     columns
 }
 
