@@ -31,7 +31,7 @@ const POSTED: &[u8] = &[10];
 const RUNS: &[u8] = &[11];
 pub(crate) const SEGMENT: u64 = CHECKPOINT_RECORDS;
 /// A run of so many entries ends before its segment does: what has no postings is looked through by each question.
-const RUN_ENTRIES: u64 = 65_536;
+const RUN_ENTRIES: u64 = 16_384;
 const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Audit };
 
 /// All that a record's entries mention, some of it several times.
