@@ -304,7 +304,7 @@ impl Publication {
 
     /// A worker rests before it goes through what may come later, on its own thread, as long as nobody waits for it.
     pub fn rest(&self, worker: usize) {
-        self.demands[worker].rest();
+        let _ended_early = self.demands[worker].rest();
     }
 
     /// A worker is to rest no longer.

@@ -123,6 +123,8 @@ fn execute_insert(
     if evaluation.profile.is_none()
         && let Some(rows) = query::computed(&plan.source, &writer.context)
     {
+        // As long as it is held what the transaction has changed is copied for each change.
+        drop(snapshot);
         return insert_looking(writer, plan, rows?.into_iter().map(Ok), look);
     }
     let mut rows = open(&plan.source, snapshot, writer, &writer.context, evaluation)?;
