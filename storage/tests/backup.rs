@@ -352,15 +352,19 @@ fn an_erasure_waits_for_a_backup_and_has_it_begin_anew() {
     // One that is never given the time leaves off by name.
     *data.0.before_put.lock().expect("no panic") = None;
     let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let leaves_off = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 store.take_from_backup().expect("takes away");
             }
         });
-        assert_eq!(fault(store.back_up(&request(&data, &keys, Form::Full))), "ErasuresInTheWay");
+        // One may be through before the other thread is there.
+        let mut faults = (0..50).map(|_| fault(store.back_up(&request(&data, &keys, Form::Full))));
+        let found = faults.any(|found| found == "ErasuresInTheWay");
         is_over.store(true, Ordering::Relaxed);
+        found
     });
+    assert!(leaves_off, "it is not given the time");
     assert!(verify_backups(&data, &store.public_key()).is_ok(), "the one before is whole");
 }
 
