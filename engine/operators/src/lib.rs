@@ -8,6 +8,7 @@
 //!
 //! leaves    access ─▶ get sweep ─▶ leaf_rows ─▶ leaf                         delta
 //! rows      mfp in_list plain_filter table_function lookup_join           the same, delta::derived
+//!           standing_columns
 //! bags      bags join                                                      the same
 //! groups    reduce top_k window                                           the same, over groups and ordered_groups
 //! loops     recursion                                                     the same
@@ -46,6 +47,7 @@ pub mod reduce;
 pub mod render;
 pub mod rendered;
 pub mod request_profile;
+mod standing_columns;
 mod sweep;
 pub mod table_function;
 pub mod temporal;

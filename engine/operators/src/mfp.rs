@@ -9,11 +9,11 @@ use crate::context::{Bundle, Context, RenderTime, split_operator};
 use crate::in_list::InLists;
 use crate::once::{OneShot, PackedPull, Pull};
 use crate::plain_filter::PlainFilter;
+use crate::standing_columns::StandingColumns;
 use planner::scalar::{EvalContext, Mfp};
-use repr::row::Columns;
 use repr::{Datum, Row};
 use state::SqlError;
-use state::answer::{Stored, datum};
+use state::answer::Stored;
 use state::interrupt::{Ticker, Watch};
 use std::sync::Arc;
 
@@ -42,9 +42,9 @@ struct Narrowing {
     /// Where the output's columns stand; none if some are computed.
     places: Option<Vec<usize>>,
     /// The columns that the predicates look at, and where they stand.
-    read: Vec<(usize, usize)>,
+    read: StandingColumns,
     /// What is read of a row that passes: as an input of what is computed, or as it comes out.
-    read_passed: Vec<(usize, usize)>,
+    read_passed: StandingColumns,
     /// The columns that were read for the predicates, the others being NULL.
     row: Vec<Datum>,
     /// How many rows came until what is plain was looked for.
@@ -58,7 +58,7 @@ struct Plainly {
     left: Mfp,
     in_lists: InLists,
     /// As that of `Narrowing`, of the predicates that are left.
-    read: Vec<(usize, usize)>,
+    read: StandingColumns,
 }
 
 /// For so few rows it is not worth looking for what is plain.
@@ -100,7 +100,7 @@ impl<'p> MfpRows<'p> {
         Some(Narrowing {
             places: (!is_computed).then(|| mfp.project.iter().map(|column| place(*column)).collect()),
             read: looked_at(mfp, &place),
-            read_passed: as_they_stand(passed),
+            read_passed: StandingColumns::of(passed),
             row: vec![Datum::Null; mfp.input_arity],
             rows: 0,
             plain: None,
@@ -133,7 +133,7 @@ impl<'p> MfpRows<'p> {
             if narrowing.places.is_none() || mfp.filter.is_empty() {
                 return Ok(Some(is_decided));
             }
-            read_columns(stored, read, &mut narrowing.row);
+            read.read(stored, &mut narrowing.row);
             if let Some(rest) = in_lists.after(mfp, &narrowing.row, &self.eval)
                 && rest.passes(&narrowing.row, &self.eval)?
             {
@@ -151,7 +151,7 @@ impl<'p> MfpRows<'p> {
             row.clear();
             let width = if narrowing.places.is_some() { self.mfp.project.len() } else { self.mfp.input_arity };
             row.resize(width, Datum::Null);
-            read_columns(input.row(), &narrowing.read_passed, row);
+            narrowing.read_passed.read(input.row(), row);
             if narrowing.places.is_some() {
                 return Ok(true);
             }
@@ -179,7 +179,7 @@ impl Plainly {
 }
 
 /// The input's columns that predicates look at, with where they stand.
-fn looked_at(mfp: &Mfp, place: &impl Fn(usize) -> usize) -> Vec<(usize, usize)> {
+fn looked_at(mfp: &Mfp, place: &impl Fn(usize) -> usize) -> StandingColumns {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (_, predicate) in &mfp.filter {
         predicate.each_column(&mut |column| {
@@ -188,21 +188,7 @@ fn looked_at(mfp: &Mfp, place: &impl Fn(usize) -> usize) -> Vec<(usize, usize)> 
             }
         });
     }
-    as_they_stand(found)
-}
-
-fn as_they_stand(mut columns: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
-    columns.sort_unstable_by_key(|(column, place)| (*place, *column));
-    columns.dedup();
-    columns
-}
-
-/// Reads columns of a packed row: where to, and where each stands, in that order.
-fn read_columns(stored: Stored<'_>, columns: &[(usize, usize)], row: &mut [Datum]) {
-    let mut values = Columns::over(stored.bytes);
-    for (column, place) in columns {
-        row[*column] = datum(stored.value(&mut values, *place));
-    }
+    StandingColumns::of(found)
 }
 
 impl Pull for MfpRows<'_> {

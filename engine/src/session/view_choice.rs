@@ -197,6 +197,7 @@ impl Session {
                 let entry = shape.entry.get_or_init(|| database.views.automatic.entry(&shape.planned, &prepared.text));
                 let rows = || rows_shown(lifted, &self.eval_context(params.clone(), snapshot.catalog()));
                 let wanted = database.views.automatic.executed(entry, rows, &|request| database.ask_views(request));
+                database.pipeline.publication.note_read(&wanted);
                 // Told to nobody: the words are found again when they are asked for.
                 wanted.ok_or(NoView::NotThere)
             }
@@ -210,9 +211,6 @@ impl Session {
             Err(why) => return Ok(Err(why)),
         };
         let now = self.transaction_moment();
-        if matches!(asking, Asking::ToRead(_)) {
-            database.pipeline.publication.note_read([&id]);
-        }
         let snapshot = match snapshot.views().is_overdue(id) || snapshot.views().are_before(&[id], now) {
             true => {
                 self.await_views(&[id])?;
@@ -293,7 +291,6 @@ impl Session {
     /// computing them would be quicker: from here on it reads no other.
     pub(super) fn await_views(&mut self, views: &[RelationId]) -> Result<(), SqlError> {
         let account = self.control.account.clone();
-        self.database.pipeline.publication.note_read(views);
         let check = || account.check();
         // Who reads one snapshot throughout finds the clock in it where it is.
         if !self.transaction.active.as_ref().is_some_and(|active| active.transaction.has_snapshot()) {

@@ -499,6 +499,7 @@ impl Publication {
         views: &[RelationId],
         check: &dyn Fn() -> Result<(), SqlError>,
     ) -> Result<Option<Arc<Published>>, SqlError> {
+        self.note_read(views);
         let is_overdue = |published: &Published| views.iter().any(|view| published.views.is_overdue(*view));
         let asked_at = {
             let published = self.published.load();
@@ -508,7 +509,6 @@ impl Publication {
             }
             published.time
         };
-        self.note_read(views);
         let (mut frontiers, began) = (self.frontiers.lock(), Instant::now());
         loop {
             if !is_overdue(&self.published.load()) {

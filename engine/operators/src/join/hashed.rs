@@ -10,13 +10,14 @@
 use crate::join::HashJoin;
 use crate::join::held::encode;
 use crate::once::{Keeping, OneShot, PackedPull, Pull};
+use crate::standing_columns::StandingColumns;
 use planner::plan::MatchKind;
 use planner::scalar::{Mfp, ScalarExpr};
 use repr::hash::RandomState;
-use repr::row::{Columns, RowIter, write_datum};
+use repr::row::{RowIter, write_datum};
 use repr::{Datum, poll};
 use state::SqlError;
-use state::answer::{Stored, datum};
+use state::answer::Stored;
 use state::interrupt::Ticker;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
@@ -53,7 +54,7 @@ struct KeyedSide<'p> {
     input: Box<dyn Pull + 'p>,
     key: &'p [ScalarExpr],
     /// The columns of the key with where they stand, in that order.
-    key_columns: Vec<(usize, usize)>,
+    key_columns: StandingColumns,
     /// Columns that are kept, by where they stand, in that order; by their numbers where rows come as values.
     kept: Vec<usize>,
     is_packed: bool,
@@ -65,11 +66,11 @@ struct KeyedSide<'p> {
 /// What is made of the rows that come out.
 struct Output {
     /// The columns that are looked at with where they stand in the joined row, in that order.
-    columns: Vec<(usize, usize)>,
+    columns: StandingColumns,
     /// The columns that come out, if nothing is computed, by where they stand.
     project: Option<Vec<usize>>,
     /// The columns that filters look at, with where they stand.
-    filtered: Vec<(usize, usize)>,
+    filtered: StandingColumns,
     scratch: Vec<Datum>,
 }
 
@@ -191,13 +192,12 @@ impl<'p> KeyedSide<'p> {
         let stand = stand.flatten();
         let place = |column: usize| stand.as_ref().map_or(column, |stand| stand[column]);
         let of_key: BTreeSet<usize> = key.iter().flat_map(ScalarExpr::columns).collect();
-        let mut key_columns: Vec<(usize, usize)> = of_key.into_iter().map(|column| (column, place(column))).collect();
-        key_columns.sort_by_key(|(_, place)| *place);
+        let width = of_key.last().map_or(0, |last| last + 1);
+        let key_columns = StandingColumns::of(of_key.into_iter().map(|column| (column, place(column))));
         let mut by_place: Vec<(usize, usize)> = kept.iter().map(|column| (place(*column), *column)).collect();
         by_place.sort_unstable();
         let columns = by_place.iter().map(|(_, column)| *column).collect();
         let kept = by_place.into_iter().map(|(place, _)| place).collect();
-        let width = key_columns.iter().map(|(column, _)| column + 1).max().unwrap_or(0);
         let row = if is_packed { vec![Datum::Null; width] } else { Vec::new() };
         (KeyedSide { input, key, key_columns, kept, is_packed, row, code: Vec::new() }, columns)
     }
@@ -209,11 +209,7 @@ impl<'p> KeyedSide<'p> {
             if !packed.advance()? {
                 return Ok(None);
             }
-            let stored = packed.row();
-            let mut values = Columns::over(stored.bytes);
-            for (column, place) in &self.key_columns {
-                self.row[*column] = datum(stored.value(&mut values, *place));
-            }
+            self.key_columns.read(packed.row(), &mut self.row);
         } else if !self.input.next(&mut self.row)? {
             return Ok(None);
         }
@@ -270,10 +266,9 @@ impl Output {
         let project = if mfp.map.is_empty() { mfp.project.iter().map(|column| at(*column)).collect() } else { None };
         let looked_at: BTreeSet<usize> =
             mfp.filter.iter().flat_map(|(_, predicate)| ScalarExpr::columns(predicate)).collect();
-        let mut filtered: Vec<(usize, usize)> =
-            looked_at.into_iter().filter_map(|column| Some((column, at(column)?))).collect();
-        filtered.sort_by_key(|(_, place)| *place);
-        Output { scratch: vec![Datum::Null; mfp.input_arity], columns, project, filtered }
+        let filtered = StandingColumns::of(looked_at.into_iter().filter_map(|column| Some((column, at(column)?))));
+        let (columns, scratch) = (StandingColumns::of(columns), vec![Datum::Null; mfp.input_arity]);
+        Output { columns, project, filtered, scratch }
     }
 }
 
@@ -377,11 +372,7 @@ impl Pull for HashJoinRows<'_> {
         while self.join()? {
             row.clear();
             row.resize(self.join.mfp.input_arity, Datum::Null);
-            let stored = Stored::whole(&self.at.row);
-            let mut values = Columns::over(stored.bytes);
-            for (column, place) in &self.output.columns {
-                row[*column] = datum(stored.value(&mut values, *place));
-            }
+            self.output.columns.read(Stored::whole(&self.at.row), row);
             if self.join.mfp.evaluate(row, &self.shot.eval)? {
                 return Ok(true);
             }
@@ -400,11 +391,7 @@ impl PackedPull for HashJoinRows<'_> {
             if self.join.mfp.filter.is_empty() {
                 return Ok(true);
             }
-            let stored = Stored::whole(&self.at.row);
-            let mut values = Columns::over(stored.bytes);
-            for (column, place) in &self.output.filtered {
-                self.output.scratch[*column] = datum(stored.value(&mut values, *place));
-            }
+            self.output.filtered.read(Stored::whole(&self.at.row), &mut self.output.scratch);
             if self.join.mfp.passes(&self.output.scratch, &self.shot.eval)? {
                 return Ok(true);
             }

@@ -3,17 +3,16 @@
 //! For what folds rows once. Rows that do not stand packed are pulled as they come.
 
 use crate::once::Pull;
+use crate::standing_columns::StandingColumns;
 use planner::scalar::{AggregateCall, ScalarExpr};
 use repr::Datum;
-use repr::row::Columns;
 use state::SqlError;
-use state::answer::datum;
 use std::collections::BTreeSet;
 
 /// Which columns of an input are looked at.
 pub(super) struct LookedAt {
     /// With where they stand in a packed row, in that order; none if rows are pulled as values.
-    places: Option<Vec<(usize, usize)>>,
+    places: Option<StandingColumns>,
     /// The columns up to the last of them.
     width: usize,
 }
@@ -32,9 +31,7 @@ impl LookedAt {
         let places = input.packed().map(|packed| {
             let stand = packed.places();
             let place = |column: usize| stand.map_or(column, |stand| stand[column]);
-            let mut places: Vec<(usize, usize)> = columns.iter().map(|column| (*column, place(*column))).collect();
-            places.sort_by_key(|(_, place)| *place);
-            places
+            StandingColumns::of(columns.iter().map(|column| (*column, place(*column))))
         });
         LookedAt { places, width }
     }
@@ -47,12 +44,8 @@ impl LookedAt {
         if !packed.advance()? {
             return Ok(false);
         }
-        let stored = packed.row();
-        let mut values = Columns::over(stored.bytes);
         row.resize(self.width, Datum::Null);
-        for (column, place) in places {
-            row[*column] = datum(stored.value(&mut values, *place));
-        }
+        places.read(packed.row(), row);
         Ok(true)
     }
 }

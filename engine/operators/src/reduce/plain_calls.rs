@@ -9,6 +9,7 @@
 use crate::once::Pull;
 use crate::plain::{Arithmetic, Plain};
 use crate::reduce::distinct::is_distinct;
+use crate::standing_columns::StandingColumns;
 use planner::scalar::aggregate::AggregateKind;
 use planner::scalar::aggregate::accumulators::Accumulators;
 use planner::scalar::aggregate::plain_sum::{PlainSum, PlainTotal};
@@ -31,9 +32,9 @@ pub(super) struct PlainCalls {
     /// Where the group's columns stand, in the order of the keys.
     keys: Vec<usize>,
     /// The columns that the other calls look at, with where they stand, in that order.
-    others: Vec<(usize, usize)>,
+    others: StandingColumns,
     /// Those that the plain calls look at, the same.
-    own: Vec<(usize, usize)>,
+    own: StandingColumns,
     width: usize,
 }
 
@@ -72,8 +73,8 @@ impl PlainCalls {
             values: Vec::new(),
             columns: Vec::new(),
             keys: keys.into_iter().map(place).collect(),
-            others: Vec::new(),
-            own: Vec::new(),
+            others: StandingColumns::default(),
+            own: StandingColumns::default(),
             width: 0,
         };
         let (mut own, mut others) = (BTreeSet::new(), BTreeSet::new());
@@ -87,13 +88,10 @@ impl PlainCalls {
                 None => others.extend(columns),
             }
         }
-        let at_places = |columns: &BTreeSet<usize>| {
-            let mut columns: Vec<(usize, usize)> = columns.iter().map(|column| (*column, place(*column))).collect();
-            columns.sort_by_key(|(_, place)| *place);
-            columns
-        };
+        let standing =
+            |columns: &BTreeSet<usize>| StandingColumns::of(columns.iter().map(|column| (*column, place(*column))));
         found.width = own.iter().chain(&others).max().map_or(0, |last| last + 1);
-        (found.own, found.others) = (at_places(&own), at_places(&others));
+        (found.own, found.others) = (standing(&own), standing(&others));
         let steps = found.steps.iter().enumerate();
         found.columns = steps
             .filter_map(|(number, step)| match step {
@@ -253,12 +251,9 @@ impl PlainCalls {
         }
     }
 
-    fn read(&self, stored: Stored<'_>, columns: &[(usize, usize)], row: &mut Vec<Datum>) {
-        let mut values = Columns::over(stored.bytes);
+    fn read(&self, stored: Stored<'_>, columns: &StandingColumns, row: &mut Vec<Datum>) {
         row.resize(self.width, Datum::Null);
-        for (column, place) in columns {
-            row[*column] = datum(stored.value(&mut values, *place));
-        }
+        columns.read(stored, row);
     }
 
     /// Reads what the plain calls look at of the row at hand, for the general way.

@@ -24,7 +24,7 @@ use views::subscription::Subscriptions;
 /// After so many groups that do not concern it a worker is told of one: it holds the state of the last.
 const UNTOLD_MAX: u64 = 256;
 /// After so many groups that may come later a worker goes through them: what waits for it holds their rows.
-const DEFERRED_MAX: u64 = 256;
+const DEFERRED_GROUPS_MAX: u64 = 256;
 
 /// See the module.
 pub(in crate::commit) struct ViewsToTell {
@@ -79,9 +79,9 @@ impl ViewsToTell {
         let told = &mut self.workers[worker];
         told.untold = 0;
         let is_deferred = matches!(&message, Message::Group(group) if group.is_deferred);
-        told.deferred = if is_deferred { told.deferred + 1 } else { DEFERRED_MAX };
+        told.deferred += 1;
         told.messages.send(message).expect("view workers outlive the flush stage or abort the process");
-        if told.deferred >= DEFERRED_MAX {
+        if !is_deferred || told.deferred >= DEFERRED_GROUPS_MAX {
             told.deferred = 0;
             self.publication.demand(worker);
         }
