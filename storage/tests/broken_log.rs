@@ -10,7 +10,7 @@ use repr::MicroDbId;
 use rocksdb::{DB, Options};
 use storage::audit::{AuditOperation, EntryRange, Mentioned, VerifyError, read_heads, verify_capsule};
 use storage::check::{Problem, check};
-use storage::{Batch, StorageError, Store, StoreOptions};
+use storage::{Batch, StorageError, Store};
 use support::{Folder, copy_folder, entry};
 
 const RECORDS: u64 = 600;
@@ -178,21 +178,91 @@ fn checkpoints_and_postings_are_held_to_the_records() {
         assert_eq!(about, [7, 100, 200, 300, 400, 500, 600]);
     }
     // Somebody makes the log silent on a person.
+    let name = folder.open().pseudonym(person(7));
+    let shelf = [[12, name[0] / 4].as_slice(), &256_u64.to_be_bytes()].concat();
     let silent = changed(&folder, |db, log| {
-        let name = {
-            let store = Store::open(&StoreOptions::new(&folder.0)).expect("opens");
-            store.pseudonym(person(7))
-        };
-        let start = [[7, 1].as_slice(), &name].concat();
-        let iterator = db.iterator_cf(log, rocksdb::IteratorMode::From(&start, rocksdb::Direction::Forward));
-        let keys: Vec<Box<[u8]>> =
-            iterator.flatten().map(|(key, _)| key).take_while(|key| key.starts_with(&start)).collect();
-        assert_eq!(keys.len(), 2, "of two runs");
-        db.delete_cf(log, &keys[1]).expect("deletes");
+        assert!(db.get_cf(log, &shelf).expect("reads").is_some());
+        db.delete_cf(log, &shelf).expect("deletes");
     });
     assert_eq!(found(&silent), ["postings 257"]);
+    let another = changed(&folder, |db, log| {
+        let people = db.get_cf(log, &shelf).expect("reads").expect("there is one");
+        let others: Vec<u8> = people.chunks(4).filter(|one| one[..3] != name[1..4]).flatten().copied().collect();
+        assert_eq!(people.len() - others.len(), 12, "three of its records");
+        db.put_cf(log, &shelf, others).expect("puts");
+    });
+    assert_eq!(found(&another), ["postings 257"]);
     let begins = changed(&folder, |db, log| db.delete_cf(log, key(11, 256)).expect("deletes"));
     assert_eq!(found(&begins), ["postings 1"]);
+}
+
+/// Whose the record of a number is.
+fn whose(number: u64) -> MicroDbId {
+    person(if number.is_multiple_of(100) { 7 } else { number })
+}
+
+/// As a version before made postings: a key for each person in each run.
+fn with_keys_for_people(of: &Folder) -> Folder {
+    let name = {
+        let store = of.open();
+        move |number: u64| store.pseudonym(whose(number))
+    };
+    let names: Vec<[u8; 16]> = (0..=RECORDS).map(name).collect();
+    changed(of, |db, log| {
+        let runs = [0, 256, RECORDS];
+        let posted: Vec<&[u64]> =
+            runs.windows(2).filter(|run| db.get_cf(log, key(11, run[0])).expect("reads").is_some()).collect();
+        for run in posted {
+            db.put_cf(log, key(11, run[0]), []).expect("puts");
+            for shelf in 0..64 {
+                let stored = [[12, shelf].as_slice(), &run[0].to_be_bytes()].concat();
+                db.delete_cf(log, stored).expect("deletes");
+            }
+            for record in run[0] + 1..=(run[0] + 256).min(RECORDS) {
+                let own = [[7, 1].as_slice(), &names[record as usize], &run[0].to_be_bytes()].concat();
+                let mut places = db.get_cf(log, &own).expect("reads").unwrap_or_default();
+                places.push((record - run[0] - 1) as u8);
+                db.put_cf(log, &own, places).expect("puts");
+            }
+        }
+    })
+}
+
+#[test]
+fn postings_of_a_version_before_are_read_checked_and_dropped_beside_new_ones() {
+    let folder = Folder::new("postings-of-before");
+    filled(&folder.open());
+    let before = with_keys_for_people(&folder);
+    assert_eq!(found(&before), Vec::<String>::new());
+    let name = before.open().pseudonym(person(7));
+    let about =
+        |folder: &Folder| numbers(&folder.open(), Some(Mentioned::Person(name)), &EntryRange::ALL).expect("reads");
+    assert_eq!(about(&before), [7, 100, 200, 300, 400, 500, 600]);
+    let silent = changed(&before, |db, log| {
+        let own = [[7, 1].as_slice(), &name, &256_u64.to_be_bytes()].concat();
+        let places = db.get_cf(log, &own).expect("reads").expect("there is one");
+        db.put_cf(log, &own, &places[1..]).expect("puts");
+    });
+    assert_eq!(found(&silent), ["postings 257"]);
+    // It goes on with the others.
+    filled(&before.open());
+    assert_eq!(found(&before), Vec::<String>::new());
+    let all: Vec<u64> =
+        [0, RECORDS].iter().flat_map(|from| [7, 100, 200, 300, 400, 500, 600].map(|number| from + number)).collect();
+    assert_eq!(about(&before), all);
+    let store = before.open();
+    while store.drop_audit_before(i64::MAX, 1).expect("drops") {}
+    drop(store);
+    assert_eq!(about(&before), [1100, 1200], "of the last segment");
+    assert_eq!(found(&before), Vec::<String>::new());
+    let left = changed(&before, |db, log| {
+        let start = rocksdb::IteratorMode::Start;
+        let of_people = |key: &[u8]| key.starts_with(&[12]) || key.starts_with(&[7, 1]);
+        let keys: Vec<Box<[u8]>> =
+            db.iterator_cf(log, start).flatten().map(|(key, _)| key).filter(|key| of_people(key)).collect();
+        assert_eq!(keys.len(), 0, "{keys:?}");
+    });
+    drop(left);
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl OwedRound {
 
 impl AuditSink {
     /// The entry is in the log soon, or in the strict mode now.
-    pub(super) fn put(&self, entry: &AuditEntry) -> Result<(), SqlError> {
+    pub(super) fn put(&self, entry: AuditEntry) -> Result<(), SqlError> {
         let AuditSink { database, session, mode, owed } = self;
         let is_strict = *mode == AuditMode::Strict;
         let waits = database.audit_apart(*session, entry)?;
@@ -129,7 +129,7 @@ impl Deliveries {
             return Ok(());
         }
         let commit = self.sink.database.published.load().time;
-        self.sink.put(&self.head.entry(self.read.clone(), rows, commit))
+        self.sink.put(self.head.entry(self.read.clone(), rows, commit))
     }
 }
 

@@ -49,7 +49,7 @@ impl RowsToTell {
         }
         read.scope.may_be_more |= more;
         let commit = self.sink.database.published.load().time;
-        self.sink.put(&self.head.entry(read, rows, commit))
+        self.sink.put(self.head.entry(read, rows, commit))
     }
 
     /// Rows were given, and more may be.

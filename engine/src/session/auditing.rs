@@ -331,7 +331,7 @@ impl Session {
             }
             None => {
                 let commit = self.database.published.load().time;
-                self.audit_sink().put(&head.entry(read, rows, commit))
+                self.audit_sink().put(head.entry(read, rows, commit))
             }
         }
     }
@@ -365,7 +365,7 @@ impl Session {
             head.operation = AuditOperation::Refuse;
         }
         let commit = self.database.published.load().time;
-        self.audit_sink().put(&head.entry(read.unwrap_or_default(), 0, commit))
+        self.audit_sink().put(head.entry(read.unwrap_or_default(), 0, commit))
     }
 
     /// The session begins.
@@ -378,7 +378,7 @@ impl Session {
         let head = EntryHead { actor: self.audit.actor.clone(), operation: AuditOperation::Connect, statement: [0; 8] };
         self.audit.statement.mode = mode;
         let commit = self.database.published.load().time;
-        self.audit_sink().put(&head.entry(ReadBy::default(), 0, commit))
+        self.audit_sink().put(head.entry(ReadBy::default(), 0, commit))
     }
 
     /// A view that a query has earned is read, by a key or by several; `reads` is what it is made of.
@@ -410,7 +410,7 @@ impl Session {
         };
         let (head, sink) = (self.audit_head(), self.audit_sink());
         let commit = self.database.published.load().time;
-        sink.put(&head.entry(read.clone(), 0, commit))?;
+        sink.put(head.entry(read.clone(), 0, commit))?;
         Ok(Some(Deliveries::of(head, sink, read)))
     }
 }
@@ -422,7 +422,7 @@ pub fn rejected(database: &Database, login: &str, address: Option<IpAddr>) {
     let actor = Arc::new(AuditActor { login: role, role, purpose: None, address });
     let head = EntryHead { actor, operation: AuditOperation::Reject, statement: [0; 8] };
     let entry = head.entry(ReadBy { scope: AuditScope::default(), ..ReadBy::default() }, 0, published.time);
-    match database.audit_apart(0, &entry) {
+    match database.audit_apart(0, entry) {
         Ok(waits) if waits.is_some_and(|waits| waits.entries > WAITING_MAX) => database.pipeline.record_soon(),
         Ok(_) => {}
         Err(error) => tracing::error!(target: "dogwood::audit", "a refused login could not be recorded: {error}"),

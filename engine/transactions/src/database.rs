@@ -296,7 +296,7 @@ impl Database {
     }
 
     /// Has the audit log say what a session did without a commit. None where there is no log.
-    pub fn audit_apart(&self, session: u64, entry: &AuditEntry) -> Result<Option<Waits>, StorageError> {
+    pub fn audit_apart(&self, session: u64, entry: AuditEntry) -> Result<Option<Waits>, StorageError> {
         Ok(self.audit.put(session, self.store.logged_entry(entry)?))
     }
 

@@ -64,7 +64,7 @@ impl Batch {
     ///
     /// Fails when a payload is to be sealed under a key that is gone.
     pub fn append_audit(&mut self, store: &Store, entry: &AuditEntry) -> Result<(), StorageError> {
-        let entry = logged(store, entry, None)?;
+        let entry = logged(store, entry.clone(), None)?;
         self.audit.push(PendingAudit::Entry(Box::new(entry)));
         Ok(())
     }
@@ -79,7 +79,7 @@ impl Batch {
     /// Adds an erasure's receipt, and the entry that vouches for it. The batch is then the erasure's intent: once it is
     /// durable, `destroy_keys` follows, now or at the next start.
     pub fn append_receipt(&mut self, store: &Store, receipt: &Receipt, entry: &AuditEntry) -> Result<(), StorageError> {
-        let entry = logged(store, entry, Some(sodium::hash(receipt.text().as_bytes())))?;
+        let entry = logged(store, entry.clone(), Some(sodium::hash(receipt.text().as_bytes())))?;
         self.audit.push(PendingAudit::Entry(Box::new(entry)));
         self.audit.push(receipt.pending(store));
         Ok(())
@@ -97,10 +97,11 @@ impl Batch {
 
 pub(crate) fn logged(
     store: &Store,
-    entry: &AuditEntry,
+    entry: AuditEntry,
     commitment: Option<[u8; 32]>,
 ) -> Result<LoggedEntry, StorageError> {
-    let mut subjects: Vec<Pseudonym> = entry.subjects.iter().map(|subject| store.pseudonym(*subject)).collect();
+    // In the place of the ids.
+    let mut subjects: Vec<Pseudonym> = entry.subjects.into_iter().map(|subject| store.pseudonym(subject)).collect();
     subjects.sort_unstable();
     subjects.dedup();
     let subjects_total = subjects.len() as u64;
@@ -114,10 +115,10 @@ pub(crate) fn logged(
         number: 0,
         time_us: entry.time_us,
         commit: entry.commit,
-        actor: entry.actor.clone(),
+        actor: entry.actor,
         operation: entry.operation,
         statement: entry.statement,
-        tables: entry.tables.clone(),
+        tables: entry.tables,
         key: entry.key,
         subjects_total,
         subjects,
@@ -125,7 +126,7 @@ pub(crate) fn logged(
         rows: entry.rows,
         commitment,
         reference: None,
-        payload: entry.payload.as_ref().map(|payload| payload.seal(store)).transpose()?,
+        payload: entry.payload.map(|payload| payload.seal(store).map(Box::new)).transpose()?,
     })
 }
 
@@ -133,7 +134,7 @@ impl Store {
     /// An entry as the log has it, but for its number. Whoever ran the statement makes it, so that the commit stage need not.
     ///
     /// Fails as `append_audit`.
-    pub fn logged_entry(&self, entry: &AuditEntry) -> Result<LoggedEntry, StorageError> {
+    pub fn logged_entry(&self, entry: AuditEntry) -> Result<LoggedEntry, StorageError> {
         logged(self, entry, None)
     }
 

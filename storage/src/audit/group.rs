@@ -434,8 +434,8 @@ impl<'a> Body<'a> {
         let total = if has(HAS_TOTAL) { Some(reader.number()?) } else { None };
         let subjects = reader.list(|reader| Some(self.people[reader.place(self.people.len())?]))?;
         let commitment = if has(HAS_COMMITMENT) { Some(reader.array()?) } else { None };
-        let payload = if has(HAS_PAYLOAD) { Some(SealedPayload::decode(reader)?) } else { None };
-        let reference = if has(HAS_REFERENCE) { Some(LogReference::decode(reader)?) } else { None };
+        let payload = if has(HAS_PAYLOAD) { Some(Box::new(SealedPayload::decode(reader)?)) } else { None };
+        let reference = if has(HAS_REFERENCE) { Some(Box::new(LogReference::decode(reader)?)) } else { None };
         Some(LoggedEntry {
             number,
             time_us,
@@ -623,8 +623,9 @@ mod tests {
         rich.key = Some([4; 8]);
         (rich.subjects_total, rich.commitment) = (2_000, Some([6; 32]));
         rich.scope = AuditScope { may_be_more: true, undone: true };
-        rich.payload = Some(SealedPayload { owner: microdb::loaded([1; 6]), id: [2; 8], sealed: vec![3; 40] });
-        rich.reference = Some(LogReference { log: [8; 32], sequence: 300, hash: [9; 32] });
+        let payload = SealedPayload { owner: microdb::loaded([1; 6]), id: [2; 8], sealed: vec![3; 40] };
+        rich.payload = Some(Box::new(payload));
+        rich.reference = Some(Box::new(LogReference { log: [8; 32], sequence: 300, hash: [9; 32] }));
         rich.actor = Arc::new(AuditActor { purpose: Some(70_000), address: Some([1_u8; 16].into()), ..*rich.actor });
         let body = encoded(1, i64::MIN, &entries.iter().collect::<Vec<_>>());
         for entry in &entries {
@@ -637,7 +638,10 @@ mod tests {
         }
         let nobody = [Mentioned::Person([250; 16]), Mentioned::Role(7), Mentioned::Table(RelationId(7))];
         assert_eq!(may_mention(&body, &nobody), Some(false));
-        assert_eq!(references(&body), Some(entries.iter().filter_map(|entry| entry.reference).collect()));
+        assert_eq!(
+            references(&body),
+            Some(entries.iter().filter_map(|entry| entry.reference.as_deref().copied()).collect())
+        );
         assert_eq!(decode(&body), Some(entries));
         for length in 0..body.len() {
             assert_eq!(decode(&body[..length]), None, "a body cut at {length}");

@@ -52,9 +52,9 @@ pub struct LoggedEntry {
     /// A hash of what the entry vouches for: a receipt's text, or the pseudonyms that are not listed.
     pub commitment: Option<[u8; 32]>,
     /// Where another database's log ended.
-    pub reference: Option<LogReference>,
+    pub reference: Option<Box<LogReference>>,
     /// The sealed details.
-    pub payload: Option<SealedPayload>,
+    pub payload: Option<Box<SealedPayload>>,
 }
 
 /// Sealed details of an entry; `Snapshot::audit_payload` opens them while the person's key exists.
@@ -187,7 +187,7 @@ pub(crate) fn decode_one(number: u64, body: &[u8]) -> Option<LoggedEntry> {
     let subjects_total = reader.number()?;
     let subjects = reader.list(BodyReader::array)?;
     let commitment = if flags & HAS_COMMITMENT != 0 { Some(reader.array()?) } else { None };
-    let payload = if flags & HAS_PAYLOAD != 0 { Some(SealedPayload::decode(&mut reader)?) } else { None };
+    let payload = if flags & HAS_PAYLOAD != 0 { Some(Box::new(SealedPayload::decode(&mut reader)?)) } else { None };
     let scope = AuditScope { may_be_more: subjects_total > subjects.len() as u64, undone: false };
     reader.0.is_empty().then(|| LoggedEntry {
         number,

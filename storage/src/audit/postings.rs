@@ -2,10 +2,14 @@
 //!
 //! ```text
 //! 7 ‖ kind(1) ‖ value(16) ‖ run(8)  → the records' places in the run, a byte each
+//! 12 ‖ shelf(1) ‖ run(8)            → people, in order, each: of the pseudonym(3) ‖ the record's place in the run(1)
 //! 10                                → up to which record there are postings
-//! 11 ‖ run(8)                       → nothing
+//! 11 ‖ run(8)                       → a byte where its people stand on shelves, else nothing: each has a key of kind 1
 //! 8                                 → the same in folders of before, by other keys; nothing reads it
 //! ```
+//! There are as many people as entries, and a key of its own for each costs more than the entry does. So those of a run whose
+//! pseudonyms begin alike, a 64th of all, share a value. It holds no whole pseudonym: who is found there is looked for in the record.
+//!
 //! A run is named by its first record, less one. It ends with a segment of 256 records, or once its records have many entries. Its
 //! postings are made then, beside other work; what comes behind is looked through. All of it is derived, and can be made anew.
 
@@ -14,6 +18,7 @@ use std::ops::{Bound, RangeInclusive};
 
 use repr::Id;
 
+use crate::audit::Pseudonym;
 use crate::audit::group;
 use crate::audit::log::{self, CHECKPOINT_RECORDS};
 use crate::audit::logged::LoggedEntry;
@@ -29,6 +34,12 @@ use crate::store::Store;
 const POSTINGS: u8 = 7;
 const POSTED: &[u8] = &[10];
 const RUNS: &[u8] = &[11];
+const PEOPLE: u8 = 12;
+/// What a run's key says whose people stand on shelves.
+const SHELVED: &[u8] = &[1];
+const SHELVES: u8 = 64;
+/// Bytes of one of the people there.
+const PERSON_BYTES: usize = 4;
 pub(crate) const SEGMENT: u64 = CHECKPOINT_RECORDS;
 /// A run of so many entries ends before its segment does: what has no postings is looked through by each question.
 const RUN_ENTRIES: u64 = 16_384;
@@ -77,8 +88,86 @@ pub(crate) fn records(segment: u64) -> RangeInclusive<u64> {
 }
 
 /// The key that says that a run begins there.
-pub(crate) fn run_key(run: u64) -> Vec<u8> {
+fn run_key(run: u64) -> Vec<u8> {
     [RUNS, &run.to_be_bytes()].concat()
+}
+
+/// A run, by its first record, less one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) first: u64,
+    is_shelved: bool,
+}
+
+impl Run {
+    /// Whether its people stand on shelves.
+    pub(crate) fn is_shelved(self) -> bool {
+        self.is_shelved
+    }
+
+    fn stored(key: &[u8], value: &[u8]) -> Option<Run> {
+        Some(Run { first: log::number_of(key)?, is_shelved: value == SHELVED })
+    }
+}
+
+/// Where a person stands in a run: the shelf, and what is there of the pseudonym.
+fn shelf_of(person: &Pseudonym) -> (u8, [u8; PERSON_BYTES - 1]) {
+    (person[0] / (u8::MAX / SHELVES + 1), [person[1], person[2], person[3]])
+}
+
+fn shelf_key(shelf: u8, run: u64) -> Vec<u8> {
+    [[PEOPLE, shelf].as_slice(), &run.to_be_bytes()].concat()
+}
+
+/// What some of a run's records mention, and where in the run.
+#[derive(Default)]
+pub(crate) struct Posted {
+    /// The shelf, what is there of a pseudonym, the place: a byte each, the last one the lowest.
+    people: Vec<u64>,
+    others: Vec<(Mentioned, u8)>,
+}
+
+impl Posted {
+    /// A record at this place of the run mentions it.
+    pub(crate) fn add(&mut self, mentioned: Mentioned, place: u8) {
+        match mentioned {
+            Mentioned::Person(person) => {
+                let (shelf, [one, two, three]) = shelf_of(&person);
+                self.people.push(u64::from_be_bytes([0, 0, 0, shelf, one, two, three, place]));
+            }
+            other => self.others.push((other, place)),
+        }
+    }
+
+    /// In order, each once.
+    fn sort(&mut self) {
+        self.people.sort_unstable();
+        self.people.dedup();
+        self.others.sort_unstable();
+        self.others.dedup();
+    }
+
+    /// What stands on each shelf where there is anybody.
+    fn shelves(&self) -> impl Iterator<Item = (u8, Vec<u8>)> {
+        let shelf = |person: &u64| person.to_be_bytes()[3];
+        self.people.chunk_by(move |one, other| shelf(one) == shelf(other)).map(move |people| {
+            let bytes = people.iter().flat_map(|person| (*person as u32).to_be_bytes()).collect();
+            (shelf(&people[0]), bytes)
+        })
+    }
+
+    /// The places of each of the others.
+    fn others(&self) -> impl Iterator<Item = (Mentioned, Vec<u8>)> {
+        let same = self.others.chunk_by(|(one, _), (other, _)| one == other);
+        same.map(|same| (same[0].0, same.iter().map(|(_, place)| *place).collect()))
+    }
+
+    /// Of a run with shelves: no others stand there from here on.
+    pub(crate) fn put_people(mut self, run: u64, batch: &mut Batch) {
+        self.sort();
+        (0..SHELVES).for_each(|shelf| batch.delete(Family::Audit, &shelf_key(shelf, run)));
+        self.shelves().for_each(|(shelf, people)| batch.put(Family::Audit, &shelf_key(shelf, run), &people));
+    }
 }
 
 impl Snapshot {
@@ -89,12 +178,12 @@ impl Snapshot {
     }
 
     /// The runs that begin within a segment.
-    pub(crate) fn runs_of(&self, segment: u64) -> Result<Vec<u64>, StorageError> {
+    pub(crate) fn runs_of(&self, segment: u64) -> Result<Vec<Run>, StorageError> {
         let (first, behind) = ((segment * SEGMENT).to_be_bytes(), ((segment + 1) * SEGMENT).to_be_bytes());
         let (lower, upper) = (Bound::Included(first.as_slice()), Bound::Excluded(behind.as_slice()));
         let mut cursor = Cursor::range(self, Family::Audit, RUNS, lower, upper, Direction::Forward);
         let mut runs = Vec::new();
-        while let Some(run) = cursor.next("read the audit log's postings", |key, _| log::number_of(key))? {
+        while let Some(run) = cursor.next("read the audit log's postings", Run::stored)? {
             runs.push(run.ok_or(MALFORMED)?);
         }
         Ok(runs)
@@ -104,17 +193,16 @@ impl Snapshot {
     pub fn audit_of(&self, mentioned: &[Mentioned], range: &EntryRange) -> Result<LoggedEntries, StorageError> {
         let (posted, within) = (self.posted()?, self.records_of(range)?);
         let (from, to) = (*within.start(), *within.end());
-        // Its run begins no earlier than its segment does.
-        let (first, last) = ((from.saturating_sub(1) / SEGMENT * SEGMENT).to_be_bytes(), to.to_be_bytes());
         let mut found = BTreeSet::new();
         for one in mentioned {
-            let (lower, upper) = (Bound::Included(first.as_slice()), Bound::Included(last.as_slice()));
-            let mut cursor = Cursor::range(self, Family::Audit, &key_of(*one), lower, upper, Direction::Forward);
-            while let Some(records) = cursor.next("read the audit log's postings", |key, places| {
-                let run = log::number_of(key)?;
-                Some(places.iter().map(|place| run + 1 + u64::from(*place)).collect::<Vec<_>>())
-            })? {
-                found.extend(records.ok_or(MALFORMED)?.into_iter().filter(|record| within.contains(record)));
+            self.add_records(&key_of(*one), &within, |places, found| found.extend(places), &mut found)?;
+            if let Mentioned::Person(person) = one {
+                let (shelf, wanted) = shelf_of(person);
+                let on_shelf = |people: &[u8], found: &mut Vec<u8>| {
+                    let own = people.chunks_exact(PERSON_BYTES).filter(|one| one.starts_with(&wanted));
+                    found.extend(own.map(|one| one[PERSON_BYTES - 1]));
+                };
+                self.add_records(&[PEOPLE, shelf], &within, on_shelf, &mut found)?;
             }
         }
         if mentioned.is_empty() {
@@ -129,6 +217,32 @@ impl Snapshot {
             Err(error) => vec![Err(error)],
         });
         Ok(Box::new(found.chain(behind)))
+    }
+
+    /// Adds the records in a range that postings of a kind name, in all runs: `places` reads a value.
+    fn add_records(
+        &self,
+        kind: &[u8],
+        within: &RangeInclusive<u64>,
+        places: impl Fn(&[u8], &mut Vec<u8>),
+        found: &mut BTreeSet<u64>,
+    ) -> Result<(), StorageError> {
+        // Its run begins no earlier than its segment does.
+        let first = (within.start().saturating_sub(1) / SEGMENT * SEGMENT).to_be_bytes();
+        let last = within.end().to_be_bytes();
+        let (lower, upper) = (Bound::Included(first.as_slice()), Bound::Included(last.as_slice()));
+        let mut cursor = Cursor::range(self, Family::Audit, kind, lower, upper, Direction::Forward);
+        let mut of_run = Vec::new();
+        while let Some(run) = cursor.next("read the audit log's postings", |key, value| {
+            of_run.clear();
+            places(value, &mut of_run);
+            log::number_of(key)
+        })? {
+            let run = run.ok_or(MALFORMED)?;
+            let records = of_run.iter().map(|place| run + 1 + u64::from(*place));
+            found.extend(records.filter(|record| within.contains(record)));
+        }
+        Ok(())
     }
 
     /// The entries of a record in a range that mention any of these.
@@ -166,14 +280,13 @@ impl Snapshot {
 }
 
 /// What a run's records mention, and where in the run.
-fn posted_in(snapshot: &Snapshot, run: RangeInclusive<u64>) -> Result<Vec<(Mentioned, u8)>, StorageError> {
-    let (first, mut found) = (*run.start(), Vec::new());
+fn posted_in(snapshot: &Snapshot, run: RangeInclusive<u64>) -> Result<Posted, StorageError> {
+    let (first, mut found) = (*run.start(), Posted::default());
     for record in run {
         let place = u8::try_from(record - first).expect("a run has 256 records at most");
-        mentions(record, &snapshot.audit_record(record)?, |mentioned| found.push((mentioned, place)))?;
+        mentions(record, &snapshot.audit_record(record)?, |mentioned| found.add(mentioned, place))?;
     }
-    found.sort_unstable();
-    found.dedup();
+    found.sort();
     Ok(found)
 }
 
@@ -183,25 +296,59 @@ impl Snapshot {
         let posted = self.posted()?;
         let mut cursor = Cursor::all_once(self, Family::Audit, RUNS);
         let mut runs = Vec::new();
-        while let Some(run) = cursor.next("read the audit log's postings", |key, _| log::number_of(key))? {
+        while let Some(run) = cursor.next("read the audit log's postings", Run::stored)? {
             runs.push(run.ok_or(MALFORMED)?);
         }
-        let ends = runs.iter().skip(1).copied().chain([posted]);
-        for (run, end) in runs.iter().copied().zip(ends) {
+        let ends = runs.iter().skip(1).map(|run| run.first).chain([posted]);
+        for (run, end) in runs.iter().zip(ends) {
             // Longer than any run: the beginning of one is gone.
-            if end <= run || end - run > SEGMENT {
-                return Ok(Some(run + 1));
-            }
-            for same in posted_in(self, run + 1..=end)?.chunk_by(|(one, _), (other, _)| one == other) {
-                let places = self.get(Family::Audit, &key_in(run, same[0].0), "read the audit log's postings")?;
-                let has = |place: &u8| places.as_ref().is_some_and(|places| places.contains(place));
-                if !same.iter().all(|(_, place)| has(place)) {
-                    return Ok(Some(run + 1));
-                }
+            if end <= run.first || end - run.first > SEGMENT || !self.is_posted(*run, end)? {
+                return Ok(Some(run.first + 1));
             }
         }
         // Where there are none, some may be missing all the same.
         Ok(if runs.is_empty() && posted > 0 { Some(1) } else { None })
+    }
+
+    /// Whether the postings of a run, up to a record, tell all that its records mention.
+    fn is_posted(&self, run: Run, end: u64) -> Result<bool, StorageError> {
+        const READ: &str = "read the audit log's postings";
+        let found = posted_in(self, run.first + 1..=end)?;
+        for (mentioned, places) in found.others() {
+            let stored = self.get(Family::Audit, &key_in(run.first, mentioned), READ)?;
+            if !stored.is_some_and(|stored| places.iter().all(|place| stored.contains(place))) {
+                return Ok(false);
+            }
+        }
+        if run.is_shelved {
+            for (shelf, people) in found.shelves() {
+                if self.get(Family::Audit, &shelf_key(shelf, run.first), READ)?.as_deref() != Some(people.as_slice()) {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        self.has_posted_each(run, end)
+    }
+
+    /// Whether a run of before has a key for each person in each of its records.
+    fn has_posted_each(&self, run: Run, end: u64) -> Result<bool, StorageError> {
+        let mut is_whole = true;
+        for record in run.first + 1..=end {
+            let place = u8::try_from(record - run.first - 1).expect("a run has 256 records at most");
+            let mut people = BTreeSet::new();
+            mentions(record, &self.audit_record(record)?, |mentioned| {
+                if matches!(mentioned, Mentioned::Person(_)) {
+                    people.insert(mentioned);
+                }
+            })?;
+            for person in people {
+                let key = key_in(run.first, person);
+                let stored = self.get(Family::Audit, &key, "read the audit log's postings")?;
+                is_whole &= stored.is_some_and(|places| places.contains(&place));
+            }
+        }
+        Ok(is_whole)
     }
 }
 
@@ -215,11 +362,13 @@ impl Store {
             let Some(run) = snapshot.next_run(posted)? else { return Ok(false) };
             let found = posted_in(&snapshot, run.clone())?;
             let mut batch = Batch::default();
-            for same in found.chunk_by(|(one, _), (other, _)| one == other) {
-                let places: Vec<u8> = same.iter().map(|(_, place)| *place).collect();
-                batch.put(Family::Audit, &key_in(posted, same[0].0), &places);
+            for (mentioned, places) in found.others() {
+                batch.put(Family::Audit, &key_in(posted, mentioned), &places);
             }
-            batch.put(Family::Audit, &run_key(posted), &[]);
+            for (shelf, people) in found.shelves() {
+                batch.put(Family::Audit, &shelf_key(shelf, posted), &people);
+            }
+            batch.put(Family::Audit, &run_key(posted), SHELVED);
             posted = *run.end();
             batch.put(Family::Audit, POSTED, &posted.to_be_bytes());
             self.check_room(&batch)?;

@@ -31,8 +31,8 @@ impl Batch {
         reference: LogReference,
         entry: &AuditEntry,
     ) -> Result<(), StorageError> {
-        let mut entry = logged(store, entry, None)?;
-        entry.reference = Some(reference);
+        let mut entry = logged(store, entry.clone(), None)?;
+        entry.reference = Some(Box::new(reference));
         self.audit.push(PendingAudit::Entry(Box::new(entry)));
         Ok(())
     }

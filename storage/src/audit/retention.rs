@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use crate::audit::group::Emptied;
 use crate::audit::log::{self, number_of};
 use crate::audit::logged::FORM_OF_ONE;
-use crate::audit::postings::{SEGMENT, key_in, mentions, records};
+use crate::audit::mentioned::Mentioned;
+use crate::audit::postings::{Posted, SEGMENT, key_in, mentions, records};
 use crate::batch::Batch;
 use crate::error::{StorageError, StoredEntry};
 use crate::rocks::Family;
@@ -47,23 +48,31 @@ impl Store {
     }
 
     fn empty(&self, snapshot: &Snapshot, segment: u64) -> Result<(), StorageError> {
-        let (mut batch, mut posted) = (Batch::default(), BTreeSet::new());
-        let runs = snapshot.runs_of(segment)?;
+        let (mut batch, mut gone, mut stay) = (Batch::default(), BTreeSet::new(), BTreeSet::new());
+        // Of each run the people who are still mentioned, if it has shelves.
+        let mut runs: Vec<_> = snapshot.runs_of(segment)?.into_iter().map(|run| (run, Posted::default())).collect();
         for sequence in records(segment) {
             let record = snapshot.audit_record(sequence)?;
             // Records of a version before are hashed as a whole, and stay.
-            if record.first() == Some(&FORM_OF_ONE) {
-                continue;
-            }
-            if let Some(run) = runs.iter().rev().find(|run| **run < sequence) {
-                mentions(sequence, &record, |mentioned| {
-                    posted.insert((mentioned, *run));
+            let stays = record.first() == Some(&FORM_OF_ONE);
+            if let Some((run, people)) = runs.iter_mut().rev().find(|(run, _)| run.first < sequence) {
+                let place = u8::try_from(sequence - run.first - 1).map_err(|_| MALFORMED)?;
+                let keys = if stays { &mut stay } else { &mut gone };
+                mentions(sequence, &record, |mentioned| match mentioned {
+                    Mentioned::Person(_) if run.is_shelved() && stays => people.add(mentioned, place),
+                    Mentioned::Person(_) if run.is_shelved() => {}
+                    _ => drop(keys.insert((mentioned, run.first))),
                 })?;
             }
-            batch.put(Family::Audit, &log::record_key(sequence), &Emptied::left_of(&record).ok_or(MALFORMED)?);
+            if !stays {
+                batch.put(Family::Audit, &log::record_key(sequence), &Emptied::left_of(&record).ok_or(MALFORMED)?);
+            }
         }
-        for (mentioned, run) in posted {
-            batch.delete(Family::Audit, &key_in(run, mentioned));
+        for (mentioned, run) in gone.difference(&stay) {
+            batch.delete(Family::Audit, &key_in(*run, *mentioned));
+        }
+        for (run, people) in runs.into_iter().filter(|(run, _)| run.is_shelved()) {
+            people.put_people(run.first, &mut batch);
         }
         batch.put(Family::Audit, EMPTIED, &(segment + 1).to_be_bytes());
         self.check_room(&batch)?;

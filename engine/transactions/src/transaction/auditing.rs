@@ -27,7 +27,7 @@ impl Transaction {
     pub(super) fn audited(&mut self, committed: bool) {
         for entry in std::mem::take(&mut self.pending.audit) {
             if !committed {
-                self.audit_apart(&entry);
+                self.audit_apart(entry);
             }
         }
     }
@@ -36,11 +36,11 @@ impl Transaction {
     pub(super) fn audit_undone(&mut self) {
         for mut entry in std::mem::take(&mut self.pending.audit) {
             entry.scope.undone = true;
-            self.audit_apart(&entry);
+            self.audit_apart(entry);
         }
     }
 
-    fn audit_apart(&self, entry: &AuditEntry) {
+    fn audit_apart(&self, entry: AuditEntry) {
         if let Err(error) = self.database.audit_apart(self.holder.session.0, entry) {
             tracing::error!(target: "dogwood::audit", "what was done could not be recorded: {error}");
         }
