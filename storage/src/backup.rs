@@ -15,6 +15,7 @@
 //! gone. What else an erasure changes, the ledger tells: a restore carries it out again, for each key that was destroyed since.
 
 mod bringing;
+mod direct_file;
 mod fault;
 mod forget_again;
 mod held;

@@ -4,13 +4,14 @@
 //! is in one. The crate `object_store` has the same four calls, and a hundred crates behind them.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::backup::direct_file::DirectFile;
 use crate::backup::fault::BackupFault;
 use crate::backup::s3::Bucket;
 
@@ -156,24 +157,21 @@ impl Folder {
         let folder = self.make_folder(object)?;
         let path = self.root.join(object);
         let staged = path.with_extension("part");
-        let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged).and_then(
-            |mut file| {
-                let mut rest = bytes;
-                while !rest.is_empty() {
-                    let (piece, behind) = rest.split_at(rest.len().min(self.piece_bytes.load(Ordering::Relaxed)));
-                    let began = Instant::now();
-                    file.write_all(piece)?;
-                    file.sync_data()?;
-                    let took = began.elapsed();
-                    self.took(piece.len(), took);
-                    // Who waits for the disk beside has it for a while.
-                    std::thread::sleep((took / 3).min(PIECE_LONG));
-                    rest = behind;
-                }
-                file.sync_all()?;
-                fs::rename(&staged, &path)
-            },
-        );
+        let written = DirectFile::create(&staged, bytes.len()).and_then(|mut file| {
+            let mut rest = bytes;
+            while !rest.is_empty() {
+                let (piece, behind) = rest.split_at(rest.len().min(self.piece_bytes.load(Ordering::Relaxed)));
+                let began = Instant::now();
+                file.write(piece)?;
+                let took = began.elapsed();
+                self.took(piece.len(), took);
+                // Who waits for the disk beside has it for a while.
+                std::thread::sleep((took / 3).min(PIECE_LONG));
+                rest = behind;
+            }
+            file.finish()?;
+            fs::rename(&staged, &path)
+        });
         if written.is_err() {
             // What does not fit is not left half there.
             let _gone = fs::remove_file(&staged);

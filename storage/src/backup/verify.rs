@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::backup::bringing::has_hash;
 use crate::backup::fault::BackupFault;
 use crate::backup::log::{self, Enough};
 use crate::backup::manifest::{BackedState, Manifest};
@@ -110,7 +111,7 @@ pub(super) fn fetch(
         let base = first.map(Manifest::name).or_else(|| manifest.base.map(|base| hex::encode(&base)));
         return Err(BackupFault::FileMissing { backup, object: object.to_owned(), base });
     };
-    match sodium::hash::<32>(&content) == hash {
+    match has_hash(&content, &hash) {
         true => Ok(content),
         false => Err(BackupFault::FileDamaged { backup, object: object.to_owned() }),
     }
