@@ -47,6 +47,34 @@ impl Subscriber {
 
     /// The same as one of very many, whose numbers differ.
     pub fn open_as(server: &Server, query: &str, number: u64) -> Result<Subscriber, Failure> {
+        let mut subscriber = Subscriber::connected(server, number)?;
+        subscriber.ask(&format!("COPY (SUBSCRIBE ({query}) WITH (snapshot)) TO STDOUT"))?;
+        loop {
+            let (kind, body) = subscriber.message()?;
+            if kind == b'd' && String::from_utf8_lossy(&body).split('\t').nth(1) == Some("\\N") {
+                break;
+            }
+        }
+        Ok(subscriber)
+    }
+
+    /// Connects, and declares a cursor over each of these subscriptions; of each the row as it is and the marker are fetched. What
+    /// comes later stays with the server: so a connection has as many as one wants.
+    pub fn holding(server: &Server, queries: &[String], number: u64) -> Result<Subscriber, Failure> {
+        let mut subscriber = Subscriber::connected(server, number)?;
+        let each = |form: &dyn Fn(usize, &String) -> String| {
+            queries.iter().enumerate().map(|(place, query)| form(place, query)).collect::<String>()
+        };
+        let declared = each(&|place, query| format!("DECLARE c{place} CURSOR FOR SUBSCRIBE ({query});"));
+        let fetched = each(&|place, _| format!("FETCH 2 c{place} WITH (timeout = '60s');"));
+        for sql in [format!("SET idle_in_transaction_session_timeout = 0; BEGIN; {declared}"), fetched] {
+            subscriber.ask(&sql)?;
+            while subscriber.message()?.0 != b'Z' {}
+        }
+        Ok(subscriber)
+    }
+
+    fn connected(server: &Server, number: u64) -> Result<Subscriber, Failure> {
         let stream = stream(server.port, number)
             .map_err(|error| format!("no further connection ({error}): `ulimit -n` bounds both sides"))?;
         stream.set_nodelay(true)?;
@@ -56,16 +84,12 @@ impl Subscriber {
         startup.extend_from_slice(b"user\0controller\0database\0dogwood\0\0");
         subscriber.send(&startup)?;
         while subscriber.message()?.0 != b'Z' {}
-        let sql = format!("COPY (SUBSCRIBE ({query}) WITH (snapshot)) TO STDOUT\0");
-        subscriber.stream.write_all(b"Q")?;
-        subscriber.send(sql.as_bytes())?;
-        loop {
-            let (kind, body) = subscriber.message()?;
-            if kind == b'd' && String::from_utf8_lossy(&body).split('\t').nth(1) == Some("\\N") {
-                break;
-            }
-        }
         Ok(subscriber)
+    }
+
+    fn ask(&mut self, sql: &str) -> Result<(), Failure> {
+        self.stream.write_all(b"Q")?;
+        self.send(&[sql.as_bytes(), &[0]].concat())
     }
 
     /// The changes that have come: their lines, perhaps none.
