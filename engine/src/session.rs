@@ -12,6 +12,7 @@ pub mod client;
 pub mod copy;
 mod copy_in;
 mod create_as;
+mod current_statement;
 pub mod cursor;
 mod databases;
 pub mod env;
@@ -39,6 +40,7 @@ mod statement;
 pub mod statement_path;
 pub mod statement_shapes;
 pub mod statements;
+mod styles;
 mod subscribe;
 pub mod subscribed;
 mod temporary;
@@ -51,11 +53,11 @@ mod with_writes;
 use crate::response::{Response, TransactionStatus};
 use crate::templates::Templates;
 use auditing::SessionAudit;
+use current_statement::{Beginning, CurrentStatement, Deadlines, StatementLog};
 use cursor::Cursor;
 pub use databases::ConnectOptions;
 use env::{Everyday, SessionState};
 use login::Login;
-use operators::profile::Profile;
 use parking_lot::Mutex;
 use plan::Prepared;
 use planner::catalog::{Catalog, DatabaseId};
@@ -78,7 +80,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use subscribed::Subscribed;
 use transactions::commit::Committed;
 use transactions::database::Database;
@@ -128,42 +130,6 @@ struct Control {
     released_at: CommitTime,
     /// Where its transactions are counted.
     counters: Arc<DatabaseCounters>,
-}
-
-/// The statement that has begun, and the last one until then.
-struct CurrentStatement {
-    /// Whether it has begun and was not executed yet.
-    begun: bool,
-    /// Whether it began with a message that another goes on with.
-    goes_on: bool,
-    started: i64,
-    deadlines: Deadlines,
-    /// It has been committed before its rows are read.
-    stands: bool,
-    /// What counts its operators, while EXPLAIN ANALYZE runs it.
-    profile: Option<Arc<Profile>>,
-    /// How many EXECUTEs run within each other.
-    nested: usize,
-    log: StatementLog,
-}
-
-/// Until when it may run.
-#[derive(Clone, Copy, Default)]
-struct Deadlines {
-    /// The statement itself.
-    statement: Option<Instant>,
-    /// Its transaction.
-    transaction: Option<Instant>,
-    /// Where rows are kept from whoever asks: since when an answer without any waits for the end of a step.
-    even_since: Option<Instant>,
-}
-
-/// What is logged of a statement.
-struct StatementLog {
-    /// From how long on.
-    min_duration: Option<Duration>,
-    /// The way that it went.
-    path: StatementPath,
 }
 
 /// The transaction, and what its end leaves to be done.
@@ -272,11 +238,11 @@ impl Session {
             counters,
         };
         let statement = CurrentStatement {
-            begun: false,
-            goes_on: false,
+            beginning: Beginning::default(),
             started: clock::now_micros(),
             deadlines: Deadlines::default(),
             stands: false,
+            has_no_styles: false,
             profile: None,
             nested: 0,
             log: StatementLog { min_duration: None, path: StatementPath::Other },
@@ -409,7 +375,7 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
-        if !std::mem::take(&mut self.statement.begun) {
+        if !std::mem::take(&mut self.statement.beginning.begun) {
             if self.transaction.company.is_none() {
                 self.control.cancel.clear();
             }
@@ -425,25 +391,29 @@ impl Session {
     /// a statement has.
     pub fn begin_statement(&mut self) {
         self.begin_on_account();
-        (self.statement.begun, self.statement.goes_on) = (true, false);
+        (self.statement.beginning.begun, self.statement.beginning.goes_on) = (true, false);
     }
 
     /// The same for a statement that comes in several messages, up to the one that executes it: it begins with the first of them.
     pub fn begin_or_go_on(&mut self) {
-        if !(self.statement.begun && self.statement.goes_on) {
+        if !(self.statement.beginning.begun && self.statement.beginning.goes_on) {
             self.begin_statement();
-            self.statement.goes_on = true;
+            self.statement.beginning.goes_on = true;
         }
     }
 
     /// 57014 if a statement that goes on has no time left: a client may wait between its messages.
     pub fn check_going_on(&self) -> Result<(), SqlError> {
-        if self.statement.begun && self.statement.goes_on { self.control.account.check() } else { Ok(()) }
+        if self.statement.beginning.begun && self.statement.beginning.goes_on {
+            self.control.account.check()
+        } else {
+            Ok(())
+        }
     }
 
     /// What comes next begins another statement.
     pub fn goes_on_no_more(&mut self) {
-        self.statement.goes_on = false;
+        self.statement.beginning.goes_on = false;
     }
 
     /// The end of implicit transactions is asked for: as a statement, if there is one.
@@ -451,7 +421,7 @@ impl Session {
         match self.transaction.active {
             Some(_) => self.begin_statement(),
             None => {
-                (self.statement.begun, self.statement.goes_on) = (false, false);
+                (self.statement.beginning.begun, self.statement.beginning.goes_on) = (false, false);
                 self.control.account.end();
             }
         }

@@ -17,6 +17,7 @@ use crate::physical::expected::ExpectedRows;
 use crate::physical::{self, KeyForms, MaintainedPlan};
 use crate::plan::{InsertPlan, ParamTypes, Plan, Query, RowChecks, WithPlan, WritePlan};
 use crate::resolve::ddl::{DdlPlan, DomainCondition, Labels, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
+use crate::resolve::maintainable::depends_on_styles;
 use crate::resolve::positioned::CursorTables;
 use crate::resolve::statement::{ExpressionUse, check_expression, resolve_arguments};
 use crate::resolve::view_query;
@@ -30,6 +31,7 @@ use crate::subscribe::{SubscribePlan, told, watched};
 use crate::transform;
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A statement, ready to run.
@@ -72,6 +74,20 @@ pub struct PlannedStatement {
     pub needs: Needs,
     /// Whether the plan is for the role alone that it was planned for.
     pub of_role: bool,
+    /// Of the maintained views that it computes.
+    pub styled: StyledViews,
+}
+
+/// Whether maintained views that a statement computes depend on the styles in which values are read and written. Whoever asks,
+/// these are those of no session: UTC and ISO dates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StyledViews {
+    /// None does.
+    None,
+    /// Some do, and nothing else of the statement.
+    Alone,
+    /// Some do, and something else may, for which the session's styles count.
+    Beside,
 }
 
 /// What EXPLAIN shows.
@@ -174,18 +190,45 @@ pub fn plan_statement<'a>(
     };
     let Scope { catalog, path } = scope.into();
     let session = SessionInfo { path: path.clone(), views, policies: PolicyUse::Apply, relabel: None };
-    let Resolution { resolved, params, views, needs, of_role, .. } =
+    let Resolution { resolved, params, views, computed, needs, of_role, .. } =
         resolve_reads(parsed, catalog, &session, param_types)?;
+    let styled = match is_any_styled(&computed, catalog)? {
+        false => StyledViews::None,
+        // What a policy says is said in the session's styles.
+        true if of_role => StyledViews::Beside,
+        true => {
+            let session = SessionInfo { views: ViewUse::Read, ..session.clone() };
+            let found = resolve_reads(parsed, catalog, &session, param_types)?;
+            let is_alone = found.resolved.query().is_some_and(|query| !depends_on_styles(query));
+            if is_alone { StyledViews::Alone } else { StyledViews::Beside }
+        }
+    };
     let known = KnownRelations::new(catalog, statistics, !of_role);
     let mut planned = plan_resolved(resolved, catalog, &known)?;
     if let Some(plan) = subscribe_plan(&mut planned).filter(|_| !views.is_empty()) {
         let session = SessionInfo { views: ViewUse::Expand, ..session };
         let found = resolve_reads(parsed, catalog, &session, param_types)?;
-        let mut expanded = plan_resolved(found.resolved, catalog, &known)?;
-        let expanded = subscribe_plan(&mut expanded).cloned();
-        Arc::make_mut(plan).expanded = expanded;
+        // A literal would be read in the session's styles there, too.
+        if !is_any_styled(&found.computed, catalog)? {
+            let mut expanded = plan_resolved(found.resolved, catalog, &known)?;
+            Arc::make_mut(plan).expanded = subscribe_plan(&mut expanded).cloned();
+        }
     }
-    Ok(PlannedStatement { planned, params, views: views.into_iter().collect(), needs, of_role })
+    Ok(PlannedStatement { planned, params, views: views.into_iter().collect(), needs, of_role, styled })
+}
+
+/// Whether one of these views, or one below, depends on them.
+fn is_any_styled(views: &BTreeSet<RelationId>, catalog: &Catalog) -> Result<bool, PlanError> {
+    let (mut seen, mut open) = (BTreeSet::new(), views.clone());
+    while let Some(relation) = open.pop_first() {
+        let Some(view) = catalog.table(relation).and_then(|table| table.view.as_ref()) else { continue };
+        if depends_on_styles(&view_query(catalog, relation)?) {
+            return Ok(true);
+        }
+        seen.insert(relation);
+        open.extend(view.reads.keys().filter(|below| !seen.contains(below)));
+    }
+    Ok(false)
 }
 
 /// How many rows each operator of a plan is expected to give, by its place in memory; of nothing if no table has statistics.

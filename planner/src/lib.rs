@@ -30,9 +30,9 @@ pub mod temporal;
 pub mod transform;
 
 pub use entry::{
-    CopyInPlan, Explained, MaintainedViewUse, Planned, PlannedStatement, Rewrite, expected_rows, plan_arguments,
-    plan_default, plan_definition, plan_domain_condition, plan_lifted, plan_restored, plan_rewrite, plan_row_checks,
-    plan_statement, plan_type, plan_view,
+    CopyInPlan, Explained, MaintainedViewUse, Planned, PlannedStatement, Rewrite, StyledViews, expected_rows,
+    plan_arguments, plan_default, plan_definition, plan_domain_condition, plan_lifted, plan_restored, plan_rewrite,
+    plan_row_checks, plan_statement, plan_type, plan_view,
 };
 pub use parse::statement::SubscribeTerms;
 pub use resolve::index_predicate::index_predicates;

@@ -146,6 +146,11 @@ impl RankRange {
     }
 }
 
+/// Whether a reason is none any more once the session has read the literals, if these are what depends on it.
+pub(crate) fn waits_for_session(reason: &str) -> bool {
+    reason == OF_SESSION
+}
+
 /// Whether a reason is none any more once the parameters' values are known.
 pub(crate) fn waits_for_values(reason: &str) -> bool {
     reason == PARAMETER || reason == APART

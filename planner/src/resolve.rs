@@ -314,6 +314,8 @@ struct RowLocks {
 struct ViewsUsed {
     /// Maintained ones that are read as relations.
     maintained: BTreeSet<RelationId>,
+    /// Maintained ones that are computed.
+    computed: BTreeSet<RelationId>,
     /// How many stand around the text at hand.
     depth: usize,
     /// How many have been expanded so far.

@@ -3,6 +3,7 @@
 //! ```text
 //! WHERE a = $1                      ─▶  Watched::ByKey    one view, whatever $1 is
 //! WHERE a > $1, LIMIT $1, …         ─▶  Watched::ByValue  one view for each value: known when it begins
+//! WHERE t > '2026-01-01'            ─▶  Watched::ByValue  the same: the session's time zone says which moment that is
 //! ```
 //!
 //! Never gives up because of a parameter: what cannot be a key is put into the plan with its value.
@@ -10,12 +11,12 @@
 use crate::catalog::Catalog;
 use crate::error::PlanError;
 use crate::hir::{HirQuery, OutputColumn};
-use crate::lift::{AbsentKeys, Lifted, lift, waits_for_values};
+use crate::lift::{AbsentKeys, Lifted, lift, waits_for_session, waits_for_values};
 use crate::lower::{MirQuery, lower_query};
 use crate::mir::Mir;
 use crate::parse::statement::{Identifier, SubscribeForm, SubscribeOrder, SubscribeTerms};
 use crate::plan::{Counting, Query};
-use crate::scalar::{Order, ScalarExpr, collation};
+use crate::scalar::{EvalContext, Order, ScalarExpr, collation};
 use repr::{ColumnType, Datum, ScalarType};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -66,21 +67,22 @@ pub struct KeyedColumns {
 pub enum Watched {
     /// Keys of a view.
     ByKey(Lifted),
-    /// What the query is for the parameters' values, which no key can say.
+    /// What the query is for the parameters' values, which no key can say, and for who reads its literals.
     ByValue(Box<MirQuery>),
 }
 
 impl Watched {
-    /// The view, and the keys of it, for these values of the parameters.
+    /// The view, and the keys of it, for these values of the parameters, in that session.
     ///
     /// # Errors
     /// Those of planning; 0A000 if the query cannot be maintained.
-    pub fn with(&self, params: &[Datum], catalog: &Catalog) -> Result<Cow<'_, Lifted>, PlanError> {
+    pub fn with(&self, context: &EvalContext, catalog: &Catalog) -> Result<Cow<'_, Lifted>, PlanError> {
         match self {
             Watched::ByKey(lifted) => Ok(Cow::Borrowed(lifted)),
             Watched::ByValue(query) => {
                 let mut query = MirQuery::clone(query);
-                give_values(&mut query.relation, params);
+                give_values(&mut query.relation, &context.params);
+                read_literals(&mut query.relation, context);
                 lift(query, catalog, AbsentKeys::Avoided, None)?.map(Cow::Owned).map_err(refused)
             }
         }
@@ -105,6 +107,15 @@ pub(crate) fn watched(query: &HirQuery, catalog: &Catalog) -> Result<Watched, Pl
     match lift(lowered.clone(), catalog, AbsentKeys::Avoided, None)? {
         Ok(lifted) => Ok(Watched::ByKey(lifted)),
         Err(reason) if waits_for_values(&reason) => Ok(Watched::ByValue(Box::new(lowered))),
+        Err(reason) if waits_for_session(&reason) => {
+            // Whether that is all is seen as some session would read them.
+            let mut read = lowered.clone();
+            read_literals(&mut read.relation, &EvalContext::immutable());
+            match lift(read, catalog, AbsentKeys::Avoided, None)? {
+                Err(reason) if !waits_for_values(&reason) => Err(refused(reason)),
+                _ => Ok(Watched::ByValue(Box::new(lowered))),
+            }
+        }
         Err(reason) => Err(refused(reason)),
     }
 }
@@ -207,6 +218,12 @@ fn find(name: &Identifier, columns: &[OutputColumn]) -> Result<usize, PlanError>
 
 fn refused(reason: String) -> PlanError {
     PlanError::unsupported("SUBSCRIBE to this query").hint(format!("it cannot be maintained: {reason}"))
+}
+
+/// Has the session read the literals that depend on it.
+fn read_literals(mir: &mut Mir, context: &EvalContext) {
+    mir.exprs_mut().into_iter().for_each(|own| own.fold_of_session(context));
+    mir.children_mut().into_iter().for_each(|child| read_literals(child, context));
 }
 
 /// Puts the parameters' values where they are named.

@@ -240,6 +240,18 @@ fn sides(predicate: &ScalarExpr, types: &[ColumnType]) -> Option<(ScalarExpr, Sc
     }
 }
 
+/// Whether a call reads the clock alone, or adds what is as long everywhere to it.
+pub(crate) fn is_of_any_zone<C: Clone>(expr: &ScalarExpr<C>) -> bool {
+    let ScalarExpr::Call { function, args, .. } = expr else { return false };
+    let is_duration = |arg: &ScalarExpr<C>| {
+        let mut folded = arg.clone();
+        folded.fold();
+        is_plain_duration(&folded)
+    };
+    is_clock(function) && !ZONED.contains(&function.name)
+        || matches!(function.name, "+" | "-") && args.iter().any(is_duration)
+}
+
 /// Whether a condition is the same whatever the session's time zone.
 pub(crate) fn is_of_no_zone(predicate: &ScalarExpr) -> bool {
     // Intervals that were written are constants.
@@ -276,6 +288,6 @@ pub(crate) fn is_of_utc(predicate: &ScalarExpr) -> bool {
     free
 }
 
-fn is_plain_duration(expr: &ScalarExpr) -> bool {
+fn is_plain_duration<C>(expr: &ScalarExpr<C>) -> bool {
     matches!(expr.as_literal(), Some(Datum::Interval(length)) if length.months == 0 && length.days == 0)
 }

@@ -2,6 +2,7 @@
 
 use crate::session::login::Login;
 use crate::session::statements::Statements;
+use crate::session::styles;
 use crate::system::audit::AuditReader;
 use parking_lot::Mutex;
 use planner::catalog::{Actor, Catalog, DatabaseId, SearchPath, Sequence};
@@ -192,10 +193,19 @@ pub struct StatementEnvironment {
     pub client: ClientNames,
     /// What ends the statement.
     pub account: Arc<Account>,
-    /// `transaction_isolation`, `transaction_read_only`
-    pub modes: Modes,
+    /// Settings that are not as the session has set them.
+    pub shown: ShownOtherwise,
     /// For what it does, rather than asks.
     pub acting: Acting,
+}
+
+/// Settings that a transaction or a statement has of its own.
+#[derive(Clone)]
+pub struct ShownOtherwise {
+    /// `transaction_isolation`, `transaction_read_only`
+    pub modes: Modes,
+    /// Whether values are read and written as without a session.
+    pub has_no_styles: bool,
 }
 
 /// In whose name functions act.
@@ -258,7 +268,7 @@ const SLEEP_POLL: Duration = Duration::from_millis(10);
 impl StatementEnvironment {
     /// 25006 for a sequence that others count by, too.
     fn refuse_read_only(&self, sequence: SequenceId, what: &str) -> Result<(), ValueError> {
-        if self.modes.read_only && !is_temporary(sequence.0) {
+        if self.shown.modes.read_only && !is_temporary(sequence.0) {
             let message = format!("cannot execute {what} in a read-only transaction");
             return Err(ValueError::new("25006", message));
         }
@@ -285,8 +295,13 @@ impl Environment for StatementEnvironment {
         clock::now_micros()
     }
     fn setting(&self, name: &str) -> Option<String> {
-        if let Some(mode) = self.modes.shown(name) {
+        if let Some(mode) = self.shown.modes.shown(name) {
             return Some(mode.to_string());
+        }
+        if self.shown.has_no_styles
+            && let Some(value) = styles::without_session(name)
+        {
+            return Some(value.to_owned());
         }
         self.state.lock().settings.show(name).ok().map(|(_, value)| value)
     }
@@ -295,7 +310,7 @@ impl Environment for StatementEnvironment {
             // Its end changes the catalog, which no expression may.
             return Err(value_error(SqlError::unsupported(format!("set_config of {RESTORING}")).hint("use SET")));
         }
-        if self.modes.shown(name).is_some() {
+        if self.shown.modes.shown(name).is_some() {
             return Err(value_error(
                 SqlError::unsupported(format!("set_config of {name}")).hint("use SET TRANSACTION"),
             ));
@@ -399,7 +414,7 @@ impl Environment for StatementEnvironment {
     fn settings(&self) -> Vec<ListedSetting> {
         let mut listed = self.state.lock().settings.listed();
         for setting in &mut listed {
-            if let Some(mode) = self.modes.shown(setting.name) {
+            if let Some(mode) = self.shown.modes.shown(setting.name) {
                 setting.value = mode.to_string();
             }
         }

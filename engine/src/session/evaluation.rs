@@ -1,7 +1,7 @@
 //! What expressions are evaluated with, in a session.
 
 use super::Session;
-use super::env::{ClientNames, Exportable, Started, StatementEnvironment};
+use super::env::{ClientNames, Exportable, ShownOtherwise, Started, StatementEnvironment};
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use planner::scalar::env::CastLists;
@@ -54,7 +54,7 @@ impl Session {
                 backend: self.client.backend,
             },
             account: self.control.account.clone(),
-            modes: self.modes(),
+            shown: ShownOtherwise { modes: self.modes(), has_no_styles: self.statement.has_no_styles },
             acting: self.acting(),
         }
     }

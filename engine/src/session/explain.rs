@@ -55,6 +55,7 @@ impl Session {
         self.permitted(&cached)?;
         let unread = self.unreadable(&cached)?;
         let cached = self.readable_plan(&inner, cached)?;
+        self.take_styles(&cached)?;
         let planning = started.elapsed();
         let (mut report, own) = self.way(&inner, &cached, unread, &params)?;
         if own.is_none() && options.costs {
@@ -162,7 +163,7 @@ impl Session {
             }
             Planned::CreateTableAs(_, query) => one_shot(query, cached, unread.unwrap_or(NoView::Writes), &catalog),
             Planned::Subscribe(plan) => {
-                let lifted = plan.watched.with(params, &catalog)?;
+                let lifted = plan.watched.with(&self.eval_context(params.into(), &catalog), &catalog)?;
                 let known = self.database.views.automatic.find(&lifted.identity).and_then(|entry| entry.view());
                 let name = known.map_or_else(|| "(made when it begins)".into(), automatic::name);
                 let ViewRead { operators, keys } = view_read(&lifted, &plan.query.columns, &name, &catalog);

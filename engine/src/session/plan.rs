@@ -11,7 +11,7 @@ use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Access, Plan};
 use planner::resolve::{GdprRequest, Needs};
 use planner::statement_shape::shape;
-use planner::{MaintainedViewUse, Planned, PlannedStatement};
+use planner::{MaintainedViewUse, Planned, PlannedStatement, StyledViews};
 use repr::{ColumnType, RelationId, ScalarType};
 use state::audit::AuditQueue;
 use state::{SqlError, parallel, settings};
@@ -97,6 +97,8 @@ pub(super) struct ViewsRead {
     pub list: Vec<RelationId>,
     /// These, and those that they are made of.
     pub with_below: OnceLock<Vec<RelationId>>,
+    /// What of those that it computes depends on the session.
+    pub styled: StyledViews,
 }
 
 /// Who may run a plan.
@@ -191,12 +193,17 @@ impl CachedPlan {
             made_for,
             planned,
             columns,
-            views: ViewsRead { list: views, with_below: OnceLock::new() },
+            views: ViewsRead { list: views, with_below: OnceLock::new(), styled: StyledViews::None },
             expanded: OnceLock::new(),
             automatic: OnceLock::new(),
             orders: OnceLock::new(),
             permission: Permission::of(needs),
         }
+    }
+
+    /// The plan, which computes such views.
+    pub(super) fn computing(self, styled: StyledViews) -> CachedPlan {
+        CachedPlan { views: ViewsRead { styled, ..self.views }, ..self }
     }
 }
 
@@ -227,10 +234,16 @@ fn told_type(param: &ColumnType) -> u32 {
 pub fn prepare(parsed: ParsedStatement, seen: &Seen, param_types: &[Option<ScalarType>]) -> Result<Prepared, SqlError> {
     let planned =
         planner::plan_statement(&parsed, seen.scope(), param_types, MaintainedViewUse::Read, &seen.statistics)?;
-    let PlannedStatement { planned, params, views, needs, of_role } = planned;
+    let PlannedStatement { planned, params, views, needs, of_role, styled } = planned;
     let columns = result_columns(&parsed.statement, &planned);
     // COPY's rows fill the parameters of its plan; the client has none to give.
     let params = if matches!(planned, Planned::CopyIn(..)) { Vec::new() } else { params };
+    let cached = CachedPlan::new(
+        MadeFor::of(seen, of_role),
+        planned,
+        columns.clone().map(|columns| Arc::new(ResultColumns::new(columns))),
+        (views, Arc::new(needs)),
+    );
     Ok(Prepared {
         text: parsed.text.as_str().into(),
         offset: parsed.offset,
@@ -238,12 +251,7 @@ pub fn prepare(parsed: ParsedStatement, seen: &Seen, param_types: &[Option<Scala
         statement: parsed.statement,
         param_oids: params.iter().map(told_type).collect(),
         param_types: params.into_iter().map(|param| param.scalar).collect(),
-        plan: arc_swap::ArcSwap::from_pointee(CachedPlan::new(
-            MadeFor::of(seen, of_role),
-            planned,
-            columns.clone().map(|columns| Arc::new(ResultColumns::new(columns))),
-            (views, Arc::new(needs)),
-        )),
+        plan: arc_swap::ArcSwap::from_pointee(cached.computing(styled)),
         columns,
         fixed_result: false,
         source: None,

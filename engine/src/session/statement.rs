@@ -74,6 +74,7 @@ impl Session {
         if self.statement.log.min_duration.is_some() {
             self.statement.log.path = StatementPath::of(&cached);
         }
+        self.take_styles(&cached)?;
         self.run_permitted(prepared, &cached, params, in_script)
     }
 
@@ -191,13 +192,14 @@ impl Session {
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
         let planned =
             planner::plan_statement(&prepared.parsed, seen.scope(), &known, MaintainedViewUse::Read, &seen.statistics)?;
-        let PlannedStatement { planned, views, needs, of_role, .. } = planned;
+        let PlannedStatement { planned, views, needs, of_role, styled, .. } = planned;
         let columns = result_columns(&prepared.statement, &planned);
         if prepared.fixed_result && differ(prepared.columns.as_deref(), columns.as_deref()) {
             return Err(result_changed());
         }
         let columns = columns.map(|columns| Arc::new(ResultColumns::new(columns)));
-        let fresh = Arc::new(CachedPlan::new(MadeFor::of(&seen, of_role), planned, columns, (views, Arc::new(needs))));
+        let fresh = CachedPlan::new(MadeFor::of(&seen, of_role), planned, columns, (views, Arc::new(needs)));
+        let fresh = Arc::new(fresh.computing(styled));
         prepared.plan.store(fresh.clone());
         Ok(fresh)
     }

@@ -20,6 +20,7 @@ use planner::SubscribePlan;
 use planner::catalog::Catalog;
 use planner::lift::Lifted;
 use planner::physical::costs::KEYS_MAX;
+use planner::scalar::EvalContext;
 use repr::{CommitTime, Datum, RelationId, Row, poll};
 use state::SqlError;
 use state::published::Published;
@@ -47,7 +48,7 @@ impl Session {
         let params = permit.with_person_key(params)?;
         let context = self.eval_context(params.clone(), &catalog);
         for _ in 0..ATTEMPTS_MAX {
-            let (plan, lifted) = self.watched(plan, &params, &catalog)?;
+            let (plan, lifted) = self.watched(plan, &context, &catalog)?;
             let lifted = Arc::new(lifted);
             let keys = read::keys(&lifted, &context)?.ok_or_else(too_many_keys)?;
             let project: Arc<[usize]> = lifted.finishing.project.as_slice().into();
@@ -110,15 +111,15 @@ impl Session {
     fn watched<'p>(
         &self,
         plan: &'p SubscribePlan,
-        params: &[Datum],
+        context: &EvalContext,
         catalog: &Catalog,
     ) -> Result<(&'p SubscribePlan, Lifted), SqlError> {
-        let lifted = plan.watched.with(params, catalog)?;
+        let lifted = plan.watched.with(context, catalog)?;
         // While rows fail in a view below, a view is made of the tables, in which the failing rows have keys.
         if let Some(expanded) = &plan.expanded
             && fails_below(&self.database.latest(), &lifted.reads)
         {
-            let lifted = expanded.watched.with(params, catalog)?;
+            let lifted = expanded.watched.with(context, catalog)?;
             return Ok((expanded, lifted.into_owned()));
         }
         Ok((plan, lifted.into_owned()))

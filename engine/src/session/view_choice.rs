@@ -104,13 +104,10 @@ impl Session {
             MaintainedViewUse::Expand,
             &seen.statistics,
         )?;
-        let PlannedStatement { planned, views, of_role, .. } = planned;
-        let expanded = Arc::new(CachedPlan::new(
-            MadeFor::of(&seen, of_role),
-            planned,
-            cached.columns.clone(),
-            (views, cached.permission.needs.clone()),
-        ));
+        let PlannedStatement { planned, views, of_role, styled, .. } = planned;
+        let (made_for, reads) = (MadeFor::of(&seen, of_role), (views, cached.permission.needs.clone()));
+        let expanded = CachedPlan::new(made_for, planned, cached.columns.clone(), reads).computing(styled);
+        let expanded = Arc::new(expanded);
         Ok(cached.expanded.get_or_init(|| expanded).clone())
     }
 

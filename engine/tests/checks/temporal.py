@@ -74,8 +74,8 @@ def random_definition(dice):
 
 
 def seconds(told):
-    """Of what Python writes of an interval."""
-    days, hours, minutes, rest = re.fullmatch(r"(?:(-?\d+) days?, )?(\d+):(\d+):([\d.]+)", told).groups()
+    """Of an interval's text."""
+    days, hours, minutes, rest = re.fullmatch(r"(?:(-?\d+) days? )?(\d+):(\d+):([\d.]+)", told).groups()
     return int(days or 0) * 86_400 + int(hours) * 3_600 + int(minutes) * 60 + float(rest)
 
 

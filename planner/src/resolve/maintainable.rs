@@ -9,7 +9,7 @@ use crate::temporal;
 use repr::{Datum, ScalarType};
 
 /// Functions that are stable only because they read the session's time zone: in a maintained view the database's, UTC.
-const ZONED: [&str; 9] =
+pub(crate) const ZONED: [&str; 9] =
     ["+", "-", "date_part", "date_trunc", "extract", "make_timestamptz", "timezone", "to_char", "to_timestamp"];
 
 /// Whether a dataflow can maintain the query.
@@ -38,6 +38,28 @@ pub fn depends_on_session(query: &HirQuery) -> bool {
     }
     .query(query);
     operators || expressions
+}
+
+/// Whether anything in the query depends on the styles in which a session reads and writes values, its time zone first. The clock
+/// alone does not.
+pub(crate) fn depends_on_styles(query: &HirQuery) -> bool {
+    let (mut operators, mut expressions) = (false, false);
+    Visitor {
+        operator: &mut |hir| operators |= calls_zoned_series(hir) || writes_times(hir),
+        expression: &mut |expr| {
+            expressions |= expr.own_volatility() > Volatility::Immutable && !temporal::is_of_any_zone(expr)
+        },
+    }
+    .query(query);
+    operators || expressions
+}
+
+/// Whether an aggregate makes text of what it is given.
+fn writes_times(hir: &Hir) -> bool {
+    let HirNode::Reduce { input, aggregates, .. } = &hir.node else { return false };
+    let is_json = |name: &str| name.starts_with("json");
+    aggregates.iter().any(|call| is_json(call.function.name))
+        && input.types.iter().any(|own| own.scalar.reads_settings())
 }
 
 fn reads_catalog(hir: &Hir) -> Option<&'static system::SystemRelation> {

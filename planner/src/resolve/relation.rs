@@ -122,6 +122,9 @@ impl Resolver<'_> {
         if expanded {
             let is_kept = table.is_maintained() && self.session.views == ViewUse::Read;
             self.views.kept_from_it += usize::from(is_kept);
+            if table.is_maintained() {
+                self.views.computed.insert(table.id);
+            }
             return NamedRelation::View(Arc::clone(table));
         }
         let primary_key = table.primary_key_columns().unwrap_or_default();

@@ -170,12 +170,29 @@ pub(crate) struct Resolution {
     pub params: ParamTypes,
     /// The maintained views that it reads as relations.
     pub views: BTreeSet<RelationId>,
+    /// Those that it computes.
+    pub computed: BTreeSet<RelationId>,
     /// What whoever runs it must be allowed.
     pub needs: Needs,
     /// Whether it is for the role alone that runs it.
     pub of_role: bool,
     /// Whether it names one relation, a maintained view whose rows are not all there for the role.
     pub of_kept_view: bool,
+}
+
+impl Resolved {
+    /// The query, of a statement that is one or stands around one.
+    pub(crate) fn query(&self) -> Option<&HirQuery> {
+        match self {
+            Resolved::Query(query) | Resolved::CreateTableAs { query, .. } | Resolved::Subscribe { query, .. } => {
+                Some(query)
+            }
+            Resolved::CopyTo { what, .. } | Resolved::DeclareCursor { what, .. } | Resolved::Explain { what, .. } => {
+                what.query()
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Resolves a statement. `param_types` are the parameter types that the client gave; those of the rest
@@ -210,13 +227,14 @@ pub(crate) fn resolve_reads(
         error
     })?;
     let views = std::mem::take(&mut resolver.views.maintained);
+    let computed = std::mem::take(&mut resolver.views.computed);
     let mut needs = std::mem::take(&mut resolver.needs);
     if resolver.is_subject() {
         // What is read is the person's own; what is changed takes a right.
         needs.keep_changes();
     }
     let of_kept_view = resolver.views.kept_from_it == 1 && resolver.views.named == 1;
-    Ok(Resolution { resolved, params, views, needs, of_role: resolver.of_role, of_kept_view })
+    Ok(Resolution { resolved, params, views, computed, needs, of_role: resolver.of_role, of_kept_view })
 }
 
 /// EXECUTE's arguments, as values of the prepared statement's parameters.

@@ -3,6 +3,7 @@
 The model is a small SQLite database. Every transaction leaves a row in `marks`; a subscription to that table says at which
 time it committed. Transactions of one time touch different rows, so that their effects may be applied in any order.
 """
+import datetime
 import random
 import sqlite3
 import threading
@@ -84,7 +85,15 @@ def values(name, dice):
 
 
 def as_text(row):
-    return tuple(None if value is None else str(value) for value in row)
+    """The values as COPY writes them, intervals included: Python has a comma behind the days, and no zero before the hours."""
+    def text(value):
+        if isinstance(value, datetime.timedelta):
+            hours, rest = str(value - datetime.timedelta(days=value.days)).split(":", 1)
+            days = f"{value.days} day{'s' * (value.days != 1)} " if value.days else ""
+            return f"{days}{hours:0>2}:{rest.rstrip('0') if '.' in rest else rest}"
+        return str(value)
+
+    return tuple(None if value is None else text(value) for value in row)
 
 
 class Model:

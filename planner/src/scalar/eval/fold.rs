@@ -2,6 +2,7 @@
 //!
 //! An expression that fails is left as it is: it may stand in a branch that no row takes.
 
+use crate::resolve::maintainable::ZONED;
 use crate::scalar::func::Volatility;
 use crate::scalar::{EvalContext, FunctionKind, ScalarExpr};
 use repr::{ColumnType, Datum, ScalarType};
@@ -17,6 +18,24 @@ impl<C: Clone> ScalarExpr<C> {
     /// that holds for one statement only.
     pub(crate) fn fold_up_to(&mut self, limit: Volatility, ctx: &EvalContext) {
         self.visit_mut(&mut |part| part.fold_node(limit, ctx));
+    }
+
+    /// Computes what the session alone can read: casts of literals, and arithmetic of times over such. Not the clock.
+    pub(crate) fn fold_of_session(&mut self, ctx: &EvalContext) {
+        self.visit_mut(&mut |part| {
+            let is_read = match &*part {
+                ScalarExpr::Cast { expr, .. } => expr.as_literal().is_some(),
+                ScalarExpr::Call { function, args, .. } => {
+                    ZONED.contains(&function.name)
+                        && !args.is_empty()
+                        && args.iter().all(|arg| arg.as_literal().is_some())
+                }
+                _ => false,
+            };
+            if is_read && part.own_volatility() == Volatility::Stable {
+                part.compute(ctx);
+            }
+        });
     }
 
     fn fold_node(&mut self, limit: Volatility, ctx: &EvalContext) {

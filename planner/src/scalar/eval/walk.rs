@@ -325,14 +325,16 @@ fn is_settled_literal<C>(expr: &ScalarExpr<C>, cast: &ScalarExpr<C>) -> bool {
 }
 
 /// Whether a text is the same value in every session: a date or time in ISO form, such as `2024-02-29 12:00`, with an offset for
-/// timestamptz; an interval that has no minus in front of several parts; a list of such.
+/// timestamptz; the ends of time; an interval that has no minus in front of several parts; a list of such.
 pub(crate) fn reads_alike(text: &str, scalar: &ScalarType) -> bool {
     let digits_at = |place: usize, count: usize| {
         text.as_bytes().get(place..place + count).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
     };
     let mark_at = |place: usize, mark: u8| text.as_bytes().get(place) == Some(&mark);
     let is_date = digits_at(0, 4) && mark_at(4, b'-') && digits_at(5, 2) && mark_at(7, b'-') && digits_at(8, 2);
+    let is_end = |text: &str| ["infinity", "-infinity", "epoch"].iter().any(|end| text.eq_ignore_ascii_case(end));
     match scalar {
+        ScalarType::Date | ScalarType::Timestamp | ScalarType::Timestamptz if is_end(text.trim()) => true,
         ScalarType::Date | ScalarType::Timestamp => is_date,
         ScalarType::Time => digits_at(0, 2) && mark_at(2, b':') && digits_at(3, 2),
         // With an offset, and no date.
