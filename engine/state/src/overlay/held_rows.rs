@@ -69,11 +69,12 @@ pub fn write_rows(
     store: &Store,
     part: &SpilledRows,
     shape: Option<&TableShape>,
-    rows: &[HeldRow],
+    rows: Vec<HeldRow>,
 ) -> Result<(), SqlError> {
+    let rows = if shape.is_some_and(TableShape::stands_alone) { push_in_order(part, rows)? } else { rows };
     for some in rows.chunks(ROWS_AT_ONCE) {
         poll::steps(some.len())?;
-        let mut batch = part.begin_batch();
+        let mut batch = part.begin_batch()?;
         for HeldRow { row_key, row, microdb } in some {
             match shape {
                 Some(shape) => put_new(store, &mut batch, shape, (row_key, row, *microdb)),
@@ -83,6 +84,12 @@ pub fn write_rows(
         part.write(store, batch)?;
     }
     Ok(())
+}
+
+/// Gives them back if the part does not take them as they come. None is a person's.
+fn push_in_order(part: &SpilledRows, rows: Vec<HeldRow>) -> Result<Vec<HeldRow>, SqlError> {
+    let left = part.push_in_order(rows.into_iter().map(|HeldRow { row_key, row, .. }| (row_key, row)).collect())?;
+    Ok(left.into_iter().flatten().map(|(row_key, row)| HeldRow { row_key, row, microdb: None }).collect())
 }
 
 /// Rows by their keys, of equal ones the first: in memory, or on the disk.
@@ -175,7 +182,7 @@ impl KeyedRows {
             }
         }
         self.had_repeats |= fresh.len() < came;
-        write_rows(&self.store, &part, None, &fresh)?;
+        write_rows(&self.store, &part, None, fresh)?;
         self.spilled = Some(part);
         Ok(())
     }
